@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/collective.hpp"
+#include "collectives/group.hpp"
+#include "collectives/schedule.hpp"
+
+namespace collsim {
+
+// The knobs of an algorithm.  Defaults are the textbook's: one message per step, one copy, no limit
+// on slots.
+struct AlgorithmChoice {
+  std::string name;  // empty: the operation's default, the first of its algorithms
+  int chunks = 1;    // pieces that each step's message is cut into
+  std::optional<Bytes>
+      chunk_size;    // instead of chunks: cut every step's message into pieces of at most this size
+  int channels = 1;  // parallel copies of the algorithm, each on its share of the data
+  std::optional<int> slots;        // messages a connection holds before its sender waits
+  int radix = 4;                   // k of k-nomial trees
+  std::optional<int> aggregation;  // pat: blocks sent together at most; default as many as possible
+  std::vector<int>
+      dims;  // hierarchical, torus: how positions are arranged, slowest dimension first
+             // ({nodes, gpus per node}); empty: the most square arrangement
+};
+
+// What one lane of one rank gets to know; algorithms are functions of this and nothing else.
+struct Task {
+  Group group;    // of all K ranks, not turned to the root
+  int root = 0;   // position
+  int role = 0;   // which of the algorithm's lanes this is, 0 .. lanes-1
+  Share channel;  // which copy of the algorithm this is
+  int chunks = 1;
+  std::int64_t count = 0;  // as in Collective
+  Span input, output;      // this rank's, whole
+  Span scratch;            // this channel's part of the rank's scratch
+  bool in_place = false;
+  int radix = 4;
+  std::optional<int> aggregation;
+  std::span<const int> dims;  // product == group.size()
+  const Collective* collective = nullptr;
+
+  // The vector of a broadcast, reduce or all-reduce, cut down to this channel's share.
+  [[nodiscard]] Span share(Span whole) const { return whole.piece(channel.part, channel.of); }
+  // A whole buffer as K blocks of which this channel sees its share.
+  [[nodiscard]] Blocks blocks(Span whole) const { return {whole, group.size(), chunks, channel}; }
+};
+
+// One row of the table: everything the product knows about an algorithm.
+struct Algorithm {
+  Operation operation{};
+  std::string_view name;  // as in scenario files
+  std::vector<std::string_view> aliases;
+  std::string_view summary;  // one line for `collsim algorithms`
+  Program (*program)(const Task&) = nullptr;
+  int lanes = 1;  // per channel
+  Symmetry symmetry =
+      Symmetry::none;  // claimed when all blocks are equally long, see claims_symmetry
+  std::int64_t (*scratch)(const Task&) =
+      nullptr;  // elements per channel; null: none.  Task.scratch is unset
+  std::string (*refuses)(int ranks) = nullptr;  // why not with this many ranks; empty: it works
+  bool cuts_whole_vector = false;  // chunks cut the whole vector (chain) or one rank's block (ring)
+};
+
+[[nodiscard]] std::span<const Algorithm> algorithms();  // all, in the order of the documentation
+[[nodiscard]] std::vector<const Algorithm*> algorithms(
+    Operation operation);  // the first is the default
+
+// By name or alias, "" for the default; Error{unknown_name} lists the operation's algorithms.
+[[nodiscard]] const Algorithm& find_algorithm(Operation operation, std::string_view name);
+
+// Error when the choice does not fit: unsupported_ranks says which counts work, invalid_argument or
+// too_large name the value.
+[[nodiscard]] Schedule make_schedule(const Collective& collective,
+                                     const AlgorithmChoice& choice = {});
+
+// The most square factorisation a x b = ranks with a <= b, as {a, b}.
+[[nodiscard]] std::vector<int> squarest_dims(int ranks);
+
+}  // namespace collsim

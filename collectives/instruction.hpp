@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "collectives/span.hpp"
+#include "topo/ids.hpp"
+
+namespace collsim {
+
+// Where a message comes from or goes to: a lane of a rank.
+struct Endpoint {
+  Rank rank;
+  Lane lane;
+  constexpr auto operator<=>(const Endpoint&) const = default;
+  [[nodiscard]] constexpr Endpoint on(Lane other) const { return {rank, other}; }
+};
+
+// What one instruction does, in this order, each part optional:
+//
+//   value := what the next message from `from` holds      (receives)
+//   value := value (+) source, or just source              (reads; reduces when it also receives)
+//   destination := value                                   (stores)
+//   a message holding value goes to `to`                   (sends)
+//
+// so the names below are bit patterns, and a consumer asks for the parts, not for the names.
+// `local_reduce` is destination := destination (+) source.
+// `signal`/`wait` order two lanes of the same rank: the k-th wait for a lane ends after its k-th
+// signal.
+enum class Op : std::uint8_t {
+  send = 0b01010,
+  receive = 0b00101,
+  receive_send = 0b01101,
+  receive_reduce = 0b00111,
+  receive_reduce_send = 0b01011,
+  receive_reduce_store_send = 0b01111,
+  copy = 0b00110,
+  copy_send = 0b01110,
+  local_reduce = 0b10110,
+  signal = 0b100000,
+  wait = 0b1000000,
+};
+
+[[nodiscard]] constexpr bool has_bit(Op op, unsigned bit) {
+  return (static_cast<unsigned>(op) & bit) != 0;
+}
+[[nodiscard]] constexpr bool receives(Op op) {
+  return has_bit(op, 1U);
+}
+[[nodiscard]] constexpr bool reads(Op op) {
+  return has_bit(op, 2U);
+}
+[[nodiscard]] constexpr bool stores(Op op) {
+  return has_bit(op, 4U);
+}
+[[nodiscard]] constexpr bool sends(Op op) {
+  return has_bit(op, 8U);
+}
+[[nodiscard]] constexpr bool reduces(Op op) {
+  return (receives(op) && reads(op)) || op == Op::local_reduce;
+}
+[[nodiscard]] const char* to_string(Op op);
+
+struct Instruction {
+  Op op = Op::copy;
+  Buffer source_buffer = Buffer::input;
+  Buffer destination_buffer = Buffer::output;
+  Endpoint from{};  // signal and wait use `to` and `from` for the other lane of the same rank
+  Endpoint to{};
+  std::int64_t source_offset = 0;
+  std::int64_t destination_offset = 0;
+  std::int64_t count = 0;  // elements; the same for source, destination and message
+
+  [[nodiscard]] constexpr Span source() const { return {source_buffer, source_offset, count}; }
+  [[nodiscard]] constexpr Span destination() const {
+    return {destination_buffer, destination_offset, count};
+  }
+};
+static_assert(sizeof(Instruction) <= 48,
+              "one instruction per message: keep it within a cache line");
+
+// The vocabulary in which algorithms are written.
+
+[[nodiscard]] constexpr Instruction send(Endpoint to, Span source) {
+  return {Op::send, source.buffer, source.buffer, {},
+          to,       source.offset, source.offset, source.count};
+}
+[[nodiscard]] constexpr Instruction receive(Endpoint from, Span destination) {
+  return {Op::receive, destination.buffer, destination.buffer, from,
+          {},          destination.offset, destination.offset, destination.count};
+}
+// Receive, keep and pass on.
+[[nodiscard]] constexpr Instruction receive_send(Endpoint from, Span destination, Endpoint to) {
+  return {Op::receive_send,   destination.buffer, destination.buffer, from, to,
+          destination.offset, destination.offset, destination.count};
+}
+// destination := message (+) source; source and destination may be the same span or have the same
+// length.
+[[nodiscard]] constexpr Instruction receive_reduce(Endpoint from, Span source, Span destination) {
+  return {Op::receive_reduce, source.buffer,      destination.buffer, from, {},
+          source.offset,      destination.offset, destination.count};
+}
+// Pass message (+) source on without keeping it.
+[[nodiscard]] constexpr Instruction receive_reduce_send(Endpoint from, Span source, Endpoint to) {
+  return {Op::receive_reduce_send, source.buffer, source.buffer, from, to,
+          source.offset,           source.offset, source.count};
+}
+// destination := message (+) source, and pass it on.
+[[nodiscard]] constexpr Instruction receive_reduce_store_send(Endpoint from, Span source,
+                                                              Span destination, Endpoint to) {
+  return {Op::receive_reduce_store_send,
+          source.buffer,
+          destination.buffer,
+          from,
+          to,
+          source.offset,
+          destination.offset,
+          destination.count};
+}
+[[nodiscard]] constexpr Instruction copy(Span source, Span destination) {
+  return {Op::copy, source.buffer, destination.buffer, {},
+          {},       source.offset, destination.offset, destination.count};
+}
+// destination := source, and send it.
+[[nodiscard]] constexpr Instruction copy_send(Span source, Span destination, Endpoint to) {
+  return {Op::copy_send, source.buffer,      destination.buffer, {}, to,
+          source.offset, destination.offset, destination.count};
+}
+// destination := destination (+) source.
+[[nodiscard]] constexpr Instruction local_reduce(Span source, Span destination) {
+  return {Op::local_reduce, source.buffer,      destination.buffer, {}, {},
+          source.offset,    destination.offset, destination.count};
+}
+// Tell another lane of this rank that everything before is done ...
+[[nodiscard]] constexpr Instruction signal(Endpoint other_lane) {
+  Instruction instruction;
+  instruction.op = Op::signal;
+  instruction.to = other_lane;
+  return instruction;
+}
+// ... and wait until it says so.
+[[nodiscard]] constexpr Instruction wait(Endpoint other_lane) {
+  Instruction instruction;
+  instruction.op = Op::wait;
+  instruction.from = other_lane;
+  return instruction;
+}
+
+}  // namespace collsim

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "collectives/collective.hpp"
+#include "collectives/program.hpp"
+#include "topo/symmetry.hpp"
+
+namespace collsim {
+
+// HOW a collective is carried out: a program for every lane of every rank.  Immutable and cheap to
+// copy; programs are made on demand by program(), as often as wanted, and are equal each time.  The
+// schedule must outlive its programs.
+//
+// Lanes meet only through connections.  A connection is an in-order queue from one lane to another;
+// the k-th send on it meets its k-th receive.  It holds at most `slots` messages (unlimited when
+// absent): a sender waits for a free slot, and a slot becomes free when the instruction that
+// received from it has ended.
+class Schedule {
+ public:
+  // Makes the program of one lane; `position` is the rank's place in the collective's group.
+  using ProgramFactory = std::function<Program(int position, Lane lane)>;
+
+  struct Parts {
+    Collective collective;
+    std::string algorithm;
+    int lanes = 1;             // of every rank; a lane may have nothing to do
+    std::optional<int> slots;  // of every connection
+    std::function<std::int64_t(int position)> scratch_count;  // elements of scratch; empty: none
+    // May be claimed only if the programs of all positions are the same but for the renaming of
+    // peers, message by message with the same sizes; a test compares them.
+    Symmetry symmetry = Symmetry::none;
+    int chunks = 1;  // as asked for: for reports and closed forms
+    int channels = 1;
+    ProgramFactory program;
+  };
+  explicit Schedule(Parts parts);  // validates the collective
+
+  [[nodiscard]] const Collective& collective() const { return parts_->collective; }
+  [[nodiscard]] const std::string& algorithm() const { return parts_->algorithm; }
+  [[nodiscard]] int size() const { return parts_->collective.size(); }
+  [[nodiscard]] Rank rank(int position) const {
+    return parts_->collective.group[static_cast<std::size_t>(position)];
+  }
+  [[nodiscard]] int lanes() const { return parts_->lanes; }
+  [[nodiscard]] std::optional<int> slots() const { return parts_->slots; }
+  [[nodiscard]] int chunks() const { return parts_->chunks; }
+  [[nodiscard]] int channels() const { return parts_->channels; }
+  [[nodiscard]] Symmetry symmetry() const { return parts_->symmetry; }
+  [[nodiscard]] std::int64_t scratch_count(int position) const {
+    return parts_->scratch_count ? parts_->scratch_count(position) : 0;
+  }
+  [[nodiscard]] Program program(int position, Lane lane) const {
+    return parts_->program(position, lane);
+  }
+
+  // The same programs with another number of slots, or with other programs in their place (tests
+  // break them this way).
+  [[nodiscard]] Schedule with_slots(std::optional<int> slots) const;
+  [[nodiscard]] Schedule with_programs(ProgramFactory program) const;
+
+ private:
+  std::shared_ptr<const Parts> parts_;
+};
+
+}  // namespace collsim

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "topo/error.hpp"
+
+namespace collsim {
+
+// Which of a rank's three buffers.  Input and output may be the same memory (in place); scratch is
+// the algorithm's own and starts undefined.
+enum class Buffer : std::uint8_t { input, output, scratch };
+
+[[nodiscard]] constexpr const char* to_string(Buffer buffer) {
+  return buffer == Buffer::input ? "input" : buffer == Buffer::output ? "output" : "scratch";
+}
+
+// `count` elements of one buffer from `offset` on.
+struct Span {
+  Buffer buffer = Buffer::input;
+  std::int64_t offset = 0;
+  std::int64_t count = 0;
+
+  constexpr bool operator==(const Span&) const = default;
+
+  // The i-th of n even pieces: sizes differ by at most one element, the longer ones come first,
+  // and pieces are empty when there are more pieces than elements.
+  [[nodiscard]] constexpr Span piece(std::int64_t i, std::int64_t n) const {
+    const std::int64_t base = count / n;
+    const std::int64_t longer = count % n;
+    return {buffer, offset + i * base + std::min(i, longer), base + (i < longer ? 1 : 0)};
+  }
+  [[nodiscard]] constexpr Span sub(std::int64_t from, std::int64_t length) const {
+    return {buffer, offset + from, length};
+  }
+  [[nodiscard]] constexpr Span in(Buffer other) const { return {other, offset, count}; }
+};
+
+// One of `of` parallel copies of an algorithm (NCCL: channel); each works on its share of the data.
+struct Share {
+  int part = 0;
+  int of = 1;
+};
+
+// A vector cut three times: into `blocks` even blocks (usually one per rank), each block into the
+// shares of the channels, each share into `chunks` even chunks.  blocks[i] is this channel's share
+// of block i, blocks(i, c) its c-th chunk.  Computed, never stored, and cheap enough for an
+// algorithm's inner loop.
+class Blocks {
+ public:
+  Blocks() = default;
+  Blocks(Span whole, int blocks, int chunks = 1, Share channel = {})
+      : whole_(whole), base_(whole.count / blocks), longer_(whole.count % blocks) {
+    for (std::int64_t extra : {0, 1}) {
+      const Span share = Span{whole.buffer, 0, base_ + extra}.piece(channel.part, channel.of);
+      kind_[static_cast<std::size_t>(extra)] = {share.offset, share.count, share.count / chunks,
+                                                share.count % chunks};
+    }
+  }
+
+  [[nodiscard]] Span operator[](std::int64_t block) const {
+    const Kind& kind = kind_of(block);
+    return {whole_.buffer, start_of(block) + kind.offset, kind.count};
+  }
+  [[nodiscard]] Span operator()(std::int64_t block, std::int64_t chunk) const {
+    const Kind& kind = kind_of(block);
+    return {
+        whole_.buffer,
+        start_of(block) + kind.offset + chunk * kind.chunk + std::min(chunk, kind.longer_chunks),
+        kind.chunk + (chunk < kind.longer_chunks ? 1 : 0)};
+  }
+
+ private:
+  struct Kind {  // blocks come in two lengths; this is what the channel sees of one of them
+    std::int64_t offset = 0, count = 0, chunk = 0, longer_chunks = 0;
+  };
+  [[nodiscard]] const Kind& kind_of(std::int64_t block) const {
+    return kind_[block < longer_ ? 1 : 0];
+  }
+  [[nodiscard]] std::int64_t start_of(std::int64_t block) const {
+    return whole_.offset + block * base_ + std::min(block, longer_);
+  }
+
+  Span whole_;
+  std::int64_t base_ = 0;
+  std::int64_t longer_ = 0;
+  std::array<Kind, 2> kind_{};
+};
+
+}  // namespace collsim

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "topo/error.hpp"
+
+namespace collsim {
+
+// The queue of future events: a priority queue for whole, monotone times (Ahuja, Mehlhorn, Orlin,
+// Tarjan 1990).
+//
+// Entries leave in order of time and, among equal times, in order of value (smaller first), however
+// they were pushed; a value pushed at the current time takes its place among those still there.
+// Times are picoseconds, never negative and never smaller than the last popped one (checked): a
+// simulation does not schedule the past.
+//
+//   last       the last popped time
+//   current    the values whose time is `last`
+//   bucket b   the entries whose time first differs from `last` in bit b, counted from the top:
+//              every time in bucket b is smaller than every time in bucket b + 1
+//
+// pop takes from `current`; when that is empty, `last` becomes the smallest time of the lowest
+// bucket, whose entries all move to lower buckets.  An entry thus moves at most 63 times and in
+// practice a few times, whatever the number of entries: O(1) in the size of the queue, where a
+// heap pays O(log n) cache misses.  Buckets keep their memory.
+template <class Value>
+class RadixHeap {
+ public:
+  [[nodiscard]] bool empty() const { return filled_ == 0 && sorted_.empty() && late_.empty(); }
+
+  void push(std::int64_t time, Value value) {
+    COLLSIM_CHECK(time >= last_, "pushed time " + std::to_string(time) +
+                                     " ps lies before the last popped time " +
+                                     std::to_string(last_) + " ps");
+    if (time == last_) {
+      late_.push_back(value);
+      std::push_heap(late_.begin(), late_.end(), larger);
+    } else {
+      put(time, value);
+    }
+  }
+
+  // The time of the entry that pop will return.  Later pushes may still be earlier than this.
+  [[nodiscard]] std::int64_t top_time() const {
+    COLLSIM_CHECK(!empty(), "an empty queue has no next time");
+    if (!sorted_.empty() || !late_.empty()) return last_;
+    return buckets_[lowest()].earliest;
+  }
+
+  Value pop() {
+    COLLSIM_CHECK(!empty(), "nothing to pop from an empty queue");
+    if (sorted_.empty() && late_.empty()) {
+      Bucket& bucket = buckets_[lowest()];
+      if (bucket.entries.size() == 1) return pop_only_entry(bucket);
+      refill(bucket);
+    }
+    if (late_.empty() || (!sorted_.empty() && sorted_.back() < late_.front())) {
+      const Value value = sorted_.back();
+      sorted_.pop_back();
+      return value;
+    }
+    std::pop_heap(late_.begin(), late_.end(), larger);
+    const Value value = late_.back();
+    late_.pop_back();
+    return value;
+  }
+
+  // Empty, and ready to start again at time 0.
+  void clear() {
+    for (Bucket& bucket : buckets_) bucket.clear();
+    sorted_.clear();
+    late_.clear();
+    filled_ = 0;
+    last_ = 0;
+  }
+
+ private:
+  struct Entry {
+    std::int64_t time;
+    Value value;
+  };
+  struct Bucket {
+    std::vector<Entry> entries;
+    std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
+    void clear() {
+      entries.clear();
+      earliest = std::numeric_limits<std::int64_t>::max();
+    }
+  };
+  static bool larger(const Value& a, const Value& b) { return b < a; }
+
+  [[nodiscard]] std::size_t lowest() const {
+    return static_cast<std::size_t>(std::countr_zero(filled_));
+  }
+
+  void put(std::int64_t time, Value value) {
+    const auto different = static_cast<std::uint64_t>(time ^ last_);
+    const auto bit = static_cast<std::size_t>(std::bit_width(different) - 1);
+    Bucket& bucket = buckets_[bit];
+    bucket.entries.push_back({time, value});
+    bucket.earliest = std::min(bucket.earliest, time);
+    filled_ |= std::uint64_t{1} << bit;
+  }
+
+  Value pop_only_entry(Bucket& bucket) {
+    filled_ &= filled_ - 1;
+    last_ = bucket.earliest;
+    const Value value = bucket.entries.front().value;
+    bucket.clear();
+    return value;
+  }
+
+  void refill(Bucket& bucket) {
+    filled_ &= filled_ - 1;
+    last_ = bucket.earliest;
+    for (const Entry& entry : bucket.entries) {
+      if (entry.time == last_)
+        sorted_.push_back(entry.value);
+      else
+        put(entry.time, entry.value);
+    }
+    bucket.clear();
+    if (sorted_.size() > 1) std::sort(sorted_.begin(), sorted_.end(), larger);
+  }
+
+  std::array<Bucket, 63> buckets_;
+  std::uint64_t filled_ = 0;  // bit b: bucket b has entries
+  std::int64_t last_ = 0;
+  std::vector<Value> sorted_;  // values at `last`, the smallest at the back ...
+  std::vector<Value> late_;    // ... and a heap of those pushed since, the smallest at the front
+};
+
+}  // namespace collsim

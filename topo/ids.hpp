@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "topo/error.hpp"
+
+namespace collsim {
+
+// An index that is its own type: a Rank cannot be passed where a NodeId is wanted.
+// `Rank(7)` makes one, `rank.index()` uses it, a negative or too large number is an error.
+template <class Tag, class Storage>
+class Index {
+ public:
+  constexpr Index() = default;
+  constexpr explicit Index(std::size_t value) : value_(static_cast<Storage>(value)) {
+    if (value > static_cast<Storage>(-1)) [[unlikely]]
+      throw_error(ErrorCode::too_large, std::string(Tag::name) + " " + std::to_string(value) +
+                                            " is more than an id holds");
+  }
+  [[nodiscard]] constexpr std::size_t index() const { return value_; }
+  constexpr auto operator<=>(const Index&) const = default;
+
+ private:
+  Storage value_ = 0;
+};
+
+struct RankTag {
+  static constexpr const char* name = "rank";
+};
+struct LaneTag {
+  static constexpr const char* name = "lane";
+};
+struct NodeTag {
+  static constexpr const char* name = "node";
+};
+struct LinkTag {
+  static constexpr const char* name = "link";
+};
+
+using Rank =
+    Index<RankTag, std::uint32_t>;  // a process with one GPU, numbered as the user numbers them
+using Lane = Index<LaneTag, std::uint16_t>;    // one of the instruction streams of a rank (NCCL: a
+                                               // thread block)
+using NodeId = Index<NodeTag, std::uint32_t>;  // a device of the topology: GPU, switch, NIC
+using LinkId = Index<LinkTag, std::uint32_t>;  // one direction of a cable
+
+// Beyond this a scenario is a typing mistake; it also keeps every id within 32 bits.
+constexpr std::size_t max_ranks = std::size_t{1} << 24;
+
+}  // namespace collsim

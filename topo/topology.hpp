@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "topo/ids.hpp"
+#include "topo/symmetry.hpp"
+#include "topo/units.hpp"
+
+namespace collsim {
+
+// How messages that want the same link at the same time get on.
+//   exclusive: one message at a time, first come first served (in order of the time they want to
+//   start, then rank, then
+//              lane).  A message that crosses several exclusive links waits for all of them and
+//              holds all of them.
+//   fair:      max-min sharing between connections, first in first out within one connection.
+enum class Sharing : std::uint8_t { exclusive, fair };
+
+// What a cable can do in one direction.  A message of n bytes keeps it busy for overhead + n /
+// bandwidth and is at the other end `latency` later.  On a fair link the overhead only delays the
+// start and keeps nothing busy.
+struct LinkParameters {
+  Bandwidth bandwidth;
+  Time latency{};   // L: flight time, does not occupy the link
+  Time overhead{};  // alpha: start-up of every message, occupies the link
+  Sharing sharing = Sharing::exclusive;
+  bool half_duplex = false;  // both directions are one resource
+  bool operator==(const LinkParameters&) const = default;
+};
+
+// One direction of a cable.
+struct Link {
+  NodeId from;
+  NodeId to;
+  LinkId resource;  // what is occupied: the link itself, or for half duplex the first of the two
+                    // directions
+  Sharing sharing = Sharing::exclusive;
+  Bandwidth bandwidth;
+  Time latency;
+  Time overhead;
+};
+
+enum class NodeKind : std::uint8_t { gpu, network_switch, nic, cpu };
+[[nodiscard]] const char* to_string(NodeKind kind);
+
+// Where bytes can flow: devices and the directed links between them.  Immutable; made by the
+// functions of shapes.hpp or by TopologyBuilder, and shared freely between threads and simulations.
+// Ranks are the devices of kind gpu, in order: rank i is the i-th of them.
+class Topology {
+ public:
+  [[nodiscard]] const std::string& shape() const { return parts_->shape; }
+  [[nodiscard]] std::size_t rank_count() const { return parts_->rank_nodes.size(); }
+  [[nodiscard]] std::size_t node_count() const { return parts_->kinds.size(); }
+  [[nodiscard]] std::span<const Link> links() const { return parts_->links; }
+  [[nodiscard]] const Link& link(LinkId id) const { return parts_->links[id.index()]; }
+  [[nodiscard]] NodeId node_of(Rank rank) const { return parts_->rank_nodes[rank.index()]; }
+  [[nodiscard]] NodeKind kind(NodeId node) const { return parts_->kinds[node.index()]; }
+  [[nodiscard]] std::optional<Rank> rank_at(NodeId node) const;
+
+  // "gpu3", "switch0", or the name given to the builder.
+  [[nodiscard]] std::string name(NodeId node) const;
+  [[nodiscard]] std::string name(LinkId link) const;  // "gpu3->switch0"
+  [[nodiscard]] std::optional<NodeId> find_node(const std::string& name) const;
+  // All links from one device to another, in order of their ids.
+  [[nodiscard]] std::vector<LinkId> links_between(NodeId from, NodeId to) const;
+
+  // How ranks are arranged, slowest dimension first: {nodes, gpus per node} or the sizes of a torus
+  // or mesh; empty for others.
+  [[nodiscard]] const std::vector<int>& dims() const { return parts_->dims; }
+
+  // When the renaming leaves this topology as it is: which links it maps onto each other (same
+  // orbit, same number). Nothing when the topology does not have that symmetry.
+  [[nodiscard]] std::optional<std::uint32_t> orbit(Symmetry symmetry, LinkId link) const;
+
+  // The same topology but for some links ("one slow link").  Loses symmetry; keeps routes as they
+  // were when only overhead or latency changed, and finds them anew when a bandwidth did.
+  struct LinkChange {
+    LinkId link;
+    LinkParameters parameters;
+  };
+  [[nodiscard]] Topology with_changed_links(std::span<const LinkChange> changes) const;
+
+  // Shapes know their routes and orbits by arithmetic; everything else searches.  See routes.hpp.
+  struct Parts {
+    std::string shape;
+    std::vector<NodeKind> kinds;
+    std::vector<Link> links;
+    std::vector<NodeId> rank_nodes;
+    std::vector<std::string> names;  // empty: named by kind and number
+    std::vector<int> dims;
+    // Appends the links from one rank to another (different) rank; empty function: search the
+    // graph.
+    std::function<void(Rank from, Rank to, std::vector<LinkId>& route)> known_route;
+    std::function<std::uint32_t(LinkId)> rotation_orbit;  // empty: not rotation-symmetric
+    std::function<std::uint32_t(LinkId)> exchange_orbit;  // empty: not exchange-symmetric
+  };
+  explicit Topology(Parts parts);  // checks that it is consistent
+  [[nodiscard]] const Parts& parts() const { return *parts_; }
+
+ private:
+  std::shared_ptr<const Parts> parts_;
+};
+
+// Builds an explicit graph, device by device and cable by cable.  Every mistake is an Error that
+// names the device.
+class TopologyBuilder {
+ public:
+  NodeId add_node(NodeKind kind, const std::string& name = {});
+  // Both directions of a cable (returns the first, from -> to; the other has the next id).
+  LinkId connect(NodeId from, NodeId to, const LinkParameters& parameters);
+  // One direction only.
+  LinkId connect_one_way(NodeId from, NodeId to, const LinkParameters& parameters);
+  [[nodiscard]] Topology build(const std::string& shape = "explicit");
+
+ private:
+  Topology::Parts parts_;
+};
+
+}  // namespace collsim
