@@ -7,8 +7,9 @@
 
 namespace collsim {
 
-// A 64-bit number that stands for a whole timeline: when every instruction ended and every message arrived.  The same for
-// every engine, compiler and order of visiting, because each lane hashes its own steps in order and the lanes are added up.
+// A 64-bit number that stands for a whole timeline: when every instruction ended and every message
+// arrived.  The same for every engine, compiler and order of visiting, because each lane hashes its
+// own steps in order and the lanes are added up.
 class Fingerprint {
  public:
   // Folds one instruction of a lane into the lane's hash.

@@ -17,48 +17,62 @@ namespace collsim {
 
 // Predicts when every instruction of a schedule begins and ends on a topology.
 //
-// Model.  Symbols: alpha = largest overhead, B = smallest bandwidth, L = sum of latencies over the links of a message's route.
+// Model.  Symbols: alpha = largest overhead, B = smallest bandwidth, L = sum of latencies over the
+// links of a message's route.
 //
-//   An instruction begins when its lane has ended the one before, the message it receives has arrived, and there is a free
-//   slot for the message it sends.  It ends after what the cost model says (nothing, in the ideal model).  The message it
-//   sends is then ready, and the lane goes on: sending is posting, the links work by themselves.
+//   An instruction begins when its lane has ended the one before, the message it receives has
+//   arrived, and there is a free slot for the message it sends.  It ends after what the cost model
+//   says (nothing, in the ideal model).  The message it sends is then ready, and the lane goes on:
+//   sending is posting, the links work by themselves.
 //
-//   exclusive links   A ready message starts when every link of its route is free and no earlier comer waits for any of
-//                     them.  It holds all of them for alpha + n/B and arrives L after that.  Messages that become ready at
-//                     the same time go in rounds, each lane's next one per round, by rank, then lane.
-//   fair links        A ready message waits alpha (occupying nothing), then for the earlier messages of its connection, then
-//                     flows at the rate that max-min sharing between connections gives it, and arrives L after its last byte.
-//   both on a route   It waits for the exclusive ones as above, holds them for alpha and while it flows, and its rate is also
+//   exclusive links   A ready message starts when every link of its route is free and no earlier
+//   comer waits for any of
+//                     them.  It holds all of them for alpha + n/B and arrives L after that.
+//                     Messages that become ready at the same time go in rounds, each lane's next
+//                     one per round, by rank, then lane.
+//   fair links        A ready message waits alpha (occupying nothing), then for the earlier
+//   messages of its connection, then
+//                     flows at the rate that max-min sharing between connections gives it, and
+//                     arrives L after its last byte.
+//   both on a route   It waits for the exclusive ones as above, holds them for alpha and while it
+//   flows, and its rate is also
 //                     limited by their bandwidth.
 //
 // All times are whole picoseconds: n/B is rounded once per message (see transfer_time).
 //
-// Failure.  Error{no_route}, {overflow}, {bad_schedule} (a peer that is no member, sizes that differ), {deadlock} (says
-// who waits for whom), {engine_not_applicable} (a forced engine cannot do this case exactly), {too_large} (full recording
-// beyond its limit).  Never a wrong time: a result earlier than the collective's lower bound is an abort.
+// Failure.  Error{no_route}, {overflow}, {bad_schedule} (a peer that is no member, sizes that
+// differ), {deadlock} (says who waits for whom), {engine_not_applicable} (a forced engine cannot do
+// this case exactly), {too_large} (full recording beyond its limit).  Never a wrong time: a result
+// earlier than the collective's lower bound is an abort.
 //
-// Engines.  All give the same picoseconds wherever two apply; `automatic` takes the fastest that is exact.
+// Engines.  All give the same picoseconds wherever two apply; `automatic` takes the fastest that is
+// exact.
 //
-//   dataflow   Every link is used by one lane only (fair: by one connection only), so its order of use is that
-//              lane's program.  No clock is needed: run each lane until it blocks, wake whom it unblocks.  O(messages).
+//   dataflow   Every link is used by one lane only (fair: by one connection only), so its order of
+//   use is that
+//              lane's program.  No clock is needed: run each lane until it blocks, wake whom it
+//              unblocks.  O(messages).
 //   event      Always applies.  Runs in time order; one pending event per lane, one per flow.
-//   symmetry   One rank stands for all.  Needs a schedule and a topology with the same symmetry, the whole machine as the
+//   symmetry   One rank stands for all.  Needs a schedule and a topology with the same symmetry,
+//   the whole machine as the
 //              group, and ranks that start together.  O(messages of one rank).
 enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 [[nodiscard]] std::string_view to_string(Engine engine);
 
-// What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per link.  full: every step,
-// from which the critical path can be found (about 170 bytes per instruction).
+// What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per
+// link.  full: every step, from which the critical path can be found (about 170 bytes per
+// instruction).
 enum class Recording : std::uint8_t { off, summary, full };
 
 struct SimulationOptions {
   Engine engine = Engine::automatic;
   Recording recording = Recording::off;
-  std::vector<std::pair<Rank, Time>> late;    // ranks that start later than the others
+  std::vector<std::pair<Rank, Time>> late;        // ranks that start later than the others
   std::uint64_t max_recorded_steps = 50'000'000;  // full recording refuses beyond
 };
 
-// How a rank spent its time, over all its lanes (so it can exceed the run time).  Recorded by summary and full.
+// How a rank spent its time, over all its lanes (so it can exceed the run time).  Recorded by
+// summary and full.
 struct RankUsage {
   Time waiting_for_messages;
   Time waiting_for_slots;
@@ -72,8 +86,9 @@ struct LinkUsage {
 };
 
 struct Simulation {
-  Time time;                         // until the last rank has finished, from time 0
-  std::vector<Time> finished;        // per position: its last instruction has ended and its last message has left
+  Time time;  // until the last rank has finished, from time 0
+  std::vector<Time>
+      finished;  // per position: its last instruction has ended and its last message has left
   std::uint64_t instructions = 0;
   std::uint64_t messages = 0;        // signals between lanes do not count
   Bytes wire_bytes = 0;              // sum of the sizes of all messages
@@ -84,20 +99,8 @@ struct Simulation {
   std::optional<Timeline> timeline;  // with Recording::full
 };
 
-[[nodiscard]] Simulation simulate(const Topology& topology, const Schedule& schedule, const CostModel& costs = {},
+[[nodiscard]] Simulation simulate(const Topology& topology, const Schedule& schedule,
+                                  const CostModel& costs = {},
                                   const SimulationOptions& options = {});
-
-// Of the run time, how much was due to what, along one longest chain of causes.  Needs a full recording.
-struct CriticalPath {
-  enum class Kind : std::uint8_t { start, work, startup, wire, sharing, flight, queue };
-  struct Segment {
-    Kind kind;
-    Time from, to;
-    std::uint32_t step;  // in the timeline: whose work, or whose message
-  };
-  std::vector<Segment> segments;  // in time order, seamless from 0 to the run time
-  [[nodiscard]] Time total(Kind kind) const;
-};
-[[nodiscard]] CriticalPath critical_path(const Topology& topology, const Schedule& schedule, const Simulation& simulation);
 
 }  // namespace collsim

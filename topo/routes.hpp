@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "topo/topology.hpp"
@@ -16,29 +17,55 @@ namespace collsim {
 // many equal ways spread them by target instead of by id (fat-tree), as real fabrics do; shapes.hpp
 // says which.
 //
-// A Router is the mutable companion of an immutable topology: it searches once per source and
-// remembers. Shapes that know their routes by arithmetic are not searched at all.
+// Where several cables of the same bandwidth join the same two devices, lane n of a rank takes the
+// n-th of them, starting over after the last: that is how parallel channels use parallel cables.
+//
+// A Router is the mutable companion of an immutable topology: it searches once per target and
+// remembers (64 MB at most). Shapes that know their routes by arithmetic are not searched at all.
 class Router {
  public:
-  explicit Router(const Topology& topology) : topology_(topology) {}
+  explicit Router(Topology topology) : topology_(std::move(topology)) {}
 
   // Empty when from == to.  Error{no_route} names both ends when there is no way.
   // The span is valid until the next call.
-  [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to);
+  [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to, Lane lane = Lane(0));
 
   // The same by searching, even where the shape knows the answer; tests compare the two.
   [[nodiscard]] std::span<const LinkId> searched_route(Rank from, Rank to);
 
  private:
-  struct Tree {  // per source: for every node, the link through which the best route enters it
-    std::vector<std::uint32_t> entering;
+  // How a node reaches one target with the fewest hops: the largest width of such ways, and the
+  // smallest link with which one of that width starts.
+  struct Way {
+    std::int64_t width = 0;  // bytes per second; 0: there is no way
+    std::uint32_t hops = 0;
+    LinkId next;
   };
-  const Tree& tree(Rank from, bool through_ranks);
+  using Ways = std::vector<Way>;  // per node
 
-  const Topology& topology_;
+  // The links that enter or leave each node, in order of their ids.
+  struct Adjacency {
+    std::vector<std::size_t> first;  // per node, and one more
+    std::vector<LinkId> links;
+    [[nodiscard]] std::span<const LinkId> of(NodeId node) const {
+      const std::size_t begin = first[node.index()];
+      return {links.data() + begin, first[node.index() + 1] - begin};
+    }
+  };
+
+  [[nodiscard]] Adjacency adjacency(NodeId Link::*end) const;
+  void find_neighbours();
+  bool take_direct_link(NodeId from, NodeId to);
+  void spread_over_cables(Lane lane);
+  const Ways& ways_to(Rank target, bool through_ranks);
+  [[nodiscard]] Ways search_from(NodeId target, bool through_ranks) const;
+  [[nodiscard]] bool may_relay(NodeId node, NodeId target, bool through_ranks) const;
+  void walk(NodeId from, NodeId target, bool through_ranks, const Ways& ways);
+
+  Topology topology_;
+  Adjacency entering_, leaving_;
   std::vector<LinkId> route_;
-  std::unordered_map<std::uint64_t, Tree> trees_;
-  std::vector<std::vector<LinkId>> outgoing_;
+  std::unordered_map<std::uint64_t, Ways> ways_;
 };
 
 }  // namespace collsim

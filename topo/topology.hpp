@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "topo/ids.hpp"
@@ -42,6 +45,7 @@ struct Link {
   LinkId resource;  // what is occupied: the link itself, or for half duplex the first of the two
                     // directions
   Sharing sharing = Sharing::exclusive;
+  bool half_duplex = false;
   Bandwidth bandwidth;
   Time latency;
   Time overhead;
@@ -60,6 +64,7 @@ class Topology {
   [[nodiscard]] std::size_t node_count() const { return parts_->kinds.size(); }
   [[nodiscard]] std::span<const Link> links() const { return parts_->links; }
   [[nodiscard]] const Link& link(LinkId id) const { return parts_->links[id.index()]; }
+  [[nodiscard]] LinkParameters parameters(LinkId id) const;  // what the link was made with
   [[nodiscard]] NodeId node_of(Rank rank) const { return parts_->rank_nodes[rank.index()]; }
   [[nodiscard]] NodeKind kind(NodeId node) const { return parts_->kinds[node.index()]; }
   [[nodiscard]] std::optional<Rank> rank_at(NodeId node) const;
@@ -76,11 +81,16 @@ class Topology {
   [[nodiscard]] const std::vector<int>& dims() const { return parts_->dims; }
 
   // When the renaming leaves this topology as it is: which links it maps onto each other (same
-  // orbit, same number). Nothing when the topology does not have that symmetry.
+  // orbit, same number). Nothing when the topology does not have that symmetry, and never for half
+  // duplex, so that with an orbit every link is a resource of its own and every rank has exactly
+  // one link in it.
   [[nodiscard]] std::optional<std::uint32_t> orbit(Symmetry symmetry, LinkId link) const;
 
   // The same topology but for some links ("one slow link").  Loses symmetry; keeps routes as they
-  // were when only overhead or latency changed, and finds them anew when a bandwidth did.
+  // were when only overhead or latency changed, and finds them anew when a bandwidth did (the fixed
+  // routes of `nodes`, fat-tree and dragonfly stay in any case, as real fabrics' do).  Half duplex
+  // is said of one direction and holds for both.  Error for a link that does not exist, negative
+  // times, half duplex without an opposite link, or half duplex with different sharing.
   struct LinkChange {
     LinkId link;
     LinkParameters parameters;
@@ -93,11 +103,13 @@ class Topology {
     std::vector<NodeKind> kinds;
     std::vector<Link> links;
     std::vector<NodeId> rank_nodes;
-    std::vector<std::string> names;  // empty: named by kind and number
+    std::vector<std::string> names;  // empty: named by kind and number, nodes sorted by kind
+    std::unordered_map<std::string, NodeId> node_by_name;  // the inverse of names
     std::vector<int> dims;
     // Appends the links from one rank to another (different) rank; empty function: search the
     // graph.
     std::function<void(Rank from, Rank to, std::vector<LinkId>& route)> known_route;
+    bool routes_ignore_bandwidth = false;  // known_route stands when a bandwidth changes
     std::function<std::uint32_t(LinkId)> rotation_orbit;  // empty: not rotation-symmetric
     std::function<std::uint32_t(LinkId)> exchange_orbit;  // empty: not exchange-symmetric
   };
@@ -109,18 +121,23 @@ class Topology {
 };
 
 // Builds an explicit graph, device by device and cable by cable.  Every mistake is an Error that
-// names the device.
+// names the device: unknown node, link to itself, name used twice, negative time, no gpu at all.
+// A node without a name gets its kind and number ("gpu3" is the fourth gpu).
 class TopologyBuilder {
  public:
   NodeId add_node(NodeKind kind, const std::string& name = {});
   // Both directions of a cable (returns the first, from -> to; the other has the next id).
   LinkId connect(NodeId from, NodeId to, const LinkParameters& parameters);
-  // One direction only.
+  // One direction only; half duplex makes no sense here and is an Error.
   LinkId connect_one_way(NodeId from, NodeId to, const LinkParameters& parameters);
-  [[nodiscard]] Topology build(const std::string& shape = "explicit");
+  [[nodiscard]] Topology build(const std::string& shape = "explicit") const;
 
  private:
+  [[nodiscard]] std::string name_of(NodeId node) const;
+  void check_ends(NodeId from, NodeId to, const LinkParameters& parameters) const;
+
   Topology::Parts parts_;
+  std::array<std::size_t, 4> count_of_kind_{};
 };
 
 }  // namespace collsim

@@ -20,7 +20,9 @@ std::string in_largest_unit(double value, const std::array<Unit, n>& units) {
   for (const Unit& unit : units)
     if (std::abs(value) >= unit.size) chosen = &unit;
   std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.4g %s", value / chosen->size, chosen->name);
+  const double number = value / chosen->size;
+  const char* format = std::abs(number) < 9999.5 ? "%.4g %s" : "%.0f %s";
+  std::snprintf(text.data(), text.size(), format, number, chosen->name);
   return text.data();
 }
 
@@ -41,7 +43,9 @@ Time rounded_picoseconds(double ps) {
   if (!(ps >= 0))
     throw_error(ErrorCode::invalid_argument,
                 "a time must not be negative or NaN, not " + std::to_string(ps) + " ps");
-  const double rounded = std::floor(ps + 0.5);
+  // Not floor(ps + 0.5): that sum is itself rounded, just below one half and above 2^52.
+  const double below = std::floor(ps);
+  const double rounded = ps - below >= 0.5 ? below + 1 : below;
   if (rounded >= 9223372036854775808.0)
     throw_error(ErrorCode::overflow, "a time of " + std::to_string(ps * 1e-12) +
                                          " s exceeds 64 bits of picoseconds (106 days)");

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "topo/ids.hpp"
+#include "topo/units.hpp"
+
+namespace collsim {
+
+// Internal to sim/: the queues between lanes, and what a message on each costs.
+
+using LaneNumber = std::uint32_t;  // dense number of a lane among all lanes that are simulated
+
+// One place of a connection's queue.  While it holds a message, `time` is when that arrives
+// (never(): not known yet); after the message was received, `time` is when the slot became free.
+struct Slot {
+  Time time;
+  std::int64_t count = 0;
+};
+
+struct Connection {
+  LaneNumber source = 0;
+  LaneNumber target = 0;
+
+  // The queue: message k lies in slots[k & mask] from its sending (k == sent) to its receiving (k
+  // == received).
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  Slot* slots = nullptr;
+  std::uint32_t mask = 0;
+  bool receiver_waits = false;
+  bool sender_waits = false;
+
+  // The route: what a message occupies and what it costs.  No links within a rank.
+  bool within_rank = false;  // carries signals between two lanes of one rank, which cost nothing
+  bool crosses_fair_link = false;
+  bool crosses_exclusive_link = false;
+  bool shares_links = false;  // with other connections (known to the dataflow engine only)
+  std::uint32_t number = 0;   // in order of opening
+  std::uint32_t links_begin = 0;
+  std::uint32_t links_count = 0;
+  Time overhead{};
+  Time latency{};
+  Bandwidth bandwidth{1};
+  Time left{};  // when the last byte so far left the links
+
+  // Most messages of a connection have the length of the one before.
+  std::int64_t cached_count = -1;
+  Time cached_duration{};
+
+  [[nodiscard]] bool empty() const { return received == sent; }
+  [[nodiscard]] std::uint64_t waiting() const { return sent - received; }
+  [[nodiscard]] Slot& slot(std::uint64_t message) { return slots[message & mask]; }
+
+  // alpha + n/B for a message of `count` elements.
+  [[nodiscard]] Time duration(std::int64_t count, Bytes element_size) {
+    if (count != cached_count) {
+      cached_duration = overhead + transfer_time(count * element_size, bandwidth);
+      cached_count = count;
+    }
+    return cached_duration;
+  }
+};
+
+// All connections of a simulation: found by who talks to whom, at stable addresses, in order of
+// opening.
+class ConnectionTable {
+ public:
+  ConnectionTable();
+
+  // nullptr when it was never opened.  The key is any 64-bit name of the connection.
+  [[nodiscard]] Connection* find(std::uint64_t key) const;
+  Connection& open(std::uint64_t key);
+
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] Connection& operator[](std::size_t number) const {
+    return blocks_[number / block_size][number % block_size];
+  }
+
+  // Room for the message about to be sent; `keep` is the oldest message whose slot is still needed.
+  void make_room(Connection& connection, std::uint64_t keep) {
+    if (connection.slots == nullptr || connection.sent - keep > connection.mask) grow(connection);
+  }
+
+  // The links of routes, all in one array.
+  void set_links(Connection& connection, std::span<const LinkId> links);
+  [[nodiscard]] std::span<const LinkId> links(const Connection& connection) const {
+    return {links_.data() + connection.links_begin, connection.links_count};
+  }
+
+ private:
+  static constexpr std::size_t block_size = 1024;
+  struct Entry {
+    std::uint64_t key = 0;
+    std::uint32_t connection_plus_one = 0;  // 0: unused
+  };
+
+  [[nodiscard]] std::size_t place_of(std::uint64_t key) const;
+  void rehash(std::size_t capacity);
+  void grow(Connection& connection);
+  Slot* take_slots(std::size_t count);
+
+  std::size_t count_ = 0;
+  std::vector<std::unique_ptr<Connection[]>> blocks_;
+  std::vector<Entry> table_;
+  std::vector<LinkId> links_;
+
+  // Slots are carved from large blocks: millions of connections need a few bytes each.
+  std::vector<std::unique_ptr<Slot[]>> slot_blocks_;
+  std::size_t slots_left_ = 0;
+  Slot* next_slot_ = nullptr;
+};
+
+}  // namespace collsim

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/simulate.hpp"
+
+namespace collsim {
+
+// Why a run took as long as it did: one chain of causes from time 0 to the end of the last rank,
+// without a gap. Shortening anything on it may shorten the run; shortening anything else cannot.
+//
+//   start     the first rank of the chain had not started yet (launch, late rank)
+//   work      an instruction kept its lane busy (overhead, reduction, copy)
+//   startup   a message paid alpha
+//   wire      its bytes went through at the full bandwidth of the route
+//   sharing   they took longer than that because other flows had their share
+//   flight    latency
+//   queue     a message waited for its links and it is not recorded for whom
+//
+// Waiting needs no kind of its own: who waits for a message, a slot or a link waits for the work,
+// wire or flight of somebody else, and the chain goes on there.
+struct CriticalPath {
+  enum class Kind : std::uint8_t { start, work, startup, wire, sharing, flight, queue };
+  struct Segment {
+    Kind kind;
+    Time from, to;
+    std::uint32_t step;  // in the timeline: whose work, or whose message
+  };
+  std::vector<Segment>
+      segments;  // in time order, none empty, each begins where the one before ends
+
+  [[nodiscard]] Time total(Kind kind) const;
+};
+[[nodiscard]] std::string_view to_string(CriticalPath::Kind kind);
+
+// Error{invalid_argument} when the simulation was not fully recorded.
+[[nodiscard]] CriticalPath critical_path(const Topology& topology, const Schedule& schedule,
+                                         const Simulation& simulation);
+
+}  // namespace collsim

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "sim/simulate.hpp"
+
+namespace collsim {
+
+// Internal to sim/: the three engines behind simulate().  Each returns nothing when it cannot
+// simulate the case exactly.
+[[nodiscard]] std::optional<Simulation> simulate_by_dataflow(const Topology& topology,
+                                                             const Schedule& schedule,
+                                                             const CostModel& costs,
+                                                             const SimulationOptions& options);
+[[nodiscard]] std::optional<Simulation> simulate_by_events(const Topology& topology,
+                                                           const Schedule& schedule,
+                                                           const CostModel& costs,
+                                                           const SimulationOptions& options);
+[[nodiscard]] std::optional<Simulation> simulate_by_symmetry(const Topology& topology,
+                                                             const Schedule& schedule,
+                                                             const CostModel& costs,
+                                                             const SimulationOptions& options);
+
+}  // namespace collsim

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/engines.hpp"
+#include "sim/fabric.hpp"
+#include "sim/radix_heap.hpp"
+#include "sim/rank_machine.hpp"
+
+namespace collsim {
+
+namespace {
+
+// Messages of different lanes compete for links, so they must be handed to the fabric in time
+// order.  Only that needs a clock: whatever a lane does between two messages (waiting for one that
+// is on its way and whose arrival is known, reducing, copying) is done at once, ahead of time.  So
+// there is one pending event per lane, the time of its next message.
+//
+//   while something is pending:
+//     now = the earliest time
+//     flows that end or begin now; whoever that wakes runs until its next message
+//     rounds: every lane whose next message is ready now hands over one, by rank, then lane; again,
+//     until none is left new rates for the flows
+template <class Recorder>
+class EventEngine : public RankMachine<EventEngine<Recorder>, Recorder> {
+  using Base = RankMachine<EventEngine<Recorder>, Recorder>;
+
+ public:
+  EventEngine(const Topology& topology, const Schedule& schedule, const CostModel& costs,
+              const SimulationOptions& options, Recorder& recorder)
+      : Base(topology, schedule, costs, options, recorder), fabric_(topology, this->connections_) {}
+
+  bool run_all();
+
+  // --- what LaneMachine asks ---
+  [[nodiscard]] static constexpr bool stopped() { return false; }
+  void wake(LaneNumber lane) { runnable_.push_back(lane); }
+  bool may_post(LaneNumber lane, const Connection& connection, Time ready);
+  void post(Connection& connection, std::uint64_t message, Time ready);
+  void opened(Connection& connection, std::span<const LinkId> route) {
+    resources_of(this->topology_, route, resources_);
+    this->connections_.set_links(connection, resources_);
+    fabric_.opened(connection);
+  }
+
+ private:
+  static constexpr LaneNumber nobody = ~LaneNumber{0};
+
+  void run_woken();
+  void run_rounds();
+  void finish_deliveries();
+  void depart(Connection& connection, const Fabric::Passage& passage);
+  [[nodiscard]] Time next_time() const {
+    return std::min(posts_.empty() ? Time::never() : Time(posts_.top_time()), fabric_.next_event());
+  }
+
+  Fabric fabric_;
+  Time now_{};
+  RadixHeap<LaneNumber> posts_;    // lanes by the time of their next message
+  std::vector<LaneNumber> round_;  // lanes whose next message is ready now: this round,
+  std::vector<LaneNumber> again_;  // and the next one
+  std::vector<LaneNumber> runnable_;
+  LaneNumber turn_ = nobody;  // the lane that may hand over its message
+  std::vector<LinkId> resources_;
+};
+
+template <class Recorder>
+bool EventEngine<Recorder>::may_post(LaneNumber lane, const Connection& connection, Time ready) {
+  if (connection.within_rank) return true;
+  if (turn_ == lane) {
+    turn_ = nobody;
+    return true;
+  }
+  if (ready == now_)
+    again_.push_back(lane);
+  else
+    posts_.push(ready.ps(), lane);
+  return false;
+}
+
+template <class Recorder>
+void EventEngine<Recorder>::post(Connection& connection, std::uint64_t message, Time ready) {
+  Slot& slot = connection.slot(message);
+  if (connection.within_rank) {
+    slot.time = ready;
+    return;
+  }
+  slot.time = Time::never();
+  const Time duration = connection.duration(slot.count, this->element_size_);
+  const auto passage =
+      fabric_.carry(connection, message, slot.count * this->element_size_, duration, ready);
+  if (passage) depart(connection, *passage);
+}
+
+template <class Recorder>
+void EventEngine<Recorder>::depart(Connection& connection, const Fabric::Passage& passage) {
+  connection.slot(passage.message).time = passage.left + connection.latency;
+  connection.left = passage.left;
+  if constexpr (Recorder::enabled) {
+    const std::span<const LinkId> links = this->connections_.links(connection);
+    this->recorder_.departed(connection, passage.message, links, passage.ready, passage.departed);
+    this->recorder_.left(connection, passage.message, links, passage.left, passage.bytes);
+  }
+}
+
+template <class Recorder>
+void EventEngine<Recorder>::finish_deliveries() {
+  for (const Fabric::Passage& passage : fabric_.delivered()) {
+    Connection& connection = this->connections_[passage.connection];
+    depart(connection, passage);
+    if (!connection.receiver_waits) continue;
+    connection.receiver_waits = false;
+    wake(connection.target);
+  }
+  fabric_.delivered().clear();
+}
+
+template <class Recorder>
+void EventEngine<Recorder>::run_woken() {
+  while (!runnable_.empty()) {
+    const LaneNumber lane = runnable_.back();
+    runnable_.pop_back();
+    this->run(lane);
+  }
+}
+
+template <class Recorder>
+void EventEngine<Recorder>::run_rounds() {
+  while (!posts_.empty() && posts_.top_time() == now_.ps()) again_.push_back(posts_.pop());
+  while (!again_.empty()) {
+    round_.swap(again_);
+    again_.clear();
+    if (!std::is_sorted(round_.begin(), round_.end())) std::sort(round_.begin(), round_.end());
+    for (const LaneNumber lane : round_) {
+      turn_ = lane;
+      this->run(lane);
+      run_woken();
+    }
+  }
+}
+
+template <class Recorder>
+bool EventEngine<Recorder>::run_all() {
+  for (std::size_t lane = this->lanes_.size(); lane-- > 0;)
+    runnable_.push_back(static_cast<LaneNumber>(lane));
+  run_woken();
+  while (true) {
+    run_rounds();
+    fabric_.process(now_);
+    finish_deliveries();
+    run_woken();
+    if (!again_.empty() || next_time() == now_) continue;
+    fabric_.share(now_);
+    if (next_time() == Time::never()) break;
+    now_ = next_time();
+  }
+  if (this->finished_lanes_ != this->lanes_.size()) this->report_stuck();
+  return true;
+}
+
+}  // namespace
+
+std::optional<Simulation> simulate_by_events(const Topology& topology, const Schedule& schedule,
+                                             const CostModel& costs,
+                                             const SimulationOptions& options) {
+  return run_machine<EventEngine>(Engine::event, topology, schedule, costs, options);
+}
+
+}  // namespace collsim

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/fabric.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "topo/error.hpp"
+
+namespace collsim {
+
+Fabric::Fabric(const Topology& topology, const ConnectionTable& connections)
+    : topology_(topology),
+      connections_(connections),
+      free_at_(topology.links().size()),
+      constraint_of_(topology.links().size()) {}
+
+void Fabric::opened(const Connection& connection) {
+  if (!connection.crosses_fair_link) return;
+  if (routes_.size() <= connection.number) routes_.resize(connection.number + std::size_t{1});
+  Route& route = routes_[connection.number];
+  route.bandwidth = connection.bandwidth;
+  route.overhead = connection.overhead;
+  for (const LinkId id : connections_.links(connection)) {
+    const Link& link = topology_.link(id);
+    const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
+    if (link.sharing == Sharing::exclusive) {
+      route.exclusive.push_back(id);
+      route.exclusive_bandwidth = std::min(route.exclusive_bandwidth, bandwidth);
+      continue;
+    }
+    std::uint32_t& known = constraint_of_[id.index()];
+    if (known == 0)
+      known = static_cast<std::uint32_t>(sharing_.add_constraint(bandwidth).index()) + 1;
+    route.fair.push_back(MaxMin::ConstraintId(known - 1));
+  }
+}
+
+std::span<const LinkId> Fabric::exclusive_links(std::uint32_t connection) const {
+  const Connection& known = connections_[connection];
+  if (known.crosses_fair_link) return routes_[connection].exclusive;
+  return connections_.links(known);
+}
+
+Time Fabric::all_free_at(std::span<const LinkId> links, Time now) const {
+  Time start = now;
+  for (const LinkId link : links) start = std::max(start, free_at_[link.index()]);
+  return start;
+}
+
+Fabric::Passage Fabric::settle(const Passage& passage, std::span<const LinkId> links,
+                               Time duration) {
+  Passage settled = passage;
+  settled.departed = all_free_at(links, passage.departed);
+  settled.left = settled.departed + duration;
+  for (const LinkId link : links) free_at_[link.index()] = settled.left;
+  return settled;
+}
+
+std::optional<Fabric::Passage> Fabric::carry(const Connection& connection, std::uint64_t message,
+                                             Bytes bytes, Time duration, Time now) {
+  const Passage passage{connection.number, message, now, now, now, bytes};
+  const std::span<const LinkId> links = exclusive_links(connection.number);
+  const bool must_wait =
+      std::any_of(links.begin(), links.end(), [this](LinkId link) { return taken(link); });
+  if (!connection.crosses_fair_link && !must_wait) return settle(passage, links, duration);
+
+  const TransferId id = new_transfer(passage, duration);
+  if (links.empty()) {
+    std::deque<TransferId>& in_order = routes_[connection.number].in_order;
+    in_order.push_back(id);
+    if (in_order.size() == 1) schedule(now + connection.overhead, Event::begin_flow, id);
+  } else if (must_wait) {
+    for (const LinkId link : links) queues_[link.index()].push_back(id);
+  } else {
+    take_links(id, now);
+  }
+  return std::nullopt;
+}
+
+Fabric::TransferId Fabric::new_transfer(const Passage& passage, Time duration) {
+  TransferId id = 0;
+  if (free_transfers_.empty()) {
+    COLLSIM_CHECK(transfers_.size() < (std::size_t{1} << 31U), "2^31 messages in flight at once");
+    id = static_cast<TransferId>(transfers_.size());
+    transfers_.emplace_back();
+  } else {
+    id = free_transfers_.back();
+    free_transfers_.pop_back();
+  }
+  Transfer& transfer = transfers_[id];
+  transfer.passage = passage;
+  transfer.duration = duration;
+  transfer.remaining = static_cast<double>(passage.bytes);
+  transfer.rate = 0;
+  transfer.flowing = false;
+  return id;
+}
+
+// One word that orders events of the same time: ends first, then by transfer.
+void Fabric::schedule(Time when, Event event, TransferId id) {
+  const std::uint64_t kind = event == Event::begin_flow ? 1 : 0;
+  events_.push(when.ps(),
+               (kind << 63U) | (static_cast<std::uint64_t>(id) << 32U) | transfers_[id].version);
+}
+
+void Fabric::process(Time now) {
+  while (!events_.empty() && events_.top_time() == now.ps()) {
+    const std::uint64_t event = events_.pop();
+    const auto id = static_cast<TransferId>((event >> 32U) & 0x7fffffffU);
+    if ((event >> 63U) != 0)
+      begin_flow(id, now);
+    else if (transfers_[id].flowing && transfers_[id].version == static_cast<std::uint32_t>(event))
+      end_flow(id, now);
+  }
+}
+
+void Fabric::take_links(TransferId id, Time now) {
+  Transfer& transfer = transfers_[id];
+  const std::uint32_t connection = transfer.passage.connection;
+  const std::span<const LinkId> links = exclusive_links(connection);
+  transfer.passage.departed = now;
+  if (!connections_[connection].crosses_fair_link) {
+    transfer.passage = settle(transfer.passage, links, transfer.duration);
+    deliver(id, transfer.passage.left);
+    return;
+  }
+  transfer.passage.departed = all_free_at(links, now);
+  for (const LinkId link : links) free_at_[link.index()] = Time::never();
+  schedule(transfer.passage.departed + routes_[connection].overhead, Event::begin_flow, id);
+}
+
+void Fabric::begin_flow(TransferId id, Time now) {
+  Transfer& transfer = transfers_[id];
+  const Route& route = routes_[transfer.passage.connection];
+  if (route.exclusive.empty()) transfer.passage.departed = now;
+  transfer.flowing = true;
+  transfer.since = now;
+  if (transfer.passage.bytes == 0) {
+    end_flow(id, now);
+    return;
+  }
+  transfer.variable = sharing_.add_variable(route.fair, route.exclusive_bandwidth);
+  if (transfer_of_.size() <= transfer.variable.index())
+    transfer_of_.resize(transfer.variable.index() + 1);
+  transfer_of_[transfer.variable.index()] = id;
+  sharing_changed_ = true;
+}
+
+void Fabric::end_flow(TransferId id, Time now) {
+  Transfer& transfer = transfers_[id];
+  Route& route = routes_[transfer.passage.connection];
+  transfer.flowing = false;
+  if (transfer.passage.bytes > 0) {
+    sharing_.remove_variable(transfer.variable);
+    sharing_changed_ = true;
+  }
+  deliver(id, now);
+  if (route.exclusive.empty()) {
+    route.in_order.pop_front();
+    if (route.in_order.empty()) return;
+    const TransferId next = route.in_order.front();
+    schedule(std::max(now, transfers_[next].passage.ready + route.overhead), Event::begin_flow,
+             next);
+    return;
+  }
+  for (const LinkId link : route.exclusive) free_at_[link.index()] = now;
+  serve_queues(route.exclusive, now);
+}
+
+bool Fabric::may_start(TransferId id) const {
+  const std::span<const LinkId> links = exclusive_links(transfers_[id].passage.connection);
+  return std::all_of(links.begin(), links.end(), [this, id](LinkId link) {
+    return free_at_[link.index()] != Time::never() && queues_.at(link.index()).front() == id;
+  });
+}
+
+// A start may let the next in line start as well, so this goes on until nobody can.
+void Fabric::serve_queues(std::vector<LinkId> links, Time now) {
+  while (!links.empty()) {
+    const LinkId freed = links.back();
+    links.pop_back();
+    const auto queue = queues_.find(freed.index());
+    if (queue == queues_.end() || !may_start(queue->second.front())) continue;
+    const TransferId id = queue->second.front();
+    for (const LinkId link : exclusive_links(transfers_[id].passage.connection)) {
+      const auto behind = queues_.find(link.index());
+      behind->second.pop_front();
+      if (behind->second.empty()) queues_.erase(behind);
+      links.push_back(link);
+    }
+    take_links(id, now);
+  }
+}
+
+Time Fabric::end_of(const Transfer& transfer, Time now) const {
+  const Bandwidth alone = routes_[transfer.passage.connection].bandwidth;
+  const bool undisturbed = transfer.remaining == static_cast<double>(transfer.passage.bytes) &&
+                           transfer.rate == static_cast<double>(alone.bytes_per_second());
+  if (undisturbed) return now + transfer_time(transfer.passage.bytes, alone);
+  return now + rounded_picoseconds(transfer.remaining / transfer.rate * 1e12);
+}
+
+void Fabric::share(Time now) {
+  if (!sharing_changed_) return;
+  sharing_changed_ = false;
+  for (const MaxMin::VariableId variable : sharing_.solve()) {
+    const TransferId id = transfer_of_[variable.index()];
+    Transfer& transfer = transfers_[id];
+    const double flown = transfer.rate * (now - transfer.since).seconds();
+    transfer.remaining = std::max(0.0, transfer.remaining - flown);
+    transfer.rate = sharing_.rate(variable);
+    transfer.since = now;
+    ++transfer.version;
+    schedule(end_of(transfer, now), Event::end, id);
+  }
+}
+
+void Fabric::deliver(TransferId id, Time left) {
+  transfers_[id].passage.left = left;
+  ++transfers_[id].version;
+  delivered_.push_back(transfers_[id].passage);
+  free_transfers_.push_back(id);
+}
+
+}  // namespace collsim

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/connections.hpp"
+#include "sim/max_min.hpp"
+#include "sim/radix_heap.hpp"
+#include "topo/topology.hpp"
+
+namespace collsim {
+
+// Internal to sim/: links for which messages compete, in time order.
+//
+// The caller moves time on and hands over messages as they become ready, in the order in which they
+// come.  A message that crosses exclusive links only, none of them held by a flow, is settled at
+// once: its start is the latest release of its links, because everyone who came earlier has already
+// been given his place.  All others become transfers:
+//
+//   queued    waits behind earlier comers of its exclusive links (first come first served, head of
+//   line), or behind
+//             earlier messages of its connection
+//   starting  pays the overhead
+//   flowing   has a rate, given by max-min sharing; ends when its bytes are through, which every
+//   change of rate moves
+class Fabric {
+ public:
+  Fabric(const Topology& topology, const ConnectionTable& connections);
+
+  // Takes note of a new connection, whose links are set.
+  void opened(const Connection& connection);
+
+  struct Passage {
+    std::uint32_t connection;
+    std::uint64_t message;
+    Time ready, departed, left;
+    Bytes bytes;
+  };
+
+  // A message is ready now.  Its passage when that is already known; otherwise it will be among
+  // delivered() some time.
+  [[nodiscard]] std::optional<Passage> carry(const Connection& connection, std::uint64_t message,
+                                             Bytes bytes, Time duration, Time now);
+
+  // When something will happen by itself; never() if nothing will.
+  [[nodiscard]] Time next_event() const {
+    return events_.empty() ? Time::never() : Time(events_.top_time());
+  }
+  // Everything due at `now`; may add to delivered().
+  void process(Time now);
+  // Gives every flow its new rate after flows have come and gone at `now`.
+  void share(Time now);
+
+  // Passages settled by process() or share(), oldest first; the caller empties it.
+  [[nodiscard]] std::vector<Passage>& delivered() { return delivered_; }
+
+ private:
+  using TransferId = std::uint32_t;
+  enum class Event : std::uint8_t { end, begin_flow };
+
+  struct Transfer {
+    Passage passage{};
+    Time duration{};       // alone on its route, overhead included
+    double remaining = 0;  // bytes, at `since`
+    double rate = 0;
+    Time since{};
+    std::uint32_t version = 0;  // of its latest end event; older ones are void
+    MaxMin::VariableId variable{};
+    bool flowing = false;
+  };
+  struct Route {                    // of one connection
+    std::vector<LinkId> exclusive;  // what it occupies besides sharing
+    std::vector<MaxMin::ConstraintId> fair;
+    double exclusive_bandwidth = MaxMin::unbounded;
+    Bandwidth bandwidth{1};
+    Time overhead{};
+    std::deque<TransferId>
+        in_order;  // fair links only: this connection's messages, the first one starting or flowing
+  };
+
+  [[nodiscard]] bool taken(LinkId link) const {
+    return free_at_[link.index()] == Time::never() ||
+           (!queues_.empty() && queues_.contains(link.index()));
+  }
+  [[nodiscard]] Passage settle(const Passage& passage, std::span<const LinkId> links,
+                               Time duration);
+  [[nodiscard]] Time all_free_at(std::span<const LinkId> links, Time now) const;
+  TransferId new_transfer(const Passage& passage, Time duration);
+  void schedule(Time when, Event event, TransferId id);
+  void begin_flow(TransferId id, Time now);
+  void end_flow(TransferId id, Time now);
+  void take_links(TransferId id, Time now);
+  void serve_queues(std::vector<LinkId> links, Time now);
+  [[nodiscard]] bool may_start(TransferId id) const;
+  [[nodiscard]] Time end_of(const Transfer& transfer, Time now) const;
+  void deliver(TransferId id, Time left);
+
+  [[nodiscard]] std::span<const LinkId> exclusive_links(std::uint32_t connection) const;
+
+  const Topology& topology_;
+  const ConnectionTable& connections_;
+  std::vector<Time> free_at_;  // by link; never(): held by a flow
+  std::unordered_map<std::size_t, std::deque<TransferId>>
+      queues_;                                // by link; only links somebody waits for
+  std::vector<std::uint32_t> constraint_of_;  // by link, plus one; 0: none yet
+  std::vector<Route> routes_;                 // by connection number
+  std::vector<Transfer> transfers_;
+  std::vector<TransferId> free_transfers_;
+  std::vector<TransferId> transfer_of_;  // by variable
+  MaxMin sharing_;
+  bool sharing_changed_ = false;
+  RadixHeap<std::uint64_t> events_;
+  std::vector<Passage> delivered_;
+};
+
+}  // namespace collsim

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/recorder.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace collsim {
+
+TimelineRecorder::TimelineRecorder(const Topology& topology, const Schedule& schedule,
+                                   const SimulationOptions& options)
+    : topology_(topology),
+      full_(options.recording == Recording::full),
+      max_steps_(std::min<std::uint64_t>(options.max_recorded_steps, Step::none)),
+      slots_(schedule.slots() ? static_cast<std::uint64_t>(*schedule.slots()) : 0),
+      ranks_(static_cast<std::size_t>(schedule.size())),
+      links_(topology.links().size()),
+      lanes_(static_cast<std::size_t>(schedule.lanes())) {
+  if (!full_) return;
+  steps_of_lane_.resize(ranks_.size() * lanes_);
+  last_user_.assign(links_.size(), Step::none);
+  last_left_.resize(links_.size());
+}
+
+void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruction& instruction,
+                            const Times& times, const Connection* in, const Connection* out) {
+  RankUsage& usage = ranks_[position];
+  Time have_message = times.reached;
+  if (in != nullptr) {
+    const Time arrived = in->slots[in->received & in->mask].time;
+    have_message = std::max(have_message, arrived);
+    usage.waiting_for_messages += have_message - times.reached;
+  }
+  usage.waiting_for_slots += times.began - have_message;
+  usage.working += times.ended - times.began;
+  if (!full_) return;
+
+  if (steps_.size() >= max_steps_)
+    throw_error(ErrorCode::too_large,
+                "a full recording of more than " + std::to_string(max_steps_) +
+                    " steps; record a summary, or fewer ranks, messages or channels");
+  const auto number = static_cast<std::uint32_t>(steps_.size());
+  Step step;
+  step.rank = lane.rank;
+  step.lane = lane.lane;
+  step.index = steps_of_lane_[position * lanes_ + lane.lane.index()]++;
+  step.instruction = instruction;
+  step.reached = times.reached;
+  step.began = times.began;
+  step.ended = times.ended;
+  const auto newest = static_cast<std::size_t>(
+      std::max(in != nullptr ? in->number : 0, out != nullptr ? out->number : 0));
+  if (newest >= ends_.size()) ends_.resize(newest + 1);
+  if (in != nullptr) {
+    Ends& ends = ends_[in->number];
+    step.message_from = ends.sender[in->received];
+    ends.receiver.push_back(number);
+  }
+  if (out != nullptr) {
+    Ends& ends = ends_[out->number];
+    const std::size_t message = ends.sender.size();
+    if (slots_ != 0 && instruction.op != Op::signal && message >= slots_)
+      step.slot_freed_by = ends.receiver[message - slots_];
+    ends.sender.push_back(number);
+    step.departed = step.left = step.arrived =
+        times.ended;  // a signal; messages are told more by departed and left
+  }
+  steps_.push_back(step);
+}
+
+Step* TimelineRecorder::sender_of(const Connection& connection, std::uint64_t message) {
+  return full_ ? &steps_[ends_[connection.number].sender[message]] : nullptr;
+}
+
+void TimelineRecorder::departed(const Connection& connection, std::uint64_t message,
+                                std::span<const LinkId> links, Time ready, Time when) {
+  Step* const step = sender_of(connection, message);
+  if (step == nullptr) return;
+  step->departed = when;
+  if (when <= ready) return;
+  for (const LinkId link : links)
+    if (last_left_[link.index()] == when) step->queued_behind = last_user_[link.index()];
+}
+
+void TimelineRecorder::left(const Connection& connection, std::uint64_t message,
+                            std::span<const LinkId> links, Time when, Bytes bytes) {
+  Step* const step = sender_of(connection, message);
+  for (const LinkId link : links) {
+    LinkUsage& usage = links_[link.index()];
+    const Link& properties = topology_.link(link);
+    usage.busy += properties.sharing == Sharing::fair
+                      ? transfer_time(bytes, properties.bandwidth)
+                      : connection.overhead + transfer_time(bytes, connection.bandwidth);
+    usage.bytes += bytes;
+    ++usage.messages;
+    if (step == nullptr) continue;
+    last_left_[link.index()] = when;
+    last_user_[link.index()] = ends_[connection.number].sender[message];
+  }
+  if (step == nullptr) return;
+  step->left = when;
+  step->arrived = when + connection.latency;
+}
+
+void TimelineRecorder::finish(Simulation& result) {
+  result.ranks = std::move(ranks_);
+  result.links = std::move(links_);
+  if (!full_) return;
+  std::vector<std::uint32_t> order(steps_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    const Step& x = steps_[a];
+    const Step& y = steps_[b];
+    return std::tie(x.rank, x.lane, x.index) < std::tie(y.rank, y.lane, y.index);
+  });
+  std::vector<std::uint32_t> place(steps_.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  const auto moved = [&place](std::uint32_t step) {
+    return step == Step::none ? Step::none : place[step];
+  };
+  Timeline timeline;
+  timeline.steps.reserve(steps_.size());
+  for (const std::uint32_t from : order) {
+    Step step = steps_[from];
+    step.message_from = moved(step.message_from);
+    step.slot_freed_by = moved(step.slot_freed_by);
+    step.queued_behind = moved(step.queued_behind);
+    timeline.steps.push_back(step);
+  }
+  result.timeline = std::move(timeline);
+}
+
+}  // namespace collsim

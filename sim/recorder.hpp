@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/schedule.hpp"
+#include "collectives/timeline.hpp"
+#include "sim/connections.hpp"
+#include "sim/simulate.hpp"
+
+namespace collsim {
+
+// Internal to sim/: what a simulation keeps while it runs.  Engines are compiled twice, with a
+// recorder that keeps nothing and costs nothing, and with this one.
+struct NoRecorder {
+  static constexpr bool enabled = false;
+};
+
+class TimelineRecorder {
+ public:
+  static constexpr bool enabled = true;
+
+  TimelineRecorder(const Topology& topology, const Schedule& schedule,
+                   const SimulationOptions& options);
+
+  struct Times {
+    Time reached, began, ended;
+  };
+  // An instruction was executed.  Message numbers count on their connection; the message sent may
+  // depart later.
+  void step(Endpoint lane, std::uint32_t position, const Instruction& instruction,
+            const Times& times, const Connection* in, const Connection* out);
+  // A message got its links, and left them.
+  void departed(const Connection& connection, std::uint64_t message, std::span<const LinkId> links,
+                Time ready, Time when);
+  void left(const Connection& connection, std::uint64_t message, std::span<const LinkId> links,
+            Time when, Bytes bytes);
+
+  // Moves what was kept into the result.
+  void finish(Simulation& result);
+
+ private:
+  struct Ends {  // of one connection: the steps that sent and received its messages
+    std::vector<std::uint32_t> sender, receiver;
+  };
+  [[nodiscard]] Step* sender_of(const Connection& connection, std::uint64_t message);
+
+  const Topology& topology_;
+  const bool full_;
+  const std::uint64_t max_steps_;
+  const std::uint64_t slots_;
+  std::vector<RankUsage> ranks_;
+  std::vector<LinkUsage> links_;
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> steps_of_lane_;  // how many so far, by position and lane
+  const std::size_t lanes_;
+  std::vector<Ends> ends_;                // by connection number
+  std::vector<std::uint32_t> last_user_;  // by link: the step whose message held it last
+  std::vector<Time> last_left_;           // by link: when that message left it
+};
+
+}  // namespace collsim

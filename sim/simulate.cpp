@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulate.hpp"
+
+#include "collectives/bounds.hpp"
+#include "sim/engines.hpp"
+
+namespace collsim {
+
+std::string_view to_string(Engine engine) {
+  switch (engine) {
+    case Engine::automatic: return "automatic";
+    case Engine::dataflow: return "dataflow";
+    case Engine::event: return "event";
+    case Engine::symmetry: return "symmetry";
+  }
+  return "unknown";
+}
+
+namespace {
+
+std::optional<Simulation> simulate_with(Engine engine, const Topology& topology,
+                                        const Schedule& schedule, const CostModel& costs,
+                                        const SimulationOptions& options) {
+  if (engine == Engine::dataflow) return simulate_by_dataflow(topology, schedule, costs, options);
+  if (engine == Engine::symmetry) return simulate_by_symmetry(topology, schedule, costs, options);
+  return simulate_by_events(topology, schedule, costs, options);
+}
+
+void check_late_ranks(const Topology& topology, const SimulationOptions& options) {
+  for (const auto& [rank, late] : options.late) {
+    if (rank.index() >= topology.rank_count())
+      throw_error(ErrorCode::invalid_argument, "late rank " + std::to_string(rank.index()) +
+                                                   " does not exist; the topology has ranks 0 to " +
+                                                   std::to_string(topology.rank_count() - 1));
+    if (late < Time{})
+      throw_error(ErrorCode::invalid_argument, "rank " + std::to_string(rank.index()) +
+                                                   " cannot start " + to_text(late) + " late");
+  }
+}
+
+// No result may beat what no schedule can beat.
+Simulation checked(Simulation simulation, const Topology& topology, const Schedule& schedule,
+                   const CostModel& costs) {
+  const Time bound = lower_bound(schedule.collective(), topology, costs.reduce_bandwidth);
+  COLLSIM_CHECK(simulation.time >= bound, std::string(to_string(schedule.collective().operation)) +
+                                              " by " + schedule.algorithm() + " takes " +
+                                              to_text(simulation.time) +
+                                              ", less than its lower bound " + to_text(bound));
+  return simulation;
+}
+
+std::string why_not(Engine engine) {
+  if (engine == Engine::dataflow)
+    return "the dataflow engine needs every link to be used by one lane only (fair links: by one "
+           "connection); here several "
+           "compete, use the event engine";
+  return "the symmetry engine needs a schedule and a topology with the same symmetry, blocks of "
+         "equal length, all ranks "
+         "of the machine taking part, none late, no recording, and no link that a message's twins "
+         "compete for";
+}
+
+}  // namespace
+
+Simulation simulate(const Topology& topology, const Schedule& schedule, const CostModel& costs,
+                    const SimulationOptions& options) {
+  check_late_ranks(topology, options);
+  if (options.engine != Engine::automatic) {
+    std::optional<Simulation> result =
+        simulate_with(options.engine, topology, schedule, costs, options);
+    if (!result) throw_error(ErrorCode::engine_not_applicable, why_not(options.engine));
+    return checked(std::move(*result), topology, schedule, costs);
+  }
+  for (const Engine engine : {Engine::symmetry, Engine::dataflow, Engine::event})
+    if (std::optional<Simulation> result =
+            simulate_with(engine, topology, schedule, costs, options))
+      return checked(std::move(*result), topology, schedule, costs);
+  COLLSIM_CHECK(false, "the event engine applies to everything");
+}
+
+}  // namespace collsim

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topo/parts.hpp"
+
+namespace collsim {
+
+std::string wrong_with(const LinkParameters& parameters) {
+  if (parameters.latency < Time{})
+    return "the latency is " + std::to_string(parameters.latency.ps()) +
+           " ps; it must not be negative";
+  if (parameters.overhead < Time{})
+    return "the overhead is " + std::to_string(parameters.overhead.ps()) +
+           " ps; it must not be negative";
+  return {};
+}
+
+void check_rank_count(const std::string& shape, std::size_t ranks) {
+  if (ranks == 0) throw_error(ErrorCode::invalid_argument, shape + ": 0 ranks; at least 1 allowed");
+  if (ranks > max_ranks)
+    throw_error(ErrorCode::too_large, shape + ": " + std::to_string(ranks) + " ranks; at most " +
+                                          std::to_string(max_ranks) + " allowed");
+}
+
+void check_shape_link(const std::string& shape, const LinkParameters& parameters) {
+  const std::string wrong = wrong_with(parameters);
+  if (!wrong.empty()) throw_error(ErrorCode::invalid_argument, shape + ": " + wrong);
+}
+
+Topology::Parts shape_parts(const std::string& shape, std::size_t ranks, std::size_t links) {
+  check_rank_count(shape, ranks);
+  if (links > max_links)
+    throw_error(ErrorCode::too_large, shape + ": " + std::to_string(ranks) + " ranks would need " +
+                                          std::to_string(links) + " links; at most " +
+                                          std::to_string(max_links) + " allowed");
+  Topology::Parts parts;
+  parts.shape = shape;
+  parts.links.reserve(links);
+  parts.rank_nodes.reserve(ranks);
+  add_nodes(parts, NodeKind::gpu, ranks);
+  return parts;
+}
+
+void add_nodes(Topology::Parts& parts, NodeKind kind, std::size_t count) {
+  if (kind == NodeKind::gpu)
+    for (std::size_t i = 0; i < count; ++i)
+      parts.rank_nodes.push_back(NodeId(parts.kinds.size() + i));
+  parts.kinds.insert(parts.kinds.end(), count, kind);
+}
+
+LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters) {
+  const LinkId id(parts.links.size());
+  parts.links.push_back({.from = from,
+                         .to = to,
+                         .resource = id,
+                         .sharing = parameters.sharing,
+                         .half_duplex = parameters.half_duplex,
+                         .bandwidth = parameters.bandwidth,
+                         .latency = parameters.latency,
+                         .overhead = parameters.overhead});
+  return id;
+}
+
+LinkId add_reverse_link(Topology::Parts& parts, LinkId first, const LinkParameters& parameters) {
+  const NodeId from = parts.links[first.index()].to;
+  const NodeId to = parts.links[first.index()].from;
+  const LinkId id = add_link(parts, from, to, parameters);
+  if (parameters.half_duplex) parts.links.back().resource = first;
+  return id;
+}
+
+LinkId add_cable(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters) {
+  const LinkId first = add_link(parts, from, to, parameters);
+  add_reverse_link(parts, first, parameters);
+  return first;
+}
+
+}  // namespace collsim

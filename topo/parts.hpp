@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "topo/topology.hpp"
+
+namespace collsim {
+
+// What the shapes, the builder and the importers share when they put a Topology::Parts together.
+
+// More links than this (5.4 GB) is a typing mistake.
+constexpr std::size_t max_links = std::size_t{1} << 27;
+
+// Empty when the parameters make sense, else what is wrong ("the latency is -5 ps ...").
+[[nodiscard]] std::string wrong_with(const LinkParameters& parameters);
+
+// Parts with `ranks` gpus and room for `links` links.
+// Error{invalid_argument} for 0 ranks, Error{too_large} beyond max_ranks or max_links.
+[[nodiscard]] Topology::Parts shape_parts(const std::string& shape, std::size_t ranks,
+                                          std::size_t links);
+void check_rank_count(const std::string& shape, std::size_t ranks);
+void check_shape_link(const std::string& shape, const LinkParameters& parameters);
+
+void add_nodes(Topology::Parts& parts, NodeKind kind, std::size_t count);
+
+// One direction; its opposite, which for half duplex is the same resource.
+LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters);
+LinkId add_reverse_link(Topology::Parts& parts, LinkId first, const LinkParameters& parameters);
+// Both directions with neighbouring ids; returns the first.
+LinkId add_cable(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters);
+
+// Links for all ordered pairs of n things, numbered by source, then target: n * (n - 1) of them.
+[[nodiscard]] constexpr std::size_t ordered_pair(std::size_t from, std::size_t to, std::size_t n) {
+  return from * (n - 1) + (to > from ? to - 1 : to);
+}
+
+}  // namespace collsim

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "topo/parts.hpp"
+#include "topo/shapes.hpp"
+
+// Chains, rings, meshes, tori and hypercubes are one thing: a grid of which some lines are closed.
+
+namespace collsim {
+
+namespace {
+
+// The cables along one dimension.  Cable (line above, place c, line below) leads from place c to
+// place c + 1 and has number (above * cables_per_line + c) * stride + below; the links in
+// increasing direction have the ids base + number, those in decreasing direction follow.  With the
+// slowest dimension first this makes the rules of shapes.hpp for equal ways (slowest dimension
+// first, increasing when half way) those of the smallest ids.
+struct Dimension {
+  std::size_t size = 1;
+  std::size_t stride = 1;           // distance in rank of two neighbours
+  std::size_t cables_per_line = 0;  // size when closed, else size - 1
+  std::size_t cables = 0;           // in all lines together
+  std::size_t base = 0;
+};
+
+struct Grid {
+  std::vector<Dimension> dimensions;
+  std::size_t ranks = 1;
+  std::size_t links = 0;
+};
+
+// Two places are joined by one cable even when the line is closed.
+Grid make_grid(const std::vector<std::size_t>& sizes, bool closed) {
+  Grid grid;
+  for (const std::size_t size : sizes) grid.ranks *= size;
+  std::size_t stride = grid.ranks;
+  for (const std::size_t size : sizes) {
+    stride /= size;
+    const std::size_t cables_per_line = closed && size > 2 ? size : size - 1;
+    const std::size_t cables = grid.ranks / size * cables_per_line;
+    grid.dimensions.push_back({.size = size,
+                               .stride = stride,
+                               .cables_per_line = cables_per_line,
+                               .cables = cables,
+                               .base = grid.links});
+    grid.links += 2 * cables;
+  }
+  return grid;
+}
+
+// Walks along one dimension from rank `at` to the place of rank `to` there; returns where it ends.
+std::size_t walk(const Dimension& along, std::size_t at, std::size_t to,
+                 std::vector<LinkId>& route) {
+  const std::size_t line = along.size * along.stride;
+  const std::size_t above = at / line;
+  const std::size_t below = at % along.stride;
+  const std::size_t end = to / along.stride % along.size;
+  std::size_t place = at / along.stride % along.size;
+  if (place == end) return at;
+  const bool closed = along.cables_per_line == along.size;
+  const std::size_t up = (end + along.size - place) % along.size;
+  const bool increasing = closed ? 2 * up <= along.size : end > place;
+  const std::size_t first = above * along.cables_per_line;
+  while (place != end) {
+    const std::size_t before = place == 0 ? along.size - 1 : place - 1;
+    const std::size_t cable = (first + (increasing ? place : before)) * along.stride + below;
+    route.emplace_back(along.base + cable + (increasing ? 0 : along.cables));
+    if (increasing)
+      place = place + 1 == along.size ? 0 : place + 1;
+    else
+      place = before;
+  }
+  return above * line + end * along.stride + below;
+}
+
+void add_dimension(Topology::Parts& parts, const Dimension& along, const LinkParameters& link) {
+  if (along.cables == 0) return;
+  const std::size_t lines_above = along.cables / (along.cables_per_line * along.stride);
+  for (std::size_t above = 0; above < lines_above; ++above)
+    for (std::size_t place = 0; place < along.cables_per_line; ++place)
+      for (std::size_t below = 0; below < along.stride; ++below) {
+        const std::size_t start = above * along.size * along.stride + below;
+        const std::size_t next = place + 1 == along.size ? 0 : place + 1;
+        add_link(parts, NodeId(start + place * along.stride), NodeId(start + next * along.stride),
+                 link);
+      }
+  for (std::size_t cable = 0; cable < along.cables; ++cable)
+    add_reverse_link(parts, LinkId(along.base + cable), link);
+}
+
+Topology::Parts grid_parts(const std::string& shape, const std::vector<std::size_t>& sizes,
+                           bool closed, const LinkParameters& link) {
+  check_shape_link(shape, link);
+  const Grid grid = make_grid(sizes, closed);
+  Topology::Parts parts = shape_parts(shape, grid.ranks, grid.links);
+  for (const Dimension& along : grid.dimensions) add_dimension(parts, along, link);
+  parts.known_route = [dimensions = grid.dimensions](Rank from, Rank to,
+                                                     std::vector<LinkId>& route) {
+    std::size_t at = from.index();
+    for (const Dimension& along : dimensions) at = walk(along, at, to.index(), route);
+  };
+  return parts;
+}
+
+std::string to_text(const std::vector<int>& dims) {
+  std::string text;
+  for (const int size : dims) text += (text.empty() ? "" : " x ") + std::to_string(size);
+  return text;
+}
+
+std::vector<std::size_t> checked_sizes(const std::string& shape, const std::vector<int>& dims) {
+  if (dims.empty())
+    throw_error(ErrorCode::invalid_argument, shape + ": no dimensions; at least 1 is needed");
+  std::size_t ranks = 1;
+  for (const int size : dims) {
+    if (size < 1)
+      throw_error(ErrorCode::invalid_argument, shape + ": dimensions " + to_text(dims) +
+                                                   "; each must be at least 1, not " +
+                                                   std::to_string(size));
+    ranks *= static_cast<std::size_t>(size);
+    if (ranks > max_ranks)
+      throw_error(ErrorCode::too_large, shape + ": dimensions " + to_text(dims) +
+                                            " make more than " + std::to_string(max_ranks) +
+                                            " ranks");
+  }
+  return {dims.begin(), dims.end()};
+}
+
+}  // namespace
+
+Topology make_chain(std::size_t ranks, const LinkParameters& link) {
+  check_rank_count("chain", ranks);
+  Topology::Parts parts = grid_parts("chain", {ranks}, false, link);
+  parts.routes_ignore_bandwidth = true;
+  return Topology(std::move(parts));
+}
+
+Topology make_ring(std::size_t ranks, const LinkParameters& link) {
+  check_rank_count("ring", ranks);
+  Topology::Parts parts = grid_parts("ring", {ranks}, true, link);
+  if (!link.half_duplex)
+    parts.rotation_orbit = [ranks](LinkId id) {
+      return static_cast<std::uint32_t>(ranks == 2 ? 0 : id.index() / ranks);
+    };
+  return Topology(std::move(parts));
+}
+
+Topology make_torus(const std::vector<int>& dims, const LinkParameters& link) {
+  Topology::Parts parts = grid_parts("torus", checked_sizes("torus", dims), true, link);
+  parts.dims = dims;
+  return Topology(std::move(parts));
+}
+
+Topology make_mesh(const std::vector<int>& dims, const LinkParameters& link) {
+  Topology::Parts parts = grid_parts("mesh", checked_sizes("mesh", dims), false, link);
+  parts.dims = dims;
+  return Topology(std::move(parts));
+}
+
+Topology make_hypercube(std::size_t ranks, const LinkParameters& link) {
+  check_rank_count("hypercube", ranks);
+  if (!std::has_single_bit(ranks))
+    throw_error(ErrorCode::invalid_argument,
+                "hypercube: " + std::to_string(ranks) +
+                    " ranks; only powers of two are possible, such as " +
+                    std::to_string(std::bit_floor(ranks)) + " or " +
+                    std::to_string(std::bit_ceil(ranks)));
+  const std::vector<std::size_t> sizes(static_cast<std::size_t>(std::countr_zero(ranks)), 2);
+  Topology::Parts parts = grid_parts("hypercube", sizes, false, link);
+  if (!link.half_duplex)
+    parts.exchange_orbit = [ranks](LinkId id) {
+      return static_cast<std::uint32_t>(id.index() / ranks);
+    };
+  return Topology(std::move(parts));
+}
+
+}  // namespace collsim

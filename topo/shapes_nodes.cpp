@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "topo/parts.hpp"
+#include "topo/shapes.hpp"
+
+namespace collsim {
+
+namespace {
+
+std::size_t checked_count(int value, const char* what) {
+  if (value < 1)
+    throw_error(ErrorCode::invalid_argument, std::string("nodes: ") + what + " is " +
+                                                 std::to_string(value) + "; at least 1 allowed");
+  return static_cast<std::size_t>(value);
+}
+
+void check_nodes_shape(const NodesShape& shape) {
+  const std::size_t nodes = checked_count(shape.nodes, "the number of nodes");
+  const std::size_t gpus = checked_count(shape.gpus_per_node, "gpus_per_node");
+  const std::size_t nics = checked_count(shape.nics_per_node, "nics_per_node");
+  check_rank_count("nodes", nodes * gpus);
+  if (gpus % nics != 0)
+    throw_error(ErrorCode::invalid_argument,
+                "nodes: " + std::to_string(nics) + " NICs for " + std::to_string(gpus) +
+                    " GPUs in a node; nics_per_node must divide gpus_per_node");
+  check_shape_link("nodes, inside a node", shape.intra_link);
+  check_shape_link("nodes, between nodes", shape.inter_link);
+  const bool has_dims =
+      shape.intra == NodesShape::Intra::mesh || shape.intra == NodesShape::Intra::torus;
+  if (!has_dims && !shape.intra_dims.empty())
+    throw_error(ErrorCode::invalid_argument,
+                "nodes: intra_dims given; only mesh and torus have dimensions");
+}
+
+Topology inside_of_node(const NodesShape& shape) {
+  const auto gpus = static_cast<std::size_t>(shape.gpus_per_node);
+  switch (shape.intra) {
+    case NodesShape::Intra::chain: return make_chain(gpus, shape.intra_link);
+    case NodesShape::Intra::ring: return make_ring(gpus, shape.intra_link);
+    case NodesShape::Intra::fully_connected: return make_fully_connected(gpus, shape.intra_link);
+    case NodesShape::Intra::network_switch: return make_switch(gpus, shape.intra_link);
+    case NodesShape::Intra::mesh: return make_mesh(shape.intra_dims, shape.intra_link);
+    case NodesShape::Intra::torus: return make_torus(shape.intra_dims, shape.intra_link);
+    case NodesShape::Intra::hypercube: return make_hypercube(gpus, shape.intra_link);
+  }
+  COLLSIM_CHECK(false, "intra shape " + std::to_string(static_cast<int>(shape.intra)));
+}
+
+// Link ids: the inside of node 0, of node 1, ...; the ports of the NICs; the attachments.
+struct Layout {
+  std::size_t gpus, nics, ranks;
+  std::size_t links_inside;  // per node
+  std::size_t ports;         // first link of the first NIC
+  std::size_t attachments;   // first link of the first attachment, if there are any
+  [[nodiscard]] bool attached() const { return nics < gpus; }
+  [[nodiscard]] std::size_t nic_of(std::size_t rank) const { return rank / (gpus / nics); }
+};
+
+void add_insides(Topology::Parts& parts, const Topology& inside, const Layout& layout,
+                 std::size_t nodes) {
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const auto moved = [&](NodeId id) {
+      const std::size_t gpu = id.index();
+      return NodeId(gpu < layout.gpus ? node * layout.gpus + gpu : layout.ranks + node);
+    };
+    for (Link link : inside.links()) {
+      link.from = moved(link.from);
+      link.to = moved(link.to);
+      link.resource = LinkId(node * layout.links_inside + link.resource.index());
+      parts.links.push_back(link);
+    }
+  }
+}
+
+void add_ports(Topology::Parts& parts, const Layout& layout, std::size_t nodes,
+               const LinkParameters& port) {
+  const NodeId joining(parts.kinds.size() - 1);
+  if (!layout.attached()) {
+    for (std::size_t rank = 0; rank < layout.ranks; ++rank)
+      add_cable(parts, NodeId(rank), joining, port);
+    return;
+  }
+  const std::size_t first_nic = parts.kinds.size();
+  add_nodes(parts, NodeKind::nic, nodes * layout.nics);
+  for (std::size_t nic = 0; nic < nodes * layout.nics; ++nic)
+    add_cable(parts, NodeId(first_nic + nic), joining, port);
+  const LinkParameters attachment{.bandwidth = port.bandwidth, .sharing = port.sharing};
+  for (std::size_t rank = 0; rank < layout.ranks; ++rank)
+    add_cable(parts, NodeId(rank), NodeId(first_nic + layout.nic_of(rank)), attachment);
+}
+
+void append_route(const Topology& inside, const Layout& layout, Rank from, Rank to,
+                  std::vector<LinkId>& route) {
+  const std::size_t node = from.index() / layout.gpus;
+  if (to.index() / layout.gpus == node) {
+    const std::size_t start = route.size();
+    inside.parts().known_route(Rank(from.index() % layout.gpus), Rank(to.index() % layout.gpus),
+                               route);
+    for (std::size_t i = start; i < route.size(); ++i)
+      route[i] = LinkId(route[i].index() + node * layout.links_inside);
+    return;
+  }
+  if (layout.attached()) route.emplace_back(layout.attachments + 2 * from.index());
+  route.emplace_back(layout.ports + 2 * layout.nic_of(from.index()));
+  route.emplace_back(layout.ports + 2 * layout.nic_of(to.index()) + 1);
+  if (layout.attached()) route.emplace_back(layout.attachments + 2 * to.index() + 1);
+}
+
+}  // namespace
+
+Topology make_nodes(const NodesShape& shape) {
+  check_nodes_shape(shape);
+  const Topology inside = inside_of_node(shape);
+  const auto nodes = static_cast<std::size_t>(shape.nodes);
+  Layout layout{};
+  layout.gpus = static_cast<std::size_t>(shape.gpus_per_node);
+  layout.nics = static_cast<std::size_t>(shape.nics_per_node);
+  layout.ranks = nodes * layout.gpus;
+  if (inside.rank_count() != layout.gpus)
+    throw_error(ErrorCode::invalid_argument, "nodes: intra_dims make " +
+                                                 std::to_string(inside.rank_count()) +
+                                                 " ranks; they must make gpus_per_node, which is " +
+                                                 std::to_string(layout.gpus));
+  layout.links_inside = inside.links().size();
+  layout.ports = nodes * layout.links_inside;
+  layout.attachments = layout.ports + 2 * nodes * layout.nics;
+  const std::size_t links = layout.attachments + (layout.attached() ? 2 * layout.ranks : 0);
+
+  Topology::Parts parts = shape_parts("nodes", layout.ranks, links);
+  add_nodes(parts, NodeKind::network_switch, nodes * (inside.node_count() - layout.gpus) + 1);
+  add_insides(parts, inside, layout, nodes);
+  add_ports(parts, layout, nodes, shape.inter_link);
+  parts.dims = {shape.nodes, shape.gpus_per_node};
+  parts.known_route = [inside, layout](Rank from, Rank to, std::vector<LinkId>& route) {
+    append_route(inside, layout, from, to, route);
+  };
+  parts.routes_ignore_bandwidth = true;
+  return Topology(std::move(parts));
+}
+
+}  // namespace collsim
