@@ -56,7 +56,7 @@ struct Task {
 struct Algorithm {
   Operation operation{};
   std::string_view name;  // as in scenario files
-  std::vector<std::string_view> aliases;
+  std::vector<std::string_view> aliases{};
   std::string_view summary;  // one line for `collsim algorithms`
   Program (*program)(const Task&) = nullptr;
   int lanes = 1;  // per channel

@@ -47,17 +47,17 @@ struct Pattern {
 // With K ranks in the group, in positions 0..K-1, and `count` elements (what nccl-tests calls size,
 // in elements; pieces are even and may differ by one element, the longer first):
 //
-//   operation        input on position i        output on position i                        count
-//   is broadcast        count at the root          the root's input                            the
-//   vector reduce           count                      at the root: sum over all the vector
-//   all_reduce       count                      sum over all                                the
-//   vector all_gather       piece i of count           all pieces in order the gathered vector
-//   reduce_scatter   count                      piece i of the sum                          one
-//   rank's input gather           piece i of count           at the root: all pieces in order the
-//   gathered vector scatter          count at the root          piece i of the root's input the
-//   root's input all_to_all       count, in K pieces         from every j: piece i of j's input one
-//   rank's input barrier          nothing                    nothing, but nobody leaves before all
-//   came  0 send_recv        count                      count from whoever sends to i one message
+// operation        input on position i  output on position i                    count is
+// broadcast        count at the root    the root's input                        the vector
+// reduce           count                at the root: sum over all               the vector
+// all_reduce       count                sum over all                            the vector
+// all_gather       piece i of count     all pieces in order                     the gathered vector
+// reduce_scatter   count                piece i of the sum                      one rank's input
+// gather           piece i of count     at the root: all pieces in order        the gathered vector
+// scatter          count at the root    piece i of the root's input             the root's input
+// all_to_all       count, in K pieces   from every j: piece i of j's input      one rank's input
+// barrier          nothing              nothing; nobody leaves before all came  0
+// send_recv        count where i sends  count from whoever sends to i           one message
 //
 // In place, as in NCCL: input and output are the same memory (broadcast, reduce, all_reduce: at the
 // ranks that have both), the input is piece i of the output (all_gather; gather: at the root) or

@@ -198,7 +198,7 @@ Time Fabric::end_of(const Transfer& transfer, Time now) const {
   const bool undisturbed = transfer.remaining == static_cast<double>(transfer.passage.bytes) &&
                            transfer.rate == static_cast<double>(alone.bytes_per_second());
   if (undisturbed) return now + transfer_time(transfer.passage.bytes, alone);
-  return now + rounded_picoseconds(transfer.remaining / transfer.rate * 1e12);
+  return now + transfer_time(transfer.remaining, transfer.rate);
 }
 
 void Fabric::share(Time now) {

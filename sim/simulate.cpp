@@ -41,7 +41,8 @@ void check_late_ranks(const Topology& topology, const SimulationOptions& options
 // No result may beat what no schedule can beat.
 Simulation checked(Simulation simulation, const Topology& topology, const Schedule& schedule,
                    const CostModel& costs) {
-  const Time bound = lower_bound(schedule.collective(), topology, costs.reduce_bandwidth);
+  const Time bound =
+      lower_bound(schedule.collective(), topology, costs.reduce_bandwidth, schedule.lanes());
   COLLSIM_CHECK(simulation.time >= bound, std::string(to_string(schedule.collective().operation)) +
                                               " by " + schedule.algorithm() + " takes " +
                                               to_text(simulation.time) +

@@ -38,7 +38,7 @@ namespace collsim {
 //   flows, and its rate is also
 //                     limited by their bandwidth.
 //
-// All times are whole picoseconds: n/B is rounded once per message (see transfer_time).
+// All times are whole picoseconds: n/B is rounded up once per message (see transfer_time).
 //
 // Failure.  Error{no_route}, {overflow}, {bad_schedule} (a peer that is no member, sizes that
 // differ), {deadlock} (says who waits for whom), {engine_not_applicable} (a forced engine cannot do

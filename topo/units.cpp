@@ -58,12 +58,17 @@ Time long_transfer_time(Bytes bytes, Bandwidth bandwidth) {
                 "a message cannot have " + std::to_string(bytes) + " bytes");
   __extension__ using Wide = unsigned __int128;
   const auto rate = static_cast<Wide>(bandwidth.bytes_per_second());
-  const Wide ps = (static_cast<Wide>(bytes) * 1'000'000'000'000U + rate / 2) / rate;
+  const Wide ps = (static_cast<Wide>(bytes) * 1'000'000'000'000U + (rate - 1)) / rate;
   if (ps > static_cast<Wide>(std::numeric_limits<std::int64_t>::max()))
     throw_error(ErrorCode::overflow,
                 bytes_to_text(bytes) + " at " + to_text(bandwidth) +
                     " take longer than 64 bits of picoseconds hold (106 days)");
   return Time(static_cast<std::int64_t>(ps));
+}
+
+Time transfer_time(double bytes, double bytes_per_second) {
+  constexpr double precision = 1e-15;
+  return rounded_picoseconds(std::ceil(bytes / bytes_per_second * 1e12 * (1 - precision)));
 }
 
 std::string to_text(Time time) {

@@ -107,16 +107,20 @@ constexpr Bytes gibibytes(std::int64_t n) {
   return n << 30;
 }
 
-// n / B, rounded to the nearest picosecond (halves up), exact in integers.
+// n / B in whole picoseconds, rounded up: a message is never faster than its link, so no sum of
+// them beats a lower bound.  Exact in integers.
 [[nodiscard]] Time long_transfer_time(Bytes bytes, Bandwidth bandwidth);
 [[nodiscard]] inline Time transfer_time(Bytes bytes, Bandwidth bandwidth) {
   constexpr std::int64_t ps_per_second = 1'000'000'000'000;
   constexpr Bytes fits_64_bits = std::numeric_limits<std::int64_t>::max() / ps_per_second;
   if (bytes < 0 || bytes > fits_64_bits) return long_transfer_time(bytes, bandwidth);
   const auto rate = static_cast<std::uint64_t>(bandwidth.bytes_per_second());
-  return Time(static_cast<std::int64_t>(
-      (static_cast<std::uint64_t>(bytes * ps_per_second) + rate / 2) / rate));
+  const auto work = static_cast<std::uint64_t>(bytes * ps_per_second);
+  return Time(static_cast<std::int64_t>((work + (rate - 1)) / rate));
 }
+// The same for a rate that is not a whole number.  Forgives what a double cannot say (one part in
+// 10^15), so that a quotient that is whole but for rounding stays whole.
+[[nodiscard]] Time transfer_time(double bytes, double bytes_per_second);
 
 // For people: "12.5 us", "1.07 s", "64 MiB", "25 GB/s".
 [[nodiscard]] std::string to_text(Time time);

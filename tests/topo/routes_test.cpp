@@ -252,6 +252,21 @@ TEST(Router, AvoidsASlowLinkWhereAnEquallyShortWayExists) {
   }
 }
 
+TEST(Router, LanesSpreadOverParallelCables) {
+  TopologyBuilder builder;
+  for (int rank = 0; rank < 2; ++rank) builder.add_node(NodeKind::gpu);
+  for (const std::int64_t width : {10, 10, 4, 10})
+    builder.connect(NodeId(0), NodeId(1), link_of(width));
+  Router router(builder.build());
+  const auto taken = [&router](std::size_t lane) {
+    return router.route(Rank(0), Rank(1), Lane(lane)).front();
+  };
+  EXPECT_EQ(taken(0), LinkId(0));
+  EXPECT_EQ(taken(1), LinkId(2));
+  EXPECT_EQ(taken(2), LinkId(6)) << "the narrow cable is not used while a wide one is there";
+  EXPECT_EQ(taken(3), LinkId(0));
+}
+
 TEST(Router, FixedRoutesStayWhateverTheBandwidth) {
   const NodesShape nodes{.nodes = 2,
                          .gpus_per_node = 4,

@@ -71,13 +71,14 @@ TEST(FromSeconds, IsPicosecondsTimesTenToTheTwelve) {
   EXPECT_EQ(from_seconds(2), seconds(2));
 }
 
-TEST(TransferTime, IsBytesOverBandwidthHalvesUp) {
+TEST(TransferTime, IsBytesOverBandwidthRoundedUp) {
   EXPECT_EQ(transfer_time(0, gigabytes_per_second(1)).ps(), 0);
   EXPECT_EQ(transfer_time(1, gigabytes_per_second(1)).ps(), 1000);
   EXPECT_EQ(transfer_time(1, Bandwidth(2'000'000'000'000)).ps(), 1);  // 0.5
-  EXPECT_EQ(transfer_time(1, Bandwidth(2'000'000'000'001)).ps(), 0);  // just below 0.5
+  EXPECT_EQ(transfer_time(1, Bandwidth(1'000'000'000'000)).ps(), 1);  // exactly 1
+  EXPECT_EQ(transfer_time(1, Bandwidth(999'999'999'999)).ps(), 2);    // just above 1
   EXPECT_EQ(transfer_time(3, Bandwidth(2'000'000'000'000)).ps(), 2);  // 1.5
-  EXPECT_EQ(transfer_time(1, Bandwidth(3'000'000'000'000)).ps(), 0);  // 0.33
+  EXPECT_EQ(transfer_time(1, Bandwidth(3'000'000'000'000)).ps(), 1);  // 0.33
   EXPECT_EQ(transfer_time(2, Bandwidth(3'000'000'000'000)).ps(), 1);  // 0.67
   EXPECT_EQ(transfer_time(mebibytes(64), gigabytes_per_second(25)).ps(), 2'684'354'560);
 }

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# What every target of collsim has in common.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+
+if(PROJECT_IS_TOP_LEVEL)
+  get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+  if(NOT multi_config AND NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo or MinSizeRel" FORCE)
+  endif()
+  find_program(CCACHE_PROGRAM ccache)
+  mark_as_advanced(CCACHE_PROGRAM)
+  if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  endif()
+endif()
+
+# The same results on every machine: a fused multiply-add rounds once where two instructions round
+# twice.
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+
+if(COLLSIM_SANITIZE)
+  list(JOIN COLLSIM_SANITIZE "," sanitizers)
+  add_compile_options(-fsanitize=${sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${sanitizers})
+endif()
+add_feature_info(sanitizers "COLLSIM_SANITIZE" "${COLLSIM_SANITIZE}")
+
+add_library(collsim_compile_options INTERFACE)
+target_compile_options(
+  collsim_compile_options
+  INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
+    # {.chunks = 4} means to leave the other members at their defaults.
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>
+    # GCC 12 sees overlapping copies in "literal" + std::string where there are none (GCC bug 105651).
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
+
+# collsim_library(name SOURCES ... HEADERS ... [PUBLIC ...] [PRIVATE ...])
+#
+# A static library collsim::name.  HEADERS are its interface: they are installed, and each must
+# compile alone (target all_verify_interface_header_sets).  PUBLIC and PRIVATE are what it links.
+function(collsim_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE")
+  if(DEFINED arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "collsim_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  add_library(collsim_${name} STATIC ${arg_SOURCES})
+  add_library(collsim::${name} ALIAS collsim_${name})
+  set_target_properties(collsim_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(collsim_${name} PUBLIC cxx_std_20)
+  target_sources(
+    collsim_${name}
+    PUBLIC FILE_SET HEADERS
+           BASE_DIRS "${PROJECT_SOURCE_DIR}"
+           FILES ${arg_HEADERS})
+  target_link_libraries(
+    collsim_${name}
+    PUBLIC ${arg_PUBLIC}
+    PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:collsim_compile_options>)
+  set_property(GLOBAL APPEND PROPERTY COLLSIM_LIBRARIES collsim_${name})
+endfunction()

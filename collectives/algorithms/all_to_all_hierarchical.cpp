@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hierarchical all-to-all for G nodes of L ranks; position p is local rank p mod L of node p / L.
+// The ranks with the same local rank form a rail, usually with its own network.
+//
+//   1. In the node, pairwise: rank l gives rank l' everything that anybody on rail l' is to get,
+//      G blocks in one message.
+//   2. On the rail, pairwise: the rank gives node n' all that its whole node has for the member of
+//      the rail there, L blocks in one message.
+//
+//   G = 2, L = 2, block from 0 to 3:   0 -(node)-> 1 -(rail)-> 3
+//
+// So the slow network carries (G-1) messages of L blocks per rank instead of (G-1) L messages of
+// one block, and every rank uses only its own rail.
+//
+// Cost with N one rank's buffer, K = G L, tau1 in the node and alpha2, B2 on the rail:
+//   (L-1) tau1(N/L)  +  (G-1) (alpha2 + N/(G B2))
+// Blocks are brought into the order of the messages by copies in scratch, twice.
+//
+// "PXN" of NCCL 2.12 and the two-step all-to-all of mixture-of-experts libraries (e.g. Tutel,
+// MLSys 2023) do this.
+#include <algorithm>
+
+#include "collectives/algorithms/all_to_all_pairwise.hpp"
+#include "collectives/algorithms/programs.hpp"
+
+namespace collsim {
+namespace {
+
+// Even blocks made of `unit` elements, all chunks of a block even again.
+struct UnitBlocks {
+  Span units;  // counted in units
+  std::int64_t unit = 1;
+  int blocks = 1;
+  int chunks = 1;
+
+  [[nodiscard]] Span operator()(int block, int chunk) const {
+    const Span piece = Span{units.buffer, 0, units.count}.piece(block, blocks);
+    return Span{units.buffer, units.offset + piece.offset * unit, piece.count * unit}.piece(chunk,
+                                                                                            chunks);
+  }
+};
+
+// The three stages of one channel's blocks in scratch.  A channel's shares of K even blocks, end to
+// end, are themselves K even blocks (the longer first); of those, the blocks for the rails are
+// again L even pieces of the whole, and the blocks for the nodes G even pieces of a rail's.
+struct Stages {
+  std::int64_t all = 0;      // this channel's share of the input
+  std::int64_t on_rail = 0;  // of that, what my rail is to get
+  std::int64_t result = 0;   // this channel's share of the output
+  int nodes = 1;
+  int per_node = 1;
+
+  // Packed for the rails, then for the nodes.
+  [[nodiscard]] std::int64_t packed() const { return std::max(all, per_node * on_rail); }
+  [[nodiscard]] std::int64_t received() const { return per_node * on_rail; }
+};
+
+Stages stages_of(const Task& task) {
+  const int size = task.group.size();
+  const Blocks input = task.blocks(task.input);
+  Stages stages;
+  stages.per_node = task.dims.back();
+  stages.nodes = size / stages.per_node;
+  const int local = task.group.me() % stages.per_node;
+  for (int i = 0; i < size; ++i) {
+    stages.all += input[i].count;
+    if (i % stages.per_node == local) stages.on_rail += input[i].count;
+  }
+  stages.result = size * input[task.group.me()].count;
+  return stages;
+}
+
+Program two_step_exchange(Group group, Stages stages, Blocks input, Blocks output, Span packed,
+                          Span received, Span result, int chunks) {
+  const int nodes = stages.nodes;
+  const int per_node = stages.per_node;
+  const int node = group.me() / per_node;
+  const int local = group.me() % per_node;
+
+  Span place = packed.sub(0, 0);
+  for (int rail = 0; rail < per_node; ++rail)
+    for (int n = 0; n < nodes; ++n) {
+      const Span block = input[n * per_node + rail];
+      place = packed.sub(place.offset + place.count - packed.offset, block.count);
+      co_yield copy(block, place);
+    }
+  co_yield pairwise_exchange(group.every(1, node * per_node, per_node),
+                             Blocks(packed.sub(0, stages.all), per_node, chunks),
+                             Blocks(received, per_node, chunks), chunks);
+
+  place = packed.sub(0, 0);
+  for (int n = 0; n < nodes; ++n)
+    for (int source = 0; source < per_node; ++source) {
+      const Span from = received.piece(source, per_node).piece(n, nodes);
+      place = packed.sub(place.offset + place.count - packed.offset, from.count);
+      co_yield copy(from, place);
+    }
+  co_yield pairwise_exchange(group.every(per_node, local, nodes),
+                             UnitBlocks{packed.sub(0, stages.on_rail), per_node, nodes, chunks},
+                             Blocks(result, nodes, chunks), chunks);
+
+  if (result.buffer == Buffer::output) co_return;
+  for (int i = 0; i < group.size(); ++i) co_yield copy(result.piece(i, group.size()), output[i]);
+}
+
+}  // namespace
+
+Program all_to_all_hierarchical(const Task& task) {
+  const Stages stages = stages_of(task);
+  const Span packed = task.scratch.sub(0, stages.packed());
+  const Span received = task.scratch.sub(stages.packed(), stages.received());
+  const Span result = task.channel.of == 1
+                          ? task.output
+                          : task.scratch.sub(stages.packed() + stages.received(), stages.result);
+  return two_step_exchange(task.group, stages, task.blocks(task.input), task.blocks(task.output),
+                           packed, received, result, task.chunks);
+}
+
+std::int64_t all_to_all_hierarchical_scratch(const Task& task) {
+  const Stages stages = stages_of(task);
+  return stages.packed() + stages.received() + (task.channel.of == 1 ? 0 : stages.result);
+}
+
+}  // namespace collsim

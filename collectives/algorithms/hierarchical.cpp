@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hierarchical collectives: K = G x L ranks, G nodes of L; position = node * L + local.  The L
+// ranks of a node form a ring, and so do the G ranks with the same local number (a rail: one NIC
+// each).
+//
+// All-reduce, a vector of N bytes:
+//   1. ring reduce-scatter in the node: local l has the node's sum of piece l (N/L)
+//   2. ring all-reduce along the rail: everybody on rail l has the sum of piece l
+//   3. ring all-gather in the node
+// Each byte crosses the slow network as rarely as in a ring over nodes alone, in 2(G-1) steps.
+//
+// All-gather: first along the rail (every block crosses the slow network once per node), then in
+// the node, where local l passes on the G blocks of its rail as one message.  Those are not
+// neighbours in the output, so blocks are gathered in scratch, rail by rail, and copied to their
+// places at the end: one message per step, the fewest alphas.  Reduce-scatter is the mirror image:
+// the input is copied to scratch rail by rail, then reduced in the node, then along the rail.
+//
+// Cost, with alpha1, B1 in the node and alpha2, B2 between nodes, tau1 and tau2 accordingly:
+//   all-reduce       2(L-1) tau1(N/L) + 2(G-1) tau2(N/(LG))
+//   all-gather        (L-1) tau1(N/L) +  (G-1) tau2(N/(LG))      reduce-scatter likewise
+// Gamma as in the ring: (K-1)/K N gamma.
+//
+// Nothing here depends on two levels: any number of dimensions works, each a ring.
+#include "collectives/algorithms/buffers.hpp"
+#include "collectives/algorithms/levels.hpp"
+#include "collectives/algorithms/programs.hpp"
+
+namespace collsim {
+
+std::vector<Ring> rings_of_dimensions(const Task& task) {
+  const Group& group = task.group;
+  std::vector<Ring> rings;
+  int stride = 1;
+  for (auto dim = task.dims.rbegin(); dim != task.dims.rend(); ++dim) {
+    const int place = group.me() / stride % *dim;
+    rings.push_back(Ring::up(group.every(stride, group.me() - place * stride, *dim)));
+    stride *= *dim;
+  }
+  return rings;
+}
+
+Program all_reduce_by_dimensions(std::vector<Ring> rings, Span source, Span result, int chunks) {
+  std::vector<Span> held{result};  // what is mine to finish before each level
+  for (std::size_t level = 0; level + 1 < rings.size(); ++level) {
+    const Ring& ring = rings[level];
+    const Span mine = held.back().piece(ring.place, ring.size);
+    co_yield ring_reduce_scatter(ring, Blocks(source, ring.size, chunks), mine, chunks);
+    held.push_back(mine);
+    source = mine;
+  }
+  const Ring& last = rings.back();
+  co_yield ring_all_reduce(last, Blocks(source, last.size, chunks),
+                           Blocks(held.back(), last.size, chunks), chunks);
+  for (std::size_t level = rings.size() - 1; level-- > 0;) {
+    const Ring& ring = rings[level];
+    co_yield ring_all_gather(ring, held[level + 1], Blocks(held[level], ring.size, chunks), chunks);
+  }
+}
+
+namespace {
+
+// Blocks in scratch are ordered with the coordinates reversed, the fastest dimension slowest, so
+// that what one message carries has no gaps.  Which block of the vector is the i-th in scratch?
+int block_in_scratch(const std::vector<Ring>& rings, int i) {
+  int position = 0;
+  int stride = 1;
+  for (const Ring& ring : rings) stride *= ring.size;
+  for (auto ring = rings.rbegin(); ring != rings.rend(); ++ring) {
+    stride /= ring->size;
+    position += i % ring->size * stride;
+    i /= ring->size;
+  }
+  return position;
+}
+
+// The part of scratch in which each level works: all of it, my piece of that, and so on.
+std::vector<Span> parts_of_scratch(const std::vector<Ring>& rings, Span scratch) {
+  std::vector<Span> parts{scratch};
+  for (const Ring& ring : rings) parts.push_back(parts.back().piece(ring.place, ring.size));
+  return parts;
+}
+
+Program hierarchical_all_gather(std::vector<Ring> rings, int ranks, Span mine, Blocks all,
+                                Span scratch, int chunks) {
+  const std::vector<Span> parts = parts_of_scratch(rings, scratch);
+  for (std::size_t level = rings.size(); level-- > 0;) {
+    const Ring& ring = rings[level];
+    const Blocks blocks(parts[level], ring.size, chunks);
+    co_yield ring_all_gather(ring, mine, blocks, chunks);
+    mine = parts[level];
+  }
+  std::int64_t offset = 0;
+  for (int i = 0; i < ranks; ++i) {
+    const Span block = all[block_in_scratch(rings, i)];
+    co_yield copy(scratch.sub(offset, block.count), block);
+    offset += block.count;
+  }
+}
+
+Program hierarchical_reduce_scatter(std::vector<Ring> rings, int ranks, Blocks input, Span mine,
+                                    Span scratch, int chunks) {
+  std::int64_t offset = 0;
+  for (int i = 0; i < ranks; ++i) {
+    const Span block = input[block_in_scratch(rings, i)];
+    co_yield copy(block, scratch.sub(offset, block.count));
+    offset += block.count;
+  }
+  const std::vector<Span> parts = parts_of_scratch(rings, scratch);
+  for (std::size_t level = 0; level < rings.size(); ++level) {
+    const Ring& ring = rings[level];
+    const Span sum = level + 1 < rings.size() ? parts[level + 1] : mine;
+    co_yield ring_reduce_scatter(ring, Blocks(parts[level], ring.size, chunks), sum, chunks);
+  }
+}
+
+}  // namespace
+
+Program all_reduce_hierarchical(const Task& task) {
+  return all_reduce_by_dimensions(rings_of_dimensions(task), source_vector(task),
+                                  result_vector(task), task.chunks);
+}
+
+Program all_gather_hierarchical(const Task& task) {
+  return hierarchical_all_gather(rings_of_dimensions(task), task.group.size(), gathered_block(task),
+                                 task.blocks(task.output), scratch_for_shares(task, task.output),
+                                 task.chunks);
+}
+
+std::int64_t all_gather_hierarchical_scratch(const Task& task) {
+  return count_of_shares(task, task.output);
+}
+
+Program reduce_scatter_hierarchical(const Task& task) {
+  return hierarchical_reduce_scatter(rings_of_dimensions(task), task.group.size(),
+                                     scattered_blocks(task), scattered_block(task),
+                                     scratch_for_shares(task, task.input), task.chunks);
+}
+
+std::int64_t reduce_scatter_hierarchical_scratch(const Task& task) {
+  return count_of_shares(task, task.input);
+}
+
+}  // namespace collsim

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "collectives/collective.hpp"
+#include "topo/topology.hpp"
+
+namespace collsim {
+
+// What no schedule can beat: lower bounds on the time of a collective on any topology, under the
+// simulator's model.  A simulated time below one of them is a bug of the simulator.
+//
+// Symbols: K ranks, N bytes (Collective::bytes()), e_r / i_r = sum of the bandwidths of the links
+// out of / into rank r's device, alpha and L = the least start-up and the least wire latency that a
+// message between members can have.  K = 1: everything is 0.
+//
+// Bandwidth.  Every message that leaves a rank crosses one of the links out of its device and keeps
+// it busy for alpha + n/B, then flies for L.  If b bytes must leave rank r, some link is busy for
+// at least alpha + b/e_r (the links' shares of b add up to b), and the last byte arrives L later;
+// the same for bytes that must enter, over i_r.  What must leave and enter, element by element:
+//   broadcast       N leave the root, N enter everybody else
+//   reduce          N enter the root, N leave everybody else
+//   all-reduce      N leave and N enter everybody; and 2(K-1) N in all, over the sum of all e_r (of
+//                   all i_r): K ranks that tell each other everything need 2(K-1) one-way messages
+//                   (Harary, Schwenk 1974; Patarasuk, Yuan 2009)
+//   all-gather      everybody's block leaves, the other blocks enter
+//   reduce-scatter  everything but a rank's own piece leaves, the sum's piece enters
+//   scatter, gather all but the root's own piece leaves / enters the root, the piece enters /
+//   leaves
+//                   the others
+//   all-to-all      all but the own piece leaves and enters
+//   send-recv       the message
+// A network that adds or copies data (SHARP, NVLS) is another model.
+//
+// Latency.  Somebody must reach everybody (or everybody somebody: the same backwards in time).  On
+// exclusive links a rank starts at most P messages per alpha, P = the most links out of (into) one
+// member's device.  Within time t a rank reaches at most 1 + sum over j >= 1 of P^j C(i, j) ranks
+// with i = floor((t - j L) / alpha), those j messages away (Bar-Noy, Kipnis 1994); the bound is the
+// smallest t for which that is K, with L = 0 ceil(log_(P+1) K) alpha.  Start-ups on fair links
+// occupy nothing: one message, alpha + L.  Pieces of 0 bytes need not be sent, except in a barrier.
+//
+// Compute.  To add K vectors, (K-1) N bytes (+) are done, none before a first message has arrived,
+// by K ranks with `lanes` instruction streams each: alpha + L + (K-1) N / (K lanes gamma), gamma =
+// reduce_bandwidth.
+struct LowerBounds {
+  Time bandwidth;
+  Time latency;
+  Time compute;
+  [[nodiscard]] Time largest() const;
+};
+
+// Rounded down to picoseconds, as simulated messages and reductions are rounded up.
+// O(links + K).
+[[nodiscard]] LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
+                                       std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
+                                       int lanes = 1);
+
+[[nodiscard]] inline Time lower_bound(const Collective& collective, const Topology& topology,
+                                      std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
+                                      int lanes = 1) {
+  return lower_bounds(collective, topology, reduce_bandwidth, lanes).largest();
+}
+
+}  // namespace collsim

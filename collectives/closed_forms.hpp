@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "collectives/algorithms.hpp"
+#include "collectives/uniform_network.hpp"
+
+namespace collsim {
+
+// What the literature says an algorithm costs: the formula, its value, and where it comes from. The
+// simulator does not use it; it stands beside every prediction, and tests compare the two.
+//
+// Symbols in formulas
+//   K        ranks                              N    bytes (Collective::bytes(), as in nccl-tests)
+//   alpha    start-up, keeps the link busy      B    bandwidth           L   wire latency
+//   S        chunks of every step's message     gamma   seconds per byte of reduction
+//   q        ceil(log2 K)                       tau(n) = alpha + n/B, one message of n bytes
+//   pass(n) = S*tau(n/S) + L                    n bytes over one link, in S messages
+//   step(n) = tau(n/S) + L + (S-1)*max(tau(n/S), gamma*n/S) + gamma*n/S
+//                                               the same, and added up as they arrive
+//
+// The model is the simulator's ideal one (Hockney's alpha-beta model and LogGP's L): links are
+// exclusive, sends are posted, a rank's lane is busy while it reduces, all else is free, all start
+// together.
+struct ClosedForm {
+  double seconds = 0;
+  std::string formula;    // "(K-2+S)*tau(N/S) + (K-1)*L"
+  std::string reference;  // "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)"
+  // The vector divides evenly into what the formula takes for even, so that it holds but for the
+  // rounding of each message to a picosecond.  Otherwise it is an approximation.
+  bool exact = false;
+  // The real number of chunks for which the formula is smallest, at least 1.  Nothing when the
+  // formula does not depend on S like that (alpha == 0: the more the better).
+  std::optional<double> best_chunks;
+};
+
+// Nothing when no formula is known to hold for exactly this case: channels > 1, slots that could
+// make a sender wait, a number of ranks for which only a bound is known, a group that is not the
+// whole chain or ring in order, a network that is not uniform.  Never a guess.
+//
+// `choice.name` is the algorithm's own name (Schedule::algorithm()), no alias; `choice.chunks` is
+// what Schedule::chunks() says, `choice.chunk_size` is not looked at.
+[[nodiscard]] std::optional<ClosedForm> closed_form(
+    const Collective& collective, const AlgorithmChoice& choice, const UniformNetwork& network,
+    std::optional<Bandwidth> reduce_bandwidth = std::nullopt);
+
+// The same for a topology: a uniform network; for algorithms that work level by level
+// (hierarchical, torus) one whose rings on every level are free of contention; for a chain's
+// broadcast, a ring and send-recv any on which their messages never share a link, however unequal
+// the links are.  Routes are not searched for on graphs of more than 1,024 ranks.
+[[nodiscard]] std::optional<ClosedForm> closed_form(
+    const Collective& collective, const AlgorithmChoice& choice, const Topology& topology,
+    std::optional<Bandwidth> reduce_bandwidth = std::nullopt);
+
+}  // namespace collsim

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "collectives/algorithms.hpp"
+#include "collectives/names.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr int max_chunks = 1 << 24;
+constexpr int max_channels = 1024;
+constexpr int max_lanes = 1 << 16;
+constexpr int max_radix = 1024;
+
+// What all programs of a schedule share; tasks point into it.
+struct Plan {
+  Collective collective;
+  const Algorithm* algorithm = nullptr;
+  int chunks = 1;
+  int channels = 1;
+  int radix = 4;
+  std::optional<int> aggregation;
+  std::vector<int> dims;
+};
+
+void need_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value >= low && value <= high) return;
+  throw_error(value > high ? ErrorCode::too_large : ErrorCode::invalid_argument,
+              std::string(what) + " must be " + std::to_string(low) + " to " +
+                  std::to_string(high) + ", not " + std::to_string(value));
+}
+
+void need_positive(const char* what, std::int64_t value) {
+  if (value < 1)
+    throw_error(ErrorCode::invalid_argument,
+                std::string(what) + " must be at least 1, not " + std::to_string(value));
+}
+
+void validate_dims(const std::vector<int>& dims, int ranks) {
+  std::int64_t product = 1;
+  std::string text;
+  for (const int dim : dims) {
+    need_positive("each of dims", dim);
+    product = std::min<std::int64_t>(product * dim, std::int64_t{1} << 31);
+    text += (text.empty() ? "" : " x ") + std::to_string(dim);
+  }
+  if (!dims.empty() && product != ranks)
+    throw_error(ErrorCode::invalid_argument, "dims " + text + " do not arrange " +
+                                                 std::to_string(ranks) +
+                                                 " ranks: their product must be that number");
+}
+
+void validate_choice(const AlgorithmChoice& choice, const Algorithm& algorithm, int ranks) {
+  need_range("chunks", choice.chunks, 1, max_chunks);
+  need_range("channels", choice.channels, 1, max_channels);
+  need_range("channels times lanes of the algorithm", choice.channels * algorithm.lanes, 1,
+             max_lanes);
+  if (choice.chunk_size) need_positive("chunk_size", *choice.chunk_size);
+  if (choice.chunk_size && choice.chunks > 1)
+    throw_error(ErrorCode::invalid_argument,
+                "chunks (" + std::to_string(choice.chunks) + ") and chunk_size (" +
+                    std::to_string(*choice.chunk_size) + " bytes) say the same: give one of them");
+  if (choice.slots) need_positive("slots", *choice.slots);
+  need_range("radix", choice.radix, 2, max_radix);
+  if (choice.aggregation) need_positive("aggregation", *choice.aggregation);
+  validate_dims(choice.dims, ranks);
+  const std::string reason = algorithm.refuses ? algorithm.refuses(ranks) : "";
+  if (!reason.empty())
+    throw_error(ErrorCode::unsupported_ranks,
+                std::string(to_string(algorithm.operation)) + " '" + std::string(algorithm.name) +
+                    "' does not work with " + std::to_string(ranks) + " ranks: " + reason);
+}
+
+// How many pieces the longest message of a step is cut into.
+int chunks_of(const Collective& collective, const AlgorithmChoice& choice,
+              const Algorithm& algorithm) {
+  if (!choice.chunk_size) return choice.chunks;
+  Span message{Buffer::input, 0, collective.count};
+  if (!algorithm.cuts_whole_vector) message = message.piece(0, collective.size());
+  const Bytes bytes = message.piece(0, choice.channels).count * size_of(collective.type);
+  const Bytes chunks = bytes / *choice.chunk_size + (bytes % *choice.chunk_size > 0 ? 1 : 0);
+  if (chunks > max_chunks)
+    throw_error(ErrorCode::too_large, "chunk_size " + std::to_string(*choice.chunk_size) +
+                                          " bytes cuts a message of " + std::to_string(bytes) +
+                                          " bytes into more than " + std::to_string(max_chunks) +
+                                          " chunks");
+  return std::max(1, static_cast<int>(chunks));
+}
+
+// Positions run the same program only where all blocks are equally long; and ranks can be renamed
+// like positions only where they are the same numbers.  Algorithms on one vector give every channel
+// and every lane its part before they cut it into blocks, the others cut blocks first.
+bool claims_symmetry(const Collective& collective, const Algorithm& algorithm, int channels) {
+  if (algorithm.symmetry == Symmetry::none) return false;
+  for (std::size_t i = 0; i < collective.group.size(); ++i)
+    if (collective.group[i] != Rank(i)) return false;
+  if (algorithm.symmetry == Symmetry::exchange &&
+      !std::has_single_bit(static_cast<unsigned>(collective.size())))
+    return false;  // i xor d is not always a position
+  std::int64_t parts = collective.size();
+  if (collective.operation == Operation::all_reduce) parts *= channels * algorithm.lanes;
+  return collective.count % parts == 0;
+}
+
+Task task_of(const Plan& plan, int position, int channel, int role) {
+  const Collective& collective = plan.collective;
+  const Lane lane(static_cast<std::size_t>(channel * plan.algorithm->lanes + role));
+  Task task;
+  task.group = Group(collective.group.data(), collective.size(), position, lane);
+  task.root = collective.root;
+  task.role = role;
+  task.channel = {channel, plan.channels};
+  task.chunks = plan.chunks;
+  task.count = collective.count;
+  task.input = {Buffer::input, 0, input_count(collective, position)};
+  task.output = {Buffer::output, 0, output_count(collective, position)};
+  task.in_place = collective.in_place;
+  task.radix = plan.radix;
+  task.aggregation = plan.aggregation;
+  task.dims = plan.dims;
+  task.collective = &plan.collective;
+  return task;
+}
+
+// Every channel gets as much scratch as the first, whose share of the data is the largest.
+std::int64_t scratch_per_channel(const Plan& plan, int position) {
+  return plan.algorithm->scratch ? plan.algorithm->scratch(task_of(plan, position, 0, 0)) : 0;
+}
+
+Program program_of(const Plan& plan, int position, Lane lane) {
+  const int channel = static_cast<int>(lane.index()) / plan.algorithm->lanes;
+  const int role = static_cast<int>(lane.index()) % plan.algorithm->lanes;
+  Task task = task_of(plan, position, channel, role);
+  const std::int64_t scratch = scratch_per_channel(plan, position);
+  task.scratch = {Buffer::scratch, channel * scratch, scratch};
+  return plan.algorithm->program(task);
+}
+
+}  // namespace
+
+const Algorithm& find_algorithm(Operation operation, std::string_view name) {
+  const std::vector<const Algorithm*> rows = algorithms(operation);
+  COLLSIM_CHECK(!rows.empty(), "every operation has an algorithm");
+  if (name.empty()) return *rows.front();
+  std::vector<std::string_view> known;
+  for (const Algorithm* row : rows) {
+    if (row->name == name) return *row;
+    if (std::find(row->aliases.begin(), row->aliases.end(), name) != row->aliases.end())
+      return *row;
+    known.push_back(row->name);
+  }
+  throw_unknown_name(std::string(to_string(operation)) + " algorithm", name, known);
+}
+
+Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choice) {
+  validate(collective);
+  const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
+  validate_choice(choice, algorithm, collective.size());
+  auto plan = std::make_shared<Plan>();
+  plan->collective = collective;
+  plan->algorithm = &algorithm;
+  plan->chunks = chunks_of(collective, choice, algorithm);
+  plan->channels = choice.channels;
+  plan->radix = choice.radix;
+  plan->aggregation = choice.aggregation;
+  plan->dims = choice.dims.empty() ? squarest_dims(collective.size()) : choice.dims;
+
+  Schedule::Parts parts;
+  parts.collective = collective;
+  parts.algorithm = algorithm.name;
+  parts.lanes = choice.channels * algorithm.lanes;
+  parts.slots = choice.slots;
+  if (algorithm.scratch)
+    parts.scratch_count = [plan](int position) {
+      return plan->channels * scratch_per_channel(*plan, position);
+    };
+  if (claims_symmetry(collective, algorithm, choice.channels)) parts.symmetry = algorithm.symmetry;
+  parts.chunks = plan->chunks;
+  parts.channels = plan->channels;
+  parts.program = [plan](int position, Lane lane) { return program_of(*plan, position, lane); };
+  return Schedule(std::move(parts));
+}
+
+std::vector<int> squarest_dims(int ranks) {
+  need_positive("ranks", ranks);
+  int rows = 1;
+  for (int a = 1; a <= ranks / a; ++a)
+    if (ranks % a == 0) rows = a;
+  return {rows, ranks / rows};
+}
+
+}  // namespace collsim

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every row of the table, proved by the checker and run by the executor.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "collectives/algorithms.hpp"
+#include "collectives/checker.hpp"
+#include "collectives/execute.hpp"
+
+namespace collsim {
+namespace {
+
+struct Case {
+  const Algorithm* row = nullptr;
+  Collective collective;
+  AlgorithmChoice choice;
+};
+
+std::string text_of(const Case& test) {
+  const Collective& c = test.collective;
+  std::string text = std::string(to_string(c.operation)) + " " + std::string(test.row->name) +
+                     " K=" + std::to_string(c.size()) + " count=" + std::to_string(c.count) +
+                     " root=" + std::to_string(c.root) + (c.in_place ? " in place" : "") +
+                     " chunks=" + std::to_string(test.choice.chunks) +
+                     " channels=" + std::to_string(test.choice.channels) +
+                     " radix=" + std::to_string(test.choice.radix) + " dims=";
+  for (const int dim : test.choice.dims) text += std::to_string(dim) + ",";
+  return text;
+}
+
+Case make_case(const Algorithm& row, int ranks, std::int64_t count) {
+  Case test;
+  test.row = &row;
+  test.collective.operation = row.operation;
+  test.collective.count = row.operation == Operation::barrier ? 0 : count;
+  test.collective.type = ElementType::i32;
+  // Ranks that are not positions: 2 K + 1, 2 K - 1, ...
+  for (int i = 0; i < ranks; ++i)
+    test.collective.group.emplace_back(static_cast<std::size_t>(2 * (ranks - i) + 1));
+  test.choice.name = row.name;
+  return test;
+}
+
+bool works_with(const Algorithm& row, int ranks) {
+  return row.refuses == nullptr || row.refuses(ranks).empty();
+}
+
+bool has_root(Operation operation) {
+  return operation == Operation::broadcast || operation == Operation::reduce ||
+         operation == Operation::gather || operation == Operation::scatter;
+}
+
+bool has_in_place_form(Operation operation) {
+  return operation != Operation::all_to_all && operation != Operation::send_recv &&
+         operation != Operation::barrier;
+}
+
+void expect_right(const Case& test) {
+  const Schedule schedule = make_schedule(test.collective, test.choice);
+  const CheckReport report = check(schedule, {.exact = true});
+  ASSERT_TRUE(report.ok) << text_of(test) << ": " << report.fault->text;
+
+  const auto inputs = make_test_inputs(test.collective, 7);
+  ExecutionOptions any_order;
+  any_order.visit_seed = 3;
+  const ExecutionResult result = execute(schedule, inputs, any_order);
+  ASSERT_EQ(result.status, ExecutionResult::Status::completed)
+      << text_of(test) << ": " << result.problem;
+  for (int i = 0; i < test.collective.size(); ++i)
+    ASSERT_EQ(result.outputs[static_cast<std::size_t>(i)],
+              expected_output(test.collective, inputs, i))
+        << text_of(test) << ", output of position " << i;
+}
+
+class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {
+ protected:
+  [[nodiscard]] const Algorithm& row() const { return *GetParam(); }
+};
+
+class InPlaceAlgorithm : public EveryAlgorithm {};  // those that have the form
+class RootedAlgorithm : public EveryAlgorithm {};   // those that have a root
+
+// All rank counts with counts of elements around them: none, one, fewer than ranks, not divisible.
+TEST_P(EveryAlgorithm, IsRightForAnyRanksAndCount) {
+  for (int ranks = 1; ranks <= 17; ++ranks) {
+    if (!works_with(row(), ranks)) continue;
+    for (const std::int64_t count : {0, 1, 7, 2 * ranks, 5 * ranks + 3}) {
+      expect_right(make_case(row(), ranks, count));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(InPlaceAlgorithm, IsRightInPlace) {
+  for (int ranks = 1; ranks <= 9; ++ranks) {
+    if (!works_with(row(), ranks)) continue;
+    for (const std::int64_t count : {0, 1, 5 * ranks + 3}) {
+      for (const int channels : {1, 2}) {
+        Case test = make_case(row(), ranks, count);
+        test.collective.in_place = true;
+        test.collective.root = ranks / 2;
+        test.choice.channels = channels;
+        expect_right(test);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(RootedAlgorithm, IsRightFromAnyRoot) {
+  for (const int ranks : {2, 3, 5, 8, 9, 13}) {
+    if (!works_with(row(), ranks)) continue;
+    for (int root = 0; root < ranks; ++root) {
+      for (const int channels : {1, 3}) {
+        Case test = make_case(row(), ranks, 3 * ranks + 2);
+        test.collective.root = root;
+        test.choice.channels = channels;
+        expect_right(test);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(EveryAlgorithm, IsRightInChunksOnChannels) {
+  for (const int ranks : {1, 2, 3, 4, 6, 7, 8, 12, 16}) {
+    if (!works_with(row(), ranks)) continue;
+    for (const std::int64_t count : {1, 6 * ranks, 6 * ranks + 5}) {
+      for (const int chunks : {1, 4}) {
+        for (const int channels : {2, 5}) {
+          Case test = make_case(row(), ranks, count);
+          test.choice.chunks = chunks;
+          test.choice.channels = channels;
+          expect_right(test);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// One message per step needs no more than two slots: a ring in which everybody passes on needs one
+// for what waits and one for what comes.
+TEST_P(EveryAlgorithm, NeedsTwoSlotsWithoutChunks) {
+  for (const int ranks : {2, 3, 8, 9}) {
+    if (!works_with(row(), ranks)) continue;
+    Case test = make_case(row(), ranks, 6 * ranks + 5);
+    test.choice.channels = 2;
+    test.choice.slots = 2;
+    expect_right(test);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(EveryAlgorithm, IsRightForAnyArrangement) {
+  for (const std::vector<int>& dims :
+       {std::vector<int>{1, 12}, {2, 6}, {3, 4}, {4, 3}, {6, 2}, {12, 1}, {2, 3, 2}}) {
+    if (!works_with(row(), 12)) continue;
+    for (const std::int64_t count : {5, 12, 61}) {
+      Case test = make_case(row(), 12, count);
+      test.choice.dims = dims;
+      test.choice.channels = 2;
+      test.choice.chunks = 2;
+      expect_right(test);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// What two runs of the same program yield is the same, and the schedule may be asked in any order.
+TEST_P(EveryAlgorithm, YieldsTheSameAgain) {
+  const Case test = make_case(row(), 8, 50);
+  const Schedule schedule = make_schedule(test.collective, test.choice);
+  for (int position = 7; position >= 0; --position)
+    for (int lane = 0; lane < schedule.lanes(); ++lane) {
+      Program first = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      Program second = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      while (const Instruction* expected = first.next()) {
+        const Instruction* found = second.next();
+        ASSERT_NE(found, nullptr);
+        ASSERT_EQ(found->op, expected->op);
+        ASSERT_EQ(found->from, expected->from);
+        ASSERT_EQ(found->to, expected->to);
+        ASSERT_EQ(found->source(), expected->source());
+        ASSERT_EQ(found->destination(), expected->destination());
+      }
+      ASSERT_EQ(second.next(), nullptr);
+    }
+}
+
+std::vector<const Algorithm*> rows_where(bool (*wanted)(Operation)) {
+  std::vector<const Algorithm*> rows;
+  for (const Algorithm& row : algorithms())
+    if (wanted(row.operation)) rows.push_back(&row);
+  return rows;
+}
+
+std::string name_of(const testing::TestParamInfo<const Algorithm*>& one) {
+  std::string name =
+      std::string(to_string(one.param->operation)) + "_" + std::string(one.param->name);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
+                         testing::ValuesIn(rows_where([](Operation) { return true; })), name_of);
+INSTANTIATE_TEST_SUITE_P(Table, InPlaceAlgorithm, testing::ValuesIn(rows_where(has_in_place_form)),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Table, RootedAlgorithm, testing::ValuesIn(rows_where(has_root)), name_of);
+
+TEST(KNomial, IsRightForEveryRadix) {
+  const Algorithm& row = find_algorithm(Operation::broadcast, "k-nomial");
+  for (const int radix : {2, 3, 5, 8, 17, 1024})
+    for (int ranks = 1; ranks <= 30; ++ranks) {
+      Case test = make_case(row, ranks, 9);
+      test.choice.radix = radix;
+      test.collective.root = ranks / 3;
+      ASSERT_NO_FATAL_FAILURE(expect_right(test));
+    }
+}
+
+TEST(SendRecv, IsRightForEveryPattern) {
+  const Algorithm& row = find_algorithm(Operation::send_recv, "");
+  for (const int ranks : {1, 2, 3, 6, 7}) {
+    for (int distance = -ranks; distance <= ranks; ++distance) {
+      Case test = make_case(row, ranks, 11);
+      test.collective.pattern.distance = distance;
+      test.choice.channels = 2;
+      test.choice.slots = 1;  // sending and receiving do not wait for each other
+      test.choice.chunks = 3;
+      ASSERT_NO_FATAL_FAILURE(expect_right(test));
+    }
+    Case test = make_case(row, ranks, 11);
+    test.collective.pattern.kind = Pattern::Kind::exchange;
+    ASSERT_NO_FATAL_FAILURE(expect_right(test));
+  }
+  Case test = make_case(row, 5, 11);
+  test.collective.pattern.kind = Pattern::Kind::pairs;
+  test.collective.pattern.pairs = {{0, 3}, {3, 3}};
+  EXPECT_THROW((void)make_schedule(test.collective, test.choice), Error);
+  test.collective.pattern.pairs = {{0, 4}, {4, 2}, {3, 3}};
+  ASSERT_NO_FATAL_FAILURE(expect_right(test));
+}
+
+}  // namespace
+}  // namespace collsim

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/bounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "collectives/closed_forms.hpp"
+#include "topo/shapes.hpp"
+
+namespace collsim {
+namespace {
+
+using enum Operation;
+
+constexpr std::int64_t us = 1'000'000;  // picoseconds
+
+LinkParameters link(std::int64_t gigabytes, Time overhead = {}, Time latency = {},
+                    Sharing sharing = Sharing::exclusive) {
+  return {gigabytes_per_second(gigabytes), latency, overhead, sharing, false};
+}
+
+Collective over(std::size_t ranks, Operation operation, Bytes bytes, int root = 0) {
+  Collective collective;
+  collective.operation = operation;
+  collective.type = ElementType::u8;
+  collective.count = bytes;
+  collective.group = first_ranks(ranks);
+  collective.root = root;
+  return collective;
+}
+
+// 8000 bytes, 4 ranks, ports of 1 GB/s: N/B is 8 us.
+TEST(LowerBounds, BandwidthOfEveryOperationOnASwitch) {
+  const Topology network = make_switch(4, link(1));
+  const auto bandwidth = [&](Operation operation) {
+    return lower_bounds(over(4, operation, 8000), network).bandwidth.ps();
+  };
+  EXPECT_EQ(bandwidth(broadcast), 8 * us) << "N into everybody";
+  EXPECT_EQ(bandwidth(Operation::reduce), 8 * us);
+  EXPECT_EQ(bandwidth(all_reduce), 12 * us) << "2 (K-1)/K N";
+  EXPECT_EQ(bandwidth(all_gather), 6 * us) << "(K-1)/K N";
+  EXPECT_EQ(bandwidth(reduce_scatter), 6 * us);
+  EXPECT_EQ(bandwidth(gather), 6 * us) << "at the root";
+  EXPECT_EQ(bandwidth(scatter), 6 * us);
+  EXPECT_EQ(bandwidth(all_to_all), 6 * us);
+  EXPECT_EQ(bandwidth(send_recv), 8 * us);
+  EXPECT_EQ(lower_bound(over(4, barrier, 0), network), Time{}) << "nothing costs anything";
+}
+
+TEST(LowerBounds, PiecesThatDifferAreCountedExactly) {
+  // 7 bytes over 4 ranks: pieces of 2, 2, 2, 1; at 1 GB/s a byte takes 1000 ps.
+  const Topology network = make_switch(4, link(1));
+  EXPECT_EQ(lower_bound(over(4, all_gather, 7), network).ps(), 6000) << "the last one lacks 6";
+  EXPECT_EQ(lower_bound(over(4, scatter, 7, 3), network).ps(), 6000) << "root 3 keeps 1";
+  EXPECT_EQ(lower_bound(over(4, scatter, 7, 0), network).ps(), 5000) << "root 0 keeps 2";
+}
+
+TEST(LowerBounds, SlowPortAndManyLinksCount) {
+  const Topology ring = make_ring(4, link(1));
+  EXPECT_EQ(lower_bound(over(4, broadcast, 8000), ring).ps(), 4 * us) << "two links per rank";
+  const Topology mesh = make_fully_connected(5, link(1));
+  EXPECT_EQ(lower_bound(over(5, broadcast, 8000), mesh).ps(), 2 * us) << "four links per rank";
+
+  const Topology network = make_switch(4, link(4));
+  LinkParameters slow = link(1);
+  const Topology::LinkChange change{LinkId(2 * 2 + 1), slow};  // rank 2's way in
+  const Topology changed = network.with_changed_links({&change, 1});
+  EXPECT_EQ(lower_bound(over(4, broadcast, 8000), changed).ps(), 8 * us);
+  EXPECT_EQ(lower_bound(over(4, Operation::reduce, 8000), changed).ps(), 2 * us)
+      << "rank 2 only sends";
+}
+
+TEST(LowerBounds, OneMessageIsItsOwnBound) {
+  const Topology network = make_switch(2, link(1, microseconds(3), microseconds(5)));
+  EXPECT_EQ(lower_bound(over(2, broadcast, 8000), network).ps(), (3 + 8 + 10) * us)
+      << "alpha + n/B + in and out latency";
+}
+
+TEST(LowerBounds, LatencyIsLogarithmicInTheRanks) {
+  const auto rounds = [](const Topology& network, Operation operation) {
+    const std::size_t ranks = network.rank_count();
+    const Bytes bytes = operation == barrier ? 0 : static_cast<Bytes>(ranks);
+    const Time latency = lower_bounds(over(ranks, operation, bytes), network).latency;
+    EXPECT_EQ(latency.ps() % us, 0);
+    return latency.ps() / us;
+  };
+  EXPECT_EQ(rounds(make_switch(8, link(1000, microseconds(1))), broadcast), 3);
+  EXPECT_EQ(rounds(make_switch(9, link(1000, microseconds(1))), broadcast), 4);
+  EXPECT_EQ(rounds(make_switch(1000, link(1000, microseconds(1))), barrier), 10);
+  EXPECT_EQ(rounds(make_ring(9, link(1000, microseconds(1))), all_gather), 2)
+      << "two links: three times as many per round";
+  EXPECT_EQ(rounds(make_fully_connected(8, link(1000, microseconds(1))), Operation::reduce), 1);
+  EXPECT_EQ(rounds(make_switch(9, link(1000, microseconds(1), {}, Sharing::fair)), broadcast), 1)
+      << "start-ups on fair links overlap";
+  EXPECT_EQ(rounds(make_switch(1, link(1, microseconds(1))), broadcast), 0);
+}
+
+// alpha = 1 us, 100 us through the switch: the root had better send all seven messages itself, the
+// last leaves at 7 and arrives at 107; three rounds of 101 would be no bound.
+TEST(LowerBounds, LongWiresAreNotPaidInEveryRound) {
+  const Topology network = make_switch(8, link(1000, microseconds(1), microseconds(50)));
+  EXPECT_EQ(lower_bounds(over(8, broadcast, 8), network).latency.ps(), 107 * us);
+}
+
+TEST(LowerBounds, EmptyPiecesNeedNotBeSent) {
+  const Topology network = make_switch(8, link(1, microseconds(1)));
+  EXPECT_EQ(lower_bounds(over(8, scatter, 1), network).latency, Time{})
+      << "the root has the only element";
+  EXPECT_EQ(lower_bounds(over(8, scatter, 3), network).latency.ps(), 2 * us) << "to two others";
+  EXPECT_EQ(lower_bound(over(8, all_reduce, 0), network), Time{});
+  EXPECT_EQ(lower_bound(over(8, barrier, 0), network).ps(), 3 * us);
+}
+
+TEST(LowerBounds, ReductionIsSharedByRanksAndLanes) {
+  const Topology network = make_switch(4, link(1000));
+  const Collective sum = over(4, all_reduce, 8000);
+  const auto compute = [&](int lanes) {
+    return lower_bounds(sum, network, gigabytes_per_second(1), lanes).compute.ps();
+  };
+  EXPECT_EQ(compute(1), 6 * us) << "(K-1)/K N gamma";
+  EXPECT_EQ(compute(2), 3 * us);
+  EXPECT_EQ(lower_bounds(over(4, broadcast, 8000), network, gigabytes_per_second(1)).compute,
+            Time{});
+}
+
+TEST(LowerBounds, RoundDownWhereMessagesRoundUp) {
+  // 3 GB/s: 1000 messages of 1 byte take 333.3 ps each, 334 when simulated.
+  EXPECT_EQ(lower_bound(over(2, broadcast, 1000), make_switch(2, link(3))).ps(), 333'333);
+}
+
+TEST(LowerBounds, PartOfTheMachine) {
+  // Ranks 1 and 3 of a chain: only the links at these two count, and each has two.
+  Collective pair = over(2, broadcast, 8000);
+  pair.group = {Rank(1), Rank(3)};
+  EXPECT_EQ(lower_bound(pair, make_chain(5, link(1))).ps(), 4 * us);
+}
+
+// Every formula that is exact must lie above the bound.
+TEST(LowerBounds, NoClosedFormIsBelow) {
+  int compared = 0;
+  for (const Algorithm& algorithm : algorithms())
+    for (const int ranks : {2, 3, 4, 7, 8, 9, 16}) {
+      if (algorithm.refuses && !algorithm.refuses(ranks).empty()) continue;
+      for (const int latency : {0, 3, 80})
+        for (const int overhead : {0, 2}) {
+          const auto k = static_cast<std::size_t>(ranks);
+          const LinkParameters cable = link(10, microseconds(overhead), microseconds(latency));
+          for (const Topology& network : {make_chain(k, cable), make_ring(k, cable),
+                                          make_fully_connected(k, cable), make_switch(k, cable)})
+            for (const auto& adding :
+                 {std::optional<Bandwidth>{}, std::optional(gigabytes_per_second(4))}) {
+              AlgorithmChoice choice;
+              choice.name = algorithm.name;
+              const Bytes bytes = algorithm.operation == barrier ? 0 : 5040 * 16;
+              const Collective collective = over(k, algorithm.operation, bytes);
+              const auto form = closed_form(collective, choice, network, adding);
+              if (!form || !form->exact) continue;
+              const Time bound = lower_bound(collective, network, adding, algorithm.lanes);
+              EXPECT_LE(bound.seconds(), form->seconds * (1 + 1e-12))
+                  << to_string(algorithm.operation) << " " << algorithm.name << " of " << ranks
+                  << " on a " << network.shape();
+              ++compared;
+            }
+        }
+    }
+  EXPECT_GT(compared, 1000);
+}
+
+// Where theory says that an algorithm is optimal, bound and formula meet.
+TEST(LowerBounds, AreReachedByOptimalAlgorithms) {
+  const Topology network = make_switch(8, link(10));
+  const auto meets = [&](Operation operation, const char* algorithm) {
+    AlgorithmChoice choice;
+    choice.name = algorithm;
+    const Collective collective = over(8, operation, 80'000);
+    return std::abs(closed_form(collective, choice, network)->seconds -
+                    lower_bound(collective, network).seconds()) < 1e-12;
+  };
+  EXPECT_TRUE(meets(all_reduce, "ring"));
+  EXPECT_TRUE(meets(all_reduce, "halving-doubling"));
+  EXPECT_TRUE(meets(all_gather, "bruck"));
+  EXPECT_TRUE(meets(reduce_scatter, "recursive-halving"));
+  EXPECT_TRUE(meets(all_to_all, "direct"));
+  EXPECT_FALSE(meets(broadcast, "binomial"));
+}
+
+}  // namespace
+}  // namespace collsim

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A schedule that claims a symmetry must run the same program at every position, but for the names
+// of the peers.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "collectives/algorithms.hpp"
+
+namespace collsim {
+namespace {
+
+Schedule schedule_of(const Algorithm& row, int ranks, std::int64_t count, int chunks,
+                     int channels) {
+  Collective collective;
+  collective.operation = row.operation;
+  collective.count = count;
+  collective.group = first_ranks(static_cast<std::size_t>(ranks));
+  AlgorithmChoice choice;
+  choice.name = row.name;
+  choice.chunks = chunks;
+  choice.channels = channels;
+  return make_schedule(collective, choice);
+}
+
+// Who a peer is for somebody at `position`: what the peer would be for position 0.
+std::size_t relative(Symmetry symmetry, const Endpoint& peer, int position, int ranks) {
+  const auto me = static_cast<std::size_t>(position);
+  const auto size = static_cast<std::size_t>(ranks);
+  return symmetry == Symmetry::rotation ? (peer.rank.index() + size - me) % size
+                                        : (peer.rank.index() ^ me);
+}
+
+// Empty when both lanes do the same under the renaming, else what differs.
+std::string difference(const Schedule& schedule, Symmetry symmetry, int position, int lane) {
+  const Lane which(static_cast<std::size_t>(lane));
+  Program reference = schedule.program(0, which);
+  Program program = schedule.program(position, which);
+  for (int step = 0;; ++step) {
+    const Instruction* expected = reference.next();
+    const Instruction* found = program.next();
+    const std::string place = "step " + std::to_string(step);
+    if (expected == nullptr || found == nullptr)
+      return expected == found ? "" : place + ": one has ended";
+    if (found->op != expected->op) return place + ": operation";
+    if (found->count != expected->count) return place + ": size";
+    const int ranks = schedule.size();
+    if (sends(found->op) && (relative(symmetry, found->to, position, ranks) !=
+                                 relative(symmetry, expected->to, 0, ranks) ||
+                             found->to.lane != expected->to.lane))
+      return place + ": target";
+    if (receives(found->op) && (relative(symmetry, found->from, position, ranks) !=
+                                    relative(symmetry, expected->from, 0, ranks) ||
+                                found->from.lane != expected->from.lane))
+      return place + ": source";
+  }
+}
+
+std::string difference(const Schedule& schedule, Symmetry symmetry) {
+  for (int position = 1; position < schedule.size(); ++position)
+    for (int lane = 0; lane < schedule.lanes(); ++lane) {
+      const std::string found = difference(schedule, symmetry, position, lane);
+      if (!found.empty())
+        return "position " + std::to_string(position) + " lane " + std::to_string(lane) + ", " +
+               found;
+    }
+  return {};
+}
+
+TEST(Symmetry, IsClaimedOnlyWhereAllProgramsAreTheSame) {
+  int claimed = 0;
+  for (const Algorithm& row : algorithms())
+    for (const int ranks : {1, 2, 3, 4, 5, 7, 8, 12, 16, 32}) {
+      if (row.refuses != nullptr && !row.refuses(ranks).empty()) continue;
+      for (std::int64_t count = 0; count <= 8 * ranks; ++count)
+        for (const int channels : {1, 2, 3})
+          for (const int chunks : {1, 3}) {
+            const Schedule schedule = schedule_of(row, ranks, count, chunks, channels);
+            if (schedule.symmetry() == Symmetry::none) continue;
+            ++claimed;
+            ASSERT_EQ(schedule.symmetry(), row.symmetry);
+            ASSERT_EQ(difference(schedule, schedule.symmetry()), "")
+                << to_string(row.operation) << " " << row.name << " K=" << ranks
+                << " count=" << count << " channels=" << channels << " chunks=" << chunks;
+          }
+    }
+  EXPECT_GT(claimed, 1000);
+}
+
+// Where it holds for all practical sizes it is also claimed: it is what makes large cases fast.
+TEST(Symmetry, IsClaimedForEvenSizes) {
+  int rows = 0;
+  for (const Algorithm& row : algorithms()) {
+    if (row.symmetry == Symmetry::none) continue;
+    ++rows;
+    for (const int ranks : {2, 8, 16, 64})
+      EXPECT_EQ(schedule_of(row, ranks, std::int64_t{64} * 1024, 4, 2).symmetry(), row.symmetry)
+          << row.name;
+  }
+  EXPECT_GE(rows, 4);
+}
+
+// The comparison itself tells programs apart.
+TEST(Symmetry, IsNotSeenWhereThereIsNone) {
+  EXPECT_NE(difference(schedule_of(find_algorithm(Operation::broadcast, "chain"), 4, 8, 1, 1),
+                       Symmetry::rotation),
+            "");
+  EXPECT_NE(difference(schedule_of(find_algorithm(Operation::all_to_all, "pairwise"), 4, 9, 1, 1),
+                       Symmetry::rotation),
+            "");
+  EXPECT_NE(difference(schedule_of(find_algorithm(Operation::all_to_all, "pairwise"), 4, 8, 1, 1),
+                       Symmetry::exchange),
+            "");
+}
+
+// A sub-group or another order of the ranks is not the topology's symmetry.
+TEST(Symmetry, IsNotClaimedForOtherRanks) {
+  Collective collective;
+  collective.operation = Operation::all_to_all;
+  collective.count = 8;
+  collective.group = {Rank(0), Rank(1), Rank(3), Rank(2)};
+  EXPECT_EQ(make_schedule(collective).symmetry(), Symmetry::none);
+  collective.group = {Rank(1), Rank(2), Rank(3), Rank(4)};
+  EXPECT_EQ(make_schedule(collective).symmetry(), Symmetry::none);
+  collective.group = first_ranks(4);
+  EXPECT_EQ(make_schedule(collective).symmetry(), Symmetry::rotation);
+  collective.count = 9;
+  EXPECT_EQ(make_schedule(collective).symmetry(), Symmetry::none);
+}
+
+}  // namespace
+}  // namespace collsim

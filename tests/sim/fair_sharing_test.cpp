@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fair links: max-min between connections, first in first out within one.
+#include "tests/sim/testing.hpp"
+
+namespace collsim::testing {
+namespace {
+
+const LinkParameters fair = link_of(gigabytes_per_second(10), {}, {}, Sharing::fair);
+constexpr Bytes message = 10'000;  // 1 us alone
+
+TEST(FairSharing, ChunksOfOnePipelineDoNotShareWithEachOther) {
+  // A pipelined chain on fair links takes what it takes on exclusive ones: its chunks go one after
+  // the other.
+  for (const int chunks : {1, 4, 10})
+    EXPECT_EQ(simulate(make_chain(4, fair),
+                       byte_schedule(Operation::broadcast, 4, message, "chain", chunks))
+                  .time,
+              (2 + chunks) * transfer_time(message / chunks, gigabytes_per_second(10)));
+}
+
+TEST(FairSharing, TwoConnectionsOverOneCableTakeTwiceAsLong) {
+  const Topology topology = make_chain(3, fair);  // 0 -> 2 and 1 -> 2 share the cable 1 -> 2
+  const Schedule schedule = byte_schedule(Operation::gather, 3, 3 * message, "flat");
+  AlgorithmChoice choice;
+  choice.name = "flat";
+  Collective collective = byte_collective(Operation::gather, 3, 3 * message);
+  collective.root = 2;
+  EXPECT_EQ(simulate(topology, make_schedule(collective, choice)).time, microseconds(2));
+}
+
+TEST(FairSharing, OverheadDelaysTheStartAndOccupiesNothing) {
+  const Topology topology =
+      make_chain(2, link_of(gigabytes_per_second(10), microseconds(3), {}, Sharing::fair));
+  EXPECT_EQ(
+      simulate(topology, byte_schedule(Operation::broadcast, 2, 4 * message, "chain", 4)).time,
+      microseconds(3 + 4));
+}
+
+TEST(FairSharing, AFlowSpeedsUpWhenAnotherEnds) {
+  // 3 us of data share with 1 us of data: both at half rate until 2 us, then the long one alone
+  // until 4 us.
+  const Topology topology = make_switch(3, fair);
+  const Schedule schedule = handmade(3, [](int position, Lane lane) -> Program {
+    const Span longer{Buffer::input, 0, 3 * message};
+    const Span shorter{Buffer::input, 0, message};
+    if (position == 0) co_yield send({Rank(2), lane}, longer);
+    if (position == 1) co_yield send({Rank(2), lane}, shorter);
+    if (position == 2) {
+      co_yield receive({Rank(0), lane}, longer.in(Buffer::output));
+      co_yield receive({Rank(1), lane}, shorter.in(Buffer::output));
+    }
+  });
+  const Simulation simulation = simulate(topology, schedule);
+  EXPECT_EQ(simulation.finished,
+            (std::vector<Time>{microseconds(4), microseconds(2), microseconds(4)}));
+}
+
+TEST(FairSharing, ALateFlowTakesItsShareFromThenOn) {
+  const Topology topology = make_switch(3, fair);
+  const Schedule schedule =
+      byte_schedule(Operation::gather, 3, 3 * 2 * message, "flat");  // 2 us each alone
+  SimulationOptions options;
+  options.late = {{Rank(2), microseconds(1)}};
+  // 1 us alone, then both at half rate: the first ends at 1 + 2 = 3 us, the second has 1 us of work
+  // left then.
+  const Simulation simulation = simulate(topology, schedule, {}, options);
+  EXPECT_EQ(simulation.finished[1], microseconds(3));
+  EXPECT_EQ(simulation.finished[2], microseconds(4));
+}
+
+TEST(FairSharing, ManyEqualFlowsEndTogether) {
+  const Topology topology = make_switch(64, fair);
+  const Schedule schedule = byte_schedule(Operation::all_to_all, 64, 64 * message, "direct");
+  const Simulation simulation = simulate(topology, schedule);
+  EXPECT_EQ(simulation.engine, Engine::event);
+  EXPECT_EQ(simulation.time, microseconds(63));
+}
+
+TEST(MixedRoutes, AFlowHoldsItsExclusiveLinksUntilItEnds) {
+  // Two ranks share an exclusive uplink into a fair backbone that a third keeps half busy.
+  TopologyBuilder builder;
+  for (int rank = 0; rank < 5; ++rank) builder.add_node(NodeKind::gpu);
+  const NodeId left = builder.add_node(NodeKind::network_switch);
+  const NodeId middle = builder.add_node(NodeKind::network_switch);
+  const NodeId right = builder.add_node(NodeKind::network_switch);
+  const LinkParameters wide = link_of(gigabytes_per_second(100), {}, {}, Sharing::fair);
+  builder.connect(NodeId(0), left, wide);
+  builder.connect(NodeId(1), left, wide);
+  builder.connect(left, middle, link_of(gigabytes_per_second(10)));
+  builder.connect(NodeId(2), middle, wide);
+  builder.connect(middle, right, fair);
+  builder.connect(right, NodeId(3), wide);
+  builder.connect(right, NodeId(4), wide);
+  const Schedule schedule = handmade(5, [](int position, Lane lane) -> Program {
+    const Span data{Buffer::input, 0, message};
+    const Span twice{Buffer::input, 0, 2 * message};
+    if (position == 0 || position == 1) co_yield send({Rank(3), lane}, data);
+    if (position == 2) co_yield send({Rank(4), lane}, twice);
+    if (position == 3) {
+      co_yield receive({Rank(0), lane}, data.in(Buffer::output));
+      co_yield receive({Rank(1), lane}, data.in(Buffer::output));
+    }
+    if (position == 4) co_yield receive({Rank(2), lane}, twice.in(Buffer::output));
+  });
+  const Simulation simulation = simulate(builder.build(), schedule);
+  // 0 -> 2 us: rank 0's and rank 2's flows at half rate each; 2 -> 4 us: rank 1's and the rest of
+  // rank 2's.
+  EXPECT_EQ(simulation.finished[0], microseconds(2));
+  EXPECT_EQ(simulation.finished[1], microseconds(4));
+  EXPECT_EQ(simulation.finished[2], microseconds(4));
+}
+
+}  // namespace
+}  // namespace collsim::testing

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must hold whatever the numbers: nothing gets faster when something gets worse, and names do
+// not matter.
+#include <algorithm>
+#include <random>
+
+#include "tests/sim/testing.hpp"
+
+namespace collsim::testing {
+namespace {
+
+struct Setting {
+  std::size_t ranks = 8;
+  Bytes size = 1'000'000;
+  Time overhead = microseconds(2);
+  Time latency = microseconds(1);
+  std::int64_t rate = 10;
+  int chunks = 3;
+  Time late{};
+};
+
+Time time_of(const Algorithm& algorithm, const Setting& setting, bool on_ring) {
+  const LinkParameters link =
+      link_of(gigabytes_per_second(setting.rate), setting.overhead, setting.latency);
+  const Topology topology =
+      on_ring ? make_ring(setting.ranks, link) : make_fully_connected(setting.ranks, link);
+  SimulationOptions options;
+  if (setting.late > Time{}) options.late = {{Rank(2), setting.late}};
+  const Schedule schedule = byte_schedule(algorithm.operation, setting.ranks, setting.size,
+                                          std::string(algorithm.name), setting.chunks);
+  return simulate(topology, schedule, {}, options).time;
+}
+
+// On independent links nobody competes, so these hold for every algorithm (first come first served
+// queues can make a run faster when somebody comes later: that is their nature, not checked here).
+TEST(Properties, NothingGetsFasterWhenSomethingGetsWorse) {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.refuses != nullptr && !algorithm.refuses(8).empty()) continue;
+    SCOPED_TRACE(std::string(to_string(algorithm.operation)) + " " + std::string(algorithm.name));
+    const Time base = time_of(algorithm, {}, false);
+    EXPECT_GE(time_of(algorithm, {.size = 1'500'000}, false), base);
+    EXPECT_GE(time_of(algorithm, {.overhead = microseconds(3)}, false), base);
+    EXPECT_GE(time_of(algorithm, {.latency = microseconds(4)}, false), base);
+    EXPECT_GE(time_of(algorithm, {.rate = 5}, false), base);
+    EXPECT_GE(time_of(algorithm, {.late = microseconds(50)}, false), base);
+  }
+}
+
+TEST(Properties, OneSlowerLinkNeverHelps) {
+  const Topology topology =
+      make_fully_connected(6, link_of(gigabytes_per_second(10), microseconds(1)));
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.refuses != nullptr && !algorithm.refuses(6).empty()) continue;
+    const Schedule schedule =
+        byte_schedule(algorithm.operation, 6, 600'000, std::string(algorithm.name), 2);
+    const Time base = simulate(topology, schedule).time;
+    for (std::size_t link = 0; link < topology.links().size(); ++link) {
+      const std::vector<Topology::LinkChange> slow{
+          {LinkId(link), link_of(gigabytes_per_second(3), microseconds(1))}};
+      EXPECT_GE(simulate(topology.with_changed_links(slow), schedule).time, base)
+          << algorithm.name << ", " << topology.name(LinkId(link));
+    }
+  }
+}
+
+TEST(Properties, MoreRanksNeverMakeARingFaster) {
+  const Algorithm& ring = find_algorithm(Operation::all_reduce, "ring");
+  Time previous{};
+  for (std::size_t ranks = 2; ranks < 40; ++ranks) {
+    const Time time = time_of(ring, {.ranks = ranks, .size = 720'720 * 4, .chunks = 1}, true);
+    EXPECT_GT(time, previous) << ranks;
+    previous = time;
+  }
+}
+
+TEST(Properties, NamesOfRanksDoNotMatterOnASymmetricNetwork) {
+  std::mt19937_64 random(7);
+  const Topology topology =
+      make_fully_connected(8, link_of(gigabytes_per_second(10), microseconds(1), microseconds(1)));
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.refuses != nullptr && !algorithm.refuses(8).empty()) continue;
+    AlgorithmChoice choice;
+    choice.name = algorithm.name;
+    Collective collective = byte_collective(algorithm.operation, 8, 100'001);
+    const Time base = simulate(topology, make_schedule(collective, choice)).time;
+    std::shuffle(collective.group.begin(), collective.group.end(), random);
+    EXPECT_EQ(simulate(topology, make_schedule(collective, choice)).time, base) << algorithm.name;
+  }
+}
+
+TEST(Properties, AllGatherIsReduceScatterBackwards) {
+  for (const bool on_ring : {true, false})
+    for (const char* name : {"ring", "direct"})
+      EXPECT_EQ(
+          time_of(find_algorithm(Operation::all_gather, name), {.size = 800'000}, on_ring),
+          time_of(find_algorithm(Operation::reduce_scatter, name), {.size = 800'000}, on_ring))
+          << name;
+}
+
+TEST(Properties, ALateRankDelaysARingByExactlyItsLateness) {
+  const Algorithm& ring = find_algorithm(Operation::all_reduce, "ring");
+  const Setting even{.size = 800'000, .latency = {}, .chunks = 1};
+  Setting late = even;
+  for (const Time lateness : {picoseconds(1), microseconds(3), milliseconds(20)}) {
+    late.late = lateness;
+    EXPECT_EQ(time_of(ring, late, true), time_of(ring, even, true) + lateness);
+  }
+}
+
+TEST(Properties, SlotsOnlyEverSlowDown) {
+  const Topology topology =
+      make_ring(8, link_of(gigabytes_per_second(10), microseconds(1), microseconds(20)));
+  AlgorithmChoice choice;
+  choice.name = "chain";
+  choice.chunks = 64;
+  Time previous = Time::never();
+  for (const int slots : {1, 2, 3, 4, 8, 16, 64}) {
+    choice.slots = slots;
+    const Time time =
+        simulate(topology,
+                 make_schedule(byte_collective(Operation::broadcast, 8, 6'400'000), choice))
+            .time;
+    EXPECT_LE(time, previous) << slots;
+    previous = time;
+  }
+  choice.slots.reset();
+  EXPECT_EQ(
+      simulate(topology, make_schedule(byte_collective(Operation::broadcast, 8, 6'400'000), choice))
+          .time,
+      previous);
+}
+
+}  // namespace
+}  // namespace collsim::testing

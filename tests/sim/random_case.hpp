@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "tests/sim/testing.hpp"
+
+namespace collsim::testing {
+
+// A collective on a machine, both small and drawn by lot: shapes, links that differ, algorithms,
+// sub-groups, roots, chunks, channels, slots, costs, late ranks.  The same seed is the same case.
+class RandomCase {
+ public:
+  struct Odds {
+    int largest = 12;     // ranks
+    int fair = 35;        // per cent of the links
+    int half_duplex = 5;  // per cent of the shapes
+    int differing = 50;   // per cent of the shapes have links of their own parameters
+  };
+  explicit RandomCase(std::uint64_t seed) : RandomCase(seed, Odds()) {}
+  RandomCase(std::uint64_t seed, const Odds& odds) : odds_(odds), random_(seed) {}
+
+  int up_to(int limit) { return static_cast<int>(random_() % static_cast<std::uint64_t>(limit)); }
+  bool chance(int percent) { return up_to(100) < percent; }
+
+  LinkParameters link() {
+    LinkParameters link{Bandwidth((1 + up_to(100)) * 1'000'000'007LL)};
+    if (chance(60)) link.overhead = picoseconds(up_to(3'000'000));
+    if (chance(40)) link.latency = picoseconds(up_to(5'000'000));
+    if (chance(odds_.fair)) link.sharing = Sharing::fair;
+    if (chance(odds_.half_duplex)) link.half_duplex = true;
+    return link;
+  }
+
+  Topology topology() {
+    const std::size_t ranks = 2 + static_cast<std::size_t>(up_to(odds_.largest - 1));
+    Topology topology = shape(ranks);
+    if (!chance(odds_.differing)) return topology;
+    std::vector<Topology::LinkChange> changes;
+    const std::size_t links = topology.links().size();
+    for (std::size_t i = 0; i < links; ++i) {
+      if (topology.link(LinkId(i)).resource != LinkId(i) || chance(50)) continue;
+      LinkParameters changed = link();
+      changed.half_duplex = false;
+      changes.push_back({LinkId(i), changed});
+    }
+    const bool half_duplex = std::any_of(
+        topology.links().begin(), topology.links().end(),
+        [&](const Link& link) { return topology.link(link.resource).from != link.from; });
+    return half_duplex ? topology : topology.with_changed_links(changes);
+  }
+
+  Schedule schedule(std::size_t ranks) {
+    while (true) {
+      const auto all = algorithms();
+      const Algorithm& algorithm =
+          all[static_cast<std::size_t>(up_to(static_cast<int>(all.size())))];
+      Collective collective = byte_collective(algorithm.operation, ranks, 0);
+      if (chance(20) && ranks > 3) {
+        std::shuffle(collective.group.begin(), collective.group.end(), random_);
+        collective.group.resize(2 + static_cast<std::size_t>(up_to(static_cast<int>(ranks) - 2)));
+      }
+      const int members = collective.size();
+      if (algorithm.refuses != nullptr && !algorithm.refuses(members).empty()) continue;
+      if (algorithm.operation != Operation::barrier)
+        collective.count = chance(50) ? members * 16 * (1 + up_to(100'000)) : up_to(1'000'000);
+      if (chance(30) && has_root(algorithm.operation)) collective.root = up_to(members);
+      AlgorithmChoice choice;
+      choice.name = algorithm.name;
+      if (chance(50)) choice.chunks = 1 + up_to(5);
+      if (chance(20)) choice.channels = 1 + up_to(3);
+      if (chance(30)) choice.slots = 1 + up_to(8);
+      return make_schedule(collective, choice);
+    }
+  }
+
+  CostModel costs() {
+    CostModel costs;
+    if (chance(60)) return costs;
+    if (chance(50)) costs.reduce_bandwidth = Bandwidth(1'000'000'000LL * (1 + up_to(500)));
+    if (chance(50)) costs.copy_bandwidth = Bandwidth(1'000'000'000LL * (1 + up_to(500)));
+    if (chance(50)) costs.instruction_overhead = picoseconds(up_to(1'000'000));
+    if (chance(50)) costs.launch = picoseconds(up_to(9'000'000));
+    return costs;
+  }
+
+  SimulationOptions options(std::size_t ranks) {
+    SimulationOptions options;
+    if (chance(30))
+      for (std::size_t rank = 0; rank < ranks; ++rank)
+        if (chance(50)) options.late.emplace_back(Rank(rank), picoseconds(up_to(50'000'000)));
+    return options;
+  }
+
+ private:
+  static bool has_root(Operation operation) {
+    return operation == Operation::broadcast || operation == Operation::reduce ||
+           operation == Operation::gather || operation == Operation::scatter;
+  }
+
+  Topology shape(std::size_t ranks) {
+    switch (up_to(8)) {
+      case 0: return make_chain(ranks, link());
+      case 1:
+      case 2: return make_ring(ranks, link());
+      case 3: return make_fully_connected(ranks, link());
+      case 4:
+      case 5: return make_switch(ranks, link());
+      case 6: return make_torus({2, static_cast<int>(ranks) / 2}, link());
+      default: break;
+    }
+    NodesShape nodes{.intra_dims = {}, .intra_link = link(), .inter_link = link()};
+    nodes.nodes = 2;
+    nodes.gpus_per_node = std::max(1, static_cast<int>(ranks) / 2);
+    nodes.nics_per_node = chance(50) ? nodes.gpus_per_node : 1;
+    return make_nodes(nodes);
+  }
+
+  Odds odds_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace collsim::testing

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "collectives/schedule.hpp"
+#include "collectives/timeline.hpp"
+#include "sim/cost_model.hpp"
+#include "topo/topology.hpp"
+
+namespace collsim::testing {
+
+// The model of sim/simulate.hpp a second time, written from its text alone: slow, without any idea
+// that saves time, and without a line in common with the engines.  It is what they are compared
+// with.
+//
+// What happens at one instant, in this order, and again from the start until nothing does:
+//   1. Flows end, and free their exclusive links; messages that waited for these start, first
+//      comers first; messages whose start-up is over, and whose connection is free, begin to flow,
+//      and end at once when they are empty.
+//   2. Lanes do whatever hands over no message, as far as they come.
+//   3. A round: every lane whose next message is ready hands it over, by rank, then lane.  (This is
+//      where the sending instruction ends, and frees the slot of what it received.)  Then 2 again,
+//      and the next round, until no message is ready.
+//   4. All flows get their new rates.
+struct Reference {
+  bool deadlock = false;  // nothing will happen any more, and some lane has not ended
+  Time time;
+  std::vector<Time> finished;      // per position
+  Timeline timeline;               // without the causes (message_from and so on)
+  std::uint64_t rate_changes = 0;  // how often a flow got a rate other than its route's bandwidth
+};
+
+// For schedules whose sends and receives match.
+[[nodiscard]] Reference reference_simulate(const Topology& topology, const Schedule& schedule,
+                                           const CostModel& costs = {},
+                                           const std::vector<std::pair<Rank, Time>>& late = {});
+
+}  // namespace collsim::testing

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "collectives/algorithms.hpp"
+#include "sim/simulate.hpp"
+#include "tests/topo/testing.hpp"
+#include "topo/shapes.hpp"
+
+namespace collsim::testing {
+
+// A collective over the first `ranks` ranks whose elements are single bytes, so that counts are
+// sizes.
+inline Collective byte_collective(Operation operation, std::size_t ranks, Bytes size) {
+  Collective collective;
+  collective.operation = operation;
+  collective.count = operation == Operation::barrier ? 0 : size;
+  collective.type = ElementType::u8;
+  collective.group = first_ranks(ranks);
+  return collective;
+}
+
+inline Schedule byte_schedule(Operation operation, std::size_t ranks, Bytes size,
+                              const std::string& algorithm, int chunks = 1) {
+  AlgorithmChoice choice;
+  choice.name = algorithm;
+  choice.chunks = chunks;
+  return make_schedule(byte_collective(operation, ranks, size), choice);
+}
+
+// A schedule written by hand for a test: one lane per rank, all in one function.
+inline Schedule handmade(std::size_t ranks, Schedule::ProgramFactory program,
+                         std::optional<int> slots = {}, int lanes = 1) {
+  Schedule::Parts parts;
+  parts.collective = byte_collective(Operation::send_recv, ranks, 0);
+  parts.algorithm = "handmade";
+  parts.program = std::move(program);
+  parts.slots = slots;
+  parts.lanes = lanes;
+  return Schedule(std::move(parts));
+}
+
+inline LinkParameters link_of(Bandwidth bandwidth, Time overhead = {}, Time latency = {},
+                              Sharing sharing = Sharing::exclusive) {
+  return {bandwidth, latency, overhead, sharing, false};
+}
+
+}  // namespace collsim::testing
