@@ -21,7 +21,8 @@ std::string time_text(double seconds) {
 
 std::string rate_text(double per_second, std::string_view item) {
   if (per_second < 1e9) return text(per_second * 1e-6, "M " + std::string(item) + "/s");
-  return text(per_second * 1e-9, "G " + std::string(item) + "/s");
+  if (per_second < 1e12) return text(per_second * 1e-9, "G " + std::string(item) + "/s");
+  return text(per_second * 1e-12, "T " + std::string(item) + "/s");
 }
 
 void append(std::string& list, const std::string& text) {
@@ -30,8 +31,7 @@ void append(std::string& list, const std::string& text) {
 
 }  // namespace
 
-FloorTable::FloorTable(const std::vector<Case>& cases)
-    : ConsoleReporter(OO_None), cases_(cases) {}
+FloorTable::FloorTable(const std::vector<Case>& cases) : ConsoleReporter(OO_None), cases_(cases) {}
 
 void FloorTable::ReportRuns(const std::vector<Run>& runs) {
   ConsoleReporter::ReportRuns(runs);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <compare>
 #include <cstdint>
 
@@ -13,7 +14,14 @@ namespace collsim {
 struct Endpoint {
   Rank rank;
   Lane lane;
-  constexpr auto operator<=>(const Endpoint&) const = default;
+  std::uint16_t unused = 0;  // spelled out, so that comparing is comparing one word
+
+  constexpr bool operator==(const Endpoint& other) const {
+    return std::bit_cast<std::uint64_t>(*this) == std::bit_cast<std::uint64_t>(other);
+  }
+  constexpr auto operator<=>(const Endpoint& other) const {
+    return rank == other.rank ? lane <=> other.lane : rank <=> other.rank;
+  }
   [[nodiscard]] constexpr Endpoint on(Lane other) const { return {rank, other}; }
 };
 
@@ -56,6 +64,16 @@ enum class Op : std::uint8_t {
 }
 [[nodiscard]] constexpr bool sends(Op op) {
   return has_bit(op, 8U);
+}
+[[nodiscard]] constexpr bool orders_lanes(Op op) {
+  return has_bit(op, 0b1100000U);
+}
+// Needs something from another lane (a message or a signal), has something for another lane.
+[[nodiscard]] constexpr bool takes_from_lane(Op op) {
+  return has_bit(op, 0b1000001U);
+}
+[[nodiscard]] constexpr bool gives_to_lane(Op op) {
+  return has_bit(op, 0b0101000U);
 }
 [[nodiscard]] constexpr bool reduces(Op op) {
   return (receives(op) && reads(op)) || op == Op::local_reduce;

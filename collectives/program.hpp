@@ -52,8 +52,10 @@ class [[nodiscard]] Program {
 };
 
 struct Program::promise_type {
-  promise_type* root = this;             // the program somebody pulls from
-  std::coroutine_handle<> parent;        // who yielded this program; empty for the root
+  promise_type* root = this;  // the program somebody pulls from
+  // Who yielded this program and goes on after it; after the root, nobody does, however often
+  // asked.
+  std::coroutine_handle<> parent = std::noop_coroutine();
   std::coroutine_handle<> running;       // root only: the innermost program, the one to resume
   const Instruction* current = nullptr;  // root only: what was yielded last
 
@@ -68,7 +70,6 @@ struct Program::promise_type {
     std::coroutine_handle<> await_suspend(Handle finished) noexcept {
       promise_type& promise = finished.promise();
       promise.root->current = nullptr;
-      if (!promise.parent) return std::noop_coroutine();
       promise.root->running = promise.parent;
       return promise.parent;
     }
@@ -101,7 +102,7 @@ struct Program::promise_type {
 };
 
 inline const Instruction* Program::next() {
-  if (!handle_ || handle_.done()) return nullptr;
+  if (!handle_) return nullptr;
   promise_type& root = handle_.promise();
   root.running.resume();
   return root.current;

@@ -2,6 +2,7 @@
 #include "sim/connections.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <string>
 #include <utility>
@@ -37,6 +38,7 @@ Connection& ConnectionTable::open(std::uint64_t key) {
   table_[place_of(key)] = {key, static_cast<std::uint32_t>(number + 1)};
   Connection& connection = (*this)[number];
   connection.number = static_cast<std::uint32_t>(number);
+  connection.slots = take_slots(1);
   return connection;
 }
 
@@ -53,10 +55,21 @@ void ConnectionTable::set_links(Connection& connection, std::span<const LinkId> 
   links_.insert(links_.end(), links.begin(), links.end());
 }
 
+void ConnectionTable::set_limit(Connection& connection, std::uint64_t slots) {
+  connection.limit = slots;
+  connection.smallest_mask = static_cast<std::uint32_t>(std::bit_ceil(slots) - 1);
+}
+
+// A few slots are made at once; many only when messages come to need them.
+void ConnectionTable::make_more_room(Connection& connection, bool full) {
+  constexpr std::uint32_t few = 63;
+  if (full || connection.sent > connection.mask) grow(connection);
+  while (connection.mask < std::min(connection.smallest_mask, few)) grow(connection);
+}
+
 void ConnectionTable::grow(Connection& connection) {
-  const std::size_t old_capacity =
-      connection.slots == nullptr ? 0 : connection.mask + std::size_t{1};
-  const std::size_t capacity = std::max<std::size_t>(1, 2 * old_capacity);
+  const std::size_t old_capacity = connection.mask + std::size_t{1};
+  const std::size_t capacity = 2 * old_capacity;
   Slot* const slots = take_slots(capacity);
   const std::uint64_t first =
       connection.sent - std::min<std::uint64_t>(connection.sent, old_capacity);

@@ -23,6 +23,8 @@ struct Slot {
 };
 
 struct Connection {
+  static constexpr std::uint64_t unlimited = std::uint64_t{1} << 63U;
+
   LaneNumber source = 0;
   LaneNumber target = 0;
 
@@ -30,8 +32,11 @@ struct Connection {
   // == received).
   std::uint64_t received = 0;
   std::uint64_t sent = 0;
+  // At most `limit` messages are in it, and then the slots of the last `limit` are kept.
   Slot* slots = nullptr;
   std::uint32_t mask = 0;
+  std::uint32_t smallest_mask = 0;  // that keeps the slots of the last `limit` messages
+  std::uint64_t limit = unlimited;
   bool receiver_waits = false;
   bool sender_waits = false;
 
@@ -81,9 +86,13 @@ class ConnectionTable {
     return blocks_[number / block_size][number % block_size];
   }
 
-  // Room for the message about to be sent; `keep` is the oldest message whose slot is still needed.
-  void make_room(Connection& connection, std::uint64_t keep) {
-    if (connection.slots == nullptr || connection.sent - keep > connection.mask) grow(connection);
+  // At most this many messages; before the first one is sent.
+  void set_limit(Connection& connection, std::uint64_t slots);
+  // Room for the message about to be sent.
+  void make_room(Connection& connection) {
+    const bool full = connection.waiting() > connection.mask;
+    if (full || connection.mask < connection.smallest_mask) [[unlikely]]
+      make_more_room(connection, full);
   }
 
   // The links of routes, all in one array.
@@ -101,6 +110,7 @@ class ConnectionTable {
 
   [[nodiscard]] std::size_t place_of(std::uint64_t key) const;
   void rehash(std::size_t capacity);
+  void make_more_room(Connection& connection, bool full);
   void grow(Connection& connection);
   Slot* take_slots(std::size_t count);
 

@@ -146,11 +146,11 @@ bool EventEngine<Recorder>::run_all() {
     runnable_.push_back(static_cast<LaneNumber>(lane));
   run_woken();
   while (true) {
-    run_rounds();
     fabric_.process(now_);
     finish_deliveries();
     run_woken();
-    if (!again_.empty() || next_time() == now_) continue;
+    run_rounds();
+    if (next_time() == now_) continue;
     fabric_.share(now_);
     if (next_time() == Time::never()) break;
     now_ = next_time();

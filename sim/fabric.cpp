@@ -198,7 +198,9 @@ Time Fabric::end_of(const Transfer& transfer, Time now) const {
   const bool undisturbed = transfer.remaining == static_cast<double>(transfer.passage.bytes) &&
                            transfer.rate == static_cast<double>(alone.bytes_per_second());
   if (undisturbed) return now + transfer_time(transfer.passage.bytes, alone);
-  return now + transfer_time(transfer.remaining, transfer.rate);
+  // What a double cannot say of the whole message must not cost a picosecond.
+  const double noise = 2e-15 * static_cast<double>(transfer.passage.bytes);
+  return now + transfer_time(std::max(0.0, transfer.remaining - noise), transfer.rate);
 }
 
 void Fabric::share(Time now) {

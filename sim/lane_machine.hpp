@@ -48,7 +48,6 @@ class LaneMachine {
         costs_(costs),
         recorder_(recorder),
         element_size_(size_of(schedule.collective().type)),
-        slots_(schedule.slots() ? static_cast<std::uint64_t>(*schedule.slots()) : 0),
         free_instructions_(costs.instructions_are_free()),
         lanes_per_rank_(static_cast<std::size_t>(schedule.lanes())),
         lanes_(positions * lanes_per_rank_) {
@@ -59,9 +58,9 @@ class LaneMachine {
     }
   }
 
-  void start_late(std::size_t position, Time late) {
+  void start_late(std::size_t seat, Time late) {
     for (std::size_t lane = 0; lane < lanes_per_rank_; ++lane)
-      lanes_[position * lanes_per_rank_ + lane].clock = costs_.launch + late;
+      lanes_[seat * lanes_per_rank_ + lane].clock = costs_.launch + late;
   }
 
   [[nodiscard]] Endpoint endpoint_of(const LaneState& lane) const {
@@ -73,7 +72,6 @@ class LaneMachine {
   [[nodiscard]] std::vector<LaneState>& lanes() { return lanes_; }
   [[nodiscard]] ConnectionTable& connections() { return connections_; }
   [[nodiscard]] std::uint64_t instructions() const { return instructions_; }
-  [[nodiscard]] std::uint64_t messages() const { return messages_; }
   [[nodiscard]] std::int64_t elements_sent() const { return elements_sent_; }
   [[nodiscard]] std::size_t finished_lanes() const { return finished_lanes_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
@@ -84,139 +82,155 @@ class LaneMachine {
 
   // True when the instruction was executed, false when the lane has to wait.
   bool execute(LaneNumber number, LaneState& lane, const Instruction& instruction);
-  void advance(LaneState& lane);
   [[nodiscard]] Time work(const Instruction& instruction) const;
-  [[nodiscard]] Connection& outgoing(LaneState& lane, const Instruction& instruction);
-  [[nodiscard]] Connection& incoming(LaneState& lane, const Instruction& instruction);
-  void record(const LaneState& lane, const Instruction& instruction, const Connection* in,
-              const Connection* out, Time began, Time ended) {
-    recorder_.step(endpoint_of(lane), lane.position, instruction, {lane.clock, began, ended}, in,
-                   out);
+  [[nodiscard]] Connection* outgoing(LaneState& lane, const Instruction& instruction);
+  [[nodiscard]] Connection* incoming(LaneState& lane, const Instruction& instruction);
+  [[nodiscard]] bool message_is_there(const LaneState& lane, Connection& in,
+                                      const Instruction& instruction, Time& arrived) const;
+  [[nodiscard]] bool slot_is_free(Connection& out, Time& freed) const;
+  // Messages have the schedule's slots; signals need none.
+  void limit(Connection& connection) {
+    if (schedule_.slots())
+      connections_.set_limit(connection, static_cast<std::uint64_t>(*schedule_.slots()));
   }
+  void give(Connection& out, const Instruction& instruction, Time ready);
 
   const Schedule& schedule_;
   const CostModel& costs_;
   Recorder& recorder_;
   const Bytes element_size_;
-  const std::uint64_t slots_;  // 0: unlimited
   const bool free_instructions_;
   const std::size_t lanes_per_rank_;
   std::vector<LaneState> lanes_;
   ConnectionTable connections_;
   std::uint64_t instructions_ = 0;
-  std::uint64_t messages_ = 0;
   std::int64_t elements_sent_ = 0;
   std::size_t finished_lanes_ = 0;
 };
 
 template <class Engine, class Recorder>
-Connection& LaneMachine<Engine, Recorder>::outgoing(LaneState& lane,
+Connection* LaneMachine<Engine, Recorder>::outgoing(LaneState& lane,
                                                     const Instruction& instruction) {
   if (lane.out == nullptr || lane.out_to != instruction.to) {
     lane.out = &engine().connection(lane, instruction.to, Direction::out);
     lane.out_to = instruction.to;
+    if (engine().stopped()) return nullptr;
   }
-  if (lane.out->within_rank != (instruction.op == Op::signal)) [[unlikely]]
+  if (lane.out->within_rank != orders_lanes(instruction.op)) [[unlikely]]
     report_signal_misuse(endpoint_of(lane), instruction);
-  return *lane.out;
+  return lane.out;
 }
 
 template <class Engine, class Recorder>
-Connection& LaneMachine<Engine, Recorder>::incoming(LaneState& lane,
+Connection* LaneMachine<Engine, Recorder>::incoming(LaneState& lane,
                                                     const Instruction& instruction) {
   if (lane.in == nullptr || lane.in_from != instruction.from) {
     lane.in = &engine().connection(lane, instruction.from, Direction::in);
     lane.in_from = instruction.from;
+    if (engine().stopped()) return nullptr;
   }
-  if (lane.in->within_rank != (instruction.op == Op::wait)) [[unlikely]]
+  if (lane.in->within_rank != orders_lanes(instruction.op)) [[unlikely]]
     report_signal_misuse(endpoint_of(lane), instruction);
-  return *lane.in;
+  return lane.in;
 }
 
 template <class Engine, class Recorder>
 Time LaneMachine<Engine, Recorder>::work(const Instruction& instruction) const {
-  if (instruction.op == Op::wait || instruction.op == Op::signal)
-    return costs_.instruction_overhead;
+  if (orders_lanes(instruction.op)) return costs_.instruction_overhead;
   const auto& rate = reduces(instruction.op) ? costs_.reduce_bandwidth : costs_.copy_bandwidth;
   if (!rate) return costs_.instruction_overhead;
   return costs_.instruction_overhead + transfer_time(instruction.count * element_size_, *rate);
 }
 
 template <class Engine, class Recorder>
-void LaneMachine<Engine, Recorder>::advance(LaneState& lane) {
-  lane.instruction = lane.program.next();
-  if (lane.instruction != nullptr) return;
-  lane.program =
-      Program();  // its coroutine is not needed any more: a million ranks need not exist at once
+void LaneMachine<Engine, Recorder>::run(LaneNumber number) {
+  LaneState& lane = lanes_[number];
+  if (lane.finished) return;
+  if (!lane.started) {
+    lane.started = true;
+    lane.program = schedule_.program(static_cast<int>(lane.position), lane.lane);
+    lane.instruction = lane.program.next();
+  }
+  const Instruction* instruction = lane.instruction;
+  std::uint64_t executed = 0;
+  while (instruction != nullptr && execute(number, lane, *instruction)) {
+    ++executed;
+    instruction = lane.program.next();
+  }
+  instructions_ += executed;
+  lane.instruction = instruction;
+  if (instruction != nullptr) return;
+  lane.program = Program();  // not needed any more: a million ranks need not exist at once
   lane.finished = true;
   ++finished_lanes_;
 }
 
+// Whether the message to receive is there, and since when.
 template <class Engine, class Recorder>
-void LaneMachine<Engine, Recorder>::run(LaneNumber number) {
-  LaneState& lane = lanes_[number];
-  if (!lane.started) {
-    lane.started = true;
-    lane.program = schedule_.program(static_cast<int>(lane.position), lane.lane);
-    advance(lane);
+bool LaneMachine<Engine, Recorder>::message_is_there(const LaneState& lane, Connection& in,
+                                                     const Instruction& instruction,
+                                                     Time& arrived) const {
+  const Slot& slot = in.slot(in.received);
+  if (in.empty() || slot.time == Time::never()) {
+    in.receiver_waits = true;
+    return false;
   }
-  while (!lane.finished && !engine().stopped() && execute(number, lane, *lane.instruction))
-    advance(lane);
+  if (slot.count != instruction.count) [[unlikely]]
+    report_size_mismatch(endpoint_of(lane), instruction, slot.count);
+  arrived = slot.time;
+  return true;
+}
+
+// Whether there is a slot for the message to send, and since when.
+template <class Engine, class Recorder>
+bool LaneMachine<Engine, Recorder>::slot_is_free(Connection& out, Time& freed) const {
+  if (out.sent < out.limit) return true;
+  if (out.waiting() >= out.limit) {
+    out.sender_waits = true;
+    return false;
+  }
+  freed = out.slot(out.sent - out.limit).time;
+  return true;
+}
+
+template <class Engine, class Recorder>
+void LaneMachine<Engine, Recorder>::give(Connection& out, const Instruction& instruction,
+                                         Time ready) {
+  connections_.make_room(out);
+  const std::uint64_t message = out.sent++;
+  out.slot(message).count = instruction.count;
+  elements_sent_ += instruction.count;
+  engine().post(out, message, ready);
+  if (out.receiver_waits && out.slot(message).time != Time::never()) {
+    out.receiver_waits = false;
+    engine().wake(out.target);
+  }
 }
 
 template <class Engine, class Recorder>
 bool LaneMachine<Engine, Recorder>::execute(LaneNumber number, LaneState& lane,
                                             const Instruction& instruction) {
-  const bool takes = receives(instruction.op) || instruction.op == Op::wait;
-  const bool gives = sends(instruction.op) || instruction.op == Op::signal;
-  Time began = lane.clock;
-  Time arrived{};
+  const bool takes = takes_from_lane(instruction.op);
+  const bool gives = gives_to_lane(instruction.op);
   Connection* in = nullptr;
   Connection* out = nullptr;
+  Time arrived{};
+  Time freed{};
   if (takes) {
-    in = &incoming(lane, instruction);
-    if (in->empty() || in->slot(in->received).time == Time::never()) {
-      in->receiver_waits = true;
-      return false;
-    }
-    const Slot& slot = in->slot(in->received);
-    if (slot.count != instruction.count) [[unlikely]]
-      report_size_mismatch(endpoint_of(lane), instruction, slot.count);
-    arrived = slot.time;
-    if (arrived > began) began = arrived;
+    in = incoming(lane, instruction);
+    if (in == nullptr || !message_is_there(lane, *in, instruction, arrived)) return false;
   }
-  const bool limited = slots_ != 0 && instruction.op != Op::signal;
   if (gives) {
-    out = &outgoing(lane, instruction);
-    if (limited && out->sent >= slots_) {
-      if (out->received + slots_ <= out->sent) {
-        out->sender_waits = true;
-        return false;
-      }
-      const Time freed = out->slot(out->sent - slots_).time;
-      if (freed > began) began = freed;
-    }
+    out = outgoing(lane, instruction);
+    if (out == nullptr || !slot_is_free(*out, freed)) return false;
   }
+  const Time began = std::max({lane.clock, arrived, freed});
   const Time ended = free_instructions_ ? began : began + work(instruction);
-  if (gives) {
-    if (!engine().may_post(number, *out, ended)) return false;
-    connections_.make_room(*out,
-                           !limited ? out->received : out->sent - std::min(out->sent, slots_ - 1));
-    if constexpr (Recorder::enabled) record(lane, instruction, in, out, began, ended);
-    const std::uint64_t message = out->sent++;
-    out->slot(message).count = instruction.count;
-    engine().post(*out, message, ended);
-    if (instruction.op != Op::signal) {
-      ++messages_;
-      elements_sent_ += instruction.count;
-    }
-    if (out->receiver_waits && out->slot(message).time != Time::never()) {
-      out->receiver_waits = false;
-      engine().wake(out->target);
-    }
-  } else if constexpr (Recorder::enabled) {
-    record(lane, instruction, in, out, began, ended);
-  }
+  if (gives && !engine().may_post(number, *out, ended)) return false;
+  if constexpr (Recorder::enabled)
+    recorder_.step(endpoint_of(lane), lane.position, instruction, {lane.clock, began, ended}, in,
+                   out);
+  if (gives) give(*out, instruction, ended);
   if (takes) {
     in->slot(in->received++).time = ended;
     if (in->sender_waits) {
@@ -226,7 +240,6 @@ bool LaneMachine<Engine, Recorder>::execute(LaneNumber number, LaneState& lane,
   }
   lane.clock = ended;
   lane.hash = Fingerprint::fold(lane.hash, ended, arrived);
-  ++instructions_;
   return true;
 }
 

@@ -58,9 +58,14 @@ Participants::Participants(const Topology& topology, const Schedule& schedule)
     in_order_ = in_order_ && group[position].index() == position;
   }
   if (in_order_) return;
-  positions_.assign(topology.rank_count(), absent);
+  seats_.assign(topology.rank_count(), absent);
   for (std::size_t position = 0; position < group.size(); ++position)
-    positions_[group[position].index()] = static_cast<std::uint32_t>(position);
+    seats_[group[position].index()] = static_cast<std::uint32_t>(position);
+  for (std::uint32_t& place : seats_) {
+    if (place == absent) continue;
+    positions_.push_back(place);
+    place = static_cast<std::uint32_t>(positions_.size() - 1);
+  }
 }
 
 void report_size_mismatch(const Endpoint& lane, const Instruction& instruction, std::int64_t sent) {

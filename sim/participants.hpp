@@ -10,8 +10,8 @@
 
 namespace collsim {
 
-// Internal to sim/: from ranks to positions in the group, and the errors a simulator can find in a
-// schedule.
+// Internal to sim/: from ranks to places among the members, and the errors a simulator can find in
+// a schedule.
 class Participants {
  public:
   static constexpr std::uint32_t absent = 0xffffffffU;
@@ -19,9 +19,14 @@ class Participants {
   // Error{invalid_argument} when a member is not a rank of the topology.
   Participants(const Topology& topology, const Schedule& schedule);
 
-  [[nodiscard]] std::uint32_t position_of(Rank rank) const {
+  // Lanes are numbered by rank, because ties go to the lower rank whatever the order of the group:
+  // a rank's seat is its place among the members sorted by rank.
+  [[nodiscard]] std::uint32_t seat_of(Rank rank) const {
     if (in_order_) return rank.index() < size_ ? static_cast<std::uint32_t>(rank.index()) : absent;
-    return rank.index() < positions_.size() ? positions_[rank.index()] : absent;
+    return rank.index() < seats_.size() ? seats_[rank.index()] : absent;
+  }
+  [[nodiscard]] std::uint32_t position_at(std::size_t seat) const {
+    return in_order_ ? static_cast<std::uint32_t>(seat) : positions_[seat];
   }
   // The group is 0, 1, ... K-1.
   [[nodiscard]] bool in_order() const { return in_order_; }
@@ -29,7 +34,8 @@ class Participants {
  private:
   std::size_t size_;
   bool in_order_;
-  std::vector<std::uint32_t> positions_;  // by rank; unused when in order
+  std::vector<std::uint32_t> seats_;      // by rank; unused when in order
+  std::vector<std::uint32_t> positions_;  // by seat; likewise
 };
 
 // What a lane that cannot go on waits for.

@@ -95,7 +95,8 @@ class RadixHeap {
       earliest = std::numeric_limits<std::int64_t>::max();
     }
   };
-  static bool larger(const Value& a, const Value& b) { return b < a; }
+  // A lambda, not a function: std::sort calls functions through a pointer.
+  static constexpr auto larger = [](const Value& a, const Value& b) { return b < a; };
 
   [[nodiscard]] std::size_t lowest() const {
     return static_cast<std::size_t>(std::countr_zero(filled_));

@@ -30,20 +30,20 @@ class RankMachine : public LaneMachine<Engine, Recorder> {
         topology_(topology),
         router_(topology),
         participants_(topology, schedule) {
+    for (std::size_t number = 0; number < this->lanes_.size(); ++number)
+      this->lanes_[number].position = participants_.position_at(number / this->lanes_per_rank_);
     for (const auto& [rank, late] : options.late) {
-      const std::uint32_t position = participants_.position_of(rank);
-      if (position != Participants::absent) this->start_late(position, late);
+      const std::uint32_t seat = participants_.seat_of(rank);
+      if (seat != Participants::absent) this->start_late(seat, late);
     }
   }
 
   [[nodiscard]] Connection& connection(const LaneState& lane, Endpoint peer, Direction direction) {
-    const std::uint32_t position = participants_.position_of(peer.rank);
-    if (position == Participants::absent || peer.lane.index() >= this->lanes_per_rank_)
+    const std::uint32_t seat = participants_.seat_of(peer.rank);
+    if (seat == Participants::absent || peer.lane.index() >= this->lanes_per_rank_)
       report_bad_peer(this->schedule_, this->endpoint_of(lane), peer);
-    const auto mine =
-        static_cast<LaneNumber>(lane.position * this->lanes_per_rank_ + lane.lane.index());
-    const auto other =
-        static_cast<LaneNumber>(position * this->lanes_per_rank_ + peer.lane.index());
+    const auto mine = static_cast<LaneNumber>(&lane - this->lanes_.data());
+    const auto other = static_cast<LaneNumber>(seat * this->lanes_per_rank_ + peer.lane.index());
     const LaneNumber source = direction == Direction::out ? mine : other;
     const LaneNumber target = direction == Direction::out ? other : mine;
     const std::uint64_t key = (static_cast<std::uint64_t>(source) << 32U) | target;
@@ -69,6 +69,7 @@ class RankMachine : public LaneMachine<Engine, Recorder> {
     const Rank to = this->endpoint_of(this->lanes_[target]).rank;
     connection.within_rank = from == to;
     if (from != to) {
+      this->limit(connection);
       const std::span<const LinkId> route = router_.route(from, to, this->lanes_[source].lane);
       set_route(connection, topology_, route);
       this->engine().opened(connection, route);
@@ -93,12 +94,12 @@ Simulation RankMachine<Engine, Recorder>::result(enum collsim::Engine engine) {
     if (!connection.empty())
       report_left_over(this->endpoint_of(this->lanes_[connection.source]),
                        this->endpoint_of(this->lanes_[connection.target]), connection.waiting());
+    if (!connection.within_rank) result.messages += connection.sent;
     Time& finished = result.finished[this->lanes_[connection.source].position];
     finished = std::max(finished, connection.left);
   }
   for (const Time finished : result.finished) result.time = std::max(result.time, finished);
   result.instructions = this->instructions_;
-  result.messages = this->messages_;
   result.wire_bytes = this->elements_sent_ * this->element_size_;
   result.fingerprint = fingerprint.value();
   if constexpr (Recorder::enabled) this->recorder_.finish(result);
@@ -113,7 +114,7 @@ void RankMachine<Engine, Recorder>::report_stuck() {
     const Instruction& instruction = *lane.instruction;
     WaitingLane stuck{this->endpoint_of(lane), instruction.from, WaitingLane::For::message,
                       instruction};
-    const bool takes = receives(instruction.op) || instruction.op == Op::wait;
+    const bool takes = takes_from_lane(instruction.op);
     if (!takes || !this->connection(lane, instruction.from, Direction::in).empty()) {
       stuck.reason = WaitingLane::For::slot;
       stuck.other = instruction.to;

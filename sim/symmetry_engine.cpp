@@ -67,7 +67,7 @@ class SymmetryEngine : public LaneMachine<SymmetryEngine, NoRecorder> {
 };
 
 Connection& SymmetryEngine::connection(const LaneState& lane, Endpoint peer, Direction direction) {
-  if (participants_.position_of(peer.rank) == Participants::absent ||
+  if (participants_.seat_of(peer.rank) == Participants::absent ||
       peer.lane.index() >= lanes_per_rank_)
     report_bad_peer(schedule_, endpoint_of(lane), peer);
   const bool out = direction == Direction::out;
@@ -81,7 +81,10 @@ Connection& SymmetryEngine::connection(const LaneState& lane, Endpoint peer, Dir
   connection.source = static_cast<LaneNumber>(source);
   connection.target = static_cast<LaneNumber>(target);
   connection.within_rank = distance == 0;
-  if (distance != 0) open(connection, distance);
+  if (distance != 0) {
+    limit(connection);
+    open(connection, distance);
+  }
   return connection;
 }
 
@@ -157,11 +160,13 @@ Simulation SymmetryEngine::result() {
     for (std::size_t rank = 0; rank < ranks; ++rank)
       fingerprint.add_lane(rank, lane.lane.index(), lane.hash);
   }
-  for (std::size_t number = 0; number < connections_.size(); ++number)
-    result.time = std::max(result.time, connections_[number].left);
+  for (std::size_t number = 0; number < connections_.size(); ++number) {
+    const Connection& connection = connections_[number];
+    result.time = std::max(result.time, connection.left);
+    if (!connection.within_rank) result.messages += ranks * connection.sent;
+  }
   result.finished.assign(ranks, result.time);
   result.instructions = ranks * instructions_;
-  result.messages = ranks * messages_;
   result.wire_bytes = static_cast<Bytes>(ranks) * elements_sent_ * element_size_;
   result.fingerprint = fingerprint.value();
   return result;

@@ -39,12 +39,15 @@ void separate(std::vector<Link>& links, LinkId resource) {
   }
 }
 
-void check_sharing(const Topology& topology, const std::vector<Link>& links) {
-  for (std::size_t id = 0; id < links.size(); ++id)
-    if (links[id].sharing != links[links[id].resource.index()].sharing)
+// Both directions of a half-duplex cable are one resource and must agree on what it is.
+void check_half_duplex(const Topology& topology, const std::vector<Link>& links) {
+  for (std::size_t id = 0; id < links.size(); ++id) {
+    const Link& shared = links[links[id].resource.index()];
+    if (links[id].sharing != shared.sharing || links[id].bandwidth != shared.bandwidth)
       throw_error(ErrorCode::invalid_argument,
                   "link " + topology.name(LinkId(id)) +
-                      " is half duplex: both directions need the same sharing");
+                      " is half duplex: both directions need the same sharing and bandwidth");
+  }
 }
 
 }  // namespace
@@ -68,7 +71,7 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
     if (parameters.half_duplex && !changed.half_duplex) join(parts.links, id, opposite(*this, id));
     if (!parameters.half_duplex && changed.half_duplex) separate(parts.links, changed.resource);
   }
-  check_sharing(*this, parts.links);
+  check_half_duplex(*this, parts.links);
   parts.rotation_orbit = nullptr;
   parts.exchange_orbit = nullptr;
   if (bandwidth_changed && !parts.routes_ignore_bandwidth) parts.known_route = nullptr;

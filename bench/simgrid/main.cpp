@@ -66,7 +66,11 @@ int main(int argc, char** argv) {
   std::printf(
       "| case | messages | SimGrid | collsim | ratio | wanted | ok | simulated | apart |\n"
       "|---|---|---|---|---|---|---|---|---|\n");
-  for (const PeerCase& peer_case : peer_cases())
-    if (peer_case.name.find(argument) != std::string_view::npos) compare(peer_case);
-  return 0;
+  bool any = false;
+  for (const PeerCase& peer_case : peer_cases()) {
+    if (peer_case.name.find(argument) == std::string_view::npos) continue;
+    compare(peer_case);
+    any = true;
+  }
+  return any ? 0 : 2;
 }

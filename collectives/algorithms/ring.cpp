@@ -43,8 +43,10 @@ Program ring_reduce_scatter(Ring ring, Blocks source, Span mine, int chunks) {
   for (int c = 0; c < chunks; ++c) co_yield send(ring.next, source(block, c));
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    for (int c = 0; c < chunks; ++c)
-      co_yield receive_reduce_send(ring.previous, source(block, c), ring.next);
+    for (int c = 0; c < chunks; ++c) {
+      const Instruction pass = receive_reduce_send(ring.previous, source(block, c), ring.next);
+      co_yield pass;
+    }
   }
   for (int c = 0; c < chunks; ++c)
     co_yield receive_reduce(ring.previous, source(ring.place, c), mine.piece(c, chunks));
@@ -80,8 +82,10 @@ Program ring_all_reduce(Ring ring, Blocks source, Blocks result, int chunks) {
   for (int c = 0; c < chunks; ++c) co_yield send(ring.next, source(block, c));
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    for (int c = 0; c < chunks; ++c)
-      co_yield receive_reduce_send(ring.previous, source(block, c), ring.next);
+    for (int c = 0; c < chunks; ++c) {
+      const Instruction pass = receive_reduce_send(ring.previous, source(block, c), ring.next);
+      co_yield pass;
+    }
   }
   block = ring.place;
   for (int c = 0; c < chunks; ++c)
@@ -89,8 +93,10 @@ Program ring_all_reduce(Ring ring, Blocks source, Blocks result, int chunks) {
                                        ring.next);
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    for (int c = 0; c < chunks; ++c)
-      co_yield receive_send(ring.previous, result(block, c), ring.next);
+    for (int c = 0; c < chunks; ++c) {
+      const Instruction pass = receive_send(ring.previous, result(block, c), ring.next);
+      co_yield pass;
+    }
   }
   block = ring.before(block);
   for (int c = 0; c < chunks; ++c) co_yield receive(ring.previous, result(block, c));

@@ -332,7 +332,6 @@ class ReferenceSimulator {
         continue;
       message->flowing = true;
       moved = true;
-      message->since = now_;
       message->remaining = static_cast<long double>(message->bytes);
       if (message->path->exclusive.empty()) message->step->departed = now_;
       if (message->bytes == 0) message->ends = now_;
