@@ -15,7 +15,7 @@ ConnectionTable::ConnectionTable() : table_(64) {}
 
 std::size_t ConnectionTable::place_of(std::uint64_t key) const {
   const std::size_t mask = table_.size() - 1;
-  std::size_t place = (key * 0x9e3779b97f4a7c15U) >> 32U;
+  std::size_t place = home_of(key);
   while (true) {
     place &= mask;
     const Entry& entry = table_[place];
@@ -30,16 +30,46 @@ Connection* ConnectionTable::find(std::uint64_t key) const {
 }
 
 Connection& ConnectionTable::open(std::uint64_t key) {
-  if (2 * (count_ + 1) > table_.size()) rehash(2 * table_.size());
-  if (count_ == std::numeric_limits<std::uint32_t>::max() - 1)
-    throw_error(ErrorCode::too_large, "more than 4,294,967,294 connections");
-  if (count_ % block_size == 0) blocks_.push_back(std::make_unique<Connection[]>(block_size));
-  const std::size_t number = count_++;
-  table_[place_of(key)] = {key, static_cast<std::uint32_t>(number + 1)};
+  std::uint32_t number = 0;
+  if (closed_.empty()) {
+    if (2 * (count_ + 1) > table_.size()) rehash(2 * table_.size());
+    if (count_ == std::numeric_limits<std::uint32_t>::max() - 1)
+      throw_error(ErrorCode::too_large, "more than 4,294,967,294 connections at once");
+    if (count_ % block_size == 0) blocks_.push_back(std::make_unique<Connection[]>(block_size));
+    number = static_cast<std::uint32_t>(count_++);
+    (*this)[number].slots = take_slots(1);
+  } else {
+    number = closed_.back();
+    closed_.pop_back();
+  }
+  table_[place_of(key)] = {key, number + 1};
   Connection& connection = (*this)[number];
-  connection.number = static_cast<std::uint32_t>(number);
-  connection.slots = take_slots(1);
+  connection.number = number;
   return connection;
+}
+
+void ConnectionTable::close(std::uint64_t key) {
+  const std::size_t mask = table_.size() - 1;
+  std::size_t hole = place_of(key);
+  const std::uint32_t number = table_[hole].connection_plus_one - 1;
+  // Entries that were pushed on because of this one move up, so that searches still find them.
+  for (std::size_t place = (hole + 1) & mask; table_[place].connection_plus_one != 0;
+       place = (place + 1) & mask) {
+    const std::size_t home = home_of(table_[place].key) & mask;
+    if (((place - home) & mask) < ((place - hole) & mask)) continue;
+    table_[hole] = table_[place];
+    hole = place;
+  }
+  table_[hole] = {};
+
+  Connection fresh;
+  Connection& connection = (*this)[number];
+  fresh.slots = connection.slots;
+  fresh.mask = connection.mask;
+  fresh.links_begin = connection.links_begin;
+  fresh.links_count = connection.links_count;
+  connection = fresh;
+  closed_.push_back(number);
 }
 
 void ConnectionTable::rehash(std::size_t capacity) {
@@ -50,9 +80,12 @@ void ConnectionTable::rehash(std::size_t capacity) {
 }
 
 void ConnectionTable::set_links(Connection& connection, std::span<const LinkId> links) {
-  connection.links_begin = static_cast<std::uint32_t>(links_.size());
+  if (connection.links_count < links.size()) {  // else it had that much room when it was last open
+    connection.links_begin = static_cast<std::uint32_t>(links_.size());
+    links_.resize(links_.size() + links.size());
+  }
   connection.links_count = static_cast<std::uint32_t>(links.size());
-  links_.insert(links_.end(), links.begin(), links.end());
+  std::copy(links.begin(), links.end(), links_.begin() + connection.links_begin);
 }
 
 void ConnectionTable::set_limit(Connection& connection, std::uint64_t slots) {

@@ -39,6 +39,8 @@ struct Connection {
   std::uint64_t limit = unlimited;
   bool receiver_waits = false;
   bool sender_waits = false;
+  bool source_at_hand = false;  // the lane's latest connection, so that it keeps a pointer to it
+  bool target_at_hand = false;
 
   // The route: what a message occupies and what it costs.  No links within a rank.
   bool within_rank = false;  // carries signals between two lanes of one rank, which cost nothing
@@ -80,6 +82,8 @@ class ConnectionTable {
   // nullptr when it was never opened.  The key is any 64-bit name of the connection.
   [[nodiscard]] Connection* find(std::uint64_t key) const;
   Connection& open(std::uint64_t key);
+  // Forgets an empty connection that nobody points to; opening it again starts from nothing.
+  void close(std::uint64_t key);
 
   [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] Connection& operator[](std::size_t number) const {
@@ -108,6 +112,9 @@ class ConnectionTable {
     std::uint32_t connection_plus_one = 0;  // 0: unused
   };
 
+  [[nodiscard]] std::size_t home_of(std::uint64_t key) const {
+    return (key * 0x9e3779b97f4a7c15U) >> 32U;
+  }
   [[nodiscard]] std::size_t place_of(std::uint64_t key) const;
   void rehash(std::size_t capacity);
   void make_more_room(Connection& connection, bool full);
@@ -116,6 +123,7 @@ class ConnectionTable {
 
   std::size_t count_ = 0;
   std::vector<std::unique_ptr<Connection[]>> blocks_;
+  std::vector<std::uint32_t> closed_;  // numbers to be used again
   std::vector<Entry> table_;
   std::vector<LinkId> links_;
 

@@ -42,6 +42,7 @@ class DataflowEngine : public RankMachine<DataflowEngine<Recorder>, Recorder> {
   }
   void post(Connection& connection, std::uint64_t message, Time ready);
   void opened(Connection& connection, std::span<const LinkId> route);
+  static void left_behind(const Connection&) {}  // its links still know it
 
  private:
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};

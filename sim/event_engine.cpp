@@ -38,6 +38,7 @@ class EventEngine : public RankMachine<EventEngine<Recorder>, Recorder> {
   void wake(LaneNumber lane) { runnable_.push_back(lane); }
   bool may_post(LaneNumber lane, const Connection& connection, Time ready);
   void post(Connection& connection, std::uint64_t message, Time ready);
+  void left_behind(Connection& connection);
   void opened(Connection& connection, std::span<const LinkId> route) {
     resources_of(this->topology_, route, resources_);
     this->connections_.set_links(connection, resources_);
@@ -91,6 +92,19 @@ void EventEngine<Recorder>::post(Connection& connection, std::uint64_t message, 
   const auto passage =
       fabric_.carry(connection, message, slot.count * this->element_size_, duration, ready);
   if (passage) depart(connection, *passage);
+}
+
+// An exchange among all K ranks has K (K-1) connections, each for a message or a few.  They are
+// forgotten when both ends are done with them, so that memory does not grow with messages: what
+// is to come cannot be ready before now, and links and arrivals up to now have left no trace.
+// Only freed slots may still lie in the future and matter; so not where slots are limited.
+template <class Recorder>
+void EventEngine<Recorder>::left_behind(Connection& connection) {
+  if constexpr (Recorder::enabled) return;  // steps are filed by connection
+  if (connection.source_at_hand || connection.target_at_hand || !connection.empty() ||
+      connection.limit != Connection::unlimited)
+    return;
+  this->forget(connection, this->key_of(connection.source, connection.target));
 }
 
 template <class Recorder>

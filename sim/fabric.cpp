@@ -19,6 +19,7 @@ void Fabric::opened(const Connection& connection) {
   if (!connection.crosses_fair_link) return;
   if (routes_.size() <= connection.number) routes_.resize(connection.number + std::size_t{1});
   Route& route = routes_[connection.number];
+  route = Route{};
   route.bandwidth = connection.bandwidth;
   route.overhead = connection.overhead;
   for (const LinkId id : connections_.links(connection)) {

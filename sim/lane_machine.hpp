@@ -31,6 +31,7 @@ class LaneMachine {
     const Instruction* instruction =
         nullptr;  // the one to execute next; null before the start and after the end
     Time clock{};
+    Time left{};  // when the last message over a forgotten connection left
     std::uint64_t hash = 0;
     Connection* out = nullptr;  // the last ones used, and with whom
     Connection* in = nullptr;
@@ -94,6 +95,7 @@ class LaneMachine {
       connections_.set_limit(connection, static_cast<std::uint64_t>(*schedule_.slots()));
   }
   void give(Connection& out, const Instruction& instruction, Time ready);
+  void forget(Connection& connection, std::uint64_t key);
 
   const Schedule& schedule_;
   const CostModel& costs_;
@@ -104,6 +106,7 @@ class LaneMachine {
   std::vector<LaneState> lanes_;
   ConnectionTable connections_;
   std::uint64_t instructions_ = 0;
+  std::uint64_t forgotten_messages_ = 0;
   std::int64_t elements_sent_ = 0;
   std::size_t finished_lanes_ = 0;
 };
@@ -112,8 +115,14 @@ template <class Engine, class Recorder>
 Connection* LaneMachine<Engine, Recorder>::outgoing(LaneState& lane,
                                                     const Instruction& instruction) {
   if (lane.out == nullptr || lane.out_to != instruction.to) {
+    Connection* const before = lane.out;
     lane.out = &engine().connection(lane, instruction.to, Direction::out);
     lane.out_to = instruction.to;
+    lane.out->source_at_hand = true;
+    if (before != nullptr) {
+      before->source_at_hand = false;
+      engine().left_behind(*before);
+    }
     if (engine().stopped()) return nullptr;
   }
   if (lane.out->within_rank != orders_lanes(instruction.op)) [[unlikely]]
@@ -125,8 +134,14 @@ template <class Engine, class Recorder>
 Connection* LaneMachine<Engine, Recorder>::incoming(LaneState& lane,
                                                     const Instruction& instruction) {
   if (lane.in == nullptr || lane.in_from != instruction.from) {
+    Connection* const before = lane.in;
     lane.in = &engine().connection(lane, instruction.from, Direction::in);
     lane.in_from = instruction.from;
+    lane.in->target_at_hand = true;
+    if (before != nullptr) {
+      before->target_at_hand = false;
+      engine().left_behind(*before);
+    }
     if (engine().stopped()) return nullptr;
   }
   if (lane.in->within_rank != orders_lanes(instruction.op)) [[unlikely]]
@@ -205,6 +220,14 @@ void LaneMachine<Engine, Recorder>::give(Connection& out, const Instruction& ins
     out.receiver_waits = false;
     engine().wake(out.target);
   }
+}
+
+template <class Engine, class Recorder>
+void LaneMachine<Engine, Recorder>::forget(Connection& connection, std::uint64_t key) {
+  if (!connection.within_rank) forgotten_messages_ += connection.sent;
+  Time& left = lanes_[connection.source].left;
+  left = std::max(left, connection.left);
+  connections_.close(key);
 }
 
 template <class Engine, class Recorder>

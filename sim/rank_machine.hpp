@@ -46,7 +46,7 @@ class RankMachine : public LaneMachine<Engine, Recorder> {
     const auto other = static_cast<LaneNumber>(seat * this->lanes_per_rank_ + peer.lane.index());
     const LaneNumber source = direction == Direction::out ? mine : other;
     const LaneNumber target = direction == Direction::out ? other : mine;
-    const std::uint64_t key = (static_cast<std::uint64_t>(source) << 32U) | target;
+    const std::uint64_t key = key_of(source, target);
     if (Connection* const known = this->connections_.find(key)) return *known;
     return open(key, source, target);
   }
@@ -56,6 +56,10 @@ class RankMachine : public LaneMachine<Engine, Recorder> {
   [[noreturn]] void report_stuck();
 
  protected:
+  [[nodiscard]] static std::uint64_t key_of(LaneNumber source, LaneNumber target) {
+    return (static_cast<std::uint64_t>(source) << 32U) | target;
+  }
+
   const Topology& topology_;
   Router router_;
   Participants participants_;
@@ -86,9 +90,10 @@ Simulation RankMachine<Engine, Recorder>::result(enum collsim::Engine engine) {
   Fingerprint fingerprint;
   for (const LaneState& lane : this->lanes_) {
     Time& finished = result.finished[lane.position];
-    finished = std::max(finished, lane.clock);
+    finished = std::max({finished, lane.clock, lane.left});
     fingerprint.add_lane(this->endpoint_of(lane).rank.index(), lane.lane.index(), lane.hash);
   }
+  result.messages = this->forgotten_messages_;
   for (std::size_t number = 0; number < this->connections_.size(); ++number) {
     const Connection& connection = this->connections_[number];
     if (!connection.empty())

@@ -45,6 +45,7 @@ class SymmetryEngine : public LaneMachine<SymmetryEngine, NoRecorder> {
   void wake(LaneNumber lane) { runnable_.push_back(lane); }
   static constexpr bool may_post(LaneNumber, const Connection&, Time) { return true; }
   void post(Connection& connection, std::uint64_t message, Time ready);
+  static void left_behind(const Connection&) {}  // as many as distances: not worth it
   Connection& connection(const LaneState& lane, Endpoint peer, Direction direction);
 
  private:
