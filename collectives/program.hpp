@@ -53,11 +53,11 @@ class [[nodiscard]] Program {
 
 struct Program::promise_type {
   promise_type* root = this;  // the program somebody pulls from
-  // Who yielded this program and goes on after it; after the root, nobody does, however often
-  // asked.
+  // Who yielded this program and goes on after it; after the root, nobody does, however often asked.
   std::coroutine_handle<> parent = std::noop_coroutine();
   std::coroutine_handle<> running;       // root only: the innermost program, the one to resume
-  const Instruction* current = nullptr;  // root only: what was yielded last
+  const Instruction* current = nullptr;  // root only: what was yielded last; null: nothing yet
+  bool ended = false;                    // root only
 
   Program get_return_object() {
     running = Handle::from_promise(*this);
@@ -67,11 +67,11 @@ struct Program::promise_type {
 
   struct ReturnToParent {
     bool await_ready() noexcept { return false; }
-    std::coroutine_handle<> await_suspend(Handle finished) noexcept {
+    void await_suspend(Handle finished) noexcept {
       promise_type& promise = finished.promise();
       promise.root->current = nullptr;
       promise.root->running = promise.parent;
-      return promise.parent;
+      promise.ended = true;
     }
     void await_resume() noexcept {}
   };
@@ -86,25 +86,34 @@ struct Program::promise_type {
   struct RunInner {
     Program inner;
     bool await_ready() noexcept { return !inner.handle_; }
-    std::coroutine_handle<> await_suspend(Handle outer) noexcept {
+    void await_suspend(Handle outer) noexcept {
       promise_type& promise = inner.handle_.promise();
       promise.root = outer.promise().root;
       promise.parent = outer;
+      promise.root->current = nullptr;
       promise.root->running = inner.handle_;
-      return inner.handle_;
     }
     void await_resume() noexcept {}
   };
   RunInner yield_value(Program inner) noexcept { return RunInner{std::move(inner)}; }
 
   void return_void() noexcept {}
-  void unhandled_exception() { rethrow_current_exception(); }
+  void unhandled_exception() {
+    root->current = nullptr;
+    root->running = std::noop_coroutine();
+    root->ended = true;
+    rethrow_current_exception();
+  }
 };
 
 inline const Instruction* Program::next() {
   if (!handle_) return nullptr;
   promise_type& root = handle_.promise();
-  root.running.resume();
+  // A loop, not symmetric transfer: that is a tail call only where the compiler optimises, and deep
+  // recursion in debug and sanitizer builds and in WebAssembly.
+  do {
+    root.running.resume();
+  } while (root.current == nullptr && !root.ended);
   return root.current;
 }
 
