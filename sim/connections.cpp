@@ -85,7 +85,7 @@ void ConnectionTable::set_links(Connection& connection, std::span<const LinkId> 
     links_.resize(links_.size() + links.size());
   }
   connection.links_count = static_cast<std::uint32_t>(links.size());
-  std::copy(links.begin(), links.end(), links_.begin() + connection.links_begin);
+  for (std::size_t i = 0; i < links.size(); ++i) links_[connection.links_begin + i] = links[i];
 }
 
 void ConnectionTable::set_limit(Connection& connection, std::uint64_t slots) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -50,6 +51,7 @@ class EventEngine : public RankMachine<EventEngine<Recorder>, Recorder> {
 
   void run_woken();
   void run_rounds();
+  void sort_round();
   void finish_deliveries();
   void depart(Connection& connection, const Fabric::Passage& passage);
   [[nodiscard]] Time next_time() const {
@@ -62,7 +64,8 @@ class EventEngine : public RankMachine<EventEngine<Recorder>, Recorder> {
   std::vector<LaneNumber> round_;  // lanes whose next message is ready now: this round,
   std::vector<LaneNumber> again_;  // and the next one
   std::vector<LaneNumber> runnable_;
-  LaneNumber turn_ = nobody;  // the lane that may hand over its message
+  LaneNumber turn_ = nobody;            // the lane that may hand over its message
+  std::vector<std::uint64_t> members_;  // of the round being sorted, a bit per lane
   std::vector<LinkId> resources_;
 };
 
@@ -141,17 +144,34 @@ void EventEngine<Recorder>::run_woken() {
 
 template <class Recorder>
 void EventEngine<Recorder>::run_rounds() {
-  while (!posts_.empty() && posts_.top_time() == now_.ps()) again_.push_back(posts_.pop());
+  if (!posts_.empty() && posts_.top_time() == now_.ps()) posts_.pop_all(again_);
   while (!again_.empty()) {
     round_.swap(again_);
     again_.clear();
-    if (!std::is_sorted(round_.begin(), round_.end())) std::sort(round_.begin(), round_.end());
+    sort_round();
     for (const LaneNumber lane : round_) {
       turn_ = lane;
       this->run(lane);
       run_woken();
     }
   }
+}
+
+// A round of many lanes is sorted by ticking them off.
+template <class Recorder>
+void EventEngine<Recorder>::sort_round() {
+  const std::size_t words = this->lanes_.size() / 64 + 1;
+  if (round_.size() < words) {
+    std::sort(round_.begin(), round_.end());
+    return;
+  }
+  members_.assign(words, 0);
+  for (const LaneNumber lane : round_) members_[lane / 64] |= std::uint64_t{1} << (lane % 64);
+  round_.clear();
+  for (std::size_t word = 0; word < words; ++word)
+    for (std::uint64_t left = members_[word]; left != 0; left &= left - 1)
+      round_.push_back(static_cast<LaneNumber>(64 * word) +
+                       static_cast<LaneNumber>(std::countr_zero(left)));
 }
 
 template <class Recorder>

@@ -37,10 +37,9 @@ void Fabric::opened(const Connection& connection) {
   }
 }
 
-std::span<const LinkId> Fabric::exclusive_links(std::uint32_t connection) const {
-  const Connection& known = connections_[connection];
-  if (known.crosses_fair_link) return routes_[connection].exclusive;
-  return connections_.links(known);
+std::span<const LinkId> Fabric::exclusive_links(const Connection& connection) const {
+  if (connection.crosses_fair_link) return routes_[connection.number].exclusive;
+  return connections_.links(connection);
 }
 
 Time Fabric::all_free_at(std::span<const LinkId> links, Time now) const {
@@ -49,22 +48,28 @@ Time Fabric::all_free_at(std::span<const LinkId> links, Time now) const {
   return start;
 }
 
-Fabric::Passage Fabric::settle(const Passage& passage, std::span<const LinkId> links,
+Fabric::Passage Fabric::settle(const Passage& passage, std::span<const LinkId> links, Time start,
                                Time duration) {
   Passage settled = passage;
-  settled.departed = all_free_at(links, passage.departed);
-  settled.left = settled.departed + duration;
+  settled.departed = start;
+  settled.left = start + duration;
   for (const LinkId link : links) free_at_[link.index()] = settled.left;
   return settled;
+}
+
+bool Fabric::somebody_waits_for(std::span<const LinkId> links) const {
+  return !queues_.empty() && std::any_of(links.begin(), links.end(), [this](LinkId link) {
+    return queues_.contains(link.index());
+  });
 }
 
 std::optional<Fabric::Passage> Fabric::carry(const Connection& connection, std::uint64_t message,
                                              Bytes bytes, Time duration, Time now) {
   const Passage passage{connection.number, message, now, now, now, bytes};
-  const std::span<const LinkId> links = exclusive_links(connection.number);
-  const bool must_wait =
-      std::any_of(links.begin(), links.end(), [this](LinkId link) { return taken(link); });
-  if (!connection.crosses_fair_link && !must_wait) return settle(passage, links, duration);
+  const std::span<const LinkId> links = exclusive_links(connection);
+  const Time start = all_free_at(links, now);
+  const bool must_wait = start == Time::never() || somebody_waits_for(links);
+  if (!connection.crosses_fair_link && !must_wait) return settle(passage, links, start, duration);
 
   const TransferId id = new_transfer(passage, duration);
   if (links.empty()) {
@@ -119,14 +124,14 @@ void Fabric::process(Time now) {
 void Fabric::take_links(TransferId id, Time now) {
   Transfer& transfer = transfers_[id];
   const std::uint32_t connection = transfer.passage.connection;
-  const std::span<const LinkId> links = exclusive_links(connection);
-  transfer.passage.departed = now;
+  const std::span<const LinkId> links = exclusive_links(connections_[connection]);
+  const Time start = all_free_at(links, now);
   if (!connections_[connection].crosses_fair_link) {
-    transfer.passage = settle(transfer.passage, links, transfer.duration);
+    transfer.passage = settle(transfer.passage, links, start, transfer.duration);
     deliver(id, transfer.passage.left);
     return;
   }
-  transfer.passage.departed = all_free_at(links, now);
+  transfer.passage.departed = start;
   for (const LinkId link : links) free_at_[link.index()] = Time::never();
   schedule(transfer.passage.departed + routes_[connection].overhead, Event::begin_flow, id);
 }
@@ -170,7 +175,8 @@ void Fabric::end_flow(TransferId id, Time now) {
 }
 
 bool Fabric::may_start(TransferId id) const {
-  const std::span<const LinkId> links = exclusive_links(transfers_[id].passage.connection);
+  const std::span<const LinkId> links =
+      exclusive_links(connections_[transfers_[id].passage.connection]);
   return std::all_of(links.begin(), links.end(), [this, id](LinkId link) {
     return free_at_[link.index()] != Time::never() && queues_.at(link.index()).front() == id;
   });
@@ -184,7 +190,7 @@ void Fabric::serve_queues(std::vector<LinkId> links, Time now) {
     const auto queue = queues_.find(freed.index());
     if (queue == queues_.end() || !may_start(queue->second.front())) continue;
     const TransferId id = queue->second.front();
-    for (const LinkId link : exclusive_links(transfers_[id].passage.connection)) {
+    for (const LinkId link : exclusive_links(connections_[transfers_[id].passage.connection])) {
       const auto behind = queues_.find(link.index());
       behind->second.pop_front();
       if (behind->second.empty()) queues_.erase(behind);

@@ -83,11 +83,8 @@ class Fabric {
         in_order;  // fair links only: this connection's messages, the first one starting or flowing
   };
 
-  [[nodiscard]] bool taken(LinkId link) const {
-    return free_at_[link.index()] == Time::never() ||
-           (!queues_.empty() && queues_.contains(link.index()));
-  }
-  [[nodiscard]] Passage settle(const Passage& passage, std::span<const LinkId> links,
+  [[nodiscard]] bool somebody_waits_for(std::span<const LinkId> links) const;
+  [[nodiscard]] Passage settle(const Passage& passage, std::span<const LinkId> links, Time start,
                                Time duration);
   [[nodiscard]] Time all_free_at(std::span<const LinkId> links, Time now) const;
   TransferId new_transfer(const Passage& passage, Time duration);
@@ -100,7 +97,7 @@ class Fabric {
   [[nodiscard]] Time end_of(const Transfer& transfer, Time now) const;
   void deliver(TransferId id, Time left);
 
-  [[nodiscard]] std::span<const LinkId> exclusive_links(std::uint32_t connection) const;
+  [[nodiscard]] std::span<const LinkId> exclusive_links(const Connection& connection) const;
 
   const Topology& topology_;
   const ConnectionTable& connections_;

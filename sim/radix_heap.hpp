@@ -73,6 +73,20 @@ class RadixHeap {
     return value;
   }
 
+  // Takes all values of the next time, in no particular order, and appends them to `values`: cheaper
+  // than popping one by one for a caller who has many with the same time.
+  void pop_all(std::vector<Value>& values) {
+    COLLSIM_CHECK(!empty(), "nothing to pop from an empty queue");
+    if (sorted_.empty() && late_.empty()) {
+      take_earliest(buckets_[lowest()], values);
+      return;
+    }
+    values.insert(values.end(), sorted_.begin(), sorted_.end());
+    values.insert(values.end(), late_.begin(), late_.end());
+    sorted_.clear();
+    late_.clear();
+  }
+
   // Empty, and ready to start again at time 0.
   void clear() {
     for (Bucket& bucket : buckets_) bucket.clear();
@@ -120,16 +134,21 @@ class RadixHeap {
   }
 
   void refill(Bucket& bucket) {
+    take_earliest(bucket, sorted_);
+    if (sorted_.size() > 1) std::sort(sorted_.begin(), sorted_.end(), larger);
+  }
+
+  // The lowest bucket's earliest values go to `values`, the others to lower buckets.
+  void take_earliest(Bucket& bucket, std::vector<Value>& values) {
     filled_ &= filled_ - 1;
     last_ = bucket.earliest;
     for (const Entry& entry : bucket.entries) {
       if (entry.time == last_)
-        sorted_.push_back(entry.value);
+        values.push_back(entry.value);
       else
         put(entry.time, entry.value);
     }
     bucket.clear();
-    if (sorted_.size() > 1) std::sort(sorted_.begin(), sorted_.end(), larger);
   }
 
   std::array<Bucket, 63> buckets_;
