@@ -13,26 +13,13 @@ namespace collsim {
 
 ConnectionTable::ConnectionTable() : table_(64) {}
 
-std::size_t ConnectionTable::place_of(std::uint64_t key) const {
-  const std::size_t mask = table_.size() - 1;
-  std::size_t place = home_of(key);
-  while (true) {
-    place &= mask;
-    const Entry& entry = table_[place];
-    if (entry.connection_plus_one == 0 || entry.key == key) return place;
-    ++place;
-  }
-}
-
-Connection* ConnectionTable::find(std::uint64_t key) const {
-  const std::uint32_t found = table_[place_of(key)].connection_plus_one;
-  return found == 0 ? nullptr : &(*this)[found - 1];
-}
-
 Connection& ConnectionTable::open(std::uint64_t key) {
   std::uint32_t number = 0;
   if (closed_.empty()) {
-    if (2 * (count_ + 1) > table_.size()) rehash(2 * table_.size());
+    if (2 * (count_ + 1) > table_.size()) {
+      rehash(2 * table_.size());
+      last_place_ = place_of(key);
+    }
     if (count_ == std::numeric_limits<std::uint32_t>::max() - 1)
       throw_error(ErrorCode::too_large, "more than 4,294,967,294 connections at once");
     if (count_ % block_size == 0) blocks_.push_back(std::make_unique<Connection[]>(block_size));
@@ -42,7 +29,7 @@ Connection& ConnectionTable::open(std::uint64_t key) {
     number = closed_.back();
     closed_.pop_back();
   }
-  table_[place_of(key)] = {key, number + 1};
+  table_[last_place_] = {key, number + 1};
   Connection& connection = (*this)[number];
   connection.number = number;
   return connection;

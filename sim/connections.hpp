@@ -79,9 +79,13 @@ class ConnectionTable {
  public:
   ConnectionTable();
 
-  // nullptr when it was never opened.  The key is any 64-bit name of the connection.
-  [[nodiscard]] Connection* find(std::uint64_t key) const;
-  Connection& open(std::uint64_t key);
+  // nullptr when it is not open.  The key is any 64-bit name of the connection.
+  [[nodiscard]] Connection* find(std::uint64_t key) {
+    last_place_ = place_of(key);
+    const std::uint32_t found = table_[last_place_].connection_plus_one;
+    return found == 0 ? nullptr : &(*this)[found - 1];
+  }
+  Connection& open(std::uint64_t key);  // after find() of the same key found nothing
   // Forgets an empty connection that nobody points to; opening it again starts from nothing.
   void close(std::uint64_t key);
 
@@ -115,7 +119,14 @@ class ConnectionTable {
   [[nodiscard]] std::size_t home_of(std::uint64_t key) const {
     return (key * 0x9e3779b97f4a7c15U) >> 32U;
   }
-  [[nodiscard]] std::size_t place_of(std::uint64_t key) const;
+  // Where the key is, or the unused place where it would go.
+  [[nodiscard]] std::size_t place_of(std::uint64_t key) const {
+    const std::size_t mask = table_.size() - 1;
+    std::size_t place = home_of(key) & mask;
+    while (table_[place].connection_plus_one != 0 && table_[place].key != key)
+      place = (place + 1) & mask;
+    return place;
+  }
   void rehash(std::size_t capacity);
   void make_more_room(Connection& connection, bool full);
   void grow(Connection& connection);
@@ -125,6 +136,7 @@ class ConnectionTable {
   std::vector<std::unique_ptr<Connection[]>> blocks_;
   std::vector<std::uint32_t> closed_;  // numbers to be used again
   std::vector<Entry> table_;
+  std::size_t last_place_ = 0;  // where find() looked: open() of the same key need not look again
   std::vector<LinkId> links_;
 
   // Slots are carved from large blocks: millions of connections need a few bytes each.

@@ -74,8 +74,8 @@ class Walk {
 
   void at_end_of_wire() {
     Connection route;
-    set_route(route, topology_,
-              router_.route(step().rank, step().instruction.to.rank, step().lane));
+    set_route(route, topology_, router_.route(step().rank, step().instruction.to.rank, step().lane),
+              resources_);
     const Time alone = transfer_time(
         step().instruction.count * size_of(schedule_.collective().type), route.bandwidth);
     const bool delays_only = !route.crosses_exclusive_link;
@@ -95,6 +95,7 @@ class Walk {
 
   const std::vector<Step>& steps_;
   Router router_;
+  std::vector<LinkId> resources_;
   const Topology& topology_;
   const Schedule& schedule_;
   CriticalPath path_;

@@ -41,7 +41,7 @@ class DataflowEngine : public RankMachine<DataflowEngine<Recorder>, Recorder> {
     return false;
   }
   void post(Connection& connection, std::uint64_t message, Time ready);
-  void opened(Connection& connection, std::span<const LinkId> route);
+  void opened(Connection& connection);
   static void left_behind(const Connection&) {}  // its links still know it
 
  private:
@@ -53,7 +53,6 @@ class DataflowEngine : public RankMachine<DataflowEngine<Recorder>, Recorder> {
   std::vector<LaneNumber> runnable_;
   std::vector<std::uint32_t> first_user_;  // by link: the first connection over it
   std::vector<Time> free_at_;  // by link; kept only for links that several connections share
-  std::vector<LinkId> resources_;
   std::uint64_t run_ahead_ = 64;
   bool link_is_contended_ = false;
 };
@@ -87,10 +86,8 @@ void DataflowEngine<Recorder>::raise_run_ahead() {
 }
 
 template <class Recorder>
-void DataflowEngine<Recorder>::opened(Connection& connection, std::span<const LinkId> route) {
-  resources_of(this->topology_, route, resources_);
-  this->connections_.set_links(connection, resources_);
-  for (const LinkId id : resources_) {
+void DataflowEngine<Recorder>::opened(Connection& connection) {
+  for (const LinkId id : this->connections_.links(connection)) {
     std::uint32_t& first = first_user_[id.index()];
     if (first == nobody) {
       first = connection.number;

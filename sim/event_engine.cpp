@@ -40,11 +40,7 @@ class EventEngine : public RankMachine<EventEngine<Recorder>, Recorder> {
   bool may_post(LaneNumber lane, const Connection& connection, Time ready);
   void post(Connection& connection, std::uint64_t message, Time ready);
   void left_behind(Connection& connection);
-  void opened(Connection& connection, std::span<const LinkId> route) {
-    resources_of(this->topology_, route, resources_);
-    this->connections_.set_links(connection, resources_);
-    fabric_.opened(connection);
-  }
+  void opened(Connection& connection) { fabric_.opened(connection); }
 
  private:
   static constexpr LaneNumber nobody = ~LaneNumber{0};
@@ -66,7 +62,6 @@ class EventEngine : public RankMachine<EventEngine<Recorder>, Recorder> {
   std::vector<LaneNumber> runnable_;
   LaneNumber turn_ = nobody;            // the lane that may hand over its message
   std::vector<std::uint64_t> members_;  // of the round being sorted, a bit per lane
-  std::vector<LinkId> resources_;
 };
 
 template <class Recorder>

@@ -42,32 +42,16 @@ std::span<const LinkId> Fabric::exclusive_links(const Connection& connection) co
   return connections_.links(connection);
 }
 
-Time Fabric::all_free_at(std::span<const LinkId> links, Time now) const {
-  Time start = now;
-  for (const LinkId link : links) start = std::max(start, free_at_[link.index()]);
-  return start;
-}
-
-Fabric::Passage Fabric::settle(const Passage& passage, std::span<const LinkId> links, Time start,
-                               Time duration) {
-  Passage settled = passage;
-  settled.departed = start;
-  settled.left = start + duration;
-  for (const LinkId link : links) free_at_[link.index()] = settled.left;
-  return settled;
-}
-
 bool Fabric::somebody_waits_for(std::span<const LinkId> links) const {
   return !queues_.empty() && std::any_of(links.begin(), links.end(), [this](LinkId link) {
     return queues_.contains(link.index());
   });
 }
 
-std::optional<Fabric::Passage> Fabric::carry(const Connection& connection, std::uint64_t message,
-                                             Bytes bytes, Time duration, Time now) {
-  const Passage passage{connection.number, message, now, now, now, bytes};
+std::optional<Fabric::Passage> Fabric::carry_among_others(const Passage& passage, Time duration) {
+  const Connection& connection = connections_[passage.connection];
   const std::span<const LinkId> links = exclusive_links(connection);
-  const Time start = all_free_at(links, now);
+  const Time start = all_free_at(links, passage.ready);
   const bool must_wait = start == Time::never() || somebody_waits_for(links);
   if (!connection.crosses_fair_link && !must_wait) return settle(passage, links, start, duration);
 
@@ -75,11 +59,11 @@ std::optional<Fabric::Passage> Fabric::carry(const Connection& connection, std::
   if (links.empty()) {
     std::deque<TransferId>& in_order = routes_[connection.number].in_order;
     in_order.push_back(id);
-    if (in_order.size() == 1) schedule(now + connection.overhead, Event::begin_flow, id);
+    if (in_order.size() == 1) schedule(passage.ready + connection.overhead, Event::begin_flow, id);
   } else if (must_wait) {
     for (const LinkId link : links) queues_[link.index()].push_back(id);
   } else {
-    take_links(id, now);
+    take_links(id, passage.ready);
   }
   return std::nullopt;
 }

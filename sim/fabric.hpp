@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -45,7 +46,15 @@ class Fabric {
   // A message is ready now.  Its passage when that is already known; otherwise it will be among
   // delivered() some time.
   [[nodiscard]] std::optional<Passage> carry(const Connection& connection, std::uint64_t message,
-                                             Bytes bytes, Time duration, Time now);
+                                             Bytes bytes, Time duration, Time now) {
+    const Passage passage{connection.number, message, now, now, now, bytes};
+    if (connection.crosses_fair_link || !queues_.empty())
+      return carry_among_others(passage, duration);
+    const std::span<const LinkId> links = connections_.links(connection);
+    const Time start = all_free_at(links, now);
+    if (start == Time::never()) return carry_among_others(passage, duration);
+    return settle(passage, links, start, duration);
+  }
 
   // When something will happen by itself; never() if nothing will.
   [[nodiscard]] Time next_event() const {
@@ -84,9 +93,19 @@ class Fabric {
   };
 
   [[nodiscard]] bool somebody_waits_for(std::span<const LinkId> links) const;
-  [[nodiscard]] Passage settle(const Passage& passage, std::span<const LinkId> links, Time start,
-                               Time duration);
-  [[nodiscard]] Time all_free_at(std::span<const LinkId> links, Time now) const;
+  [[nodiscard]] std::optional<Passage> carry_among_others(const Passage& passage, Time duration);
+  Passage settle(const Passage& passage, std::span<const LinkId> links, Time start, Time duration) {
+    Passage settled = passage;
+    settled.departed = start;
+    settled.left = start + duration;
+    for (const LinkId link : links) free_at_[link.index()] = settled.left;
+    return settled;
+  }
+  [[nodiscard]] Time all_free_at(std::span<const LinkId> links, Time now) const {
+    Time start = now;
+    for (const LinkId link : links) start = std::max(start, free_at_[link.index()]);
+    return start;
+  }
   TransferId new_transfer(const Passage& passage, Time duration);
   void schedule(Time when, Event event, TransferId id);
   void begin_flow(TransferId id, Time now);

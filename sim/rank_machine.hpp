@@ -15,7 +15,7 @@ namespace collsim {
 // routes.
 //
 // Engine (the deriving class) adds to what LaneMachine asks:
-//   void opened(connection, route)   a connection was opened; takes note of the links it will use
+//   void opened(connection)          a connection was opened; takes note of the links it will use
 //   bool run_all()                   everything; false when the engine turns out not to apply
 template <class Engine, class Recorder>
 class RankMachine : public LaneMachine<Engine, Recorder> {
@@ -74,12 +74,15 @@ class RankMachine : public LaneMachine<Engine, Recorder> {
     connection.within_rank = from == to;
     if (from != to) {
       this->limit(connection);
-      const std::span<const LinkId> route = router_.route(from, to, this->lanes_[source].lane);
-      set_route(connection, topology_, route);
-      this->engine().opened(connection, route);
+      set_route(connection, topology_, router_.route(from, to, this->lanes_[source].lane),
+                resources_);
+      this->connections_.set_links(connection, resources_);
+      this->engine().opened(connection);
     }
     return connection;
   }
+
+  std::vector<LinkId> resources_;
 };
 
 template <class Engine, class Recorder>

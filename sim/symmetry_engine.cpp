@@ -91,8 +91,9 @@ Connection& SymmetryEngine::connection(const LaneState& lane, Endpoint peer, Dir
 
 void SymmetryEngine::open(Connection& connection, std::size_t distance) {
   const std::span<const LinkId> route = router_.route(Rank(0), Rank(distance));
-  set_route(connection, topology_, route);
   std::vector<LinkId> orbits;
+  set_route(connection, topology_, route, orbits);
+  orbits.clear();
   for (const LinkId id : route) {
     const std::optional<std::uint32_t> orbit = topology_.orbit(symmetry_, id);
     const Link& link = topology_.link(id);

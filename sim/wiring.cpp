@@ -5,7 +5,9 @@
 
 namespace collsim {
 
-void set_route(Connection& connection, const Topology& topology, std::span<const LinkId> route) {
+void set_route(Connection& connection, const Topology& topology, std::span<const LinkId> route,
+               std::vector<LinkId>& resources) {
+  resources.clear();
   connection.bandwidth = topology.link(route.front()).bandwidth;
   for (const LinkId id : route) {
     const Link& link = topology.link(id);
@@ -16,16 +18,9 @@ void set_route(Connection& connection, const Topology& topology, std::span<const
       connection.crosses_fair_link = true;
     else
       connection.crosses_exclusive_link = true;
-  }
-}
-
-void resources_of(const Topology& topology, std::span<const LinkId> route,
-                  std::vector<LinkId>& resources) {
-  resources.clear();
-  for (const LinkId id : route) {
-    const LinkId resource = topology.link(id).resource;
-    if (std::find(resources.begin(), resources.end(), resource) == resources.end())
-      resources.push_back(resource);
+    const bool listed = link.half_duplex && std::find(resources.begin(), resources.end(),
+                                                      link.resource) != resources.end();
+    if (!listed) resources.push_back(link.resource);
   }
 }
 

@@ -9,12 +9,10 @@
 
 namespace collsim {
 
-// Internal to sim/: fills in what a message on a route costs: the largest overhead, the smallest
-// bandwidth, the sum of latencies, and which kinds of links it crosses.
-void set_route(Connection& connection, const Topology& topology, std::span<const LinkId> route);
-
-// What a route occupies: its links' resources (half-duplex directions share one), each once.
-void resources_of(const Topology& topology, std::span<const LinkId> route,
-                  std::vector<LinkId>& resources);
+// Internal to sim/: fills in what a message on a route costs (the largest overhead, the smallest
+// bandwidth, the sum of latencies) and which kinds of links it crosses; and lists what it occupies:
+// the links' resources, each once (half-duplex directions share one).
+void set_route(Connection& connection, const Topology& topology, std::span<const LinkId> route,
+               std::vector<LinkId>& resources);
 
 }  // namespace collsim

@@ -16,9 +16,15 @@ Program pairwise_exchange(Group group, Source source, Blocks result, int chunks)
   for (int c = 0; c < chunks; ++c) co_yield copy(source(me, c), result(me, c));
   for (int distance = 1; distance < group.size(); ++distance) {
     const int target = group.wrap(me + distance);
-    for (int c = 0; c < chunks; ++c) co_yield send(group[target], source(target, c));
+    for (int c = 0; c < chunks; ++c) {
+      const Instruction give = send(group[target], source(target, c));
+      co_yield give;
+    }
     const int origin = group.wrap(me - distance);
-    for (int c = 0; c < chunks; ++c) co_yield receive(group[origin], result(origin, c));
+    for (int c = 0; c < chunks; ++c) {
+      const Instruction take = receive(group[origin], result(origin, c));
+      co_yield take;
+    }
   }
 }
 
