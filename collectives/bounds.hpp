@@ -27,9 +27,8 @@ namespace collsim {
 //                   (Harary, Schwenk 1974; Patarasuk, Yuan 2009)
 //   all-gather      everybody's block leaves, the other blocks enter
 //   reduce-scatter  everything but a rank's own piece leaves, the sum's piece enters
-//   scatter, gather all but the root's own piece leaves / enters the root, the piece enters /
-//   leaves
-//                   the others
+//   scatter         all but the root's own piece leaves the root, every piece enters its rank
+//   gather          all but the root's own piece enters the root, every piece leaves its rank
 //   all-to-all      all but the own piece leaves and enters
 //   send-recv       the message
 // A network that adds or copies data (SHARP, NVLS) is another model.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "collectives/checker_engine.hpp"
+#include "collectives/checker/engine.hpp"
 
 namespace collsim {
 

@@ -28,18 +28,19 @@ enum class Operation : std::uint8_t {
   send_recv
 };
 
-[[nodiscard]] std::string_view to_string(
-    Operation operation);  // "all-reduce", as in scenario files
+// "all-reduce", as in scenario files; parse_operation also takes the names of NCCL and MPI.
+[[nodiscard]] std::string_view to_string(Operation operation);
 [[nodiscard]] std::span<const Operation> all_operations();
 [[nodiscard]] Operation parse_operation(std::string_view name);
 
 // Who sends to whom in send_recv; positions in the group.
 struct Pattern {
   enum class Kind : std::uint8_t { shift, exchange, pairs } kind = Kind::shift;
-  int distance = 1;  // shift: i sends to (i + distance) mod K
-  std::vector<std::pair<int, int>>
-      pairs;  // pairs: each position sends at most once and receives at most once
-  // exchange: 2i and 2i+1 swap; a last odd one sends nothing
+  // shift: i sends to (i + distance) mod K.
+  // exchange: 2i and 2i+1 swap; a last odd one sends nothing.
+  // pairs: each position sends at most once and receives at most once.
+  int distance = 1;
+  std::vector<std::pair<int, int>> pairs;
 };
 
 // WHAT must hold at the end, independent of how: which elements of which ranks must be where.
@@ -68,9 +69,8 @@ struct Collective {
   std::int64_t count = 0;
   ElementType type = ElementType::f32;
   Reduction reduction = Reduction::sum;
-  std::vector<Rank>
-      group;     // the ranks that take part, in order; must not be empty or repeat a rank
-  int root = 0;  // position in the group
+  std::vector<Rank> group;  // the ranks that take part, in order: at least one, none twice
+  int root = 0;             // position in the group
   bool in_place = false;
   Pattern pattern{};
 

@@ -27,15 +27,14 @@ struct Endpoint {
 
 // What one instruction does, in this order, each part optional:
 //
-//   value := what the next message from `from` holds      (receives)
+//   value := what the next message from `from` holds       (receives)
 //   value := value (+) source, or just source              (reads; reduces when it also receives)
 //   destination := value                                   (stores)
 //   a message holding value goes to `to`                   (sends)
 //
 // so the names below are bit patterns, and a consumer asks for the parts, not for the names.
-// `local_reduce` is destination := destination (+) source.
-// `signal`/`wait` order two lanes of the same rank: the k-th wait for a lane ends after its k-th
-// signal.
+// `local_reduce` is destination := destination (+) source.  `signal` and `wait` order two lanes of
+// the same rank: the k-th wait for a lane ends after its k-th signal.
 enum class Op : std::uint8_t {
   send = 0b01010,
   receive = 0b00101,

@@ -10,16 +10,17 @@
 
 namespace collsim {
 
-// WHEN every instruction waited, began and ended, and where its message was meanwhile.  A simulator predicts a timeline, a
-// machine measures one; both use the same steps (the n-th instruction of a lane is step n), so they can be laid over
-// each other.
+// WHEN every instruction waited, began and ended, and where its message was meanwhile.  A simulator
+// predicts a timeline, a machine measures one; both use the same steps (the n-th instruction of a
+// lane is step n), so they can be laid over each other.
 //
 //   reached    the lane came to this instruction (its previous one ended)
 //   began      everything it needs was there: the message, the free slot, the signal
 //   ended      the lane goes on; a message it sends is ready to leave
-//   departed   the message got its links      (waited in a queue before: departed - ended)
-//   left       its last byte left the sender  (start-up and wire: left - departed)
-//   arrived    it was there                   (flight: arrived - left)
+//   departed   the message got its links; on fair links alone, it began to flow (its start-up is
+//              before that)
+//   left       its last byte left the sender
+//   arrived    it was there (flight: arrived - left)
 struct Step {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
@@ -28,12 +29,14 @@ struct Step {
   std::uint32_t index = 0;  // in its lane, from 0
   Instruction instruction;
   Time reached, began, ended;
-  Time departed, left, arrived;  // all zero when it sends nothing
+  // All zero when it sends nothing; a signal is there when it is given.
+  Time departed, left, arrived;
 
   // Why not earlier: positions in Timeline::steps, or none.
   std::uint32_t message_from = none;   // the step that sent what this one received
   std::uint32_t slot_freed_by = none;  // the step whose end made room for this one's message
-  std::uint32_t queued_behind = none;  // the step whose message held the link this one's message wanted
+  std::uint32_t queued_behind =
+      none;  // the step whose message held the link this one's message wanted
 };
 
 // Ordered by rank, lane, index.

@@ -8,13 +8,13 @@
 namespace collsim {
 
 // What instructions cost beyond the links they use.  The default is the ideal machine of the
-// textbook: all free. Fitted from measurements when a real machine is meant.
+// textbook: all free.  Fitted from measurements when a real machine is meant.
 //
 // An instruction keeps its lane busy for
-//   instruction_overhead + n / reduce_bandwidth   if it reduces n bytes (gamma of the literature is
-//   1 / reduce_bandwidth) instruction_overhead + n / copy_bandwidth     if it only moves n bytes
+//   instruction_overhead + n / reduce_bandwidth   if it reduces n bytes
+//   instruction_overhead + n / copy_bandwidth     if it only moves n bytes
 // before the lane goes on, the received slot becomes free, or the message it sends is ready to
-// leave.
+// leave.  (The literature's gamma is 1 / reduce_bandwidth.)
 struct CostModel {
   std::optional<Bandwidth> reduce_bandwidth;
   std::optional<Bandwidth> copy_bandwidth;

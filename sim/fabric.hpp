@@ -24,11 +24,10 @@ namespace collsim {
 // been given his place.  All others become transfers:
 //
 //   queued    waits behind earlier comers of its exclusive links (first come first served, head of
-//   line), or behind
-//             earlier messages of its connection
+//             line), or behind earlier messages of its connection
 //   starting  pays the overhead
 //   flowing   has a rate, given by max-min sharing; ends when its bytes are through, which every
-//   change of rate moves
+//             change of rate moves
 class Fabric {
  public:
   Fabric(const Topology& topology, const ConnectionTable& connections);

@@ -25,37 +25,40 @@ namespace collsim {
 //   says (nothing, in the ideal model).  The message it sends is then ready, and the lane goes on:
 //   sending is posting, the links work by themselves.
 //
-//   exclusive links   A ready message starts when every link of its route is free and no earlier
-//   comer waits for any of
-//                     them.  It holds all of them for alpha + n/B and arrives L after that.
-//                     Messages that become ready at the same time go in rounds, each lane's next
-//                     one per round, by rank, then lane.
-//   fair links        A ready message waits alpha (occupying nothing), then for the earlier
-//   messages of its connection, then
-//                     flows at the rate that max-min sharing between connections gives it, and
-//                     arrives L after its last byte.
-//   both on a route   It waits for the exclusive ones as above, holds them for alpha and while it
-//   flows, and its rate is also
-//                     limited by their bandwidth.
+//   Exclusive links.  A ready message starts when every link of its route is free and no earlier
+//   comer waits for any of them.  It holds all of them for alpha + n/B and arrives L after that.
 //
-// All times are whole picoseconds: n/B is rounded up once per message (see transfer_time).
+//   Fair links.  A ready message waits alpha (occupying nothing), then for the earlier messages of
+//   its connection, then flows at the rate that max-min sharing between connections gives it, and
+//   arrives L after its last byte.  An empty one takes no share.
 //
-// Failure.  Error{no_route}, {overflow}, {bad_schedule} (a peer that is no member, sizes that
-// differ), {deadlock} (says who waits for whom), {engine_not_applicable} (a forced engine cannot do
-// this case exactly), {too_large} (full recording beyond its limit).  Never a wrong time: a result
-// earlier than the collective's lower bound is an abort.
+//   Both on a route.  It waits for the exclusive links as above, holds them for alpha and while it
+//   flows, and its rate is also limited by their bandwidth.
+//
+//   Ties.  At one instant, flows end first and messages that waited for their links start.  Then
+//   come rounds: every lane whose next message is ready hands it over, by rank, then lane; whoever
+//   that lets go on is in the next round.  New rates come last.
+//
+// All times are whole picoseconds.  n/B is rounded up once per message, and a flow whose rate
+// changed ends at the first picosecond not before its exact end (see transfer_time).
+//
+// Failure.  Error{no_route}; {overflow}; {bad_schedule}: a peer that is no member, sizes that
+// differ, messages never received, or programs so wrong that they beat the lower bound of what they
+// should do; {deadlock}, saying who waits for whom; {engine_not_applicable}: a forced engine cannot
+// do this case exactly; {too_large}: a full recording beyond its limit.  A right schedule that
+// beats its lower bound would be a bug of collsim, and aborts.  Programs are not proved right here:
+// that is what check() of collectives/checker.hpp is for.
 //
 // Engines.  All give the same picoseconds wherever two apply; `automatic` takes the fastest that is
 // exact.
 //
 //   dataflow   Every link is used by one lane only (fair: by one connection only), so its order of
-//   use is that
-//              lane's program.  No clock is needed: run each lane until it blocks, wake whom it
-//              unblocks.  O(messages).
+//              use is that lane's program.  No clock is needed: run each lane until it blocks, wake
+//              whom it unblocks.  O(messages).
 //   event      Always applies.  Runs in time order; one pending event per lane, one per flow.
 //   symmetry   One rank stands for all.  Needs a schedule and a topology with the same symmetry,
-//   the whole machine as the
-//              group, and ranks that start together.  O(messages of one rank).
+//              the whole machine as the group, and ranks that start together.  O(messages of one
+//              rank).
 enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 [[nodiscard]] std::string_view to_string(Engine engine);
 
@@ -86,9 +89,8 @@ struct LinkUsage {
 };
 
 struct Simulation {
-  Time time;  // until the last rank has finished, from time 0
-  std::vector<Time>
-      finished;  // per position: its last instruction has ended and its last message has left
+  Time time;                   // until the last rank has finished, from time 0
+  std::vector<Time> finished;  // per position: last instruction ended, last message left
   std::uint64_t instructions = 0;
   std::uint64_t messages = 0;        // signals between lanes do not count
   Bytes wire_bytes = 0;              // sum of the sizes of all messages

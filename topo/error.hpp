@@ -9,13 +9,11 @@ namespace collsim {
 
 // Two kinds of error, never mixed:
 //
-// * The user's input is wrong: `throw_error(code, message)`.  The message names the value, what is
-// allowed
-//   and, where it helps, the fix.  The code lets a program (or a test) tell errors apart without
-//   parsing text.
+// * The user's input is wrong: throw_error(code, message).  The message names the value, what is
+//   allowed and, where it helps, the fix.  The code lets a program (or a test) tell errors apart
+//   without parsing text.
 // * collsim itself is wrong: COLLSIM_CHECK(condition, message).  Always on; prints the place and
-// the
-//   values and aborts, because a simulator that goes on after that only lies.
+//   the values and aborts, because a simulator that goes on after that only lies.
 enum class ErrorCode {
   invalid_argument,      // a number or a combination that makes no sense
   too_large,             // more ranks, chunks, bytes or steps than the stated limit

@@ -20,15 +20,14 @@ namespace collsim {
 
 // How messages that want the same link at the same time get on.
 //   exclusive: one message at a time, first come first served (in order of the time they want to
-//   start, then rank, then
-//              lane).  A message that crosses several exclusive links waits for all of them and
-//              holds all of them.
+//              start, then rank, then lane).  A message that crosses several exclusive links waits
+//              for all of them and holds all of them.
 //   fair:      max-min sharing between connections, first in first out within one connection.
 enum class Sharing : std::uint8_t { exclusive, fair };
 
-// What a cable can do in one direction.  A message of n bytes keeps it busy for overhead + n /
-// bandwidth and is at the other end `latency` later.  On a fair link the overhead only delays the
-// start and keeps nothing busy.
+// What a cable can do in one direction.  A message of n bytes keeps it busy for
+// overhead + n / bandwidth and is at the other end `latency` later.  On a fair link the overhead
+// only delays the start and keeps nothing busy.
 struct LinkParameters {
   Bandwidth bandwidth;
   Time latency{};   // L: flight time, does not occupy the link
@@ -42,8 +41,7 @@ struct LinkParameters {
 struct Link {
   NodeId from;
   NodeId to;
-  LinkId resource;  // what is occupied: the link itself, or for half duplex the first of the two
-                    // directions
+  LinkId resource;  // what is occupied: itself, or for half duplex the first of both directions
   Sharing sharing = Sharing::exclusive;
   bool half_duplex = false;
   Bandwidth bandwidth;

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "collectives/checker_interval_map.hpp"
+#include "collectives/checker/interval_map.hpp"
 #include "tests/collectives/schedules_for_tests.hpp"
 
 namespace collsim {

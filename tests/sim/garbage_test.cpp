@@ -51,7 +51,9 @@ Schedule schedule_of(const Draft& draft) {
   parts.lanes = draft.lanes;
   parts.slots = draft.slots;
   parts.symmetry = draft.symmetry;
-  parts.scratch_count = [](int) { return plenty; };
+  parts.scratch_count = [lanes = draft.programs.size()](int) {
+    return static_cast<std::int64_t>(lanes) * plenty;
+  };
   const auto programs = std::make_shared<const Programs>(draft.programs);
   const auto lanes = static_cast<std::size_t>(draft.lanes);
   parts.program = [programs, lanes](int position, Lane lane) {
@@ -70,13 +72,24 @@ Collective no_duties(std::vector<Rank> group, ElementType type) {
   return collective;
 }
 
-// The same communication without data: all spans lie in scratch, source upon destination.
+// The same communication with data that cannot be wrong before the end: every lane reads the input
+// and writes its own part of scratch.  Nobody writes the output, so the checker's last resort is
+// unwritten_output.
 Schedule skeleton_of(Draft draft) {
-  draft.collective = no_duties(draft.collective.group, draft.collective.type);
-  for (std::vector<Instruction>& program : draft.programs) {
-    for (Instruction& instruction : program) {
-      instruction.source_buffer = instruction.destination_buffer = Buffer::scratch;
-      instruction.source_offset = instruction.destination_offset = 0;
+  draft.collective.operation = Operation::all_reduce;
+  draft.collective.count = plenty;
+  draft.collective.in_place = false;
+  draft.collective.root = 0;
+  for (std::size_t lane = 0; lane < draft.programs.size(); ++lane) {
+    for (Instruction& instruction : draft.programs[lane]) {
+      if (instruction.op == Op::receive_reduce) instruction.op = Op::receive;
+      if (instruction.op == Op::receive_reduce_send) instruction.op = Op::receive_send;
+      if (instruction.op == Op::receive_reduce_store_send) instruction.op = Op::receive_send;
+      if (instruction.op == Op::local_reduce) instruction.op = Op::copy;
+      instruction.source_buffer = Buffer::input;
+      instruction.source_offset = 0;
+      instruction.destination_buffer = Buffer::scratch;
+      instruction.destination_offset = static_cast<std::int64_t>(lane) * plenty;
     }
   }
   return schedule_of(draft);
@@ -139,8 +152,8 @@ Topology shape_of(RandomCase& draw) {
     case 3: return make_switch(ranks, draw.link());
     case 4: return make_torus(dims, draw.link());
     case 5: return make_mesh(dims, draw.link());
-    case 6: return make_hypercube(std::size_t{1} << static_cast<unsigned>(draw.up_to(4)),
-                                  draw.link());
+    case 6:
+      return make_hypercube(std::size_t{1} << static_cast<unsigned>(draw.up_to(4)), draw.link());
     case 7:
     case 8: return nodes_of(draw);
     case 9: return make_fat_tree(2 + 2 * draw.up_to(2), draw.link());
@@ -164,8 +177,8 @@ Topology machine_of(RandomCase& draw) {
     const Link& link = topology.link(LinkId(id));
     const auto there = topology.links_between(link.from, link.to);
     const auto back = topology.links_between(link.to, link.from);
-    const auto n = static_cast<std::size_t>(
-        std::find(there.begin(), there.end(), LinkId(id)) - there.begin());
+    const auto n =
+        static_cast<std::size_t>(std::find(there.begin(), there.end(), LinkId(id)) - there.begin());
     if (n >= back.size()) changed.half_duplex = false;
     changes.push_back({LinkId(id), changed});
     if (changed.half_duplex) changes.push_back({back[n], changed});
@@ -227,8 +240,7 @@ class Scribbler {
     if (draw_.chance(wildness_)) spoil(instruction, at(place));
     auto& program =
         draft_.programs[place.position * static_cast<std::size_t>(draft_.lanes) + place.lane];
-    const std::size_t before =
-        draw_.chance(disorder_) ? below(program.size() + 1) : program.size();
+    const std::size_t before = draw_.chance(disorder_) ? below(program.size() + 1) : program.size();
     program.insert(program.begin() + static_cast<std::ptrdiff_t>(before), instruction);
   }
 
@@ -249,8 +261,8 @@ class Scribbler {
   }
 
   void message(const Place& from, const Place& to, std::int64_t count) {
-    add(from, draw_.chance(50) ? send(at(to), span(count))
-                               : copy_send(span(count), span(count), at(to)));
+    add(from,
+        draw_.chance(50) ? send(at(to), span(count)) : copy_send(span(count), span(count), at(to)));
     add(to, draw_.chance(50) ? receive(at(from), span(count))
                              : receive_reduce(at(from), span(count), span(count)));
   }
@@ -321,8 +333,8 @@ Draft mutant(RandomCase& draw, const Topology& topology) {
     }
   }
   for (int mutations = draw.up_to(3); mutations > 0; --mutations) {
-    auto& list =
-        draft.programs[static_cast<std::size_t>(draw.up_to(static_cast<int>(draft.programs.size())))];
+    auto& list = draft.programs[static_cast<std::size_t>(
+        draw.up_to(static_cast<int>(draft.programs.size())))];
     if (list.empty()) continue;
     const auto any = [&] { return list.begin() + draw.up_to(static_cast<int>(list.size())); };
     const auto victim = any();
@@ -340,7 +352,6 @@ Draft mutant(RandomCase& draw, const Topology& topology) {
 
 // ---- judgement
 
-// Bad spans, bad buffers, overlaps and everything about values are the data's business.
 bool is_of_communication(FaultKind kind) {
   switch (kind) {
     case FaultKind::bad_peer:
@@ -352,11 +363,6 @@ bool is_of_communication(FaultKind kind) {
     case FaultKind::deadlock: return true;
     default: return false;
   }
-}
-
-bool communicates(const Draft& draft) {
-  const std::optional<int> least = least_slots(skeleton_of(draft));
-  return least && *least <= draft.slots.value_or(*least);
 }
 
 struct Outcome {
@@ -453,15 +459,16 @@ std::string expect_agreement(const Topology& topology, const Draft& draft, const
       EXPECT_EQ(now.result->wire_bytes, elements * size_of(draft.collective.type));
       EXPECT_EQ(now.result->finished, first->finished) << to_string(engine);
       EXPECT_EQ(now.result->fingerprint, first->fingerprint) << to_string(engine);
-      EXPECT_EQ(now.result->time, *std::max_element(first->finished.begin(), first->finished.end()));
+      EXPECT_EQ(now.result->time,
+                *std::max_element(first->finished.begin(), first->finished.end()));
     }
   }
   return all;
 }
 
 struct Tally {
-  int fine = 0;
-  int right = 0;
+  int fine = 0;   // communicates
+  int right = 0;  // does what the collective asks for
   std::map<FaultKind, int> faults;
 };
 
@@ -471,16 +478,22 @@ std::string run_case(std::uint64_t seed, bool mutated, Tally& tally) {
   Draft draft = mutated ? mutant(draw, topology) : Scribbler(draw, topology).draft();
   const CostModel costs = draw.costs();
   const SimulationOptions options = draw.options(topology.rank_count());
-  const bool fine = communicates(draft);
+
+  const FaultKind fault = check(skeleton_of(draft)).fault.value().kind;
+  const bool fine = fault == FaultKind::unwritten_output;
+  EXPECT_TRUE(fine || is_of_communication(fault) || fault == FaultKind::bad_instruction ||
+              fault == FaultKind::bad_span)
+      << to_string(fault);
+  ++tally.faults[fault];
   const CheckReport report = check(schedule_of(draft));
+  EXPECT_TRUE(fine || !report.ok);
+  EXPECT_FALSE(fine && report.fault && is_of_communication(report.fault->kind));
   tally.fine += fine ? 1 : 0;
   tally.right += report.ok ? 1 : 0;
-  if (report.fault) ++tally.faults[report.fault->kind];
-  if (report.ok) EXPECT_TRUE(fine);
-  if (report.fault && is_of_communication(report.fault->kind)) EXPECT_FALSE(fine);
+
   std::string all;
-  // What does the wrong thing may be faster than the right thing can be.
   if (report.ok) all = expect_agreement(topology, draft, costs, options, true);
+  // What does the wrong thing may be faster than the right thing can be.
   draft.collective = no_duties(draft.collective.group, draft.collective.type);
   return all + expect_agreement(topology, draft, costs, options, fine);
 }
@@ -522,6 +535,305 @@ TEST(Garbage, TheSameAgainInOneProcess) {
   Tally tally;
   for (const bool mutated : {false, true})
     EXPECT_EQ(run_cases(5000, 5200, mutated, tally), run_cases(5000, 5200, mutated, tally));
+}
+
+// ---- absurd numbers
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+std::int64_t absurd_number(RandomCase& draw) {
+  constexpr std::int64_t numbers[] = {0,
+                                      0,
+                                      0,
+                                      0,
+                                      1,
+                                      2,
+                                      999,
+                                      std::int64_t{1} << 31U,
+                                      std::int64_t{1} << 53U,
+                                      std::int64_t{1} << 60U,
+                                      std::int64_t{1} << 61U,
+                                      std::int64_t{1} << 62U,
+                                      most / 3,
+                                      most - 1,
+                                      most};
+  const std::int64_t number = numbers[draw.up_to(static_cast<int>(std::size(numbers)))];
+  return draw.chance(20) && number < most ? number + 1 : number;
+}
+
+LinkParameters absurd_link(RandomCase& draw) {
+  constexpr std::int64_t rates[] = {1, 3, 1'000'000'007, 1'000'000'000'000, most / 2, most};
+  LinkParameters link{Bandwidth(rates[draw.up_to(6)])};
+  if (draw.chance(30)) link.overhead = Time(absurd_number(draw));
+  if (draw.chance(30)) link.latency = Time(absurd_number(draw));
+  if (draw.chance(40)) link.sharing = Sharing::fair;
+  return link;
+}
+
+// One cable, one connection: every time is a sum that 128 bits hold.
+TEST(Garbage, TimesBetweenTwoRanksAreExactOrRefused) {
+  __extension__ using Wide = __int128;
+  constexpr ElementType types[] = {ElementType::u8, ElementType::f32, ElementType::f64};
+  int refused = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    RandomCase draw(seed);
+    const LinkParameters link = absurd_link(draw);
+    const Topology topology = make_chain(2, link);
+    Draft draft{no_duties(first_ranks(2), types[draw.up_to(3)]), Programs(2)};
+    const Bytes size = size_of(draft.collective.type);
+    Wide left = 0;
+    Wide bytes = 0;
+    const int messages = 1 + draw.up_to(4);
+    for (int i = 0; i < messages; ++i) {
+      const std::int64_t count = absurd_number(draw);
+      draft.programs[0].push_back(send({Rank(1), Lane(0)}, {Buffer::scratch, 0, count}));
+      draft.programs[1].push_back(receive({Rank(0), Lane(0)}, {Buffer::scratch, 0, count}));
+      const Wide n = Wide{count} * size;
+      const Wide rate = link.bandwidth.bytes_per_second();
+      const Wide alpha = link.overhead.ps();
+      left = link.sharing == Sharing::fair ? std::max(left, alpha) : left + alpha;
+      left += (n * 1'000'000'000'000 + rate - 1) / rate;
+      bytes += n;
+    }
+    const Wide end = left + link.latency.ps();
+    const bool fits = end < most && bytes <= most;
+    refused += fits ? 0 : 1;
+    for (const Engine engine : {Engine::event, Engine::dataflow, Engine::automatic}) {
+      for (const Recording recording : recordings) {
+        const Outcome now =
+            outcome(topology, schedule_of(draft), {}, {.engine = engine, .recording = recording});
+        ASSERT_EQ(now.result.has_value(), fits) << seed << " " << to_string(engine) << now.text;
+        if (!fits) {
+          ASSERT_EQ(now.error, ErrorCode::overflow) << seed << now.text;
+          continue;
+        }
+        ASSERT_TRUE(now.result->time.ps() == end) << seed << " " << to_string(engine);
+        ASSERT_TRUE(now.result->wire_bytes == bytes) << seed << " " << to_string(engine);
+      }
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_LT(refused, 3000);
+}
+
+// Counts that were equal stay equal.
+void make_counts_absurd(RandomCase& draw, Draft& draft) {
+  std::map<std::int64_t, std::int64_t> renamed;
+  for (std::vector<Instruction>& program : draft.programs)
+    for (Instruction& instruction : program)
+      if (instruction.count >= 0)
+        instruction.count =
+            renamed.try_emplace(instruction.count, absurd_number(draw)).first->second;
+}
+
+CostModel absurd_costs(RandomCase& draw) {
+  CostModel costs;
+  if (draw.chance(20)) costs.reduce_bandwidth = absurd_link(draw).bandwidth;
+  if (draw.chance(20)) costs.copy_bandwidth = absurd_link(draw).bandwidth;
+  if (draw.chance(20)) costs.instruction_overhead = Time(absurd_number(draw));
+  if (draw.chance(20)) costs.launch = Time(absurd_number(draw));
+  if (draw.chance(3)) costs.launch = Time(-1 - absurd_number(draw));
+  if (draw.chance(3)) costs.instruction_overhead = Time(-1 - absurd_number(draw));
+  return costs;
+}
+
+Topology absurd_machine(RandomCase& draw) {
+  const Topology topology = shape_of(draw);
+  std::vector<Topology::LinkChange> changes;
+  for (std::size_t id = 0; id < topology.links().size(); ++id)
+    changes.push_back({LinkId(id), absurd_link(draw)});
+  return topology.with_changed_links(changes);
+}
+
+TEST(Garbage, AbsurdNumbersAreErrorsOrTimes) {
+  std::map<ErrorCode, int> errors;
+  int results = 0;
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomCase draw(seed);
+    const Topology topology = absurd_machine(draw);
+    Draft draft = Scribbler(draw, topology).draft();
+    make_counts_absurd(draw, draft);
+    const CostModel costs = absurd_costs(draw);
+    SimulationOptions options;
+    options.max_recorded_steps = 20;
+    for (std::size_t rank = 0; rank < topology.rank_count(); ++rank)
+      if (draw.chance(5)) options.late.emplace_back(Rank(rank), Time(absurd_number(draw)));
+    std::optional<Simulation> first;
+    for (const Engine engine : engines) {
+      for (const Recording recording : recordings) {
+        options.engine = engine;
+        options.recording = recording;
+        const Outcome now = outcome(topology, schedule_of(draft), costs, options);
+        if (now.error) {
+          ++errors[*now.error];
+          continue;
+        }
+        ++results;
+        if (!first) first = now.result;
+        EXPECT_EQ(now.result->finished, first->finished) << to_string(engine);
+        for (const std::vector<Instruction>& program : draft.programs)
+          for (const Instruction& instruction : program)
+            if (sends(instruction.op))
+              EXPECT_GE(now.result->time, transfer_time(instruction.count, Bandwidth(most)));
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(results, 3000);
+  for (const auto& [code, count] : errors) {
+    const bool apt = code == ErrorCode::overflow || code == ErrorCode::invalid_argument ||
+                     code == ErrorCode::too_large || code == ErrorCode::bad_schedule ||
+                     code == ErrorCode::deadlock || code == ErrorCode::engine_not_applicable;
+    EXPECT_TRUE(apt) << to_string(code);
+    EXPECT_GT(count, 50) << to_string(code);
+  }
+  EXPECT_EQ(errors.size(), 6U);
+}
+
+TEST(Garbage, FalseClaimsOfSymmetryDoNoHarm) {
+  int believed = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    RandomCase draw(seed);
+    const Topology topology = shape_of(draw);
+    Draft draft = Scribbler(draw, topology).draft();
+    draft.symmetry = draw.chance(50) ? Symmetry::rotation : Symmetry::exchange;
+    for (const Engine engine : {Engine::symmetry, Engine::automatic}) {
+      const Outcome now = outcome(topology, schedule_of(draft), {}, {.engine = engine});
+      believed += now.result && now.result->engine == Engine::symmetry ? 1 : 0;
+      if (now.error == ErrorCode::overflow) ADD_FAILURE() << seed << now.text;
+    }
+  }
+  EXPECT_GT(believed, 100);
+}
+
+TEST(Garbage, IslandsHaveNoRoute) {
+  int without_route = 0;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    RandomCase draw(seed);
+    TopologyBuilder builder;
+    for (int gpu = 0; gpu < 5; ++gpu) builder.add_node(NodeKind::gpu);
+    builder.connect(NodeId(0), NodeId(1), draw.link());
+    builder.connect_one_way(NodeId(1), NodeId(2), plain(draw.link()));
+    builder.connect(NodeId(3), NodeId(4), draw.link());
+    const Topology topology = builder.build();
+    const Draft draft = Scribbler(draw, topology).draft();
+    const bool fine = check(skeleton_of(draft)).fault.value().kind == FaultKind::unwritten_output;
+    for (const Engine engine : {Engine::event, Engine::automatic}) {
+      const Outcome now = outcome(topology, schedule_of(draft), {}, {.engine = engine});
+      if (now.error == ErrorCode::no_route)
+        ++without_route;
+      else
+        EXPECT_EQ(now.result.has_value(), fine) << seed << now.text;
+    }
+  }
+  EXPECT_GT(without_route, 100);
+}
+
+// ---- one of each, by hand
+
+constexpr Span eight{Buffer::scratch, 0, 8};
+
+Endpoint at(int rank, int lane = 0) {
+  return {Rank(static_cast<std::size_t>(rank)), Lane(static_cast<std::size_t>(lane))};
+}
+
+Outcome by_hand(Programs programs, Engine engine, const CostModel& costs = {}, int lanes = 1) {
+  const std::size_t ranks = programs.size() / static_cast<std::size_t>(lanes);
+  const Draft draft{no_duties(first_ranks(ranks), ElementType::u8), std::move(programs), lanes};
+  return outcome(make_ring(ranks, link_of(gigabytes_per_second(10))), schedule_of(draft), costs,
+                 {.engine = engine});
+}
+
+TEST(Garbage, NegativeCountsAreNoTimeMachines) {
+  CostModel costly;
+  costly.copy_bandwidth = costly.reduce_bandwidth = gigabytes_per_second(1);
+  for (const Engine engine : {Engine::event, Engine::dataflow}) {
+    for (const std::int64_t count : {std::int64_t{-1}, std::int64_t{-8}, -most - 1}) {
+      const Span span{Buffer::scratch, 0, count};
+      for (const CostModel& costs : {CostModel{}, costly})
+        for (const Programs& programs :
+             {Programs{{send(at(1), span)}, {receive(at(0), span)}},
+              Programs{{copy_send(span, span, at(1))}, {receive_reduce(at(0), span, span)}},
+              Programs{{copy(span, span)}, {}}, Programs{{local_reduce(span, span)}, {}}}) {
+          const Outcome now = by_hand(programs, engine, costs);
+          EXPECT_EQ(now.error, ErrorCode::bad_schedule) << to_string(engine) << ": " << now.text;
+        }
+    }
+  }
+}
+
+TEST(Garbage, OnlyOperationsThatExist) {
+  int known = 0;
+  for (int code = 0; code < 256; ++code) {
+    Instruction instruction = copy_send(eight, eight, at(1));
+    instruction.op = static_cast<Op>(code);
+    const Outcome now = by_hand({{instruction}, {}}, Engine::event);
+    if (std::string_view(to_string(instruction.op)) != "?")
+      ++known;
+    else
+      EXPECT_EQ(now.error, ErrorCode::bad_schedule) << code << ": " << now.text;
+  }
+  EXPECT_EQ(known, 11);
+}
+
+TEST(Garbage, SignalsGoToAnotherLaneAndCarryNothing) {
+  for (const Engine engine : {Engine::event, Engine::dataflow}) {
+    EXPECT_EQ(by_hand({{signal(at(0)), wait(at(0))}, {}}, engine).error, ErrorCode::bad_schedule);
+    EXPECT_EQ(by_hand({{wait(at(0)), signal(at(0))}, {}}, engine).error, ErrorCode::bad_schedule);
+    for (const std::int64_t count : {std::int64_t{3}, std::int64_t{-3}, most}) {
+      Instruction counted = signal(at(0, 1));
+      counted.count = count;
+      const Outcome now = by_hand({{counted}, {wait(at(0, 0))}, {}, {}}, engine, {}, 2);
+      ASSERT_TRUE(now.result) << now.text;
+      EXPECT_EQ(now.result->wire_bytes, 0);
+    }
+  }
+}
+
+TEST(Garbage, UnusedBitsOfAnEndpointMeanNothing) {
+  Instruction odd_send = send(at(1), eight);
+  Instruction odd_receive = receive(at(0), eight);
+  odd_send.to.unused = odd_receive.from.unused = 7;
+  const Instruction even_send = send(at(1), eight);
+  const Instruction even_receive = receive(at(0), eight);
+  for (const Engine engine : {Engine::event, Engine::dataflow}) {
+    const Outcome now = by_hand({{even_send, odd_send, even_send, odd_send},
+                                 {even_receive, odd_receive, even_receive, odd_receive}},
+                                engine);
+    ASSERT_TRUE(now.result) << to_string(engine) << now.text;
+    EXPECT_EQ(now.result->time, picoseconds(3200));
+  }
+}
+
+TEST(Garbage, WhatDoesNotDoItsDutyIsNoBugOfOurs) {
+  const Schedule idle =
+      byte_schedule(Operation::all_reduce, 4, 1000, "ring").with_programs([](int, Lane) {
+        return Program();
+      });
+  const Topology topology = make_ring(4, link_of(gigabytes_per_second(10)));
+  expect_error(ErrorCode::bad_schedule, {"nobody has written it"},
+               [&] { static_cast<void>(simulate(topology, idle)); });
+}
+
+TEST(Garbage, ALateRankMayHaveNothingToDo) {
+  const Draft draft{no_duties(first_ranks(2), ElementType::u8), {{copy(eight, eight)}, {}}};
+  const Outcome now = outcome(make_ring(2, link_of(gigabytes_per_second(10))), schedule_of(draft),
+                              {}, {.recording = Recording::full, .late = {{Rank(1), Time(5)}}});
+  ASSERT_TRUE(now.result) << now.text;
+  EXPECT_EQ(now.result->time, Time(5));
+}
+
+TEST(Garbage, MoreLanesThanCanBeHeld) {
+  Schedule::Parts parts;
+  parts.collective = byte_collective(Operation::barrier, 5000, 0);
+  parts.lanes = 65536;
+  parts.program = [](int, Lane) { return Program(); };
+  const Topology topology = make_switch(5000, link_of(gigabytes_per_second(10)));
+  for (const Recording recording : recordings)
+    expect_error(ErrorCode::too_large, {"327680000"}, [&] {
+      static_cast<void>(simulate(topology, Schedule(parts), {}, {.recording = recording}));
+    });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "collectives/checker_engine.hpp"
+#include "collectives/checker/engine.hpp"
 
 // Engine's run loop and what its instructions do.
 namespace collsim::checker {

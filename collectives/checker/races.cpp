@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/checker_races.hpp"
+#include "collectives/checker/races.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "collectives/checker.hpp"
-#include "collectives/checker_interval_map.hpp"
-#include "collectives/checker_knowledge.hpp"
-#include "collectives/checker_layout.hpp"
-#include "collectives/checker_queues.hpp"
-#include "collectives/checker_races.hpp"
-#include "collectives/checker_values.hpp"
+#include "collectives/checker/interval_map.hpp"
+#include "collectives/checker/knowledge.hpp"
+#include "collectives/checker/layout.hpp"
+#include "collectives/checker/queues.hpp"
+#include "collectives/checker/races.hpp"
+#include "collectives/checker/values.hpp"
 
 namespace collsim::checker {
 
-// Runs a schedule with values of one kind (see checker_values.hpp): every lane until it blocks,
+// Runs a schedule with values of one kind (see values.hpp): every lane until it blocks,
 // then those it woke.  Signals are messages without elements on a connection within a rank.
 template <class Values>
 class Engine {
@@ -144,5 +144,5 @@ class Engine {
 
 }  // namespace collsim::checker
 
-#include "collectives/checker_engine_faults.hpp"
-#include "collectives/checker_engine_run.hpp"
+#include "collectives/checker/engine_faults.hpp"
+#include "collectives/checker/engine_run.hpp"

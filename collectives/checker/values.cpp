@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/checker_values.hpp"
+#include "collectives/checker/values.hpp"
 
 #include <algorithm>
 

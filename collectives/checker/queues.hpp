@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/checker_values.hpp"
+#include "collectives/checker/values.hpp"
 
 namespace collsim::checker {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/checker_interval_map.hpp"
-#include "collectives/checker_knowledge.hpp"
+#include "collectives/checker/interval_map.hpp"
+#include "collectives/checker/knowledge.hpp"
 
 namespace collsim::checker {
 

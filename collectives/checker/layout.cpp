@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/checker_layout.hpp"
+#include "collectives/checker/layout.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/checker_knowledge.hpp"
+#include "collectives/checker/knowledge.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "collectives/checker_engine.hpp"
+#include "collectives/checker/engine.hpp"
 
 // What Engine refuses before an instruction runs, and when nobody can go on; and how it says so.
 namespace collsim::checker {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fingerprint stands for every time of every step.  tests/data/fingerprints.txt holds those of every algorithm on four
+// networks; they must be the same from every compiler, in debug and release builds, today and tomorrow.  Whoever changes one on
+// purpose runs the tests once with UPDATE_GOLDEN=1 and says why in the commit.
+#include <cstdlib>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+
+#include "tests/sim/testing.hpp"
+
+namespace collsim::testing {
+namespace {
+
+constexpr const char* golden_file = COLLSIM_TEST_DATA "/fingerprints.txt";
+
+std::vector<Topology> networks() {
+  const Bandwidth nvlink = gigabytes_per_second(300);
+  const Bandwidth nic = gigabytes_per_second(25);
+  NodesShape nodes{.intra_link = link_of(nvlink, microseconds(1), nanoseconds(300)),
+                   .inter_link = link_of(nic, microseconds(3), microseconds(2), Sharing::fair)};
+  nodes.nodes = 2;
+  nodes.gpus_per_node = 4;
+  nodes.nics_per_node = 2;
+  return {make_ring(8, link_of(nic, microseconds(5), microseconds(1))),
+          make_switch(8, link_of(nic, microseconds(5), microseconds(1))),
+          make_switch(8, link_of(nic, microseconds(5), microseconds(1), Sharing::fair)),
+          make_nodes(nodes)};
+}
+
+std::string table() {
+  std::ostringstream text;
+  const std::vector<Topology> all = networks();
+  for (const Algorithm& algorithm : algorithms()) {
+    const Schedule schedule =
+        byte_schedule(algorithm.operation, 8, 1'000'003, std::string(algorithm.name), 2);
+    text << to_string(algorithm.operation) << ' ' << algorithm.name;
+    for (const Topology& network : all)
+      text << ' ' << std::hex << std::setw(16) << std::setfill('0')
+           << simulate(network, schedule).fingerprint << std::dec;
+    text << '\n';
+  }
+  return text.str();
+}
+
+TEST(Fingerprint, IsWhatItWas) {
+  const std::string found = table();
+  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(golden_file) << found;
+    GTEST_SKIP() << "wrote " << golden_file;
+  }
+  std::ifstream file(golden_file);
+  std::stringstream golden;
+  golden << file.rdbuf();
+  EXPECT_EQ(found, golden.str())
+      << "if times were meant to change: UPDATE_GOLDEN=1, and say why in the commit";
+}
+
+TEST(Fingerprint, IsTheSameTwiceInOneProcess) {
+  EXPECT_EQ(table(), table());
+}
+
+TEST(Fingerprint, ChangesWithAnyTime) {
+  const auto fingerprint = [](Time overhead, Bytes size, int chunks) {
+    return simulate(make_ring(8, link_of(gigabytes_per_second(25), overhead)),
+                    byte_schedule(Operation::all_reduce, 8, size, "ring", chunks))
+        .fingerprint;
+  };
+  const std::uint64_t base = fingerprint(microseconds(1), 800'000, 1);
+  EXPECT_NE(fingerprint(microseconds(1) + picoseconds(1), 800'000, 1), base);
+  EXPECT_NE(fingerprint(microseconds(1), 800'008, 1), base);
+  EXPECT_NE(fingerprint(microseconds(1), 800'000, 2), base);
+}
+
+}  // namespace
+}  // namespace collsim::testing
