@@ -28,7 +28,7 @@ enum class Operation : std::uint8_t {
   send_recv
 };
 
-// "all-reduce", as in scenario files; parse_operation also takes the names of NCCL and MPI.
+// "all-reduce", as in scenario files; parse_operation does not mind case, hyphens and underscores.
 [[nodiscard]] std::string_view to_string(Operation operation);
 [[nodiscard]] std::span<const Operation> all_operations();
 [[nodiscard]] Operation parse_operation(std::string_view name);
