@@ -73,7 +73,11 @@ void print_table(const Lecture& lecture) {
 }  // namespace
 }  // namespace collsim
 
-int main() {
+int main(int argument_count, char**) {
+  if (argument_count > 1) {
+    std::fprintf(stderr, "collsim: takes no arguments yet; it prints the table of the lecture\n");
+    return 2;
+  }
   collsim::print_table(collsim::Lecture{});
   return EXIT_SUCCESS;
 }

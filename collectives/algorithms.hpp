@@ -19,15 +19,15 @@ namespace collsim {
 struct AlgorithmChoice {
   std::string name;  // empty: the operation's default, the first of its algorithms
   int chunks = 1;    // pieces that each step's message is cut into
-  std::optional<Bytes>
-      chunk_size;    // instead of chunks: cut every step's message into pieces of at most this size
-  int channels = 1;  // parallel copies of the algorithm, each on its share of the data
-  std::optional<int> slots;        // messages a connection holds before its sender waits
-  int radix = 4;                   // k of k-nomial trees
+  // Instead of chunks: cut every step's message into pieces of at most this size.
+  std::optional<Bytes> chunk_size;
+  int channels = 1;          // parallel copies of the algorithm, each on its share of the data
+  std::optional<int> slots;  // messages a connection holds before its sender waits
+  int radix = 4;             // k of k-nomial trees
   std::optional<int> aggregation;  // pat: blocks sent together at most; default as many as possible
-  std::vector<int>
-      dims;  // hierarchical, torus: how positions are arranged, slowest dimension first
-             // ({nodes, gpus per node}); empty: the most square arrangement
+  // Hierarchical, torus: how positions are arranged, slowest dimension first ({nodes, gpus per
+  // node}); empty: the most square arrangement.
+  std::vector<int> dims;
 };
 
 // What one lane of one rank gets to know; algorithms are functions of this and nothing else.
@@ -60,23 +60,26 @@ struct Algorithm {
   std::string_view summary;  // one line for `collsim algorithms`
   Program (*program)(const Task&) = nullptr;
   int lanes = 1;  // per channel
-  Symmetry symmetry =
-      Symmetry::none;  // claimed when all blocks are equally long, see claims_symmetry
-  std::int64_t (*scratch)(const Task&) =
-      nullptr;  // elements per channel; null: none.  Task.scratch is unset
+  // Claimed when all blocks are equally long, see claims_symmetry.
+  Symmetry symmetry = Symmetry::none;
+  // Elements per channel; null: none.  Task.scratch is not set yet when it is asked.
+  std::int64_t (*scratch)(const Task&) = nullptr;
   std::string (*refuses)(int ranks) = nullptr;  // why not with this many ranks; empty: it works
   bool cuts_whole_vector = false;  // chunks cut the whole vector (chain) or one rank's block (ring)
 };
 
-[[nodiscard]] std::span<const Algorithm> algorithms();  // all, in the order of the documentation
-[[nodiscard]] std::vector<const Algorithm*> algorithms(
-    Operation operation);  // the first is the default
+// All, in the order of the documentation; those of an operation, the first being its default.
+[[nodiscard]] std::span<const Algorithm> algorithms();
+[[nodiscard]] std::vector<const Algorithm*> algorithms(Operation operation);
 
 // By name or alias, "" for the default; Error{unknown_name} lists the operation's algorithms.
 [[nodiscard]] const Algorithm& find_algorithm(Operation operation, std::string_view name);
 
 // Error when the choice does not fit: unsupported_ranks says which counts work, invalid_argument or
-// too_large name the value.
+// too_large name the value.  `choice.name` is not looked at: find_algorithm() has seen to it.
+void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ranks);
+
+// The collective and the choice must be valid, or Error.
 [[nodiscard]] Schedule make_schedule(const Collective& collective,
                                      const AlgorithmChoice& choice = {});
 

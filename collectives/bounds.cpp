@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <vector>
+
+#include "collectives/uniform_network.hpp"
 
 namespace collsim {
 
@@ -142,6 +145,8 @@ Traffic needed_traffic(const Collective& collective, int position) {
 std::vector<Traffic> needed_traffic(const Collective& collective) {
   std::vector<Traffic> needed(collective.group.size());
   const auto message = [&](int from, int to) {
+    COLLSIM_CHECK(std::min(from, to) >= 0 && std::max(from, to) < collective.size(),
+                  "a valid collective's pairs are in its group");
     if (from == to) return;
     needed[static_cast<std::size_t>(from)].out += collective.bytes();
     needed[static_cast<std::size_t>(to)].in += collective.bytes();
@@ -250,6 +255,10 @@ std::uint32_t ports_for(Operation operation, const Surroundings& around) {
 
 LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
                          std::optional<Bandwidth> reduce_bandwidth, int lanes) {
+  check_members(collective.group, topology.rank_count());
+  if (lanes < 1)
+    throw_error(ErrorCode::invalid_argument,
+                "lanes must be at least 1, not " + std::to_string(lanes));
   const std::vector<Traffic> needed = needed_traffic(collective);
   const std::size_t involved = spread_over(collective, needed);
   if (collective.size() == 1 || involved < 2) return {};

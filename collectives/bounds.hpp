@@ -50,8 +50,9 @@ struct LowerBounds {
   [[nodiscard]] Time largest() const;
 };
 
-// Rounded down to picoseconds, as simulated messages and reductions are rounded up.
-// O(links + K).
+// Rounded down to picoseconds, as simulated messages and reductions are rounded up.  O(links + K).
+// The collective is one that validate() accepts, as every schedule's is.  Error{invalid_argument}
+// when a rank of its group is not in the topology, and when `lanes` is less than 1.
 [[nodiscard]] LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
                                        std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
                                        int lanes = 1);

@@ -456,7 +456,7 @@ constexpr FormulaRow rows_of_pieces[] = {
      [](const Terms& t) {
        const int distance = t.collective.pattern.distance % t.ranks;
        return t.collective.pattern.kind == Pattern::Kind::shift &&
-              (distance * distance == 1 || std::abs(distance) == t.ranks - 1);
+              (distance == 1 || distance == -1 || std::abs(distance) == t.ranks - 1);
      },
      [](const Terms& t) { return t.pass(t.N); }, "pass(N)", hockney, by_chunks},
     {send_recv, "direct", ports | links,

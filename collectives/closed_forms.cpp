@@ -23,6 +23,19 @@ bool is_in_order(const Collective& collective) {
   return true;
 }
 
+// The same choice under the algorithm's own name; Error when it or the collective is not valid.
+AlgorithmChoice valid_choice(const Collective& collective, const AlgorithmChoice& choice,
+                             std::size_t ranks_of_network) {
+  validate(collective);
+  const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
+  AlgorithmChoice valid = choice;
+  valid.name = algorithm.name;
+  valid.chunk_size.reset();
+  validate(valid, algorithm, collective.size());
+  check_members(collective.group, ranks_of_network);
+  return valid;
+}
+
 // No connection of any algorithm carries more messages than there are ranks to pass S chunks on to
 // and back; with as many slots nobody ever waits for one.
 bool senders_never_wait(const Collective& collective, const AlgorithmChoice& choice) {
@@ -254,27 +267,20 @@ std::optional<ClosedForm> form_over_routes(const Collective& collective,
   return form;
 }
 
-}  // namespace
+// --- uniform networks ---------------------------------------------------------------------------
 
-std::optional<ClosedForm> closed_form(const Collective& collective, const AlgorithmChoice& choice,
-                                      const UniformNetwork& network,
-                                      std::optional<Bandwidth> reduce_bandwidth) {
-  if (collective.size() == 1) return nothing_to_send();
-  if (choice.channels != 1 || !senders_never_wait(collective, choice)) return std::nullopt;
+std::optional<ClosedForm> form_on_network(const Collective& collective,
+                                          const AlgorithmChoice& choice,
+                                          const UniformNetwork& network, double gamma) {
   const bool in_order = is_in_order(collective);
   Kind kind = network.kind;
   if (kind == Kind::chain || kind == Kind::ring) {
     if (!in_order) return std::nullopt;
     if (collective.group.size() < network.ranks) kind = Kind::chain;
   }
-  const Terms terms{collective,
-                    choice,
-                    kind,
-                    in_order,
-                    network.hop.alpha,
-                    network.hop.bandwidth,
-                    network.hop.latency,
-                    seconds_per_byte(reduce_bandwidth)};
+  const Terms terms{
+      collective,          choice, kind, in_order, network.hop.alpha, network.hop.bandwidth,
+      network.hop.latency, gamma};
   for (const std::span<const FormulaRow> table : formula_tables())
     for (const FormulaRow& row : table)
       if (row.operation == collective.operation && row.algorithm == choice.name &&
@@ -284,20 +290,37 @@ std::optional<ClosedForm> closed_form(const Collective& collective, const Algori
   return std::nullopt;
 }
 
-std::optional<ClosedForm> closed_form(const Collective& collective, const AlgorithmChoice& choice,
-                                      const Topology& topology,
-                                      std::optional<Bandwidth> reduce_bandwidth) {
-  if (collective.size() == 1) return nothing_to_send();
-  if (choice.channels != 1 || !senders_never_wait(collective, choice)) return std::nullopt;
-  const double gamma = seconds_per_byte(reduce_bandwidth);
+std::optional<ClosedForm> form_on_topology(const Collective& collective,
+                                           const AlgorithmChoice& choice, const Topology& topology,
+                                           double gamma) {
   if (choice.name == "hierarchical" || choice.name == "torus") {
     if (!routes_are_cheap(topology)) return std::nullopt;
     return form_by_levels(collective, choice, topology, gamma);
   }
   if (const std::optional<UniformNetwork> network = uniform_network(topology))
-    if (auto form = closed_form(collective, choice, *network, reduce_bandwidth)) return form;
+    if (auto form = form_on_network(collective, choice, *network, gamma)) return form;
   if (!routes_are_cheap(topology)) return std::nullopt;
   return form_over_routes(collective, choice, topology, gamma);
+}
+
+}  // namespace
+
+std::optional<ClosedForm> closed_form(const Collective& collective, const AlgorithmChoice& choice,
+                                      const UniformNetwork& network,
+                                      std::optional<Bandwidth> reduce_bandwidth) {
+  const AlgorithmChoice valid = valid_choice(collective, choice, network.ranks);
+  if (collective.size() == 1) return nothing_to_send();
+  if (valid.channels != 1 || !senders_never_wait(collective, valid)) return std::nullopt;
+  return form_on_network(collective, valid, network, seconds_per_byte(reduce_bandwidth));
+}
+
+std::optional<ClosedForm> closed_form(const Collective& collective, const AlgorithmChoice& choice,
+                                      const Topology& topology,
+                                      std::optional<Bandwidth> reduce_bandwidth) {
+  const AlgorithmChoice valid = valid_choice(collective, choice, topology.rank_count());
+  if (collective.size() == 1) return nothing_to_send();
+  if (valid.channels != 1 || !senders_never_wait(collective, valid)) return std::nullopt;
+  return form_on_topology(collective, valid, topology, seconds_per_byte(reduce_bandwidth));
 }
 
 }  // namespace collsim

@@ -28,8 +28,10 @@ struct ClosedForm {
   double seconds = 0;
   std::string formula;    // "(K-2+S)*tau(N/S) + (K-1)*L"
   std::string reference;  // "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)"
-  // The vector divides evenly into what the formula takes for even, so that it holds but for the
-  // rounding of each message to a picosecond.  Otherwise it is an approximation.
+  // The vector divides evenly into what the formula takes for even.  Then it holds but for rounding:
+  // the simulator rounds the time of each message and of each reduction up to a picosecond, so that
+  // it may be later than the formula, by less than a picosecond for each of them that follow one
+  // another.  Otherwise it is an approximation.
   bool exact = false;
   // The real number of chunks for which the formula is smallest, at least 1.  Nothing when the
   // formula does not depend on S like that (alpha == 0: the more the better).
@@ -40,8 +42,11 @@ struct ClosedForm {
 // make a sender wait, a number of ranks for which only a bound is known, a group that is not the
 // whole chain or ring in order, a network that is not uniform.  Never a guess.
 //
-// `choice.name` is the algorithm's own name (Schedule::algorithm()), no alias; `choice.chunks` is
-// what Schedule::chunks() says, `choice.chunk_size` is not looked at.
+// Error, the same as make_schedule's, when the collective or the choice is not valid, and
+// Error{invalid_argument} when a rank of the group is not in the network.
+//
+// `choice.name` is looked up as in make_schedule: an alias will do, empty means the default.
+// `choice.chunks` is what Schedule::chunks() says, `choice.chunk_size` is not looked at.
 [[nodiscard]] std::optional<ClosedForm> closed_form(
     const Collective& collective, const AlgorithmChoice& choice, const UniformNetwork& network,
     std::optional<Bandwidth> reduce_bandwidth = std::nullopt);

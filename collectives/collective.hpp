@@ -98,9 +98,9 @@ struct Aliasing {
 };
 [[nodiscard]] Aliasing aliasing(const Collective& collective, int position);
 
-// One stretch of a position's output and what it must hold: element e of it is element input_offset
-// + e of one rank's input, or the reduction of that element over all ranks of the group.  The
-// stretches cover the output exactly.
+// One stretch of a position's output and what it must hold: its element e is element
+// input_offset + e of one rank's input, or the reduction of that element over all ranks of the
+// group.  The stretches cover the output exactly.
 struct Requirement {
   std::int64_t output_offset = 0;
   std::int64_t count = 0;

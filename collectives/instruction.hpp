@@ -64,6 +64,23 @@ enum class Op : std::uint8_t {
 [[nodiscard]] constexpr bool sends(Op op) {
   return has_bit(op, 8U);
 }
+// Not every bit pattern is an operation.
+[[nodiscard]] constexpr bool exists(Op op) {
+  switch (op) {
+    case Op::send:
+    case Op::receive:
+    case Op::receive_send:
+    case Op::receive_reduce:
+    case Op::receive_reduce_send:
+    case Op::receive_reduce_store_send:
+    case Op::copy:
+    case Op::copy_send:
+    case Op::local_reduce:
+    case Op::signal:
+    case Op::wait: return true;
+  }
+  return false;
+}
 [[nodiscard]] constexpr bool orders_lanes(Op op) {
   return has_bit(op, 0b1100000U);
 }

@@ -54,27 +54,6 @@ void validate_dims(const std::vector<int>& dims, int ranks) {
                                                  " ranks: their product must be that number");
 }
 
-void validate_choice(const AlgorithmChoice& choice, const Algorithm& algorithm, int ranks) {
-  need_range("chunks", choice.chunks, 1, max_chunks);
-  need_range("channels", choice.channels, 1, max_channels);
-  need_range("channels times lanes of the algorithm", choice.channels * algorithm.lanes, 1,
-             max_lanes);
-  if (choice.chunk_size) need_positive("chunk_size", *choice.chunk_size);
-  if (choice.chunk_size && choice.chunks > 1)
-    throw_error(ErrorCode::invalid_argument,
-                "chunks (" + std::to_string(choice.chunks) + ") and chunk_size (" +
-                    std::to_string(*choice.chunk_size) + " bytes) say the same: give one of them");
-  if (choice.slots) need_positive("slots", *choice.slots);
-  need_range("radix", choice.radix, 2, max_radix);
-  if (choice.aggregation) need_positive("aggregation", *choice.aggregation);
-  validate_dims(choice.dims, ranks);
-  const std::string reason = algorithm.refuses ? algorithm.refuses(ranks) : "";
-  if (!reason.empty())
-    throw_error(ErrorCode::unsupported_ranks,
-                std::string(to_string(algorithm.operation)) + " '" + std::string(algorithm.name) +
-                    "' does not work with " + std::to_string(ranks) + " ranks: " + reason);
-}
-
 // How many pieces the longest message of a step is cut into.
 int chunks_of(const Collective& collective, const AlgorithmChoice& choice,
               const Algorithm& algorithm) {
@@ -156,10 +135,31 @@ const Algorithm& find_algorithm(Operation operation, std::string_view name) {
   throw_unknown_name(std::string(to_string(operation)) + " algorithm", name, known);
 }
 
+void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ranks) {
+  need_range("chunks", choice.chunks, 1, max_chunks);
+  need_range("channels", choice.channels, 1, max_channels);
+  need_range("channels times lanes of the algorithm", choice.channels * algorithm.lanes, 1,
+             max_lanes);
+  if (choice.chunk_size) need_positive("chunk_size", *choice.chunk_size);
+  if (choice.chunk_size && choice.chunks > 1)
+    throw_error(ErrorCode::invalid_argument,
+                "chunks (" + std::to_string(choice.chunks) + ") and chunk_size (" +
+                    std::to_string(*choice.chunk_size) + " bytes) say the same: give one of them");
+  if (choice.slots) need_positive("slots", *choice.slots);
+  need_range("radix", choice.radix, 2, max_radix);
+  if (choice.aggregation) need_positive("aggregation", *choice.aggregation);
+  validate_dims(choice.dims, ranks);
+  const std::string reason = algorithm.refuses ? algorithm.refuses(ranks) : "";
+  if (!reason.empty())
+    throw_error(ErrorCode::unsupported_ranks,
+                std::string(to_string(algorithm.operation)) + " '" + std::string(algorithm.name) +
+                    "' does not work with " + std::to_string(ranks) + " ranks: " + reason);
+}
+
 Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choice) {
   validate(collective);
   const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
-  validate_choice(choice, algorithm, collective.size());
+  validate(choice, algorithm, collective.size());
   auto plan = std::make_shared<Plan>();
   plan->collective = collective;
   plan->algorithm = &algorithm;

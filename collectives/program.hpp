@@ -53,7 +53,7 @@ class [[nodiscard]] Program {
 
 struct Program::promise_type {
   promise_type* root = this;  // the program somebody pulls from
-  // Who yielded this program and goes on after it; after the root, nobody does, however often asked.
+  // Who yielded this program and goes on after it; after the root nobody does, however often asked.
   std::coroutine_handle<> parent = std::noop_coroutine();
   std::coroutine_handle<> running;       // root only: the innermost program, the one to resume
   const Instruction* current = nullptr;  // root only: what was yielded last; null: nothing yet

@@ -35,8 +35,7 @@ struct Step {
   // Why not earlier: positions in Timeline::steps, or none.
   std::uint32_t message_from = none;   // the step that sent what this one received
   std::uint32_t slot_freed_by = none;  // the step whose end made room for this one's message
-  std::uint32_t queued_behind =
-      none;  // the step whose message held the link this one's message wanted
+  std::uint32_t queued_behind = none;  // the step whose message held the link this one's wanted
 };
 
 // Ordered by rank, lane, index.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "topo/routes.hpp"
@@ -103,6 +104,15 @@ std::optional<UniformNetwork> uniform_network(const Topology& topology) {
   if (!kind) return std::nullopt;
   network.kind = *kind;
   return network;
+}
+
+void check_members(std::span<const Rank> group, std::size_t ranks) {
+  for (const Rank rank : group)
+    if (rank.index() >= ranks)
+      throw_error(ErrorCode::invalid_argument,
+                  "rank " + std::to_string(rank.index()) +
+                      " is in the group, but the network has only ranks 0 to " +
+                      std::to_string(ranks - 1));
 }
 
 std::optional<std::vector<Hop>> hops_without_contention(const Topology& topology,

@@ -25,9 +25,8 @@ struct Hop {
 //   chain              a link each way between r and r+1
 //   ring               the same, and between K-1 and 0
 //   independent_links  a link of its own for every ordered pair
-//   ports              one way out and one way in per rank, and a switch that never blocks; alpha
-//   and B
-//                      are a port's, the latency is the sum of both ports'
+//   ports              one way out and one way in per rank, and a switch that never blocks;
+//                      alpha and B are a port's, the latency is the sum of both ports'
 // Two ranks joined by one cable, and three in a ring, are independent_links.
 struct UniformNetwork {
   enum class Kind { chain, ring, independent_links, ports } kind = Kind::ring;
@@ -38,6 +37,9 @@ struct UniformNetwork {
 // Recognises them by their links, whatever the topology is called and whoever built it.  Nothing
 // when links differ, are fair or half duplex, or when the graph is another one.  O(links).
 [[nodiscard]] std::optional<UniformNetwork> uniform_network(const Topology& topology);
+
+// Error{invalid_argument} naming the rank when a network of `ranks` ranks lacks one of the group.
+void check_members(std::span<const Rank> group, std::size_t ranks);
 
 // What each of these messages, all sent at the same time, costs on its way; nothing when two of
 // them share a link, or when a link is fair.  One route is looked up per message.

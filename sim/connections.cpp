@@ -54,7 +54,7 @@ void ConnectionTable::close(std::uint64_t key) {
   fresh.slots = connection.slots;
   fresh.mask = connection.mask;
   fresh.links_begin = connection.links_begin;
-  fresh.links_count = connection.links_count;
+  fresh.links_room = connection.links_room;
   connection = fresh;
   closed_.push_back(number);
 }
@@ -66,10 +66,17 @@ void ConnectionTable::rehash(std::size_t capacity) {
     if (entry.connection_plus_one != 0) table_[place_of(entry.key)] = entry;
 }
 
+// A connection that is opened again keeps its room for links and doubles it at most, so that
+// routes of all lengths taking turns do not add up.
 void ConnectionTable::set_links(Connection& connection, std::span<const LinkId> links) {
-  if (connection.links_count < links.size()) {  // else it had that much room when it was last open
+  if (connection.links_room < links.size()) {
+    const std::size_t room = std::bit_ceil(links.size());
+    if (links_.size() + room > std::numeric_limits<std::uint32_t>::max())
+      throw_error(ErrorCode::too_large, "the routes of all open connections have more than " +
+                                            std::to_string(links_.size()) + " links");
     connection.links_begin = static_cast<std::uint32_t>(links_.size());
-    links_.resize(links_.size() + links.size());
+    connection.links_room = static_cast<std::uint32_t>(room);
+    links_.resize(links_.size() + room);
   }
   connection.links_count = static_cast<std::uint32_t>(links.size());
   for (std::size_t i = 0; i < links.size(); ++i) links_[connection.links_begin + i] = links[i];

@@ -50,6 +50,7 @@ struct Connection {
   std::uint32_t number = 0;   // in order of opening
   std::uint32_t links_begin = 0;
   std::uint32_t links_count = 0;
+  std::uint32_t links_room = 0;
   Time overhead{};
   Time latency{};
   Bandwidth bandwidth{1};

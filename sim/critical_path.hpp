@@ -10,7 +10,9 @@
 namespace collsim {
 
 // Why a run took as long as it did: one chain of causes from time 0 to the end of the last rank,
-// without a gap. Shortening anything on it may shorten the run; shortening anything else cannot.
+// without a gap.  Shortening something on it may shorten the run.  Shortening anything else cannot,
+// as long as nobody thereby overtakes another on the way to a link and no flow shares a link with
+// one on the chain.
 //
 //   start     the first rank of the chain had not started yet (launch, late rank)
 //   work      an instruction kept its lane busy (overhead, reduction, copy)
@@ -27,7 +29,9 @@ struct CriticalPath {
   struct Segment {
     Kind kind;
     Time from, to;
-    std::uint32_t step;  // in the timeline: whose work, or whose message
+    // In the timeline: whose work, or whose message.  Step::none for the start of a rank that has
+    // no instructions.
+    std::uint32_t step;
   };
   std::vector<Segment>
       segments;  // in time order, none empty, each begins where the one before ends

@@ -128,12 +128,11 @@ void DataflowEngine<Recorder>::post(Connection& connection, std::uint64_t messag
       for (const LinkId link : this->connections_.links(connection))
         free_at_[link.index()] = connection.left;
   }
-  slot.time = connection.left + connection.latency;
+  slot.time = this->arrival(connection.left, connection.latency);
   if constexpr (Recorder::enabled) {
     const std::span<const LinkId> links = this->connections_.links(connection);
-    this->recorder_.departed(connection, message, links, ready, start);
-    this->recorder_.left(connection, message, links, connection.left,
-                         slot.count * this->element_size_);
+    this->recorder_.passed(connection, message, links, ready, start, connection.left,
+                           slot.count * this->element_size_);
   }
 }
 

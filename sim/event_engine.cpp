@@ -21,8 +21,9 @@ namespace {
 //   while something is pending:
 //     now = the earliest time
 //     flows that end or begin now; whoever that wakes runs until its next message
-//     rounds: every lane whose next message is ready now hands over one, by rank, then lane; again,
-//     until none is left new rates for the flows
+//     rounds: every lane whose next message is ready now hands over one, by rank, then lane;
+//             again, until none is left
+//     new rates for the flows
 template <class Recorder>
 class EventEngine : public RankMachine<EventEngine<Recorder>, Recorder> {
   using Base = RankMachine<EventEngine<Recorder>, Recorder>;
@@ -107,12 +108,12 @@ void EventEngine<Recorder>::left_behind(Connection& connection) {
 
 template <class Recorder>
 void EventEngine<Recorder>::depart(Connection& connection, const Fabric::Passage& passage) {
-  connection.slot(passage.message).time = passage.left + connection.latency;
+  connection.slot(passage.message).time = this->arrival(passage.left, connection.latency);
   connection.left = passage.left;
   if constexpr (Recorder::enabled) {
     const std::span<const LinkId> links = this->connections_.links(connection);
-    this->recorder_.departed(connection, passage.message, links, passage.ready, passage.departed);
-    this->recorder_.left(connection, passage.message, links, passage.left, passage.bytes);
+    this->recorder_.passed(connection, passage.message, links, passage.ready, passage.departed,
+                           passage.left, passage.bytes);
   }
 }
 
@@ -184,7 +185,10 @@ bool EventEngine<Recorder>::run_all() {
     if (next_time() == Time::never()) break;
     now_ = next_time();
   }
-  if (this->finished_lanes_ != this->lanes_.size()) this->report_stuck();
+  if (this->finished_lanes_ != this->lanes_.size()) {
+    fabric_.check_that_flows_end();
+    this->report_stuck();
+  }
   return true;
 }
 

@@ -87,20 +87,49 @@ Fabric::TransferId Fabric::new_transfer(const Passage& passage, Time duration) {
   return id;
 }
 
-// One word that orders events of the same time: ends first, then by transfer.
 void Fabric::schedule(Time when, Event event, TransferId id) {
-  const std::uint64_t kind = event == Event::begin_flow ? 1 : 0;
-  events_.push(when.ps(),
-               (kind << 63U) | (static_cast<std::uint64_t>(id) << 32U) | transfers_[id].version);
+  Transfer& transfer = transfers_[id];
+  if (transfer.event_at == Time::never()) ++live_event_count_;
+  if (when == Time::never()) --live_event_count_;
+  ++transfer.version;
+  transfer.event_at = when;
+  transfer.event = event;
+  if (when == Time::never()) return;
+  if (event_count_ > 1024 && event_count_ > 2 * live_event_count_)
+    drop_void_events();
+  else
+    push_event(id);
+}
+
+// One word that orders events of the same time: ends first, then by transfer.
+void Fabric::push_event(TransferId id) {
+  const Transfer& transfer = transfers_[id];
+  const std::uint64_t kind = transfer.event == Event::begin_flow ? 1 : 0;
+  events_.push(transfer.event_at.ps(),
+               (kind << 63U) | (static_cast<std::uint64_t>(id) << 32U) | transfer.version);
+  ++event_count_;
+}
+
+// Every change of a rate makes an event void; this keeps them from adding up.
+void Fabric::drop_void_events() {
+  events_.clear();
+  event_count_ = 0;
+  for (std::size_t id = 0; id < transfers_.size(); ++id)
+    if (transfers_[id].event_at != Time::never()) push_event(static_cast<TransferId>(id));
 }
 
 void Fabric::process(Time now) {
   while (!events_.empty() && events_.top_time() == now.ps()) {
     const std::uint64_t event = events_.pop();
+    --event_count_;
     const auto id = static_cast<TransferId>((event >> 32U) & 0x7fffffffU);
+    Transfer& transfer = transfers_[id];
+    if (transfer.version != static_cast<std::uint32_t>(event)) continue;
+    transfer.event_at = Time::never();
+    --live_event_count_;
     if ((event >> 63U) != 0)
       begin_flow(id, now);
-    else if (transfers_[id].flowing && transfers_[id].version == static_cast<std::uint32_t>(event))
+    else
       end_flow(id, now);
   }
 }
@@ -188,10 +217,20 @@ Time Fabric::end_of(const Transfer& transfer, Time now) const {
   const Bandwidth alone = routes_[transfer.passage.connection].bandwidth;
   const bool undisturbed = transfer.remaining == static_cast<double>(transfer.passage.bytes) &&
                            transfer.rate == static_cast<double>(alone.bytes_per_second());
+  const double longest = (Time::never() - now).seconds() * 0.999;
+  if (transfer.remaining > transfer.rate * longest) return Time::never();  // at this rate
   if (undisturbed) return now + transfer_time(transfer.passage.bytes, alone);
   // What a double cannot say of the whole message must not cost a picosecond.
   const double noise = 2e-15 * static_cast<double>(transfer.passage.bytes);
   return now + transfer_time(std::max(0.0, transfer.remaining - noise), transfer.rate);
+}
+
+void Fabric::check_that_flows_end() const {
+  for (const Transfer& transfer : transfers_)
+    if (transfer.flowing)
+      throw_error(ErrorCode::overflow, "a message of " + bytes_to_text(transfer.passage.bytes) +
+                                           " at its share of the bandwidth takes longer than 64 "
+                                           "bits of picoseconds hold (106 days)");
 }
 
 void Fabric::share(Time now) {
@@ -204,14 +243,12 @@ void Fabric::share(Time now) {
     transfer.remaining = std::max(0.0, transfer.remaining - flown);
     transfer.rate = sharing_.rate(variable);
     transfer.since = now;
-    ++transfer.version;
     schedule(end_of(transfer, now), Event::end, id);
   }
 }
 
 void Fabric::deliver(TransferId id, Time left) {
   transfers_[id].passage.left = left;
-  ++transfers_[id].version;
   delivered_.push_back(transfers_[id].passage);
   free_transfers_.push_back(id);
 }

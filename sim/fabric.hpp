@@ -64,6 +64,9 @@ class Fabric {
   // Gives every flow its new rate after flows have come and gone at `now`.
   void share(Time now);
 
+  // Error{overflow} when a flow would take longer than times can say and nothing will change that.
+  void check_that_flows_end() const;
+
   // Passages settled by process() or share(), oldest first; the caller empties it.
   [[nodiscard]] std::vector<Passage>& delivered() { return delivered_; }
 
@@ -77,7 +80,9 @@ class Fabric {
     double remaining = 0;  // bytes, at `since`
     double rate = 0;
     Time since{};
-    std::uint32_t version = 0;  // of its latest end event; older ones are void
+    std::uint32_t version = 0;      // of its latest event; older ones are void
+    Time event_at = Time::never();  // when that is due; never(): there is none
+    Event event{};
     MaxMin::VariableId variable{};
     bool flowing = false;
   };
@@ -87,8 +92,8 @@ class Fabric {
     double exclusive_bandwidth = MaxMin::unbounded;
     Bandwidth bandwidth{1};
     Time overhead{};
-    std::deque<TransferId>
-        in_order;  // fair links only: this connection's messages, the first one starting or flowing
+    // On fair links only: this connection's messages, the first one starting or flowing.
+    std::deque<TransferId> in_order;
   };
 
   [[nodiscard]] bool somebody_waits_for(std::span<const LinkId> links) const;
@@ -107,12 +112,14 @@ class Fabric {
   }
   TransferId new_transfer(const Passage& passage, Time duration);
   void schedule(Time when, Event event, TransferId id);
+  void push_event(TransferId id);
+  void drop_void_events();
   void begin_flow(TransferId id, Time now);
   void end_flow(TransferId id, Time now);
   void take_links(TransferId id, Time now);
   void serve_queues(std::vector<LinkId> links, Time now);
   [[nodiscard]] bool may_start(TransferId id) const;
-  [[nodiscard]] Time end_of(const Transfer& transfer, Time now) const;
+  [[nodiscard]] Time end_of(const Transfer& transfer, Time now) const;  // never(): out of range
   void deliver(TransferId id, Time left);
 
   [[nodiscard]] std::span<const LinkId> exclusive_links(const Connection& connection) const;
@@ -130,6 +137,8 @@ class Fabric {
   MaxMin sharing_;
   bool sharing_changed_ = false;
   RadixHeap<std::uint64_t> events_;
+  std::size_t event_count_ = 0;       // in events_, void ones included
+  std::size_t live_event_count_ = 0;  // transfers with an event
   std::vector<Passage> delivered_;
 };
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "collectives/schedule.hpp"
@@ -16,11 +18,20 @@ namespace collsim {
 // Internal to sim/: what all engines share, how one lane executes its program.
 //
 // Engine (the deriving class) decides the rest:
-//   Connection& connection(lane, peer, direction)  which queue that is; opens it the first time
-//   bool may_post(lane, connection, ready)         now; if not, call run(lane) again when it may
-//   void post(connection, message, ready)          puts a message on its way and sets its slot's
-//   arrival time void wake(lane)                                this lane may be able to go on bool
-//   stopped()                                 give up (the engine does not apply)
+//
+//   Connection& connection(lane, peer, direction)
+//       which queue that is; opens it the first time
+//   bool may_post(lane, connection, ready)
+//       now; if not, the engine calls run(lane) again when it may
+//   void post(connection, message, ready)
+//       puts a message on its way; sets the time of its slot to its arrival, or to never() until
+//       that is known
+//   void wake(lane)
+//       this lane may be able to go on
+//   bool stopped()
+//       give up: the engine does not apply
+//   void left_behind(connection)
+//       a lane has turned to another connection
 enum class Direction : std::uint8_t { out, in };
 
 template <class Engine, class Recorder>
@@ -50,8 +61,14 @@ class LaneMachine {
         recorder_(recorder),
         element_size_(size_of(schedule.collective().type)),
         free_instructions_(costs.instructions_are_free()),
-        lanes_per_rank_(static_cast<std::size_t>(schedule.lanes())),
-        lanes_(positions * lanes_per_rank_) {
+        most_elements_(std::numeric_limits<std::int64_t>::max() / element_size_),
+        lanes_per_rank_(static_cast<std::size_t>(schedule.lanes())) {
+    constexpr std::size_t most_lanes = std::size_t{1} << 28U;
+    if (positions > most_lanes / lanes_per_rank_)
+      throw_error(ErrorCode::too_large, std::to_string(positions) + " ranks with " +
+                                            std::to_string(lanes_per_rank_) +
+                                            " lanes each are more than 268,435,456 lanes");
+    lanes_.resize(positions * lanes_per_rank_);
     for (std::size_t number = 0; number < lanes_.size(); ++number) {
       lanes_[number].position = static_cast<std::uint32_t>(number / lanes_per_rank_);
       lanes_[number].lane = Lane(number % lanes_per_rank_);
@@ -70,14 +87,6 @@ class LaneMachine {
   // Executes instructions of one lane until it ends or has to wait for something.
   void run(LaneNumber number);
 
-  [[nodiscard]] std::vector<LaneState>& lanes() { return lanes_; }
-  [[nodiscard]] ConnectionTable& connections() { return connections_; }
-  [[nodiscard]] std::uint64_t instructions() const { return instructions_; }
-  [[nodiscard]] std::int64_t elements_sent() const { return elements_sent_; }
-  [[nodiscard]] std::size_t finished_lanes() const { return finished_lanes_; }
-  [[nodiscard]] const Schedule& schedule() const { return schedule_; }
-  [[nodiscard]] Bytes element_size() const { return element_size_; }
-
  protected:
   [[nodiscard]] Engine& engine() { return static_cast<Engine&>(*this); }
 
@@ -88,6 +97,7 @@ class LaneMachine {
   [[nodiscard]] Connection* incoming(LaneState& lane, const Instruction& instruction);
   [[nodiscard]] bool message_is_there(const LaneState& lane, Connection& in,
                                       const Instruction& instruction, Time& arrived) const;
+  void check_unusual(const LaneState& lane, const Instruction& instruction) const;
   [[nodiscard]] bool slot_is_free(Connection& out, Time& freed) const;
   // Messages have the schedule's slots; signals need none.
   void limit(Connection& connection) {
@@ -96,12 +106,21 @@ class LaneMachine {
   }
   void give(Connection& out, const Instruction& instruction, Time ready);
   void forget(Connection& connection, std::uint64_t key);
+  // never() stands for "not yet known" and cannot be a time of its own.
+  [[nodiscard]] static Time arrival(Time left, Time latency) {
+    const Time arrived = left + latency;
+    if (arrived == Time::never()) [[unlikely]]
+      throw_error(ErrorCode::overflow, "a message arrives later than 64 bits of picoseconds hold");
+    return arrived;
+  }
+  [[nodiscard]] Bytes bytes_sent(std::int64_t ranks) const;
 
   const Schedule& schedule_;
   const CostModel& costs_;
   Recorder& recorder_;
   const Bytes element_size_;
   const bool free_instructions_;
+  const std::int64_t most_elements_;  // whose bytes can be counted
   const std::size_t lanes_per_rank_;
   std::vector<LaneState> lanes_;
   ConnectionTable connections_;
@@ -119,7 +138,7 @@ Connection* LaneMachine<Engine, Recorder>::outgoing(LaneState& lane,
     lane.out = &engine().connection(lane, instruction.to, Direction::out);
     lane.out_to = instruction.to;
     lane.out->source_at_hand = true;
-    if (before != nullptr) {
+    if (before != nullptr && before != lane.out) {
       before->source_at_hand = false;
       engine().left_behind(*before);
     }
@@ -138,7 +157,7 @@ Connection* LaneMachine<Engine, Recorder>::incoming(LaneState& lane,
     lane.in = &engine().connection(lane, instruction.from, Direction::in);
     lane.in_from = instruction.from;
     lane.in->target_at_hand = true;
-    if (before != nullptr) {
+    if (before != nullptr && before != lane.in) {
       before->target_at_hand = false;
       engine().left_behind(*before);
     }
@@ -190,7 +209,7 @@ bool LaneMachine<Engine, Recorder>::message_is_there(const LaneState& lane, Conn
     in.receiver_waits = true;
     return false;
   }
-  if (slot.count != instruction.count) [[unlikely]]
+  if (slot.count != instruction.count && !in.within_rank) [[unlikely]]
     report_size_mismatch(endpoint_of(lane), instruction, slot.count);
   arrived = slot.time;
   return true;
@@ -208,18 +227,38 @@ bool LaneMachine<Engine, Recorder>::slot_is_free(Connection& out, Time& freed) c
   return true;
 }
 
+// Signals have no size, so theirs does not matter.
+template <class Engine, class Recorder>
+void LaneMachine<Engine, Recorder>::check_unusual(const LaneState& lane,
+                                                  const Instruction& instruction) const {
+  if (!exists(instruction.op)) report_bad_operation(endpoint_of(lane), instruction);
+  if (!orders_lanes(instruction.op)) report_bad_count(endpoint_of(lane), instruction);
+}
+
 template <class Engine, class Recorder>
 void LaneMachine<Engine, Recorder>::give(Connection& out, const Instruction& instruction,
                                          Time ready) {
   connections_.make_room(out);
   const std::uint64_t message = out.sent++;
   out.slot(message).count = instruction.count;
-  elements_sent_ += instruction.count;
+  if (!out.within_rank &&
+      __builtin_add_overflow(elements_sent_, instruction.count, &elements_sent_)) [[unlikely]]
+    throw_error(ErrorCode::overflow, "more elements are sent in all than 64 bits can count");
   engine().post(out, message, ready);
   if (out.receiver_waits && out.slot(message).time != Time::never()) {
     out.receiver_waits = false;
     engine().wake(out.target);
   }
+}
+
+// By as many ranks as each simulated one stands for.
+template <class Engine, class Recorder>
+Bytes LaneMachine<Engine, Recorder>::bytes_sent(std::int64_t ranks) const {
+  Bytes sum = 0;
+  if (__builtin_mul_overflow(elements_sent_, element_size_, &sum) ||
+      __builtin_mul_overflow(sum, ranks, &sum))
+    throw_error(ErrorCode::overflow, "more bytes are sent in all than 64 bits can count");
+  return sum;
 }
 
 template <class Engine, class Recorder>
@@ -233,6 +272,9 @@ void LaneMachine<Engine, Recorder>::forget(Connection& connection, std::uint64_t
 template <class Engine, class Recorder>
 bool LaneMachine<Engine, Recorder>::execute(LaneNumber number, LaneState& lane,
                                             const Instruction& instruction) {
+  const bool countable = instruction.count >= 0 && instruction.count <= most_elements_;
+  if (!countable || !exists(instruction.op)) [[unlikely]]
+    check_unusual(lane, instruction);
   const bool takes = takes_from_lane(instruction.op);
   const bool gives = gives_to_lane(instruction.op);
   Connection* in = nullptr;

@@ -82,19 +82,40 @@ void report_bad_peer(const Schedule& schedule, const Endpoint& lane, const Endpo
                                            (schedule.lanes() == 1 ? " lane each" : " lanes each"));
 }
 
+void report_bad_operation(const Endpoint& lane, const Instruction& instruction) {
+  throw_error(ErrorCode::bad_schedule, name_of(lane) + " has an instruction with operation " +
+                                           std::to_string(static_cast<unsigned>(instruction.op)) +
+                                           ", which does not exist");
+}
+
+void report_talks_to_itself(const Endpoint& lane) {
+  throw_error(ErrorCode::bad_schedule, name_of(lane) +
+                                           " sends to, receives from, signals or waits "
+                                           "for itself");
+}
+
+void report_bad_count(const Endpoint& lane, const Instruction& instruction) {
+  throw_error(ErrorCode::bad_schedule, name_of(lane) + " asks for " + to_string(instruction.op) +
+                                           " of " + std::to_string(instruction.count) +
+                                           " elements; there can be none, but not fewer, nor more "
+                                           "than their bytes can be counted");
+}
+
 void report_signal_misuse(const Endpoint& lane, const Instruction& instruction) {
-  const bool signals = instruction.op == Op::signal || instruction.op == Op::wait;
   throw_error(
       ErrorCode::bad_schedule,
       name_of(lane) + " uses " + to_string(instruction.op) +
-          (signals ? " towards another rank; signals order the lanes of one rank, use a message"
-                   : " towards its own rank; lanes of one rank share memory, use signal and wait"));
+          (orders_lanes(instruction.op)
+               ? " with another rank; signals order the lanes of one rank, use a message"
+               : " with its own rank; lanes of one rank share memory, use signal and wait"));
 }
 
 void report_left_over(const Endpoint& source, const Endpoint& target, std::uint64_t messages) {
-  throw_error(ErrorCode::bad_schedule, std::to_string(messages) + " message(s) from " +
-                                           name_of(source) + " to " + name_of(target) +
-                                           " were sent but never received");
+  const bool signals = source.rank == target.rank;
+  throw_error(ErrorCode::bad_schedule,
+              std::to_string(messages) + (signals ? " signal(s)" : " message(s)") + " from " +
+                  name_of(source) + " to " + name_of(target) +
+                  (signals ? " were given but never waited for" : " were sent but never received"));
 }
 
 void report_deadlock(const std::vector<WaitingLane>& waiting, std::optional<int> slots) {

@@ -49,6 +49,9 @@ struct WaitingLane {
 
 [[noreturn]] void report_size_mismatch(const Endpoint& lane, const Instruction& instruction,
                                        std::int64_t sent);
+[[noreturn]] void report_bad_operation(const Endpoint& lane, const Instruction& instruction);
+[[noreturn]] void report_talks_to_itself(const Endpoint& lane);
+[[noreturn]] void report_bad_count(const Endpoint& lane, const Instruction& instruction);
 [[noreturn]] void report_bad_peer(const Schedule& schedule, const Endpoint& lane,
                                   const Endpoint& peer);
 [[noreturn]] void report_signal_misuse(const Endpoint& lane, const Instruction& instruction);

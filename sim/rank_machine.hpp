@@ -44,6 +44,7 @@ class RankMachine : public LaneMachine<Engine, Recorder> {
       report_bad_peer(this->schedule_, this->endpoint_of(lane), peer);
     const auto mine = static_cast<LaneNumber>(&lane - this->lanes_.data());
     const auto other = static_cast<LaneNumber>(seat * this->lanes_per_rank_ + peer.lane.index());
+    if (mine == other) report_talks_to_itself(peer);
     const LaneNumber source = direction == Direction::out ? mine : other;
     const LaneNumber target = direction == Direction::out ? other : mine;
     const std::uint64_t key = key_of(source, target);
@@ -108,7 +109,7 @@ Simulation RankMachine<Engine, Recorder>::result(enum collsim::Engine engine) {
   }
   for (const Time finished : result.finished) result.time = std::max(result.time, finished);
   result.instructions = this->instructions_;
-  result.wire_bytes = this->elements_sent_ * this->element_size_;
+  result.wire_bytes = this->bytes_sent(1);
   result.fingerprint = fingerprint.value();
   if constexpr (Recorder::enabled) this->recorder_.finish(result);
   return result;

@@ -69,38 +69,44 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
   steps_.push_back(step);
 }
 
-Step* TimelineRecorder::sender_of(const Connection& connection, std::uint64_t message) {
-  return full_ ? &steps_[ends_[connection.number].sender[message]] : nullptr;
-}
-
-void TimelineRecorder::departed(const Connection& connection, std::uint64_t message,
-                                std::span<const LinkId> links, Time ready, Time when) {
-  Step* const step = sender_of(connection, message);
-  if (step == nullptr) return;
-  step->departed = when;
-  if (when <= ready) return;
+// Whose message held up this one: on fair links the one before on the same connection, on
+// exclusive ones whoever left one of its links at the very moment it started.
+std::uint32_t TimelineRecorder::held_up_by(const Connection& connection, std::uint64_t message,
+                                           std::span<const LinkId> links, Time ready,
+                                           Time departed) const {
+  if (!connection.crosses_exclusive_link) {
+    const bool waited = message > 0 && departed > ready + connection.overhead;
+    return waited ? ends_[connection.number].sender[message - 1] : Step::none;
+  }
+  if (departed <= ready) return Step::none;
   for (const LinkId link : links)
-    if (last_left_[link.index()] == when) step->queued_behind = last_user_[link.index()];
+    if (topology_.link(link).sharing == Sharing::exclusive && last_left_[link.index()] == departed)
+      return last_user_[link.index()];
+  return Step::none;
 }
 
-void TimelineRecorder::left(const Connection& connection, std::uint64_t message,
-                            std::span<const LinkId> links, Time when, Bytes bytes) {
-  Step* const step = sender_of(connection, message);
-  for (const LinkId link : links) {
-    LinkUsage& usage = links_[link.index()];
-    const Link& properties = topology_.link(link);
-    usage.busy += properties.sharing == Sharing::fair
-                      ? transfer_time(bytes, properties.bandwidth)
-                      : connection.overhead + transfer_time(bytes, connection.bandwidth);
+void TimelineRecorder::passed(const Connection& connection, std::uint64_t message,
+                              std::span<const LinkId> links, Time ready, Time departed, Time left,
+                              Bytes bytes) {
+  for (const LinkId id : links) {
+    const Link& link = topology_.link(id);
+    LinkUsage& usage = links_[id.index()];
+    usage.busy +=
+        link.sharing == Sharing::fair ? transfer_time(bytes, link.bandwidth) : left - departed;
     usage.bytes += bytes;
     ++usage.messages;
-    if (step == nullptr) continue;
-    last_left_[link.index()] = when;
-    last_user_[link.index()] = ends_[connection.number].sender[message];
   }
-  if (step == nullptr) return;
-  step->left = when;
-  step->arrived = when + connection.latency;
+  if (!full_) return;
+  const std::uint32_t number = ends_[connection.number].sender[message];
+  Step& step = steps_[number];
+  step.departed = departed;
+  step.left = left;
+  step.arrived = left + connection.latency;
+  step.queued_behind = held_up_by(connection, message, links, ready, departed);
+  for (const LinkId link : links) {
+    last_left_[link.index()] = left;
+    last_user_[link.index()] = number;
+  }
 }
 
 void TimelineRecorder::finish(Simulation& result) {

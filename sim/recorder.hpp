@@ -32,11 +32,9 @@ class TimelineRecorder {
   // depart later.
   void step(Endpoint lane, std::uint32_t position, const Instruction& instruction,
             const Times& times, const Connection* in, const Connection* out);
-  // A message got its links, and left them.
-  void departed(const Connection& connection, std::uint64_t message, std::span<const LinkId> links,
-                Time ready, Time when);
-  void left(const Connection& connection, std::uint64_t message, std::span<const LinkId> links,
-            Time when, Bytes bytes);
+  // A message that was ready then has got its links and left them.
+  void passed(const Connection& connection, std::uint64_t message, std::span<const LinkId> links,
+              Time ready, Time departed, Time left, Bytes bytes);
 
   // Moves what was kept into the result.
   void finish(Simulation& result);
@@ -45,7 +43,9 @@ class TimelineRecorder {
   struct Ends {  // of one connection: the steps that sent and received its messages
     std::vector<std::uint32_t> sender, receiver;
   };
-  [[nodiscard]] Step* sender_of(const Connection& connection, std::uint64_t message);
+  [[nodiscard]] std::uint32_t held_up_by(const Connection& connection, std::uint64_t message,
+                                         std::span<const LinkId> links, Time ready,
+                                         Time departed) const;
 
   const Topology& topology_;
   const bool full_;

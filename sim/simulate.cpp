@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/simulate.hpp"
 
+#include <algorithm>
+
 #include "collectives/bounds.hpp"
 #include "collectives/checker.hpp"
 #include "sim/engines.hpp"
@@ -27,15 +29,32 @@ std::optional<Simulation> simulate_with(Engine engine, const Topology& topology,
   return simulate_by_events(topology, schedule, costs, options);
 }
 
+void check_time(const std::string& what, Time time) {
+  if (time < Time{})
+    throw_error(ErrorCode::invalid_argument, what + " must not be negative, not " + to_text(time));
+  if (time == Time::never())
+    throw_error(ErrorCode::invalid_argument, what + " is longer than a simulation can be");
+}
+
+void check_costs(const CostModel& costs) {
+  check_time("instruction_overhead", costs.instruction_overhead);
+  check_time("launch", costs.launch);
+}
+
 void check_late_ranks(const Topology& topology, const SimulationOptions& options) {
+  std::vector<Rank> named;
+  for (const auto& [rank, late] : options.late) named.push_back(rank);
+  std::sort(named.begin(), named.end());
+  const auto twice = std::adjacent_find(named.begin(), named.end());
+  if (twice != named.end())
+    throw_error(ErrorCode::invalid_argument,
+                "rank " + std::to_string(twice->index()) + " is late twice");
   for (const auto& [rank, late] : options.late) {
     if (rank.index() >= topology.rank_count())
       throw_error(ErrorCode::invalid_argument, "late rank " + std::to_string(rank.index()) +
                                                    " does not exist; the topology has ranks 0 to " +
                                                    std::to_string(topology.rank_count() - 1));
-    if (late < Time{})
-      throw_error(ErrorCode::invalid_argument, "rank " + std::to_string(rank.index()) +
-                                                   " cannot start " + to_text(late) + " late");
+    check_time("the lateness of rank " + std::to_string(rank.index()), late);
   }
 }
 
@@ -70,6 +89,7 @@ std::string why_not(Engine engine) {
 
 Simulation simulate(const Topology& topology, const Schedule& schedule, const CostModel& costs,
                     const SimulationOptions& options) {
+  check_costs(costs);
   check_late_ranks(topology, options);
   if (options.engine != Engine::automatic) {
     std::optional<Simulation> result =

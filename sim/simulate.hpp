@@ -46,8 +46,8 @@ namespace collsim {
 // differ, messages never received, or programs so wrong that they beat the lower bound of what they
 // should do; {deadlock}, saying who waits for whom; {engine_not_applicable}: a forced engine cannot
 // do this case exactly; {too_large}: a full recording beyond its limit.  A right schedule that
-// beats its lower bound would be a bug of collsim, and aborts.  Programs are not proved right here:
-// that is what check() of collectives/checker.hpp is for.
+// beats its lower bound would be a bug of collsim, and aborts.  Programs must end, and are not proved
+// right here: that is what check() of collectives/checker.hpp is for.
 //
 // Engines.  All give the same picoseconds wherever two apply; `automatic` takes the fastest that is
 // exact.
@@ -62,15 +62,17 @@ namespace collsim {
 enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 [[nodiscard]] std::string_view to_string(Engine engine);
 
-// What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per
-// link.  full: every step, from which the critical path can be found (about 170 bytes per
-// instruction).
+// What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per link.
+// full: every step, from which the critical path can be found; it holds every step twice while it
+// puts them in order (some 300 bytes per instruction).
 enum class Recording : std::uint8_t { off, summary, full };
 
 struct SimulationOptions {
   Engine engine = Engine::automatic;
   Recording recording = Recording::off;
-  std::vector<std::pair<Rank, Time>> late;        // ranks that start later than the others
+  // Ranks that start later than the others, in addition to CostModel::launch; each at most once.
+  // Those that take no part in the collective do not matter.
+  std::vector<std::pair<Rank, Time>> late = {};
   std::uint64_t max_recorded_steps = 50'000'000;  // full recording refuses beyond
 };
 

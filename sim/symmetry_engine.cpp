@@ -22,8 +22,8 @@ namespace {
 //   - a message crosses no orbit twice (it would compete with the same message of another rank);
 //   - fair links carry one connection per orbit;
 //   - with several lanes, exclusive links serve one lane per orbit.  With one lane, every rank
-//   hands over its n-th message
-//     in the same round as all others, so each link serves the senders' messages in program order.
+//     hands over its n-th message in the same round as all others, so each link serves the senders'
+//     messages in program order.
 class SymmetryEngine : public LaneMachine<SymmetryEngine, NoRecorder> {
   using Base = LaneMachine<SymmetryEngine, NoRecorder>;
 
@@ -75,6 +75,7 @@ Connection& SymmetryEngine::connection(const LaneState& lane, Endpoint peer, Dir
   const std::size_t distance = out ? peer.rank.index() : mirrored(peer.rank.index());
   const std::size_t source = out ? lane.lane.index() : peer.lane.index();
   const std::size_t target = out ? peer.lane.index() : lane.lane.index();
+  if (distance == 0 && source == target) report_talks_to_itself(peer);
   const std::uint64_t key =
       (static_cast<std::uint64_t>(distance) << 32U) | (source << 16U) | target;
   if (Connection* const known = connections_.find(key)) return *known;
@@ -135,7 +136,7 @@ void SymmetryEngine::post(Connection& connection, std::uint64_t message, Time re
     for (const LinkId orbit : connections_.links(connection))
       free_at_[orbit.index()] = connection.left;
   }
-  slot.time = connection.left + connection.latency;
+  slot.time = arrival(connection.left, connection.latency);
 }
 
 bool SymmetryEngine::run_all() {
@@ -169,7 +170,7 @@ Simulation SymmetryEngine::result() {
   }
   result.finished.assign(ranks, result.time);
   result.instructions = ranks * instructions_;
-  result.wire_bytes = static_cast<Bytes>(ranks) * elements_sent_ * element_size_;
+  result.wire_bytes = bytes_sent(static_cast<std::int64_t>(ranks));
   result.fingerprint = fingerprint.value();
   return result;
 }

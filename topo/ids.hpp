@@ -41,12 +41,14 @@ struct LinkTag {
   static constexpr const char* name = "link";
 };
 
-using Rank =
-    Index<RankTag, std::uint32_t>;  // a process with one GPU, numbered as the user numbers them
-using Lane = Index<LaneTag, std::uint16_t>;    // one of the instruction streams of a rank (NCCL: a
-                                               // thread block)
-using NodeId = Index<NodeTag, std::uint32_t>;  // a device of the topology: GPU, switch, NIC
-using LinkId = Index<LinkTag, std::uint32_t>;  // one direction of a cable
+// A process with one GPU, numbered as the user numbers them.
+using Rank = Index<RankTag, std::uint32_t>;
+// One of the instruction streams of a rank (NCCL: a thread block).
+using Lane = Index<LaneTag, std::uint16_t>;
+// A device of the topology: GPU, switch, NIC, CPU.
+using NodeId = Index<NodeTag, std::uint32_t>;
+// One direction of a cable.
+using LinkId = Index<LinkTag, std::uint32_t>;
 
 // Beyond this a scenario is a typing mistake; it also keeps every id within 32 bits.
 constexpr std::size_t max_ranks = std::size_t{1} << 24;

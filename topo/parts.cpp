@@ -3,14 +3,22 @@
 
 namespace collsim {
 
-std::string wrong_with(const LinkParameters& parameters) {
-  if (parameters.latency < Time{})
-    return "the latency is " + std::to_string(parameters.latency.ps()) +
-           " ps; it must not be negative";
-  if (parameters.overhead < Time{})
-    return "the overhead is " + std::to_string(parameters.overhead.ps()) +
-           " ps; it must not be negative";
+namespace {
+
+std::string wrong_with(const std::string& what, Time time) {
+  if (time < Time{})
+    return "the " + what + " is " + std::to_string(time.ps()) + " ps; it must not be negative";
+  if (time > max_link_time)
+    return "the " + what + " is " + std::to_string(time.ps()) + " ps; that is too long, at most " +
+           std::to_string(max_link_time.ps()) + " ps (53 days) allowed";
   return {};
+}
+
+}  // namespace
+
+std::string wrong_with(const LinkParameters& parameters) {
+  const std::string wrong = wrong_with("latency", parameters.latency);
+  return wrong.empty() ? wrong_with("overhead", parameters.overhead) : wrong;
 }
 
 void check_rank_count(const std::string& shape, std::size_t ranks) {

@@ -13,6 +13,10 @@ namespace collsim {
 // More links than this (5.4 GB) is a typing mistake.
 constexpr std::size_t max_links = std::size_t{1} << 27;
 
+// Longer flight and start-up times (53 days) are refused: no time that a user gives comes near
+// Time::never(), which means that something does not happen.
+constexpr Time max_link_time = Time(Time::never().ps() / 2);
+
 // Empty when the parameters make sense, else what is wrong ("the latency is -5 ps ...").
 [[nodiscard]] std::string wrong_with(const LinkParameters& parameters);
 

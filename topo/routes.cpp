@@ -9,7 +9,7 @@ namespace collsim {
 
 namespace {
 
-// How many ways (16 bytes each) are remembered before all are forgotten.
+// How many ways (16 bytes each) are remembered.
 constexpr std::size_t max_remembered = std::size_t{1} << 22;
 
 }  // namespace
@@ -20,31 +20,36 @@ std::span<const LinkId> Router::route(Rank from, Rank to, Lane lane) {
     if (lane.index() > 0) spread_over_cables(lane);
     return route_;
   }
-  COLLSIM_CHECK(std::max(from, to).index() < topology_.rank_count(),
-                "route to or from rank " + std::to_string(std::max(from, to).index()));
+  check_ranks(from, to);
   route_.clear();
   if (from != to) topology_.parts().known_route(from, to, route_);
   return route_;
 }
 
 std::span<const LinkId> Router::searched_route(Rank from, Rank to) {
-  COLLSIM_CHECK(std::max(from, to).index() < topology_.rank_count(),
-                "route to or from rank " + std::to_string(std::max(from, to).index()));
+  check_ranks(from, to);
   route_.clear();
   if (from == to) return route_;
   const NodeId source = topology_.node_of(from);
   const NodeId target = topology_.node_of(to);
   find_neighbours();
   if (take_direct_link(source, target)) return route_;
-  for (const bool through_ranks : {false, true}) {
-    const Ways& ways = ways_to(to, through_ranks);
-    if (ways[source.index()].width == 0) continue;
-    walk(source, target, through_ranks, ways);
-    return route_;
-  }
+  if (take_switches(source, target)) return route_;
+  if (take_relays(source, target)) return route_;
   throw_error(ErrorCode::no_route, "no route from " + topology_.name(source) + " to " +
                                        topology_.name(target) +
                                        ": no chain of links leads from the one to the other");
+}
+
+void Router::check_ranks(Rank from, Rank to) const {
+  const Rank largest = std::max(from, to);
+  if (largest.index() < topology_.rank_count()) [[likely]]
+    return;
+  throw_error(ErrorCode::invalid_argument, "route from rank " + std::to_string(from.index()) +
+                                               " to rank " + std::to_string(to.index()) +
+                                               ": there is no rank " +
+                                               std::to_string(largest.index()) + "; there are " +
+                                               std::to_string(topology_.rank_count()));
 }
 
 Router::Adjacency Router::adjacency(NodeId Link::*end) const {
@@ -67,15 +72,34 @@ void Router::find_neighbours() {
   leaving_ = adjacency(&Link::from);
 }
 
+// A switch has thousands of links where a rank has a few.
+std::span<const LinkId> Router::candidates(NodeId from, NodeId to) const {
+  const std::span<const LinkId> leaving = leaving_.of(from);
+  const std::span<const LinkId> entering = entering_.of(to);
+  return leaving.size() <= entering.size() ? leaving : entering;
+}
+
+bool Router::joins(LinkId id, NodeId from, NodeId to) const {
+  return topology_.link(id).from == from && topology_.link(id).to == to;
+}
+
+std::int64_t Router::widest_cable(NodeId from, NodeId to) const {
+  std::int64_t widest = 0;
+  for (const LinkId id : candidates(from, to))
+    if (joins(id, from, to)) widest = std::max(widest, bandwidth_of(id));
+  return widest;
+}
+
+LinkId Router::first_cable(NodeId from, NodeId to, std::int64_t width) const {
+  for (const LinkId id : candidates(from, to))
+    if (joins(id, from, to) && bandwidth_of(id) >= width) return id;
+  COLLSIM_CHECK(false, "no cable as wide as the widest");
+}
+
 // Neighbours need no search: nothing has fewer hops.
 bool Router::take_direct_link(NodeId from, NodeId to) {
-  std::int64_t widest = 0;
-  for (const LinkId id : leaving_.of(from)) {
-    const Link& link = topology_.link(id);
-    if (link.to != to || link.bandwidth.bytes_per_second() <= widest) continue;
-    widest = link.bandwidth.bytes_per_second();
-    route_.assign(1, id);
-  }
+  const std::int64_t widest = widest_cable(from, to);
+  if (widest > 0) route_.assign(1, first_cable(from, to, widest));
   return widest > 0;
 }
 
@@ -84,18 +108,89 @@ void Router::spread_over_cables(Lane lane) {
   for (LinkId& taken : route_) {
     const Link& chosen = topology_.link(taken);
     cables.clear();
-    for (const LinkId id : leaving_.of(chosen.from))
-      if (topology_.link(id).to == chosen.to && topology_.link(id).bandwidth == chosen.bandwidth)
+    for (const LinkId id : candidates(chosen.from, chosen.to))
+      if (joins(id, chosen.from, chosen.to) && topology_.link(id).bandwidth == chosen.bandwidth)
         cables.push_back(id);
     taken = cables[lane.index() % cables.size()];
   }
 }
 
-const Router::Ways& Router::ways_to(Rank target, bool through_ranks) {
+// A rank seldom has a way of its own: all of them come over its switches, and those are few where
+// ranks are many.  So the ways to a switch are searched once for all ranks behind it.
+bool Router::take_switches(NodeId from, NodeId to) {
+  std::size_t best_hops = 0;
+  std::int64_t best_width = 0;
+  find_last_devices(to);
+  for (const NodeId neighbour : last_devices_) {
+    follow_private_devices(to, neighbour);
+    const NodeId entry = tail_.back();
+    const Ways& ways = ways_to(entry, false);
+    const Way& way = ways[from.index()];
+    const std::size_t hops = way.hops + tail_.size() - 1;
+    if (way.width == 0 || (best_width > 0 && hops > best_hops)) continue;
+    std::int64_t width = way.width;
+    for (std::size_t i = 1; i < tail_.size(); ++i)
+      width = std::min(width, widest_cable(tail_[i], tail_[i - 1]));
+    const bool better = best_width == 0 || hops < best_hops || width > best_width;
+    if (!better && width < best_width) continue;
+    candidate_.clear();
+    walk(from, entry, width, false, ways, candidate_);
+    for (std::size_t i = tail_.size() - 1; i > 0; --i)
+      candidate_.push_back(first_cable(tail_[i], tail_[i - 1], width));
+    if (!better && !(candidate_ < route_)) continue;
+    route_.swap(candidate_);
+    best_hops = hops;
+    best_width = width;
+  }
+  return best_width > 0;
+}
+
+bool Router::take_relays(NodeId from, NodeId to) {
+  const Ways& ways = ways_to(to, true);
+  const std::int64_t width = ways[from.index()].width;
+  if (width > 0) walk(from, to, width, true, ways, route_);
+  return width > 0;
+}
+
+void Router::find_last_devices(NodeId target) {
+  last_devices_.clear();
+  for (const LinkId id : entering_.of(target)) {
+    const NodeId before = topology_.link(id).from;
+    if (topology_.kind(before) == NodeKind::gpu) continue;
+    if (std::find(last_devices_.begin(), last_devices_.end(), before) == last_devices_.end())
+      last_devices_.push_back(before);
+  }
+}
+
+// A NIC of one rank is a part of the way to that rank, not a place where ways meet.
+void Router::follow_private_devices(NodeId target, NodeId neighbour) {
+  tail_.assign({target, neighbour});
+  while (true) {
+    NodeId before = target;  // none yet
+    for (const LinkId id : entering_.of(tail_.back())) {
+      const NodeId node = topology_.link(id).from;
+      if (node == before || std::find(tail_.begin(), tail_.end(), node) != tail_.end()) continue;
+      if (before != target || topology_.kind(node) == NodeKind::gpu) return;
+      before = node;
+    }
+    if (before == target) return;
+    tail_.push_back(before);
+  }
+}
+
+// One by one and at random: whoever asks for all targets in turn finds most of them again, where
+// the oldest would be forgotten just before it is wanted.
+const Router::Ways& Router::ways_to(NodeId target, bool through_ranks) {
   const std::uint64_t key = 2 * target.index() + (through_ranks ? 1 : 0);
   if (const auto known = ways_.find(key); known != ways_.end()) return known->second;
-  if ((ways_.size() + 1) * topology_.node_count() > max_remembered) ways_.clear();
-  return ways_[key] = search_from(topology_.node_of(target), through_ranks);
+  if (!keys_.empty() && (keys_.size() + 1) * topology_.node_count() > max_remembered) {
+    std::uint64_t& victim = keys_[random_() % keys_.size()];
+    ways_.erase(victim);
+    victim = key;
+  } else {
+    keys_.push_back(key);
+  }
+  return ways_[key] = search_from(target, through_ranks);
 }
 
 bool Router::may_relay(NodeId node, NodeId target, bool through_ranks) const {
@@ -130,8 +225,8 @@ Router::Ways Router::search_from(NodeId target, bool through_ranks) const {
 
 // The widest way of a node may be wider than what the way there allows anyway; then narrower links
 // with smaller ids are as good, so that the smallest must be looked for.
-void Router::walk(NodeId from, NodeId target, bool through_ranks, const Ways& ways) {
-  const std::int64_t width = ways[from.index()].width;
+void Router::walk(NodeId from, NodeId target, std::int64_t width, bool through_ranks,
+                  const Ways& ways, std::vector<LinkId>& route) const {
   NodeId node = from;
   while (node != target) {
     const Way& way = ways[node.index()];
@@ -141,13 +236,13 @@ void Router::walk(NodeId from, NodeId target, bool through_ranks, const Ways& wa
         const Link& link = topology_.link(id);
         const Way& after = ways[link.to.index()];
         if (after.width < width || after.hops + 1 != way.hops) continue;
-        if (link.bandwidth.bytes_per_second() < width) continue;
+        if (bandwidth_of(id) < width) continue;
         if (!may_relay(link.to, target, through_ranks)) continue;
         next = id;
         break;
       }
     }
-    route_.push_back(next);
+    route.push_back(next);
     node = topology_.link(next).to;
   }
 }

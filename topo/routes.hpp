@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -20,13 +21,16 @@ namespace collsim {
 // Where several cables of the same bandwidth join the same two devices, lane n of a rank takes the
 // n-th of them, starting over after the last: that is how parallel channels use parallel cables.
 //
-// A Router is the mutable companion of an immutable topology: it searches once per target and
-// remembers (64 MB at most). Shapes that know their routes by arithmetic are not searched at all.
+// A Router is the mutable companion of an immutable topology: it searches once per device to which
+// targets are attached (a switch) and once per target that only relaying ranks reach, and remembers
+// what it found; of more than 64 MB it forgets one search for every new one.  Shapes that know their
+// routes by arithmetic are not searched at all.
 class Router {
  public:
   explicit Router(Topology topology) : topology_(std::move(topology)) {}
 
-  // Empty when from == to.  Error{no_route} names both ends when there is no way.
+  // Empty when from == to.  Error{no_route} names both ends when there is no way,
+  // Error{invalid_argument} a rank that does not exist.
   // The span is valid until the next call.
   [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to, Lane lane = Lane(0));
 
@@ -55,17 +59,43 @@ class Router {
 
   [[nodiscard]] Adjacency adjacency(NodeId Link::*end) const;
   void find_neighbours();
+  void check_ranks(Rank from, Rank to) const;
+  [[nodiscard]] std::int64_t bandwidth_of(LinkId id) const {
+    return topology_.link(id).bandwidth.bytes_per_second();
+  }
+
+  // Links among which are all from the one device to the other.
+  [[nodiscard]] std::span<const LinkId> candidates(NodeId from, NodeId to) const;
+  [[nodiscard]] bool joins(LinkId id, NodeId from, NodeId to) const;
+  // The bandwidth of the widest link between two devices, 0: there is none; and the smallest id of
+  // at least that bandwidth.
+  [[nodiscard]] std::int64_t widest_cable(NodeId from, NodeId to) const;
+  [[nodiscard]] LinkId first_cable(NodeId from, NodeId to, std::int64_t width) const;
+
   bool take_direct_link(NodeId from, NodeId to);
+  bool take_switches(NodeId from, NodeId to);
+  bool take_relays(NodeId from, NodeId to);
   void spread_over_cables(Lane lane);
-  const Ways& ways_to(Rank target, bool through_ranks);
+
+  // Into last_devices_: the devices, other than ranks, from which links lead to the target.
+  void find_last_devices(NodeId target);
+  // Into tail_: the target, its neighbour, and on, backwards, while there is but one device before.
+  void follow_private_devices(NodeId target, NodeId neighbour);
+
+  const Ways& ways_to(NodeId target, bool through_ranks);
   [[nodiscard]] Ways search_from(NodeId target, bool through_ranks) const;
   [[nodiscard]] bool may_relay(NodeId node, NodeId target, bool through_ranks) const;
-  void walk(NodeId from, NodeId target, bool through_ranks, const Ways& ways);
+  // Appends the links of the first way that is at least so wide.
+  void walk(NodeId from, NodeId target, std::int64_t width, bool through_ranks, const Ways& ways,
+            std::vector<LinkId>& route) const;
 
   Topology topology_;
   Adjacency entering_, leaving_;
-  std::vector<LinkId> route_;
+  std::vector<LinkId> route_, candidate_;
+  std::vector<NodeId> last_devices_, tail_;
   std::unordered_map<std::uint64_t, Ways> ways_;
+  std::vector<std::uint64_t> keys_;  // of ways_
+  std::minstd_rand random_;
 };
 
 }  // namespace collsim

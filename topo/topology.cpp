@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "topo/parts.hpp"
+
 namespace collsim {
 
 namespace {
@@ -46,6 +48,8 @@ void check_links(const Topology::Parts& parts) {
                       std::to_string(link.to.index()) + " of " + std::to_string(nodes));
     COLLSIM_CHECK(link.latency >= Time{} && link.overhead >= Time{},
                   "link " + std::to_string(id) + " has a negative time");
+    COLLSIM_CHECK(link.latency <= max_link_time && link.overhead <= max_link_time,
+                  "link " + std::to_string(id) + " has too long a time");
     if (link.resource == LinkId(id)) continue;
     COLLSIM_CHECK(link.resource.index() < id, "link " + std::to_string(id) + " has resource " +
                                                   std::to_string(link.resource.index()));
@@ -69,6 +73,12 @@ const char* to_string(NodeKind kind) {
   return "unknown";
 }
 
+void Topology::no_such(const char* what, std::size_t number, std::size_t count) {
+  throw_error(ErrorCode::unknown_name, std::string("there is no ") + what + " " +
+                                           std::to_string(number) + "; there are " +
+                                           std::to_string(count));
+}
+
 Topology::Topology(Parts parts) {
   check_nodes(parts);
   check_links(parts);
@@ -76,6 +86,7 @@ Topology::Topology(Parts parts) {
 }
 
 LinkParameters Topology::parameters(LinkId id) const {
+  if (id.index() >= parts_->links.size()) no_such("link", id.index(), parts_->links.size());
   const Link& of = link(id);
   return {.bandwidth = of.bandwidth,
           .latency = of.latency,
@@ -93,14 +104,16 @@ std::optional<Rank> Topology::rank_at(NodeId node) const {
 }
 
 std::string Topology::name(NodeId node) const {
+  const NodeKind its_kind = kind(node);
   if (!parts_->names.empty()) return parts_->names[node.index()];
   const auto& kinds = parts_->kinds;
-  const auto first = std::lower_bound(kinds.begin(), kinds.end(), kind(node));
-  return to_string(kind(node)) +
+  const auto first = std::lower_bound(kinds.begin(), kinds.end(), its_kind);
+  return to_string(its_kind) +
          std::to_string(node.index() - static_cast<std::size_t>(first - kinds.begin()));
 }
 
 std::string Topology::name(LinkId id) const {
+  if (id.index() >= parts_->links.size()) no_such("link", id.index(), parts_->links.size());
   return name(link(id).from) + "->" + name(link(id).to);
 }
 

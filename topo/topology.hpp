@@ -27,7 +27,8 @@ enum class Sharing : std::uint8_t { exclusive, fair };
 
 // What a cable can do in one direction.  A message of n bytes keeps it busy for
 // overhead + n / bandwidth and is at the other end `latency` later.  On a fair link the overhead
-// only delays the start and keeps nothing busy.
+// only delays the start and keeps nothing busy.  Neither time may be negative or longer than half of
+// Time::never() (53 days).
 struct LinkParameters {
   Bandwidth bandwidth;
   Time latency{};   // L: flight time, does not occupy the link
@@ -61,10 +62,20 @@ class Topology {
   [[nodiscard]] std::size_t rank_count() const { return parts_->rank_nodes.size(); }
   [[nodiscard]] std::size_t node_count() const { return parts_->kinds.size(); }
   [[nodiscard]] std::span<const Link> links() const { return parts_->links; }
+  // The id must come from this topology; it is not checked, simulations ask too often.
   [[nodiscard]] const Link& link(LinkId id) const { return parts_->links[id.index()]; }
+  // These, and name(), throw Error{unknown_name} for an id that does not exist.
   [[nodiscard]] LinkParameters parameters(LinkId id) const;  // what the link was made with
-  [[nodiscard]] NodeId node_of(Rank rank) const { return parts_->rank_nodes[rank.index()]; }
-  [[nodiscard]] NodeKind kind(NodeId node) const { return parts_->kinds[node.index()]; }
+  [[nodiscard]] NodeId node_of(Rank rank) const {
+    if (rank.index() >= rank_count()) [[unlikely]]
+      no_such("rank", rank.index(), rank_count());
+    return parts_->rank_nodes[rank.index()];
+  }
+  [[nodiscard]] NodeKind kind(NodeId node) const {
+    if (node.index() >= node_count()) [[unlikely]]
+      no_such("node", node.index(), node_count());
+    return parts_->kinds[node.index()];
+  }
   [[nodiscard]] std::optional<Rank> rank_at(NodeId node) const;
 
   // "gpu3", "switch0", or the name given to the builder.
@@ -86,9 +97,14 @@ class Topology {
 
   // The same topology but for some links ("one slow link").  Loses symmetry; keeps routes as they
   // were when only overhead or latency changed, and finds them anew when a bandwidth did (the fixed
-  // routes of `nodes`, fat-tree and dragonfly stay in any case, as real fabrics' do).  Half duplex
-  // is said of one direction and holds for both.  Error for a link that does not exist, negative
-  // times, half duplex without an opposite link, or half duplex with different sharing.
+  // routes of `nodes`, fat-tree and dragonfly stay in any case, as real fabrics' do).
+  //
+  // Changes are made in turn.  half_duplex, said of one direction, holds for both, and the last word
+  // counts: full duplex for one direction and then the old, half-duplex parameters() for the other
+  // leave the cable half duplex.
+  //
+  // Error for a link that does not exist, negative or too long times, half duplex without an
+  // opposite link, or half duplex with different sharing or bandwidth.
   struct LinkChange {
     LinkId link;
     LinkParameters parameters;
@@ -104,8 +120,7 @@ class Topology {
     std::vector<std::string> names;  // empty: named by kind and number, nodes sorted by kind
     std::unordered_map<std::string, NodeId> node_by_name;  // the inverse of names
     std::vector<int> dims;
-    // Appends the links from one rank to another (different) rank; empty function: search the
-    // graph.
+    // Appends the links from one rank to another (different) rank; empty: search the graph.
     std::function<void(Rank from, Rank to, std::vector<LinkId>& route)> known_route;
     bool routes_ignore_bandwidth = false;  // known_route stands when a bandwidth changes
     std::function<std::uint32_t(LinkId)> rotation_orbit;  // empty: not rotation-symmetric
@@ -115,6 +130,8 @@ class Topology {
   [[nodiscard]] const Parts& parts() const { return *parts_; }
 
  private:
+  [[noreturn]] static void no_such(const char* what, std::size_t number, std::size_t count);
+
   std::shared_ptr<const Parts> parts_;
 };
 

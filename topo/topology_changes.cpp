@@ -57,9 +57,7 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
   Parts parts = *parts_;
   bool bandwidth_changed = false;
   for (const auto& [id, parameters] : changes) {
-    if (id.index() >= parts.links.size())
-      throw_error(ErrorCode::unknown_name, "there is no link " + std::to_string(id.index()) +
-                                               "; there are " + std::to_string(parts.links.size()));
+    if (id.index() >= parts.links.size()) no_such("link", id.index(), parts.links.size());
     const std::string wrong = wrong_with(parameters);
     if (!wrong.empty()) throw_error(ErrorCode::invalid_argument, "link " + name(id) + ": " + wrong);
     Link& changed = parts.links[id.index()];

@@ -34,6 +34,11 @@ void Time::overflow() {
               "are absurd");
 }
 
+void overflow_of(std::int64_t n, const char* unit) {
+  throw_error(ErrorCode::overflow,
+              std::to_string(n) + " " + unit + " are more than 64 bits of bytes hold (8 EiB)");
+}
+
 void Bandwidth::not_positive(std::int64_t value) {
   throw_error(ErrorCode::invalid_argument, "a bandwidth must be at least 1 byte per second, not " +
                                                std::to_string(value) + " B/s");

@@ -75,6 +75,9 @@ constexpr Time seconds(std::int64_t n) {
   return rounded_picoseconds(s * 1e12);
 }
 
+// Error{overflow}: n of these units are more than 64 bits hold.
+[[noreturn]] void overflow_of(std::int64_t n, const char* unit);
+
 // Bytes per second in one direction, a whole number (SI units: 1 GB/s = 1e9).  Always positive.
 class Bandwidth {
  public:
@@ -91,20 +94,32 @@ class Bandwidth {
 };
 
 constexpr Bandwidth gigabytes_per_second(std::int64_t n) {
-  return Bandwidth(n * 1'000'000'000);
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(n, std::int64_t{1'000'000'000}, &product)) [[unlikely]]
+    overflow_of(n, "GB/s");
+  return Bandwidth(product);
 }
 
 // A size in bytes, never negative where it matters (checked where sizes enter, not on every use).
 using Bytes = std::int64_t;
 
 constexpr Bytes kibibytes(std::int64_t n) {
-  return n << 10;
+  Bytes product = 0;
+  if (__builtin_mul_overflow(n, Bytes{1} << 10, &product)) [[unlikely]]
+    overflow_of(n, "KiB");
+  return product;
 }
 constexpr Bytes mebibytes(std::int64_t n) {
-  return n << 20;
+  Bytes product = 0;
+  if (__builtin_mul_overflow(n, Bytes{1} << 20, &product)) [[unlikely]]
+    overflow_of(n, "MiB");
+  return product;
 }
 constexpr Bytes gibibytes(std::int64_t n) {
-  return n << 30;
+  Bytes product = 0;
+  if (__builtin_mul_overflow(n, Bytes{1} << 30, &product)) [[unlikely]]
+    overflow_of(n, "GiB");
+  return product;
 }
 
 // n / B in whole picoseconds, rounded up: a message is never faster than its link, so no sum of

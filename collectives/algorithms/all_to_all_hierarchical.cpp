@@ -43,7 +43,13 @@ struct UnitBlocks {
 
 // The three stages of one channel's blocks in scratch.  A channel's shares of K even blocks, end to
 // end, are themselves K even blocks (the longer first); of those, the blocks for the rails are
-// again L even pieces of the whole, and the blocks for the nodes G even pieces of a rail's.
+// again L even pieces of the whole, and the blocks for the nodes G even pieces of a rail's: a rail
+// takes every L-th block, so the longer ones, which come first, are dealt out in turn.
+//
+//   G = 2, L = 2, 11 elements: the blocks are 3 3 3 2 long.  Rail 0 gets blocks 0 and 2, 6
+//   elements, rail 1 gets 1 and 3, 5 elements: 11 in two even pieces.  Rail 1's 5 are 3 for node 0
+//   and 2 for node 1: again even.  With two channels the first has shares 2 2 2 1, 7 in four even
+//   pieces.
 struct Stages {
   std::int64_t all = 0;      // this channel's share of the input
   std::int64_t on_rail = 0;  // of that, what my rail is to get

@@ -3,13 +3,19 @@
 
 #include <array>
 
-#include "collectives/algorithms/double_tree.hpp"
 #include "collectives/group.hpp"
 #include "collectives/program.hpp"
 
 namespace collsim {
 
-// A place in a tree of any shape with at most two children, as endpoints.
+// A place in a tree of any shape with at most two children; positions, -1 where there is none.
+struct TreeNode {
+  int parent = -1;
+  std::array<int, 2> child{-1, -1};  // in the order in which they are served
+  int children = 0;
+};
+
+// The same as endpoints.
 struct TreeEdges {
   Endpoint parent;
   std::array<Endpoint, 2> child;

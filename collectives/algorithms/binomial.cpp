@@ -5,7 +5,9 @@
 // Broadcast, round t = 0, 1, ...: every rank r < 2^t has the data and sends all of it to r + 2^t
 // (if there is such a rank).  So rank r > 0 receives from r without its highest bit, in the round
 // of that bit, and sends in all later rounds.  Reduce: the same rounds backwards with the arrows
-// reversed; r adds what comes from r + 2^t to what it has.
+// reversed; r adds what comes from r + 2^t to what it has.  (The other binomial tree, by the lowest
+// bit, whose subtrees are neighbouring ranks, is reach_of in rooted.hpp: gather and scatter need
+// that.)
 //
 //   K = 8:   round 0   0 -> 1
 //            round 1   0 -> 2   1 -> 3
@@ -19,6 +21,8 @@
 //
 // R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in
 // MPICH, IJHPCA 19 (2005).
+#include <bit>
+
 #include "collectives/algorithms/programs.hpp"
 #include "collectives/algorithms/rooted.hpp"
 #include "collectives/algorithms/single.hpp"
@@ -27,9 +31,7 @@ namespace collsim {
 namespace {
 
 int highest_bit(int value) {
-  int bit = 1;
-  while (bit <= value / 2) bit *= 2;
-  return bit;
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(value)));
 }
 
 // How far away the first child is; the others are at 2, 4, 8 ... times that.

@@ -4,11 +4,13 @@
 // the sum back down.  With q = ceil(log2 K), step d = 2^(q-1), ..., 2, 1: positions d .. 2d-1 send
 // their sums to d less and are done; then the same steps backwards, the other way round.
 //
-//   K = 6:   4 -> 0, 5 -> 1    2 -> 0, 3 -> 1    1 -> 0     up
+//   K = 6:   4 -> 0, 5 -> 1    2 -> 0, 3 -> 1    1 -> 0           up
 //            0 -> 1            0 -> 2, 1 -> 3    0 -> 4, 1 -> 5   down
 //
 // Cost:  2q tau(N) + q N gamma, for any K.  Good for small N only: the root handles every vector
 // whole q times, and chunks do not help it.
+#include <bit>
+
 #include "collectives/algorithms/buffers.hpp"
 #include "collectives/algorithms/programs.hpp"
 
@@ -17,8 +19,8 @@ namespace {
 
 Program binomial_all_reduce(Group group, Span source, Span result, int chunks) {
   const int me = group.me();
-  int top = 1;  // the first distance not in the tree
-  while (top < group.size()) top *= 2;
+  // The first distance not in the tree.
+  const int top = static_cast<int>(std::bit_ceil(static_cast<unsigned>(group.size())));
 
   Span partial = source;
   int d = top / 2;

@@ -3,8 +3,8 @@
 // Gather and scatter on a binomial tree: like broadcast and reduce, but with a different block for
 // every rank, so a message carries the blocks of a whole subtree.  Ranks are counted from the root.
 //
-// Scatter, d = 2^(q-1), .. 2, 1: a rank r that is a multiple of 2d holds the blocks r .. r+2d-1 and
-// sends the upper half of them, r+d .. r+2d-1 (those that exist), to rank r+d.
+// Scatter, d = 2^(q-1), ..., 2, 1: a rank r that is a multiple of 2d holds the blocks r .. r+2d-1
+// and sends the upper half of them, r+d .. r+2d-1 (those that exist), to rank r+d.
 //
 //   K = 8:   d = 4   0 -[4 5 6 7]-> 4
 //            d = 2   0 -[2 3]-> 2   4 -[6 7]-> 6

@@ -10,8 +10,8 @@
 // the way up of the others, so every rank runs two lanes.  In place, a chunk that comes down
 // overwrites what the up lane read; it is long gone by then, but only the other lane can say so.
 //
-// Cost on a line with full-duplex links:  (2(K-1) + S-1) tau(N/S), best S = sqrt((2K-3) N/(alpha
-// B)).
+// Cost on a line with full-duplex links:
+//   (2(K-1) + S-1) tau(N/S), best S = sqrt((2K-3) N / (alpha B))
 #include "collectives/algorithms/buffers.hpp"
 #include "collectives/algorithms/lanes.hpp"
 #include "collectives/algorithms/programs.hpp"

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include "collectives/algorithms/binary_tree.hpp"
 
 namespace collsim {
-
-// A place in a binary tree; positions, -1 where there is none.
-struct TreeNode {
-  int parent = -1;
-  std::array<int, 2> child{-1, -1};  // in the order in which they are served
-  int children = 0;
-};
 
 // The binary tree of NCCL over positions 0..size-1.  For a position r > 0 with lowest set bit b the
 // children are r - b/2 and r + b/2 (b/2 halved while r + b/2 is outside), so odd positions are

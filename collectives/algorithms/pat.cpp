@@ -25,6 +25,7 @@
 // S. Jeaugey: PAT: a new algorithm for all-gather and reduce-scatter operations at scale,
 // arXiv:2506.20252.
 #include <algorithm>
+#include <bit>
 
 #include "collectives/algorithms/buffers.hpp"
 #include "collectives/algorithms/programs.hpp"
@@ -33,9 +34,7 @@ namespace collsim {
 namespace {
 
 int farthest_distance(int ranks) {
-  int d = 1;
-  while (2 * d < ranks) d *= 2;
-  return d;
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks - 1)));
 }
 
 // How many multiples m of 2d have m + d < K: the blocks that travel by d.
@@ -98,6 +97,10 @@ Program pat_all_gather(Group group, Span mine, Blocks all, Span scratch,
 // Where rank r has its partial sum of block r-m: for m = 0 in the output; for other m in scratch
 // once something has been added (even m, in the first step), before that, and for all others, in
 // the input.
+//
+//   K = 6: step d = 1 adds to m = 0 (output), 2 and 4 (the first and second slot of scratch); m = 2
+//          leaves from there in step d = 2, m = 4 in step d = 4.
+//   K = 5: nothing is added to m = 4, since m + 1 = K; it leaves from the input in step d = 4.
 class PartialSums {
  public:
   PartialSums(Group group, Span own, Span mine, Blocks input, Span scratch)

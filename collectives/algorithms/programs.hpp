@@ -10,8 +10,8 @@ namespace collsim {
 
 // Every algorithm's entry point, named <operation>_<algorithm>: what one lane of one rank does.
 // They are listed in table.cpp; each is defined in the file named after its idea (ring.cpp,
-// chain.cpp, binomial.cpp ...).
-// The building blocks that hierarchical algorithms compose stand at the end of each section.
+// chain.cpp, binomial.cpp ...).  What one algorithm offers to others as a part has a header of its
+// own (ring.hpp, chain.hpp, direct.hpp ...).
 
 // --- one to many, many to one, exchanges --------------------------------------------------------
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
+
 #include "collectives/algorithms.hpp"
 
 namespace collsim {
@@ -27,14 +29,13 @@ namespace collsim {
   return in_place_at_root(task) ? root_blocks[task.root] : task.share(block);
 }
 
-// The binomial tree whose subtrees are neighbours: place `me` heads the places me .. me + reach -
-// 1, as far as they exist; its children are at me + 1, me + 2, me + 4 ... below me + reach, its
-// parent is me - reach.  A place's reach is its lowest bit, the root's the whole tree.
+// The binomial tree whose subtrees are neighbours: place `me` heads the `reach` places from itself
+// on, as far as they exist; its children are at me + 1, me + 2, me + 4 ... below me + reach, its
+// parent is me - reach.  A place's reach is its lowest bit, the root's the whole tree.  The tree of
+// binomial.cpp goes by the highest bit instead: it needs no neighbours, since everybody gets all.
 [[nodiscard]] inline int reach_of(int me, int size) {
   if (me > 0) return me & -me;
-  int reach = 1;
-  while (reach < size) reach *= 2;
-  return reach;
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));
 }
 
 }  // namespace collsim

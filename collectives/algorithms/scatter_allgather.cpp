@@ -4,9 +4,9 @@
 // and without a chunk size to tune.  The vector is cut into K blocks, one per rank (counted from
 // the root).
 //
-//   1. Binomial scatter, d = 2^(q-1) .. 1: a rank that is a multiple of 2d holds the blocks r ..
-//      r+2d-1 and sends the upper half of them, r+d .. r+2d-1 (those that exist), to rank r+d.
-//      Then rank r has block r.
+//   1. Binomial scatter, d = 2^(q-1), ..., 2, 1: a rank r that is a multiple of 2d holds the
+//      blocks r .. r+2d-1 and sends the upper half of them, r+d .. r+2d-1 (those that exist), to
+//      rank r+d.  Then rank r has block r.
 //   2. Ring all-gather, step t = 0 .. K-2: rank r sends block r-t to r+1, receives block r-1-t.
 //
 // The root takes part in the ring like everybody else and receives blocks that it knows.

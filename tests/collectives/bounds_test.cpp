@@ -138,6 +138,26 @@ TEST(LowerBounds, PartOfTheMachine) {
   EXPECT_EQ(lower_bound(pair, make_chain(5, link(1))).ps(), 4 * us);
 }
 
+TEST(LowerBounds, RanksThatTheTopologyLacks) {
+  const Topology network = make_switch(4, link(1));
+  const auto refusal = [&](const Collective& collective, int lanes) -> std::string {
+    try {
+      (void)lower_bounds(collective, network, gigabytes_per_second(1), lanes);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(over(4, all_reduce, 8000), 1), "accepted");
+  EXPECT_NE(refusal(over(5, all_reduce, 8000), 1).find("rank 4 "), std::string::npos);
+  Collective alone = over(1, all_reduce, 8000);
+  alone.group = {Rank(7)};
+  EXPECT_NE(refusal(alone, 1).find("rank 7 "), std::string::npos);
+  EXPECT_NE(refusal(over(4, all_reduce, 8000), 0).find("not 0"), std::string::npos);
+  EXPECT_NE(refusal(over(4, all_reduce, 8000), -2).find("not -2"), std::string::npos);
+}
+
 // Every formula that is exact must lie above the bound.
 TEST(LowerBounds, NoClosedFormIsBelow) {
   int compared = 0;

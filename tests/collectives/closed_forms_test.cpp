@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -212,7 +213,6 @@ TEST(ClosedForms, NothingWhereNoFormulaHolds) {
   EXPECT_FALSE(with([](auto&, auto& choice, auto&) { choice.slots = 1; }));
   EXPECT_TRUE(with([](auto&, auto& choice, auto&) { choice.slots = 1000; }))
       << "more slots than messages: nobody waits";
-  EXPECT_FALSE(with([](auto&, auto& choice, auto&) { choice.name = "no such"; }));
   EXPECT_FALSE(with([](auto&, auto&, auto& network) { network.kind = Kind::chain; }))
       << "a chain has no link that closes the ring";
   EXPECT_FALSE(with([](auto&, auto&, auto& network) { network.ranks = 9; }))
@@ -232,6 +232,117 @@ TEST(ClosedForms, NothingWhereNoFormulaHolds) {
   EXPECT_FALSE((Case{all_reduce, "halving-doubling", Kind::ports, 12, 24000, 1e9, 1 * us}.form()));
   EXPECT_FALSE((Case{broadcast, "k-nomial", Kind::ports, 8, 8000, 1e9}.form())) << "8 is no 4^m";
   EXPECT_FALSE((Case{broadcast, "double-tree", Kind::ports, 8, 8000, 1e9}.form()));
+}
+
+// The code of the error that closed_form() raises for an all-reduce of 8 ranks after this change.
+template <class Change>
+std::optional<ErrorCode> refusal(const Change& change) {
+  const Case ring{all_reduce, "ring", Kind::ports, 8, 8000, 1e9, 1 * us};
+  Collective collective = ring.collective();
+  AlgorithmChoice choice = ring.choice();
+  UniformNetwork network = ring.network();
+  change(collective, choice, network);
+  try {
+    (void)closed_form(collective, choice, network);
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return std::nullopt;
+}
+
+TEST(ClosedForms, RefuseWhatMakeScheduleRefuses) {
+  using enum ErrorCode;
+  EXPECT_EQ(refusal([](auto&, auto&, auto&) {}), std::nullopt);
+  EXPECT_EQ(refusal([](auto&, auto& choice, auto&) { choice.name = "no such"; }), unknown_name);
+  EXPECT_EQ(refusal([](auto&, auto& choice, auto&) { choice.chunks = 0; }), invalid_argument);
+  EXPECT_EQ(refusal([](auto&, auto& choice, auto&) { choice.slots = 0; }), invalid_argument);
+  EXPECT_EQ(refusal([](auto& collective, auto& choice, auto&) {
+              collective.operation = broadcast;
+              choice.name = "k-nomial";
+              choice.radix = 1;
+            }),
+            invalid_argument);
+  EXPECT_EQ(refusal([](auto& collective, auto& choice, auto&) {
+              collective.operation = all_gather;
+              choice.name = "pat";
+              choice.aggregation = 0;
+            }),
+            invalid_argument);
+  EXPECT_EQ(refusal([](auto& collective, auto&, auto&) { collective.group.clear(); }),
+            invalid_argument);
+  EXPECT_EQ(refusal([](auto& collective, auto&, auto&) { collective.root = 8; }), invalid_argument);
+  EXPECT_EQ(refusal([](auto& collective, auto&, auto&) {
+              collective.count = std::numeric_limits<std::int64_t>::max();
+            }),
+            too_large);
+  EXPECT_EQ(refusal([](auto& collective, auto& choice, auto& network) {
+              choice.name = "swing";
+              collective.group = first_ranks(7);
+              network.ranks = 7;
+            }),
+            unsupported_ranks);
+}
+
+TEST(ClosedForms, RefuseDimsThatDoNotArrangeTheRanks) {
+  const Case all{all_reduce, "torus", Kind::ports, 8, 8000, 1e9};
+  const Topology network = make_switch(8, {gigabytes_per_second(10), {}, {}, {}, false});
+  for (const std::vector<int>& dims : {std::vector<int>{3, 5}, {0, 5}, {-2, -4}, {8, 2}}) {
+    AlgorithmChoice choice = all.choice();
+    choice.dims = dims;
+    EXPECT_THROW((void)closed_form(all.collective(), choice, network), Error) << dims[0];
+  }
+}
+
+TEST(ClosedForms, RefuseRanksThatTheNetworkLacks) {
+  EXPECT_EQ(refusal([](auto&, auto&, auto& network) { network.ranks = 7; }),
+            ErrorCode::invalid_argument);
+  const Case all{all_reduce, "ring", Kind::ports, 8, 8000, 1e9};
+  const auto on_switch = [&](std::size_t ranks) {
+    const Topology network = make_switch(ranks, {gigabytes_per_second(10), {}, {}, {}, false});
+    return closed_form(all.collective(), all.choice(), network);
+  };
+  EXPECT_TRUE(on_switch(8));
+  EXPECT_THROW((void)on_switch(4), Error);
+}
+
+TEST(ClosedForms, DefaultAlgorithmAndAliases) {
+  const Case ring{all_reduce, "ring", Kind::ring, 8, 8000, 1e9, 1 * us};
+  Case unnamed = ring;
+  unnamed.algorithm.clear();
+  ASSERT_TRUE(unnamed.form());
+  EXPECT_EQ(unnamed.form()->seconds, ring.form()->seconds);
+  int aliases = 0;
+  for (const Algorithm& algorithm : algorithms())
+    for (const std::string_view alias : algorithm.aliases) {
+      Case named{algorithm.operation, std::string(algorithm.name), Kind::ports, 8, 8000, 1e9};
+      const auto form = named.form();
+      named.algorithm = alias;
+      EXPECT_EQ(named.form().has_value(), form.has_value()) << alias;
+      if (!form || !named.form()) continue;
+      EXPECT_EQ(named.form()->formula, form->formula) << alias;
+      ++aliases;
+    }
+  EXPECT_GT(aliases, 0);
+  AlgorithmChoice choice = ring.choice();
+  choice.chunks = 2;
+  choice.chunk_size = 500;
+  EXPECT_TRUE(closed_form(ring.collective(), choice, ring.network()))
+      << "chunks are those of the schedule, whatever they come from";
+}
+
+TEST(ClosedForms, ShiftsToNeighboursOfAHugeRing) {
+  constexpr int ranks = 1 << 18;
+  const auto shifts_by = [](int distance) {
+    Case shift{send_recv, "direct", Kind::ring, ranks, 1000, 1e9, 1 * us};
+    Collective collective = shift.collective();
+    collective.pattern.distance = distance;
+    return closed_form(collective, shift.choice(), shift.network()).has_value();
+  };
+  EXPECT_TRUE(shifts_by(1));
+  EXPECT_TRUE(shifts_by(-1));
+  EXPECT_TRUE(shifts_by(ranks - 1));
+  EXPECT_FALSE(shifts_by(0));
+  EXPECT_FALSE(shifts_by(1 << 16)) << "whose square does not fit an int";
 }
 
 LinkParameters link(Sharing sharing = Sharing::exclusive) {

@@ -159,5 +159,76 @@ TEST(BadInput, ARecordingThatWouldNotFit) {
   expect_error(ErrorCode::too_large, {"10"}, [&] { run(topology, schedule, options); });
 }
 
+TEST(BadInput, CountsThatCannotBe) {
+  const Topology topology = make_ring(2, link_of(ten));
+  const Endpoint zero{Rank(0), Lane(0)};
+  const Endpoint one{Rank(1), Lane(0)};
+  for (const std::int64_t count : {std::int64_t{-1}, std::int64_t{-5}}) {
+    const Span data{Buffer::output, 0, count};
+    expect_error(ErrorCode::bad_schedule, {std::to_string(count)},
+                 [&] { run(topology, two_ranks(send(one, data), receive(zero, data))); });
+    expect_error(ErrorCode::bad_schedule, {std::to_string(count)},
+                 [&] { run(topology, two_ranks(copy(data, data), copy(data, data))); });
+  }
+}
+
+TEST(BadInput, MoreBytesInAllThan64BitsCount) {
+  // 2 PiB over 4,096 ranks: every message and every time fits, the sum of bytes does not.
+  const Topology topology = make_ring(4096, link_of(gigabytes_per_second(1'000'000)));
+  const Schedule schedule =
+      byte_schedule(Operation::all_reduce, 4096, gibibytes(1024) * 2048, "ring");
+  for (const Engine engine : {Engine::symmetry, Engine::dataflow})
+    expect_error(ErrorCode::overflow, {"64 bits"},
+                 [&] { run(topology, schedule, {.engine = engine}); });
+}
+
+TEST(BadInput, CostsThatCannotBe) {
+  const Topology topology = make_ring(4, link_of(ten));
+  const Schedule schedule = byte_schedule(Operation::all_reduce, 4, 64, "ring");
+  for (const Time wrong : {picoseconds(-1), microseconds(-5), Time::never()}) {
+    expect_error(ErrorCode::invalid_argument, {"launch"},
+                 [&] { static_cast<void>(simulate(topology, schedule, {.launch = wrong})); });
+    expect_error(ErrorCode::invalid_argument, {"instruction_overhead"}, [&] {
+      static_cast<void>(simulate(topology, schedule, {.instruction_overhead = wrong}));
+    });
+    expect_error(ErrorCode::invalid_argument, {"rank 1"}, [&] {
+      run(topology, schedule, {.late = {{Rank(1), wrong}}});
+    });
+  }
+  expect_error(ErrorCode::invalid_argument, {"rank 1", "twice"}, [&] {
+    run(topology, schedule, {.late = {{Rank(1), seconds(1)}, {Rank(1), seconds(2)}}});
+  });
+}
+
+TEST(BadInput, AFlowThatIsSlowOnlyForAWhileIsNoOverflow) {
+  // 9,000,000 s of bytes share with a single one: at half the rate they would not fit 64 bits.
+  const Topology topology = make_switch(3, link_of(Bandwidth(1), {}, {}, Sharing::fair));
+  const Schedule schedule = handmade(3, [](int position, Lane lane) -> Program {
+    const Span longer{Buffer::input, 0, 9'000'000};
+    const Span shorter{Buffer::input, 0, 1};
+    if (position == 0) co_yield send({Rank(2), lane}, longer);
+    if (position == 1) co_yield send({Rank(2), lane}, shorter);
+    if (position == 2) co_yield receive({Rank(0), lane}, longer.in(Buffer::output));
+    if (position == 2) co_yield receive({Rank(1), lane}, shorter.in(Buffer::output));
+  });
+  EXPECT_NEAR(run(topology, schedule).time.seconds(), 9'000'001, 1e-6);
+  const Schedule both = handmade(3, [](int position, Lane lane) -> Program {
+    const Span longer{Buffer::input, 0, 9'000'000};
+    if (position != 2) co_yield send({Rank(2), lane}, longer);
+    if (position == 2) co_yield receive({Rank(0), lane}, longer.in(Buffer::output));
+    if (position == 2) co_yield receive({Rank(1), lane}, longer.in(Buffer::output));
+  });
+  expect_error(ErrorCode::overflow, {"106 days"}, [&] { run(topology, both); });
+}
+
+TEST(BadInput, ProgramsSoWrongThatTheyBeatTheBound) {
+  Schedule::Parts parts;
+  parts.collective = byte_collective(Operation::broadcast, 2, 1'000'000);
+  parts.algorithm = "nothing at all";
+  parts.program = [](int, Lane) -> Program { co_return; };
+  expect_error(ErrorCode::bad_schedule, {"lower bound", "nothing at all"},
+               [&] { run(make_ring(2, link_of(ten)), Schedule(parts)); });
+}
+
 }  // namespace
 }  // namespace collsim::testing

@@ -44,8 +44,8 @@ struct Oracle {
   }
   [[nodiscard]] Bytes bytes() const { return size(has("N") ? "N" : "M_total_bytes"); }
   [[nodiscard]] LinkParameters link(Sharing sharing = Sharing::exclusive) const {
-    const json& bandwidth = entry["params"]["B"];
-    const double rate = bandwidth.is_array() ? bandwidth[0].get<double>() : number("B", 1e9);
+    const bool each_its_own = has("B") && entry["params"]["B"].is_array();
+    const double rate = each_its_own ? entry["params"]["B"][0].get<double>() : number("B", 1e9);
     return {Bandwidth(std::llround(rate)), time("L"), time("alpha"), sharing, false};
   }
 };

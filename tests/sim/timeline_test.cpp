@@ -169,5 +169,49 @@ TEST(CriticalPath, IsSeamlessForEveryAlgorithmOnEveryKindOfLink) {
   EXPECT_GT(paths, 150);
 }
 
+TEST(CriticalPath, ALateRankWithoutInstructionsIsAllThereIs) {
+  Collective collective = byte_collective(Operation::send_recv, 3, message);
+  collective.pattern.kind = Pattern::Kind::pairs;
+  collective.pattern.pairs = {{0, 1}};
+  const Schedule schedule = make_schedule(collective);
+  const Topology topology = make_ring(3, link_of(ten));
+  SimulationOptions options;
+  options.late = {{Rank(2), seconds(1)}};
+  const Simulation simulation = recorded(topology, schedule, {}, options);
+  const CriticalPath path = critical_path(topology, schedule, simulation);
+  expect_seamless(path, seconds(1));
+  EXPECT_EQ(path.segments.front().step, Step::none);
+}
+
+TEST(Timeline, AnExclusiveLinkIsBusyWhileAFlowHoldsIt) {
+  // 0 and 1 send to 2: each has an exclusive port, the port of 2 is fair and shared.
+  TopologyBuilder builder;
+  for (int rank = 0; rank < 3; ++rank) builder.add_node(NodeKind::gpu);
+  const NodeId hub = builder.add_node(NodeKind::network_switch);
+  const LinkId port = builder.connect(NodeId(0), hub, link_of(ten));
+  builder.connect(NodeId(1), hub, link_of(ten));
+  const LinkId shared = builder.connect(hub, NodeId(2), link_of(ten, {}, {}, Sharing::fair));
+  Collective collective = byte_collective(Operation::gather, 3, 3 * message);
+  collective.root = 2;
+  const Simulation simulation =
+      recorded(builder.build(), make_schedule(collective, {.name = "flat"}));
+  EXPECT_EQ(simulation.time, microseconds(2));
+  EXPECT_EQ(simulation.links[port.index()].busy, microseconds(2));
+  EXPECT_EQ(simulation.links[shared.index()].busy, microseconds(2));
+}
+
+TEST(Timeline, OnFairLinksOnlyTheConnectionItselfHoldsUp) {
+  // Rank 1 comes 1 us late; its start-up ends just when rank 0's message has left the port.
+  const Topology topology = make_switch(3, link_of(ten, microseconds(1), {}, Sharing::fair));
+  Collective collective = byte_collective(Operation::gather, 3, 3 * message);
+  collective.root = 2;
+  SimulationOptions options;
+  options.late = {{Rank(1), microseconds(1)}};
+  const Simulation simulation =
+      recorded(topology, make_schedule(collective, {.name = "flat"}), {}, options);
+  for (const Step& step : simulation.timeline->steps) EXPECT_EQ(step.queued_behind, Step::none);
+  EXPECT_EQ(simulation.time, microseconds(3));
+}
+
 }  // namespace
 }  // namespace collsim::testing

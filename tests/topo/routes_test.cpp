@@ -216,12 +216,113 @@ TEST(Router, FollowsItsRuleOnRandomGraphs) {
 }
 
 TEST(Router, ForgettingDoesNotChangeRoutes) {
-  // More nodes times targets than are remembered at once.
-  const Topology topology = make_ring(3000, plain_link);
+  // More nodes times targets than are remembered at once: ranks relay, so each target is searched.
+  constexpr std::size_t ranks = 2500;
+  const Topology topology = make_ring(ranks, plain_link);
   Router router(topology);
   const std::vector<LinkId> before = searched(router, 0, 7);
-  for (std::size_t to = 1; to < 3000; ++to) ASSERT_EQ(searched(router, to - 1, to).size(), 1U);
+  for (int turn = 0; turn < 2; ++turn)
+    for (std::size_t from = 0; from < ranks; ++from) {
+      const std::size_t to = (from + 2) % ranks;
+      const std::vector<LinkId> found = searched(router, from, to);
+      ASSERT_EQ(found.size(), 2U);
+      ASSERT_TRUE(leads(topology, found, from, to));
+    }
   EXPECT_EQ(searched(router, 0, 7), before);
+}
+
+TEST(Router, RefusesRanksThatDoNotExist) {
+  Graph graph(4);
+  Router search(graph.builder.build());
+  Router shape(make_ring(4, plain_link));
+  for (Router* router : {&search, &shape}) {
+    expect_error(ErrorCode::invalid_argument, {"no rank 4", "there are 4"},
+                 [&] { (void)route(*router, 0, 4); });
+    expect_error(ErrorCode::invalid_argument, {"rank 9 to rank 1"},
+                 [&] { (void)searched(*router, 9, 1); });
+    expect_error(ErrorCode::invalid_argument, {"no rank 7"}, [&] { (void)route(*router, 7, 7); });
+  }
+}
+
+TEST(Router, TheLastCableIsTheFirstThatIsWideEnough) {
+  // gpu2 behind cables of 5, 20, 10, 20; gpu0 comes with 10, gpu1 with 40.
+  Graph graph(3);
+  const NodeId hub = graph.hub();
+  std::vector<LinkId> last;
+  for (const std::int64_t speed : {5, 20, 10, 20})
+    last.push_back(graph.builder.connect(hub, graph.gpus[2], link_of(speed)));
+  const LinkId narrow = graph.builder.connect(graph.gpus[0], hub, link_of(10));
+  const LinkId wide = graph.builder.connect(graph.gpus[1], hub, link_of(40));
+  Router router(graph.builder.build());
+  EXPECT_EQ(route(router, 0, 2), (std::vector{narrow, last[1]}));
+  EXPECT_EQ(route(router, 1, 2), (std::vector{wide, last[1]}));
+  const auto of_lane = [&router](std::size_t from, std::size_t lane) {
+    return router.route(Rank(from), Rank(2), Lane(lane)).back();
+  };
+  EXPECT_EQ(of_lane(1, 1), last[3]);
+  EXPECT_EQ(of_lane(1, 2), last[1]);
+}
+
+TEST(Router, ATargetOfSeveralSwitchesTakesTheBestOfThem) {
+  // Two rails; the way in of the second is wider for gpu1 only, and gpu2 has a NIC on the first.
+  Graph graph(4);
+  const NodeId first = graph.hub();
+  const NodeId second = graph.hub();
+  const NodeId nic = graph.builder.add_node(NodeKind::nic);
+  for (const std::size_t rank : {0U, 1U, 3U}) {
+    graph.builder.connect(graph.gpus[rank], first, link_of(10));
+    graph.builder.connect(graph.gpus[rank], second, link_of(rank == 0 ? 10 : 20));
+  }
+  graph.builder.connect(first, nic, link_of(10));
+  graph.builder.connect(nic, graph.gpus[2], link_of(10));
+  const Topology topology = graph.builder.build();
+  EXPECT_EQ(way(topology, 0, 1), "gpu0 switch0 gpu1");
+  EXPECT_EQ(way(topology, 3, 1), "gpu3 switch1 gpu1");
+  EXPECT_EQ(way(topology, 0, 2), "gpu0 switch0 nic0 gpu2");
+  EXPECT_EQ(way(topology, 2, 3), "gpu2 nic0 switch0 gpu3");
+}
+
+// gpus, each with a NIC of its own, on random switches: many ranks behind few devices.
+Topology random_fabric(std::mt19937& random) {
+  const auto pick = [&](unsigned n) { return static_cast<std::size_t>(random() % n); };
+  const auto cable = [&] { return link_of(static_cast<std::int64_t>(1 + pick(3))); };
+  TopologyBuilder builder;
+  std::vector<NodeId> switches;
+  for (std::size_t i = 0; i < 3; ++i)
+    switches.push_back(builder.add_node(NodeKind::network_switch));
+  for (int rank = 0; rank < 3; ++rank) {
+    NodeId end = builder.add_node(NodeKind::gpu);
+    if (pick(3) == 0) builder.connect(end, switches[pick(3)], cable());
+    for (std::size_t nics = pick(3); nics > 0; --nics) {
+      const NodeId nic = builder.add_node(NodeKind::nic);
+      for (std::size_t cables = 1 + pick(2); cables > 0; --cables)
+        builder.connect(nic, end, cable());
+      end = nic;
+    }
+    for (std::size_t cables = 1 + pick(3); cables > 0; --cables)
+      builder.connect(switches[pick(3)], end, cable());
+  }
+  builder.connect(switches[0], switches[1], cable());
+  builder.connect(switches[2], switches[1], cable());
+  if (pick(2) == 0) builder.connect_one_way(switches[2], switches[0], cable());
+  return builder.build();
+}
+
+TEST(Router, FollowsItsRuleOnRandomFabrics) {
+  std::mt19937 random(11);
+  for (int graph = 0; graph < 300; ++graph) {
+    const Topology topology = random_fabric(random);
+    Router router(topology);
+    for (std::size_t to = 0; to < topology.rank_count(); ++to)
+      for (std::size_t from = 0; from < topology.rank_count(); ++from) {
+        if (from == to) continue;
+        EveryWay every(topology, topology.node_of(Rank(to)));
+        const std::vector<LinkId> expected = every.best(topology.node_of(Rank(from)));
+        ASSERT_FALSE(expected.empty());
+        ASSERT_EQ(route(router, from, to), expected)
+            << "graph " << graph << ": " << way(topology, expected);
+      }
+  }
 }
 
 TEST(Router, LatencyAndOverheadDoNotMatter) {

@@ -161,6 +161,45 @@ TEST(Topology, FindNodeTakesNothingButExistingNames) {
     EXPECT_EQ(topology.find_node(name), std::nullopt) << name;
 }
 
+TEST(Topology, IdsThatDoNotExistAreRefusedByNumber) {
+  Box box;
+  box.builder.connect(box.left, box.hub, plain_link);
+  for (const Topology& topology : {box.builder.build(), make_chain(2, plain_link)}) {
+    expect_error(ErrorCode::unknown_name, {"rank 2", "there are 2"},
+                 [&] { (void)topology.node_of(Rank(2)); });
+    expect_error(ErrorCode::unknown_name, {"node 70"}, [&] { (void)topology.kind(NodeId(70)); });
+    expect_error(ErrorCode::unknown_name, {"node 71"}, [&] { (void)topology.name(NodeId(71)); });
+    expect_error(ErrorCode::unknown_name, {"link 2", "there are 2"},
+                 [&] { (void)topology.name(LinkId(2)); });
+    expect_error(ErrorCode::unknown_name, {"link 9"},
+                 [&] { (void)topology.parameters(LinkId(9)); });
+    EXPECT_EQ(topology.rank_at(NodeId(70)), std::nullopt);
+  }
+}
+
+TEST(Topology, TimesNearTheEndOfTimeAreRefused) {
+  const Time longest(Time::never().ps() / 2);
+  LinkParameters link = plain_link;
+  link.latency = longest;
+  link.overhead = longest;
+  EXPECT_EQ(make_ring(3, link).parameters(LinkId(0)), link);
+  for (Time LinkParameters::*const time : {&LinkParameters::latency, &LinkParameters::overhead})
+    for (const Time value : {longest + picoseconds(1), Time::never()}) {
+      LinkParameters never = plain_link;
+      never.*time = value;
+      const std::string what = time == &LinkParameters::latency ? "latency" : "overhead";
+      const std::string number = std::to_string(value.ps());
+      expect_error(ErrorCode::invalid_argument, {"ring", what, number, "too long"},
+                   [&] { (void)make_ring(3, never); });
+      Box box;
+      expect_error(ErrorCode::invalid_argument, {"left->hub", what, "too long"},
+                   [&] { box.builder.connect(box.left, box.hub, never); });
+      const std::vector<Topology::LinkChange> late{{.link = LinkId(0), .parameters = never}};
+      expect_error(ErrorCode::invalid_argument, {what, "too long"},
+                   [&] { (void)make_ring(3, plain_link).with_changed_links(late); });
+    }
+}
+
 TEST(ChangedLinks, OnlyTheGivenLinksChange) {
   const Topology before = make_switch(4, plain_link);
   LinkParameters slow = plain_link;
@@ -209,6 +248,21 @@ TEST(ChangedLinks, DuplexHoldsForBothDirectionsOfTheCable) {
       EXPECT_EQ(restored.parameters(LinkId(id)), plain_link);
     }
   }
+}
+
+TEST(ChangedLinks, TheLastWordOnDuplexCounts) {
+  Box box;
+  LinkParameters half = plain_link;
+  half.half_duplex = true;
+  const LinkId there = box.builder.connect(box.left, box.hub, half);
+  const LinkId back(there.index() + 1);
+  const Topology before = box.builder.build();
+  const Topology::LinkChange full{.link = there, .parameters = plain_link};
+  const Topology::LinkChange as_before{.link = back, .parameters = before.parameters(back)};
+  const std::vector<Topology::LinkChange> half_last{full, as_before};
+  EXPECT_EQ(before.with_changed_links(half_last).link(back).resource, there);
+  const std::vector<Topology::LinkChange> full_last{as_before, full};
+  EXPECT_EQ(before.with_changed_links(full_last).link(back).resource, back);
 }
 
 TEST(ChangedLinks, DuplexOfParallelCablesPairsThemInOrder) {

@@ -41,6 +41,27 @@ TEST(Time, OverflowIsAnErrorAtTheFirstPicosecondTooMany) {
   expect_error(ErrorCode::overflow, {}, [] { (void)seconds(10'000'000); });
 }
 
+static_assert(gigabytes_per_second(3).bytes_per_second() == 3'000'000'000);
+static_assert(kibibytes(3) == 3072 && mebibytes(1) == 1'048'576 && gibibytes(1) == 1'073'741'824);
+static_assert(kibibytes(-1) == -1024 && microseconds(2) == Time(2'000'000));
+
+TEST(Units, OverflowIsAnErrorAtTheFirstUnitTooMany) {
+  EXPECT_EQ(gigabytes_per_second(largest / 1'000'000'000).bytes_per_second(),
+            9'223'372'036'000'000'000);
+  expect_error(ErrorCode::overflow, {"9223372037 GB/s"},
+               [] { (void)gigabytes_per_second(9'223'372'037); });
+  EXPECT_EQ(kibibytes(largest >> 10), largest - 1023);
+  EXPECT_EQ(gibibytes(-(std::int64_t{1} << 33)), std::numeric_limits<std::int64_t>::min());
+  expect_error(ErrorCode::overflow, {"9007199254740992 KiB"},
+               [] { (void)kibibytes(std::int64_t{1} << 53); });
+  expect_error(ErrorCode::overflow, {"MiB"}, [] { (void)mebibytes(std::int64_t{1} << 43); });
+  expect_error(ErrorCode::overflow, {"8589934592 GiB"},
+               [] { (void)gibibytes(std::int64_t{1} << 33); });
+  expect_error(ErrorCode::overflow, {}, [] { (void)nanoseconds(largest / 1'000 + 1); });
+  expect_error(ErrorCode::overflow, {}, [] { (void)microseconds(largest / 1'000'000 + 1); });
+  expect_error(ErrorCode::overflow, {}, [] { (void)milliseconds(largest); });
+}
+
 TEST(RoundedPicoseconds, NearestHalvesUp) {
   EXPECT_EQ(rounded_picoseconds(0.0).ps(), 0);
   EXPECT_EQ(rounded_picoseconds(0.4).ps(), 0);
