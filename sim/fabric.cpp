@@ -217,9 +217,9 @@ Time Fabric::end_of(const Transfer& transfer, Time now) const {
   const Bandwidth alone = routes_[transfer.passage.connection].bandwidth;
   const bool undisturbed = transfer.remaining == static_cast<double>(transfer.passage.bytes) &&
                            transfer.rate == static_cast<double>(alone.bytes_per_second());
-  const double longest = (Time::never() - now).seconds() * 0.999;
-  if (transfer.remaining > transfer.rate * longest) return Time::never();  // at this rate
   if (undisturbed) return now + transfer_time(transfer.passage.bytes, alone);
+  const double longest = (Time::never() - now).seconds() * (1 - 1e-12);
+  if (transfer.remaining > transfer.rate * longest) return Time::never();  // at this rate
   // What a double cannot say of the whole message must not cost a picosecond.
   const double noise = 2e-15 * static_cast<double>(transfer.passage.bytes);
   return now + transfer_time(std::max(0.0, transfer.remaining - noise), transfer.rate);

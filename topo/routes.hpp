@@ -23,7 +23,7 @@ namespace collsim {
 //
 // A Router is the mutable companion of an immutable topology: it searches once per device to which
 // targets are attached (a switch) and once per target that only relaying ranks reach, and remembers
-// what it found; of more than 64 MB it forgets one search for every new one.  Shapes that know their
+// what it found; beyond 64 MB it forgets one search for every new one.  Shapes that know their
 // routes by arithmetic are not searched at all.
 class Router {
  public:

@@ -9,8 +9,8 @@ namespace collsim {
 
 // The regular networks of textbooks and machine rooms.  Each takes the number of ranks (or
 // dimensions) and the parameters of its links; each throws Error when the number makes no sense (0,
-// too many, not a power of two ...) or a link has a negative or too long time.  Rank i is node i ("gpu<i>");
-// switches, then NICs come after the ranks.  All links exist in both directions.
+// too many, not a power of two ...) or a link has a negative or too long time.  Rank i is node i
+// ("gpu<i>"); switches, then NICs come after the ranks.  All links exist in both directions.
 //
 // Every shape knows its routes by arithmetic.  They are those that Router would find by searching,
 // except where it is said below; so are equal ways decided, by an apt order of link ids.

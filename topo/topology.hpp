@@ -27,8 +27,8 @@ enum class Sharing : std::uint8_t { exclusive, fair };
 
 // What a cable can do in one direction.  A message of n bytes keeps it busy for
 // overhead + n / bandwidth and is at the other end `latency` later.  On a fair link the overhead
-// only delays the start and keeps nothing busy.  Neither time may be negative or longer than half of
-// Time::never() (53 days).
+// only delays the start and keeps nothing busy.  Neither time may be negative or longer than half
+// of Time::never() (53 days).
 struct LinkParameters {
   Bandwidth bandwidth;
   Time latency{};   // L: flight time, does not occupy the link
@@ -99,9 +99,9 @@ class Topology {
   // were when only overhead or latency changed, and finds them anew when a bandwidth did (the fixed
   // routes of `nodes`, fat-tree and dragonfly stay in any case, as real fabrics' do).
   //
-  // Changes are made in turn.  half_duplex, said of one direction, holds for both, and the last word
-  // counts: full duplex for one direction and then the old, half-duplex parameters() for the other
-  // leave the cable half duplex.
+  // Changes are made in turn.  half_duplex, said of one direction, holds for both, and the last
+  // word counts: full duplex for one direction and then the old, half-duplex parameters() for the
+  // other leave the cable half duplex.
   //
   // Error for a link that does not exist, negative or too long times, half duplex without an
   // opposite link, or half duplex with different sharing or bandwidth.

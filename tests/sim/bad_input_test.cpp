@@ -144,7 +144,7 @@ TEST(BadInput, ProgramsThatDoNotFit) {
     refused(two_ranks(send(one, four), receive(zero, five)), {"expects 5", "sent 4"});
     refused(two_ranks(send({Rank(7), Lane(0)}, four), receive(zero, four)), {"rank 7"});
     refused(two_ranks(send({Rank(1), Lane(3)}, four), receive(zero, four)), {"lane 3"});
-    refused(two_ranks(send(zero, four), receive(zero, four)), {"own rank"});
+    refused(two_ranks(send(zero, four), receive(zero, four)), {"itself"});
     refused(two_ranks(signal(one), wait(zero)), {"another rank"});
     refused(two_ranks(send(one, four), copy(four, four)), {"never received"});
   }

@@ -483,8 +483,8 @@ std::int64_t absurd_number(RandomCase& draw) {
 LinkParameters absurd_link(RandomCase& draw) {
   constexpr std::int64_t rates[] = {1, 3, 1'000'000'007, 1'000'000'000'000, most / 2, most};
   LinkParameters link{Bandwidth(rates[draw.up_to(6)])};
-  if (draw.chance(30)) link.overhead = Time(absurd_number(draw));
-  if (draw.chance(30)) link.latency = Time(absurd_number(draw));
+  if (draw.chance(30)) link.overhead = Time(absurd_number(draw) / 2);  // more is refused
+  if (draw.chance(30)) link.latency = Time(absurd_number(draw) / 2);
   if (draw.chance(40)) link.sharing = Sharing::fair;
   return link;
 }
