@@ -38,8 +38,9 @@ Schedule ring_all_reduce(std::size_t ranks, std::optional<int> slots) {
                        choice);
 }
 
-std::function<Case::Work()> simulated(std::function<Topology()> make_topology, std::size_t ranks,
-                                      std::optional<int> slots, SimulationOptions options = {}) {
+std::function<Case::Work()> simulated(const std::function<Topology()>& make_topology,
+                                      std::size_t ranks, std::optional<int> slots,
+                                      const SimulationOptions& options = {}) {
   return [=] {
     return [options, topology = make_topology(), schedule = ring_all_reduce(ranks, slots)] {
       return static_cast<std::int64_t>(simulate(topology, schedule, {}, options).messages);

@@ -208,7 +208,8 @@ double reached_by(Wide t, Wide overhead, Wide latency, double ports, double enou
   double power = 1;
   for (unsigned hops = 1; hops <= 64 && reached < enough; ++hops) {
     if (t < hops * (overhead + latency)) break;
-    const auto starts = static_cast<double>((t - hops * latency) / overhead);
+    const Wide whole_starts = (t - hops * latency) / overhead;
+    const auto starts = static_cast<double>(whole_starts);
     power *= ports;
     double ways = 1;  // C(starts, hops)
     for (unsigned i = 0; i < hops; ++i) ways *= (starts - i) / (i + 1);

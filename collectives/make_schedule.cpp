@@ -81,7 +81,8 @@ bool claims_symmetry(const Collective& collective, const Algorithm& algorithm, i
       !std::has_single_bit(static_cast<unsigned>(collective.size())))
     return false;  // i xor d is not always a position
   std::int64_t parts = collective.size();
-  if (collective.operation == Operation::all_reduce) parts *= channels * algorithm.lanes;
+  if (collective.operation == Operation::all_reduce)
+    parts *= std::int64_t{channels} * algorithm.lanes;
   return collective.count % parts == 0;
 }
 
@@ -138,8 +139,8 @@ const Algorithm& find_algorithm(Operation operation, std::string_view name) {
 void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ranks) {
   need_range("chunks", choice.chunks, 1, max_chunks);
   need_range("channels", choice.channels, 1, max_channels);
-  need_range("channels times lanes of the algorithm", choice.channels * algorithm.lanes, 1,
-             max_lanes);
+  need_range("channels times lanes of the algorithm",
+             std::int64_t{choice.channels} * algorithm.lanes, 1, max_lanes);
   if (choice.chunk_size) need_positive("chunk_size", *choice.chunk_size);
   if (choice.chunk_size && choice.chunks > 1)
     throw_error(ErrorCode::invalid_argument,

@@ -15,9 +15,8 @@ std::string name_of(const Endpoint& lane) {
 }
 
 std::string wish_of(const WaitingLane& waiting) {
-  const std::string who = name_of(waiting.lane) + " (at " + to_string(waiting.instruction.op) +
-                          " of " + std::to_string(waiting.instruction.count) +
-                          " elements) waits for ";
+  std::string who = name_of(waiting.lane) + " (at " + to_string(waiting.instruction.op) + " of " +
+                    std::to_string(waiting.instruction.count) + " elements) waits for ";
   switch (waiting.reason) {
     case WaitingLane::For::message: return who + "a message from " + name_of(waiting.other);
     case WaitingLane::For::slot: return who + "a free slot towards " + name_of(waiting.other);
