@@ -93,7 +93,9 @@ void TimelineRecorder::passed(const Connection& connection, std::uint64_t messag
     LinkUsage& usage = links_[id.index()];
     usage.busy +=
         link.sharing == Sharing::fair ? transfer_time(bytes, link.bandwidth) : left - departed;
-    usage.bytes += bytes;
+    if (__builtin_add_overflow(usage.bytes, bytes, &usage.bytes))
+      throw_error(ErrorCode::overflow,
+                  "more bytes cross link " + topology_.name(id) + " than 64 bits can count");
     ++usage.messages;
   }
   if (!full_) return;
