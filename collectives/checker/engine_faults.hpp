@@ -8,30 +8,13 @@
 // What Engine refuses before an instruction runs, and when nobody can go on; and how it says so.
 namespace collsim::checker {
 
-inline bool is_known(Op op) {
-  switch (op) {
-    case Op::send:
-    case Op::receive:
-    case Op::receive_send:
-    case Op::receive_reduce:
-    case Op::receive_reduce_send:
-    case Op::receive_reduce_store_send:
-    case Op::copy:
-    case Op::copy_send:
-    case Op::local_reduce:
-    case Op::signal:
-    case Op::wait: return true;
-  }
-  return false;
-}
-
 template <class Values>
 bool Engine<Values>::accept(std::uint32_t id) {
   LaneState& lane = lanes_[id];
   const Instruction& instruction = *lane.current;
   const Op op = instruction.op;
   if (lane.step >= options_.max_instructions) return refuse_length(id);
-  if (!is_known(op) || instruction.source_buffer > Buffer::scratch ||
+  if (!exists(op) || instruction.source_buffer > Buffer::scratch ||
       instruction.destination_buffer > Buffer::scratch)
     return refuse_instruction(id);
   if (op == Op::signal || op == Op::wait) return accept_signal(id);
