@@ -1,83 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The lecture's table: a broadcast through a chain of ranks, simulated message by message, beside
-// the formula.
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <new>
+#include <string>
 #include <vector>
 
-#include "collectives/algorithms.hpp"
-#include "collectives/closed_forms.hpp"
-#include "sim/simulate.hpp"
-#include "topo/shapes.hpp"
+#include "app/commands/command.hpp"
+#include "app/commands/command_line.hpp"
+#include "app/commands/interrupts.hpp"
+#include "app/commands/output_file.hpp"
 
 namespace collsim {
 namespace {
 
-struct Lecture {
-  std::size_t ranks = 8;
-  Bytes size = mebibytes(64);
-  LinkParameters link{gigabytes_per_second(25), Time{}, microseconds(5)};
-  std::vector<int> messages{1, 2, 4, 8, 16, 32, 57, 64, 128, 512, 4096, 8192};
-};
+// For the report of a bug; made before anything can go wrong.
+std::string what_was_run;
 
-struct Row {
-  int messages;
-  double simulated, formula;
-};
-
-Row simulated_row(const Lecture& lecture, const Topology& topology, int messages,
-                  double& best_messages) {
-  Collective collective;
-  collective.operation = Operation::broadcast;
-  collective.type = ElementType::u8;
-  collective.count = lecture.size;
-  collective.group = first_ranks(lecture.ranks);
-  AlgorithmChoice choice;
-  choice.name = "chain";
-  choice.chunks = messages;
-  const auto formula = closed_form(collective, choice, topology);
-  COLLSIM_CHECK(formula && formula->best_chunks, "the chain broadcast has a closed form");
-  best_messages = *formula->best_chunks;
-  return {messages, simulate(topology, make_schedule(collective, choice)).time.seconds(),
-          formula->seconds};
+// All that a signal handler may do with text.
+void say(const char* text) {
+  const ssize_t ignored = ::write(STDERR_FILENO, text, std::strlen(text));
+  static_cast<void>(ignored);
 }
 
-void print_table(const Lecture& lecture) {
-  const Topology topology = make_chain(lecture.ranks, lecture.link);
-  double best_messages = 0;
-  std::vector<Row> rows;
-  for (const int messages : lecture.messages)
-    rows.push_back(simulated_row(lecture, topology, messages, best_messages));
-  const double bound = transfer_time(lecture.size, lecture.link.bandwidth).seconds();
-  const auto faster = [](const Row& a, const Row& b) { return a.simulated < b.simulated; };
-  const int best = std::min_element(rows.begin(), rows.end(), faster)->messages;
+// A broken invariant has said what it found.
+extern "C" void on_abort(int) {
+  say(what_was_run.c_str());
+  remove_unfinished_file();
+  ::_exit(exit_bug);
+}
 
-  std::printf("chain broadcast, %s, %zu ranks, %s and %s per message\n\n",
-              bytes_to_text(lecture.size).c_str(), lecture.ranks,
-              to_text(lecture.link.bandwidth).c_str(), to_text(lecture.link.overhead).c_str());
-  std::printf("  messages     simulated       formula   x N/B\n");
-  for (const Row& row : rows) {
-    const char* remark = row.messages == best ? "   <- best of these"
-                         : row.simulated > rows.front().simulated
-                             ? "   worse than not cutting at all"
-                             : "";
-    std::printf("  %8d  %9.3f ms  %9.3f ms  %6.2f%s\n", row.messages, row.simulated * 1e3,
-                row.formula * 1e3, row.simulated / bound, remark);
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(signal, &action, nullptr);
+}
+
+// A file opened later would otherwise become the standard output that somebody has closed, and get
+// what is written there.
+void occupy_closed_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
+      static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+}
+
+int report_bug(const char* what) {
+  std::cerr << "collsim: this is a bug in collsim, please report it.\n" << what << '\n';
+  say(what_was_run.c_str());
+  return exit_bug;
+}
+
+int run(const std::vector<std::string>& arguments, std::ostream& out) {
+  Terminal terminal{out,
+                    std::cerr,
+                    ::isatty(STDOUT_FILENO) != 0,
+                    ::isatty(STDERR_FILENO) != 0,
+                    false,
+                    false,
+                    false,
+                    interrupted_flag()};
+  try {
+    return run_command_line(arguments, terminal);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "collsim: there is not enough memory for this\n";
+    return exit_usage;
+  } catch (const std::exception& error) {
+    return report_bug(error.what());
+  } catch (...) {
+    return report_bug("an exception of an unknown kind");
   }
-  std::printf("\nbest number of messages by the formula: sqrt((K-2) N / (alpha B)) = %.1f\n",
-              best_messages);
+}
+
+// As if the write that found nobody reading had ended the program, which is what the shell expects.
+int end_by_broken_pipe() {
+  handle(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  return 128 + SIGPIPE;
+}
+
+int run_program(const std::vector<std::string>& arguments) {
+  what_was_run = "what was run: collsim";
+  for (const std::string& argument : arguments) what_was_run += " " + argument;
+  what_was_run += "\n";
+
+  DescriptorBuffer buffer(STDOUT_FILENO);
+  std::ostream out(&buffer);
+  const int code = run(arguments, out);
+  out.flush();
+  if (buffer.error() == 0) return code;
+  if (buffer.error() == EPIPE) return end_by_broken_pipe();
+  std::cerr << "collsim: cannot write the output: " << reason_of(buffer.error()) << '\n';
+  return exit_usage;
 }
 
 }  // namespace
 }  // namespace collsim
 
-int main(int argument_count, char**) {
-  if (argument_count > 1) {
-    std::fprintf(stderr, "collsim: takes no arguments yet; it prints the table of the lecture\n");
-    return 2;
-  }
-  collsim::print_table(collsim::Lecture{});
-  return EXIT_SUCCESS;
+int main(int argument_count, char** arguments) {
+  collsim::occupy_closed_descriptors();
+  collsim::handle(SIGABRT, collsim::on_abort);
+  collsim::handle(SIGPIPE, SIG_IGN);
+  return collsim::run_program({arguments + 1, arguments + argument_count});
 }

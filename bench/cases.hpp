@@ -42,6 +42,7 @@ struct Case {
 [[nodiscard]] std::vector<Case> event_queue_cases();
 [[nodiscard]] std::vector<Case> program_cases();
 [[nodiscard]] std::vector<Case> checker_cases();
+[[nodiscard]] std::vector<Case> scenario_cases();
 
 // All ranks, f32, out of place.
 [[nodiscard]] Schedule whole_machine(Operation operation, std::size_t ranks, std::int64_t count,

@@ -173,21 +173,43 @@ Wide busy(Wide bytes, Wide capacity) {
   return ps / capacity;
 }
 
-// All-reduce by the traffic of all ranks together.
-Wide busy_with_all_reduce(const Collective& collective, const Surroundings& around) {
-  if (collective.operation != Operation::all_reduce) return 0;
+// The traffic that takes longest, and whose it is.
+struct LargestTraffic {
+  Wide time = 0;
+  Wide bytes = 0;
+  Wide capacity = 0;
+  std::optional<int> position;
+  bool sends = false;
+  std::uint32_t links = 0;
+
+  void see(const LargestTraffic& other) {
+    if (other.time > time) *this = other;
+  }
+};
+
+LargestTraffic traffic_of_all(const Collective& collective, const Surroundings& around) {
   const Wide all =
       2 * static_cast<Wide>(collective.size() - 1) * static_cast<Wide>(collective.bytes());
-  return std::max(busy(all, around.all_out), busy(all, around.all_in));
+  LargestTraffic largest;
+  largest.see({busy(all, around.all_out), all, around.all_out, std::nullopt, true, 0});
+  largest.see({busy(all, around.all_in), all, around.all_in, std::nullopt, false, 0});
+  return largest;
 }
 
-Wide largest_traffic_time(const Collective& collective, const std::vector<Traffic>& needed,
-                          const Surroundings& around) {
-  Wide largest = busy_with_all_reduce(collective, around);
+LargestTraffic largest_traffic(const Collective& collective, const std::vector<Traffic>& needed,
+                               const Surroundings& around) {
+  LargestTraffic largest;
   for (std::size_t p = 0; p < needed.size(); ++p) {
-    largest = std::max(largest, busy(static_cast<Wide>(needed[p].out), around.out[p].capacity));
-    largest = std::max(largest, busy(static_cast<Wide>(needed[p].in), around.in[p].capacity));
+    const auto see = [&](Bytes bytes, const Side& side, bool sends) {
+      const auto wide = static_cast<Wide>(bytes);
+      largest.see(
+          {busy(wide, side.capacity), wide, side.capacity, static_cast<int>(p), sends, side.links});
+    };
+    see(needed[p].out, around.out[p], true);
+    see(needed[p].in, around.in[p], false);
   }
+  if (collective.operation == Operation::all_reduce)
+    largest.see(traffic_of_all(collective, around));
   return largest;
 }
 
@@ -269,7 +291,9 @@ LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
   LowerBounds bounds;
   bounds.latency =
       whole_picoseconds(spreading_time(involved, ports_for(collective.operation, around), around));
-  Wide traffic = largest_traffic_time(collective, needed, around);
+  bounds.startup = whole_picoseconds(around.overhead);
+  bounds.flight = whole_picoseconds(around.latency);
+  Wide traffic = largest_traffic(collective, needed, around).time;
   if (traffic > 0) {
     // Fair rates add up to the capacity but for 1e-9 (see MaxMin).
     if (!around.exclusive) traffic -= std::min(traffic, traffic / 1'000'000'000U + 1);
@@ -283,6 +307,24 @@ LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
     bounds.compute = whole_picoseconds(one_message + added * ps_per_second / rate);
   }
   return bounds;
+}
+
+std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
+                                              const Topology& topology) {
+  check_members(collective.group, topology.rank_count());
+  const std::vector<Traffic> needed = needed_traffic(collective);
+  if (collective.size() == 1 || spread_over(collective, needed) < 2) return std::nullopt;
+  const LargestTraffic largest =
+      largest_traffic(collective, needed, surroundings_of(collective, topology));
+  if (largest.time == 0) return std::nullopt;
+  NarrowestLinks narrowest;
+  narrowest.position = largest.position;
+  narrowest.sends = largest.sends;
+  constexpr auto most_bytes = static_cast<Wide>(std::numeric_limits<Bytes>::max());
+  narrowest.bytes = static_cast<Bytes>(std::min(largest.bytes, most_bytes));
+  narrowest.bytes_per_second = static_cast<double>(largest.capacity);
+  narrowest.links = largest.links;
+  return narrowest;
 }
 
 }  // namespace collsim

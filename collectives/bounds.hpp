@@ -47,6 +47,9 @@ struct LowerBounds {
   Time bandwidth;
   Time latency;
   Time compute;
+  // What every message costs at least, alpha and L: part of `bandwidth` and of `compute`.
+  Time startup;
+  Time flight;
   [[nodiscard]] Time largest() const;
 };
 
@@ -56,6 +59,19 @@ struct LowerBounds {
 [[nodiscard]] LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
                                        std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
                                        int lanes = 1);
+
+// Whose links the bandwidth bound is about: the first position for which it is largest, or all
+// positions together.
+struct NarrowestLinks {
+  std::optional<int> position;  // none: 2(K-1) N of an all-reduce through the links of all
+  bool sends = false;           // else it receives
+  Bytes bytes = 0;              // that must pass
+  double bytes_per_second = 0;  // of these links together
+  std::uint32_t links = 0;      // of the position
+};
+// Nothing where LowerBounds::bandwidth is 0.  The same errors.
+[[nodiscard]] std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
+                                                            const Topology& topology);
 
 [[nodiscard]] inline Time lower_bound(const Collective& collective, const Topology& topology,
                                       std::optional<Bandwidth> reduce_bandwidth = std::nullopt,

@@ -14,7 +14,8 @@
 
 namespace collsim {
 
-// What formulas are made of; closed_forms.hpp explains the symbols.
+// What formulas are made of; closed_forms.hpp explains the symbols.  Only gamma is the reciprocal of
+// that symbol, seconds per byte, so that adding for free is 0.
 struct Terms {
   using Kind = UniformNetwork::Kind;
 

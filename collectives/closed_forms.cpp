@@ -144,10 +144,10 @@ std::string formula_by_levels(Operation operation) {
     case Operation::all_reduce:
       return levels +
              "a ring's reduce-scatter and all-gather; S = 1: 2*(d-1)*(tau(n/d) + L) + "
-             "(d-1)/d*n*gamma";
+             "(d-1)/d*n/gamma";
     case Operation::all_gather: return levels + "a ring's all-gather; S = 1: (d-1)*(tau(n/d) + L)";
     case Operation::reduce_scatter:
-      return levels + "a ring's reduce-scatter; S = 1: (d-1)*(tau(n/d) + L) + (d-1)/d*n*gamma";
+      return levels + "a ring's reduce-scatter; S = 1: (d-1)*(tau(n/d) + L) + (d-1)/d*n/gamma";
     default: return "sum over levels of d ranks of (d-1)*pass(N/d)";
   }
 }

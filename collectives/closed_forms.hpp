@@ -15,11 +15,13 @@ namespace collsim {
 // Symbols in formulas
 //   K        ranks                              N    bytes (Collective::bytes(), as in nccl-tests)
 //   alpha    start-up, keeps the link busy      B    bandwidth           L   wire latency
-//   S        chunks of every step's message     gamma   seconds per byte of reduction
+//   S        chunks of every step's message     gamma   bytes per second that a rank adds
 //   q        ceil(log2 K)                       tau(n) = alpha + n/B, one message of n bytes
 //   pass(n) = S*tau(n/S) + L                    n bytes over one link, in S messages
-//   step(n) = tau(n/S) + L + (S-1)*max(tau(n/S), gamma*n/S) + gamma*n/S
+//   step(n) = tau(n/S) + L + (S-1)*max(tau(n/S), n/(S*gamma)) + n/(S*gamma)
 //                                               the same, and added up as they arrive
+// gamma is infinite when adding is free.  Units are those of scenario files' expectations, in which
+// a formula without tau, pass and step stands as it is.
 //
 // The model is the simulator's ideal one (Hockney's alpha-beta model and LogGP's L): links are
 // exclusive, sends are posted, a rank's lane is busy while it reduces, all else is free, all start

@@ -20,7 +20,7 @@ class Time {
   constexpr explicit Time(std::int64_t picoseconds) : ps_(picoseconds) {}
 
   [[nodiscard]] constexpr std::int64_t ps() const { return ps_; }
-  [[nodiscard]] constexpr double seconds() const { return static_cast<double>(ps_) * 1e-12; }
+  [[nodiscard]] constexpr double seconds() const { return static_cast<double>(ps_) / 1e12; }
   [[nodiscard]] static constexpr Time never() {
     return Time(std::numeric_limits<std::int64_t>::max());
   }

@@ -4,7 +4,7 @@
 // that both directions of every cable are busy.  A ring all-reduce (see ring.cpp) in each of two
 // lanes; they share nothing.
 //
-// Cost:  2(K-1) tau(N/(2K)) + (K-1)/K N/2 gamma per lane on a ring of full-duplex links.  Nothing
+// Cost:  2(K-1) tau(N/(2K)) + (K-1)/K N/(2 gamma) per lane on a ring of full-duplex links.  Nothing
 // is gained on a switch, where both directions leave through the same port, nor with K = 2, where
 // both neighbours are the same.
 #include "collectives/algorithms/buffers.hpp"

@@ -15,7 +15,7 @@
 //
 // Cost with q = ceil(log2 K), tau(n) = alpha + n/B, any K, one port per rank:
 //   broadcast   q tau(N)
-//   reduce      q (tau(N) + gamma N)
+//   reduce      q (tau(N) + N/gamma)
 // The smallest possible number of rounds, hence best for small N.  Cutting into chunks gains
 // nothing: the root sends q N bytes whatever happens.
 //

@@ -7,7 +7,7 @@
 //   K = 6:   4 -> 0, 5 -> 1    2 -> 0, 3 -> 1    1 -> 0           up
 //            0 -> 1            0 -> 2, 1 -> 3    0 -> 4, 1 -> 5   down
 //
-// Cost:  2q tau(N) + q N gamma, for any K.  Good for small N only: the root handles every vector
+// Cost:  2q tau(N) + q N/gamma, for any K.  Good for small N only: the root handles every vector
 // whole q times, and chunks do not help it.
 #include <bit>
 

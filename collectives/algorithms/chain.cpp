@@ -19,7 +19,7 @@
 //   broadcast                 (K-2+S) tau(c) + (K-1) L     best S = sqrt((K-2) N / (alpha B)), then
 //                                                          (sqrt((K-2) alpha) + sqrt(N/B))^2
 //   bidirectional broadcast   (K-2+S) tau(c/2) + (K-1) L   on a ring of full-duplex links
-//   reduce                    (K-1)(tau(c) + gamma c) + (S-1) max(tau(c), gamma c) + (K-1) L
+//   reduce                    (K-1)(tau(c) + c/gamma) + (S-1) max(tau(c), c/gamma) + (K-1) L
 // With S = 1 it is the worst broadcast there is, with the best S the one for large N.
 //
 // J. Pjesivac-Grbovic et al.: Performance analysis of MPI collective operations, Cluster Computing

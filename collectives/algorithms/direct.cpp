@@ -16,7 +16,7 @@
 //   all-gather, reduce-scatter   tau(N/K)          (K-1) tau(N/K)
 //   one-shot                     tau(N)            (K-1) tau(N)
 //   two-shot                    2 tau(N/K)        2(K-1) tau(N/K)
-// and (K-1)/K N gamma for the reduction, (K-1) N gamma in one-shot.
+// and (K-1)/K N/gamma for the reduction, (K-1) N/gamma in one-shot.
 //
 // One-shot and two-shot are the custom all-reduce kernels of vLLM and TensorRT-LLM.
 #include "collectives/algorithms/direct.hpp"

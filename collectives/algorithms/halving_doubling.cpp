@@ -19,9 +19,9 @@
 // reduce-scatter with several channels it is not, because each channel sees only its share of every
 // block; the input is then first copied to scratch without gaps.
 //
-// Cost:  reduce-scatter  log2 K alpha + (K-1)/K N/B + (K-1)/K N gamma; K must be a power of two
-//        all-reduce      2f alpha + 2 (p-1)/p N/B + (p-1)/p N gamma,
-//                        and 2 tau(N) + N gamma more when folding
+// Cost:  reduce-scatter  log2 K alpha + (K-1)/K N/B + (K-1)/K N/gamma; K must be a power of two
+//        all-reduce      2f alpha + 2 (p-1)/p N/B + (p-1)/p N/gamma,
+//                        and 2 tau(N) + N/gamma more when folding
 // When folding, those without a neighbour to act for are a message ahead; on a switch theirs can
 // take a port just before a later but longer one, which then costs a little more than that.
 //

@@ -19,7 +19,7 @@
 // Cost, with alpha1, B1 in the node and alpha2, B2 between nodes, tau1 and tau2 accordingly:
 //   all-reduce       2(L-1) tau1(N/L) + 2(G-1) tau2(N/(LG))
 //   all-gather        (L-1) tau1(N/L) +  (G-1) tau2(N/(LG))      reduce-scatter likewise
-// Gamma as in the ring: (K-1)/K N gamma.
+// Gamma as in the ring: (K-1)/K N/gamma.
 //
 // Nothing here depends on two levels: any number of dimensions works, each a ring.
 #include "collectives/algorithms/buffers.hpp"

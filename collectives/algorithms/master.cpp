@@ -4,7 +4,7 @@
 // to the root, which adds them in order of position, then sends the sum to all, one after the
 // other.
 //
-// Cost:  2(K-1) tau(N) + (K-1) N gamma on a switch, because everything passes the root's one port.
+// Cost:  2(K-1) tau(N) + (K-1) N/gamma on a switch, because everything passes the root's one port.
 // The others send and receive only N bytes each; adding ranks makes only the root busier.
 #include "collectives/algorithms/buffers.hpp"
 #include "collectives/algorithms/programs.hpp"

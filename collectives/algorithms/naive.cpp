@@ -6,7 +6,7 @@
 //
 //   K = 3:   round 1   0 -> 1, 1 -> 2, 2 -> 0       round 2   0 -> 2, 1 -> 0, 2 -> 1
 //
-// Cost:  (K-1) (tau(N) + N gamma) on a switch, and K(K-1) N bytes through it: the traffic grows
+// Cost:  (K-1) (tau(N) + N/gamma) on a switch, and K(K-1) N bytes through it: the traffic grows
 // with the square of K, which is what every other algorithm is about.
 //
 // Every round sends the vector that was given, so in place the sum grows in scratch and reaches the

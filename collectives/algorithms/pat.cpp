@@ -18,7 +18,7 @@
 // blocks of one message are not neighbours in memory: they are packed in scratch and unpacked from
 // there; a message of one block goes without.
 //
-// Cost:  with A unlimited ceil(log2 K) alpha + (K-1)/K N/B for any K (+ (K-1)/K N gamma);
+// Cost:  with A unlimited ceil(log2 K) alpha + (K-1)/K N/B for any K (+ (K-1)/K N/gamma);
 //        with A < K'/2, K' the next power of two: (K'/A - 1 + log2 A) alpha, the same bytes when K
 //        is K'; A = 1 sends every block alone.
 //

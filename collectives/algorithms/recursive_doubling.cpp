@@ -17,7 +17,7 @@
 // channel sees only its share of every block; they are then gathered in scratch without gaps and
 // copied at the end.
 //
-// Cost:  all-reduce   f tau(N) + f N gamma, and 2 tau(N) + N gamma more when folding
+// Cost:  all-reduce   f tau(N) + f N/gamma, and 2 tau(N) + N/gamma more when folding
 //        all-gather   log2 K alpha + (K-1)/K N/B; K must be a power of two
 //
 // R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in

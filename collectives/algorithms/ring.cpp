@@ -18,8 +18,8 @@
 //
 // Cost, with tau(n) = alpha + n/B and N bytes in all:
 //   all-gather       (K-1) tau(N/K)
-//   reduce-scatter   (K-1) tau(N/K) + (K-1)/K N gamma
-//   all-reduce      2(K-1) tau(N/K) + (K-1)/K N gamma
+//   reduce-scatter   (K-1) tau(N/K) + (K-1)/K N/gamma
+//   all-reduce      2(K-1) tau(N/K) + (K-1)/K N/gamma
 // The bytes are optimal for any K; the number of steps is the worst there is.  Every step's message
 // may be cut into S chunks, which hides wire latency L: all-reduce with n = 2(K-1), m = N/(K S B),
 // alpha = 0 takes (n-1) max(S m, m + L) + S m + L.  Connections then need S + 1 slots: everybody

@@ -8,7 +8,7 @@
 // same program as the hierarchical all-reduce; there the dimensions are levels of the machine, here
 // all links are equal.
 //
-// Cost:  2(b-1) tau(N/b) + 2(a-1) tau(N/(ab)) + (K-1)/K N gamma
+// Cost:  2(b-1) tau(N/b) + 2(a-1) tau(N/(ab)) + (K-1)/K N/gamma
 // against 2(K-1) tau(N/K) of one long ring: the same bytes in far fewer steps.  At any time only
 // the links of one dimension are busy.
 //

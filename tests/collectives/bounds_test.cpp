@@ -120,10 +120,41 @@ TEST(LowerBounds, ReductionIsSharedByRanksAndLanes) {
   const auto compute = [&](int lanes) {
     return lower_bounds(sum, network, gigabytes_per_second(1), lanes).compute.ps();
   };
-  EXPECT_EQ(compute(1), 6 * us) << "(K-1)/K N gamma";
+  EXPECT_EQ(compute(1), 6 * us) << "(K-1)/K N/gamma";
   EXPECT_EQ(compute(2), 3 * us);
   EXPECT_EQ(lower_bounds(over(4, broadcast, 8000), network, gigabytes_per_second(1)).compute,
             Time{});
+}
+
+TEST(LowerBounds, NarrowestLinksAreWhatTheBandwidthBoundIsMadeOf) {
+  const Topology chain = make_chain(4, link(10, microseconds(2), microseconds(3)));
+  const auto expect_made_of = [&](const Collective& collective, std::optional<int> position,
+                                  bool sends, Bytes bytes, std::uint32_t links) {
+    const LowerBounds bounds = lower_bounds(collective, chain);
+    EXPECT_EQ(bounds.startup.ps(), 2 * us);
+    EXPECT_EQ(bounds.flight.ps(), 3 * us);
+    const std::optional<NarrowestLinks> narrowest = narrowest_links(collective, chain);
+    ASSERT_TRUE(narrowest);
+    EXPECT_EQ(narrowest->position, position);
+    EXPECT_EQ(narrowest->sends, sends);
+    EXPECT_EQ(narrowest->bytes, bytes);
+    EXPECT_EQ(narrowest->links, links);
+    EXPECT_NEAR(static_cast<double>(narrowest->bytes) / narrowest->bytes_per_second,
+                (bounds.bandwidth - bounds.startup - bounds.flight).seconds(), 1e-12);
+  };
+  expect_made_of(over(4, broadcast, 80'000), 0, true, 80'000, 1);
+  expect_made_of(over(4, reduce, 80'000), 0, false, 80'000, 1);
+  expect_made_of(over(4, all_gather, 80'000), 0, false, 60'000, 1);
+  expect_made_of(over(4, all_reduce, 80'000), 0, true, 80'000, 1);
+  // With two links each, only all ranks together say that 2(K-1) N must pass.
+  const std::optional<NarrowestLinks> all =
+      narrowest_links(over(4, all_reduce, 80'000), make_ring(4, link(10)));
+  ASSERT_TRUE(all);
+  EXPECT_FALSE(all->position);
+  EXPECT_EQ(all->bytes, 480'000);
+  EXPECT_EQ(all->bytes_per_second, 80e9);
+  EXPECT_FALSE(narrowest_links(over(4, barrier, 0), chain));
+  EXPECT_FALSE(narrowest_links(over(1, broadcast, 80'000), chain));
 }
 
 TEST(LowerBounds, RoundDownWhereMessagesRoundUp) {

@@ -1,31 +1,77 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""README.md shows what is true: the program's output, and C++ that compiles.
+"""README.md and docs/ show what is true: the program's output, and C++ that compiles.
 
 usage: readme_test.py ROOT PROGRAM COMPILER
+
+Every ```console block is a dialogue: lines that begin with "$ " are commands, what follows each is
+its output, to the byte ("..." alone on a line stands for any lines).  With UPDATE_GOLDEN=1 the
+outputs without "..." are written anew.
 """
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 
 HEADERS = re.compile(r"^#include .*$|^using namespace .*$", re.MULTILINE)
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def code_blocks(text, language):
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [block for its_language, block in fenced if its_language == language]
+def cpp_blocks(text):
+    return re.findall(r"^```cpp\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def check_output(readme, program):
-    output = subprocess.run([program], check=True, capture_output=True, text=True).stdout
-    if output not in code_blocks(readme, ""):
-        sys.exit(f"README.md does not show what {program} prints:\n{output}")
+def dialogue(block):
+    """[(command, expected output)]"""
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+    if parts[0]:
+        sys.exit(f"a console block begins with output instead of a command:\n{block}")
+    return list(zip(parts[1::2], parts[2::2]))
+
+
+def run(command, root, program):
+    words = shlex.split(command)
+    if words[:2] == ["./dev", "run"]:
+        words = ["collsim", "run"] + words[2:]
+    if words[0] != "collsim":
+        sys.exit(f"only commands of collsim can be checked, not: {command}")
+    done = subprocess.run([program] + words[1:], cwd=root, capture_output=True, text=True, check=False)
+    return done.stdout
+
+
+def agree(expected, output):
+    pattern = "".join(r"(.*\n)*?" if line == "...\n" else re.escape(line) for line in expected.splitlines(True))
+    return re.fullmatch(pattern, output) is not None
+
+
+def check_outputs(path, root, program):
+    update = os.environ.get("UPDATE_GOLDEN") == "1"
+    wrong = []
+
+    def checked(match):
+        new = ""
+        for command, expected in dialogue(match.group(1)):
+            output = run(command, root, program)
+            if not agree(expected, output):
+                wrong.append((command, output))
+            new += f"$ {command}\n" + (expected if "...\n" in expected.splitlines(True) else output)
+        return f"```console\n{new}```"
+
+    text = path.read_text()
+    renewed = CONSOLE.sub(checked, text)
+    if update:
+        path.write_text(renewed)
+        return 0
+    for command, output in wrong:
+        print(f"{path.relative_to(root)} does not show what `{command}` prints:\n{output}")
+    return len(wrong)
 
 
 def check_cpp(readme, root, compiler):
-    blocks = code_blocks(readme, "cpp")
+    blocks = cpp_blocks(readme)
     if not blocks:
         sys.exit("README.md shows no C++")
     for block in blocks:
@@ -40,9 +86,13 @@ def check_cpp(readme, root, compiler):
 
 def main():
     root, program, compiler = sys.argv[1:]
-    readme = (pathlib.Path(root) / "README.md").read_text()
-    check_output(readme, program)
-    check_cpp(readme, root, compiler)
+    root = pathlib.Path(root)
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    if not CONSOLE.search(pages[0].read_text()):
+        sys.exit("README.md shows no output")
+    if sum(check_outputs(page, root, program) for page in pages):
+        sys.exit("with UPDATE_GOLDEN=1 in the environment this test writes them anew")
+    check_cpp(pages[0].read_text(), root, compiler)
 
 
 if __name__ == "__main__":

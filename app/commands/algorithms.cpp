@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/algorithms.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/command.hpp"
+#include "app/commands/help.hpp"
+#include "app/json/write_json.hpp"
+#include "app/output/text_table.hpp"
+#include "app/scenario/vocabulary.hpp"
+
+namespace collsim {
+namespace {
+
+struct AlgorithmsOptions {
+  std::string operation;
+  std::string format = "table";
+};
+
+bool is_default(const Algorithm& algorithm) {
+  return algorithms(algorithm.operation).front() == &algorithm;
+}
+
+// The table knows why a count does not work, not which ones do: tried out.
+std::string rank_counts(const Algorithm& algorithm) {
+  if (algorithm.refuses == nullptr) return "any";
+  constexpr int tried = 33;
+  std::vector<std::string> counts;
+  for (int ranks = 1; ranks < tried; ++ranks)
+    if (algorithm.refuses(ranks).empty()) counts.push_back(std::to_string(ranks));
+  return fmt::format("{}, ...", fmt::join(counts, ", "));
+}
+
+std::vector<Operation> chosen_operations(const std::string& name) {
+  const auto all = all_operations();
+  if (name.empty()) return {all.begin(), all.end()};
+  const std::optional<std::string> canonical = operation_words().canonical(name);
+  if (!canonical)
+    throw UsageError("there is no operation" + did_you_mean(name, operation_words().allowed));
+  return {parse_operation(*canonical)};
+}
+
+std::string text(const std::vector<Operation>& operations) {
+  TextTable table;
+  for (const char* heading : {"operation", "algorithm", "also called", "ranks"})
+    table.add_column(heading, TextTable::Align::left);
+  table.add_column("lanes");
+  table.add_column("how", TextTable::Align::left);
+  for (const Operation operation : operations)
+    for (const Algorithm* algorithm : algorithms(operation))
+      table.add_row({is_default(*algorithm) ? std::string(to_string(operation)) : "",
+                     std::string(algorithm->name),
+                     fmt::format("{}", fmt::join(algorithm->aliases, ", ")),
+                     rank_counts(*algorithm), std::to_string(algorithm->lanes),
+                     std::string(algorithm->summary)});
+  return table.text() +
+         "\nThe first of each operation is its default; \"auto\" simulates all of them and takes "
+         "the "
+         "fastest.\n";
+}
+
+Value document(const std::vector<Operation>& operations) {
+  Value list = Value::array();
+  for (const Operation operation : operations)
+    for (const Algorithm* algorithm : algorithms(operation)) {
+      Value aliases = Value::array();
+      for (const std::string_view alias : algorithm->aliases) aliases.items().emplace_back(alias);
+      Value entry = Value::object();
+      entry.set("op", to_string(operation));
+      entry.set("algorithm", algorithm->name);
+      entry.set("default", is_default(*algorithm));
+      entry.set("aliases", std::move(aliases));
+      entry.set("ranks", rank_counts(*algorithm));
+      entry.set("lanes", algorithm->lanes);
+      entry.set("summary", algorithm->summary);
+      list.items().push_back(std::move(entry));
+    }
+  Value all = Value::object();
+  all.set("algorithms", std::move(list));
+  return all;
+}
+
+}  // namespace
+
+Action declare_algorithms(CLI::App& app) {
+  const auto options = std::make_shared<AlgorithmsOptions>();
+  app.add_option("OP", options->operation, "only of this operation");
+  app.add_option("--format", options->format, "how to print (default: table)")
+      ->check(CLI::IsMember({"table", "json"}));
+  return [options](Terminal& terminal) {
+    const std::vector<Operation> operations = chosen_operations(options->operation);
+    if (options->format == "json")
+      terminal.out << to_json(document(operations)) << '\n';
+    else
+      terminal.out << text(operations);
+    return static_cast<int>(exit_fine);
+  };
+}
+
+}  // namespace collsim

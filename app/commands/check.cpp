@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/command.hpp"
+#include "app/commands/interrupts.hpp"
+#include "app/commands/params_text.hpp"
+#include "app/commands/progress.hpp"
+#include "app/json/write_json.hpp"
+#include "app/output/text_table.hpp"
+#include "app/study/effort.hpp"
+#include "app/study/row.hpp"
+#include "collectives/checker.hpp"
+
+namespace collsim {
+namespace {
+
+// What takes minutes; a smaller case shows the same.
+constexpr double most_instructions = 2e9;
+
+struct CheckCommandOptions {
+  std::string file;
+  std::vector<std::string> set;
+  std::string format = "table";
+};
+
+struct Proof {
+  Params params;
+  std::string algorithm;
+  CheckReport report;
+  std::optional<int> slots;        // as given
+  std::optional<int> least_slots;  // nothing: blocks with any number
+};
+
+Proof prove(Case point, Params params) {
+  if (point.choice.name == "auto") point.choice.name = run_case(point).algorithm;
+  const Schedule schedule = schedule_of(point);
+  const double instructions = effort_of(point, schedule).instructions;
+  if (instructions > most_instructions)
+    throw_error(
+        ErrorCode::too_large,
+        fmt::format("about {:.2g} instructions are too many to prove ({:.2g} is the limit); "
+                    "the same algorithm with fewer ranks or chunks shows as much",
+                    instructions, most_instructions));
+  return {std::move(params), schedule.algorithm(), check(schedule), schedule.slots(),
+          least_slots(schedule)};
+}
+
+std::string slots_text(const Proof& proof) {
+  return proof.least_slots ? std::to_string(*proof.least_slots) : "blocks with any number";
+}
+
+// Has a column anyway, which also says what "auto" became.
+constexpr std::string_view algorithm_path = "collective.algorithm";
+
+std::string text(const std::vector<Proof>& proofs) {
+  TextTable table;
+  for (const auto& [path, value] : proofs.front().params)
+    if (path != algorithm_path) table.add_column(path.substr(path.rfind('.') + 1));
+  table.add_column("algorithm", TextTable::Align::left);
+  table.add_column("result", TextTable::Align::left);
+  for (const char* heading : {"messages", "instructions", "least slots"}) table.add_column(heading);
+  std::string faults;
+  std::size_t proved = 0;
+  for (const Proof& proof : proofs) {
+    std::vector<std::string> cells;
+    for (const auto& [path, value] : proof.params)
+      if (path != algorithm_path) cells.push_back(value_text(value));
+    cells.insert(cells.end(), {proof.algorithm, proof.report.ok ? "proved" : "REFUSED",
+                               std::to_string(proof.report.messages),
+                               std::to_string(proof.report.instructions), slots_text(proof)});
+    table.add_row(std::move(cells));
+    proved += proof.report.ok ? 1 : 0;
+    if (proof.report.ok) continue;
+    const std::string point = params_text(proof.params);
+    faults += fmt::format("\nrefused{}{}: {}\n", point.empty() ? "" : ", ", point,
+                          proof.report.fault ? proof.report.fault->text : "no reason given");
+  }
+  return table.text() +
+         fmt::format("\n{} of {} schedules proved: data right, no deadlock, no race\n", proved,
+                     proofs.size()) +
+         faults;
+}
+
+Value fault_value(const Fault& fault) {
+  Value value = Value::object();
+  value.set("kind", to_string(fault.kind));
+  value.set("rank", static_cast<std::int64_t>(fault.rank.index()));
+  value.set("lane", static_cast<std::int64_t>(fault.lane.index()));
+  value.set("step", fault.step);
+  value.set("expected", fault.expected);
+  value.set("found", fault.found);
+  value.set("message", fault.text);
+  return value;
+}
+
+Value number_or_null(const std::optional<int>& number) {
+  return number ? Value(*number) : Value();
+}
+
+Value document(const Scenario& scenario, const std::vector<Proof>& proofs, bool complete) {
+  Value list = Value::array();
+  for (const Proof& proof : proofs) {
+    Value params = Value::object();
+    for (const auto& [path, value] : proof.params) params.set(path, value);
+    Value entry = Value::object();
+    entry.set("params", std::move(params));
+    entry.set("algorithm", proof.algorithm);
+    entry.set("proved", proof.report.ok);
+    entry.set("messages", proof.report.messages);
+    entry.set("instructions", proof.report.instructions);
+    entry.set("wire_bytes", proof.report.wire_bytes);
+    entry.set("slots", number_or_null(proof.slots));
+    entry.set("least_slots", number_or_null(proof.least_slots));
+    entry.set("fault", proof.report.fault ? fault_value(*proof.report.fault) : Value());
+    list.items().push_back(std::move(entry));
+  }
+  Value all = Value::object();
+  all.set("name", scenario.name);
+  all.set("complete", complete);
+  all.set("proofs", std::move(list));
+  return all;
+}
+
+// Nothing when a point makes no sense.
+std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostics& diagnostics,
+                                            Terminal& terminal) {
+  std::vector<Proof> proofs;
+  ClusterCache clusters;
+  Progress progress(terminal);
+  for (std::size_t point = 0; point < scenario.points() && !terminal.interrupted; ++point) {
+    std::optional<Case> one = make_case(scenario, point, clusters, diagnostics);
+    if (!one) return std::nullopt;
+    Params params = scenario.params(point);
+    const std::string where = params_text(params);
+    try {
+      proofs.push_back(prove(std::move(*one), std::move(params)));
+    } catch (const Error& error) {
+      const Value* collective = scenario.document.find("collective");
+      diagnostics.add({.code = std::string(to_string(error.code())),
+                       .message = where.empty() ? error.what() : where + ": " + error.what(),
+                       .place = collective == nullptr ? Place{} : collective->place,
+                       .pointer = "/collective",
+                       .suggestion = {},
+                       .hint = {}});
+      return std::nullopt;
+    }
+    progress.update(point + 1, scenario.points());
+  }
+  return proofs;
+}
+
+int check_file(const CheckCommandOptions& options, Terminal& terminal) {
+  const bool json = options.format == "json";
+  Sources sources;
+  Diagnostics diagnostics;
+  LoadOptions load;
+  load.set = options.set;
+  const std::optional<Scenario> scenario = load_scenario(options.file, load, sources, diagnostics);
+  if (!scenario) return show_mistakes(diagnostics, sources, terminal, json);
+  const InterruptWatch watch;
+  const auto proofs = prove_all(*scenario, diagnostics, terminal);
+  if (!proofs) return show_mistakes(diagnostics, sources, terminal, json);
+  if (json)
+    terminal.out << to_json(document(*scenario, *proofs, !terminal.interrupted)) << '\n';
+  else if (!proofs->empty())
+    terminal.out << text(*proofs);
+  if (terminal.interrupted) return exit_interrupted;
+  const auto is_proved = [](const Proof& proof) { return proof.report.ok; };
+  return std::all_of(proofs->begin(), proofs->end(), is_proved) ? exit_fine : exit_failed;
+}
+
+}  // namespace
+
+Action declare_check(CLI::App& app) {
+  const auto options = std::make_shared<CheckCommandOptions>();
+  app.add_option("FILE", options->file, "a scenario file; \"-\" reads standard input")->required();
+  app.add_option("--set", options->set, "put a value into the scenario; repeats")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--format", options->format, "how to print (default: table)")
+      ->check(CLI::IsMember({"table", "json"}));
+  return [options](Terminal& terminal) { return check_file(*options, terminal); };
+}
+
+}  // namespace collsim

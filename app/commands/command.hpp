@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "app/json/diagnostics.hpp"
+#include "app/json/sources.hpp"
+#include "app/scenario/scenario.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace collsim {
+
+// What the program ends with.
+enum ExitCode : int {
+  exit_fine = 0,
+  exit_failed = 1,          // an expectation, a proof or a comparison failed
+  exit_usage = 2,           // bad usage or bad input
+  exit_not_measurable = 3,  // cannot be measured here
+  exit_wrong_data = 4,      // measured data were wrong
+  exit_bug = 70,            // of ours
+  exit_skipped = 77,        // on request
+  exit_interrupted = 130
+};
+
+// Where a command writes, and how.  Standard output is for results only.
+struct Terminal {
+  std::ostream& out;
+  std::ostream& err;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  bool colour = false;  // of `out`, decided by --color, NO_COLOR, CLICOLOR_FORCE and the terminal
+  bool err_colour = false;
+  bool quiet = false;
+  const std::atomic<bool>& interrupted;
+};
+
+// The command line makes no sense, in words for the user.  run_command_line() shows it, says how to
+// get help, and ends with exit_usage.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A command says which options it takes and gets a function that runs it after they were parsed.
+// One file in commands/ each; command_line.cpp holds the table.
+using Action = std::function<int(Terminal&)>;
+struct Command {
+  const char* name;
+  const char* summary;   // one line
+  const char* examples;  // shown at the end of its help, each line a command
+  Action (*declare)(CLI::App& app);
+};
+
+[[nodiscard]] Action declare_run(CLI::App& app);
+[[nodiscard]] Action declare_explain(CLI::App& app);
+[[nodiscard]] Action declare_predict(CLI::App& app);
+[[nodiscard]] Action declare_check(CLI::App& app);
+[[nodiscard]] Action declare_show(CLI::App& app);
+[[nodiscard]] Action declare_trace(CLI::App& app);
+[[nodiscard]] Action declare_algorithms(CLI::App& app);
+[[nodiscard]] Action declare_presets(CLI::App& app);
+[[nodiscard]] Action declare_topo(CLI::App& app);
+[[nodiscard]] Action declare_schema(CLI::App& app);
+[[nodiscard]] Action declare_completion(CLI::App& app);
+
+// For commands about one case of one file: FILE, --set, and --at path=value,... to choose a point of
+// the sweep.
+struct OneCaseOptions {
+  std::string file;
+  std::vector<std::string> set;
+  std::vector<std::string> at;
+};
+void add_one_case_options(CLI::App& app, OneCaseOptions& options);
+
+// Loads the file and picks the point: the only one, or the one that --at names (several that fit:
+// the first, and `note` says so).  Reports mistakes to `terminal` in the house's format and gives
+// nothing.
+struct ChosenCase {
+  Scenario scenario;
+  std::size_t point = 0;
+  Case chosen;
+  std::string note;
+};
+[[nodiscard]] std::optional<ChosenCase> load_one_case(const OneCaseOptions& options,
+                                                      Terminal& terminal);
+
+// Shows mistakes of the input on standard error, as text, or as JSON on standard output; the exit
+// code for it.
+int show_mistakes(const Diagnostics& diagnostics, const Sources& sources, Terminal& terminal,
+                  bool as_json = false);
+
+// Opens FILE for writing ("-": standard output), writes by `writer`, and notices when the disk is
+// full.  A file appears whole or not at all, unless nothing but itself can be written in its folder.
+// Throws WriteError.
+class WriteError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;  // in words for the user
+};
+void write_file(const std::string& file, Terminal& terminal,
+                const std::function<void(std::ostream&)>& writer);
+
+}  // namespace collsim

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <map>
+#include <new>
+#include <ostream>
+
+#include "app/commands/help.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr Command all_commands[] = {
+    {"run", "Simulates scenario files and checks what they expect.",
+     "collsim run scenarios/lecture/ring-broadcast.json\n"
+     "collsim run scenarios/tutorial/all-reduce.json --set collective.algorithm=naive --format "
+     "csv\n"
+     "collsim run scenarios/lecture/*.json --quiet -o lecture.json\n"
+     "collsim run scenarios/lecture/ring-broadcast.json --print-resolved",
+     declare_run},
+    {"explain", "Says why a case takes as long as it does, and what would help most.",
+     "collsim explain scenarios/lecture/ring-broadcast.json --at chunks=16\n"
+     "collsim explain scenarios/lecture/ring-broadcast.json --at chunks=4096",
+     declare_explain},
+    {"predict", "Predicts what nccl-tests would measure, from its flags and without a file.",
+     "collsim predict all-reduce -b 8 -e 1G -f 2 --preset dgx-h100\n"
+     "collsim predict all-reduce -b 64M -e 64M -g 4 --preset dgx-h100 --algorithm ring --channels "
+     "8\n"
+     "collsim predict broadcast -b 64M -e 64M --shape chain -g 8 --bandwidth 25GB/s --overhead "
+     "5us\n"
+     "collsim predict all-gather -b 1M -e 16M -f 4 --preset dgx-a100 --nodes 2 --print-scenario",
+     declare_predict},
+    {"check", "Proves the schedules of a scenario right: data, deadlock, races.",
+     "collsim check scenarios/lecture/ring-broadcast.json\n"
+     "collsim check scenarios/tutorial/all-reduce.json --set collective.slots=2 --format json",
+     declare_check},
+    {"show", "Shows every rank's buffers before and after, on small integers.",
+     "collsim show scenarios/tutorial/reduce-scatter.json\n"
+     "collsim show scenarios/tutorial/all-reduce.json --steps",
+     declare_show},
+    {"trace", "Writes a timeline that Perfetto (ui.perfetto.dev) and chrome://tracing open.",
+     "collsim trace scenarios/lecture/ring-broadcast.json --at chunks=8 -o trace.json",
+     declare_trace},
+    {"algorithms", "Lists the algorithms of an operation, or of all.",
+     "collsim algorithms all-reduce\n"
+     "collsim algorithms --format json",
+     declare_algorithms},
+    {"presets", "Lists the machines known by name, with the source of every number.",
+     "collsim presets\n"
+     "collsim presets show dgx-h100",
+     declare_presets},
+    {"topo", "Shows how the ranks of a machine are joined.",
+     "collsim topo show --preset dgx-h100\n"
+     "collsim topo show scenarios/lecture/ring-broadcast.json --with bandwidth",
+     declare_topo},
+    {"schema", "Prints the JSON schema of scenario files, for editors.",
+     "collsim schema > scenario-v1.schema.json", declare_schema},
+    {"completion", "Prints what makes a shell complete commands, options and values.",
+     "collsim completion bash > collsim.bash  # then: source collsim.bash\n"
+     "collsim completion zsh > _collsim       # in a folder of $fpath\n"
+     "collsim completion fish > collsim.fish  # in ~/.config/fish/completions",
+     declare_completion},
+};
+
+struct GlobalOptions {
+  std::string colour = "auto";
+  bool quiet = false;
+};
+
+void declare_program(CLI::App& program, GlobalOptions& global) {
+  program.description("collsim " COLLSIM_VERSION
+                      ": how long does a collective take on a machine, and why?");
+  program.footer(
+      "collsim run scenarios/lecture/ring-broadcast.json\n"
+      "collsim predict all-reduce -b 8 -e 1G -f 2 --preset dgx-h100");
+  program.set_help_flag("-h", "the most needed on one screen");
+  program.set_help_all_flag("--help", "all");
+  program.set_version_flag("--version", "collsim " COLLSIM_VERSION);
+  program.get_option("--version")->description("print \"collsim " COLLSIM_VERSION "\"");
+  program.fallthrough();
+  program.require_subcommand(1);
+  program.add_option("--color,--colour", global.colour, "colour in tables and messages")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  program.add_flag("-q,--quiet", global.quiet, "no warnings, no progress, no decoration");
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+// "--format= x.json" would take x.json as the format.
+void refuse_empty_values(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return;
+    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1)
+      throw UsageError(fmt::format("{} has nothing after the \"=\"", argument));
+  }
+}
+
+// "help run" is "run --help".
+std::vector<std::string> without_help_command(std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments.front() != "help") return arguments;
+  arguments.erase(arguments.begin());
+  arguments.emplace_back("--help");
+  return arguments;
+}
+
+int usage_error(Terminal& terminal, const std::string& command, const std::string& message) {
+  terminal.err << fmt::format("{0}: {1}\n  {0} --help shows what there is, with examples\n",
+                              command, message);
+  return exit_usage;
+}
+
+int show_help(const CLI::App& program, Terminal& terminal, bool all) {
+  const CLI::App& command = parsed_command(program);
+  if (&command != &program)
+    terminal.out << command_help(command);
+  else
+    terminal.out << (all ? full_help(program) : short_help(program));
+  return exit_fine;
+}
+
+int run_action(const CLI::App& program, const std::map<const CLI::App*, Action>& actions,
+               Terminal& terminal) {
+  try {
+    return actions.at(program.get_subcommands().front())(terminal);
+  } catch (const UsageError& error) {
+    return usage_error(terminal, full_name(parsed_command(program)), error.what());
+  } catch (const WriteError& error) {
+    terminal.err << error.what() << '\n';
+  } catch (const Error& error) {
+    terminal.err << error.what() << '\n';
+  } catch (const std::bad_alloc&) {
+    terminal.err << "there is not enough memory for this; try fewer ranks, chunks or points\n";
+  }
+  return exit_usage;
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return all_commands;
+}
+
+bool wants_colour(std::string_view flag, bool is_terminal) {
+  if (flag != "auto") return flag == "always";
+  if (is_set("NO_COLOR")) return false;
+  const char* forced = std::getenv("CLICOLOR_FORCE");
+  if (is_set("FORCE_COLOR") || (is_set("CLICOLOR_FORCE") && std::string_view(forced) != "0"))
+    return true;
+  const char* kind = std::getenv("TERM");
+  return is_terminal && kind != nullptr && std::string_view(kind) != "dumb";
+}
+
+int run_command_line(const std::vector<std::string>& typed, Terminal& terminal) {
+  const std::vector<std::string> arguments = without_help_command(typed);
+  CLI::App program("", "collsim");
+  GlobalOptions global;
+  declare_program(program, global);
+  std::map<const CLI::App*, Action> actions;
+  for (const Command& command : commands()) {
+    CLI::App* app = program.add_subcommand(command.name, command.summary);
+    app->footer(command.examples);
+    actions[app] = command.declare(*app);
+  }
+  if (arguments.empty()) {
+    terminal.err << short_help(program);
+    return exit_usage;
+  }
+  try {
+    refuse_empty_values(arguments);
+    program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return show_help(program, terminal, false);
+  } catch (const CLI::CallForAllHelp&) {
+    return show_help(program, terminal, true);
+  } catch (const CLI::CallForVersion& version) {
+    terminal.out << version.what() << '\n';
+    return exit_fine;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(terminal, full_name(parsed_command(program)), usage_mistake(program, error));
+  } catch (const UsageError& error) {
+    return usage_error(terminal, program.get_name(), error.what());
+  }
+  Terminal chosen{terminal.out,
+                  terminal.err,
+                  terminal.out_is_terminal,
+                  terminal.err_is_terminal,
+                  wants_colour(global.colour, terminal.out_is_terminal),
+                  wants_colour(global.colour, terminal.err_is_terminal),
+                  global.quiet,
+                  terminal.interrupted};
+  return run_action(program, actions, chosen);
+}
+
+}  // namespace collsim

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/command.hpp"
+#include "app/json/write_json.hpp"
+#include "app/output/explanation_text.hpp"
+#include "app/study/explanation.hpp"
+
+namespace collsim {
+namespace {
+
+struct ExplainOptions {
+  OneCaseOptions one;
+  std::string format = "text";
+};
+
+int explain_case(const ExplainOptions& options, Terminal& terminal) {
+  const std::optional<ChosenCase> chosen = load_one_case(options.one, terminal);
+  if (!chosen) return exit_usage;
+  if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
+  const Explanation explanation = explain(chosen->chosen);
+  if (options.format == "json")
+    terminal.out << to_json(to_value(explanation)) << '\n';
+  else
+    terminal.out << to_text(explanation, terminal.colour);
+  return exit_fine;
+}
+
+}  // namespace
+
+Action declare_explain(CLI::App& app) {
+  auto options = std::make_shared<ExplainOptions>();
+  add_one_case_options(app, options->one);
+  app.add_option("--format", options->format, "how to print it")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  return [options](Terminal& terminal) { return explain_case(*options, terminal); };
+}
+
+}  // namespace collsim

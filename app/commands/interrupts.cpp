@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/interrupts.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <string_view>
+
+namespace collsim {
+namespace {
+
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use it");
+
+// Handlers must not touch what may be half changed: the flag says when the name is whole.
+char unfinished_file[PATH_MAX];
+std::atomic<bool> has_unfinished_file{false};
+
+constexpr std::string_view how_to_stop_at_once =
+    "\nstopping after the cases that have begun; press Ctrl-C again to stop at once\n";
+
+extern "C" void on_interrupt(int) {
+  const int error = errno;
+  if (interrupted.exchange(true)) {
+    remove_unfinished_file();
+    ::_exit(exit_interrupted);
+  }
+  if (::isatty(STDERR_FILENO) != 0)
+    static_cast<void>(
+        !::write(STDERR_FILENO, how_to_stop_at_once.data(), how_to_stop_at_once.size()));
+  errno = error;
+}
+
+// The signal comes again when this returns, and then ends the program.
+extern "C" void on_end(int signal) {
+  remove_unfinished_file();
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+bool is_default(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
+}
+
+struct sigaction handled_by(void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  return action;
+}
+
+}  // namespace
+
+const std::atomic<bool>& interrupted_flag() {
+  return interrupted;
+}
+
+InterruptWatch::InterruptWatch() {
+  ::sigaction(SIGINT, nullptr, &before_);
+  if (!is_default(before_)) return;
+  const struct sigaction action = handled_by(on_interrupt);
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
+InterruptWatch::~InterruptWatch() {
+  ::sigaction(SIGINT, &before_, nullptr);
+}
+
+RemovedWhenKilled::RemovedWhenKilled(const std::string& file) {
+  if (file.size() >= sizeof unfinished_file) return;
+  std::memcpy(unfinished_file, file.c_str(), file.size() + 1);
+  has_unfinished_file = true;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    ::sigaction(signal, nullptr, &before);
+    if (!is_default(before)) continue;
+    const struct sigaction action = handled_by(on_end);
+    ::sigaction(signal, &action, nullptr);
+    before_.emplace_back(signal, before);
+  }
+}
+
+RemovedWhenKilled::~RemovedWhenKilled() {
+  has_unfinished_file = false;
+  for (const auto& [signal, before] : before_) ::sigaction(signal, &before, nullptr);
+}
+
+void remove_unfinished_file() {
+  if (has_unfinished_file) ::unlink(unfinished_file);
+}
+
+}  // namespace collsim

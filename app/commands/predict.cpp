@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/command.hpp"
+#include "app/commands/help.hpp"
+#include "app/commands/run.hpp"
+#include "app/json/write_json.hpp"
+#include "app/scenario/presets.hpp"
+#include "app/scenario/quantities.hpp"
+#include "app/scenario/sweep_range.hpp"
+#include "app/scenario/vocabulary.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr Bytes default_size = Bytes{32} << 20U;       // as nccl-tests
+constexpr Bytes default_step = Bytes{1} << 20U;        // as nccl-tests
+constexpr std::int64_t most_ranks_listed = 1'000'000;  // of a part of a preset
+constexpr std::int64_t most_threads = 1'000'000;
+
+// Of nccl-tests: how to measure, which changes nothing here.
+struct MeasuringFlag {
+  const char* names;
+  const char* shown;
+};
+constexpr std::array<MeasuringFlag, 10> measuring_flags = {{{"-n,--iters", "-n"},
+                                                            {"-w,--warmup_iters", "-w"},
+                                                            {"-m,--agg_iters", "-m"},
+                                                            {"-c,--check", "-c"},
+                                                            {"-p,--parallel_init", "-p"},
+                                                            {"-a,--average", "-a"},
+                                                            {"-z,--blocking", "-z"},
+                                                            {"-G,--cudagraph", "-G"},
+                                                            {"-C,--report_cputime", "-C"},
+                                                            {"-R,--local_register", "-R"}}};
+
+// Those that need no more than a number of ranks.
+std::vector<std::string> shapes() {
+  return {"chain", "ring", "fully-connected", "switch", "hypercube"};
+}
+
+struct PredictOptions {
+  std::string operation, smallest, largest, step, preset, shape, bandwidth, latency, overhead;
+  std::string algorithm = "auto", type, reduction;
+  std::optional<std::int64_t> factor, gpus, threads, nodes, root, chunks, channels;
+  std::array<std::string, measuring_flags.size()> measuring;  // empty: not given
+  bool print_scenario = false;
+
+  // -g, in all threads; nothing: all ranks of the preset.
+  [[nodiscard]] std::optional<std::int64_t> ranks() const {
+    return threads ? std::optional(*threads * gpus.value_or(1)) : gpus;
+  }
+  [[nodiscard]] const char* ranks_option() const { return threads ? "-t times -g" : "-g"; }
+  RunOptions run;
+};
+
+// Makes the scenario that the options stand for.  Values remember the option they came from, so that
+// the loader's messages name it.
+class ScenarioMaker {
+ public:
+  ScenarioMaker(const PredictOptions& options, Sources& sources)
+      : options_(options), sources_(sources) {}
+
+  Value make() {
+    Value document = Value::object();
+    document.set("scenario", 1);
+    document.set("name", "predict");
+    document.set("cluster", options_.preset.empty() ? shape() : preset());
+    std::optional<Value> axis = sizes();
+    document.set("collective", collective());
+    if (axis) {
+      Value sweep = Value::object();
+      sweep.set("collective.size", std::move(*axis));
+      document.set("sweep", std::move(sweep));
+    }
+    return document;
+  }
+
+ private:
+  Value from(const char* option, const std::string& text, Value value) {
+    const std::uint32_t source = sources_.add(Sources::Kind::argument, option, text);
+    value.place = {source, 0, static_cast<std::uint32_t>(text.size())};
+    return value;
+  }
+  void put(Value& object, const char* key, const char* option, const std::string& text) {
+    if (!text.empty()) object.set(key, from(option, text, Value(text)));
+  }
+  void put(Value& object, const char* key, const char* option,
+           const std::optional<std::int64_t>& number) {
+    if (number) object.set(key, from(option, std::to_string(*number), Value(*number)));
+  }
+
+  Value preset() {
+    Value cluster = Value::object();
+    put(cluster, "preset", "--preset", options_.preset);
+    put(cluster, "nodes", "--nodes", options_.nodes);
+    return cluster;
+  }
+
+  Value shape() {
+    Value link = Value::object();
+    put(link, "bandwidth", "--bandwidth", options_.bandwidth);
+    put(link, "latency", "--latency", options_.latency);
+    put(link, "overhead", "--overhead", options_.overhead);
+    Value cluster = Value::object();
+    put(cluster, "shape", "--shape", options_.shape);
+    put(cluster, "ranks", options_.ranks_option(), options_.ranks());
+    cluster.set("link", std::move(link));
+    return cluster;
+  }
+
+  Value collective() {
+    Value collective = Value::object();
+    put(collective, "op", "OP", options_.operation);
+    put(collective, "algorithm", "--algorithm", options_.algorithm);
+    if (has_size())
+      collective.set("size", from("-b", options_.smallest, exact_size(rounded(smallest()))));
+    put(collective, "dtype", "-d", options_.type);
+    put(collective, "reduction", "--redop", options_.reduction);
+    put(collective, "root", "-r", options_.root);
+    put(collective, "chunks", "--chunks", options_.chunks);
+    put(collective, "channels", "--channels", options_.channels);
+    if (std::optional<Value> ranks = part_of_preset()) collective.set("ranks", std::move(*ranks));
+    return collective;
+  }
+
+  [[nodiscard]] std::int64_t ranks_of(const Preset& preset) const {
+    return preset.gpus * std::clamp<std::int64_t>(options_.nodes.value_or(1), 1, most_ranks_listed);
+  }
+
+  // The first -g of the preset's ranks; nothing when that is all of them.
+  std::optional<Value> part_of_preset() {
+    const Preset* preset = find_preset(options_.preset);
+    const std::optional<std::int64_t> wanted = options_.ranks();
+    if (preset == nullptr || !wanted) return std::nullopt;
+    const std::int64_t there = ranks_of(*preset);
+    const std::string option = options_.ranks_option();
+    if (*wanted > there)
+      throw UsageError(fmt::format("{} {}: {} has {} GPUs; --nodes {} has enough", option, *wanted,
+                                   options_.preset, there, (*wanted - 1) / preset->gpus + 1));
+    if (*wanted == there) return std::nullopt;
+    Value ranks = Value::array();
+    for (std::int64_t rank = 0; rank < std::min(*wanted, most_ranks_listed); ++rank)
+      ranks.items().emplace_back(rank);
+    return from(option.c_str(), std::to_string(*wanted), std::move(ranks));
+  }
+
+  [[nodiscard]] bool has_size() const {
+    return operation_words().canonical(options_.operation) != "barrier";
+  }
+
+  static Bytes size(const char* option, const std::string& text) {
+    const Parsed<Bytes> parsed = parse_command_line_size(text);
+    if (parsed.value) return *parsed.value;
+    std::string message = fmt::format("{} {}: {}", option, text, parsed.error.message);
+    if (!parsed.error.hint.empty()) message += "\n  " + parsed.error.hint;
+    throw UsageError(message);
+  }
+  [[nodiscard]] Bytes smallest() const {
+    if (!options_.smallest.empty()) return size("-b", options_.smallest);
+    return options_.largest.empty() ? default_size : size("-e", options_.largest);
+  }
+
+  // What nccl-tests makes sizes a multiple of: the elements of a rank, of all ranks where each has a
+  // part of the size.  1 where that is unknown because of a mistake, which the loader then finds.
+  [[nodiscard]] Bytes granule() const {
+    const std::string type = options_.type.empty() ? "float32" : options_.type;
+    const std::optional<std::string> known = element_type_words().canonical(type);
+    if (!known) return 1;
+    const Bytes element = size_of(parse_element_type(*known));
+    const std::string operation =
+        operation_words().canonical(options_.operation).value_or(std::string());
+    constexpr std::array<std::string_view, 5> of_all_ranks = {"all-gather", "reduce-scatter",
+                                                              "all-to-all", "gather", "scatter"};
+    if (std::find(of_all_ranks.begin(), of_all_ranks.end(), operation) == of_all_ranks.end())
+      return element;
+    const Preset* preset = find_preset(options_.preset);
+    const std::int64_t all = preset == nullptr ? 1 : ranks_of(*preset);
+    const std::int64_t ranks = options_.ranks().value_or(all);
+    return ranks > 0 && ranks <= std::numeric_limits<Bytes>::max() / element ? element * ranks : 1;
+  }
+  [[nodiscard]] Bytes rounded(Bytes size) const { return size - size % granule(); }
+
+  // The sizes of a range one by one when they are not what nccl-tests would take; else the range,
+  // which is shorter.  Nothing when no more than the first is left.
+  std::optional<Value> rounded_sizes(Value range) {
+    Diagnostics diagnostics;
+    const std::optional<RangeValues> values = RangeValues::read(range, {}, diagnostics);
+    if (!values || values->size() > load_options_of(options_.run).max_points) return range;
+    std::vector<Bytes> sizes;
+    bool differ = false;
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      const Bytes exact = *parse_size((*values)[i].string()).value;
+      const Bytes whole = rounded(exact);
+      differ = differ || whole != exact;
+      if (sizes.empty() || sizes.back() != whole) sizes.push_back(whole);
+    }
+    if (!differ) return range;
+    if (sizes.size() == 1) return std::nullopt;
+    Value list = Value::array();
+    for (const Bytes size : sizes) list.items().emplace_back(exact_size(size));
+    return from("-b", options_.smallest, std::move(list));
+  }
+
+  std::optional<Value> sizes() {
+    if (!has_size()) return std::nullopt;
+    const Bytes first = smallest();
+    const Bytes last = options_.largest.empty() ? first : size("-e", options_.largest);
+    if (last < first)
+      throw UsageError(
+          fmt::format("-e {} is less than -b {}", exact_size(last), exact_size(first)));
+    if (last == first) return std::nullopt;
+    if (first == 0 && options_.factor)
+      throw UsageError("-b 0 times -f is always 0; begin with -b 8, or use -i");
+    Value axis = Value::object();
+    axis.set("from", from("-b", options_.smallest, exact_size(first)));
+    axis.set("to", from("-e", options_.largest, exact_size(last)));
+    if (options_.factor) {
+      put(axis, "factor", "-f", options_.factor);
+    } else {
+      const Bytes step = options_.step.empty() ? default_step : size("-i", options_.step);
+      axis.set("step", from("-i", options_.step, exact_size(step)));
+    }
+    return rounded_sizes(std::move(axis));
+  }
+
+  const PredictOptions& options_;
+  Sources& sources_;
+};
+
+void refuse_what_makes_no_sense(const PredictOptions& options) {
+  if (options.preset.empty() && options.shape.empty()) {
+    throw UsageError(fmt::format(
+        "on which machine? Say --preset NAME, or --shape NAME -g RANKS --bandwidth RATE\n"
+        "  presets: {}\n  shapes: {}",
+        fmt::join(preset_words().allowed, ", "), fmt::join(shapes(), ", ")));
+  }
+  if (!options.shape.empty()) {
+    if (!options.ranks()) throw UsageError("--shape needs -g, the number of ranks");
+    if (options.bandwidth.empty())
+      throw UsageError("--shape needs the --bandwidth of its links, such as --bandwidth 25GB/s");
+    return;
+  }
+  for (const std::string* value : {&options.bandwidth, &options.latency, &options.overhead})
+    if (!value->empty())
+      throw UsageError(
+          "--bandwidth, --latency and --overhead go with --shape; to change a preset, print its "
+          "scenario with --print-scenario and give it an \"override\"");
+}
+
+// "./build/all_reduce_perf" of nccl-tests is all-reduce.
+std::string operation_of(const std::string& word) {
+  constexpr std::string_view end_of_programs = "_perf";
+  if (!word.ends_with(end_of_programs)) return word;
+  const std::string name = word.substr(word.find_last_of('/') + 1);
+  return name.substr(0, name.size() - end_of_programs.size());
+}
+
+void refuse_what_nccl_tests_means_otherwise(const PredictOptions& options) {
+  for (const std::string& output : options.run.outputs)
+    if (reduction_words().canonical(output) || output == "all" || output == "mulsum")
+      throw UsageError(fmt::format(
+          "-o {0}: nccl-tests' -o is --redop here; -o is a file to write results to", output));
+  if (options.threads && options.gpus &&
+      (*options.gpus < 1 ||
+       *options.gpus > std::numeric_limits<std::int64_t>::max() / most_threads))
+    throw UsageError(fmt::format("-g {}: that is no number of ranks", *options.gpus));
+}
+
+void tell_ignored(const PredictOptions& options, const Terminal& terminal) {
+  std::vector<std::string_view> given;
+  for (std::size_t i = 0; i < measuring_flags.size(); ++i)
+    if (!options.measuring[i].empty()) given.emplace_back(measuring_flags[i].shown);
+  if (given.empty() || terminal.quiet) return;
+  terminal.err << fmt::format("ignored, because nothing is measured: {}\n", fmt::join(given, ", "));
+}
+
+int predict(PredictOptions options, Terminal& terminal) {
+  options.operation = operation_of(options.operation);
+  refuse_what_makes_no_sense(options);
+  refuse_what_nccl_tests_means_otherwise(options);
+  tell_ignored(options, terminal);
+  Sources sources;
+  Value document = ScenarioMaker(options, sources).make();
+  if (!options.print_scenario)
+    return run_document(options.run, "predict", std::move(document), std::move(sources), terminal);
+  Diagnostics diagnostics;
+  if (!load_scenario(document, "predict", load_options_of(options.run), sources, diagnostics))
+    return show_mistakes(diagnostics, sources, terminal);
+  terminal.out << to_pretty_json(document) << '\n';
+  return exit_fine;
+}
+
+void add_sizes(CLI::App& app, PredictOptions& options) {
+  app.add_option("-b,--minbytes", options.smallest,
+                 "smallest size; K, M, G are binary, as in nccl-tests (default: 32M)")
+      ->type_name("SIZE");
+  app.add_option("-e,--maxbytes", options.largest, "largest size (default: the smallest)")
+      ->type_name("SIZE");
+  CLI::Option* factor =
+      app.add_option("-f,--stepfactor", options.factor, "from one size to the next, times this")
+          ->check(CLI::Range(2, 1'000'000));
+  app.add_option("-i,--stepbytes", options.step,
+                 "from one size to the next, plus this (default: 1M)")
+      ->type_name("SIZE")
+      ->excludes(factor);
+}
+
+void add_machine(CLI::App& app, PredictOptions& options) {
+  CLI::Option* preset =
+      app.add_option("--preset", options.preset, "a machine; \"collsim presets\" lists them")
+          ->type_name("NAME");
+  app.add_option("--nodes", options.nodes, "how many of them (default: 1)")->needs(preset);
+  app.add_option("-g,--ngpus", options.gpus, "ranks: of the preset the first ones, of a shape all");
+  app.add_option("-t,--nthreads", options.threads,
+                 "that many times -g ranks, as in nccl-tests; -g is then 1 when not given")
+      ->check(CLI::Range(std::int64_t{1}, most_threads));
+  app.add_option("--shape", options.shape, "instead of a preset: a regular network")
+      ->check(CLI::IsMember(shapes()))
+      ->excludes(preset);
+  app.add_option("--bandwidth", options.bandwidth, "of the shape's links, one way: 25GB/s")
+      ->type_name("RATE");
+  app.add_option("--latency", options.latency, "flight time over a link: 1us")->type_name("TIME");
+  app.add_option("--overhead", options.overhead,
+                 "start-up of each message, keeps the link busy: 5us")
+      ->type_name("TIME");
+}
+
+// Not in the help: they are only there to be pasted.
+void add_measuring_flags(CLI::App& app, PredictOptions& options) {
+  for (std::size_t i = 0; i < measuring_flags.size(); ++i)
+    app.add_option(measuring_flags[i].names, options.measuring[i], "")->group("");
+}
+
+}  // namespace
+
+Action declare_predict(CLI::App& app) {
+  const auto options = std::make_shared<PredictOptions>();
+  app.add_option("OP", options->operation,
+                 "all-reduce, broadcast, ...; \"collsim algorithms\"; or all_reduce_perf, ...")
+      ->required();
+  add_sizes(app, *options);
+  add_machine(app, *options);
+  app.add_option("--algorithm", options->algorithm, "auto: the fastest of all (default: auto)")
+      ->type_name("NAME");
+  app.add_option("-d,--datatype", options->type, "of the elements (default: float)")
+      ->type_name("TYPE");
+  app.add_option("--redop", options->reduction, "sum, prod, min, max or avg (nccl-tests: -o)")
+      ->type_name("NAME");
+  app.add_option("-r,--root", options->root, "the rank that has or gets the data (default: 0)");
+  app.add_option("--chunks", options->chunks, "pieces that each message is cut into (default: 1)");
+  app.add_option("--channels", options->channels, "parallel copies of the algorithm (default: 1)");
+  add_measuring_flags(app, *options);
+  add_run_options(app, options->run);
+  app.add_flag("--print-scenario", options->print_scenario,
+               "print the scenario file that does the same, to go on from");
+  return [options](Terminal& terminal) { return predict(*options, terminal); };
+}
+
+}  // namespace collsim

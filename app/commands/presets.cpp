@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/presets.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/command.hpp"
+#include "app/commands/help.hpp"
+#include "app/json/write_json.hpp"
+#include "app/output/text_table.hpp"
+#include "app/scenario/quantities.hpp"
+
+namespace collsim {
+namespace {
+
+struct PresetsOptions {
+  std::string name;
+  std::string format = "text";
+};
+
+int list(Terminal& terminal) {
+  TextTable table;
+  table.add_column("preset", TextTable::Align::left);
+  table.add_column("GPUs");
+  table.add_column("calibrated", TextTable::Align::left);
+  table.add_column("what it is", TextTable::Align::left);
+  for (const Preset& preset : presets())
+    table.add_row(
+        {preset.name, std::to_string(preset.gpus), preset.calibrated ? "yes" : "no", preset.title});
+  terminal.out << table.text("")
+               << "\nGPUs of one node; \"nodes\" joins several.  \"calibrated: no\" means that the "
+                  "numbers are\ndata sheets' and NCCL's, not measured: "
+                  "\"collsim presets show NAME\" gives their sources.\n";
+  return exit_fine;
+}
+
+// Folds a text into lines behind `first`, each line indented by as much.
+std::string folded(const std::string& first, const std::string& text) {
+  constexpr std::size_t page_width = 96;
+  std::string all = first;
+  std::size_t column = first.size();
+  bool fresh = true;
+  for (const std::string& word : CLI::detail::split(text, ' ')) {
+    if (!fresh && column + 1 + word.size() > page_width) {
+      all += '\n' + std::string(first.size(), ' ');
+      column = first.size();
+      fresh = true;
+    }
+    all += (fresh ? "" : " ") + word;
+    column += word.size() + (fresh ? 0 : 1);
+    fresh = false;
+  }
+  return all + '\n';
+}
+
+std::string readable(std::string_view property, const std::string& value) {
+  if (property == "bandwidth") return to_text(*parse_bandwidth(value).value);
+  if (property == "sharing") return value;
+  return to_text(*parse_time(value).value);
+}
+
+std::string link_type_text(const std::string& name, const Value& type) {
+  std::string text = folded(fmt::format("{}: ", name), type.find("title")->string());
+  for (const std::string_view property : preset_link_values()) {
+    const std::string value = readable(property, type.find(property)->string());
+    text += folded(fmt::format("  {:<9}  {:<10}  ", property, value),
+                   type.find("source")->find(property)->string());
+  }
+  return text;
+}
+
+std::string preset_text(const Preset& preset) {
+  const Value& document = preset.document;
+  std::string text = fmt::format("{}: {}\n", preset.name, preset.title);
+  text += folded("source: ", document.find("source")->string());
+  for (const Value& note : document.find("notes")->items()) text += folded("- ", note.string());
+  for (const Value::Member& type : document.find("link_types")->members())
+    text += "\n" + link_type_text(type.key, type.value);
+  const std::string& example = document.find("link_types")->members().front().key;
+  return text + fmt::format(
+                    "\nin a scenario:\n"
+                    "  \"cluster\": {{ \"preset\": \"{}\", \"nodes\": 2, \"override\": {{ "
+                    "\"{}.latency\": \"500ns\" }} }}\n"
+                    "how its devices are joined:\n  collsim topo show --preset {}\n",
+                    preset.name, example, preset.name);
+}
+
+int show(const PresetsOptions& options, Terminal& terminal) {
+  const Preset* preset = find_preset(options.name);
+  if (preset == nullptr)
+    throw UsageError("there is no preset" + did_you_mean(options.name, preset_words().allowed));
+  if (options.format == "json")
+    terminal.out << to_pretty_json(preset->document) << '\n';
+  else
+    terminal.out << preset_text(*preset);
+  return exit_fine;
+}
+
+}  // namespace
+
+Action declare_presets(CLI::App& app) {
+  const auto options = std::make_shared<PresetsOptions>();
+  CLI::App* command = app.add_subcommand("show", "Shows the numbers of one, and their sources.");
+  command->footer(
+      "collsim presets show dgx-h100\n"
+      "collsim presets show dgx-1-v100 --format json");
+  command->add_option("PRESET", options->name, "one of those that \"collsim presets\" lists")
+      ->required();
+  command->add_option("--format", options->format, "how to show it")
+      ->check(CLI::IsMember({"text", "json"}));
+  return [options, command](Terminal& terminal) {
+    return command->parsed() ? show(*options, terminal) : list(terminal);
+  };
+}
+
+}  // namespace collsim

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/results_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <ostream>
+#include <sstream>
+
+#include "app/json/screen_text.hpp"
+#include "app/json/write_json.hpp"
+
+namespace collsim {
+namespace {
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const Format format : {Format::table, Format::json, Format::jsonl, Format::csv,
+                              Format::markdown, Format::nccl_tests})
+    names.emplace_back(to_string(format));
+  return names;
+}
+
+Format format_of_file(const std::string& file, const std::string& format) {
+  if (const std::optional<Format> by_suffix = format_of_suffix(file)) return *by_suffix;
+  if (!format.empty()) return *parse_format(format);
+  throw UsageError(fmt::format(
+      "\"{}\" does not say in which format: name it .json, .jsonl, .csv, .md or .txt, or add "
+      "--format",
+      file));
+}
+
+void refuse_overwriting(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(input, ignored) &&
+        std::filesystem::equivalent(output, input, ignored))
+      throw UsageError(fmt::format("-o {} would overwrite the scenario", output));
+  }
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& app, std::string& format, std::vector<std::string>& outputs) {
+  app.add_option("--format", format, "how to print (default: table)")
+      ->check(CLI::IsMember(format_names()));
+  app.add_option("-o", outputs,
+                 "also write to a file, in the format of its suffix (.json, .jsonl, .csv, .md, "
+                 ".txt); repeats; with --quiet nothing is printed")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
+Printer::Printer(std::ostream& out, Format format, const TableStyle& style, bool several)
+    : out_(out), format_(format), style_(style), several_(several) {}
+
+Printer::Printer(Terminal& terminal, Format format, bool several)
+    : Printer(terminal.out, format, {terminal.colour, terminal.quiet}, several) {}
+
+void Printer::separate(const std::string& heading) {
+  const bool json = format_ == Format::json;
+  if (several_ && json) out_ << (first_ ? "[\n" : ",\n");
+  if (several_ && !heading.empty()) out_ << (first_ ? "" : "\n") << heading << "\n";
+  first_ = false;
+}
+
+void Printer::print(const Results& results) {
+  switch (format_) {
+    case Format::json: print(to_value(results)); return;
+    case Format::jsonl:
+    case Format::csv: separate({}); break;
+    case Format::markdown: separate("## " + results.file + "\n"); break;
+    case Format::table:
+    case Format::nccl_tests: separate("# " + results.file); break;
+  }
+  write(out_, results, format_, style_);
+  out_.flush();
+}
+
+void Printer::print(const Value& document) {
+  separate({});
+  out_ << to_json(document) << (several_ ? "" : "\n");
+  out_.flush();
+}
+
+void Printer::print(const std::string& heading, const std::string& text) {
+  separate("# " + heading);
+  out_ << text;
+}
+
+void Printer::finish() {
+  if (several_ && format_ == Format::json && !first_) out_ << "\n]\n";
+  out_.flush();
+}
+
+Outputs::Outputs(const std::vector<std::string>& files, const std::string& format,
+                 const std::vector<std::string>& inputs)
+    : several_(inputs.size() > 1) {
+  if (!format.empty()) standard_format_ = *parse_format(format);
+  for (const std::string& file : files) {
+    refuse_overwriting(file, inputs);
+    if (file == "-") {
+      to_standard_output_ = true;
+      files_.push_back({file, standard_format_});
+    } else {
+      files_.push_back({file, format_of_file(file, format)});
+    }
+  }
+}
+
+void Outputs::keep(Results results) {
+  has_results_ = true;
+  if (!files_.empty()) kept_.emplace_back(std::move(results));
+}
+
+void Outputs::keep(Value mistakes) {
+  if (!files_.empty()) kept_.emplace_back(std::move(mistakes));
+}
+
+void Outputs::write(Terminal& terminal) const {
+  for (const File& file : files_) {
+    if (!has_results_ && file.name != "-") continue;
+    write_file(file.name, terminal, [&](std::ostream& out) {
+      Printer printer(out, file.format, {file.name == "-" && terminal.colour, false}, several_);
+      for (const auto& kept : kept_) {
+        if (const Results* results = std::get_if<Results>(&kept))
+          printer.print(*results);
+        else if (file.format == Format::json)
+          printer.print(std::get<Value>(kept));
+      }
+      printer.finish();
+    });
+  }
+}
+
+void show_warnings(const Results& results, const Sources& sources, const Terminal& terminal) {
+  if (terminal.quiet) return;
+  const std::string_view label =
+      terminal.err_colour ? "\033[1;33mwarning:\033[0m" : std::string_view("warning:");
+  for (const Warning& warning : results.warnings) {
+    terminal.err << label << ' ' << printable(warning.message);
+    if (warning.place.source != Place::nowhere)
+      terminal.err << " (" << sources.describe(warning.place) << ")";
+    terminal.err << '\n';
+  }
+}
+
+}  // namespace collsim

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/commands/command.hpp"
+#include "app/output/format.hpp"
+
+namespace collsim {
+
+// Adds --format and -o.
+void add_output_options(CLI::App& app, std::string& format, std::vector<std::string>& outputs);
+
+// Prints the results of scenarios one after the other on standard output.  Several make an array in
+// JSON and get headings where people read.
+class Printer {
+ public:
+  Printer(std::ostream& out, Format format, const TableStyle& style, bool several);
+  Printer(Terminal& terminal, Format format, bool several);
+
+  void print(const Results& results);
+  void print(const Value& document);  // only for JSON
+  void print(const std::string& heading, const std::string& text);
+  void finish();
+
+ private:
+  void separate(const std::string& heading);
+
+  std::ostream& out_;
+  Format format_;
+  TableStyle style_;
+  bool several_;
+  bool first_ = true;
+};
+
+// The files of -o.
+class Outputs {
+ public:
+  // Throws UsageError: a file in no known format, or one that is also an input.
+  Outputs(const std::vector<std::string>& files, const std::string& format,
+          const std::vector<std::string>& inputs);
+
+  [[nodiscard]] bool empty() const { return files_.empty(); }
+  // --quiet with -o means: into the file only.  "-o -" is standard output already.
+  [[nodiscard]] bool prints(bool quiet) const {
+    return !to_standard_output_ && (!quiet || empty());
+  }
+  [[nodiscard]] Format standard_format() const { return standard_format_; }
+
+  [[nodiscard]] bool is_standard_output() const { return to_standard_output_; }  // "-o -"
+
+  void keep(Results results);
+  void keep(Value mistakes);  // for JSON; they alone make no file
+  // Writes what standard output shows, in each file's format.  Throws WriteError.
+  void write(Terminal& terminal) const;
+
+ private:
+  struct File {
+    std::string name;
+    Format format;
+  };
+  std::vector<File> files_;
+  bool to_standard_output_ = false;
+  Format standard_format_ = Format::table;
+  bool several_;  // inputs
+  bool has_results_ = false;
+  std::vector<std::variant<Results, Value>> kept_;
+};
+
+// On standard error, unless --quiet.
+void show_warnings(const Results& results, const Sources& sources, const Terminal& terminal);
+
+}  // namespace collsim

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/run.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/interrupts.hpp"
+#include "app/commands/progress.hpp"
+#include "app/commands/resolved_view.hpp"
+#include "app/commands/results_writer.hpp"
+#include "app/json/screen_text.hpp"
+#include "app/study/study.hpp"
+
+namespace collsim {
+namespace {
+
+// Takes scenarios one after the other, and says at the end with what to exit: the worst of all.
+class Run {
+ public:
+  Run(const RunOptions& options, Terminal& terminal)
+      : options_(options),
+        terminal_(terminal),
+        outputs_(options.outputs, options.format, options.files),
+        format_(outputs_.standard_format()),
+        printer_(terminal, format_, options.files.size() > 1) {}
+
+  void take_file(const std::string& file) {
+    Sources sources;
+    Diagnostics diagnostics;
+    take(load_scenario(file, load_options_of(options_), sources, diagnostics), sources,
+         diagnostics);
+  }
+
+  void take(const std::optional<Scenario>& scenario, const Sources& sources,
+            Diagnostics& diagnostics) {
+    if (!scenario)
+      refuse(diagnostics, sources);
+    else if (options_.print_resolved)
+      print_resolved(*scenario, sources, diagnostics);
+    else
+      simulate(*scenario, sources, diagnostics);
+  }
+
+  // Nobody wants more: interrupted, or nobody reads what is written.
+  [[nodiscard]] bool should_stop() const {
+    return terminal_.interrupted || (!terminal_.out && outputs_.empty());
+  }
+
+  int finish() {
+    printer_.finish();
+    outputs_.write(terminal_);
+    return terminal_.interrupted ? exit_interrupted : worst_;
+  }
+
+ private:
+  void refuse(const Diagnostics& diagnostics, const Sources& sources) {
+    worst_ = exit_usage;
+    const Value mistakes = to_value(diagnostics, sources);
+    outputs_.keep(mistakes);
+    if (outputs_.is_standard_output() && format_ == Format::json) return;
+    if (format_ == Format::json)
+      printer_.print(mistakes);
+    else
+      show_mistakes(diagnostics, sources, terminal_);
+  }
+
+  void print_resolved(const Scenario& scenario, const Sources& sources, Diagnostics& diagnostics) {
+    static_cast<void>(Expectations::read(scenario, diagnostics));
+    if (!diagnostics.empty()) return refuse(diagnostics, sources);
+    if (format_ == Format::json)
+      printer_.print(resolved_value(scenario.resolved, sources));
+    else
+      printer_.print(scenario.file, resolved_text(scenario.resolved, sources));
+  }
+
+  void simulate(const Scenario& scenario, const Sources& sources, Diagnostics& diagnostics) {
+    if (!watch_) watch_.emplace();
+    Progress progress(terminal_);
+    StudyOptions study;
+    study.jobs = options_.jobs;
+    study.stop = &terminal_.interrupted;
+    study.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+    std::optional<Results> results = run_study(scenario, study, diagnostics);
+    progress.clear();
+    if (!results) return refuse(diagnostics, sources);
+
+    show_warnings(*results, sources, terminal_);
+    tell_failures(*results);
+    if (outputs_.prints(terminal_.quiet)) printer_.print(*results);
+    outputs_.keep(std::move(*results));
+  }
+
+  // The table says it itself; elsewhere the exit code alone would be a riddle.
+  void tell_failures(const Results& results) {
+    for (const ExpectationOutcome& outcome : results.expect) {
+      if (outcome.ok || !outcome.skipped.empty()) continue;
+      worst_ = std::max<int>(worst_, exit_failed);
+      if (format_ == Format::table && !terminal_.quiet) continue;
+      terminal_.err << "expectation " << printable(outcome.id)
+                    << " failed: " << printable(outcome.failure) << '\n';
+    }
+  }
+
+  const RunOptions& options_;
+  Terminal& terminal_;
+  Outputs outputs_;
+  Format format_;
+  Printer printer_;
+  int worst_ = exit_fine;
+  std::optional<InterruptWatch> watch_;  // until what was simulated is written
+};
+
+int run_files(const RunOptions& options, Terminal& terminal) {
+  Run run(options, terminal);
+  for (const std::string& file : options.files) {
+    run.take_file(file);
+    if (run.should_stop()) break;
+  }
+  return run.finish();
+}
+
+}  // namespace
+
+LoadOptions load_options_of(const RunOptions& options) {
+  LoadOptions load;
+  load.set = options.set;
+  load.also_check = [](const Scenario& scenario, Diagnostics& diagnostics) {
+    static_cast<void>(Expectations::read(scenario, diagnostics));
+  };
+  if (options.more_points) load.max_points = max_sweep_points;
+  return load;
+}
+
+int run_document(const RunOptions& options, const std::string& name, Value document,
+                 Sources sources, Terminal& terminal) {
+  Run run(options, terminal);
+  Diagnostics diagnostics;
+  const auto scenario =
+      load_scenario(std::move(document), name, load_options_of(options), sources, diagnostics);
+  run.take(scenario, sources, diagnostics);
+  return run.finish();
+}
+
+void add_run_options(CLI::App& app, RunOptions& options) {
+  add_output_options(app, options.format, options.outputs);
+  app.add_option("--jobs", options.jobs, "points to simulate at a time (default: one per core)")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--yes", options.more_points, "allow sweeps of more than 100000 points");
+}
+
+Action declare_run(CLI::App& app) {
+  const auto options = std::make_shared<RunOptions>();
+  app.add_option("FILE", options->files, "scenario files; \"-\" reads standard input")->required();
+  app.add_option("--set", options->set, "put a value into the scenario; repeats")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  add_run_options(app, *options);
+  app.add_flag("--print-resolved", options->print_resolved,
+               "print the whole scenario and where each value came from; simulate nothing");
+  return [options](Terminal& terminal) { return run_files(*options, terminal); };
+}
+
+}  // namespace collsim

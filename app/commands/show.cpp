@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/command.hpp"
+#include "app/json/write_json.hpp"
+#include "app/output/buffers_text.hpp"
+#include "app/study/buffers.hpp"
+#include "app/study/row.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr const char* text_format = "text";
+constexpr const char* json_format = "json";
+
+struct ShowOptions {
+  OneCaseOptions one_case;
+  BuffersOptions buffers;
+  BuffersStyle style;
+  std::string format = text_format;
+};
+
+int show(const ShowOptions& options, Terminal& terminal) {
+  std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
+  if (!chosen) return exit_usage;
+  if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
+
+  Case& point = chosen->chosen;
+  if (point.choice.name == "auto") point.choice.name = run_case(point).algorithm;
+  const Buffers buffers = show_buffers(point, options.buffers);
+  if (options.format == json_format)
+    terminal.out << to_pretty_json(to_value(buffers)) << '\n';
+  else
+    write_buffers(terminal.out, buffers, options.style);
+  return buffers.right ? exit_fine : exit_failed;
+}
+
+}  // namespace
+
+Action declare_show(CLI::App& app) {
+  const auto options = std::make_shared<ShowOptions>();
+  add_one_case_options(app, options->one_case);
+  app.add_flag("--steps", options->buffers.steps, "what happens in every step, message by message");
+  app.add_option("--elements", options->buffers.elements,
+                 "how many elements instead of a few (what nccl-tests calls size, in elements)")
+      ->check(CLI::Range(std::int64_t{1}, max_shown_numbers));
+  app.add_flag("--all", options->style.all, "all ranks, steps and numbers, however many");
+  app.add_option("--format", options->format, "how to show it")
+      ->check(CLI::IsMember({text_format, json_format}));
+  return [options](Terminal& terminal) { return show(*options, terminal); };
+}
+
+}  // namespace collsim

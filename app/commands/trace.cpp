@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/command.hpp"
+#include "app/output/trace_events.hpp"
+#include "app/study/row.hpp"
+
+namespace collsim {
+namespace {
+
+// The recording takes some 300 bytes for each.
+constexpr std::uint64_t max_recorded_steps = 5'000'000;
+
+struct TraceCommandOptions {
+  OneCaseOptions one_case;
+  std::string flows = "critical";
+  std::string output;
+  TraceOptions trace;
+};
+
+Simulation simulate_fully(const Case& point, const Schedule& schedule) {
+  SimulationOptions options;
+  options.recording = Recording::full;
+  options.late = point.cluster->late;
+  options.max_recorded_steps = max_recorded_steps;
+  return simulate(point.cluster->topology, schedule, point.costs, options);
+}
+
+void refuse_overwriting(const std::string& output, const std::string& input) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(input, ignored) &&
+      std::filesystem::equivalent(output, input, ignored))
+    throw UsageError(fmt::format("-o {} would overwrite the scenario", output));
+}
+
+// Events belong together that begin together; where not even the first ones fit, nothing is left.
+void refuse_empty_trace(const TraceInput& input, TraceOptions options) {
+  constexpr std::uint64_t most_events_of_a_step = 32;  // far more than usual
+  const std::uint64_t steps = input.simulation.timeline->steps.size() +
+                              static_cast<std::uint64_t>(input.schedule.collective().size());
+  if (options.max_events / most_events_of_a_step > steps) return;
+  std::ostream nowhere(nullptr);
+  const std::uint64_t wanted = options.max_events;
+  TraceSummary summary = write_trace(nowhere, input, options);
+  if (summary.events > 0) return;
+  while (summary.events == 0) {
+    options.max_events *= 2;
+    summary = write_trace(nowhere, input, options);
+  }
+  throw UsageError(fmt::format("--limit {} is too small: --limit {} is enough for the first events",
+                               wanted, summary.events));
+}
+
+void tell(const TraceSummary& summary, const TraceCommandOptions& options, Terminal& terminal) {
+  if (summary.left_out > 0)
+    terminal.err << fmt::format(
+        "the trace has the {} events that begin before {}; {} more were left out (--limit {} "
+        "takes all)\n",
+        summary.events, to_text(summary.shown_until), summary.left_out,
+        summary.events + summary.left_out);
+  if (terminal.quiet || options.output == "-") return;
+  terminal.err << fmt::format("wrote {} events to {}; open it at https://ui.perfetto.dev\n",
+                              summary.events, options.output);
+}
+
+int trace(const TraceCommandOptions& options, Terminal& terminal) {
+  if (options.output == "-" && terminal.out_is_terminal)
+    throw UsageError("a trace is not for reading; write it to a file: -o trace.json");
+  refuse_overwriting(options.output, options.one_case.file);
+  std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
+  if (!chosen) return exit_usage;
+  if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
+
+  Case& point = chosen->chosen;
+  if (point.choice.name == "auto") point.choice.name = run_case(point).algorithm;
+  const Schedule schedule = schedule_of(point);
+  const Simulation simulation = simulate_fully(point, schedule);
+  const std::string& title = chosen->scenario.title;
+  const TraceInput input{point.cluster->topology, schedule, simulation,
+                         title.empty() ? chosen->scenario.name : title};
+  TraceOptions trace_options = options.trace;
+  trace_options.arrows = options.flows == "none"  ? Arrows::none
+                         : options.flows == "all" ? Arrows::all
+                                                  : Arrows::critical;
+  refuse_empty_trace(input, trace_options);
+  TraceSummary summary;
+  write_file(options.output, terminal,
+             [&](std::ostream& out) { summary = write_trace(out, input, trace_options); });
+  tell(summary, options, terminal);
+  return exit_fine;
+}
+
+}  // namespace
+
+Action declare_trace(CLI::App& app) {
+  const auto options = std::make_shared<TraceCommandOptions>();
+  options->output = "-";
+  add_one_case_options(app, options->one_case);
+  app.add_option("-o,--output", options->output,
+                 "where to write the trace (default: standard output, when it is no terminal)")
+      ->type_name("FILE");
+  app.add_option("--flows", options->flows,
+                 "arrows from sender to receiver: of no message, of those on the critical path "
+                 "(default), or of all")
+      ->check(CLI::IsMember({"none", "critical", "all"}));
+  app.add_option("--limit", options->trace.max_events,
+                 "at most so many events; what begins later is left out (default 1000000)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
+  return [options](Terminal& terminal) { return trace(*options, terminal); };
+}
+
+}  // namespace collsim

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/json/diagnostics.hpp"
+#include "app/json/value.hpp"
+#include "app/scenario/scenario.hpp"
+
+namespace collsim {
+
+struct Expectation;
+struct Row;
+
+// How an expectation of a scenario came out.
+struct ExpectationOutcome {
+  std::string id;
+  bool ok = false;
+  std::size_t checked = 0;  // rows; with argmin or argmax groups of rows
+  std::size_t failed = 0;   // of these
+  // Largest relative distance from what was expected: of `equals` from the value, of the others by
+  // how far the limit was missed; 0 when none was.  1 where 0 was expected (or another word), and
+  // rows without a value do not count.
+  double worst = 0;
+  std::string why;      // as in the file
+  std::string skipped;  // why it could not be checked ("no measurement"); then ok is false
+  // The worst failing row in words: "collective.chunks = 16: time is 3.801 ms, expected 3.9 ms
+  // within 0.1% ((K-1)*(alpha+N/B))".
+  std::string failure;
+};
+
+// "expect" of a scenario, parsed: a list of
+//
+//   id        slug; "expect-1", ... when absent
+//   when      {path: value or list of values}: which rows it is about.  A path is swept, or stands
+//             in the resolved scenario.  Values compare by what they mean: "1MiB" is "1024KiB".
+//   metric    an expression (their language is in expression.hpp)
+//   of        what time, algbw and busbw mean in the metric (in limits they are simulated):
+//             simulated (default); analytic: the closed form's, and a row that has none fails;
+//             measured: the expectation is skipped, with the reason "no measurement"
+//   equals, at_least, at_most, between [low, high]
+//             exactly one; numbers, quantities, expressions.  For argmin over words, equals is one
+//             of the words: "equals": "ring".
+//   within    how far off is fine: "0.1%" of the limit, or a quantity ("2ns"; an expression) of the
+//             metric's unit.  Default one part in 10^9, for the rounding of computers.
+//   why       shown when it fails
+//
+// With argmin or argmax the rows along that axis have one value together, and are checked once.
+class Expectations {
+ public:
+  // Reports everything that can be known without running: syntax, unknown names, units that do not
+  // fit, a `when` on a path that neither is swept nor in the scenario, ids used twice.
+  [[nodiscard]] static Expectations read(const Scenario& scenario, Diagnostics& diagnostics);
+
+  [[nodiscard]] bool needs_bottleneck_bandwidth() const;
+  // All rows of the scenario in order (or none at all).  An expectation that matches no row fails.
+  [[nodiscard]] std::vector<ExpectationOutcome> check(std::span<const Row> rows) const;
+
+ private:
+  std::shared_ptr<const std::vector<Expectation>> all_;
+};
+
+}  // namespace collsim

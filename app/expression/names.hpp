@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "app/expression/dimension.hpp"
+
+namespace collsim {
+
+// What an expression can look up in a row: the symbols of formulas and the metrics.
+enum class Name : std::uint8_t {
+  K,
+  N,
+  S,
+  C,
+  B,
+  alpha,
+  L,
+  gamma,
+  time,
+  analytic,
+  bound,
+  bandwidth_bound,
+  latency_bound,
+  compute_bound,
+  algbw,
+  busbw,
+  messages,
+  wire_bytes,
+  bottleneck_bandwidth
+};
+
+struct NameEntry {
+  std::string_view word;  // as written in expressions
+  Name name;
+  Units units;
+  std::string_view path;  // of a symbol: where a scenario sets it; empty: a metric
+
+  // time, algbw and busbw: can be simulated, analytic or measured ("of").
+  [[nodiscard]] bool follows_of() const {
+    return name == Name::time || name == Name::algbw || name == Name::busbw;
+  }
+};
+
+// In the order in which messages show them; some names have two words.
+[[nodiscard]] std::span<const NameEntry> name_entries();
+[[nodiscard]] const NameEntry* find_name(std::string_view word);
+[[nodiscard]] const NameEntry& entry_of(Name name);
+
+}  // namespace collsim

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/json/parse_json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/json/screen_text.hpp"
+#include "app/json/syntax_mistakes.hpp"
+#include "app/json/write_json.hpp"
+
+namespace collsim {
+
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+// Builds a Value from the events of nlohmann's parser.  The parser does not say where a token is, but
+// its events come in the order of the text, so that the next token begins after the last one.
+class TreeBuilder {
+ public:
+  TreeBuilder(std::uint32_t source, const Sources& sources, Diagnostics& diagnostics)
+      : source_(source),
+        sources_(&sources),
+        text_(sources.text(source)),
+        diagnostics_(&diagnostics),
+        cursor_(text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0) {}
+
+  std::optional<Value> take() {
+    // A zero byte is the end for nlohmann's parser.
+    if (root_ && skip_blanks(text_, cursor_) < text_.size()) return report_syntax(), std::nullopt;
+    return std::move(root_);
+  }
+
+  // What nlohmann's parser calls.
+  bool null() { return add(Value(), 4); }
+  bool boolean(bool value) { return add(value, value ? 4 : 5); }
+  bool number_integer(std::int64_t value) { return add_number(value); }
+  bool number_unsigned(std::uint64_t value) {
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      return add_number(static_cast<double>(value));
+    return add_number(static_cast<std::int64_t>(value));
+  }
+  bool number_float(double value, const std::string& /*text*/) { return add_number(value); }
+  bool string(std::string& value) {
+    const std::size_t begin = next_token();
+    return add(std::move(value), end_of_string(text_, begin) - begin);
+  }
+  static bool binary(nlohmann::json::binary_t& /*value*/) { return false; }
+  bool start_object(std::size_t /*count*/) { return open(Value::object()); }
+  bool start_array(std::size_t /*count*/) { return open(Value::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(std::string& name) {
+    const std::size_t begin = next_token();
+    cursor_ = end_of_string(text_, begin);
+    if (name.size() > max_json_key_bytes) {
+      report({"too-large", fmt::format("this key has more than {} bytes", max_json_key_bytes),
+              place(begin, cursor_), "", "", ""});
+      return false;
+    }
+    Container& container = open_.back();
+    container.key_place = place(begin, cursor_);
+    container.key = std::move(name);
+    const Place* first = first_place(container, container.key);
+    container.duplicate = first != nullptr;
+    if (first != nullptr) report_duplicate(container, *first);
+    after_ = ParserState::After::key;
+    return true;
+  }
+
+  bool parse_error(std::size_t /*offset*/, const std::string& /*token*/,
+                   const nlohmann::json::exception& /*error*/) {
+    report_syntax();
+    return false;
+  }
+
+ private:
+  // An object or array that is not closed yet.
+  struct Container {
+    Value value;
+    std::string key = {};  // the last one read
+    Place key_place = {};
+    bool duplicate = false;  // that key was there before
+    // Of a large object: keys to their positions.
+    std::map<std::string, std::size_t, std::less<>> index = {};
+  };
+
+  [[nodiscard]] std::size_t next_token() const {
+    return std::min(text_.find_first_not_of(" \t\r\n,:", cursor_), text_.size());
+  }
+  [[nodiscard]] Place place(std::size_t begin, std::size_t end) const {
+    return {source_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+  }
+  [[nodiscard]] int line_of(std::size_t offset) const {
+    return sources_->locate(source_, offset).line;
+  }
+  void report(Diagnostic diagnostic) { diagnostics_->add(std::move(diagnostic)); }
+
+  void report_duplicate(const Container& container, const Place& first) {
+    // To find a line takes a look at all the text before it.
+    const bool kept = diagnostics_->size() < Diagnostics::max_kept;
+    report({"duplicate-key",
+            fmt::format("the key {} is given twice", quoted(shortened(container.key))),
+            container.key_place, pointer(), "",
+            kept ? fmt::format("the first is in line {}", line_of(first.begin)) : ""});
+  }
+
+  [[nodiscard]] std::string pointer() const {
+    std::string path;
+    for (const Container& container : open_)
+      path = container.value.is_object() ? pointer_to(path, container.key)
+                                         : pointer_to(path, container.value.items().size());
+    return path;
+  }
+
+  bool add_number(Value value) {
+    const std::size_t begin = next_token();
+    return add(std::move(value), end_of_number(text_, begin) - begin);
+  }
+
+  bool add(Value value, std::size_t length) {
+    const std::size_t begin = next_token();
+    cursor_ = begin + length;
+    value.place = place(begin, cursor_);
+    return count(begin) && attach(std::move(value));
+  }
+
+  bool count(std::size_t begin) {
+    if (++values_ <= max_json_values) return true;
+    report({"too-large", fmt::format("there are more than {} values", max_json_values),
+            place(begin, begin + 1), "", "", ""});
+    return false;
+  }
+
+  bool attach(Value value) {
+    after_ = ParserState::After::value;
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return true;
+    }
+    Container& container = open_.back();
+    if (container.value.is_array())
+      container.value.items().push_back(std::move(value));
+    else if (!container.duplicate)
+      container.value.members().push_back(
+          {std::move(container.key), container.key_place, std::move(value)});
+    return true;
+  }
+
+  bool open(Value empty) {
+    const std::size_t begin = next_token();
+    cursor_ = begin + 1;
+    if (open_.size() == max_json_depth) {
+      report({"too-deep",
+              fmt::format("objects and arrays are nested more than {} deep", max_json_depth),
+              place(begin, cursor_), "", "", ""});
+      return false;
+    }
+    after_ = empty.is_object() ? ParserState::After::object_begin : ParserState::After::array_begin;
+    empty.place = place(begin, cursor_);
+    open_.push_back({std::move(empty)});
+    return count(begin);
+  }
+
+  bool close() {
+    cursor_ = next_token() + 1;
+    Value value = std::move(open_.back().value);
+    open_.pop_back();
+    value.place.end = static_cast<std::uint32_t>(cursor_);
+    return attach(std::move(value));
+  }
+
+  // Where the container has that key already.
+  static const Place* first_place(Container& container, const std::string& key) {
+    constexpr std::size_t small = 16;
+    const Value::Object& members = container.value.members();
+    if (members.size() <= small) {
+      for (const Value::Member& member : members)
+        if (member.key == key) return &member.key_place;
+      return nullptr;
+    }
+    for (std::size_t i = container.index.size(); i < members.size(); ++i)
+      container.index.emplace(members[i].key, i);
+    const auto found = container.index.find(key);
+    return found == container.index.end() ? nullptr : &members[found->second].key_place;
+  }
+
+  void report_syntax() {
+    ParserState state;
+    state.after = after_;
+    state.offset = cursor_;
+    state.in_container = !open_.empty();
+    if (state.in_container) {
+      const Value& container = open_.back().value;
+      state.in_object = container.is_object();
+      state.container_line = static_cast<std::size_t>(line_of(container.place.begin));
+    }
+    SyntaxMistake mistake = find_syntax_mistake(text_, state);
+    report({"syntax", std::move(mistake.message), place(mistake.begin, mistake.end), "", "",
+            std::move(mistake.hint)});
+  }
+
+  std::uint32_t source_;
+  const Sources* sources_;
+  std::string_view text_;
+  Diagnostics* diagnostics_;
+  std::size_t cursor_;  // behind the last token
+  ParserState::After after_ = ParserState::After::nothing;
+  std::vector<Container> open_;
+  std::size_t values_ = 0;
+  std::optional<Value> root_;
+};
+
+// What makes it useless to look at the text as JSON; no message when nothing does.
+std::string unreadable(std::string_view text) {
+  if (text.size() > max_json_bytes)
+    return fmt::format("the file has more than {} MiB, and no more are read",
+                       max_json_bytes >> 20U);
+  const bool utf_16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+                      (text.size() >= 2 && (text[0] == '\0') != (text[1] == '\0'));
+  return utf_16 ? "the file is not UTF-8 (it looks like UTF-16); save it as UTF-8" : "";
+}
+
+}  // namespace
+
+std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
+                                Diagnostics& diagnostics) {
+  const std::string& text = sources.text(source);
+  const Place start{source, 0, 0};
+  if (std::string message = unreadable(text); !message.empty()) {
+    const bool large = text.size() > max_json_bytes;
+    diagnostics.add({large ? "too-large" : "encoding", std::move(message), start, "", "", ""});
+    return std::nullopt;
+  }
+  if (text.starts_with(byte_order_mark))
+    diagnostics.add({"encoding", "the file begins with a byte order mark (the bytes EF BB BF)",
+                     start, "", "", "save it as UTF-8 without byte order mark"});
+  TreeBuilder builder(source, sources, diagnostics);
+  nlohmann::json::sax_parse(text, &builder);
+  return builder.take();
+}
+
+}  // namespace collsim

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace collsim {
+
+// One character of UTF-8 text; a byte that is not UTF-8 counts as a character of its own.
+struct CodePoint {
+  char32_t code = 0;
+  std::size_t bytes = 1;
+  bool valid = true;
+};
+[[nodiscard]] CodePoint code_point_at(std::string_view text, std::size_t offset);
+
+// Columns that a character takes on a terminal: 2 for wide East Asian ones, 0 for combining ones.
+[[nodiscard]] int screen_width(char32_t code);
+
+// Text that is safe to send to a terminal: control and direction characters and bytes that are not
+// UTF-8 become '?', a tab becomes a blank.
+[[nodiscard]] std::string printable(std::string_view text);
+
+// At most `columns` characters, of which the last three are "..." when there were more.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t columns = 60);
+
+}  // namespace collsim

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace collsim {
+
+// A stretch of the text of one source (a file, an argument, a preset; see sources.hpp).
+struct Place {
+  static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t source = nowhere;    // nowhere: made by the program, such as a default
+  std::uint32_t begin = 0, end = 0;  // bytes; both 0: the whole text, of which no line is shown
+  bool operator==(const Place&) const = default;
+};
+
+// A JSON value that remembers where it was written, so that a mistake found much later can still be
+// shown with its line.  Plain data: copying copies the tree.  Members keep their order.
+class Value {
+ public:
+  struct Member;
+  using Array = std::vector<Value>;
+  using Object = std::vector<Member>;
+
+  Value();  // null
+  Value(bool value);
+  Value(double value);
+  Value(std::int64_t value);
+  Value(int value);
+  Value(std::string value);
+  Value(const char* value);
+  Value(std::string_view value);
+  Value(Array items);
+  Value(Object members);
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+  static Value object();
+  static Value array();
+
+  Place place;
+
+  [[nodiscard]] bool is_null() const { return holds<std::nullptr_t>(); }
+  [[nodiscard]] bool is_boolean() const { return holds<bool>(); }
+  [[nodiscard]] bool is_number() const { return holds<double>() || holds<std::int64_t>(); }
+  [[nodiscard]] bool is_string() const { return holds<std::string>(); }
+  [[nodiscard]] bool is_array() const { return holds<Array>(); }
+  [[nodiscard]] bool is_object() const { return holds<Object>(); }
+  // "an object", "a string", "true" ...: for messages.
+  [[nodiscard]] std::string_view kind_name() const;
+
+  // These must only be asked of a value of that kind.
+  [[nodiscard]] bool boolean() const { return std::get<bool>(data_); }
+  [[nodiscard]] double number() const;
+  [[nodiscard]] const std::string& string() const { return std::get<std::string>(data_); }
+  [[nodiscard]] const Array& items() const { return std::get<Array>(data_); }
+  [[nodiscard]] Array& items() { return std::get<Array>(data_); }
+  [[nodiscard]] const Object& members() const { return std::get<Object>(data_); }
+  [[nodiscard]] Object& members() { return std::get<Object>(data_); }
+
+  // Whether it was written with a point or an exponent, or does not fit into 64 bits.
+  [[nodiscard]] bool is_real() const { return holds<double>(); }
+  // The number when it is a whole one (8.0 and 1e3 are) that 64 bits hold.
+  [[nodiscard]] std::optional<std::int64_t> integer() const;
+
+  // Of an object; null when there is no such member (or this is no object).
+  [[nodiscard]] const Value* find(std::string_view key) const;
+  [[nodiscard]] Value* find(std::string_view key);
+  // Adds a member at the end, or replaces its value.  Null becomes an object.
+  Value& set(std::string_view key, Value value, Place key_place = {});
+  void erase(std::string_view key);
+
+  // Equal in content; places do not count, the order of members does.
+  friend bool operator==(const Value& a, const Value& b);
+
+ private:
+  template <class T>
+  [[nodiscard]] bool holds() const {
+    return std::holds_alternative<T>(data_);
+  }
+  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object> data_;
+};
+
+struct Value::Member {
+  std::string key;
+  Place key_place;
+  Value value;
+
+  friend bool operator==(const Member& a, const Member& b) {
+    return a.key == b.key && a.value == b.value;
+  }
+};
+
+// "/cluster/link" + "band/width" -> "/cluster/link/band~1width" (RFC 6901).
+[[nodiscard]] std::string pointer_to(std::string_view parent, std::string_view key);
+[[nodiscard]] std::string pointer_to(std::string_view parent, std::size_t index);
+
+}  // namespace collsim

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "app/study/results.hpp"
+
+namespace collsim {
+
+enum class Format : std::uint8_t { table, json, jsonl, csv, markdown, nccl_tests };
+
+[[nodiscard]] std::string_view to_string(Format format);
+[[nodiscard]] std::optional<Format> parse_format(std::string_view name);
+[[nodiscard]] std::optional<Format> format_of_suffix(std::string_view file);  // "a.csv" -> csv
+
+struct TableStyle {
+  bool colour = false;
+  bool quiet = false;  // rows only
+};
+
+// The results in a format; ends with a newline.
+void write(std::ostream& out, const Results& results, Format format, const TableStyle& style = {});
+
+// The results file (scenario format, section 5).
+[[nodiscard]] Value to_value(const Results& results);
+
+}  // namespace collsim

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "app/output/writers.hpp"
+#include "app/scenario/vocabulary.hpp"
+
+namespace collsim {
+namespace {
+
+// Appends a member without looking for one of the same name.
+void add(Value::Object& object, std::string_view key, Value value) {
+  object.push_back({std::string(key), {}, std::move(value)});
+}
+
+// JSON has no infinity.
+Value number(double value) {
+  return std::isfinite(value) ? Value(value) : Value();
+}
+
+Value integer(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+// The places of values are of no interest to readers of results, but cost nothing.
+Value to_value(const Params& params) {
+  Value::Object object;
+  object.reserve(params.size());
+  for (const auto& [path, value] : params) add(object, path, value);
+  return object;
+}
+
+Value to_value(const ExpectationOutcome& outcome) {
+  Value::Object object;
+  add(object, "id", outcome.id);
+  add(object, "ok", outcome.ok);
+  add(object, "checked", integer(outcome.checked));
+  add(object, "failed", integer(outcome.failed));
+  add(object, "worst", number(outcome.worst));
+  if (!outcome.why.empty()) add(object, "why", outcome.why);
+  if (!outcome.skipped.empty()) add(object, "skipped", outcome.skipped);
+  if (!outcome.failure.empty()) add(object, "failure", outcome.failure);
+  return object;
+}
+
+Value to_value(const Warning& warning) {
+  Value::Object object;
+  add(object, "code", warning.code);
+  add(object, "message", warning.message);
+  return object;
+}
+
+template <class Item, class Convert>
+Value list_of(const std::vector<Item>& items, const Convert& convert) {
+  Value::Array array;
+  array.reserve(items.size());
+  for (const Item& item : items) array.push_back(convert(item));
+  return array;
+}
+
+void add_formula(Value::Object& object, const std::optional<ClosedForm>& form) {
+  const bool known = form.has_value();
+  add(object, "formula", known ? Value(form->formula) : Value());
+  add(object, "formula_exact", known ? Value(form->exact) : Value());
+  add(object, "best_chunks", known && form->best_chunks ? number(*form->best_chunks) : Value());
+}
+
+}  // namespace
+
+Value row_to_value(const Row& row) {
+  Value::Object object;
+  constexpr std::size_t members = 32;
+  object.reserve(members);
+  add(object, "params", to_value(row.params));
+  add(object, "op", to_string(row.operation));
+  add(object, "algorithm", row.algorithm);
+  add(object, "ranks", row.ranks);
+  add(object, "size_bytes", row.size);
+  add(object, "dtype", element_type_word(row.type));
+  add(object, "reduction", row.reduction ? Value(to_string(*row.reduction)) : Value());
+  add(object, "root", row.root);
+  add(object, "chunks", row.chunks);
+  add(object, "channels", row.channels);
+  add(object, "time_s", number(row.time_s()));
+  add(object, "analytic_s", row.analytic ? number(row.analytic->seconds) : Value());
+  add(object, "bound_s", number(row.bound.seconds()));
+  add(object, "bound_bandwidth_s", number(row.bounds.bandwidth.seconds()));
+  add(object, "bound_latency_s", number(row.bounds.latency.seconds()));
+  add(object, "bound_compute_s", number(row.bounds.compute.seconds()));
+  add(object, "algbw_bytes_per_s", number(row.algbw()));
+  add(object, "busbw_bytes_per_s", number(row.busbw()));
+  add(object, "bottleneck_bandwidth_bytes_per_s",
+      row.bottleneck_bandwidth ? number(*row.bottleneck_bandwidth) : Value());
+  add(object, "messages", integer(row.messages));
+  add(object, "wire_bytes", row.wire_bytes);
+  add_formula(object, row.analytic);
+  add(object, "engine", to_string(row.engine));
+  add(object, "fingerprint", fmt::format("{:016x}", row.fingerprint));
+  add(object, "measured", Value());
+  return object;
+}
+
+Value to_value(const Results& results) {
+  Value::Object object;
+  add(object, "collsim", COLLSIM_VERSION);
+  add(object, "format", 1);
+  add(object, "name", results.name);
+  if (!results.title.empty()) add(object, "title", results.title);
+  add(object, "description", results.description);
+  add(object, "complete", results.complete);
+  add(object, "points", integer(results.points));
+  add(object, "axes", list_of(results.axes, [](const std::string& axis) { return Value(axis); }));
+  add(object, "scenario", results.scenario);
+  add(object, "rows", list_of(results.rows, row_to_value));
+  add(object, "expect",
+      list_of(results.expect, [](const ExpectationOutcome& one) { return to_value(one); }));
+  add(object, "warnings",
+      list_of(results.warnings, [](const Warning& warning) { return to_value(warning); }));
+  return object;
+}
+
+}  // namespace collsim

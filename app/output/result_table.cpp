@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "app/output/column_units.hpp"
+#include "app/output/writers.hpp"
+#include "app/scenario/document_path.hpp"
+
+namespace collsim {
+namespace {
+
+using Align = TextTable::Align;
+
+struct Column {
+  std::string heading;
+  Align align = Align::right;
+  std::vector<std::string> cells;
+};
+
+// The last `steps` steps of a dotted path.
+std::string tail_of(std::string_view path, int steps) {
+  std::size_t at = path.size();
+  for (; steps > 0 && at != std::string_view::npos; --steps)
+    at = at == 0 ? std::string_view::npos : path.rfind('.', at - 1);
+  return std::string(at == std::string_view::npos ? path : path.substr(at + 1));
+}
+
+// As short as they can be without two being the same.
+std::vector<std::string> headings_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> headings;
+  for (const std::string& path : paths) {
+    int steps = 1;
+    const auto same = [&](const std::string& other) {
+      return other != path && tail_of(other, steps) == tail_of(path, steps);
+    };
+    const auto says_nothing = [&] { return tail_of(path, steps).front() <= '9'; };  // "late.3"
+    while (tail_of(path, steps) != path &&
+           (says_nothing() || std::any_of(paths.begin(), paths.end(), same)))
+      ++steps;
+    headings.push_back(tail_of(path, steps));
+  }
+  return headings;
+}
+
+const Value* param(const Row& row, const std::string& path) {
+  for (const auto& [name, value] : row.params)
+    if (name == path) return &value;
+  return nullptr;
+}
+
+bool varies(const std::vector<Row>& rows, const std::string& path) {
+  const auto differs = [&](const Row& row) {
+    const Value* const first = param(rows.front(), path);
+    const Value* const here = param(row, path);
+    return first != nullptr && here != nullptr && !(*first == *here);
+  };
+  return std::any_of(rows.begin(), rows.end(), differs);
+}
+
+// Words to the left, numbers and quantities (which begin with a digit) to the right.
+Align align_of(const std::vector<std::string>& cells) {
+  const bool numbers = std::all_of(cells.begin(), cells.end(), [](const std::string& cell) {
+    return cell.empty() || (cell.front() >= '0' && cell.front() <= '9') || cell.front() == '-';
+  });
+  return numbers ? Align::right : Align::left;
+}
+
+void add_params(std::vector<Column>& columns, const Results& results) {
+  std::vector<std::string> paths;
+  for (const std::string& path : results.axes)
+    if (varies(results.rows, path)) paths.push_back(path);
+  const std::vector<std::string> headings = headings_of(paths);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    Column column{headings[i], Align::right, {}};
+    for (const Row& row : results.rows) {
+      const Value* const value = param(row, paths[i]);
+      column.cells.push_back(value == nullptr ? "" : cell_text(*value));
+    }
+    column.align = align_of(column.cells);
+    columns.push_back(std::move(column));
+  }
+}
+
+bool is_swept(const Results& results, std::string_view path) {
+  return std::find(results.axes.begin(), results.axes.end(), path) != results.axes.end();
+}
+
+// Where it is not what the scenario says: "auto" chose, or it follows from something else.
+bool algorithm_is_news(const Results& results) {
+  const std::vector<Row>& rows = results.rows;
+  const std::string path = "collective.algorithm";
+  const Value* const resolved = value_at(results.scenario, path);
+  const bool chosen = resolved != nullptr && resolved->is_string() && resolved->string() == "auto";
+  if (!is_swept(results, path))
+    return chosen || std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+             return row.algorithm != rows.front().algorithm;
+           });
+  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    const Value* const asked = param(row, path);
+    return asked == nullptr || cell_text(*asked) != row.algorithm;
+  });
+}
+
+void add_what_follows(std::vector<Column>& columns, const Results& results) {
+  const std::vector<Row>& rows = results.rows;
+  if (algorithm_is_news(results)) {
+    Column column{
+        is_swept(results, "collective.algorithm") ? "chosen" : "algorithm", Align::left, {}};
+    for (const Row& row : rows) column.cells.push_back(row.algorithm);
+    columns.push_back(std::move(column));
+  }
+  const bool chunks_vary = std::any_of(
+      rows.begin(), rows.end(), [&](const Row& row) { return row.chunks != rows.front().chunks; });
+  if (chunks_vary && !is_swept(results, "collective.chunks")) {
+    Column column{"chunks", Align::right, {}};
+    for (const Row& row : rows) column.cells.push_back(std::to_string(row.chunks));
+    columns.push_back(std::move(column));
+  }
+}
+
+// Simulated and by the formula, in one unit.
+void add_times(std::vector<Column>& columns, const std::vector<Row>& rows) {
+  std::vector<std::optional<double>> times;
+  for (const Row& row : rows) times.emplace_back(row.time_s());
+  const bool formula =
+      std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.analytic; });
+  if (formula)
+    for (const Row& row : rows)
+      times.push_back(row.analytic ? std::optional(row.analytic->seconds) : std::nullopt);
+  std::vector<std::string> cells = column_cells(times, time_units());
+  const auto middle = cells.begin() + static_cast<std::ptrdiff_t>(rows.size());
+  std::vector<std::string> formula_cells(middle, cells.end());
+  cells.resize(rows.size());
+  columns.push_back({"time", Align::right, std::move(cells)});
+  if (formula) columns.push_back({"formula", Align::right, std::move(formula_cells)});
+}
+
+std::string ratio_text(double ratio) {
+  constexpr double huge = 1e6;
+  return ratio < huge ? fmt::format("{:.2f}", ratio) : fmt::format("{:.2e}", ratio);
+}
+
+void add_ratios(std::vector<Column>& columns, const std::vector<Row>& rows) {
+  Column bound{"x bound", Align::right, {}};
+  std::vector<std::optional<double>> algorithm, bus;
+  bool bounded = false;
+  bool factor = false;
+  bool data = false;
+  for (const Row& row : rows) {
+    bound.cells.push_back(row.bound > Time{} ? ratio_text(row.time_s() / row.bound.seconds())
+                                             : "-");
+    bounded = bounded || row.bound > Time{};
+    algorithm.emplace_back(row.algbw());
+    bus.emplace_back(row.busbw());
+    factor = factor || row.algbw() != row.busbw();
+    data = data || row.size > 0;
+  }
+  if (bounded) columns.push_back(std::move(bound));
+  if (data) columns.push_back({"algbw", Align::right, column_cells(algorithm, rate_units())});
+  if (data && factor) columns.push_back({"busbw", Align::right, column_cells(bus, rate_units())});
+}
+
+}  // namespace
+
+TextTable result_table(const Results& results) {
+  std::vector<Column> columns;
+  if (!results.rows.empty()) {
+    add_params(columns, results);
+    add_what_follows(columns, results);
+    add_times(columns, results.rows);
+    add_ratios(columns, results.rows);
+  }
+  TextTable table;
+  for (Column& column : columns) table.add_column(std::move(column.heading), column.align);
+  const std::vector<std::string> remarks = remarks_about(results);
+  for (std::size_t i = 0; i < results.rows.size(); ++i) {
+    std::vector<std::string> cells;
+    for (Column& column : columns) cells.push_back(std::move(column.cells[i]));
+    table.add_row(std::move(cells));
+    if (!remarks[i].empty()) table.add_remark(remarks[i]);
+  }
+  return table;
+}
+
+}  // namespace collsim

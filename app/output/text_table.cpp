@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/output/text_table.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "app/json/screen_text.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::string_view between = "  ";
+constexpr std::string_view before_remark = "   ";
+
+std::size_t width_of(std::string_view text) {
+  int width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    width += screen_width(point.code);
+    at += point.bytes;
+  }
+  return static_cast<std::size_t>(width);
+}
+
+std::string padded(std::string_view text, std::size_t width, TextTable::Align align) {
+  const std::string blanks(width - std::min(width, width_of(text)), ' ');
+  return align == TextTable::Align::right ? blanks + std::string(text) : std::string(text) + blanks;
+}
+
+void end_line(std::string& text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  text += '\n';
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace
+
+void TextTable::add_column(std::string heading, Align align) {
+  columns_.push_back({printable(heading), align});
+}
+
+void TextTable::add_row(std::vector<std::string> cells) {
+  COLLSIM_CHECK(cells.size() == columns_.size(), "a row has a cell for every column");
+  for (std::string& cell : cells) cell = printable(cell);
+  rows_.push_back(std::move(cells));
+  remarks_.emplace_back();
+}
+
+void TextTable::add_remark(std::string remark) {
+  COLLSIM_CHECK(!remarks_.empty(), "a remark follows a row");
+  remarks_.back() = printable(remark);
+}
+
+std::string TextTable::text(const std::string& indent) const {
+  std::vector<std::size_t> widths;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    std::size_t width = width_of(columns_[column].heading);
+    for (const auto& row : rows_) width = std::max(width, width_of(row[column]));
+    widths.push_back(width);
+  }
+  std::string all;
+  const auto add_cell = [&](std::string& line, std::size_t column, std::string_view cell) {
+    line += column == 0 ? std::string_view(indent) : between;
+    line += padded(cell, widths[column], columns_[column].align);
+  };
+  std::string line;
+  for (std::size_t column = 0; column < columns_.size(); ++column)
+    add_cell(line, column, columns_[column].heading);
+  end_line(line);
+  all += line;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    line.clear();
+    for (std::size_t column = 0; column < columns_.size(); ++column)
+      add_cell(line, column, rows_[row][column]);
+    if (!remarks_[row].empty()) line.append(before_remark).append(remarks_[row]);
+    end_line(line);
+    all += line;
+  }
+  return all;
+}
+
+std::string TextTable::markdown() const {
+  const bool remarks = std::any_of(remarks_.begin(), remarks_.end(),
+                                   [](const std::string& remark) { return !remark.empty(); });
+  std::string text = "|";
+  for (const Column& column : columns_) text += " " + markdown_cell(column.heading) + " |";
+  text += remarks ? " |\n|" : "\n|";
+  for (const Column& column : columns_) text += column.align == Align::right ? "---:|" : "---|";
+  text += remarks ? "---|\n" : "\n";
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    text += "|";
+    for (const std::string& cell : rows_[row]) text += " " + markdown_cell(cell) + " |";
+    if (remarks) text += remarks_[row].empty() ? " |" : " " + markdown_cell(remarks_[row]) + " |";
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace collsim

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "app/output/format.hpp"
+#include "app/output/text_table.hpp"
+#include "app/study/results.hpp"
+
+namespace collsim {
+
+// Internal to output/: one writer per format.
+void write_table(std::ostream& out, const Results& results, const TableStyle& style);
+void write_markdown(std::ostream& out, const Results& results);
+void write_csv(std::ostream& out, const Results& results);
+void write_nccl_tests(std::ostream& out, const Results& results);
+
+// A row of the results file; also what CSV and JSON lines are made of.
+[[nodiscard]] Value row_to_value(const Row& row);
+
+// The rows for people: the swept values that vary, times in one unit, ratios, remarks.
+[[nodiscard]] TextTable result_table(const Results& results);
+
+// Behind each row: "<- best of these", "worse than not cutting at all", or nothing.
+[[nodiscard]] std::vector<std::string> remarks_about(const Results& results);
+
+// A swept value in a cell: strings without quotes.
+[[nodiscard]] std::string cell_text(const Value& value);
+
+// "ok   pipelined (14 rows, worst 0.02%)" and so on, a line each, and how many hold; nothing when
+// there are none.
+struct ExpectationLine {
+  enum class Kind { ok, failed, skipped, more } kind;  // more: belongs to the line before
+  std::string text;
+};
+[[nodiscard]] std::vector<ExpectationLine> expectation_lines(const Results& results);
+[[nodiscard]] std::string expectation_summary(const Results& results);
+
+}  // namespace collsim

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/json/diagnostics.hpp"
+#include "app/json/value.hpp"
+#include "app/scenario/cluster.hpp"
+#include "collectives/algorithms.hpp"
+#include "collectives/collective.hpp"
+
+namespace collsim {
+
+// What "collective" is read against.
+struct CollectiveContext {
+  const Cluster* cluster = nullptr;  // null: unknown, because something is wrong with it
+  // A sweep changes the operation or the algorithm.  Keys that only some of them know are then no
+  // mistake where they mean nothing.
+  bool operation_varies = false;
+  bool algorithm_varies = false;
+};
+
+struct CollectiveReading {
+  Collective collective;
+  AlgorithmChoice choice;  // its name is that of the table, or "auto"
+  std::optional<std::vector<std::vector<double>>> data;
+};
+
+// Reads "collective" (scenario format, section 3); `resolved` gets it with every default.
+//
+//   op, algorithm, size, dtype, reduction, ranks, root, in_place
+//   chunks or chunk_size, channels, slots
+//   radix (k-nomial), aggregation (pat), dims (hierarchical, torus)
+//   pattern (send-recv): "shift", "exchange", {"shift": 2} or [[from, to], ...]
+//   data: the input of every rank, one list of numbers each; for broadcast and scatter the root's
+//         list alone will do.  It says the size.  Where a rank has no input its list is empty, or
+//         as long as the others', and left out.
+//
+// Ranks (ranks, root, pattern) are those of the cluster, whatever the group.  Nothing when something
+// is wrong, which is then in the diagnostics; these must be empty before.
+[[nodiscard]] std::optional<CollectiveReading> read_collective(const Value& collective,
+                                                               const std::string& pointer,
+                                                               const CollectiveContext& context,
+                                                               Diagnostics& diagnostics,
+                                                               Value& resolved);
+
+}  // namespace collsim

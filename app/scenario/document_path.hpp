@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/json/value.hpp"
+
+namespace collsim {
+
+// Dotted paths into a scenario: "collective.chunks", "cluster.links_override.0.bandwidth".
+//
+// A step is the name of a member, or the number of an element of an array.  Behind "cluster.override"
+// and behind "sweep" the rest is one name, because names there have dots themselves:
+// "cluster.override.nic.bandwidth", "sweep.collective.chunks".
+//
+// Nothing when a step is empty.
+[[nodiscard]] std::optional<std::vector<std::string>> split_path(std::string_view path);
+
+// Whether `path` is `outer` or lies in it: "cluster.link.bandwidth" lies in "cluster.link".
+[[nodiscard]] bool lies_in(std::string_view path, std::string_view outer);
+
+// What is written at a path; null: nothing.
+[[nodiscard]] const Value* value_at(const Value& document, std::string_view path);
+
+// Takes a member away; false when it is not there.
+[[nodiscard]] bool take_away(Value& document, std::string_view path);
+
+// Puts a value at a path.  Objects that are missing on the way are made; they and a new member get
+// `key_place`, so that whoever finds them unknown points at where the path was written.
+struct PathProblem {
+  std::string message;
+  std::string hint;
+};
+[[nodiscard]] std::optional<PathProblem> put(Value& document, std::string_view path, Value value,
+                                             Place key_place);
+
+}  // namespace collsim

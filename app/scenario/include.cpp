@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/include.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "app/json/parse_json.hpp"
+#include "app/json/write_json.hpp"
+#include "app/scenario/read_source.hpp"
+
+namespace collsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path real_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  const fs::path found = fs::weakly_canonical(absolute, error);
+  return error ? absolute.lexically_normal() : found;
+}
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+// The folder that includes must not leave.
+fs::path scenario_root(const fs::path& folder) {
+  for (fs::path at = folder; at.has_relative_path(); at = at.parent_path())
+    if (at.filename() == "scenarios") return at;
+  return folder;
+}
+
+class IncludeReader {
+ public:
+  IncludeReader(const std::string& file, Sources& sources, Diagnostics& diagnostics)
+      : sources_(&sources), diagnostics_(&diagnostics) {
+    std::error_code ignored;
+    const fs::path folder =
+        file == "-" ? fs::current_path(ignored) : real_path(fs::path(file)).parent_path();
+    root_ = scenario_root(folder);
+  }
+
+  std::optional<Value> read(const std::string& file, const Diagnostic& asked_by = {}) {
+    ++files_;
+    const std::optional<std::uint32_t> source =
+        read_source(file, *sources_, *diagnostics_, asked_by);
+    if (!source) return std::nullopt;
+    std::optional<Value> document = parse_json(*source, *sources_, *diagnostics_);
+    if (!document) return std::nullopt;
+    if (!document->is_object()) {
+      diagnostics_->add(
+          {.code = "wrong-type",
+           .message = "a scenario is an object, not " + std::string(document->kind_name()),
+           .place = document->place,
+           .pointer = {},
+           .suggestion = {},
+           .hint = "begin with {\"scenario\": 1, \"cluster\": ...}"});
+      return std::nullopt;
+    }
+    if (!check_version(*document, stack_.empty(), *diagnostics_)) return std::nullopt;
+    stack_.push_back(file == "-" ? fs::path("-") : real_path(fs::path(file)));
+    std::optional<Value> whole = with_includes(std::move(*document), file);
+    stack_.pop_back();
+    return whole;
+  }
+
+ private:
+  std::optional<Value> with_includes(Value document, const std::string& file) {
+    const Value* include = document.find("include");
+    if (include == nullptr) return document;
+    if (!include->is_array()) {
+      wrong(*include, "/include", "wrong-type",
+            "\"include\" is a list of files, not " + std::string(include->kind_name()),
+            "write \"include\": [\"common/links.json\"]");
+      return std::nullopt;
+    }
+    const Value::Array names = include->items();
+    document.erase("include");
+    const fs::path folder = file == "-" ? fs::path() : fs::path(file).parent_path();
+    Value under = Value::object();
+    bool complete = true;
+    for (std::size_t i = 0; i < names.size() && files_ <= max_files; ++i) {
+      std::optional<Value> part = read_included(names[i], pointer_to("/include", i), folder);
+      if (!part) complete = false;
+      if (part) under = merged(std::move(*part), std::move(under));
+    }
+    if (!complete || files_ > max_files) return std::nullopt;
+    return merged(std::move(document), std::move(under));
+  }
+
+  std::optional<Value> read_included(const Value& name, const std::string& pointer,
+                                     const fs::path& folder) {
+    const auto refused = [&](std::string code, std::string message, std::string hint = {}) {
+      wrong(name, pointer, std::move(code), std::move(message), std::move(hint));
+      return std::nullopt;
+    };
+    if (!name.is_string() || name.string().empty() || name.string().find('\0') != std::string::npos)
+      return refused("wrong-type", "an include is the name of a file");
+    const fs::path written(name.string());
+    if (written.is_absolute())
+      return refused("bad-include", "an include must not begin at the root of the file system",
+                     "write it relative to this file, so that the scenario works elsewhere too");
+    const fs::path path = (folder / written).lexically_normal();
+    const fs::path real = real_path(path);
+    if (!is_inside(real, root_))
+      return refused("bad-include",
+                     "include " + collsim::quoted(name.string()) + " leaves the scenarios",
+                     "included files must lie in " + shown(root_));
+    if (const auto cycle = std::find(stack_.begin(), stack_.end(), real); cycle != stack_.end())
+      return refused("include-cycle",
+                     "include " + collsim::quoted(name.string()) + " goes round in a circle",
+                     circle(cycle - stack_.begin()));
+    if (stack_.size() > max_include_depth)
+      return refused("too-large",
+                     "includes are more than " + std::to_string(max_include_depth) + " deep");
+    if (files_ >= max_files) {
+      ++files_;
+      return refused("too-large", "more than " + std::to_string(max_files) + " files are included");
+    }
+    std::error_code ignored;
+    if (fs::exists(real, ignored) && !fs::is_regular_file(real, ignored) &&
+        !fs::is_directory(real, ignored))
+      return refused("cannot-read", "include " + collsim::quoted(name.string()) + " is not a file");
+    return read(path.string(), {.code = {},
+                                .message = {},
+                                .place = name.place,
+                                .pointer = pointer,
+                                .suggestion = {},
+                                .hint = "an include is relative to the file that names it"});
+  }
+
+  // The root as the user would write it.
+  std::string shown(const fs::path& folder) const {
+    std::error_code error;
+    const fs::path relative = fs::relative(folder, fs::current_path(error), error);
+    if (error || relative.empty()) return folder.string();
+    return relative == "." ? "the current folder" : relative.string() + "/";
+  }
+
+  std::string circle(std::ptrdiff_t first) const {
+    std::string text;
+    for (auto at = stack_.begin() + first; at != stack_.end(); ++at)
+      text += at->filename().string() + " includes ";
+    return text + stack_[static_cast<std::size_t>(first)].filename().string();
+  }
+
+  void wrong(const Value& value, const std::string& pointer, std::string code, std::string message,
+             std::string hint) {
+    diagnostics_->add({.code = std::move(code),
+                       .message = std::move(message),
+                       .place = value.place,
+                       .pointer = pointer,
+                       .suggestion = {},
+                       .hint = std::move(hint)});
+  }
+
+  Sources* sources_;
+  Diagnostics* diagnostics_;
+  fs::path root_;
+  std::vector<fs::path> stack_;
+  std::size_t files_ = 0;
+};
+
+}  // namespace
+
+std::optional<Value> read_with_includes(const std::string& file, Sources& sources,
+                                        Diagnostics& diagnostics) {
+  return IncludeReader(file, sources, diagnostics).read(file);
+}
+
+Value merged(Value over, Value under) {
+  if (!over.is_object() || !under.is_object()) return over;
+  std::vector<std::pair<std::string_view, std::size_t>> keys;
+  for (std::size_t i = 0; i < over.members().size(); ++i)
+    keys.emplace_back(over.members()[i].key, i);
+  std::sort(keys.begin(), keys.end());
+  Value::Object added;
+  for (Value::Member& member : under.members()) {
+    const auto found = std::lower_bound(keys.begin(), keys.end(),
+                                        std::pair(std::string_view(member.key), std::size_t{0}));
+    if (found == keys.end() || found->first != member.key) {
+      added.push_back(std::move(member));
+      continue;
+    }
+    Value& own = over.members()[found->second].value;
+    own = merged(std::move(own), std::move(member.value));
+  }
+  for (Value::Member& member : added) over.members().push_back(std::move(member));
+  return over;
+}
+
+bool check_version(const Value& document, bool required, Diagnostics& diagnostics) {
+  const Value* version = document.find("scenario");
+  if (version == nullptr) {
+    if (required)
+      diagnostics.add(
+          {.code = "missing-key",
+           .message = "the key \"scenario\" is missing",
+           .place = {document.place.source, document.place.begin, document.place.begin + 1},
+           .pointer = {},
+           .suggestion = {},
+           .hint = "write \"scenario\": 1, the version of the format"});
+    return true;
+  }
+  if (version->integer() == 1) return true;
+  const bool other = version->is_number();
+  diagnostics.add({.code = other ? "unknown-version" : "wrong-type",
+                   .message = other ? "unknown format version " + to_json(*version, -1)
+                                    : "\"scenario\" is the version of the format, a number, not " +
+                                          std::string(version->kind_name()),
+                   .place = version->place,
+                   .pointer = "/scenario",
+                   .suggestion = {},
+                   .hint = "this program reads version 1: write \"scenario\": 1"});
+  return !other;
+}
+
+}  // namespace collsim

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include "app/scenario/collective.hpp"
+#include "app/scenario/document_path.hpp"
+#include "app/scenario/model.hpp"
+#include "app/scenario/point.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+namespace {
+
+// A document with the values of one point at their paths.  Copies only what they change.
+class PatchedDocument {
+ public:
+  explicit PatchedDocument(const Scenario& scenario) : scenario_(&scenario) {}
+
+  void patch(std::size_t point, Diagnostics& diagnostics) {
+    for (std::size_t a = scenario_->axes.size(); a-- > 0;) {
+      const Axis& axis = scenario_->axes[a];
+      const std::vector<Value>& values = axis.points[point % axis.points.size()];
+      point /= axis.points.size();
+      for (std::size_t i = 0; i < axis.paths.size(); ++i)
+        put_value(axis.paths[i], values[i], axis.place, diagnostics);
+    }
+  }
+
+  // Null when it is not there.
+  const Value* part(std::string_view name) const {
+    const Value* patched = changed_.find(name);
+    return patched != nullptr ? patched : scenario_->document.find(name);
+  }
+
+ private:
+  void put_value(const std::string& path, const Value& value, const Place& place,
+                 Diagnostics& diagnostics) {
+    const std::string_view name = std::string_view(path).substr(0, path.find('.'));
+    if (changed_.find(name) == nullptr)
+      if (const Value* written = scenario_->document.find(name)) changed_.set(name, *written);
+    const std::optional<PathProblem> problem = put(changed_, path, value, place);
+    if (problem)
+      diagnostics.add({.code = "bad-sweep-path",
+                       .message = problem->message,
+                       .place = place,
+                       .pointer = pointer_to("/sweep", path),
+                       .suggestion = {},
+                       .hint = problem->hint});
+  }
+
+  const Scenario* scenario_;
+  Value changed_ = Value::object();
+};
+
+bool is_swept(const Scenario& scenario, const UnknownParts& unknown, std::string_view path) {
+  for (const Axis& axis : scenario.axes)
+    for (const std::string& swept : axis.paths)
+      if (lies_in(swept, path)) return true;
+  return unknown.any_in(path);
+}
+
+void read_parts(const PatchedDocument& document, const Scenario& scenario,
+                const UnknownParts& unknown, ClusterCache& clusters, Diagnostics& diagnostics,
+                PointReading& reading) {
+  static const Value nothing = Value::object();
+  const Value* cluster_part = document.part("cluster");
+  const Value* collective_part = document.part("collective");
+  const Value* model_part = document.part("model");
+  Case made;
+  made.costs = read_model(model_part != nullptr ? *model_part : nothing, "/model", diagnostics,
+                          reading.model);
+  // On its own: what is wrong here must not hide what is wrong there.
+  Diagnostics of_cluster;
+  if (cluster_part != nullptr) {
+    made.cluster = clusters.get(*cluster_part, of_cluster);
+    reading.cluster = clusters.resolved();
+  }
+  Diagnostics of_collective;
+  std::optional<CollectiveReading> collective;
+  if (collective_part != nullptr) {
+    const bool known = !unknown.any_in("cluster") && !unknown.any_in("collective");
+    const CollectiveContext context{known ? made.cluster.get() : nullptr,
+                                    is_swept(scenario, unknown, "collective.op"),
+                                    is_swept(scenario, unknown, "collective.algorithm")};
+    collective = read_collective(*collective_part, "/collective", context, of_collective,
+                                 reading.collective);
+  }
+  for (const Diagnostics* part : {&of_cluster, &of_collective})
+    for (Diagnostic& diagnostic : part->sorted())
+      if (!unknown.explain(diagnostic)) diagnostics.add(std::move(diagnostic));
+  if (!diagnostics.empty() || !collective || !made.cluster) return;
+  made.collective = std::move(collective->collective);
+  made.choice = std::move(collective->choice);
+  made.data = std::move(collective->data);
+  reading.point = std::move(made);
+}
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// "cluster.link.bandwidth" is missing at /cluster/link, or all of the link at /cluster.
+bool may_be_missing(const Diagnostic& mistake, std::string_view path) {
+  const auto steps = split_path(path);
+  if (!steps || mistake.code != "missing-key") return false;
+  std::string pointer;
+  for (std::size_t i = 0; i + 1 < steps->size(); ++i) {
+    pointer = pointer_to(pointer, (*steps)[i]);
+    if (pointer == mistake.pointer) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool UnknownParts::any_in(std::string_view path) const {
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](const std::string& unknown) { return lies_in(unknown, path); });
+}
+
+bool UnknownParts::explain(const Diagnostic& mistake) const {
+  for (const std::string& path : paths)
+    if (may_be_missing(mistake, path)) return true;
+  const bool of_single_things = mistake.pointer.starts_with("/cluster/late") ||
+                                mistake.pointer.starts_with("/cluster/links_override");
+  if (any_in("cluster") && of_single_things &&
+      is_one_of(mistake.code, {"out-of-range", "unknown-name", "no-such-link"}))
+    return true;
+  return any_in("collective.dtype") && mistake.code == "not-whole-elements";
+}
+
+std::shared_ptr<const Cluster> ClusterCache::get(const Value& cluster, Diagnostics& diagnostics) {
+  if (cluster_ && cluster == last_) return cluster_;
+  cluster_.reset();
+  resolved_ = {};
+  try {
+    std::optional<Cluster> built = read_cluster(cluster, "/cluster", diagnostics, resolved_);
+    if (!built) return nullptr;
+    cluster_ = std::make_shared<const Cluster>(std::move(*built));
+    last_ = cluster;
+  } catch (const Error& error) {
+    diagnostics.add({.code = std::string(to_string(error.code())),
+                     .message = error.what(),
+                     .place = cluster.place,
+                     .pointer = "/cluster",
+                     .suggestion = {},
+                     .hint = {}});
+  }
+  return cluster_;
+}
+
+PointReading read_point(const Scenario& scenario, std::size_t point, const UnknownParts& unknown,
+                        ClusterCache& clusters, Diagnostics& diagnostics) {
+  PointReading reading;
+  Diagnostics own;
+  PatchedDocument document(scenario);
+  document.patch(point, own);
+  read_parts(document, scenario, unknown, clusters, own, reading);
+  for (Diagnostic& diagnostic : own.sorted()) diagnostics.add(std::move(diagnostic));
+  return reading;
+}
+
+std::optional<Case> make_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
+                              Diagnostics& diagnostics) {
+  return read_point(scenario, point, {}, clusters, diagnostics).point;
+}
+
+}  // namespace collsim

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/json/diagnostics.hpp"
+#include "app/json/sources.hpp"
+#include "app/json/value.hpp"
+#include "app/scenario/cluster.hpp"
+#include "collectives/algorithms.hpp"
+#include "collectives/collective.hpp"
+#include "sim/cost_model.hpp"
+
+namespace collsim {
+
+// One thing to simulate: a point of a sweep, with nothing left to look up.
+struct Case {
+  std::shared_ptr<const Cluster> cluster;  // shared by the points that do not change it
+  Collective collective;
+  AlgorithmChoice choice;  // its name is that of the table, or "auto"
+  CostModel costs;
+  // "data" of the collective: the input of every position, for `show`.
+  std::optional<std::vector<std::vector<double>>> data;
+};
+
+// The sweep's values of one point: dotted path -> value, in the order of the axes.
+using Params = std::vector<std::pair<std::string, Value>>;
+
+// One axis of a sweep: what changes together.  Several paths when zipped.
+struct Axis {
+  std::vector<std::string> paths;
+  std::vector<std::vector<Value>> points;  // [point][path], each with its place
+  Place place;                             // of the axis in the file, for warnings
+};
+
+struct Measure {
+  std::string backend;  // host, cuda, nccl; empty: nothing is to be measured
+  int warmup = 1;
+  int iterations = 20;
+  bool check = true;
+  bool paced = false;
+  bool required = false;
+  std::string file;
+};
+
+// A scenario file, read, checked and ready to run.
+//
+// The document (cluster, collective, model) stays a JSON tree, because a sweep may change anything
+// in it: a point of the sweep is the tree with the axes' values put at their paths, read again.
+struct Scenario {
+  std::string file;  // as the user wrote it
+  std::string name;  // "name", else the file's without folder and suffix
+  std::string title;
+  std::vector<std::string> notes;
+  Value document;
+  std::vector<Axis> axes;
+  Value expect;  // array, as written (expression/expectation.hpp reads it)
+  Measure measure;
+  // Everything with every default visible, aliases and units in one spelling; places say where
+  // each value came from.  What a sweep changes has the value of the first point.  It is a
+  // scenario itself, which gives the same results.
+  Value resolved;
+
+  // The last axis changes fastest.
+  [[nodiscard]] std::size_t points() const;
+  [[nodiscard]] Params params(std::size_t point) const;
+};
+
+struct LoadOptions {
+  std::vector<std::string> set;  // "path=value": the value is JSON, or else a string
+  // More points than this are refused, with a hint on how to allow them.
+  std::size_t max_points = 100'000;
+  // Looks for mistakes in "expect", which is read by what stands on the scenario (Expectations::read);
+  // so they come together with all others.  Gets what could be read, even if that is not all.
+  std::function<void(const Scenario&, Diagnostics&)> also_check = {};
+};
+
+// Stated limits.
+inline constexpr std::size_t max_sweep_points = 10'000'000;
+
+// Reads a scenario with its includes ("-": standard input), checks it whole, and reports all mistakes
+// at once.  Nothing when there was one.
+//
+// Checked are the first point and every other value of every axis, the other axes being at their
+// first value; of an axis with more values than can be checked in moderate time only some, evenly
+// spread.  What no check has seen make_case() finds.
+[[nodiscard]] std::optional<Scenario> load_scenario(const std::string& file,
+                                                    const LoadOptions& options, Sources& sources,
+                                                    Diagnostics& diagnostics);
+// The same for a document that was made by the program (predict).
+[[nodiscard]] std::optional<Scenario> load_scenario(Value document, const std::string& file,
+                                                    const LoadOptions& options, Sources& sources,
+                                                    Diagnostics& diagnostics);
+
+// Remembers the last cluster built, so that a sweep over something else does not build it again.
+// One per thread.
+class ClusterCache {
+ public:
+  // Null when something is wrong with it, which is then in the diagnostics.
+  [[nodiscard]] std::shared_ptr<const Cluster> get(const Value& cluster, Diagnostics& diagnostics);
+  // The same with every default visible.
+  [[nodiscard]] const Value& resolved() const { return resolved_; }
+
+ private:
+  Value last_;
+  Value resolved_;
+  std::shared_ptr<const Cluster> cluster_;
+};
+
+// Nothing when the combination of values makes no sense, which is then in the diagnostics.
+[[nodiscard]] std::optional<Case> make_case(const Scenario& scenario, std::size_t point,
+                                            ClusterCache& clusters, Diagnostics& diagnostics);
+
+}  // namespace collsim

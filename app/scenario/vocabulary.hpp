@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "app/scenario/object_reader.hpp"
+#include "collectives/collective.hpp"
+
+namespace collsim {
+
+// The words of "collective", and those that people bring from NCCL, MPI and PyTorch.
+//
+//   operations     all-reduce; also allreduce, ncclAllReduce, MPI_Allreduce, ...
+//   algorithms     of one operation, its default first, and "auto" last
+//   element types  float32; also f32, float, ncclFloat32, torch.float32, ...
+//   reductions     sum; also ncclSum, MPI_SUM, add, ...
+[[nodiscard]] const Vocabulary& operation_words();
+[[nodiscard]] const Vocabulary& algorithm_words(Operation operation);
+[[nodiscard]] const Vocabulary& element_type_words();
+[[nodiscard]] const Vocabulary& reduction_words();
+
+// Whether it names an algorithm of NCCL that adds up inside of the switches (NVLS, CollNet), which
+// collsim does not simulate.
+[[nodiscard]] bool is_in_switch_algorithm(std::string_view word);
+
+// The element type in the spelling of scenario files: "float32".
+[[nodiscard]] std::string_view element_type_word(ElementType type);
+
+}  // namespace collsim

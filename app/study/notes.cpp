@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/notes.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace collsim {
+namespace {
+
+// At those outside of parentheses; the comma of "2,000 ranks" is none.
+std::vector<std::string> cut_at_commas(std::string_view text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    if (depth == 0 && text.substr(i, 2) == ", ") {
+      parts.emplace_back();
+      ++i;
+    } else {
+      parts.back() += text[i];
+    }
+  }
+  return parts;
+}
+
+// What the cluster is called when its numbers differ; an explicit graph has no name.
+std::string name_of(const Cluster& cluster) {
+  if (!cluster.preset.empty()) return cluster.preset;
+  return cluster.topology.shape() == "explicit" ? "" : cluster.topology.shape();
+}
+
+}  // namespace
+
+void Notes::add(const Case& point) {
+  if (point.cluster != last_) {
+    last_ = point.cluster;
+    add_cluster(*point.cluster);
+  }
+  const auto& group = point.collective.group;
+  for (const auto& [rank, late] : point.cluster->late)
+    if (std::find(group.begin(), group.end(), rank) == group.end())
+      late_outsiders_.insert(rank.index());
+}
+
+void Notes::add_cluster(const Cluster& cluster) {
+  intersect(cut_at_commas(cluster.description), name_of(cluster), cluster.topology.rank_count());
+  if (!cluster.preset.empty()) presets_.insert(cluster.preset);
+}
+
+void Notes::merge(const Notes& other) {
+  if (other.any_) intersect(other.phrases_, other.name_, other.ranks_);
+  presets_.insert(other.presets_.begin(), other.presets_.end());
+  late_outsiders_.insert(other.late_outsiders_.begin(), other.late_outsiders_.end());
+}
+
+void Notes::intersect(const std::vector<std::string>& phrases, const std::string& name,
+                      std::size_t ranks) {
+  if (!any_) {
+    any_ = true;
+    phrases_ = phrases;
+    name_ = name;
+    ranks_ = ranks;
+    return;
+  }
+  std::erase_if(phrases_, [&](const std::string& phrase) {
+    return std::find(phrases.begin(), phrases.end(), phrase) == phrases.end();
+  });
+  if (name_ != name) name_.clear();
+  if (ranks_ != ranks) ranks_ = 0;
+}
+
+std::string Notes::cluster() const {
+  std::string text;
+  for (const std::string& phrase : phrases_) text += (text.empty() ? "" : ", ") + phrase;
+  // The phrase that has the name has the number of ranks too, which may differ.
+  if (!name_.empty() && text.find(name_) == std::string::npos)
+    text = name_ + (text.empty() ? "" : ", ") + text;
+  return text;
+}
+
+}  // namespace collsim

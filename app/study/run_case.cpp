@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/study/effort.hpp"
+#include "app/study/row.hpp"
+
+namespace collsim {
+namespace {
+
+bool adds(Operation operation) {
+  return operation == Operation::reduce || operation == Operation::all_reduce ||
+         operation == Operation::reduce_scatter;
+}
+
+bool somebody_is_late(const Case& point) {
+  const auto& group = point.collective.group;
+  for (const auto& [rank, late] : point.cluster->late)
+    if (late > Time{} && std::find(group.begin(), group.end(), rank) != group.end()) return true;
+  return false;
+}
+
+// Formulas know links and the rate of additions, nothing else.
+std::optional<ClosedForm> formula_for(const Case& point, const Schedule& schedule) {
+  const CostModel& costs = point.costs;
+  if (costs.copy_bandwidth || costs.instruction_overhead > Time{} || costs.launch > Time{} ||
+      somebody_is_late(point))
+    return std::nullopt;
+  AlgorithmChoice choice = point.choice;
+  choice.chunks = schedule.chunks();
+  choice.chunk_size.reset();
+  return closed_form(point.collective, choice, point.cluster->topology, costs.reduce_bandwidth);
+}
+
+std::optional<double> slowest_used_link(const Topology& topology, const Simulation& simulation) {
+  std::optional<Bandwidth> slowest;
+  for (std::size_t i = 0; i < simulation.links.size(); ++i) {
+    const Bandwidth bandwidth = topology.link(LinkId(i)).bandwidth;
+    if (simulation.links[i].bytes > 0 && (!slowest || bandwidth < *slowest)) slowest = bandwidth;
+  }
+  if (!slowest) return std::nullopt;
+  return static_cast<double>(slowest->bytes_per_second());
+}
+
+// Where all ranks together are too much, one of them may stand for all.
+Simulation simulation_of(const Case& point, const Schedule& schedule, const CaseOptions& options) {
+  SimulationOptions how;
+  how.late = point.cluster->late;
+  const Effort effort = effort_of(point, schedule);
+  if (is_too_long(effort)) refuse(effort, schedule);
+  std::unique_lock<std::mutex> turn;
+  if (options.turns != nullptr && effort.bytes > much_memory_bytes)
+    turn = std::unique_lock(*options.turns);
+  if (!is_too_much(effort)) {
+    if (options.bottleneck_bandwidth) how.recording = Recording::summary;
+    return simulate(point.cluster->topology, schedule, point.costs, how);
+  }
+  if (options.bottleneck_bandwidth) refuse(effort, schedule);
+  how.engine = Engine::symmetry;
+  try {
+    return simulate(point.cluster->topology, schedule, point.costs, how);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::engine_not_applicable) throw;
+  }
+  refuse(effort, schedule);
+}
+
+Row row_of(const Case& point, const CaseOptions& options) {
+  const Topology& topology = point.cluster->topology;
+  const Schedule schedule = make_schedule(point.collective, point.choice);
+  const Simulation simulation = simulation_of(point, schedule, options);
+
+  Row row;
+  row.operation = point.collective.operation;
+  row.algorithm = schedule.algorithm();
+  row.ranks = point.collective.size();
+  row.size = point.collective.bytes();
+  row.type = point.collective.type;
+  if (adds(row.operation)) row.reduction = point.collective.reduction;
+  row.root = static_cast<int>(
+      point.collective.group[static_cast<std::size_t>(point.collective.root)].index());
+  row.chunks = schedule.chunks();
+  row.channels = schedule.channels();
+  row.time = simulation.time;
+  row.analytic = formula_for(point, schedule);
+  row.bounds =
+      lower_bounds(point.collective, topology, point.costs.reduce_bandwidth, schedule.lanes());
+  row.bound = row.bounds.largest() + point.costs.launch;
+  row.messages = simulation.messages;
+  row.wire_bytes = simulation.wire_bytes;
+  row.engine = simulation.engine;
+  row.fingerprint = simulation.fingerprint;
+  if (options.bottleneck_bandwidth)
+    row.bottleneck_bandwidth = slowest_used_link(topology, simulation);
+  if (const auto& link = point.cluster->link) {
+    row.alpha = link->overhead.seconds();
+    row.B = static_cast<double>(link->bandwidth.bytes_per_second());
+    row.L = link->latency.seconds();
+  }
+  if (const auto& gamma = point.costs.reduce_bandwidth)
+    row.gamma = static_cast<double>(gamma->bytes_per_second());
+  return row;
+}
+
+Row fastest_row(const Case& point, const CaseOptions& options) {
+  std::optional<Row> fastest;
+  std::string reasons;
+  ErrorCode code = ErrorCode::unsupported_ranks;
+  Case candidate = point;
+  for (const Algorithm* const algorithm : algorithms(point.collective.operation)) {
+    candidate.choice.name = algorithm->name;
+    try {
+      Row row = row_of(candidate, options);
+      if (!fastest || row.time < fastest->time) fastest = std::move(row);
+    } catch (const Error& error) {
+      if (reasons.empty()) code = error.code();
+      reasons += fmt::format("; {}: {}", algorithm->name, error.what());
+    }
+  }
+  if (!fastest)
+    throw_error(code, fmt::format("no algorithm of {} works here{}",
+                                  to_string(point.collective.operation), reasons));
+  return std::move(*fastest);
+}
+
+}  // namespace
+
+Row run_case(const Case& point, const CaseOptions& options) {
+  return point.choice.name == "auto" ? fastest_row(point, options) : row_of(point, options);
+}
+
+}  // namespace collsim

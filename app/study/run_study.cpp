@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "app/scenario/document_path.hpp"
+#include "app/study/effort.hpp"
+#include "app/study/notes.hpp"
+#include "app/study/study.hpp"
+#include "app/study/warnings.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+// After a mistake, so many more points are looked at for other ones.
+constexpr std::size_t most_points_looked_at = 10'000;
+
+std::string_view path_for(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::no_route: return "cluster";
+    case ErrorCode::unsupported_ranks: return "collective.algorithm";
+    default: return "collective";
+  }
+}
+
+// Where in what the user wrote an error of the core is at home.
+Place place_for(const Scenario& scenario, std::string_view path) {
+  const Value* value = value_at(scenario.document, path);
+  if (value == nullptr) value = value_at(scenario.document, path.substr(0, path.find('.')));
+  return value == nullptr ? Place{} : value->place;
+}
+
+Diagnostic diagnostic_of(const Scenario& scenario, const Error& error) {
+  Diagnostic diagnostic;
+  diagnostic.code = to_string(error.code());
+  diagnostic.message = error.what();
+  diagnostic.place = place_for(scenario, path_for(error.code()));
+  diagnostic.pointer = "/" + std::string(path_for(error.code()));
+  std::replace(diagnostic.pointer.begin(), diagnostic.pointer.end(), '.', '/');
+  return diagnostic;
+}
+
+Diagnostic out_of_memory() {
+  Diagnostic diagnostic;
+  diagnostic.code = "out-of-memory";
+  diagnostic.message = "there is not enough memory to simulate this";
+  diagnostic.hint = "use fewer ranks or chunks, or --jobs 1, so that only one case is in memory";
+  return diagnostic;
+}
+
+// Distinct mistakes, each with the point at which it was met first.
+class Mistakes {
+ public:
+  explicit Mistakes(const Scenario& scenario) : scenario_(scenario) {}
+
+  [[nodiscard]] bool empty() const { return seen_.empty(); }
+  void add(std::size_t point, const Diagnostics& diagnostics) {
+    for (Diagnostic& diagnostic : diagnostics.sorted()) add(point, std::move(diagnostic));
+  }
+  void add(std::size_t point, Diagnostic diagnostic) {
+    if (!seen_.insert(diagnostic.pointer + '\n' + diagnostic.message).second) return;
+    const std::string at = to_text(scenario_.params(point));
+    if (!at.empty()) diagnostic.message = "at " + at + ": " + diagnostic.message;
+    all_.push_back(std::move(diagnostic));
+  }
+  void report(Diagnostics& diagnostics) const {
+    for (const Diagnostic& diagnostic : all_) diagnostics.add(diagnostic);
+  }
+
+ private:
+  const Scenario& scenario_;
+  std::set<std::string> seen_;
+  std::vector<Diagnostic> all_;
+};
+
+// Everything that can be wrong with a point short of simulating it.
+void look_at(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
+             Mistakes& mistakes) {
+  Diagnostics diagnostics;
+  try {
+    const std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
+    if (found && found->choice.name != "auto") {
+      const Schedule schedule = make_schedule(found->collective, found->choice);
+      if (const Effort effort = effort_of(*found, schedule); is_too_long(effort))
+        refuse(effort, schedule);
+    }
+  } catch (const Error& error) {
+    diagnostics.add(diagnostic_of(scenario, error));
+  }
+  mistakes.add(point, diagnostics);
+}
+
+void look_for_more(const Scenario& scenario, std::size_t from, const std::atomic<bool>* stop,
+                   Mistakes& mistakes) {
+  ClusterCache clusters;
+  const std::size_t end = from + std::min(scenario.points() - from, most_points_looked_at);
+  for (std::size_t point = from; point < end && (stop == nullptr || !*stop); ++point)
+    look_at(scenario, point, clusters, mistakes);
+}
+
+// Runs the points of a scenario on several threads.
+class Runner {
+ public:
+  Runner(const Scenario& scenario, const StudyOptions& options, const CaseOptions& case_options)
+      : scenario_(scenario),
+        options_(options),
+        case_options_{case_options.bottleneck_bandwidth, &turns_},
+        rows_(scenario.points()),
+        first_wrong_(none) {
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t wanted = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : cores;
+    jobs_ = std::clamp<std::size_t>(rows_.size(), 1, wanted);
+    // Neighbours often share a cluster; but the last blocks should end at about the same time.
+    constexpr std::size_t largest_block = 64;
+    block_ = std::clamp<std::size_t>(rows_.size() / (8 * jobs_), 1, largest_block);
+  }
+
+  void run() {
+    std::vector<std::jthread> threads;
+    for (std::size_t job = 1; job < jobs_; ++job) {
+      try {
+        threads.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {
+        break;  // no more threads to be had: those there are do it
+      }
+    }
+    work();
+    threads.clear();
+    if (unexpected_) std::rethrow_exception(unexpected_);
+    if (options_.progress) options_.progress(done_, rows_.size());
+  }
+
+  // The first point that was wrong, or none.
+  [[nodiscard]] std::size_t first_wrong() const { return first_wrong_; }
+  [[nodiscard]] const Diagnostics& wrong() const { return wrong_; }
+  [[nodiscard]] const Notes& notes() const { return notes_; }
+  [[nodiscard]] std::vector<Row> take_rows() {
+    std::vector<Row> rows;
+    rows.reserve(rows_.size());
+    for (std::optional<Row>& row : rows_)
+      if (row) rows.push_back(std::move(*row));
+    rows_.clear();
+    return rows;
+  }
+
+ private:
+  void work() {
+    ClusterCache clusters;
+    Notes notes;
+    for (;;) {
+      const std::size_t begin = next_.fetch_add(block_);
+      const std::size_t end = std::min(begin + block_, rows_.size());
+      for (std::size_t point = begin; point < end; ++point) {
+        // Points before a wrong one still run, so that it is always the first that is reported.
+        if (is_stopped() || point > first_wrong_) break;
+        if (run_point(point, clusters, notes)) count_done();
+      }
+      if (end >= rows_.size() || begin >= rows_.size() || is_stopped()) break;
+    }
+    const std::lock_guard lock(mutex_);
+    notes_.merge(notes);
+  }
+
+  [[nodiscard]] bool is_stopped() const {
+    return given_up_ || (options_.stop != nullptr && *options_.stop);
+  }
+
+  bool run_point(std::size_t point, ClusterCache& clusters, Notes& notes) {
+    Diagnostics diagnostics;
+    try {
+      const std::optional<Case> found = make_case(scenario_, point, clusters, diagnostics);
+      if (found) {
+        Row row = run_case(*found, case_options_);
+        row.params = scenario_.params(point);
+        rows_[point] = std::move(row);
+        notes.add(*found);
+        return true;
+      }
+    } catch (const Error& error) {
+      diagnostics.add(diagnostic_of(scenario_, error));
+    } catch (const std::bad_alloc&) {
+      diagnostics.add(out_of_memory());
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      unexpected_ = std::current_exception();
+      given_up_ = true;
+      return false;
+    }
+    const std::lock_guard lock(mutex_);
+    if (point < first_wrong_) {
+      first_wrong_ = point;
+      wrong_ = diagnostics;
+    }
+    return false;
+  }
+
+  void count_done() {
+    const std::size_t done = ++done_;
+    if (!options_.progress) return;
+    constexpr std::chrono::milliseconds between{50};
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_progress_) return;
+    next_progress_ = now + between;
+    options_.progress(done, rows_.size());
+  }
+
+  const Scenario& scenario_;
+  const StudyOptions& options_;
+  std::mutex turns_;
+  const CaseOptions case_options_;
+  std::vector<std::optional<Row>> rows_;
+  std::size_t jobs_ = 1;
+  std::size_t block_ = 1;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<std::size_t> done_ = 0;
+  std::atomic<std::size_t> first_wrong_;
+  std::atomic<bool> given_up_ = false;
+
+  std::mutex mutex_;  // of what follows
+  Diagnostics wrong_;
+  Notes notes_;
+  std::exception_ptr unexpected_;
+  std::chrono::steady_clock::time_point next_progress_{};
+};
+
+void add_warning_of_interruption(Results& results) {
+  if (results.complete) return;
+  results.warnings.insert(
+      results.warnings.begin(),
+      {"interrupted",
+       fmt::format("interrupted: {} of {} points were simulated; the expectations were not checked",
+                   results.rows.size(), results.points),
+       {}});
+}
+
+}  // namespace
+
+std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& options,
+                                 Diagnostics& diagnostics) {
+  Mistakes mistakes(scenario);
+  const std::size_t before = diagnostics.size();
+  const Expectations expectations = Expectations::read(scenario, diagnostics);
+  if (diagnostics.size() > before) {
+    look_for_more(scenario, 0, options.stop, mistakes);
+    mistakes.report(diagnostics);
+    return std::nullopt;
+  }
+
+  Runner runner(scenario, options,
+                {.bottleneck_bandwidth = expectations.needs_bottleneck_bandwidth()});
+  runner.run();
+  if (runner.first_wrong() != none) {
+    mistakes.add(runner.first_wrong(), runner.wrong());
+    look_for_more(scenario, runner.first_wrong() + 1, options.stop, mistakes);
+    mistakes.report(diagnostics);
+    return std::nullopt;
+  }
+
+  Results results;
+  results.file = scenario.file;
+  results.name = scenario.name;
+  results.title = scenario.title;
+  results.scenario = scenario.resolved;
+  for (const Axis& axis : scenario.axes)
+    results.axes.insert(results.axes.end(), axis.paths.begin(), axis.paths.end());
+  results.points = scenario.points();
+  results.rows = runner.take_rows();
+  results.complete = results.rows.size() == results.points;
+  if (results.complete) results.expect = expectations.check(results.rows);
+  results.description = description_of(results, runner.notes());
+  results.warnings = warnings_about(scenario, results, runner.notes());
+  add_warning_of_interruption(results);
+  return results;
+}
+
+}  // namespace collsim

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "app/json/write_json.hpp"
+#include "app/scenario/document_path.hpp"
+#include "app/scenario/presets.hpp"
+#include "app/study/idle_axes.hpp"
+#include "collectives/algorithms.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr double small_message = 4096;
+constexpr double message_that_hides_start_up = 65536;
+constexpr double noticeable = 1e-4;
+
+std::string rows_text(std::size_t rows, const Results& results) {
+  if (results.rows.size() == 1) return "";
+  if (rows == results.rows.size()) return "in all rows: ";
+  return fmt::format("in {} of {} rows: ", rows, results.rows.size());
+}
+
+double average_message(const Row& row) {
+  return row.messages == 0
+             ? std::numeric_limits<double>::infinity()
+             : static_cast<double>(row.wire_bytes) / static_cast<double>(row.messages);
+}
+
+// Elements of the longest message before it is cut.
+double elements_to_cut(const Row& row) {
+  const auto elements = static_cast<double>(row.size / size_of(row.type));
+  const bool whole = find_algorithm(row.operation, row.algorithm).cuts_whole_vector;
+  return elements / row.channels / (whole ? 1 : row.ranks);
+}
+
+class Collector {
+ public:
+  Collector(const Scenario& scenario, const Results& results, const Notes& notes)
+      : scenario_(scenario), results_(results), notes_(notes) {}
+
+  std::vector<Warning> all() {
+    for (IdleAxis& axis : idle_axes(scenario_, results_))
+      warn("sweep-changes-nothing", std::move(axis.message), axis.place);
+    chunks_above_elements();
+    small_chunks();
+    free_start_up();
+    free_messages();
+    approximate_formula();
+    uncalibrated_presets();
+    late_outsiders();
+    measure();
+    skipped_expectations();
+    return std::move(warnings_);
+  }
+
+ private:
+  void warn(std::string code, std::string message, Place place = {}) {
+    warnings_.push_back({std::move(code), std::move(message), place});
+  }
+  void warn_at(std::string_view path, std::string code, std::string message) {
+    const Value* const value = value_at(scenario_.document, path);
+    warn(std::move(code), std::move(message), value == nullptr ? Place{} : value->place);
+  }
+  template <class Predicate>
+  [[nodiscard]] std::vector<const Row*> rows_that(const Predicate& predicate) const {
+    std::vector<const Row*> found;
+    for (const Row& row : results_.rows)
+      if (row.ranks > 1 && predicate(row)) found.push_back(&row);
+    return found;
+  }
+  [[nodiscard]] bool sweeps(std::string_view path) const {
+    return std::find(results_.axes.begin(), results_.axes.end(), path) != results_.axes.end();
+  }
+  [[nodiscard]] bool sweeps_chunks() const {
+    return sweeps("collective.chunks") || sweeps("collective.chunk_size");
+  }
+
+  void chunks_above_elements() {
+    const auto rows = rows_that([](const Row& row) {
+      return row.operation != Operation::barrier && row.chunks > 1 &&
+             row.chunks > elements_to_cut(row);
+    });
+    if (rows.empty()) return;
+    const Row& row = *rows.front();
+    warn_at("collective.chunks", "chunks-above-elements",
+            fmt::format("{}there are more chunks than elements to cut (such as {} chunks for {} "
+                        "elements), so some messages are empty; they are sent and cost their "
+                        "start-up; use fewer chunks or a larger size",
+                        rows_text(rows.size(), results_), row.chunks,
+                        std::floor(elements_to_cut(row))));
+  }
+
+  void small_chunks() {
+    const auto rows = rows_that([](const Row& row) {
+      return row.chunks > 1 && row.chunks <= elements_to_cut(row) &&
+             average_message(row) < small_message;
+    });
+    if (rows.empty()) return;
+    const auto smallest = *std::min_element(
+        rows.begin(), rows.end(),
+        [](const Row* a, const Row* b) { return average_message(*a) < average_message(*b); });
+    warn_at("collective.chunks", "small-chunks",
+            fmt::format("{}a message has less than 4 KiB on average (down to {}): most of the time "
+                        "is then start-up on real networks; use fewer chunks",
+                        rows_text(rows.size(), results_),
+                        bytes_to_text(static_cast<Bytes>(average_message(*smallest)))));
+  }
+
+  void free_start_up() {
+    if (!sweeps_chunks()) return;
+    const auto rows = rows_that([](const Row& row) { return row.alpha && *row.alpha == 0; });
+    if (rows.empty()) return;
+    warn_at("cluster.link", "free-start-up",
+            rows_text(rows.size(), results_) +
+                "links charge nothing for the start of a message; set cluster.link.overhead (such "
+                "as \"5us\") to see what too many chunks cost on a network");
+  }
+
+  void free_messages() {
+    if (sweeps_chunks()) return;
+    const auto rows = rows_that([](const Row& row) {
+      if (!row.alpha || *row.alpha > 0 || *row.L > 0) return false;
+      return row.time == Time{} ||
+             (row.wire_bytes > 0 && average_message(row) < message_that_hides_start_up);
+    });
+    if (rows.empty()) return;
+    warn_at("cluster.link", "free-messages",
+            rows_text(rows.size(), results_) +
+                "messages are short and the link has neither overhead nor latency, so that they "
+                "cost next to nothing, as on no real network; set cluster.link.overhead or "
+                "cluster.link.latency");
+  }
+
+  void approximate_formula() {
+    double worst = 0;
+    const auto rows = rows_that([&worst](const Row& row) {
+      if (!row.analytic || row.analytic->exact || row.time == Time{}) return false;
+      const double off = std::abs(row.analytic->seconds / row.time_s() - 1);
+      worst = std::max(worst, off);
+      return off > noticeable;
+    });
+    if (rows.empty()) return;
+    warn("approximate-formula",
+         fmt::format("{}the data do not divide evenly into ranks and chunks, so the formula is an "
+                     "approximation, off by up to {:.2g}%; the simulation sends what there is",
+                     rows_text(rows.size(), results_), 100 * worst));
+  }
+
+  void uncalibrated_presets() {
+    std::string names;
+    for (const std::string& name : notes_.presets())
+      if (const Preset* const preset = find_preset(name); preset != nullptr && !preset->calibrated)
+        names += (names.empty() ? "" : ", ") + name;
+    if (names.empty()) return;
+    warn_at(
+        "cluster.preset", "uncalibrated-preset",
+        fmt::format("the numbers of preset {} are data sheets' and NCCL's constants, not measured: "
+                    "real machines differ; compare with measurements before relying on them",
+                    names));
+  }
+
+  void late_outsiders() {
+    const auto& ranks = notes_.late_outsiders();
+    if (ranks.empty()) return;
+    constexpr std::size_t most_named = 8;
+    std::string names;
+    std::size_t named = 0;
+    for (const std::size_t rank : ranks) {
+      if (named++ == most_named) break;
+      names += (names.empty() ? "" : ", ") + std::to_string(rank);
+    }
+    if (ranks.size() > most_named) names += ", ...";
+    warn_at("cluster.late", "late-outsider",
+            fmt::format("rank{} {} {} late but take{} no part (collective.ranks), which changes "
+                        "nothing",
+                        ranks.size() == 1 ? "" : "s", names, ranks.size() == 1 ? "is" : "are",
+                        ranks.size() == 1 ? "s" : ""));
+  }
+
+  void measure() {
+    if (scenario_.measure.backend.empty() && scenario_.measure.file.empty()) return;
+    warn(
+        "not-measured",
+        "the scenario asks for a measurement, but this version only simulates: nothing is measured "
+        "or compared");
+  }
+
+  void skipped_expectations() {
+    std::string names;
+    for (const ExpectationOutcome& outcome : results_.expect)
+      if (!outcome.skipped.empty())
+        names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", outcome.id, outcome.skipped);
+    if (!names.empty()) warn("expectations-skipped", "not checked: " + names);
+  }
+
+  const Scenario& scenario_;
+  const Results& results_;
+  const Notes& notes_;
+  std::vector<Warning> warnings_;
+};
+
+}  // namespace
+
+std::vector<Warning> warnings_about(const Scenario& scenario, const Results& results,
+                                    const Notes& notes) {
+  return Collector(scenario, results, notes).all();
+}
+
+std::string to_text(const Params& params) {
+  std::string text;
+  for (const auto& [path, value] : params)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", path,
+                        value.is_string() ? value.string() : to_json(value, -1));
+  return text;
+}
+
+}  // namespace collsim

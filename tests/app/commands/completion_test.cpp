@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/completion_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+#include "tests/app/commands/running.hpp"
+
+namespace collsim {
+namespace {
+
+TEST(Completion, QuotesWhatShellsWouldExpand) {
+  CompletedCommand program;
+  program.options.push_back({{"--odd"}, "it's `this` $HOME: \\ and more", true, {{"a", "b"}}});
+  const std::vector<CompletedCommand> commands{program};
+  EXPECT_NE(zsh_completion(commands).find(R"('--odd:it'\''s `this` $HOME\: \ and more')"),
+            std::string::npos)
+      << zsh_completion(commands);
+  EXPECT_NE(fish_completion(commands).find(R"(-d 'it\'s `this` $HOME: \\ and more')"),
+            std::string::npos)
+      << fish_completion(commands);
+}
+
+TEST(Completion, NamesEveryCommandInEveryShell) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Ran ran = run_collsim({"completion", shell});
+    EXPECT_EQ(ran.code, exit_fine);
+    for (const Command& command : commands())
+      EXPECT_NE(ran.out.find("'" + std::string(command.name) + "'"), std::string::npos)
+          << shell << " " << command.name;
+    EXPECT_NE(ran.out.find("'topo show'"), std::string::npos) << shell;
+  }
+}
+
+TEST(Completion, KnowsWhatAnOptionTakes) {
+  CLI::App program("", "collsim");
+  CLI::App* command = program.add_subcommand("go", "Goes.");
+  std::string text;
+  bool flag = false;
+  command->add_option("OP", text);
+  command->add_option("--color", text)->check(CLI::IsMember({"red", "blue"}));
+  command->add_option("-o", text)->type_name("FILE");
+  command->add_option("--preset", text);
+  command->add_option("--set", text)->type_name("PATH=VALUE");
+  command->add_flag("--secret", flag)->group("");
+  const std::vector<CompletedCommand> all = completed_commands(program);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1].path, "go");
+  EXPECT_TRUE(all[1].is_below(""));
+  EXPECT_EQ(all[1].argument.words.front(), "broadcast");
+  ASSERT_EQ(all[1].options.size(), 4U);
+  EXPECT_EQ(all[1].options[0].value.words, (std::vector<std::string>{"red", "blue"}));
+  EXPECT_EQ(all[1].options[1].value.files, Offer::Files::any);
+  EXPECT_FALSE(all[1].options[2].value.words.empty());
+  EXPECT_TRUE(all[1].options[3].value.words.empty());
+  EXPECT_TRUE(all[1].options[3].takes_value);
+}
+
+}  // namespace
+}  // namespace collsim

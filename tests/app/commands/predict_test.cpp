@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/app/commands/running.hpp"
+
+namespace collsim {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::string> on_a_ring(const std::string& operation,
+                                   const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"predict",     operation, "--shape",    "ring",
+                                    "--bandwidth", "25GB/s",  "--overhead", "5us"};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+json scenario_of(const std::string& operation, std::vector<std::string> more) {
+  more.emplace_back("--print-scenario");
+  const Ran ran = run_collsim(on_a_ring(operation, more));
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  return json::parse(ran.out, nullptr, false);
+}
+
+json sizes_of(const std::string& operation, const std::vector<std::string>& more) {
+  const json scenario = scenario_of(operation, more);
+  if (!scenario.contains("sweep")) return scenario["collective"]["size"];
+  return scenario["sweep"]["collective.size"];
+}
+
+TEST(Predict, NamesTheFlagsThatItIgnoresBecauseNothingIsMeasured) {
+  const std::vector<std::string> plain = {"-b", "1M", "-g", "4"};
+  std::vector<std::string> pasted = plain;
+  for (const char* word : {"-n", "20", "-w", "5",  "-c", "1",  "-t", "1",  "-m", "1",  "-a",
+                           "1",  "-z", "0",  "-G", "0",  "-p", "1",  "-C", "0",  "-R", "1"})
+    pasted.emplace_back(word);
+  const Ran ran = run_collsim(on_a_ring("all-reduce", pasted));
+  EXPECT_EQ(ran.code, exit_fine);
+  EXPECT_EQ(ran.err,
+            "ignored, because nothing is measured: -n, -w, -m, -c, -p, -a, -z, -G, -C, -R\n");
+  EXPECT_EQ(ran.out, run_collsim(on_a_ring("all-reduce", plain)).out);
+  const Ran long_names = run_collsim(
+      on_a_ring("all-reduce", {"-g", "4", "--iters", "5", "--check=0", "--local_register", "1"}));
+  EXPECT_EQ(long_names.err, "ignored, because nothing is measured: -n, -c, -R\n");
+  pasted.emplace_back("--quiet");
+  EXPECT_EQ(run_collsim(on_a_ring("all-reduce", pasted)).err, "");
+}
+
+TEST(Predict, ThreadsMultiplyTheRanks) {
+  EXPECT_EQ(scenario_of("all-reduce", {"-g", "4", "-t", "2"})["cluster"]["ranks"], 8);
+  EXPECT_EQ(scenario_of("all-reduce", {"-t", "8"})["cluster"]["ranks"], 8);
+  const Ran part = run_collsim(
+      {"predict", "all-reduce", "--preset", "dgx-h100", "-t", "2", "-g", "2", "--print-scenario"});
+  EXPECT_EQ(json::parse(part.out)["collective"]["ranks"], json::parse("[0, 1, 2, 3]"));
+  const Ran many =
+      run_collsim({"predict", "all-reduce", "--preset", "dgx-h100", "-t", "2", "-g", "8"});
+  EXPECT_EQ(many.code, exit_usage);
+  EXPECT_NE(many.err.find("-t times -g 16: dgx-h100 has 8 GPUs; --nodes 2 has enough"),
+            std::string::npos)
+      << many.err;
+  for (const char* gpus : {"-9223372036854775808", "0", "9223372036854775807"}) {
+    const Ran ran = run_collsim(on_a_ring("all-reduce", {"-t", "1000000", "-g", gpus}));
+    EXPECT_EQ(ran.code, exit_usage) << gpus;
+    EXPECT_NE(ran.err.find("that is no number of ranks"), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(run_collsim(on_a_ring("all-reduce", {"-t", "0", "-g", "4"})).code, exit_usage);
+}
+
+TEST(Predict, SaysThatTheOperatorHasAnotherOption) {
+  for (const char* word : {"sum", "ncclMax", "avg", "all"}) {
+    const Ran ran = run_collsim(on_a_ring("all-reduce", {"-g", "4", "-o", word}));
+    EXPECT_EQ(ran.code, exit_usage);
+    EXPECT_NE(ran.err.find("nccl-tests' -o is --redop here"), std::string::npos) << ran.err;
+  }
+}
+
+TEST(Predict, TakesTheNamesOfTheProgramsOfNcclTests) {
+  const std::vector<std::pair<const char*, const char*>> names = {
+      {"all_reduce_perf", "all-reduce"},
+      {"all_gather_perf", "all-gather"},
+      {"reduce_scatter_perf", "reduce-scatter"},
+      {"broadcast_perf", "broadcast"},
+      {"reduce_perf", "reduce"},
+      {"alltoall_perf", "all-to-all"},
+      {"sendrecv_perf", "send-recv"},
+      {"gather_perf", "gather"},
+      {"scatter_perf", "scatter"},
+      {"./build/all_reduce_perf", "all-reduce"}};
+  for (const auto& [program, operation] : names) {
+    const Ran ran = run_collsim(on_a_ring(program, {"-g", "4", "--format", "csv"}));
+    EXPECT_EQ(ran.code, exit_fine) << program << ran.err;
+    EXPECT_EQ(ran.out, run_collsim(on_a_ring(operation, {"-g", "4", "--format", "csv"})).out);
+  }
+  EXPECT_EQ(run_collsim(on_a_ring("all_redduce_perf", {"-g", "4"})).code, exit_usage);
+}
+
+TEST(Predict, RoundsSizesDownToWholeElements) {
+  EXPECT_EQ(sizes_of("all-reduce", {"-g", "4", "-b", "1"}), "0B");
+  EXPECT_EQ(sizes_of("all-reduce", {"-g", "4", "-b", "7"}), "4B");
+  EXPECT_EQ(sizes_of("all-reduce", {"-g", "4", "-b", "7", "-d", "half"}), "6B");
+  EXPECT_EQ(sizes_of("broadcast", {"-g", "4", "-b", "9", "-d", "int8"}), "9B");
+  EXPECT_EQ(sizes_of("all-reduce", {"-g", "4", "-b", "1", "-e", "3", "-f", "2"}), "0B");
+  EXPECT_EQ(sizes_of("all-reduce", {"-g", "4", "-b", "1", "-e", "9", "-i", "1"}),
+            json::parse(R"(["0B", "4B", "8B"])"));
+}
+
+TEST(Predict, RoundsSizesOfWhichEachRankHasAPartToWholeElementsPerRank) {
+  for (const char* operation : {"all-gather", "reduce-scatter", "alltoall", "gather", "scatter"})
+    EXPECT_EQ(sizes_of(operation, {"-g", "8", "-b", "8", "-e", "100", "-f", "2"}),
+              json::parse(R"(["0B", "32B", "64B"])"))
+        << operation;
+  EXPECT_EQ(sizes_of("all-gather", {"-t", "2", "-g", "8", "-b", "100"}), "64B");
+  const Ran ran = run_collsim(
+      on_a_ring("all-gather", {"-b", "8", "-g", "8", "--format", "nccl-tests", "--quiet"}));
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  EXPECT_NE(ran.out.find("\n           0             0     float"), std::string::npos) << ran.out;
+  const Ran preset = run_collsim({"predict", "all-gather", "-b", "1000", "--preset", "dgx-h100",
+                                  "--nodes", "2", "--print-scenario"});
+  EXPECT_EQ(json::parse(preset.out)["collective"]["size"], "960B");
+}
+
+TEST(Predict, KeepsTheRangeWhereNothingIsRounded) {
+  EXPECT_EQ(sizes_of("all-gather", {"-g", "4", "-b", "1K", "-e", "1M", "-f", "4"}),
+            json::parse(R"({"from": "1KiB", "to": "1MiB", "factor": 4})"));
+}
+
+TEST(Predict, LeavesMistakesToTheLoader) {
+  const Ran type = run_collsim(on_a_ring("all-gather", {"-g", "4", "-d", "flaot", "-b", "7"}));
+  EXPECT_EQ(type.code, exit_usage);
+  EXPECT_NE(type.err.find("flaot"), std::string::npos) << type.err;
+  EXPECT_EQ(run_collsim(on_a_ring("all-gather", {"-g", "0", "-b", "7"})).code, exit_usage);
+  EXPECT_EQ(run_collsim(on_a_ring("all-gather", {"-g", "9223372036854775807"})).code, exit_usage);
+  const Ran points =
+      run_collsim(on_a_ring("all-reduce", {"-g", "4", "-b", "1", "-e", "1M", "-i", "1"}));
+  EXPECT_EQ(points.code, exit_usage);
+  EXPECT_EQ(points.out, "");
+}
+
+}  // namespace
+}  // namespace collsim

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/app/commands/running.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr const char* see_help = "  collsim topo show --help shows what there is, with examples\n";
+
+std::string shown(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"topo", "show"});
+  const Ran ran = run_collsim(arguments);
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  return ran.out;
+}
+
+std::string mistake(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"topo", "show"});
+  const Ran ran = run_collsim(arguments);
+  EXPECT_EQ(ran.code, exit_usage);
+  EXPECT_EQ(ran.out, "");
+  return ran.err;
+}
+
+TEST(TopoShow, names_what_lies_between_two_ranks) {
+  EXPECT_EQ(shown({"--preset", "dgx-1-v100"}),
+            R"(dgx-1-v100 (8 ranks); not calibrated
+NVIDIA DGX-1: 8 V100, hybrid cube mesh of NVLink 2, 4 NICs of 100 Gb/s
+
+      gpu0  gpu1  gpu2  gpu3  gpu4  gpu5  gpu6  gpu7
+gpu0     X  LINK  LINK  LINK  LINK   SYS   SYS   SYS
+gpu1  LINK     X  LINK  LINK   SYS  LINK   SYS   SYS
+gpu2  LINK  LINK     X  LINK   SYS   SYS  LINK   SYS
+gpu3  LINK  LINK  LINK     X   SYS   SYS   SYS  LINK
+gpu4  LINK   SYS   SYS   SYS     X  LINK  LINK  LINK
+gpu5   SYS  LINK   SYS   SYS  LINK     X  LINK  LINK
+gpu6   SYS   SYS  LINK   SYS  LINK  LINK     X  LINK
+gpu7   SYS   SYS   SYS  LINK  LINK  LINK  LINK     X
+
+X     the rank itself
+LINK  one link, nothing between
+SYS   over several CPUs, from socket to socket
+)");
+}
+
+TEST(TopoShow, tells_switches_cpus_and_the_network_apart) {
+  const std::string text =
+      shown({"--preset", "pcie-gen4-8gpu", "--nodes", "2", "--ranks", "0-1,4,8"});
+  EXPECT_EQ(text, R"(pcie-gen4-8gpu x 2 (16 ranks); not calibrated
+PCIe Gen4 box: 8 GPUs behind two PCIe switches, one socket, 2 NICs of 200 Gb/s
+
+      gpu0  gpu1  gpu4  gpu8
+gpu0     X   SW1   CPU   NET
+gpu1   SW1     X   CPU   NET
+gpu4   CPU   CPU     X   NET
+gpu8   NET   NET   NET     X
+
+X    the rank itself
+SW1  over one switch
+CPU  over one CPU
+NET  over NICs and the network
+)");
+}
+
+TEST(TopoShow, counts_relays_and_switches) {
+  const Folder folder;
+  const std::string file = folder.write("chain.json", chain_scenario());
+  EXPECT_EQ(shown({file}), R"(chain of 4 ranks, 25 GB/s, 5 us per message
+
+      gpu0  gpu1  gpu2  gpu3
+gpu0     X  LINK    R1    R2
+gpu1  LINK     X  LINK    R1
+gpu2    R1  LINK     X  LINK
+gpu3    R2    R1  LINK     X
+
+X     the rank itself
+LINK  one link, nothing between
+R#    passed on by # GPUs between
+)");
+  const std::string tree = folder.write("tree.json", R"({ "scenario": 1,
+      "cluster": { "shape": "fat-tree", "ports": 4, "link": { "bandwidth": "25GB/s" } },
+      "collective": { "op": "all-reduce", "size": "1MiB" } })");
+  EXPECT_NE(shown({tree}).find("\nSW#  over # switches\n"), std::string::npos);
+  EXPECT_NE(shown({tree, "--ranks", "0-1"}).find("\nSW1  over one switch\n"), std::string::npos);
+}
+
+TEST(TopoShow, the_shape_nodes_has_a_network_without_nic_devices) {
+  const Folder folder;
+  const std::string file = folder.write("nodes.json", R"({ "scenario": 1,
+      "cluster": { "shape": "nodes", "nodes": 2, "gpus_per_node": 2,
+                   "intra": { "shape": "switch", "link": { "bandwidth": "400GB/s" } },
+                   "inter": { "link": { "bandwidth": "50GB/s" } } },
+      "collective": { "op": "all-reduce", "size": "1MiB" } })");
+  const std::string text = shown({file});
+  EXPECT_NE(text.find("gpu0     X   SW1   NET   NET\n"), std::string::npos) << text;
+}
+
+TEST(TopoShow, says_where_there_is_no_way) {
+  const Folder folder;
+  const std::string file = folder.write("apart.json", R"({ "scenario": 1,
+      "cluster": { "devices": [ { "id": "gpu", "kind": "gpu", "count": 3 } ],
+                   "links": [ { "from": "gpu0", "to": "gpu1", "bandwidth": "1GB/s" } ] },
+      "collective": { "op": "broadcast", "size": "1MiB", "ranks": [0, 1] } })");
+  EXPECT_NE(shown({file}).find("gpu0     X  LINK     -\n"), std::string::npos);
+  EXPECT_NE(shown({file}).find("\n-     no way there\n"), std::string::npos);
+  EXPECT_NE(shown({file, "--with", "bandwidth"}).find("gpu0     X     1     -\n"),
+            std::string::npos);
+}
+
+TEST(TopoShow, gives_numbers_with_their_unit_in_the_legend) {
+  const std::vector<std::string> box{"--preset", "pcie-gen4-4gpu-2s", "--ranks", "0-2", "--with"};
+  const auto with = [&](const std::string& what) {
+    std::vector<std::string> arguments = box;
+    arguments.push_back(what);
+    const std::string text = shown(arguments);
+    return text.substr(text.find("\n\n") + 2);
+  };
+  EXPECT_EQ(with("bandwidth"), R"(      gpu0  gpu1  gpu2
+gpu0     X    24    16
+gpu1    24     X    16
+gpu2    16    16     X
+
+GB/s in one direction, row to column: the slowest link of the way
+)");
+  EXPECT_EQ(with("latency"), R"(      gpu0  gpu1  gpu2
+gpu0     X     1   1.4
+gpu1     1     X   1.4
+gpu2   1.4   1.4     X
+
+microseconds until an empty message is there, row to column: overhead + latencies
+)");
+  EXPECT_EQ(with("hops"), R"(      gpu0  gpu1  gpu2
+gpu0     X     2     3
+gpu1     2     X     3
+gpu2     3     3     X
+
+links on the way, row to column
+)");
+}
+
+TEST(TopoShow, lists_links_both_directions_on_one_line_when_they_are_alike) {
+  const Folder folder;
+  const std::string file = folder.write("slow.json", R"({ "scenario": 1,
+      "cluster": { "shape": "chain", "ranks": 3,
+                   "link": { "bandwidth": "25GB/s", "overhead": "5us" }, "late": { "1": "2ms" },
+                   "links_override": [ { "from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s" } ] },
+      "collective": { "op": "broadcast", "size": "1MiB" } })");
+  EXPECT_EQ(shown({file, "--links"}), R"(chain of 3 ranks, 25 GB/s, 5 us per message, 1 link changed
+rank 1 starts 2 ms late
+
+from       to    bandwidth  latency  overhead  sharing
+gpu0  <->  gpu1    25 GB/s        0      5 us  exclusive
+gpu1  ->   gpu2     1 GB/s        0      5 us  exclusive
+gpu2  ->   gpu1    25 GB/s        0      5 us  exclusive
+)");
+  EXPECT_EQ(shown({file, "--links", "--ranks", "0-1"}),
+            R"(chain of 3 ranks, 25 GB/s, 5 us per message, 1 link changed
+rank 1 starts 2 ms late
+
+from       to    bandwidth  latency  overhead  sharing
+gpu0  <->  gpu1    25 GB/s        0      5 us  exclusive
+)");
+  EXPECT_NE(
+      shown({file, "--links", "--set", "cluster.link.duplex=half", "--set",
+             "cluster.links_override=[]"})
+          .find("sharing    duplex\ngpu0  <->  gpu1    25 GB/s        0      5 us  exclusive  "
+                "half\n"),
+      std::string::npos);
+  EXPECT_NE(shown({file, "--links", "--set", "cluster.ranks=1", "--set", "cluster.late={}", "--set",
+                   "cluster.links_override=[]"})
+                .find("\nno links\n"),
+            std::string::npos);
+}
+
+TEST(TopoShow, shows_a_part_of_many_ranks_and_says_how_to_choose) {
+  const Ran ran = run_collsim({"topo", "show", "--preset", "gb200-nvl72"});
+  EXPECT_EQ(ran.code, exit_fine);
+  EXPECT_NE(ran.out.find("gpu15"), std::string::npos);
+  EXPECT_EQ(ran.out.find("gpu16"), std::string::npos);
+  EXPECT_EQ(
+      ran.err,
+      "these are ranks 0 to 15 of 72; choose others with --ranks, such as --ranks 0,8,16-23\n");
+  EXPECT_EQ(run_collsim({"--quiet", "topo", "show", "--preset", "gb200-nvl72"}).err, "");
+}
+
+TEST(TopoShow, mistakes_are_explained) {
+  EXPECT_EQ(
+      mistake({}),
+      std::string("collsim topo show: a scenario file or --preset NAME is missing\n") + see_help);
+  EXPECT_EQ(mistake({"a.json", "--preset", "dgx-2"}),
+            std::string("collsim topo show: FILE and --preset do not go together\n") + see_help);
+  EXPECT_EQ(mistake({"a.json", "--nodes", "2"}),
+            std::string("collsim topo show: --nodes goes with --preset; for a file write --set "
+                        "cluster.nodes=2\n") +
+                see_help);
+  EXPECT_EQ(mistake({"--preset", "dgx-2", "--set", "a=b"}),
+            std::string("collsim topo show: --set and --at go with a scenario file, not with "
+                        "--preset\n") +
+                see_help);
+  EXPECT_TRUE(mistake({"--preset", "dgx-h10"})
+                  .starts_with("collsim topo show: there is no preset \"dgx-h10\"; did you mean "
+                               "\"dgx-h100\"?\n  known: dgx-1-v100, dgx-2, "));
+  EXPECT_EQ(mistake({"--preset", "dgx-h100", "--nodes", "0"}),
+            "collsim: 0 is too small at /cluster/nodes\n    |   allowed: 1 to 131072\n"
+            "1 error; nothing was run\n");
+  EXPECT_EQ(mistake({"--preset", "dgx-2", "--ranks", "0-99"}),
+            std::string("collsim topo show: --ranks: there is no rank 99; ranks are 0 to 15\n") +
+                see_help);
+  EXPECT_EQ(mistake({"--preset", "dgx-2", "--ranks", "0-x"}),
+            std::string("collsim topo show: --ranks cannot be read at \"0-x\"; write numbers and "
+                        "ranges, such as 0-7 or 0,8,16-23\n") +
+                see_help);
+  EXPECT_EQ(mistake({"--preset", "dgx-2", "--ranks", "3-1"}),
+            std::string("collsim topo show: --ranks 3-1 names no rank\n") + see_help);
+  EXPECT_EQ(mistake({"--preset", "dgx-h100", "--nodes", "100", "--ranks", "0-700"}),
+            std::string("collsim topo show: --ranks 0-700 are too many; at most 256\n") + see_help);
+  EXPECT_EQ(run_collsim({"topo"}).code, exit_usage);
+}
+
+}  // namespace
+}  // namespace collsim

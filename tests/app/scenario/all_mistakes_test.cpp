@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/app/scenario/cluster_reading.hpp"
+#include "tests/app/scenario/loading.hpp"
+
+// No mistake hides another one.
+
+namespace collsim {
+namespace {
+
+using testing::load_text;
+
+int lines_of(const std::string& text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(AllMistakes, of_a_cluster_come_together) {
+  const std::string mistakes = read_cluster_text(
+                                   R"({"shape": "chian", "ranks": "8",
+          "link": {"bandwith": "25GB", "overhead": 5, "duplex": "halff"},
+          "links_override": [{"from": "gpu0", "too": "gpu1", "latency": "1"}],
+          "late": {"9": "5ms", "x": 3}})")
+                                   .mistakes;
+  for (const char* pointer :
+       {"/cluster/shape: unknown shape \"chian\"", "/cluster/ranks: expected a whole number",
+        "/cluster/link/bandwith: ", "/cluster/link/overhead: ", "/cluster/link/duplex: ",
+        "/cluster/links_override/0/too: ", "/cluster/links_override/0/latency: ",
+        "/cluster/late/x: \"x\" is no rank |  | write the number of a rank"})
+    EXPECT_NE(mistakes.find(pointer), std::string::npos) << pointer << " of\n" << mistakes;
+  EXPECT_EQ(lines_of(mistakes), 8) << mistakes;
+}
+
+TEST(AllMistakes, ranks_are_counted_although_the_link_is_wrong) {
+  EXPECT_EQ(
+      read_cluster_text(R"({"shape": "chain", "ranks": 8, "link": {"bandwidth": "1GB/s",
+                                  "duplex": 1}, "late": {"9": "5ms"}})")
+          .mistakes,
+      "/cluster/link/duplex: expected a string, but this is a number |  | allowed: full, half\n"
+      "/cluster/late/9: there is no rank 9 |  | ranks are 0 to 7\n");
+}
+
+TEST(AllMistakes, of_a_shape_that_nobody_knows_are_those_of_its_keys) {
+  EXPECT_EQ(read_cluster_text(R"({"shape": "pretzel", "ranks": 0, "groups": 2, "x": 1,
+                                  "link": {"bandwidth": "1GB/s"}})")
+                .mistakes.find("/cluster/groups"),
+            std::string::npos);
+  EXPECT_EQ(lines_of(read_cluster_text(R"({"shape": "pretzel", "ranks": 0, "groups": 2, "x": 1,
+                                           "link": {"bandwidth": "1GB/s", "latency": "1"}})")
+                         .mistakes),
+            4);
+}
+
+TEST(AllMistakes, a_wrong_axis_hides_none_and_invents_none) {
+  const std::string cluster =
+      R"("cluster": {"shape": "chain", "link": {"bandwidth": "1GB/s"}, "late": {"5": "1ms"}})";
+  const auto load = [&](const std::string& collective, const std::string& sweep) {
+    return load_text("{\"scenario\": 1, " + cluster + ", \"collective\": {" + collective +
+                     "}, \"sweep\": {" + sweep + "}}")
+        .mistakes();
+  };
+  EXPECT_EQ(
+      load(R"("op": "broadcast", "size": "1MiB", "root": 3)", R"("cluster.ranks": [])").size(), 1U);
+  EXPECT_EQ(load(R"("op": "broadcast", "radix": 4)",
+                 R"("cluster.ranks": [], "collective.size": [], "collective.algorithm": [])")
+                .size(),
+            3U);
+  EXPECT_EQ(load(R"("op": "brodcast", "chunks": 0, "size": "6B")",
+                 R"("cluster.ranks": [], "collective.dtype": [])")
+                .size(),
+            4U);
+  EXPECT_EQ(load(R"("op": "broadcast", "size": "1")", R"("cluster.ranks": [2], "collectve.x": [1])")
+                .size(),
+            3U)
+      << "late of rank 5 is wrong as well";
+}
+
+TEST(AllMistakes, of_expectations_come_with_the_others) {
+  LoadOptions options;
+  options.also_check = [](const Scenario& scenario, Diagnostics& diagnostics) {
+    for (const char* code : {"bad-unit", "not-swept", "unknown-path"})
+      diagnostics.add({code, code, scenario.expect.place, "/expect/0", "", ""});
+  };
+  const auto load = [&](const std::string& size) {
+    return testing::load_collective(R"("op": "broadcast", "size": ")" + size + "\"",
+                                    R"("expect": [{}])", options)
+        .mistakes()
+        .size();
+  };
+  EXPECT_EQ(load("1MiB"), 3U);
+  EXPECT_EQ(load("1"), 2U) << "what is not known may be right where something could not be read";
+}
+
+TEST(AllMistakes, set_takes_keys_away) {
+  LoadOptions options;
+  options.set = {"collective.root=null", "cluster.preset=dgx-h100"};
+  const std::string with_both =
+      testing::load_collective(R"("op": "broadcast", "size": "1MiB", "root": 99)", "", options)
+          .mistake();
+  EXPECT_NE(with_both.find("such as --set cluster.KEY=null"), std::string::npos) << with_both;
+  for (const char* key : {"shape", "ranks", "link"})
+    options.set.push_back(std::string("cluster.") + key + "=null");
+  EXPECT_TRUE(
+      testing::load_collective(R"("op": "broadcast", "size": "1MiB", "root": 99)", "", options)
+          .scenario.has_value());
+  options.set = {"collective.rot=null"};
+  EXPECT_NE(testing::load_collective(R"("op": "broadcast", "size": "1MiB")", "", options)
+                .mistake()
+                .find("there is no \"collective.rot\" to take away"),
+            std::string::npos);
+}
+
+TEST(AllMistakes, links_written_from_both_sides_are_one) {
+  const auto graph = [](const std::string& links) {
+    return R"({"devices": [{"id": "gpu[0-2]", "kind": "gpu"}], "links": [)" + links + "]}";
+  };
+  const std::string there = R"({"from": "gpu0", "to": "gpu[1-2]", "bandwidth": "1GB/s"})";
+  EXPECT_EQ(cluster_of(graph(there + "," + there)).topology.links().size(), 8U);
+  EXPECT_EQ(mistake_of(graph(there + R"(,{"from": "gpu2", "to": "gpu0", "bandwidth": "2GB/s"})")),
+            "/cluster/links/1: \"gpu2\" and \"gpu0\" are linked from both sides |  | links go both "
+            "ways already; for two cables write the same direction twice");
+  EXPECT_EQ(mistake_of(
+                graph(R"({"from": "gpu0", "to": "gpu[1-2]", "bandwidth": "1GB/s", "both": true})")),
+            "/cluster/links/0/both: \"both\" is not needed here |  | links go both ways already");
+}
+
+TEST(AllMistakes, devices_may_be_ranges) {
+  const auto with = [](const std::string& device) {
+    return R"({"devices": [{"id": "gpu", "kind": "gpu"}, )" + device + R"(], "links": []})";
+  };
+  EXPECT_EQ(cluster_of(with(R"({"id": "gpu[0,2-3]", "kind": "gpu"})")).topology.name(NodeId(2)),
+            "gpu2");
+  EXPECT_EQ(mistake_of(with(R"({"id": "gpu[0-3]", "kind": "gpu", "count": 4})")),
+            "/cluster/devices/1/count: \"gpu[0-3]\" says already how many devices there are |  | "
+            "leave \"count\" away, or write \"id\": \"gpu\"");
+  EXPECT_EQ(mistake_of(with(R"({"id": "gpu[0..3]", "kind": "gpu"})")),
+            "/cluster/devices/1/id: \"gpu[0..3]\" is no list of devices: numbers and ranges of "
+            "numbers stand between [ and ] |  | write \"gpu[0-3]\" for gpu0 to gpu3, or "
+            "\"gpu[0,2-3]\"");
+}
+
+TEST(AllMistakes, overrides_by_kind_of_link_say_how_to_write_them) {
+  EXPECT_EQ(mistake_of(R"({"preset": "dgx-h100", "override": {"nic": {"bandwidth": "800Gb/s"}}})"),
+            "/cluster/override/nic: \"nic\" is a kind of link, of which single values are changed "
+            "|  | write \"nic.bandwidth\": \"800Gb/s\"");
+}
+
+}  // namespace
+}  // namespace collsim

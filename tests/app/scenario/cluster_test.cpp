@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/cluster.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/app/scenario/cluster_reading.hpp"
+#include "topo/routes.hpp"
+
+namespace collsim {
+namespace {
+
+std::string with_link(const std::string& keys) {
+  return "{" + keys + R"(, "link": {"bandwidth": "25GB/s", "overhead": "5us"}})";
+}
+
+std::string on_two_nodes(const std::string& intra, const std::string& more = {}) {
+  return R"({"shape": "nodes", "nodes": 2, "gpus_per_node": 4, )" + more + R"("intra": )" + intra +
+         R"(, "inter": {"link": {"bandwidth": "50GB/s"}}})";
+}
+
+const std::string plain_link = R"("link": {"bandwidth": "400GB/s"})";
+
+TEST(Shapes, are_built_as_their_keys_say) {
+  const struct {
+    std::string keys, description;
+    std::size_t ranks, links;
+  } cases[] = {
+      {R"("shape": "chain", "ranks": 8)", "chain of 8 ranks, 25 GB/s, 5 us per message", 8, 14},
+      {R"("shape": "chain", "ranks": 1)", "chain of 1 rank, 25 GB/s, 5 us per message", 1, 0},
+      {R"("shape": "ring", "ranks": 8)", "ring of 8 ranks, 25 GB/s, 5 us per message", 8, 16},
+      {R"("shape": "fully-connected", "ranks": 4)",
+       "fully-connected network of 4 ranks, 25 GB/s, 5 us per message", 4, 12},
+      {R"("shape": "switch", "ranks": 4)", "switch of 4 ranks, 25 GB/s, 5 us per message", 4, 8},
+      {R"("shape": "torus", "dims": [3, 4])", "torus of 3 x 4 ranks, 25 GB/s, 5 us per message", 12,
+       48},
+      {R"("shape": "mesh", "dims": [2, 2])", "mesh of 2 x 2 ranks, 25 GB/s, 5 us per message", 4,
+       8},
+      {R"("shape": "hypercube", "ranks": 8)", "hypercube of 8 ranks, 25 GB/s, 5 us per message", 8,
+       24},
+      {R"("shape": "fat-tree", "ports": 4)", "fat-tree of 16 ranks, 25 GB/s, 5 us per message", 16,
+       96},
+      {R"("shape": "fat-tree", "ranks": 16)", "fat-tree of 16 ranks, 25 GB/s, 5 us per message", 16,
+       96},
+      {R"("shape": "dragonfly", "groups": 3, "routers_per_group": 2, "ranks_per_router": 2)",
+       "dragonfly of 12 ranks, 25 GB/s, 5 us per message", 12, 36},
+  };
+  for (const auto& expected : cases) {
+    const Cluster cluster = cluster_of(with_link(expected.keys));
+    EXPECT_EQ(cluster.description, expected.description);
+    EXPECT_EQ(cluster.topology.rank_count(), expected.ranks) << expected.keys;
+    EXPECT_EQ(cluster.topology.links().size(), expected.links) << expected.keys;
+    ASSERT_TRUE(cluster.link.has_value());
+    EXPECT_EQ(*cluster.link, (LinkParameters{gigabytes_per_second(25), Time{}, microseconds(5)}));
+    EXPECT_FALSE(cluster.overridden);
+    EXPECT_EQ(cluster.preset, "");
+  }
+}
+
+TEST(Shapes, are_known_by_the_names_that_people_bring) {
+  const ReadCluster read = read_cluster_text(with_link(R"("shape": "Full_Mesh", "ranks": 4)"));
+  EXPECT_EQ(read.mistakes, "");
+  EXPECT_EQ(read.resolved.find("shape")->string(), "fully-connected");
+}
+
+TEST(Shapes, links_take_all_their_keys) {
+  const Cluster cluster = cluster_of(
+      R"({"shape": "ring", "ranks": 4, "link": {"bandwidth": "200Gb/s", "latency": "1.5us",
+          "overhead": "2us", "sharing": "fair", "duplex": "half"}})");
+  EXPECT_EQ(*cluster.link, (LinkParameters{gigabytes_per_second(25), nanoseconds(1500),
+                                           microseconds(2), Sharing::fair, true}));
+  EXPECT_EQ(cluster.topology.parameters(LinkId(0)), *cluster.link);
+  EXPECT_EQ(cluster.description,
+            "ring of 4 ranks, 25 GB/s, 2 us per message, 1.5 us latency, shared fairly, "
+            "half duplex");
+}
+
+TEST(Shapes, of_nodes_have_a_nic_per_gpu_unless_said) {
+  const ReadCluster read =
+      read_cluster_text(on_two_nodes(R"({"shape": "switch", )" + plain_link + "}"));
+  ASSERT_EQ(read.mistakes, "");
+  EXPECT_EQ(read.resolved.find("nics_per_node")->integer(), 4);
+  EXPECT_EQ(read.cluster->description, "2 nodes of 4 ranks");
+  EXPECT_EQ(read.cluster->topology.dims(), (std::vector<int>{2, 4}));
+  EXPECT_FALSE(read.cluster->link.has_value());
+  Router router(read.cluster->topology);
+  EXPECT_EQ(router.route(Rank(0), Rank(4)).size(), 2U);
+
+  const Cluster shared = cluster_of(on_two_nodes(
+      R"({"shape": "torus", "dims": [2, 2], )" + plain_link + "}", R"("nics_per_node": 2, )"));
+  EXPECT_EQ(Router(shared.topology).route(Rank(0), Rank(4)).size(), 4U);
+}
+
+TEST(Shapes, resolved_shows_every_default) {
+  const ReadCluster read =
+      read_cluster_text(R"({"shape": "chain", "ranks": 8, "link": {"bandwidth": "25 GB/s"}})");
+  EXPECT_EQ(to_json(read.resolved, -1),
+            R"({"shape":"chain","ranks":8,"link":{"bandwidth":"25GB/s","latency":"0s",)"
+            R"("overhead":"0s","sharing":"exclusive","duplex":"full"}})");
+}
+
+TEST(Clusters, resolved_is_a_cluster_that_comes_out_the_same) {
+  for (const std::string& text :
+       {with_link(R"("shape": "torus", "dims": [3, 4], "late": {"3": "5 ms", "0": "0"})"),
+        with_link(R"("shape": "fat-tree", "ranks": 16,
+                     "links_override": [{"from": "gpu1", "to": "switch0", "latency": "3 us"}])"),
+        on_two_nodes(R"({"shape": "ring", )" + plain_link + "}"),
+        std::string(R"({"preset": "dgx-2"})"),
+        std::string(R"({"preset": "a100", "nodes": 2, "override": {"nic.bandwidth": "100 Gb/s"}})"),
+        std::string(
+            R"({"devices": [{"id": "g", "kind": "gpu", "count": 2}, {"id": "n", "kind": "nic"}],
+            "links": [{"from": "g[0-1]", "to": "n", "bandwidth": "1 GB/s"}],
+            "nodes": 2, "network": {"link": {"bandwidth": "1 GB/s"}}})")}) {
+    const ReadCluster first = read_cluster_text(text);
+    ASSERT_EQ(first.mistakes, "") << text;
+    const ReadCluster second = read_cluster_text(to_json(first.resolved));
+    ASSERT_EQ(second.mistakes, "") << text;
+    EXPECT_EQ(to_json(first.resolved), to_json(second.resolved));
+    EXPECT_EQ(first.cluster->description, second.cluster->description);
+    EXPECT_EQ(first.cluster->late, second.cluster->late);
+    const Topology& a = first.cluster->topology;
+    const Topology& b = second.cluster->topology;
+    ASSERT_EQ(a.links().size(), b.links().size());
+    for (std::size_t id = 0; id < a.links().size(); ++id) {
+      EXPECT_EQ(a.parameters(LinkId(id)), b.parameters(LinkId(id)));
+      EXPECT_EQ(a.name(LinkId(id)), b.name(LinkId(id)));
+    }
+  }
+}
+
+TEST(Clusters, resolved_values_keep_the_place_where_they_were_written) {
+  const ReadCluster read = read_cluster_text(with_link(R"("shape": "chain", "ranks": 8)"));
+  const Value& link = *read.resolved.find("link");
+  EXPECT_NE(link.find("bandwidth")->place, Place{});
+  EXPECT_EQ(link.find("latency")->place, Place{});
+}
+
+TEST(Clusters, are_described_in_one_way_only) {
+  const std::string ways =
+      R"("shape" with its size and "link", "preset", or "devices" with "links")";
+  EXPECT_EQ(mistake_of("{}"), "/cluster: nothing says what the cluster is |  | give " + ways);
+  EXPECT_EQ(mistake_of(R"({"ranks": 8, "link": {"bandwidth": "25GB/s"}})"),
+            "/cluster: nothing says what the cluster is |  | give " + ways);
+  EXPECT_EQ(
+      mistake_of(with_link(R"("shape": "chain", "ranks": 8, "preset": "dgx-h100")")),
+      R"(/cluster/preset: "shape" and "preset" describe the cluster in 2 ways |  | keep one: )" +
+          ways);
+  EXPECT_EQ(mistake_of(R"({"shape": "chain", "preset": "dgx-h100", "devices": [], "links": []})"),
+            R"(/cluster/preset: "shape", "preset" and "devices" describe the cluster in 3 ways | )"
+            " | keep one: " +
+                ways);
+  EXPECT_EQ(mistake_of(R"({"nccl_topo": "system.xml"})"),
+            "/cluster/nccl_topo: NCCL topology files are not read by this version |  | "
+            "describe the machine by " +
+                ways);
+  EXPECT_EQ(
+      mistake_of("[]"),
+      "/cluster: expected an object, but this is an array |  | write { \"key\": value, ... }");
+}
+
+TEST(Clusters, mistakes_of_shapes_are_explained) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"({"shape": "chian", "rnaks": 3})",
+       "/cluster: \"link\" is missing |  | \n"
+       "/cluster/shape: unknown shape \"chian\" | chain | allowed: chain, ring, fully-connected, "
+       "switch, torus, mesh, hypercube, nodes, fat-tree, dragonfly\n"
+       "/cluster/rnaks: unknown key \"rnaks\" | ranks | "},
+      {with_link(R"("shape": "chain", "dims": [8])"),
+       R"(/cluster/dims: "dims" does not belong to shape "chain" |  | "chain" takes ranks and link)"},
+      {with_link(R"("shape": "torus", "ranks": 8)"),
+       R"(/cluster/ranks: "ranks" does not belong to shape "torus" |  | "torus" takes dims and link)"},
+      {with_link(R"("shape": "chain", "ranks": 0)"),
+       "/cluster/ranks: 0 is too small |  | allowed: 1 to 1048576"},
+      {R"({"shape": "chain", "ranks": 8})", "/cluster: \"link\" is missing |  | "},
+      {R"({"shape": "chain", "ranks": 8, "link": {}})",
+       "/cluster/link: \"bandwidth\" is missing |  | "},
+      {R"({"shape": "chain", "ranks": 8, "link": {"bandwidth": "25"}})",
+       "/cluster/link/bandwidth: \"25\" has no unit |  | write \"25GB/s\" (bytes) or \"25Gb/s\" "
+       "(bits; 8 times slower)"},
+      {R"({"shape": "chain", "ranks": 8, "link": {"bandwidth": "1B/s", "latency": "5000000s"}})",
+       "/cluster/link/latency: a latency of 5000000 s is too long |  | at most 53 days"},
+      {R"({"shape": "chain", "ranks": 8, "link": {"bandwidth": "1B/s", "overhead": "5000000s"}})",
+       "/cluster/link/overhead: an overhead of 5000000 s is too long |  | at most 53 days"},
+      {with_link(R"("shape": "torus", "dims": [])"),
+       "/cluster/dims: expected a list of sizes, but this is an empty list |  | write [4, 4] for "
+       "16 ranks in 4 rows of 4"},
+      {with_link(R"("shape": "torus", "dims": [4, 0])"),
+       "/cluster/dims/1: expected the size of a dimension, a whole number |  | allowed: 1 to "
+       "1048576"},
+      {with_link(R"("shape": "hypercube", "ranks": 6)"),
+       "/cluster/ranks: hypercube: 6 ranks; only powers of two are possible, such as 4 or 8 |  | "},
+      {with_link(R"("shape": "fat-tree", "ranks": 100)"),
+       "/cluster/ranks: no fat-tree has 100 ranks |  | switches of k ports make k^3/4 ranks: 54 (6 "
+       "ports), 128 (8 ports)"},
+      {with_link(R"("shape": "fat-tree", "ranks": 1)"),
+       "/cluster/ranks: no fat-tree has 1 rank |  | switches of k ports make k^3/4 ranks: 2 (2 "
+       "ports)"},
+      {with_link(R"("shape": "fat-tree", "ports": 3)"),
+       "/cluster/ports: fat-tree: switches of 3 ports; an even number of at least 2 is needed |  "
+       "| "},
+      {with_link(R"("shape": "fat-tree", "ports": 4, "ranks": 16)"),
+       "/cluster: \"ports\" and \"ranks\" exclude each other |  | remove one of them"},
+      {on_two_nodes(R"({"shape": "switch", )" + plain_link + "}", R"("nics_per_node": 3, )"),
+       "/cluster/nics_per_node: 4 GPUs cannot share 3 NICs evenly |  | nics_per_node must divide "
+       "gpus_per_node: 1, 2 and 4"},
+      {on_two_nodes(R"({"shape": "torus", "dims": [2, 3], )" + plain_link + "}"),
+       "/cluster/intra/dims: the sizes in \"dims\" make 6 GPUs, but a node has 4 GPUs |  | "},
+      {on_two_nodes(R"({"shape": "fat-tree", )" + plain_link + "}"),
+       "/cluster/intra/shape: unknown shape \"fat-tree\" |  | allowed: chain, ring, "
+       "fully-connected, switch, torus, mesh, hypercube"},
+      {on_two_nodes(R"({"shape": "switch", "ranks": 4, )" + plain_link + "}"),
+       "/cluster/intra/ranks: \"ranks\" does not belong to shape \"switch\" |  | \"switch\" takes "
+       "link"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(mistake_of(text), expected) << text;
+}
+
+TEST(Clusters, absurd_sizes_are_refused_before_anything_is_built) {
+  const std::pair<std::string, std::string> cases[] = {
+      {with_link(R"("shape": "chain", "ranks": 1000000000000)"),
+       "/cluster/ranks: 1000000000000 is too large |  | allowed: 1 to 1048576"},
+      {with_link(R"("shape": "fully-connected", "ranks": 8192)"),
+       "/cluster/ranks: 67,100,672 links are too many |  | at most 16,777,216 links"},
+      {with_link(R"("shape": "hypercube", "ranks": 1048576)"),
+       "/cluster/ranks: 20,971,520 links are too many |  | at most 16,777,216 links"},
+      {with_link(R"("shape": "torus", "dims": [1048576, 1048576, 1048576])"),
+       "/cluster/dims: 1,152,921,504,606,846,976 ranks are too many |  | at most 1,048,576 ranks"},
+      {with_link(R"("shape": "mesh", "dims": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1])"),
+       "/cluster/dims: 21 dimensions are too many |  | at most 20 dimensions"},
+      {with_link(R"("shape": "dragonfly", "groups": 1048576, "routers_per_group": 1048576,
+                    "ranks_per_router": 1048576)"),
+       "/cluster/groups: 1,152,921,504,606,846,976 ranks are too many |  | at most 1,048,576 "
+       "ranks"},
+      {R"({"shape": "nodes", "nodes": 1048576, "gpus_per_node": 1048576, "intra": {"shape": "switch",
+           "link": {"bandwidth": "1B/s"}}, "inter": {"link": {"bandwidth": "1B/s"}}})",
+       "/cluster/nodes: 1,099,511,627,776 ranks are too many |  | at most 1,048,576 ranks"},
+      {R"({"preset": "dgx-h100", "nodes": 1000000})",
+       "/cluster/nodes: 1000000 is too large |  | allowed: 1 to 131072"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(mistake_of(text), expected) << text;
+}
+
+TEST(Clusters, mistakes_are_reported_each_time_a_cluster_is_read) {
+  Diagnostics diagnostics;
+  Value resolved;
+  EXPECT_FALSE(read_cluster(Value::object(), "/cluster", diagnostics, resolved).has_value());
+  EXPECT_FALSE(read_cluster(Value::object(), "/cluster", diagnostics, resolved).has_value());
+  EXPECT_EQ(diagnostics.size(), 1U);
+}
+
+TEST(LinksOverride, changes_one_direction_unless_both_is_said) {
+  const Cluster one = cluster_of(with_link(R"("shape": "chain", "ranks": 4,
+      "links_override": [{"from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s"}])"));
+  EXPECT_TRUE(one.overridden);
+  EXPECT_EQ(one.description, "chain of 4 ranks, 25 GB/s, 5 us per message, 1 link changed");
+  EXPECT_EQ(one.link->bandwidth, gigabytes_per_second(25));
+  const auto link = [](const Cluster& cluster, std::size_t from, std::size_t to) {
+    return cluster.topology.parameters(
+        cluster.topology.links_between(NodeId(from), NodeId(to)).front());
+  };
+  EXPECT_EQ(link(one, 1, 2).bandwidth, gigabytes_per_second(1));
+  EXPECT_EQ(link(one, 1, 2).overhead, microseconds(5)) << "what is not written stays";
+  EXPECT_EQ(link(one, 2, 1).bandwidth, gigabytes_per_second(25));
+
+  const Cluster both = cluster_of(with_link(R"("shape": "chain", "ranks": 4, "links_override": [
+      {"from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s", "both": true},
+      {"from": "gpu2", "to": "gpu1", "overhead": "0"}])"));
+  EXPECT_EQ(both.description, "chain of 4 ranks, 25 GB/s, 5 us per message, 2 links changed");
+  EXPECT_EQ(link(both, 2, 1), (LinkParameters{gigabytes_per_second(1)}))
+      << "later changes build on earlier ones";
+}
+
+TEST(LinksOverride, that_says_what_is_so_anyway_changes_nothing) {
+  const Cluster cluster = cluster_of(with_link(R"("shape": "ring", "ranks": 4,
+      "links_override": [{"from": "gpu1", "to": "gpu2", "bandwidth": "25GB/s"}])"));
+  EXPECT_FALSE(cluster.overridden);
+  EXPECT_EQ(cluster.description, "ring of 4 ranks, 25 GB/s, 5 us per message");
+  EXPECT_TRUE(cluster.topology.orbit(Symmetry::rotation, LinkId(0)).has_value());
+}
+
+TEST(LinksOverride, changes_switches_nics_and_presets_too) {
+  const Cluster box = cluster_of(R"({"preset": "pcie-gen4-8gpu",
+      "links_override": [{"from": "plx0", "to": "cpu0", "bandwidth": "6GB/s"},
+                         {"from": "node0.gpu0", "to": "node0.plx0", "bandwidth": "12GB/s"}]})");
+  EXPECT_EQ(box.description, "pcie-gen4-8gpu (8 ranks), 2 links changed");
+  const Cluster two = cluster_of(R"({"preset": "pcie-gen4-8gpu", "nodes": 2,
+      "links_override": [{"from": "node1.nic0", "to": "network", "bandwidth": "6GB/s", "both": true}]})");
+  EXPECT_EQ(two.description, "pcie-gen4-8gpu x 2 (16 ranks), 2 links changed");
+}
+
+TEST(LinksOverride, mistakes_are_explained) {
+  const auto mistake = [](const std::string& items) {
+    return mistake_of(with_link(R"("shape": "chain", "ranks": 4, "links_override": )" + items));
+  };
+  EXPECT_EQ(mistake(R"([{"from": "gpu1", "to": "gpu3", "bandwidth": "1GB/s"}])"),
+            "/cluster/links_override/0/to: there is no link from gpu1 to gpu3 |  | links lead from "
+            "gpu1 to gpu2 and gpu0");
+  EXPECT_EQ(
+      mistake(R"([{"from": "gpu9", "to": "gpu3", "bandwidth": "1GB/s"}])"),
+      "/cluster/links_override/0/from: there is no device \"gpu9\" |  | devices are gpu[0-3]");
+  EXPECT_EQ(mistake(R"([{"from": "gpu1", "to": "pgu2", "bandwidth": "1GB/s"}])"),
+            "/cluster/links_override/0/to: there is no device \"pgu2\" | gpu2 | devices are "
+            "gpu[0-3]");
+  EXPECT_EQ(mistake(R"([{"from": "gpu1", "to": "gpu2"}])"),
+            "/cluster/links_override/0: nothing is said about the link |  | give bandwidth, "
+            "latency, overhead, sharing or duplex");
+  EXPECT_EQ(mistake(R"([{"from": "gpu1", "to": "gpu2", "bandwith": "1GB/s"}])"),
+            "/cluster/links_override/0: nothing is said about the link |  | give bandwidth, "
+            "latency, overhead, sharing or duplex\n"
+            "/cluster/links_override/0/bandwith: unknown key \"bandwith\" | bandwidth | ");
+  EXPECT_EQ(
+      mistake(R"([{"to": "gpu2", "bandwidth": "1"}])"),
+      "/cluster/links_override/0: \"from\" is missing |  | \n"
+      "/cluster/links_override/0/bandwidth: \"1\" has no unit |  | write \"1GB/s\" (bytes) or "
+      "\"1Gb/s\" (bits; 8 times slower)");
+  EXPECT_EQ(mistake(R"({"from": "gpu1"})"),
+            "/cluster/links_override: expected a list of links, but this is an object |  | write "
+            "[{\"from\": \"gpu0\", \"to\": \"gpu1\", \"bandwidth\": \"10GB/s\"}]");
+  std::string many = "[{}";
+  for (int i = 0; i < 1024; ++i) many += ",{}";
+  EXPECT_EQ(
+      mistake(many + "]"),
+      "/cluster/links_override: 1025 changes of links are too many |  | at most 1,024 changes");
+}
+
+TEST(LinksOverride, of_half_duplex_needs_both_directions) {
+  const std::string chain =
+      R"({"shape": "chain", "ranks": 2, "link": {"bandwidth": "25GB/s", "duplex": "half"},
+          "links_override": [{"from": "gpu0", "to": "gpu1", "bandwidth": "1GB/s", "both": )";
+  EXPECT_EQ(
+      mistake_of(chain + "false}]}"),
+      "/cluster/links_override: link gpu1->gpu0 is half duplex: both directions need the same "
+      "sharing and bandwidth |  | \"both\": true changes both directions");
+  EXPECT_TRUE(cluster_of(chain + "true}]}").overridden);
+}
+
+TEST(Late, says_which_ranks_start_late) {
+  const Cluster cluster = cluster_of(
+      with_link(R"("shape": "chain", "ranks": 11, "late": {"10": "5ms", "3": "1us", "4": "0"})"));
+  EXPECT_EQ(cluster.late,
+            (std::vector<std::pair<Rank, Time>>{
+                {Rank(3), microseconds(1)}, {Rank(4), Time{}}, {Rank(10), milliseconds(5)}}));
+}
+
+TEST(Late, mistakes_are_explained) {
+  const auto mistake = [](const std::string& late, const std::string& ranks = "4") {
+    return mistake_of(with_link(R"("shape": "chain", "ranks": )" + ranks + R"(, "late": )" + late));
+  };
+  EXPECT_EQ(mistake(R"({"4": "5ms"})"),
+            "/cluster/late/4: there is no rank 4 |  | ranks are 0 to 3");
+  EXPECT_EQ(mistake(R"({"1": "5ms"})", "1"),
+            "/cluster/late/1: there is no rank 1 |  | the only rank is 0");
+  EXPECT_EQ(mistake(R"({"03": "5ms"})"),
+            "/cluster/late/03: \"03\" is no rank |  | ranks are 0 to 3");
+  EXPECT_EQ(
+      mistake(R"({"99999999999999999999": "5ms"})"),
+      "/cluster/late/99999999999999999999: \"99999999999999999999\" is no rank |  | ranks are "
+      "0 to 3");
+  EXPECT_EQ(
+      mistake(R"({"1": "5"})"),
+      "/cluster/late/1: \"5\" has no unit |  | write \"5us\" (microseconds), \"5ns\", \"5ms\" "
+      "or \"5s\"");
+  EXPECT_EQ(mistake(R"(["5ms"])"),
+            "/cluster/late: expected an object, but this is an array |  | write { \"key\": value, "
+            "... }");
+}
+
+}  // namespace
+}  // namespace collsim

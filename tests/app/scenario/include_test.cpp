@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/include.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "app/json/write_json.hpp"
+#include "app/scenario/scenario.hpp"
+
+namespace collsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Include : public ::testing::Test {
+ protected:
+  Include() {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~Include() override { fs::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) {
+    const fs::path path = folder_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  // The merged document, or the mistakes with the folder left out.
+  std::string read(const std::string& name) {
+    Sources sources;
+    Diagnostics diagnostics;
+    const auto document = read_with_includes((folder_ / name).string(), sources, diagnostics);
+    if (diagnostics.empty()) return to_json(*document, -1);
+    std::string text;
+    for (const Diagnostic& d : diagnostics.sorted()) {
+      text += text.empty() ? "" : " | ";
+      if (d.place.source != Place::nowhere) text += sources.describe(d.place) + ": ";
+      text += d.message + (d.pointer.empty() ? "" : " at " + d.pointer);
+      text += d.hint.empty() ? "" : "; " + d.hint;
+    }
+    for (std::size_t at = 0; (at = text.find(prefix())) != std::string::npos;)
+      text.erase(at, prefix().size());
+    return text;
+  }
+  std::string prefix() const { return folder_.string() + "/"; }
+
+  fs::path folder_ =
+      fs::canonical(fs::temp_directory_path()) / ("collsim-include-" + std::to_string(::getpid()));
+};
+
+TEST_F(Include, FilesMergeDeeplyUnderTheOneThatNamesThem) {
+  write("a.json",
+        R"({"cluster": {"link": {"bandwidth": "1GB/s", "latency": "1us"}}, "x": [1, 2]})");
+  write("b.json", R"({"cluster": {"link": {"bandwidth": "2GB/s"}, "ranks": 2}, "y": 1})");
+  write("top.json", R"({"scenario": 1, "include": ["a.json", "b.json"],
+                        "cluster": {"ranks": 4}, "x": [3]})");
+  EXPECT_EQ(read("top.json"),
+            R"({"scenario":1,"cluster":{"ranks":4,"link":{"bandwidth":"2GB/s","latency":"1us"}},)"
+            R"("x":[3],"y":1})");
+}
+
+TEST_F(Include, NamesAreRelativeToTheIncludingFile) {
+  write("common/link.json", R"({"include": ["deep/er.json"], "a": 1})");
+  write("common/deep/er.json", R"({"scenario": 1, "b": 2})");
+  write("top.json", R"({"scenario": 1, "include": ["./common/link.json"]})");
+  EXPECT_EQ(read("top.json"), R"({"scenario":1,"a":1,"b":2})");
+}
+
+TEST_F(Include, AMistakeInAnIncludedFileNamesThatFile) {
+  write("link.json", "{\"cluster\": {\n  \"rnks\": 4}}");
+  const std::string top = write("top.json", R"({"scenario": 1, "include": ["link.json"],
+                      "cluster": {"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s"}},
+                      "collective": {"op": "broadcast", "size": "4B"}})");
+  Sources sources;
+  Diagnostics diagnostics;
+  EXPECT_FALSE(load_scenario(top, {}, sources, diagnostics));
+  ASSERT_EQ(diagnostics.size(), 1);
+  EXPECT_EQ(sources.describe(diagnostics.sorted()[0].place), prefix() + "link.json:2:3");
+}
+
+TEST_F(Include, MayGoUpToTheFolderCalledScenarios) {
+  write("scenarios/common/link.json", R"({"a": 1})");
+  write("scenarios/lecture/top.json", R"({"scenario": 1, "include": ["../common/link.json"]})");
+  EXPECT_EQ(read("scenarios/lecture/top.json"), R"({"scenario":1,"a":1})");
+}
+
+TEST_F(Include, MustNotLeaveTheScenarios) {
+  write("secret.json", R"({"a": 1})");
+  write("scenarios/lecture/top.json", R"({"scenario": 1, "include": ["../../secret.json"]})");
+  EXPECT_NE(read("scenarios/lecture/top.json")
+                .find("top.json:1:29: include \"../../secret.json\" leaves the scenarios at "
+                      "/include/0; included files must lie in "),
+            std::string::npos);
+  write("plain/top.json", R"({"scenario": 1, "include": ["../secret.json"]})");
+  EXPECT_NE(read("plain/top.json").find("leaves the scenarios"), std::string::npos);
+  write("plain/root.json", R"({"scenario": 1, "include": ["/etc/hostname"]})");
+  EXPECT_NE(read("plain/root.json").find("must not begin at the root of the file system"),
+            std::string::npos);
+}
+
+TEST_F(Include, MustNotLeaveTheScenariosThroughALink) {
+  write("secret.json", R"({"a": 1})");
+  write("plain/top.json", R"({"scenario": 1, "include": ["inside.json"]})");
+  fs::create_symlink(folder_ / "secret.json", folder_ / "plain/inside.json");
+  EXPECT_NE(read("plain/top.json").find("leaves the scenarios"), std::string::npos);
+}
+
+TEST_F(Include, CirclesAreRefused) {
+  write("a.json", R"({"include": ["b.json"]})");
+  write("b.json", R"({"include": ["a.json"]})");
+  write("top.json", R"({"scenario": 1, "include": ["a.json"]})");
+  EXPECT_EQ(read("top.json"),
+            "b.json:1:14: include \"a.json\" goes round in a circle at /include/0; a.json "
+            "includes b.json includes a.json");
+}
+
+TEST_F(Include, TheSameFileTwiceIsNoCircle) {
+  write("a.json", R"({"a": 1})");
+  write("top.json", R"({"scenario": 1, "include": ["a.json", "a.json"]})");
+  EXPECT_EQ(read("top.json"), R"({"scenario":1,"a":1})");
+}
+
+TEST_F(Include, DepthAndNumberAreLimited) {
+  for (int i = 0; i < 20; ++i)
+    write("deep" + std::to_string(i) + ".json",
+          "{\"scenario\": 1, \"include\": [\"deep" + std::to_string(i + 1) + ".json\"]}");
+  EXPECT_EQ(read("deep0.json"), "deep16.json:1:29: includes are more than 16 deep at /include/0");
+  // Every level doubles the number of files.
+  write("wide15.json", "{}");
+  for (int i = 0; i < 15; ++i) {
+    const std::string next = "\"wide" + std::to_string(i + 1) + ".json\"";
+    write("wide" + std::to_string(i) + ".json",
+          "{\"scenario\": 1, \"include\": [" + next + ", " + next + "]}");
+  }
+  EXPECT_NE(read("wide0.json").find("more than 100 files are included"), std::string::npos);
+}
+
+TEST_F(Include, WhatCannotBeReadIsSaid) {
+  fs::create_directories(folder_ / "folder.json");
+  write("top.json", R"({"scenario": 1, "include": ["none.json", "folder.json", 3, ""]})");
+  EXPECT_EQ(read("top.json"),
+            "top.json:1:29: cannot read none.json: there is no such file at /include/0; an "
+            "include is relative to the file that names it | "
+            "top.json:1:42: cannot read folder.json: it is a folder at /include/1; an include is "
+            "relative to the file that names it | "
+            "top.json:1:57: an include is the name of a file at /include/2 | "
+            "top.json:1:60: an include is the name of a file at /include/3");
+  write("word.json", R"({"scenario": 1, "include": "none.json"})");
+  EXPECT_EQ(read("word.json"),
+            "word.json:1:28: \"include\" is a list of files, not a string at /include; write "
+            "\"include\": [\"common/links.json\"]");
+  EXPECT_EQ(read("none.json"), "cannot read none.json: there is no such file");
+  EXPECT_EQ(read("folder.json"), "cannot read folder.json: it is a folder");
+}
+
+TEST_F(Include, WhatIsNotUtf8IsSaid) {
+  write("latin1.json", "{\"scenario\": 1,\n \"title\": \"\xE9t\xE9\"}");
+  EXPECT_EQ(read("latin1.json"),
+            "latin1.json:2:12: the file is not UTF-8 text; save it in the encoding UTF-8");
+  write("overlong.json", "{\"\xC0\xAF\": 1}");
+  EXPECT_NE(read("overlong.json").find("not UTF-8"), std::string::npos);
+  write("cut.json", "\"\xE2\x82");
+  EXPECT_NE(read("cut.json").find("not UTF-8"), std::string::npos);
+  write("fine.json", "{\"scenario\": 1, \"title\": \"\xC2\xB5s \xE2\x82\xAC \xF0\x9F\x98\x80\"}");
+  EXPECT_EQ(read("fine.json").find("not UTF-8"), std::string::npos);
+}
+
+TEST_F(Include, TheVersionMustBeOne) {
+  write("none.json", "{\"name\": \"a\"}");
+  EXPECT_EQ(read("none.json"),
+            "none.json:1:1: the key \"scenario\" is missing; write \"scenario\": 1, the version "
+            "of the format");
+  write("two.json", "{\"scenario\": 2, \"name\": 3}");
+  EXPECT_EQ(read("two.json"),
+            "two.json:1:14: unknown format version 2 at /scenario; this program reads version 1: "
+            "write \"scenario\": 1");
+  write("top.json", R"({"scenario": 1, "include": ["two.json"]})");
+  EXPECT_EQ(read("top.json"),
+            "two.json:1:14: unknown format version 2 at /scenario; this program reads version 1: "
+            "write \"scenario\": 1");
+  write("list.json", "[]");
+  EXPECT_EQ(read("list.json"),
+            "list.json:1:1: a scenario is an object, not an array; begin with {\"scenario\": 1, "
+            "\"cluster\": ...}");
+}
+
+TEST(Merged, LargeObjectsMergeInTheTimeOfASort) {
+  Value over = Value::object();
+  Value under = Value::object();
+  for (int i = 0; i < 100'000; ++i) {
+    over.members().push_back({"a" + std::to_string(i), {}, Value(i)});
+    under.members().push_back({"a" + std::to_string(i + 50'000), {}, Value(-1)});
+  }
+  const Value both = merged(std::move(over), std::move(under));
+  EXPECT_EQ(both.members().size(), 150'000);
+  EXPECT_EQ(both.members()[99'999].value.integer(), 99'999);
+  EXPECT_EQ(both.members().back().value.integer(), -1);
+}
+
+}  // namespace
+}  // namespace collsim

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/app/study/testing.hpp"
+
+namespace collsim::testing {
+namespace {
+
+TEST(RunCase, FillsARowFromTheSimulationAndTheFormula) {
+  const Row row = run_case(lecture_case(16));
+  EXPECT_EQ(row.operation, Operation::broadcast);
+  EXPECT_EQ(row.algorithm, "chain");
+  EXPECT_EQ(row.ranks, 8);
+  EXPECT_EQ(row.size, mebibytes(64));
+  EXPECT_EQ(row.chunks, 16);
+  EXPECT_EQ(row.channels, 1);
+  EXPECT_EQ(row.messages, 7U * 16);
+  EXPECT_EQ(row.wire_bytes, 7 * mebibytes(64));
+  ASSERT_TRUE(row.analytic);
+  EXPECT_TRUE(row.analytic->exact);
+  EXPECT_NEAR(row.analytic->seconds, row.time_s(), 1e-9);
+  EXPECT_NEAR(*row.analytic->best_chunks, 56.8, 0.05);
+  EXPECT_GT(row.bound, Time{});
+  EXPECT_LE(row.bound, row.time);
+  EXPECT_DOUBLE_EQ(row.algbw(), static_cast<double>(mebibytes(64)) / row.time_s());
+  EXPECT_EQ(row.busbw(), row.algbw());
+  EXPECT_FALSE(row.reduction);
+  EXPECT_FALSE(row.bottleneck_bandwidth);
+}
+
+TEST(RunCase, KnowsTheSymbolsOfTheLinkAndOfAdding) {
+  Case point = lecture_case();
+  Row row = run_case(point);
+  EXPECT_DOUBLE_EQ(*row.alpha, 5e-6);
+  EXPECT_DOUBLE_EQ(*row.B, 25e9);
+  EXPECT_DOUBLE_EQ(*row.L, 0);
+  EXPECT_FALSE(row.gamma);
+  point.costs.reduce_bandwidth = gigabytes_per_second(100);
+  EXPECT_DOUBLE_EQ(*run_case(point).gamma, 100e9);
+  point = changed(point, [](Cluster& cluster) { cluster.link.reset(); });
+  row = run_case(point);
+  EXPECT_FALSE(row.alpha || row.B || row.L);
+}
+
+TEST(RunCase, ChunkSizeBecomesChunksInTheRowAndInTheFormula) {
+  Case point = lecture_case();
+  point.choice.chunk_size = mebibytes(4);
+  const Row row = run_case(point);
+  EXPECT_EQ(row.chunks, 16);
+  EXPECT_EQ(row.time, run_case(lecture_case(16)).time);
+  EXPECT_EQ(row.analytic->seconds, run_case(lecture_case(16)).analytic->seconds);
+}
+
+TEST(RunCase, HasNoFormulaWhereSomethingElseBendsTime) {
+  const auto has_formula = [](const Case& point) { return run_case(point).analytic.has_value(); };
+  Case point = lecture_case(4);
+  EXPECT_TRUE(has_formula(point));
+  point.costs.launch = microseconds(3);
+  EXPECT_FALSE(has_formula(point));
+  point.costs = {};
+  point.costs.copy_bandwidth = gigabytes_per_second(1000);
+  EXPECT_FALSE(has_formula(point));
+  point.costs = {};
+  point.costs.instruction_overhead = nanoseconds(1);
+  EXPECT_FALSE(has_formula(point));
+  point.costs = {};
+  point.choice.slots = 1;
+  EXPECT_FALSE(has_formula(point));
+  point.choice.slots = 1000;
+  EXPECT_TRUE(has_formula(point)) << "so many slots change nothing";
+  point.choice.slots.reset();
+  point.choice.channels = 2;
+  EXPECT_FALSE(has_formula(point));
+}
+
+TEST(RunCase, HasAFormulaWhenOnlyOutsidersAreLate) {
+  Case point = lecture_case(4);
+  point.collective.group = first_ranks(4);
+  const Time in_time = run_case(point).time;
+  const auto late = [&](std::size_t rank) {
+    return run_case(changed(point, [&](Cluster& cluster) {
+      cluster.late = {{Rank(rank), milliseconds(100)}};
+    }));
+  };
+  EXPECT_TRUE(late(6).analytic);
+  EXPECT_EQ(late(6).time, in_time);
+  EXPECT_FALSE(late(0).analytic);
+  EXPECT_EQ(late(0).time, in_time + milliseconds(100));
+}
+
+TEST(RunCase, TheBoundCountsTheLaunch) {
+  Case point = lecture_case(4);
+  const Row before = run_case(point);
+  point.costs.launch = microseconds(7);
+  const Row after = run_case(point);
+  EXPECT_EQ(after.bound, before.bound + microseconds(7));
+  EXPECT_EQ(after.time, before.time + microseconds(7));
+  EXPECT_EQ(after.bounds.bandwidth, before.bounds.bandwidth);
+}
+
+TEST(RunCase, OneRankTakesNoTime) {
+  const LinkParameters link = link_of(gigabytes_per_second(1));
+  const Row row = run_case(case_on(make_chain(1, link), Operation::all_reduce, 100, "ring"));
+  EXPECT_EQ(row.time, Time{});
+  EXPECT_EQ(row.bound, Time{});
+  EXPECT_EQ(row.algbw(), 0);
+  EXPECT_EQ(row.messages, 0U);
+}
+
+TEST(RunCase, FindsTheSlowestLinkThatCarriedDataWhenAsked) {
+  const LinkParameters link = link_of(gigabytes_per_second(10));
+  Topology topology = make_chain(4, link);
+  const auto slow = topology.links_between(NodeId(1), NodeId(2)).front();
+  const auto unused = topology.links_between(NodeId(2), NodeId(1)).front();
+  const std::vector<Topology::LinkChange> changes{{slow, link_of(gigabytes_per_second(4))},
+                                                  {unused, link_of(gigabytes_per_second(1))}};
+  const Case point =
+      case_on(topology.with_changed_links(changes), Operation::broadcast, 1000, "chain");
+  EXPECT_EQ(*run_case(point, {.bottleneck_bandwidth = true}).bottleneck_bandwidth, 4e9);
+  EXPECT_FALSE(run_case(point).bottleneck_bandwidth);
+}
+
+TEST(RunCase, SaysWhichReductionOnlyWhereThereIsOne) {
+  const LinkParameters link = link_of(gigabytes_per_second(10));
+  EXPECT_TRUE(run_case(case_on(make_ring(4, link), Operation::all_reduce, 64, "ring")).reduction);
+  EXPECT_FALSE(run_case(case_on(make_ring(4, link), Operation::all_gather, 64, "ring")).reduction);
+}
+
+TEST(RunCase, AutoTakesTheFastestAlgorithm) {
+  const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(5));
+  for (const Bytes size : {Bytes{64}, mebibytes(64)}) {
+    Case point = case_on(make_switch(8, link), Operation::all_reduce, size, "auto");
+    const Row chosen = run_case(point);
+    for (const Algorithm* const algorithm : algorithms(Operation::all_reduce)) {
+      point.choice.name = algorithm->name;
+      const Row row = run_case(point);
+      EXPECT_LE(chosen.time, row.time) << algorithm->name;
+      if (algorithm->name == chosen.algorithm) {
+        EXPECT_EQ(chosen.fingerprint, row.fingerprint);
+      }
+    }
+  }
+}
+
+TEST(RunCase, AutoTakesTheFirstOfEquals) {
+  const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(5));
+  const Case point = case_on(make_switch(1, link), Operation::all_reduce, 64, "auto");
+  EXPECT_EQ(run_case(point).algorithm, "ring");
+}
+
+TEST(RunCase, AutoLeavesOutAlgorithmsThatRefuseTheNumberOfRanks) {
+  const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(5));
+  const Row row = run_case(case_on(make_switch(6, link), Operation::all_gather, 60, "auto"));
+  EXPECT_NE(row.algorithm, "recursive-doubling");
+}
+
+TEST(RunCase, AutoSaysWhyNothingWorks) {
+  Case point = lecture_case();
+  point.choice.name = "auto";
+  point.choice.chunks = 1 << 25;
+  expect_error(ErrorCode::too_large,
+               {"no algorithm of broadcast works here", "; chain: chunks must"},
+               [&] { (void)run_case(point); });
+}
+
+TEST(RunCase, RefusesMoreInstructionsForOneRankThanTheLimit) {
+  const LinkParameters link = link_of(gigabytes_per_second(10));
+  Case point = case_on(make_ring(64, link), Operation::all_reduce, gibibytes(1), "ring");
+  point.choice.chunks = 1 << 22;
+  for (const auto& run : {+[](const Case& one) { (void)run_case(one); },
+                          +[](const Case& one) { (void)schedule_of(one); }})
+    expect_error(
+        ErrorCode::too_large,
+        {"too large to simulate: all-reduce by ring with 64 ranks, 4194304 chunks takes more "
+         "than 67108864 instructions for one rank, which is the limit; use fewer chunks, "
+         "ranks"},
+        [&] { run(point); });
+}
+
+TEST(RunCase, RefusesMoreInstructionsInAllThanTheLimit) {
+  const LinkParameters link = link_of(gigabytes_per_second(10));
+  Case point = case_on(make_mesh({64, 64}, link), Operation::all_gather, gibibytes(1), "ring");
+  point.choice.chunks = 1 << 13;
+  expect_error(
+      ErrorCode::too_large,
+      {"all-gather by ring with 4096 ranks, 8192 chunks takes about 1.4e+11 instructions, and "
+       "1e+10 is the limit"},
+      [&] { (void)run_case(point); });
+}
+
+TEST(RunCase, RefusesMoreMemoryThanTheLimit) {
+  const LinkParameters link = link_of(gigabytes_per_second(10));
+  Case point = case_on(make_mesh({64, 64}, link), Operation::all_to_all, gibibytes(1), "direct");
+  point.choice.chunks = 64;
+  expect_error(ErrorCode::too_large,
+               {"GB of memory, and 8 GB is the limit; use fewer chunks, ranks"},
+               [&] { (void)run_case(point); });
+}
+
+TEST(RunCase, SimulatesOneRankForAllWhereAllAreTooMany) {
+  const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(1));
+  const std::size_t ranks = std::size_t{1} << 19U;
+  const Case point = case_on(make_ring(ranks, link), Operation::all_gather, kibibytes(512), "ring");
+  EXPECT_THROW((void)schedule_of(point), Error);
+  const Row row = run_case(point);
+  EXPECT_EQ(row.engine, Engine::symmetry);
+  EXPECT_EQ(row.messages, std::uint64_t{ranks} * (ranks - 1));
+}
+
+}  // namespace
+}  // namespace collsim::testing

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/app/study/scenarios.hpp"
+
+namespace collsim::testing {
+namespace {
+
+std::string all_reduce(const std::string& more, const std::string& collective = "",
+                       const std::string& cluster = "", const std::string& size = "64MiB") {
+  return R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": 8,
+             "link": {"bandwidth": "25GB/s", "overhead": "5us"})" +
+         cluster + R"(}, "collective": {"op": "all-reduce", "algorithm": "ring", "size": ")" +
+         size + "\"" + collective + "}" + more + "}";
+}
+
+TEST(Warnings, TheLectureHasNone) {
+  EXPECT_EQ(results_of(lecture(R"(, "sweep": {"collective.chunks": [1, 8, 57, 64, 4096]})"))
+                .all_warnings(),
+            "");
+}
+
+TEST(Warnings, ASweepThatChangesNothingSaysWhy) {
+  const auto warning = [](const std::string& text) {
+    return results_of(text).warning("sweep-changes-nothing");
+  };
+  EXPECT_EQ(
+      warning(lecture(R"(, "sweep": {"model.reduce_bandwidth": ["1GB/s", "2GB/s", "3GB/s"]})")),
+      "sweeping model.reduce_bandwidth changes nothing: the time is the same for all 3 "
+      "values, 1GB/s to 3GB/s, because nothing is added up in this collective (broadcast)");
+  EXPECT_EQ(warning(all_reduce(R"(, "sweep": {"collective.dtype": ["f32", "bf16"]})")),
+            "sweeping collective.dtype changes nothing: the time is the same for f32 and bf16, "
+            "because the size is given in bytes, whatever their type");
+  EXPECT_EQ(warning(all_reduce(R"(, "sweep": {"collective.reduction": ["sum", "max"]})")),
+            "sweeping collective.reduction changes nothing: the time is the same for sum and max, "
+            "because the model charges all reductions alike");
+  EXPECT_NE(warning(all_reduce(R"(, "sweep": {"collective.slots": [4, 8]})"))
+                .find("because no wait for a slot decides the time"),
+            std::string::npos);
+}
+
+TEST(Warnings, ASweepOfWhichOneAxisChangesNothingNamesThatOne) {
+  const Studied studied = results_of(all_reduce(
+      R"(, "sweep": {"collective.size": ["1MiB", "2MiB"], "collective.reduction": ["sum", "max"]})"));
+  EXPECT_EQ(studied.results->warnings.size(), 1U) << studied.all_warnings();
+  EXPECT_EQ(studied.warning("sweep-changes-nothing").find("sweeping collective.reduction "), 0U);
+}
+
+TEST(Warnings, AnAxisThatMattersSomewhereIsNoWarning) {
+  EXPECT_EQ(results_of(all_reduce(
+                           R"(, "sweep": {"collective.algorithm": ["ring", "naive"],
+                                          "collective.root": [0, 3]})",
+                           ""))
+                .warning("sweep-changes-nothing")
+                .find("sweeping collective.algorithm"),
+            std::string::npos);
+}
+
+TEST(Warnings, OperationsMayTakeEquallyLong) {
+  EXPECT_EQ(results_of(R"({"scenario": 1, "cluster": {"shape": "chain", "ranks": 8,
+                           "link": {"bandwidth": "25GB/s", "overhead": "5us"}},
+                           "collective": {"algorithm": "chain", "size": "64MiB"},
+                           "sweep": {"collective.op": ["broadcast", "reduce"]}})")
+                .all_warnings(),
+            "");
+}
+
+TEST(Warnings, MoreChunksThanElements) {
+  const Studied studied =
+      results_of(lecture(R"(, "sweep": {"collective.chunks": [1, 2, 100]})", R"(, "dtype": "f32")",
+                         R"("bandwidth": "25GB/s", "overhead": "5us")", "64B"));
+  EXPECT_EQ(studied.warning("chunks-above-elements"),
+            "in 1 of 3 rows: there are more chunks than elements to cut (such as 100 chunks for 16 "
+            "elements), so some messages are empty; they are sent and cost their start-up; use "
+            "fewer chunks or a larger size");
+}
+
+TEST(Warnings, SmallChunks) {
+  EXPECT_EQ(results_of(lecture("", R"(, "chunks": 65536)")).warning("small-chunks"),
+            "a message has less than 4 KiB on average (down to 1 KiB): most of the time is then "
+            "start-up on real networks; use fewer chunks");
+  EXPECT_EQ(results_of(lecture("", R"(, "chunks": 16384)")).all_warnings(), "");
+}
+
+TEST(Warnings, ChunksThatCostNothing) {
+  const std::string link = R"("bandwidth": "25GB/s")";
+  const std::string sweep = R"(, "sweep": {"collective.chunks": [1, 2]})";
+  EXPECT_EQ(
+      results_of(lecture(sweep, "", link)).warning("free-start-up"),
+      "in all rows: links charge nothing for the start of a message; set "
+      "cluster.link.overhead (such as \"5us\") to see what too many chunks cost on a network");
+  EXPECT_EQ(results_of(lecture("", "", link)).all_warnings(), "");
+}
+
+TEST(Warnings, ShortMessagesThatCostNothing) {
+  const std::string link = R"("bandwidth": "25GB/s")";
+  EXPECT_NE(results_of(lecture(R"(, "sweep": {"collective.size": ["1KiB", "1MiB"]})", "", link))
+                .warning("free-messages")
+                .find("in 1 of 2 rows: messages are short and the link has neither overhead nor "
+                      "latency"),
+            std::string::npos);
+}
+
+TEST(Warnings, AFormulaThatIsOnlyApproximate) {
+  const Studied studied = results_of(all_reduce("", R"(, "dtype": "u8")", "", "20B"));
+  EXPECT_NE(studied.results->rows[0].analytic, std::nullopt);
+  EXPECT_EQ(results_of(lecture("", R"(, "chunks": 57)")).warning("approximate-formula"), "")
+      << "too little to mention";
+}
+
+TEST(Warnings, UncalibratedPresets) {
+  const Studied studied = results_of(
+      R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
+          "collective": {"op": "all-reduce", "algorithm": "ring", "size": "64MiB"}})");
+  EXPECT_EQ(
+      studied.warning("uncalibrated-preset"),
+      "the numbers of preset dgx-h100 are data sheets' and NCCL's constants, not measured: real "
+      "machines differ; compare with measurements before relying on them");
+}
+
+TEST(Warnings, ALateRankThatTakesNoPart) {
+  const Studied studied = results_of(
+      all_reduce("", R"(, "ranks": [0, 1, 2, 3])", R"(, "late": {"5": "1ms", "1": "1us"})"));
+  EXPECT_EQ(studied.warning("late-outsider"),
+            "rank 5 is late but takes no part (collective.ranks), which changes nothing");
+}
+
+TEST(Warnings, MeasurementsAreNotMade) {
+  EXPECT_NE(results_of(lecture(R"(, "measure": {"backend": "nccl"})")).warning("not-measured"), "");
+}
+
+}  // namespace
+}  // namespace collsim::testing
