@@ -70,7 +70,7 @@ class Check {
     return {expression, *expectation_->grid, rows_, takes_part_, meaning};
   }
 
-  std::size_t first_of_group(std::size_t row) const {
+  [[nodiscard]] std::size_t first_of_group(std::size_t row) const {
     for (const std::size_t axis : expectation_->collapsed)
       row = expectation_->grid->moved(row, axis, 0);
     return row;

@@ -44,7 +44,8 @@ class PathReader {
       if (!may_match(wanted, values)) return;
       std::vector<char> allowed;
       allowed.reserve(values.size());
-      for (const auto& value : values) allowed.push_back(value && is_one_of(*value, wanted));
+      for (const auto& value : values)
+        allowed.push_back(value && is_one_of(*value, wanted) ? 1 : 0);
       condition.allowed.emplace_back(swept->axis, std::move(allowed));
     } else if (const Value* fixed = value_at(facts_->scenario().resolved, path())) {
       const std::vector<std::optional<Comparable>> values{

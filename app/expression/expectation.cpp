@@ -224,7 +224,7 @@ bool ExpectationReader::fits(const Expression& limit, const Value& written,
   if (!metric || metric->is_zero() || limit.is_zero() || metric->units() == limit.units())
     return true;
   const std::string shown = written.is_string() ? in_quotes(limit.text()) : limit.text();
-  const std::string number = limit.text();
+  const std::string& number = limit.text();
   std::string hint;
   if (limit.is_literal() && limit.units().none() && !limit.is_percentage()) {
     if (metric->units() == units_time) hint = "write a unit, as in \"" + number + "us\"";
@@ -251,7 +251,7 @@ void ExpectationReader::read_word(const Value& written, const char* key) {
     return;
   }
   const Comparable wanted = comparable(written, result_.metric->word_path(), facts_->operation());
-  for (const Comparable& word : words) result_.word_fits.push_back(word == wanted);
+  for (const Comparable& word : words) result_.word_fits.push_back(word == wanted ? 1 : 0);
   const auto& fits = result_.word_fits;
   if (std::find(fits.begin(), fits.end(), 1) == fits.end())
     reader_.wrong("equals", "unknown-word",

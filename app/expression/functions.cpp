@@ -169,6 +169,7 @@ ScenarioFacts::SweptPath ExpressionParser::axis(const Token& function, std::stri
   }
   if (found.size() > 1) {
     std::vector<std::string> candidates;
+    candidates.reserve(found.size());
     for (const auto& one : found) candidates.push_back(facts_->name(one));
     fail(name.begin, name.end, "not-swept", in_quotes(name.text) + " could be several swept paths",
          {}, "write " + list_of(candidates));

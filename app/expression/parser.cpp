@@ -149,7 +149,7 @@ ExpressionParser::Part ExpressionParser::signed_part() {
 }
 
 ExpressionParser::Part ExpressionParser::power() {
-  const Part base = primary();
+  Part base = primary();
   if (!token_.is('^')) return base;
   const DepthGuard guard(depth_);
   if (depth_ > max_expression_depth)
@@ -206,11 +206,11 @@ ExpressionParser::Part ExpressionParser::primary() {
 }
 
 ExpressionParser::Part ExpressionParser::number() {
-  const Part part{.begin = token_.begin,
-                  .end = token_.end,
-                  .units = token_.units,
-                  .zero = token_.value == 0 && token_.units.none(),
-                  .value = token_.value};
+  Part part{.begin = token_.begin,
+            .end = token_.end,
+            .units = token_.units,
+            .zero = token_.value == 0 && token_.units.none(),
+            .value = token_.value};
   emit({.code = Code::number, .number = token_.value}, part);
   advance();
   return part;
@@ -223,7 +223,7 @@ ExpressionParser::Part ExpressionParser::name() {
   const NameEntry* entry = find_name(token.text);
   if (entry == nullptr) unknown_name(token, false);
   must_be_available(*entry, token);
-  const Part part{.begin = token.begin, .end = token.end, .units = entry->units};
+  Part part{.begin = token.begin, .end = token.end, .units = entry->units};
   emit({.code = Code::name, .name = entry->name}, part);
   return part;
 }

@@ -188,7 +188,7 @@ class Writer {
     if (!reduces(step.op)) return numbers(step.message);
     const std::string a = numbers(step.message);
     const std::string b = numbers(step.own);
-    const std::string result = numbers(step.result);
+    std::string result = numbers(step.result);
     switch (buffers_.collective.reduction) {
       case Reduction::sum:
       case Reduction::avg: return fmt::format("{} + {} = {}", a, b, result);

@@ -127,6 +127,7 @@ void add_what_follows(std::vector<Column>& columns, const Results& results) {
 // Simulated and by the formula, in one unit.
 void add_times(std::vector<Column>& columns, const std::vector<Row>& rows) {
   std::vector<std::optional<double>> times;
+  times.reserve(rows.size());
   for (const Row& row : rows) times.emplace_back(row.time_s());
   const bool formula =
       std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.analytic; });
@@ -177,10 +178,11 @@ TextTable result_table(const Results& results) {
     add_ratios(columns, results.rows);
   }
   TextTable table;
-  for (Column& column : columns) table.add_column(std::move(column.heading), column.align);
+  for (Column& column : columns) table.add_column(column.heading, column.align);
   const std::vector<std::string> remarks = remarks_about(results);
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     std::vector<std::string> cells;
+    cells.reserve(columns.size());
     for (Column& column : columns) cells.push_back(std::move(column.cells[i]));
     table.add_row(std::move(cells));
     if (!remarks[i].empty()) table.add_remark(remarks[i]);

@@ -45,7 +45,7 @@ std::string markdown_cell(std::string_view text) {
 
 }  // namespace
 
-void TextTable::add_column(std::string heading, Align align) {
+void TextTable::add_column(const std::string& heading, Align align) {
   columns_.push_back({printable(heading), align});
 }
 
@@ -56,7 +56,7 @@ void TextTable::add_row(std::vector<std::string> cells) {
   remarks_.emplace_back();
 }
 
-void TextTable::add_remark(std::string remark) {
+void TextTable::add_remark(const std::string& remark) {
   COLLSIM_CHECK(!remarks_.empty(), "a remark follows a row");
   remarks_.back() = printable(remark);
 }

@@ -11,9 +11,9 @@ namespace collsim {
 class TextTable {
  public:
   enum class Align { left, right };
-  void add_column(std::string heading, Align align = Align::right);
+  void add_column(const std::string& heading, Align align = Align::right);
   void add_row(std::vector<std::string> cells);
-  void add_remark(std::string remark);  // behind the last row, outside the columns
+  void add_remark(const std::string& remark);  // behind the last row, outside the columns
   [[nodiscard]] std::string text(const std::string& indent = "  ") const;
   [[nodiscard]] std::string markdown() const;
 

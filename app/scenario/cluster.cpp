@@ -49,6 +49,7 @@ std::optional<Machine> read_machine(ObjectReader& cluster) {
                   fmt::format("give {}", ways_in_words));
   } else {
     std::vector<std::string> names;
+    names.reserve(written.size());
     for (const std::string_view key : written) names.push_back(fmt::format("\"{}\"", key));
     cluster.wrong(written[1], "exclusive-keys",
                   fmt::format("{} describe the cluster in {} ways", listed(names), written.size()),

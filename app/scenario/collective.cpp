@@ -98,8 +98,10 @@ class CollectiveReader {
   }
 
   std::string this_operation() { return std::string(to_string(collective().operation)); }
-  bool operation_varies() const { return context_->operation_varies; }
-  bool algorithm_varies() const { return context_->operation_varies || context_->algorithm_varies; }
+  [[nodiscard]] bool operation_varies() const { return context_->operation_varies; }
+  [[nodiscard]] bool algorithm_varies() const {
+    return context_->operation_varies || context_->algorithm_varies;
+  }
   bool algorithm_is(std::initializer_list<std::string_view> names) {
     return choice().name.empty() ||
            std::find(names.begin(), names.end(), choice().name) != names.end();

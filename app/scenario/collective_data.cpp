@@ -76,7 +76,7 @@ class DataReader {
  private:
   static std::size_t index(int position) { return static_cast<std::size_t>(position); }
 
-  bool gathers() const {
+  [[nodiscard]] bool gathers() const {
     return collective_->operation == Operation::all_gather ||
            collective_->operation == Operation::gather;
   }

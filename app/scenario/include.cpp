@@ -136,14 +136,14 @@ class IncludeReader {
   }
 
   // The root as the user would write it.
-  std::string shown(const fs::path& folder) const {
+  [[nodiscard]] std::string shown(const fs::path& folder) const {
     std::error_code error;
     const fs::path relative = fs::relative(folder, fs::current_path(error), error);
     if (error || relative.empty()) return folder.string();
     return relative == "." ? "the current folder" : relative.string() + "/";
   }
 
-  std::string circle(std::ptrdiff_t first) const {
+  [[nodiscard]] std::string circle(std::ptrdiff_t first) const {
     std::string text;
     for (auto at = stack_.begin() + first; at != stack_.end(); ++at)
       text += at->filename().string() + " includes ";

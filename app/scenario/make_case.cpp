@@ -29,7 +29,7 @@ class PatchedDocument {
   }
 
   // Null when it is not there.
-  const Value* part(std::string_view name) const {
+  [[nodiscard]] const Value* part(std::string_view name) const {
     const Value* patched = changed_.find(name);
     return patched != nullptr ? patched : scenario_->document.find(name);
   }

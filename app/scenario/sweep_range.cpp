@@ -157,7 +157,7 @@ class RangeReader {
   }
 
   // Two's complement makes the difference right even where 63 bits do not hold it.
-  std::uint64_t span() const {
+  [[nodiscard]] std::uint64_t span() const {
     return static_cast<std::uint64_t>(to_.whole) - static_cast<std::uint64_t>(from_.whole);
   }
   void add(std::int64_t from, std::uint64_t more) {

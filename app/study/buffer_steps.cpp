@@ -24,6 +24,7 @@ namespace {
 
 std::vector<std::int64_t> even_pieces(const Collective& collective) {
   std::vector<std::int64_t> lengths;
+  lengths.reserve(static_cast<std::size_t>(collective.size()));
   const Span whole{Buffer::input, 0, collective.count};
   for (int i = 0; i < collective.size(); ++i)
     lengths.push_back(whole.piece(i, collective.size()).count);

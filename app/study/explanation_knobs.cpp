@@ -198,9 +198,9 @@ class KnobTurner {
     add(std::move(knob), [=] { return make(rate ? 2 : 0.5); });
   }
   template <class Quantity, class Make>
-  void by_degrees(std::string name, Quantity now, Make make) {
+  void by_degrees(const std::string& name, Quantity now, Make make) {
     constexpr bool rate = std::is_same_v<Quantity, Bandwidth>;
-    Knob knob = new_knob(std::move(name), to_text(now), "");
+    Knob knob = new_knob(name, to_text(now), "");
     try {
       knob.then = to_text(scaled(now, rate ? 2 : 0.5));
     } catch (const Error&) {

@@ -36,9 +36,9 @@ double average_message(const Row& row) {
 
 // Elements of the longest message before it is cut.
 double elements_to_cut(const Row& row) {
-  const auto elements = static_cast<double>(row.size / size_of(row.type));
+  const std::int64_t elements = row.size / size_of(row.type);
   const bool whole = find_algorithm(row.operation, row.algorithm).cuts_whole_vector;
-  return elements / row.channels / (whole ? 1 : row.ranks);
+  return static_cast<double>(elements) / row.channels / (whole ? 1 : row.ranks);
 }
 
 class Collector {
