@@ -56,7 +56,11 @@ struct PredictOptions {
 
   // -g, in all threads; nothing: all ranks of the preset.
   [[nodiscard]] std::optional<std::int64_t> ranks() const {
-    return threads ? std::optional(*threads * gpus.value_or(1)) : gpus;
+    if (!threads) return gpus;
+    std::int64_t product = 0;  // what overflows is refused by the loader as any absurd number
+    if (__builtin_mul_overflow(*threads, gpus.value_or(1), &product))
+      return std::numeric_limits<std::int64_t>::max();
+    return product;
   }
   [[nodiscard]] const char* ranks_option() const { return threads ? "-t times -g" : "-g"; }
   RunOptions run;

@@ -3,7 +3,9 @@
 """How the program behaves among other programs: exit codes, pipes, signals, disks, terminals."""
 import json
 import os
+import pathlib
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -298,9 +300,18 @@ class Interrupts(Test):
         self.addCleanup(process.kill)
         return process
 
+    def wait_for_work(self, process):
+        """Until it catches SIGINT, as the kernel tells, and some rows are done."""
+        for _ in range(200):
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            if int(re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE).group(1), 16) & 2:
+                break
+            time.sleep(0.1)
+        time.sleep(1)
+
     def interrupted(self, *arguments):
         process = self.start("-q", *arguments)
-        time.sleep(1)
+        self.wait_for_work(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130, out[-2000:] + err)
@@ -327,7 +338,7 @@ class Interrupts(Test):
             collective={**common.CHAIN["collective"], "chunks": 500000},
         )
         process = self.start("run", self.file(huge))
-        time.sleep(1)
+        self.wait_for_work(process)
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         self.assertIsNone(process.poll())
