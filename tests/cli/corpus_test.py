@@ -50,6 +50,8 @@ def main():
         schema = jsonschema.Draft7Validator(document)
     for folder, accepts in PROGRAM_ACCEPTS.items():
         paths = sorted(pathlib.Path(corpus, folder).glob("*.json"))
+        if strays := [path.name for path in pathlib.Path(corpus, folder).iterdir() if path not in paths]:
+            sys.exit(f"{folder} holds files that no test reads, such as {strays[0]}")
         if len(paths) < AT_LEAST[folder]:
             sys.exit(f"{folder} has only {len(paths)} files: is {corpus} the right folder?")
         for path in paths:
