@@ -255,11 +255,6 @@ Wide spreading_time(std::size_t ranks, std::uint32_t ports, const Surroundings& 
   return high;
 }
 
-bool reduces(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::all_reduce ||
-         operation == Operation::reduce_scatter;
-}
-
 // Information spreads from one to many, gathers from many to one, or both.
 std::uint32_t ports_for(Operation operation, const Surroundings& around) {
   switch (operation) {

@@ -122,6 +122,16 @@ std::span<const Operation> all_operations() {
   return every_operation;
 }
 
+bool has_root(Operation operation) {
+  return operation == Operation::broadcast || operation == Operation::reduce ||
+         operation == Operation::gather || operation == Operation::scatter;
+}
+
+bool reduces(Operation operation) {
+  return operation == Operation::reduce || operation == Operation::all_reduce ||
+         operation == Operation::reduce_scatter;
+}
+
 Operation parse_operation(std::string_view name) {
   std::vector<std::string_view> allowed;
   for (const Operation operation : every_operation) {

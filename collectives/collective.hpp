@@ -33,6 +33,11 @@ enum class Operation : std::uint8_t {
 [[nodiscard]] std::span<const Operation> all_operations();
 [[nodiscard]] Operation parse_operation(std::string_view name);
 
+// Broadcast, reduce, gather, scatter: one rank is different from the others.
+[[nodiscard]] bool has_root(Operation operation);
+// Reduce, all-reduce, reduce-scatter: contributions of several ranks become one.
+[[nodiscard]] bool reduces(Operation operation);
+
 // Who sends to whom in send_recv; positions in the group.
 struct Pattern {
   enum class Kind : std::uint8_t { shift, exchange, pairs } kind = Kind::shift;

@@ -289,6 +289,19 @@ void finish_average(ElementType type, std::byte* values, std::int64_t count,
   });
 }
 
+double exact_limit(ElementType type) {
+  switch (type) {
+    case ElementType::i8: return 127;
+    case ElementType::u8: return 255;
+    case ElementType::bf16: return 256;
+    case ElementType::f16: return 2048;
+    case ElementType::f32: return 16'777'216;
+    case ElementType::i32: return 2'147'483'647;
+    case ElementType::u32: return 4'294'967'295;
+    default: return 9'007'199'254'740'992;
+  }
+}
+
 double to_number(ElementType type, const std::byte* element) {
   return with_type(type, [=](auto zero) {
     using T = decltype(zero);

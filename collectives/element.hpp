@@ -36,6 +36,9 @@ void reduce_elements(ElementType type, Reduction reduction, std::byte* accumulat
 void finish_average(ElementType type, std::byte* values, std::int64_t count,
                     std::int64_t contributors);
 
+// The largest whole number up to which the type has every one, at most 2^53 (as a double can say).
+[[nodiscard]] double exact_limit(ElementType type);
+
 // Conversion of single elements, for tests, tables and people.  from_number rounds to nearest even
 // where needed.
 [[nodiscard]] double to_number(ElementType type, const std::byte* element);

@@ -272,16 +272,8 @@ void check_inputs(const Schedule& schedule, const std::vector<Bytestring>& input
   }
 }
 
-// The largest whole number up to which a type has them all.
-double exact_limit(ElementType type) {
-  switch (type) {
-    case ElementType::i8: return 127;
-    case ElementType::u8: return 255;
-    case ElementType::bf16: return 256;
-    case ElementType::f16: return 2048;
-    default: return 16'777'216;
-  }
-}
+// As large as f32 counts exactly: more tells nothing more.
+constexpr double largest_input_sum = 16'777'216;
 
 // The largest n for which 2^n is a number of the type.
 int exponent_limit(ElementType type) {
@@ -372,7 +364,8 @@ std::vector<Bytestring> make_test_inputs(const Collective& collective, std::uint
   const Bytes element = size_of(collective.type);
   const bool product = collective.reduction == Reduction::prod;
   // With more ranks than the type can add up or multiply, only every n-th may contribute.
-  const double limit = product ? exponent_limit(collective.type) : exact_limit(collective.type);
+  const double limit = product ? exponent_limit(collective.type)
+                               : std::min(exact_limit(collective.type), largest_input_sum);
   const auto every = static_cast<std::uint64_t>(ranks / limit) + 1;
   const auto largest = static_cast<std::uint64_t>(
       std::clamp(limit * static_cast<double>(every) / ranks, 1.0, 100.0));

@@ -31,6 +31,8 @@ Format format_of_file(const std::string& file, const std::string& format) {
       file));
 }
 
+}  // namespace
+
 void refuse_overwriting(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code ignored;
@@ -39,8 +41,6 @@ void refuse_overwriting(const std::string& output, const std::vector<std::string
       throw UsageError(fmt::format("-o {} would overwrite the scenario", output));
   }
 }
-
-}  // namespace
 
 void add_output_options(CLI::App& app, std::string& format, std::vector<std::string>& outputs) {
   app.add_option("--format", format, "how to print (default: table)")

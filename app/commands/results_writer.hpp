@@ -10,6 +10,9 @@
 
 namespace collsim {
 
+// A UsageError when the output is one of the scenarios, by whatever name.
+void refuse_overwriting(const std::string& output, const std::vector<std::string>& inputs);
+
 // Adds --format and -o.
 void add_output_options(CLI::App& app, std::string& format, std::vector<std::string>& outputs);
 

@@ -38,7 +38,7 @@ class Run {
     if (!scenario)
       refuse(diagnostics, sources);
     else if (options_.print_resolved)
-      print_resolved(*scenario, sources, diagnostics);
+      print_resolved(*scenario, sources);
     else
       simulate(*scenario, sources, diagnostics);
   }
@@ -66,9 +66,7 @@ class Run {
       show_mistakes(diagnostics, sources, terminal_);
   }
 
-  void print_resolved(const Scenario& scenario, const Sources& sources, Diagnostics& diagnostics) {
-    static_cast<void>(Expectations::read(scenario, diagnostics));
-    if (!diagnostics.empty()) return refuse(diagnostics, sources);
+  void print_resolved(const Scenario& scenario, const Sources& sources) {
     if (format_ == Format::json)
       printer_.print(resolved_value(scenario.resolved, sources));
     else

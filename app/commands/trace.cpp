@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
+#include "app/commands/results_writer.hpp"
 #include "app/output/trace_events.hpp"
 #include "app/study/row.hpp"
 
@@ -30,13 +31,6 @@ Simulation simulate_fully(const Case& point, const Schedule& schedule) {
   options.late = point.cluster->late;
   options.max_recorded_steps = max_recorded_steps;
   return simulate(point.cluster->topology, schedule, point.costs, options);
-}
-
-void refuse_overwriting(const std::string& output, const std::string& input) {
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(input, ignored) &&
-      std::filesystem::equivalent(output, input, ignored))
-    throw UsageError(fmt::format("-o {} would overwrite the scenario", output));
 }
 
 // Events belong together that begin together; where not even the first ones fit, nothing is left.
@@ -72,7 +66,7 @@ void tell(const TraceSummary& summary, const TraceCommandOptions& options, Termi
 int trace(const TraceCommandOptions& options, Terminal& terminal) {
   if (options.output == "-" && terminal.out_is_terminal)
     throw UsageError("a trace is not for reading; write it to a file: -o trace.json");
-  refuse_overwriting(options.output, options.one_case.file);
+  refuse_overwriting(options.output, {options.one_case.file});
   std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return exit_usage;
   if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';

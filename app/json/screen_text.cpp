@@ -82,6 +82,15 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
+std::string with_commas(std::string digits) {
+  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
+  return digits;
+}
+
+std::string with_commas(std::int64_t number) {
+  return with_commas(std::to_string(number));
+}
+
 std::string shortened(std::string_view text, std::size_t columns) {
   constexpr std::string_view dots = "...";
   std::size_t offset = 0;

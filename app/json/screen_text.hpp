@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,10 @@ struct CodePoint {
 // Text that is safe to send to a terminal: control and direction characters and bytes that are not
 // UTF-8 become '?', a tab becomes a blank.
 [[nodiscard]] std::string printable(std::string_view text);
+
+// Digits in groups of three: "1234567" -> "1,234,567".
+[[nodiscard]] std::string with_commas(std::string digits);
+[[nodiscard]] std::string with_commas(std::int64_t number);  // not negative
 
 // At most `columns` characters, of which the last three are "..." when there were more.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns = 60);

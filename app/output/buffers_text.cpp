@@ -27,16 +27,6 @@ constexpr std::size_t long_list = 20;
 constexpr std::size_t first_entries = 8;
 constexpr std::size_t last_entries = 2;
 
-bool reduces_data(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::all_reduce ||
-         operation == Operation::reduce_scatter;
-}
-
-bool has_root(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce ||
-         operation == Operation::gather || operation == Operation::scatter;
-}
-
 template <class List, class ToText>
 std::string list_text(const List& list, bool all, const ToText& to_text) {
   std::string text = "[";
@@ -87,7 +77,7 @@ class Writer {
   [[nodiscard]] std::string title() const {
     const Collective& collective = buffers_.collective;
     std::string text(to_string(collective.operation));
-    if (reduces_data(collective.operation))
+    if (reduces(collective.operation))
       text += fmt::format(" ({})", to_string(collective.reduction));
     const bool all_take_part = collective.group.size() == buffers_.ranks.size();
     text += fmt::format(" by {} on {}{} {}", buffers_.algorithm, collective.size(),
@@ -252,8 +242,7 @@ class Writer {
     if (count < told.size())
       text += fmt::format("\nand {} more lines, up to step {} (--all shows them)\n",
                           told.size() - count, buffers_.last_step);
-    if (buffers_.collective.reduction == Reduction::avg &&
-        reduces_data(buffers_.collective.operation))
+    if (buffers_.collective.reduction == Reduction::avg && reduces(buffers_.collective.operation))
       text += fmt::format("\nat the end every sum is divided by {}\n", buffers_.collective.size());
     return text;
   }
@@ -354,7 +343,7 @@ Value to_value(const Buffers& buffers) {
   value.set("algorithm", buffers.algorithm);
   value.set("dtype", element_type_word(type));
   value.set("reduction",
-            reduces_data(collective.operation) ? Value(to_string(collective.reduction)) : Value());
+            reduces(collective.operation) ? Value(to_string(collective.reduction)) : Value());
   value.set("root", has_root(collective.operation)
                         ? rank_number(collective.group[static_cast<std::size_t>(collective.root)])
                         : Value());

@@ -23,16 +23,6 @@ bool counts_per_rank(Operation operation) {
   }
 }
 
-bool has_root(Operation operation) {
-  switch (operation) {
-    case Operation::broadcast:
-    case Operation::reduce:
-    case Operation::gather:
-    case Operation::scatter: return true;
-    default: return false;
-  }
-}
-
 const char* name_of(ElementType type) {
   switch (type) {
     case ElementType::i8: return "int8";

@@ -11,15 +11,6 @@
 
 namespace collsim {
 
-namespace {
-
-std::string with_commas(std::string digits) {
-  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, ",");
-  return digits;
-}
-
-}  // namespace
-
 bool within_limit(ObjectReader& reader, std::string_view key, double count, std::string_view noun) {
   const std::int64_t most = noun == "link"     ? max_cluster_links
                             : noun == "device" ? max_cluster_devices
@@ -45,7 +36,7 @@ std::string shown(std::string_view text) {
 }
 
 std::string count_text(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", with_commas(std::to_string(count)), noun, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : "s");
 }
 
 std::string listed(const std::vector<std::string>& words, std::size_t most) {

@@ -22,16 +22,6 @@ constexpr std::int64_t max_channels = 1024;
 constexpr std::int64_t max_radix = 1024;
 constexpr std::int64_t max_slots = 1 << 30;
 
-bool reduces(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::all_reduce ||
-         operation == Operation::reduce_scatter;
-}
-
-bool has_root(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce ||
-         operation == Operation::gather || operation == Operation::scatter;
-}
-
 class CollectiveReader {
  public:
   CollectiveReader(const Value& value, const std::string& pointer, const CollectiveContext& context,

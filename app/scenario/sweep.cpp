@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/sweep_range.hpp"
@@ -23,13 +24,6 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
-// 1234567 -> "1,234,567"
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
 }
 
 class SweepReader {
@@ -180,14 +174,18 @@ class SweepReader {
   }
 
   void too_many_points(const Value& sweep) {
-    constexpr std::uint64_t countable = 1'000'000'000'000'000;
-    const std::string number =
-        points_ > countable ? "more than " + grouped(countable) : grouped(points_);
+    constexpr std::int64_t countable = 1'000'000'000'000'000;
+    const std::string number = points_ > std::uint64_t{countable}
+                                   ? "more than " + with_commas(countable)
+                                   : with_commas(static_cast<std::int64_t>(points_));
     wrong(sweep.place, "/sweep", "too-many-points",
-          "the sweep has " + number + " points; at most " + grouped(max_points_) + " are run", {},
+          "the sweep has " + number + " points; at most " +
+              with_commas(static_cast<std::int64_t>(max_points_)) + " are run",
+          {},
           points_ <= max_sweep_points
-              ? "--yes allows up to " + grouped(max_sweep_points)
-              : "more than " + grouped(max_sweep_points) + " are always refused: use fewer values");
+              ? "--yes allows up to " + with_commas(std::int64_t{max_sweep_points})
+              : "more than " + with_commas(std::int64_t{max_sweep_points}) +
+                    " are always refused: use fewer values");
   }
 
   void wrong(const Place& place, const std::string& pointer, std::string code, std::string message,

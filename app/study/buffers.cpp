@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "app/json/screen_text.hpp"
 #include "app/study/buffer_steps.hpp"
 #include "collectives/execute.hpp"
 
@@ -19,13 +20,6 @@ using Data = std::vector<std::vector<double>>;
 
 constexpr std::int64_t enough_elements = 64;     // to see how an algorithm cuts its data
 constexpr std::int64_t few_numbers = 4'000'000;  // of all ranks together
-
-std::string with_commas(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
-  return text;
-}
 
 bool has_input(const Collective& collective, int position) {
   switch (collective.operation) {
@@ -92,20 +86,6 @@ void shrink(Collective& collective, AlgorithmChoice& choice, const BuffersOption
     shown.notes.insert(shown.notes.begin(), with_commas(elements) +
                                                 (elements == 1 ? " element" : " elements") +
                                                 " instead of " + with_commas(asked));
-}
-
-// The largest whole number up to which a type has them all.
-double exact_limit(ElementType type) {
-  switch (type) {
-    case ElementType::i8: return 127;
-    case ElementType::u8: return 255;
-    case ElementType::bf16: return 256;
-    case ElementType::f16: return 2048;
-    case ElementType::f32: return 16'777'216;
-    case ElementType::i32: return 2'147'483'647;
-    case ElementType::u32: return 4'294'967'295;
-    default: return 9'007'199'254'740'992;
-  }
 }
 
 // Whole numbers that tell who contributed: base (r + 1) + e.  Base 0: just r + 1.

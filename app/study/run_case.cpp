@@ -13,11 +13,6 @@
 namespace collsim {
 namespace {
 
-bool adds(Operation operation) {
-  return operation == Operation::reduce || operation == Operation::all_reduce ||
-         operation == Operation::reduce_scatter;
-}
-
 bool somebody_is_late(const Case& point) {
   const auto& group = point.collective.group;
   for (const auto& [rank, late] : point.cluster->late)
@@ -81,7 +76,7 @@ Row row_of(const Case& point, const CaseOptions& options) {
   row.ranks = point.collective.size();
   row.size = point.collective.bytes();
   row.type = point.collective.type;
-  if (adds(row.operation)) row.reduction = point.collective.reduction;
+  if (reduces(row.operation)) row.reduction = point.collective.reduction;
   row.root = static_cast<int>(
       point.collective.group[static_cast<std::size_t>(point.collective.root)].index());
   row.chunks = schedule.chunks();

@@ -49,11 +49,6 @@ bool works_with(const Algorithm& row, int ranks) {
   return row.refuses == nullptr || row.refuses(ranks).empty();
 }
 
-bool has_root(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce ||
-         operation == Operation::gather || operation == Operation::scatter;
-}
-
 bool has_in_place_form(Operation operation) {
   return operation != Operation::all_to_all && operation != Operation::send_recv &&
          operation != Operation::barrier;

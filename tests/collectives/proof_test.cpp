@@ -31,9 +31,7 @@ Schedule schedule_of(const Algorithm& row, int ranks, int chunks) {
   collective.count = row.operation == Operation::barrier ? 0 : counts[(ranks + chunks) % 5];
   collective.group =
       chunks % 2 == 0 ? some_ranks(ranks) : first_ranks(static_cast<std::size_t>(ranks));
-  const bool rooted = row.operation == Operation::broadcast || row.operation == Operation::reduce ||
-                      row.operation == Operation::gather || row.operation == Operation::scatter ||
-                      row.operation == Operation::barrier;
+  const bool rooted = has_root(row.operation) || row.operation == Operation::barrier;
   const int roots[] = {0, ranks - 1, ranks / 2};
   if (rooted) collective.root = roots[chunks % 3];
   AlgorithmChoice choice;

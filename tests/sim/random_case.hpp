@@ -95,11 +95,6 @@ class RandomCase {
   }
 
  private:
-  static bool has_root(Operation operation) {
-    return operation == Operation::broadcast || operation == Operation::reduce ||
-           operation == Operation::gather || operation == Operation::scatter;
-  }
-
   Topology shape(std::size_t ranks) {
     switch (up_to(8)) {
       case 0: return make_chain(ranks, link());
