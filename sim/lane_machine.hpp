@@ -8,7 +8,7 @@
 
 #include "collectives/schedule.hpp"
 #include "sim/connections.hpp"
-#include "sim/cost_model.hpp"
+#include "collectives/cost_model.hpp"
 #include "sim/fingerprint.hpp"
 #include "sim/participants.hpp"
 #include "sim/recorder.hpp"

@@ -10,7 +10,7 @@
 
 #include "collectives/schedule.hpp"
 #include "collectives/timeline.hpp"
-#include "sim/cost_model.hpp"
+#include "collectives/cost_model.hpp"
 #include "topo/topology.hpp"
 
 namespace collsim {

@@ -5,7 +5,7 @@
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
-#include "sim/cost_model.hpp"
+#include "collectives/cost_model.hpp"
 
 namespace collsim {
 

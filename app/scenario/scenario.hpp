@@ -16,7 +16,7 @@
 #include "app/scenario/cluster.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
-#include "sim/cost_model.hpp"
+#include "collectives/cost_model.hpp"
 
 namespace collsim {
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing hangs and nothing crashes the caller, whatever is wrong with a run.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+#include "collectives/algorithms.hpp"
+#include "validate/backend.hpp"
+#include "validate/in_child.hpp"
+#include "validate/plan.hpp"
+
+namespace collsim {
+namespace {
+
+Schedule ring(int ranks, std::optional<int> slots = {}, int chunks = 1) {
+  Collective collective;
+  collective.operation = Operation::all_reduce;
+  collective.count = 300;  // pieces of one size, so that only their number is wrong
+  collective.group = first_ranks(static_cast<std::size_t>(ranks));
+  AlgorithmChoice choice;
+  choice.name = "ring";
+  choice.slots = slots;
+  choice.chunks = chunks;
+  return make_schedule(collective, choice);
+}
+
+// The programs of a schedule without one instruction of one lane.
+Program without(Schedule schedule, int position, Lane lane, int step) {
+  Program program = schedule.program(position, lane);
+  for (int i = 0; const Instruction* instruction = program.next(); ++i)
+    if (i != step) co_yield *instruction;
+}
+
+Schedule with_a_step_missing(const Schedule& schedule, int at_position, int step) {
+  return schedule.with_programs([=](int position, Lane lane) {
+    return position == at_position ? without(schedule, position, lane, step)
+                                   : schedule.program(position, lane);
+  });
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+NoMeasurement refused(const RunCase& run_case, const RunOptions& options) {
+  const RunOutcome outcome = find_backend("host")->run(run_case, options);
+  if (const auto* none = std::get_if<NoMeasurement>(&outcome)) return *none;
+  ADD_FAILURE() << "it was measured";
+  return {};
+}
+
+TEST(Safety, AWrongScheduleIsRefusedBeforeAnythingRuns) {
+  const NoMeasurement none = refused({with_a_step_missing(ring(3), 1, 0)}, {});
+  EXPECT_EQ(none.why, NoMeasurement::Why::bad_schedule);
+  EXPECT_NE(none.reason.find("was not run"), std::string::npos) << none.reason;
+}
+
+TEST(Safety, AMissingMessageEndsInADiagnosisInLessThanTwoSeconds) {
+  RunOptions options;
+  options.trust_schedule = true;
+  for (const Protocol protocol : {Protocol::simple, Protocol::ll}) {
+    NoMeasurement none;
+    const double seconds = seconds_of([&] {
+      none = refused({with_a_step_missing(ring(3), 1, 0), protocol}, options);
+    });
+    EXPECT_LT(seconds, 2);
+    EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
+    EXPECT_EQ(none.reason,
+              "rank 2 lane 0 step 4 (receive) waited 1 s for message 3 from rank 1 lane 0");
+  }
+}
+
+TEST(Safety, TooFewSlotsEndInADiagnosisThatNamesTheSlot) {
+  RunOptions options;
+  options.trust_schedule = true;
+  const NoMeasurement none = refused({ring(3, 1, 4)}, options);
+  EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
+  EXPECT_NE(none.reason.find("for one of 1 slots to rank"), std::string::npos) << none.reason;
+}
+
+TEST(Safety, ARunBeyondTheMemoryOfAMachineIsRefusedWithAHint) {
+  Collective collective;
+  collective.operation = Operation::all_reduce;
+  collective.count = std::int64_t{1} << 40;
+  collective.group = first_ranks(4);
+  const NoMeasurement none = refused({make_schedule(collective, {})}, {});
+  EXPECT_EQ(none.why, NoMeasurement::Why::too_large);
+  EXPECT_NE(none.reason.find("use a smaller size"), std::string::npos) << none.reason;
+}
+
+TEST(Safety, ACrashOfTheRunIsReported) {
+  const RunOutcome outcome = run_in_child([]() -> RunOutcome { std::abort(); }, 10);
+  ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
+  EXPECT_EQ(std::get<NoMeasurement>(outcome).why, NoMeasurement::Why::failed);
+}
+
+TEST(Safety, AHangOfTheRunIsEnded) {
+  RunOutcome outcome;
+  const double seconds = seconds_of([&] {
+    outcome = run_in_child(
+        []() -> RunOutcome {
+          for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
+        },
+        0.3);
+  });
+  EXPECT_LT(seconds, 5);
+  ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
+  EXPECT_NE(std::get<NoMeasurement>(outcome).reason.find("was killed"), std::string::npos);
+}
+
+TEST(Safety, AChildBringsEverythingBack) {
+  Measurement sent;
+  sent.times_s = {0.5, 0.25};
+  sent.data = DataVerdict::wrong;
+  sent.wrong_data = "rank 1 element 2 is 3, not 4";
+  sent.device = "a machine";
+  sent.notes = {"one", "", "three"};
+  sent.timeline = Timeline{{Step{}, Step{}}};
+  sent.timeline->steps[1].index = 42;
+  const RunOutcome outcome = run_in_child([&]() -> RunOutcome { return sent; }, 10);
+  ASSERT_TRUE(std::holds_alternative<Measurement>(outcome));
+  const auto& got = std::get<Measurement>(outcome);
+  EXPECT_EQ(got.times_s, sent.times_s);
+  EXPECT_EQ(got.data, sent.data);
+  EXPECT_EQ(got.wrong_data, sent.wrong_data);
+  EXPECT_EQ(got.device, sent.device);
+  EXPECT_EQ(got.notes, sent.notes);
+  ASSERT_EQ(got.timeline->steps.size(), 2U);
+  EXPECT_EQ(got.timeline->steps[1].index, 42U);
+}
+
+}  // namespace
+}  // namespace collsim

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/backend.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "collectives/checker.hpp"
+#include "validate/host/host_backend.hpp"
+#include "validate/in_child.hpp"
+
+namespace collsim {
+namespace {
+
+std::optional<std::string> always_available() {
+  return std::nullopt;
+}
+
+// The run itself gives up after its patience; this is for a run that cannot even do that.
+double time_limit(const RunOptions& options) {
+  constexpr double to_set_up_s = 60;
+  constexpr int runs_beside = 4;  // check, timeline
+  return to_set_up_s + 2 * options.patience_s * (options.warmup + options.iterations + runs_beside);
+}
+
+// No wrong schedule gets to run: it might wait for ever, or write where it should not.
+template <RunOutcome (*run)(const RunCase&, const RunOptions&)>
+RunOutcome prove_and_run(const RunCase& run_case, const RunOptions& options) {
+  return run_in_child(
+      [&]() -> RunOutcome {
+        if (!options.trust_schedule) {
+          const CheckReport report = check(run_case.schedule);
+          if (!report.ok)
+            return NoMeasurement{NoMeasurement::Why::bad_schedule,
+                                 "the schedule is wrong and was not run: " + report.fault->text};
+        }
+        return run(run_case, options);
+      },
+      time_limit(options));
+}
+
+constexpr std::array<Backend, 1> every_backend = {{
+    {"host", "CPU threads, one for each lane", always_available, prove_and_run<run_on_host>},
+}};
+
+// Linear between the two nearest of a sorted list.
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = at - std::floor(at);
+  return sorted[below] * (1 - part) + sorted[above] * part;
+}
+
+}  // namespace
+
+std::span<const Backend> backends() {
+  return every_backend;
+}
+
+const Backend* find_backend(std::string_view name) {
+  for (const Backend& backend : every_backend)
+    if (name == backend.name) return &backend;
+  return nullptr;
+}
+
+Summary summary_of(std::vector<double> times_s) {
+  if (times_s.empty()) return {};
+  std::sort(times_s.begin(), times_s.end());
+  Summary summary;
+  summary.median_s = quantile(times_s, 0.5);
+  summary.min_s = times_s.front();
+  summary.max_s = times_s.back();
+  if (summary.median_s > 0)
+    summary.spread = (quantile(times_s, 0.75) - quantile(times_s, 0.25)) / summary.median_s;
+  return summary;
+}
+
+}  // namespace collsim

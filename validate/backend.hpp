@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "collectives/schedule.hpp"
+#include "collectives/timeline.hpp"
+#include "validate/lane_job.hpp"
+#include "validate/pacing.hpp"
+
+namespace collsim {
+
+// One case to be run for real.
+struct RunCase {
+  Schedule schedule;
+  Protocol protocol = Protocol::simple;
+  // Emulate this machine's links instead of running as fast as it goes.
+  std::optional<EmulatedMachine> paced = {};
+};
+
+struct RunOptions {
+  int warmup = 1;            // runs before those that count
+  int iterations = 20;       // runs that count
+  bool check = true;         // compare every byte of every output, in a run of its own
+  bool timeline = false;     // record every step of one more run, which does not count
+  int threads_per_lane = 0;  // 0: the backend's own choice
+  // The longest that one instruction may wait.  A run that is right never comes near.
+  double patience_s = 1;
+  std::uint64_t seed = 1;       // of the inputs
+  bool trust_schedule = false;  // run it without proving it first: for tests of what then happens
+};
+
+enum class DataVerdict : std::uint8_t { unchecked, right, wrong };
+
+struct Measurement {
+  std::vector<double> times_s;  // one per iteration: from all lanes' start to the last one's end
+  DataVerdict data = DataVerdict::unchecked;
+  std::string wrong_data;  // the first difference, for people
+  std::optional<Timeline> timeline;
+  std::string device;  // "2 x AMD EPYC 7B13", "NVIDIA H200"
+  std::vector<std::string>
+      notes;  // what a reader of the numbers must know: ranks were virtual, ...
+};
+
+// Why there is none.
+struct NoMeasurement {
+  enum class Why : std::uint8_t {
+    unavailable,   // this machine cannot do it: no GPU, no NCCL, fewer GPUs than ranks
+    too_large,     // memory, lanes
+    bad_schedule,  // refused before anything ran
+    stuck,         // given up; the reason names rank, lane, step and what was waited for
+    failed         // the run ended in an error of the machine or was killed
+  };
+  Why why = Why::unavailable;
+  std::string reason;  // one or two sentences for people
+};
+
+using RunOutcome = std::variant<Measurement, NoMeasurement>;
+
+// Something that runs schedules for real.  One file of validate/ each (validate/host/, validate/cuda/,
+// validate/nccl/), and a row in backends().
+struct Backend {
+  const char* name;     // "host"
+  const char* summary;  // one line
+  // Nothing when it can be used here; else why not, and what would help.
+  std::optional<std::string> (*unavailable)();
+  // Runs in a process of its own: neither a crash nor a hang of the run reaches the caller.  Must not
+  // be called while the process has other threads.
+  RunOutcome (*run)(const RunCase& run_case, const RunOptions& options);
+};
+
+[[nodiscard]] std::span<const Backend> backends();
+[[nodiscard]] const Backend* find_backend(std::string_view name);
+
+// Middle, and how far the quarters are from it, relative to it: (q3 - q1) / median.
+struct Summary {
+  double median_s = 0, min_s = 0, max_s = 0, spread = 0;
+};
+[[nodiscard]] Summary summary_of(std::vector<double> times_s);
+
+// In how many runs out of ten a median is trusted: more spread than this and there is no verdict.
+inline constexpr double noisy_spread = 0.05;
+
+}  // namespace collsim

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "validate/host/host_mover.hpp"
+#include "validate/host/host_policy.hpp"
+#include "validate/lane_runner.hpp"
+#include "validate/pacing.hpp"
+#include "validate/plan.hpp"
+
+namespace collsim {
+
+// The memory of all ranks of a plan, in this process, and the lanes that run on it, one thread or
+// several each.
+//
+//   HostMachine machine(plan, {});
+//   machine.fill(inputs);
+//   if (machine.run<HostPolicy>(3)) use(machine.times_s(), machine.output(0));
+//   else complain(machine.trouble());
+struct HostOptions {
+  const Pacing* pacing = nullptr;  // null: as fast as it goes
+  int threads_per_lane = 1;
+  Waiting waiting = Waiting::spin;
+  double patience_s = 1;
+  bool record = false;  // every step of the last run
+};
+
+class HostMachine {
+ public:
+  HostMachine(const Plan& plan, const HostOptions& options);
+
+  // Puts every rank's input where it belongs; everything else is poison, as in RankMemory.
+  void fill(std::span<const std::vector<std::byte>> inputs);
+
+  // So many runs, one after the other, on threads that live for all of them.  False when one was
+  // given up; the machine cannot be used again then.  Policy is HostPolicy or, in tests, something
+  // derived from it.
+  template <class Policy>
+  [[nodiscard]] bool run(int runs);
+
+  [[nodiscard]] const std::vector<double>& times_s() const { return times_s_; }  // of every run
+  [[nodiscard]] std::vector<std::byte> output(int position) const;               // raw
+  [[nodiscard]] std::string trouble() const;
+  [[nodiscard]] Timeline timeline() const;  // of the last run; options.record
+
+ private:
+  // Memory on a cache line's (and a GPU page's) boundary.
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  using Block = std::unique_ptr<std::byte[], Free>;
+  static Block allocate(std::uint64_t bytes);
+
+  void lay_out();
+  void set_up_pacing();
+  void make_jobs();
+  void collect_time(std::size_t run);
+
+  // A lane's times in every run, and whether it got through.
+  struct LaneLog {
+    LaneTimes last;
+    std::vector<LaneTimes> runs;
+    bool completed = true;
+  };
+
+  const Plan& plan_;
+  HostOptions options_;
+  std::vector<Block> memory_;  // per rank
+  std::vector<Block> blocks_;  // slots, counters
+  std::vector<Wire> wires_;
+  std::vector<double> free_at_;
+  std::uint64_t link_lock_ = 0;
+  PacedLinks paced_;
+  std::unique_ptr<RunShared> shared_;
+  std::vector<std::uint64_t*> runs_done_;  // per lane
+  std::vector<StepTimes> step_times_;
+  std::vector<LaneJob> jobs_;
+  std::vector<LaneLog> logs_;
+  std::vector<std::unique_ptr<LaneTeam>> teams_;
+  std::vector<double> times_s_;
+};
+
+template <class Policy>
+bool HostMachine::run(int runs) {
+  const Collective& collective = plan_.schedule.collective();
+  const HostMover mover(collective.type, collective.reduction);
+  for (LaneLog& log : logs_) log.runs.clear();
+  const auto work = [&](std::size_t lane, int thread) {
+    ask_for_punctual_sleep();
+    Policy policy(*teams_[lane], thread, options_.waiting);
+    LaneRunner<Policy, HostMover> runner(policy, mover, jobs_[lane], plan_.protocol);
+    for (int i = 0; i < runs; ++i) {
+      const bool completed = runner.run();
+      if (thread == 0) {
+        logs_[lane].runs.push_back(logs_[lane].last);
+        logs_[lane].completed = completed;
+      }
+      if (!completed) return;
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t lane = 0; lane < jobs_.size(); ++lane)
+      for (int thread = 0; thread < options_.threads_per_lane; ++thread)
+        threads.emplace_back(work, lane, thread);
+  }
+  for (const LaneLog& log : logs_)
+    if (!log.completed) return false;
+  for (int i = 0; i < runs; ++i) collect_time(static_cast<std::size_t>(i));
+  return true;
+}
+
+}  // namespace collsim

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "collectives/instruction.hpp"
+
+namespace collsim {
+
+// What a lane needs to run: plain data with pointers into memory that it can reach, the same for a
+// CPU thread and a GPU thread block.  make_plan() (plan.hpp) knows everything but the pointers; a
+// backend lays out the memory and fills them in.
+
+inline constexpr std::uint32_t no_wire = std::numeric_limits<std::uint32_t>::max();
+
+// How a message says that it is there.
+//   simple  The sender writes the data, then counts the message in `tail`; the receiver waits for
+//           the count.  Full bandwidth, a round of barriers per message.
+//   ll      (low latency) Each 8 bytes of data travel in a line of 16 that also holds the number of
+//           the message; the receiver waits for each line by itself.  Half the bandwidth, no barrier.
+enum class Protocol : std::uint8_t { simple, ll };
+
+// A 16-byte line of `ll`: two words, each 4 bytes of data below and the message's number above.
+struct alignas(16) LowLatencyLine {
+  std::uint64_t words[2];
+};
+inline constexpr std::uint64_t low_latency_data = 8;  // bytes of data in a line
+
+// One instruction, with everything looked up.
+struct LaneStep {
+  std::uint64_t source = 0;        // bytes from the start of the rank's memory
+  std::uint64_t destination = 0;   // likewise
+  std::uint64_t bytes = 0;         // the same for source, destination and message
+  std::uint32_t from = no_wire;    // the wire it receives (or waits) on
+  std::uint32_t to = no_wire;      // the wire it sends (or signals) on
+  std::uint32_t from_message = 0;  // which message of that wire, from 0
+  std::uint32_t to_message = 0;
+  Op op = Op::copy;
+};
+
+// A connection between two lanes.  Counters live on a 128-byte line of their own, in the memory of
+// the one who polls them, and count on from run to run, so that a captured launch can be replayed:
+// message k of run r has number r * messages + k, and its data are in slot number % slots.
+// A connection for signals has no slots: there is nothing to wait for on the sender's side.
+struct Wire {
+  std::uint64_t* tail = nullptr;      // messages written, ever; the receiver polls
+  std::uint64_t* head = nullptr;      // messages consumed, ever; the sender polls
+  std::byte* data = nullptr;          // the slots, on the receiver's side
+  std::uint64_t* arrivals = nullptr;  // paced: per slot, when its message arrives (ns)
+  std::uint64_t slot_bytes = 0;       // from one slot to the next
+  std::uint32_t slots = 0;
+  std::uint32_t messages = 0;  // of one run
+};
+
+// A paced wire: no message is there earlier than on the emulated link.  A message of n bytes holds
+// every link of its route from the moment all are free, for overhead + n ns_per_byte, and arrives
+// `latency` later.
+struct PacedWire {
+  double overhead_ns = 0;
+  double ns_per_byte = 0;
+  double latency_ns = 0;
+  std::uint32_t first_link = 0;  // in PacedLinks::route_links
+  std::uint32_t link_count = 0;
+  bool overhead_is_delay = false;  // fair links: the overhead passes before, and holds nothing
+};
+struct PacedLinks {
+  const PacedWire* wires = nullptr;            // per wire
+  const std::uint32_t* route_links = nullptr;  // links of all routes, one after the other
+  double* free_at = nullptr;                   // per link, ns
+  std::uint64_t* lock = nullptr;               // taken while free_at is read and written
+  double instruction_overhead_ns = 0;          // what instructions cost beyond links
+  double copy_ns_per_byte = 0;
+  double reduce_ns_per_byte = 0;
+};
+
+// When things happened, ns on the lane's own clock; 0: they did not.
+struct StepTimes {
+  std::uint64_t reached = 0;   // the lane came to this instruction
+  std::uint64_t began = 0;     // the message and the free slot were there
+  std::uint64_t ended = 0;     // the lane goes on
+  std::uint64_t departed = 0;  // paced: the message got its links ...
+  std::uint64_t arrives = 0;   // ... and is there
+};
+struct LaneTimes {
+  std::uint64_t start = 0;  // all lanes had come together
+  std::uint64_t end = 0;
+};
+
+// Why a run was given up; written once, by the first who noticed.
+enum class WaitKind : std::uint32_t { nothing, start, message, slot, signal };
+struct Trouble {
+  std::uint64_t claimed = 0;  // 1: somebody is writing or has written
+  WaitKind kind = WaitKind::nothing;
+  std::uint32_t lane = 0;  // number of the job
+  std::uint32_t step = 0;
+  std::uint32_t wire = no_wire;
+  std::uint64_t wanted = 0;  // the count waited for ...
+  std::uint64_t seen = 0;    // ... and what was there
+};
+
+// What all lanes of a run share.
+struct RunShared {
+  std::uint64_t arrived = 0;  // lanes that came to the start, ever
+  alignas(128) std::uint64_t runs_started = 0;
+  std::uint64_t start_at = 0;            // ns; lanes with one clock start together
+  alignas(128) std::uint64_t abort = 0;  // not 0: everybody leaves
+  Trouble trouble;
+};
+
+// One lane's part of one run.
+struct LaneJob {
+  const LaneStep* steps = nullptr;
+  std::uint32_t step_count = 0;
+  std::uint32_t number = 0;     // among all lanes
+  std::uint32_t lanes = 0;      // of all ranks
+  std::byte* memory = nullptr;  // of the rank
+  const Wire* wires = nullptr;
+  RunShared* shared = nullptr;
+  // Whose abort word and trouble count; null: those of `shared`.  A GPU's are in the host's memory,
+  // which a host can read and write while the GPU runs.
+  RunShared* verdict = nullptr;
+  std::uint64_t* run = nullptr;  // how many runs this lane has ended
+  LaneTimes* times = nullptr;
+  StepTimes* step_times = nullptr;    // one per step; null: not recorded
+  const PacedLinks* paced = nullptr;  // null: as fast as it goes
+  std::uint64_t late_ns = 0;          // starts so much later than the others
+  std::uint64_t start_lead_ns = 0;    // time for everybody to wake up before the common start
+  std::uint64_t patience_ns = 1'000'000'000;  // the longest wait that is not a mistake
+};
+
+}  // namespace collsim

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "collectives/instruction.hpp"
+#include "validate/lane_job.hpp"
+#include "validate/portable.hpp"
+
+namespace collsim {
+
+// Runs one lane's instructions for real.  A lane is a team of threads: one CPU thread, several, or a
+// GPU's thread block; every thread of the team executes this code.
+//
+// Policy is what a thread can do:
+//   thread(), threads()      my number in the team, and how many we are
+//   barrier()                the team meets; writes before are seen by all after
+//   all(bool leader_says)    the team meets, and all get what thread 0 said
+//   all_agree(bool)          the team meets; true when everybody said true
+//   load_acquire(p), store_release(p, v), load(p), store(p, v)   8-byte words shared between lanes
+//   add(p, v)                adds to such a word, acquiring and releasing; gives what was there before
+//   claim(p)                 changes such a word from 0 to 1; false when it was not 0
+//   unclaim(p)               back to 0, releasing
+//   load_line(line, w0, w1), store_line(line, w0, w1)   each word whole, in any order
+//   now()                    nanoseconds, never backwards
+//   pause(p, seen, times)    waiting for the word at p to become other than `seen`: spin, yield, sleep
+//   pause_for_line(times)    the same for a line, whose writer wakes nobody
+//   sleep_until(t)           until now() is t
+//
+// Mover<Policy> moves and combines bytes, each thread its part:
+//   move(policy, from, to, also_to, bytes)                to := from (also_to too unless null)
+//   combine(policy, message, source, to, also_to, bytes)  to := message (+) source, likewise
+//   combine_word(message, source)                         8 bytes, whole elements
+//
+// Memory order.  A lane's writes to a slot happen before its release of `tail`; the receiver
+// acquires `tail` before it reads; it releases `head` after its last read, and the sender acquires
+// `head` before it writes the slot again.  Threads of a team are ordered by its barriers in between.
+// With `ll` every word carries its own number, and only `head` orders.
+//
+// Nothing waits for ever: see wait_until().
+template <class Policy, class Mover>
+class LaneRunner {
+ public:
+  COLLSIM_LANE_CODE LaneRunner(Policy& policy, const Mover& mover, const LaneJob& job,
+                               Protocol protocol)
+      : policy_(policy), mover_(mover), job_(job), protocol_(protocol) {}
+
+  // One run.  False when it was given up; RunShared::trouble says why.
+  COLLSIM_LANE_CODE bool run() {
+    run_ = policy_.load(job_.run);
+    if (!policy_.all(leads() && come_together())) return false;
+    for (std::uint32_t i = 0; i < job_.step_count; ++i) {
+      step_ = i;
+      if (!step(job_.steps[i])) return false;
+    }
+    if (leads()) {
+      job_.times->end = policy_.now();
+      policy_.store(job_.run, run_ + 1);
+    }
+    policy_.barrier();  // the next run begins by reading what was just written
+    return true;
+  }
+
+ private:
+  [[nodiscard]] COLLSIM_LANE_CODE bool leads() const { return policy_.thread() == 0; }
+
+  // All lanes start at once: the last one to come says when.
+  COLLSIM_LANE_CODE bool come_together() {
+    RunShared& shared = *job_.shared;
+    if (policy_.add(&shared.arrived, 1) + 1 == (run_ + 1) * job_.lanes) {
+      policy_.store(&shared.start_at, policy_.now() + job_.start_lead_ns);
+      policy_.store_release(&shared.runs_started, run_ + 1);
+    } else if (!wait_until(&shared.runs_started, run_ + 1, WaitKind::start, no_wire)) {
+      return false;
+    }
+    const std::uint64_t start =
+        job_.start_lead_ns == 0 ? policy_.now() : policy_.load(&shared.start_at);
+    policy_.sleep_until(start + job_.late_ns);
+    job_.times->start = start;
+    return true;
+  }
+
+  COLLSIM_LANE_CODE bool step(const LaneStep& step) {
+    if (leads() && job_.step_times) times().reached = policy_.now();
+    if (!policy_.all(!leads() || may_begin(step))) return false;
+    if (leads()) began_ = policy_.now();
+    if (leads() && job_.step_times) times().began = began_;
+    if (!transfer(step)) return false;
+    if (leads()) finish(step);
+    return true;
+  }
+
+  // The message is there and so is room for the next one.  With `ll` the data say themselves that
+  // they are there.
+  COLLSIM_LANE_CODE bool may_begin(const LaneStep& step) {
+    if (step.from != no_wire) {
+      const Wire& wire = job_.wires[step.from];
+      const std::uint64_t number = run_ * wire.messages + step.from_message;
+      const bool signal = step.op == Op::wait;
+      if (signal || protocol_ == Protocol::simple) {
+        const WaitKind kind = signal ? WaitKind::signal : WaitKind::message;
+        if (!wait_until(wire.tail, number + 1, kind, step.from)) return false;
+      }
+      if (!signal && job_.paced)
+        policy_.sleep_until(policy_.load(&wire.arrivals[slot(wire, number)]));
+    }
+    if (step.to != no_wire && step.op != Op::signal) {
+      const Wire& wire = job_.wires[step.to];
+      const std::uint64_t number = run_ * wire.messages + step.to_message;
+      if (number >= wire.slots &&
+          !wait_until(wire.head, number + 1 - wire.slots, WaitKind::slot, step.to))
+        return false;
+    }
+    return true;
+  }
+
+  COLLSIM_LANE_CODE bool transfer(const LaneStep& step) {
+    if (orders_lanes(step.op)) return true;  // all() of step() was a barrier
+    if (protocol_ == Protocol::ll && (step.from != no_wire || step.to != no_wire))
+      return policy_.all_agree(transfer_lines(step));
+    std::byte* const source = job_.memory + step.source;
+    std::byte* const destination = stores(step.op) ? job_.memory + step.destination : nullptr;
+    std::byte* const out = step.to == no_wire ? nullptr : data_of(step.to, step.to_message);
+    const std::byte* const in =
+        step.from == no_wire ? nullptr : data_of(step.from, step.from_message);
+    std::byte* const first = destination ? destination : out;
+    std::byte* const second = destination ? out : nullptr;
+    if (step.op == Op::local_reduce)
+      mover_.combine(policy_, destination, source, destination, nullptr, step.bytes);
+    else if (reduces(step.op))
+      mover_.combine(policy_, in, source, first, second, step.bytes);
+    else
+      mover_.move(policy_, in ? in : source, first, second, step.bytes);
+    policy_.barrier();
+    return true;
+  }
+
+  // Leader only: the lane goes on, and others may see what it did.
+  COLLSIM_LANE_CODE void finish(const LaneStep& step) {
+    if (job_.paced) policy_.sleep_until(began_ + emulated_cost(step));
+    const std::uint64_t now = policy_.now();
+    if (job_.step_times) times().ended = now;
+    if (step.to != no_wire) {
+      const Wire& wire = job_.wires[step.to];
+      const std::uint64_t number = run_ * wire.messages + step.to_message;
+      if (job_.paced && step.op != Op::signal) post(step, wire, number, now);
+      if (protocol_ == Protocol::simple || step.op == Op::signal)
+        policy_.store_release(wire.tail, number + 1);
+    }
+    if (step.from != no_wire && step.op != Op::wait) {
+      const Wire& wire = job_.wires[step.from];
+      policy_.store_release(wire.head, run_ * wire.messages + step.from_message + 1);
+    }
+  }
+
+  // --- ll ---------------------------------------------------------------------------------------
+
+  COLLSIM_LANE_CODE bool transfer_lines(const LaneStep& step) {
+    const std::uint64_t lines =
+        step.bytes == 0 ? 1 : (step.bytes + low_latency_data - 1) / low_latency_data;
+    auto* in = step.from == no_wire ? nullptr : lines_of(step.from, step.from_message);
+    auto* out = step.to == no_wire ? nullptr : lines_of(step.to, step.to_message);
+    for (std::uint64_t i = policy_.thread(); i < lines; i += policy_.threads()) {
+      const std::uint64_t at = i * low_latency_data;
+      const std::uint64_t left = step.bytes - at;
+      const std::uint64_t bytes = left < low_latency_data ? left : low_latency_data;
+      std::uint64_t value = 0;
+      if (in && !receive_line(in + i, step, value)) return false;
+      if (reads(step.op)) {
+        const std::uint64_t own = read_bytes(job_.memory + step.source + at, bytes);
+        value = in ? mover_.combine_word(value, own) : own;
+      }
+      if (stores(step.op)) write_bytes(job_.memory + step.destination + at, value, bytes);
+      if (out) send_line(out + i, flag_of(step.to, step.to_message), value);
+    }
+    return true;
+  }
+
+  COLLSIM_LANE_CODE bool receive_line(LowLatencyLine* line, const LaneStep& step,
+                                      std::uint64_t& value) {
+    const std::uint32_t flag = flag_of(step.from, step.from_message);
+    std::uint64_t low = 0, high = 0;
+    std::uint64_t begin = 0;
+    for (std::uint32_t times = 1;; ++times) {
+      policy_.load_line(line, low, high);
+      if (static_cast<std::uint32_t>(low >> 32U) == flag &&
+          static_cast<std::uint32_t>(high >> 32U) == flag)
+        break;
+      policy_.pause_for_line(times);
+      if (!is_time_to_look(times)) continue;
+      if (begin == 0) begin = policy_.now();
+      if (is_hopeless(begin)) {
+        complain(WaitKind::message, step.from, flag, low >> 32U);
+        return false;
+      }
+    }
+    value = (low & 0xFFFF'FFFFU) | high << 32U;
+    return true;
+  }
+
+  COLLSIM_LANE_CODE void send_line(LowLatencyLine* line, std::uint32_t flag, std::uint64_t value) {
+    const std::uint64_t mark = std::uint64_t{flag} << 32U;
+    policy_.store_line(line, mark | (value & 0xFFFF'FFFFU), mark | value >> 32U);
+  }
+
+  // Memory is bytes: elements need not be aligned.
+  COLLSIM_LANE_CODE static std::uint64_t read_bytes(const std::byte* from, std::uint64_t count) {
+    std::uint64_t value = 0;
+    for (std::uint64_t i = 0; i < count; ++i)
+      value |= static_cast<std::uint64_t>(from[i]) << (8 * i);
+    return value;
+  }
+  COLLSIM_LANE_CODE static void write_bytes(std::byte* to, std::uint64_t value,
+                                            std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<std::byte>(value >> (8 * i));
+  }
+
+  // --- paced ------------------------------------------------------------------------------------
+
+  [[nodiscard]] COLLSIM_LANE_CODE std::uint64_t emulated_cost(const LaneStep& step) const {
+    const PacedLinks& paced = *job_.paced;
+    const double per_byte = reduces(step.op) ? paced.reduce_ns_per_byte : paced.copy_ns_per_byte;
+    const double bytes = orders_lanes(step.op) ? 0 : static_cast<double>(step.bytes);
+    return static_cast<std::uint64_t>(paced.instruction_overhead_ns + per_byte * bytes);
+  }
+
+  // Takes the links of the route for this message, first come first served.
+  COLLSIM_LANE_CODE void post(const LaneStep& step, const Wire& wire, std::uint64_t number,
+                              std::uint64_t now) {
+    const PacedLinks& paced = *job_.paced;
+    const PacedWire& route = paced.wires[step.to];
+    const double flow = route.ns_per_byte * static_cast<double>(step.bytes);
+    const double hold = route.overhead_is_delay ? flow : route.overhead_ns + flow;
+    double departs = static_cast<double>(now) + (route.overhead_is_delay ? route.overhead_ns : 0);
+    while (!policy_.claim(paced.lock)) {
+    }
+    for (std::uint32_t i = 0; i < route.link_count; ++i) {
+      const double free_at = paced.free_at[paced.route_links[route.first_link + i]];
+      departs = free_at > departs ? free_at : departs;
+    }
+    for (std::uint32_t i = 0; i < route.link_count; ++i)
+      paced.free_at[paced.route_links[route.first_link + i]] = departs + hold;
+    policy_.unclaim(paced.lock);
+    const auto arrives = static_cast<std::uint64_t>(departs + hold + route.latency_ns);
+    policy_.store(&wire.arrivals[slot(wire, number)], arrives);
+    if (!job_.step_times) return;
+    times().departed = static_cast<std::uint64_t>(departs);
+    times().arrives = arrives;
+  }
+
+  // --- waiting ----------------------------------------------------------------------------------
+
+  // Until the word is at least `least`.  Gives up when another lane has, or after the lane's
+  // patience, and then says for what it waited.
+  COLLSIM_LANE_CODE bool wait_until(const std::uint64_t* word, std::uint64_t least, WaitKind kind,
+                                    std::uint32_t wire) {
+    std::uint64_t seen = policy_.load_acquire(word);
+    if (seen >= least) return true;
+    const std::uint64_t begin = policy_.now();
+    for (std::uint32_t times = 1;; ++times) {
+      policy_.pause(word, seen, times);
+      seen = policy_.load_acquire(word);
+      if (seen >= least) return true;
+      if (is_time_to_look(times) && is_hopeless(begin)) {
+        complain(kind, wire, least, seen);
+        return false;
+      }
+    }
+  }
+
+  // The clock and the abort word may be far away: not at every turn.
+  [[nodiscard]] COLLSIM_LANE_CODE bool is_time_to_look(std::uint32_t times) const {
+    return times % Policy::turns_between_looks == 0;
+  }
+  [[nodiscard]] COLLSIM_LANE_CODE bool is_hopeless(std::uint64_t begin) {
+    return policy_.load(&verdict().abort) != 0 || policy_.now() - begin > job_.patience_ns;
+  }
+  [[nodiscard]] COLLSIM_LANE_CODE RunShared& verdict() const {
+    return job_.verdict ? *job_.verdict : *job_.shared;
+  }
+
+  COLLSIM_LANE_CODE void complain(WaitKind kind, std::uint32_t wire, std::uint64_t wanted,
+                                  std::uint64_t seen) {
+    RunShared& shared = verdict();
+    if (policy_.load(&shared.abort) == 0 && policy_.claim(&shared.trouble.claimed)) {
+      shared.trouble.kind = kind;
+      shared.trouble.lane = job_.number;
+      shared.trouble.step = step_;
+      shared.trouble.wire = wire;
+      shared.trouble.wanted = wanted;
+      shared.trouble.seen = seen;
+    }
+    policy_.store_release(&shared.abort, 1);
+  }
+
+  // --- places -----------------------------------------------------------------------------------
+
+  [[nodiscard]] COLLSIM_LANE_CODE static std::uint64_t slot(const Wire& wire,
+                                                            std::uint64_t number) {
+    return number % wire.slots;
+  }
+  [[nodiscard]] COLLSIM_LANE_CODE std::byte* data_of(std::uint32_t wire,
+                                                     std::uint32_t message) const {
+    const Wire& w = job_.wires[wire];
+    return w.data + slot(w, run_ * w.messages + message) * w.slot_bytes;
+  }
+  [[nodiscard]] COLLSIM_LANE_CODE LowLatencyLine* lines_of(std::uint32_t wire,
+                                                           std::uint32_t message) const {
+    return reinterpret_cast<LowLatencyLine*>(data_of(wire, message));
+  }
+  // Never 0, which is what fresh memory holds, nor what an earlier message left in the same slot.
+  [[nodiscard]] COLLSIM_LANE_CODE std::uint32_t flag_of(std::uint32_t wire,
+                                                        std::uint32_t message) const {
+    constexpr std::uint32_t not_zero = 0x8000'0000U;
+    return static_cast<std::uint32_t>(run_ * job_.wires[wire].messages + message) | not_zero;
+  }
+  [[nodiscard]] COLLSIM_LANE_CODE StepTimes& times() const { return job_.step_times[step_]; }
+
+  Policy& policy_;
+  const Mover& mover_;
+  const LaneJob& job_;
+  const Protocol protocol_;
+  std::uint64_t run_ = 0;  // runs before this one
+  std::uint64_t began_ = 0;
+  std::uint32_t step_ = 0;
+};
+
+}  // namespace collsim

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/pacing.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "topo/routes.hpp"
+
+namespace collsim {
+namespace {
+
+double ns(Time time) {
+  return static_cast<double>(time.ps()) / 1e3;
+}
+double ns_per_byte(const std::optional<Bandwidth>& bandwidth) {
+  return bandwidth ? 1e9 / static_cast<double>(bandwidth->bytes_per_second()) : 0;
+}
+
+class Pacer {
+ public:
+  Pacer(const Plan& plan, const EmulatedMachine& machine)
+      : plan_(plan),
+        topology_(machine.topology),
+        router_(machine.topology),
+        carries_(topology_.links().size(), no_wire) {
+    pacing_.links = static_cast<std::uint32_t>(topology_.links().size());
+    pacing_.instruction_overhead_ns = ns(machine.costs.instruction_overhead);
+    pacing_.copy_ns_per_byte = ns_per_byte(machine.costs.copy_bandwidth);
+    pacing_.reduce_ns_per_byte = ns_per_byte(machine.costs.reduce_bandwidth);
+    for (int position = 0; position < plan.schedule.size(); ++position)
+      pacing_.late_ns.push_back(static_cast<std::uint64_t>(
+          ns(machine.costs.launch + late_of(machine, plan.schedule.rank(position)))));
+  }
+
+  Pacing pacing() {
+    for (std::uint32_t wire = 0; wire < plan_.wires.size(); ++wire) {
+      pacing_.wires.emplace_back();
+      if (plan_.wires[wire].slots > 0) pace(wire);
+    }
+    return std::move(pacing_);
+  }
+
+ private:
+  static Time late_of(const EmulatedMachine& machine, Rank rank) {
+    for (const auto& [late_rank, time] : machine.late)
+      if (late_rank == rank) return time;
+    return {};
+  }
+
+  [[nodiscard]] Rank rank_of(std::uint32_t lane) const {
+    return plan_.schedule.rank(static_cast<int>(plan_.lanes[lane].position));
+  }
+
+  void pace(std::uint32_t wire) {
+    const PlannedWire& planned = plan_.wires[wire];
+    const Lane lane(plan_.lanes[planned.sender].lane);
+    PacedWire& paced = pacing_.wires.back();
+    paced.first_link = static_cast<std::uint32_t>(pacing_.route_links.size());
+    bool fair = true;
+    for (const LinkId id :
+         router_.route(rank_of(planned.sender), rank_of(planned.receiver), lane)) {
+      const Link& link = topology_.link(id);
+      paced.overhead_ns = std::max(paced.overhead_ns, ns(link.overhead));
+      paced.ns_per_byte = std::max(paced.ns_per_byte, ns_per_byte(link.bandwidth));
+      paced.latency_ns += ns(link.latency);
+      fair = fair && link.sharing == Sharing::fair;
+      pacing_.route_links.push_back(static_cast<std::uint32_t>(link.resource.index()));
+      if (link.sharing == Sharing::fair) refuse_sharing(link, wire);
+    }
+    paced.link_count = static_cast<std::uint32_t>(pacing_.route_links.size()) - paced.first_link;
+    paced.overhead_is_delay = fair;
+  }
+
+  // A fair link that only one connection uses is that connection's own.
+  void refuse_sharing(const Link& link, std::uint32_t wire) {
+    std::uint32_t& carries = carries_[link.resource.index()];
+    if (carries != no_wire && carries != wire)
+      throw_error(ErrorCode::invalid_argument,
+                  "a paced run cannot emulate the fair link " + topology_.name(link.resource) +
+                      ", which several connections share; use \"sharing\": \"exclusive\"");
+    carries = wire;
+  }
+
+  const Plan& plan_;
+  const Topology& topology_;
+  Router router_;
+  std::vector<std::uint32_t> carries_;  // per link resource
+  Pacing pacing_;
+};
+
+}  // namespace
+
+Pacing make_pacing(const Plan& plan, const EmulatedMachine& machine) {
+  return Pacer(plan, machine).pacing();
+}
+
+}  // namespace collsim

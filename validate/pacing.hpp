@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "collectives/cost_model.hpp"
+#include "topo/topology.hpp"
+#include "validate/plan.hpp"
+
+namespace collsim {
+
+// The machine that a paced run emulates.
+struct EmulatedMachine {
+  Topology topology;
+  CostModel costs;
+  std::vector<std::pair<Rank, Time>> late;
+};
+
+// For every wire of a plan how its messages are held back.  Links are what is occupied: both
+// directions of a half-duplex cable are one.
+struct Pacing {
+  std::vector<PacedWire> wires;  // per wire of the plan
+  std::vector<std::uint32_t> route_links;
+  std::uint32_t links = 0;
+  double instruction_overhead_ns = 0, copy_ns_per_byte = 0, reduce_ns_per_byte = 0;
+  std::vector<std::uint64_t> late_ns;  // per position, launch included
+};
+
+// Error{no_route}.  Error{invalid_argument} for what cannot be emulated: messages of several
+// connections that share a fair link (their rates would change under way).
+[[nodiscard]] Pacing make_pacing(const Plan& plan, const EmulatedMachine& machine);
+
+}  // namespace collsim

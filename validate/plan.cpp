@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/plan.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+namespace collsim {
+namespace {
+
+constexpr std::uint64_t area_alignment = 256;
+constexpr std::uint64_t slot_alignment = 128;
+
+constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
+std::uint64_t wire_bytes(std::uint64_t bytes, Protocol protocol) {
+  if (protocol == Protocol::simple) return bytes;
+  const std::uint64_t lines =
+      std::max<std::uint64_t>(1, (bytes + low_latency_data - 1) / low_latency_data);
+  return lines * sizeof(LowLatencyLine);
+}
+
+std::string name(const Endpoint& end) {
+  return "rank " + std::to_string(end.rank.index()) + " lane " + std::to_string(end.lane.index());
+}
+
+PlannedMemory memory_of(const Schedule& schedule, int position) {
+  const Collective& collective = schedule.collective();
+  const auto element = static_cast<std::uint64_t>(size_of(collective.type));
+  const auto bytes = [&](std::int64_t count) {
+    return static_cast<std::uint64_t>(count) * element;
+  };
+  const Aliasing shared = aliasing(collective, position);
+  PlannedMemory memory;
+  memory.input_bytes = bytes(input_count(collective, position));
+  memory.output_bytes = bytes(output_count(collective, position));
+  if (shared.shared) {
+    memory.input = bytes(shared.input_at);
+    memory.output = bytes(shared.output_at);
+  } else {
+    memory.output = rounded_up(memory.input_bytes, area_alignment);
+  }
+  memory.scratch =
+      rounded_up(std::max(memory.input + memory.input_bytes, memory.output + memory.output_bytes),
+                 area_alignment);
+  memory.bytes =
+      rounded_up(memory.scratch + bytes(schedule.scratch_count(position)), area_alignment);
+  return memory;
+}
+
+// Pulls every program once and lays it out.
+class Planner {
+ public:
+  Planner(const Schedule& schedule, Protocol protocol, const PlanLimits& limits)
+      : limits_(limits),
+        element_(static_cast<std::uint64_t>(size_of(schedule.collective().type))),
+        plan_{.schedule = schedule, .protocol = protocol} {}
+
+  Plan plan() {
+    const Schedule& schedule = plan_.schedule;
+    std::uint64_t bytes = 0;
+    for (int position = 0; position < schedule.size(); ++position) {
+      positions_[schedule.rank(position)] = position;
+      plan_.memory.push_back(memory_of(schedule, position));
+      bytes += plan_.memory.back().bytes;
+      if (bytes > limits_.bytes) too_much_memory();
+    }
+    for (int position = 0; position < schedule.size(); ++position)
+      for (int lane = 0; lane < schedule.lanes(); ++lane) add_lane(position, lane);
+    size_wires();
+    if (plan_.bytes() > limits_.bytes) too_much_memory();
+    return std::move(plan_);
+  }
+
+ private:
+  // The two ends of a wire count its messages as they come along.
+  struct Ends {
+    std::uint32_t wire = 0;
+    std::uint32_t sent = 0, received = 0;
+    bool signals = false;
+    std::vector<std::uint64_t> sizes;  // of messages, as the first end to come along says
+  };
+
+  void add_lane(int position, int lane) {
+    lane_ = PlannedLane{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(lane),
+                        static_cast<std::uint32_t>(plan_.steps.size()), 0};
+    const Lane id{static_cast<std::size_t>(lane)};
+    me_ = {plan_.schedule.rank(position), id};
+    Program program = plan_.schedule.program(position, id);
+    while (const Instruction* instruction = program.next()) {
+      add_step(*instruction);
+      ++lane_.step_count;
+    }
+    if (lane_.step_count == 0) return;
+    numbers_[me_] = static_cast<std::uint32_t>(plan_.lanes.size());
+    plan_.lanes.push_back(lane_);
+  }
+
+  void add_step(const Instruction& instruction) {
+    if (plan_.steps.size() >= limits_.steps)
+      throw_error(ErrorCode::too_large,
+                  "a real run is limited to " + std::to_string(limits_.steps) +
+                      " instructions; this schedule has more: use fewer ranks or chunks");
+    const Op op = instruction.op;
+    if (!exists(op)) refuse("is not an instruction");
+    LaneStep step;
+    step.op = op;
+    step.bytes = orders_lanes(op) ? 0 : static_cast<std::uint64_t>(instruction.count) * element_;
+    if (!orders_lanes(op)) {
+      if (reads(op)) step.source = place_of(instruction.source());
+      if (stores(op)) step.destination = place_of(instruction.destination());
+    }
+    if (takes_from_lane(op)) {
+      Ends& ends = ends_of(instruction.from, me_, op == Op::wait);
+      step.from = ends.wire;
+      step.from_message = take_size(ends, ends.received++, step.bytes);
+    }
+    if (gives_to_lane(op)) {
+      Ends& ends = ends_of(me_, instruction.to, op == Op::signal);
+      step.to = ends.wire;
+      step.to_message = take_size(ends, ends.sent++, step.bytes);
+    }
+    plan_.steps.push_back(step);
+    plan_.instructions.push_back(instruction);
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw_error(ErrorCode::bad_schedule,
+                name(me_) + " step " + std::to_string(lane_.step_count) + " " + why);
+  }
+
+  std::uint64_t place_of(const Span& span) const {
+    const PlannedMemory& memory = plan_.memory[lane_.position];
+    const int position = static_cast<int>(lane_.position);
+    const Collective& collective = plan_.schedule.collective();
+    std::int64_t count = 0;
+    std::uint64_t begin = 0;
+    switch (span.buffer) {
+      case Buffer::input: count = input_count(collective, position), begin = memory.input; break;
+      case Buffer::output: count = output_count(collective, position), begin = memory.output; break;
+      case Buffer::scratch:
+        count = plan_.schedule.scratch_count(position), begin = memory.scratch;
+        break;
+    }
+    if (span.offset < 0 || span.count < 0 || span.offset > count ||
+        span.count > count - span.offset)
+      refuse("leaves its " + std::string(to_string(span.buffer)));
+    return begin + static_cast<std::uint64_t>(span.offset) * element_;
+  }
+
+  Ends& ends_of(const Endpoint& from, const Endpoint& to, bool signals) {
+    const Endpoint& other = from == me_ ? to : from;
+    if (!positions_.contains(other.rank) ||
+        other.lane.index() >= static_cast<std::size_t>(plan_.schedule.lanes()))
+      refuse("names " + name(other) + ", which does not exist");
+    if ((other.rank == me_.rank) != signals || other == me_)
+      refuse(signals ? "orders lanes of different ranks" : "sends to a lane of the same rank");
+    const auto [at, is_new] = ends_.try_emplace({from, to});
+    if (is_new) {
+      at->second.wire = static_cast<std::uint32_t>(wires_.size());
+      at->second.signals = signals;
+      wires_.push_back(&*at);
+    }
+    return at->second;
+  }
+
+  std::uint32_t take_size(Ends& ends, std::uint32_t number, std::uint64_t bytes) const {
+    if (number < ends.sizes.size()) {
+      if (ends.sizes[number] != bytes)
+        refuse("has " + std::to_string(bytes) + " bytes, but the other end of its message " +
+               std::to_string(ends.sizes[number]));
+    } else {
+      ends.sizes.push_back(bytes);
+    }
+    return number;
+  }
+
+  void size_wires() {
+    for (const auto* entry : wires_) {
+      const Ends& ends = entry->second;
+      PlannedWire wire;
+      wire.sender = number_of(entry->first.first);
+      wire.receiver = number_of(entry->first.second);
+      wire.messages = std::max(ends.sent, ends.received);
+      if (!ends.signals) {
+        const auto wanted = static_cast<std::uint32_t>(
+            plan_.schedule.slots().value_or(static_cast<int>(wire.messages)));
+        wire.slots = std::clamp<std::uint32_t>(wanted, 1, std::max(1U, wire.messages));
+        const std::uint64_t largest = *std::max_element(ends.sizes.begin(), ends.sizes.end());
+        wire.slot_bytes = rounded_up(wire_bytes(largest, plan_.protocol), slot_alignment);
+      }
+      plan_.wires.push_back(wire);
+    }
+  }
+
+  // A peer that has no instructions at all never answers: whoever waits for it is told so.
+  [[nodiscard]] std::uint32_t number_of(const Endpoint& end) const {
+    const auto at = numbers_.find(end);
+    if (at == numbers_.end())
+      throw_error(ErrorCode::bad_schedule, name(end) + " is somebody's peer but does nothing");
+    return at->second;
+  }
+
+  [[noreturn]] void too_much_memory() const {
+    throw_error(
+        ErrorCode::too_large,
+        "a real run is limited to " + std::to_string(limits_.bytes >> 20U) +
+            " MiB for the buffers and slots of all ranks; this one needs more: use a smaller "
+            "size or fewer ranks, or limit the slots of a connection (\"slots\")");
+  }
+
+  PlanLimits limits_;
+  std::uint64_t element_;
+  Plan plan_;
+  std::map<Rank, int> positions_;
+  std::map<std::pair<Endpoint, Endpoint>, Ends> ends_;
+  std::vector<const std::pair<const std::pair<Endpoint, Endpoint>, Ends>*> wires_;  // by number
+  std::map<Endpoint, std::uint32_t> numbers_;
+  PlannedLane lane_;
+  Endpoint me_{};
+};
+
+Endpoint end_of(const Plan& plan, std::uint32_t number) {
+  const PlannedLane& lane = plan.lanes[number];
+  return {plan.schedule.rank(static_cast<int>(lane.position)), Lane(lane.lane)};
+}
+
+Time time_after(std::uint64_t ns, std::uint64_t start) {
+  return ns <= start ? Time{} : nanoseconds(static_cast<std::int64_t>(ns - start));
+}
+
+}  // namespace
+
+std::uint64_t Plan::bytes() const {
+  std::uint64_t bytes = 0;
+  for (const PlannedMemory& rank : memory) bytes += rank.bytes;
+  for (const PlannedWire& wire : wires) bytes += wire.slots * wire.slot_bytes;
+  return bytes;
+}
+
+Plan make_plan(const Schedule& schedule, Protocol protocol, const PlanLimits& limits) {
+  return Planner(schedule, protocol, limits).plan();
+}
+
+std::string describe(const Trouble& trouble, const Plan& plan, double waited_s) {
+  const std::string me = name(end_of(plan, trouble.lane));
+  char waited[32];
+  std::snprintf(waited, sizeof waited, "%.3g s", waited_s);
+  if (trouble.kind == WaitKind::start)
+    return me + " waited " + waited +
+           " for the other lanes to start: " + std::to_string(trouble.seen) + " of " +
+           std::to_string(trouble.wanted) + " had come";
+  const std::uint32_t first = plan.lanes[trouble.lane].first_step;
+  const LaneStep& step = plan.steps[first + trouble.step];
+  const PlannedWire& wire = plan.wires[trouble.wire];
+  std::string text = me + " step " + std::to_string(trouble.step) + " (" + to_string(step.op) +
+                     ") waited " + waited;
+  const std::string number =
+      std::to_string(trouble.kind == WaitKind::slot ? step.to_message : step.from_message);
+  switch (trouble.kind) {
+    case WaitKind::message:
+      return text + " for message " + number + " from " + name(end_of(plan, wire.sender));
+    case WaitKind::signal:
+      return text + " for signal " + number + " from " + name(end_of(plan, wire.sender));
+    default:
+      return text + " for one of " + std::to_string(wire.slots) + " slots to " +
+             name(end_of(plan, wire.receiver)) + " to send message " + number;
+  }
+}
+
+Timeline measured_timeline(const Plan& plan, const std::vector<StepTimes>& times,
+                           const std::vector<std::uint64_t>& starts) {
+  Timeline timeline;
+  timeline.steps.reserve(plan.steps.size());
+  for (std::size_t number = 0; number < plan.lanes.size(); ++number) {
+    const PlannedLane& lane = plan.lanes[number];
+    const Endpoint me = end_of(plan, static_cast<std::uint32_t>(number));
+    for (std::uint32_t i = 0; i < lane.step_count; ++i) {
+      const StepTimes& measured = times[lane.first_step + i];
+      Step step;
+      step.rank = me.rank;
+      step.lane = me.lane;
+      step.index = i;
+      step.instruction = plan.instructions[lane.first_step + i];
+      step.reached = time_after(measured.reached, starts[number]);
+      step.began = time_after(measured.began, starts[number]);
+      step.ended = time_after(measured.ended, starts[number]);
+      if (gives_to_lane(step.instruction.op)) {
+        const bool paced = measured.arrives != 0;
+        step.departed = paced ? time_after(measured.departed, starts[number]) : step.ended;
+        step.arrived = paced ? time_after(measured.arrives, starts[number]) : step.ended;
+        step.left = step.arrived;
+      }
+      timeline.steps.push_back(step);
+    }
+  }
+  std::stable_sort(timeline.steps.begin(), timeline.steps.end(), [](const Step& a, const Step& b) {
+    return std::pair(a.rank, a.lane) < std::pair(b.rank, b.lane);
+  });
+  return timeline;
+}
+
+}  // namespace collsim
