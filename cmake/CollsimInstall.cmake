@@ -18,6 +18,8 @@ install(
 
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/collsim-config-version.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_SOURCE_DIR}/cmake/collsim-config.cmake"
+configure_file("${PROJECT_SOURCE_DIR}/cmake/collsim-config.cmake.in"
+               "${PROJECT_BINARY_DIR}/collsim-config.cmake" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/collsim-config.cmake"
               "${PROJECT_BINARY_DIR}/collsim-config-version.cmake" DESTINATION "${package_dir}")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

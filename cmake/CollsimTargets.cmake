@@ -40,6 +40,10 @@ target_compile_options(
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
     # {.chunks = 4} means to leave the other members at their defaults.
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>
+    # Device code calls constexpr functions; registers that do not suffice are an error, not a slow
+    # kernel.
+    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=--warn-on-spills,--warn-on-local-memory-usage>
     # GCC 12 sees overlapping copies in "literal" + std::string where there are none (GCC bug 105651).
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 

@@ -172,8 +172,12 @@ template <class Engine, class Recorder>
 Time LaneMachine<Engine, Recorder>::work(const Instruction& instruction) const {
   if (orders_lanes(instruction.op)) return costs_.instruction_overhead;
   const auto& rate = reduces(instruction.op) ? costs_.reduce_bandwidth : costs_.copy_bandwidth;
-  if (!rate) return costs_.instruction_overhead;
-  return costs_.instruction_overhead + transfer_time(instruction.count * element_size_, *rate);
+  const Bytes bytes = instruction.count * element_size_;
+  Time cost = costs_.instruction_overhead;
+  if (rate) cost += transfer_time(bytes, *rate);
+  if (costs_.second_write_bandwidth && stores(instruction.op) && sends(instruction.op))
+    cost += transfer_time(bytes, *costs_.second_write_bandwidth);
+  return cost;
 }
 
 template <class Engine, class Recorder>

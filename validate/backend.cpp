@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "collectives/checker.hpp"
+#include "validate/cuda/cuda_backend.hpp"
+#include "validate/cuda/nccl_backend.hpp"
 #include "validate/host/host_backend.hpp"
 #include "validate/in_child.hpp"
 
@@ -39,8 +42,26 @@ RunOutcome prove_and_run(const RunCase& run_case, const RunOptions& options) {
       time_limit(options));
 }
 
-constexpr std::array<Backend, 1> every_backend = {{
+// Whoever initialises CUDA may not fork afterwards: so this asks in a child, too.
+std::optional<std::string> cuda_unavailable_in_child() {
+  constexpr double limit_s = 60;
+  const RunOutcome outcome = run_in_child(
+      []() -> RunOutcome {
+        if (auto why = cuda_unavailable())
+          return NoMeasurement{NoMeasurement::Why::unavailable, std::move(*why)};
+        return Measurement{};
+      },
+      limit_s);
+  if (const auto* none = std::get_if<NoMeasurement>(&outcome)) return none->reason;
+  return std::nullopt;
+}
+
+constexpr std::array<Backend, 3> every_backend = {{
     {"host", "CPU threads, one for each lane", always_available, prove_and_run<run_on_host>},
+    {"cuda", "thread blocks of the GPUs of this machine, one for each lane",
+     cuda_unavailable_in_child, prove_and_run<run_on_cuda>},
+    {"nccl", "NVIDIA's own library, one rank on each GPU", nccl_unavailable,
+     prove_and_run<run_on_nccl>},
 }};
 
 // Linear between the two nearest of a sorted list.

@@ -142,6 +142,7 @@ RunOutcome measured_or_not(const std::function<RunOutcome()>& measure) {
 
 [[noreturn]] void be_the_child(const std::function<RunOutcome()>& measure, int pipe_end) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read what an orphan measures
+  std::signal(SIGINT, SIG_IGN);      // Ctrl-C is for the parent: what has begun is finished
   const std::string packed = pack(measured_or_not(measure));
   for (std::size_t at = 0; at < packed.size();) {
     const ssize_t written = write(pipe_end, packed.data() + at, packed.size() - at);

@@ -73,6 +73,7 @@ struct PacedLinks {
   double instruction_overhead_ns = 0;          // what instructions cost beyond links
   double copy_ns_per_byte = 0;
   double reduce_ns_per_byte = 0;
+  double second_write_ns_per_byte = 0;
 };
 
 // When things happened, ns on the lane's own clock; 0: they did not.

@@ -26,6 +26,7 @@ class Pacer {
     pacing_.links = static_cast<std::uint32_t>(topology_.links().size());
     pacing_.instruction_overhead_ns = ns(machine.costs.instruction_overhead);
     pacing_.copy_ns_per_byte = ns_per_byte(machine.costs.copy_bandwidth);
+    pacing_.second_write_ns_per_byte = ns_per_byte(machine.costs.second_write_bandwidth);
     pacing_.reduce_ns_per_byte = ns_per_byte(machine.costs.reduce_bandwidth);
     for (int position = 0; position < plan.schedule.size(); ++position)
       pacing_.late_ns.push_back(static_cast<std::uint64_t>(

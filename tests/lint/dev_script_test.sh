@@ -47,6 +47,15 @@ expect 2 'did you mean "test"\?' tset
 expect 2 'did you mean "run"\?' rnu
 expect 2 'commands: run test' entirely-different
 
+expect 0 '^  gpu \[FILE\]' help
+expect 2 'gpu has no option "--bogus"' gpu --bogus
+expect 2 'phases needs a list' gpu --phases
+if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null && [[ ! -e /dev/dxg ]]; then
+  stub nvidia-smi 'exit 9'
+  expect 3 'no GPU here' gpu results.md
+  called 1 'nvidia-smi -L'
+fi
+
 stub clang-format-14 ''
 stub apt-get ''
 stub sudo '"$@"'

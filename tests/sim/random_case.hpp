@@ -83,6 +83,7 @@ class RandomCase {
     if (chance(50)) costs.copy_bandwidth = Bandwidth(1'000'000'000LL * (1 + up_to(500)));
     if (chance(50)) costs.instruction_overhead = picoseconds(up_to(1'000'000));
     if (chance(50)) costs.launch = picoseconds(up_to(9'000'000));
+    if (chance(30)) costs.second_write_bandwidth = Bandwidth(1'000'000'000LL * (1 + up_to(500)));
     return costs;
   }
 

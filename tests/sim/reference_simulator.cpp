@@ -184,6 +184,9 @@ class ReferenceSimulator {
         reduces(instruction.op) ? costs_.reduce_bandwidth : costs_.copy_bandwidth;
     Time work = costs_.instruction_overhead;
     if (bandwidth) work += transfer_time(size(instruction), *bandwidth);
+    const bool writes_twice = stores(instruction.op) && sends(instruction.op);
+    if (writes_twice && costs_.second_write_bandwidth)
+      work += transfer_time(size(instruction), *costs_.second_write_bandwidth);
     return work;
   }
 

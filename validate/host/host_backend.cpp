@@ -2,12 +2,11 @@
 #include "validate/host/host_backend.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <thread>
 
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
 #include "validate/data_check.hpp"
+#include "validate/host/cores.hpp"
 #include "validate/host/host_machine.hpp"
 
 namespace collsim {
@@ -15,27 +14,13 @@ namespace {
 
 using Inputs = std::vector<std::vector<std::byte>>;
 
-std::size_t cores() {
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
-std::string processor() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name")) {
-      const std::size_t colon = line.find(": ");
-      if (colon != std::string::npos) return line.substr(colon + 2);
-    }
-  return "an unnamed processor";
-}
-
 class HostRun {
  public:
   HostRun(const RunCase& run_case, const RunOptions& options)
       : options_(options), plan_(make_plan(run_case.schedule, run_case.protocol)) {
     if (run_case.paced) pacing_ = make_pacing(plan_, *run_case.paced);
     threads_ = plan_.lanes.size() * static_cast<std::size_t>(threads_per_lane());
-    measured_.device = std::to_string(cores()) + " cores of " + processor();
+    measured_.device = std::to_string(usable_cores()) + " cores of " + processor_name();
   }
 
   RunOutcome run() {
@@ -46,7 +31,7 @@ class HostRun {
                                " are started: use fewer ranks or channels"};
     if (!pacing_ && is_crowded())
       measured_.notes.push_back(std::to_string(threads_) + " threads shared " +
-                                std::to_string(cores()) +
+                                std::to_string(usable_cores()) +
                                 " cores: they took turns, which no prediction here knows about");
     const Collective& collective = plan_.schedule.collective();
     inputs_ = make_test_inputs(collective, options_.seed);
@@ -68,7 +53,7 @@ class HostRun {
 
  private:
   [[nodiscard]] int threads_per_lane() const { return std::max(1, options_.threads_per_lane); }
-  [[nodiscard]] bool is_crowded() const { return threads_ > cores(); }
+  [[nodiscard]] bool is_crowded() const { return threads_ > usable_cores(); }
   [[nodiscard]] HostOptions host_options() const {
     HostOptions host;
     host.pacing = pacing_ ? &*pacing_ : nullptr;

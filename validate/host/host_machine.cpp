@@ -74,6 +74,7 @@ void HostMachine::set_up_pacing() {
   paced_.instruction_overhead_ns = pacing.instruction_overhead_ns;
   paced_.copy_ns_per_byte = pacing.copy_ns_per_byte;
   paced_.reduce_ns_per_byte = pacing.reduce_ns_per_byte;
+  paced_.second_write_ns_per_byte = pacing.second_write_ns_per_byte;
 }
 
 void HostMachine::make_jobs() {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "validate/host/cores.hpp"
 #include "validate/host/host_mover.hpp"
 #include "validate/host/host_policy.hpp"
 #include "validate/lane_runner.hpp"
@@ -95,6 +96,9 @@ bool HostMachine::run(int runs) {
   for (LaneLog& log : logs_) log.runs.clear();
   const auto work = [&](std::size_t lane, int thread) {
     ask_for_punctual_sleep();
+    if (options_.waiting == Waiting::spin)
+      stay_on_core(lane * static_cast<std::size_t>(options_.threads_per_lane) +
+                   static_cast<std::size_t>(thread));
     Policy policy(*teams_[lane], thread, options_.waiting);
     LaneRunner<Policy, HostMover> runner(policy, mover, jobs_[lane], plan_.protocol);
     for (int i = 0; i < runs; ++i) {

@@ -23,7 +23,8 @@ struct LaneTeam {
 };
 
 // How a thread waits for another.
-//   spin      never lets go of its core: for lanes that have a core each
+//   spin      keeps its core, but offers it to others every turn after a while, for the machine may have
+//             put two lanes on one core: for lanes that have a core each
 //   sleep     spins briefly, then sleeps until it is woken: for more lanes than cores, and for paced
 //             runs, in which nearly all time is waiting
 enum class Waiting : std::uint8_t { spin, sleep };
@@ -98,16 +99,16 @@ class HostPolicy {
   }
 
   void pause(const std::uint64_t* word, std::uint64_t seen, std::uint32_t times) {
-    constexpr std::uint32_t short_while = 64;
-    if (waiting_ == Waiting::spin || times < short_while)
+    if (times < (waiting_ == Waiting::spin ? long_while : short_while))
       spin_a_little();
+    else if (waiting_ == Waiting::spin)
+      std::this_thread::yield();
     else
       wait_on_word(word, seen);
   }
 
   void pause_for_line(std::uint32_t times) const {
-    constexpr std::uint32_t short_while = 64;
-    if (waiting_ == Waiting::spin || times < short_while)
+    if (times < (waiting_ == Waiting::spin ? long_while : short_while))
       spin_a_little();
     else
       std::this_thread::yield();
@@ -125,6 +126,8 @@ class HostPolicy {
 
  private:
   static constexpr std::uint64_t wake_up_ns = 60'000;
+  static constexpr std::uint32_t short_while = 64;    // turns: some microseconds
+  static constexpr std::uint32_t long_while = 1'000;  // some tens of microseconds
 
   static std::atomic_ref<std::uint64_t> ref(const std::uint64_t* word) {
     return std::atomic_ref<std::uint64_t>(*const_cast<std::uint64_t*>(word));

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "collectives/algorithms.hpp"
+#include "validate/backend.hpp"
+
+namespace collsim::bench {
+
+// f32, sum, ranks 0..ranks-1.
+[[nodiscard]] Collective collective_of(Operation operation, int ranks, Bytes bytes);
+
+// "all-reduce ring, 8 ranks, 1009 f32 sum, 2 chunks, 1 channel, slots 2, simple"
+[[nodiscard]] std::string to_text(const Collective& collective, const AlgorithmChoice& choice,
+                                  Protocol protocol);
+[[nodiscard]] std::string size_text(Bytes bytes);  // "256 MiB"
+
+// Runs it in this process.  "" when every byte was right; else what went wrong.
+struct Ran {
+  std::optional<Measurement> measured;
+  std::string problem;
+};
+[[nodiscard]] Ran run_case(const RunCase& run_case, const RunOptions& options);
+
+}  // namespace collsim::bench

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/validate/cuda/fake_gpus.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "tests/validate/cuda/fake_kernels.hpp"
+#include "validate/cuda/cuda_check.hpp"
+
+// Stands for the CUDA runtime in tests without a GPU: as much of it as validate/cuda/cuda_*.cpp,
+// gpus.cpp, gpu_clocks.cpp and launch_cost.cpp use.
+
+namespace collsim::testing {
+
+FakeGpus fake_gpus;
+std::atomic<bool> fake_gpus_are_deaf{false};
+FakeLog fake_log;
+
+namespace {
+
+using Work = std::function<void()>;
+
+constexpr std::size_t alignment = 4096;
+
+struct Allocation {
+  std::size_t bytes = 0;
+  int device = -1;  // -1: the host
+};
+
+std::mutex guard;  // of everything below
+std::map<const std::byte*, Allocation> allocations;
+std::map<int, std::map<int, bool>> peers;
+
+thread_local int current = 0;
+
+void violate(const std::string& what) {
+  const std::lock_guard lock(guard);
+  if (fake_log.violation.empty()) fake_log.violation = what;
+}
+
+void* allocate(std::size_t bytes, int device) {
+  void* memory = ::operator new(bytes, std::align_val_t(alignment));
+  std::memset(memory, 0x55, bytes);  // nothing is zero by itself
+  const std::lock_guard lock(guard);
+  allocations[static_cast<const std::byte*>(memory)] = {bytes, device};
+  ++fake_log.living;
+  return memory;
+}
+
+cudaError_t free_memory(void* memory) {
+  {
+    const std::lock_guard lock(guard);
+    if (memory == nullptr || allocations.erase(static_cast<const std::byte*>(memory)) == 0)
+      return cudaErrorInvalidValue;
+    --fake_log.living;
+  }
+  ::operator delete(memory, std::align_val_t(alignment));
+  return cudaSuccess;
+}
+
+// A queue that works by itself.
+class Stream {
+ public:
+  explicit Stream(int device) : device_(device), worker_([this] { work(); }) {}
+  ~Stream() {
+    {
+      const std::lock_guard lock(guard_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    worker_.join();
+  }
+  void put(Work work) {
+    if (captured) return captured->push_back(std::move(work));
+    {
+      const std::lock_guard lock(guard_);
+      queue_.push_back(std::move(work));
+    }
+    changed_.notify_all();
+  }
+  [[nodiscard]] bool is_idle() {
+    const std::lock_guard lock(guard_);
+    return queue_.empty();
+  }
+  void wait() {
+    std::unique_lock lock(guard_);
+    changed_.wait(lock, [this] { return queue_.empty(); });
+  }
+  [[nodiscard]] int device() const { return device_; }
+
+  std::unique_ptr<std::vector<Work>> captured;
+
+ private:
+  void work() {
+    std::unique_lock lock(guard_);
+    for (;;) {
+      changed_.wait(lock, [this] { return ends_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      const Work next = queue_.front();
+      lock.unlock();
+      next();
+      lock.lock();
+      queue_.pop_front();
+      changed_.notify_all();
+    }
+  }
+
+  int device_;
+  std::mutex guard_;
+  std::condition_variable changed_;
+  std::deque<Work> queue_;
+  bool ends_ = false;
+  std::thread worker_;
+};
+
+struct Event {
+  std::chrono::steady_clock::time_point at;
+};
+struct Graph {
+  std::vector<Work> work;
+};
+
+Stream& of(cudaStream_t stream) {
+  return *reinterpret_cast<Stream*>(stream);
+}
+
+}  // namespace
+
+void reset_fake_gpus() {
+  fake_gpus = {};
+  fake_log = {};
+  const std::lock_guard lock(guard);
+  allocations.clear();
+  peers.clear();
+}
+
+bool reaches(int device, const void* place) {
+  const std::lock_guard lock(guard);
+  const auto* at = static_cast<const std::byte*>(place);
+  auto next = allocations.upper_bound(at);
+  if (next == allocations.begin()) return false;
+  const auto& [begin, allocation] = *--next;
+  if (at >= begin + allocation.bytes) return false;
+  return allocation.device < 0 || allocation.device == device || peers[device][allocation.device];
+}
+
+}  // namespace collsim::testing
+
+using namespace collsim::testing;  // NOLINT: the functions below belong to CUDA
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = fake_gpus.count;
+  return static_cast<cudaError_t>(fake_gpus.count_error);
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = fake_gpus.driver;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  std::strcpy(properties->name, "Fake GPU");
+  properties->major = fake_gpus.major;
+  properties->multiProcessorCount = fake_gpus.multiprocessors;
+  properties->cooperativeLaunch = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= fake_gpus.count) return cudaErrorInvalidDevice;
+  current = device;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+  return cudaSuccess;
+}
+cudaError_t cudaGetLastError() {
+  return cudaSuccess;
+}
+const char* cudaGetErrorString(cudaError_t) {
+  return "fake CUDA error";
+}
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaErrorNoKernelImageForDevice ? "cudaErrorNoKernelImageForDevice" : "cudaError";
+}
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  if (bytes > fake_gpus.largest_allocation) return cudaErrorMemoryAllocation;
+  *memory = allocate(bytes, current);
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+  return free_memory(memory);
+}
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned int flags) {
+  if (flags != (cudaHostAllocPortable | cudaHostAllocMapped)) return cudaErrorInvalidValue;
+  *memory = allocate(bytes, -1);
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* memory) {
+  return free_memory(memory);
+}
+cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total) {
+  *available = fake_gpus.free_bytes;
+  *total = std::size_t{80} << 30U;
+  return cudaSuccess;
+}
+cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
+  if (!reaches(current, memory)) violate("memset on the wrong GPU");
+  std::memset(memory, value, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+  of(stream).put([=] { std::memcpy(to, from, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
+  *can = fake_gpus.peers ? 1 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int device, unsigned int) {
+  if (fake_gpus.peer_error != 0) return static_cast<cudaError_t>(fake_gpus.peer_error);
+  const std::lock_guard lock(guard);
+  peers[current][device] = true;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int) {
+  *stream = reinterpret_cast<cudaStream_t>(new Stream(current));
+  ++fake_log.living;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete &of(stream);
+  --fake_log.living;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return of(stream).is_idle() ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  of(stream).wait();
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = reinterpret_cast<cudaEvent_t>(new Event);
+  ++fake_log.living;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete reinterpret_cast<Event*>(event);
+  --fake_log.living;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (of(stream).device() != current) violate("an event recorded on the wrong GPU");
+  of(stream).put(
+      [event] { reinterpret_cast<Event*>(event)->at = std::chrono::steady_clock::now(); });
+  return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
+  const auto elapsed = reinterpret_cast<Event*>(end)->at - reinterpret_cast<Event*>(begin)->at;
+  *ms = std::chrono::duration<float, std::milli>(elapsed).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {};
+  return static_cast<cudaError_t>(fake_gpus.load_error);
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads,
+                                                          std::size_t shared_bytes) {
+  constexpr std::size_t all_shared_bytes = 200'000;
+  *blocks = static_cast<int>(
+      std::min<std::size_t>(static_cast<std::size_t>(1024 / threads),
+                            all_shared_bytes / std::max<std::size_t>(1, shared_bytes)));
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                             std::size_t, cudaStream_t stream) {
+  if (of(stream).device() != current || grid.x != 1 || block.x != 1)
+    violate("a kernel started in the wrong way");
+  of(stream).put(clock_work(kernel, current, arguments));
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                        std::size_t shared_bytes, cudaStream_t stream) {
+  if (of(stream).device() != current) violate("lanes started in another GPU's stream");
+  if (fake_gpus.launch_error_on == current) return static_cast<cudaError_t>(fake_gpus.launch_error);
+  if (of(stream).captured && fake_gpus.capture_error != 0)
+    return static_cast<cudaError_t>(fake_gpus.capture_error);
+  const LanesOfLaunch lanes{kernel, current, static_cast<int>(grid.x), static_cast<int>(block.x),
+                            shared_bytes};
+  const std::string problem = problem_of(lanes, arguments);
+  if (!problem.empty()) violate(problem);
+  ++fake_log.launches;
+  of(stream).put(lane_work(lanes, arguments));
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  of(stream).captured = std::make_unique<std::vector<Work>>();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = reinterpret_cast<cudaGraph_t>(new Graph{*of(stream).captured});
+  of(stream).captured.reset();
+  ++fake_log.living;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long) {
+  *executable = reinterpret_cast<cudaGraphExec_t>(new Graph(*reinterpret_cast<Graph*>(graph)));
+  ++fake_log.living;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  if (graph != nullptr) --fake_log.living;
+  delete reinterpret_cast<Graph*>(graph);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  --fake_log.living;
+  delete reinterpret_cast<Graph*>(executable);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  for (const Work& work : reinterpret_cast<Graph*>(executable)->work) of(stream).put(work);
+  return cudaSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace collsim::testing {
+
+// The machine that the fake CUDA shows: GPUs whose memory is this process's, whose streams work by
+// themselves, and whose thread blocks are CPU threads that run the interpreter.  Errors are CUDA's
+// numbers, 0 for none.
+struct FakeGpus {
+  int count = 1;
+  int count_error = 0;  // of asking for the number of GPUs
+  int driver = 13000;
+  int major = 9;
+  int multiprocessors = 132;
+  std::size_t free_bytes = std::size_t{1} << 30U;          // they say ...
+  std::size_t largest_allocation = std::size_t{1} << 30U;  // ... and what they have
+  bool peers = true;                                       // GPUs reach each other's memory ...
+  int peer_error = 0;                                      // ... unless that is refused
+  int load_error = 0;                                      // of loading a kernel
+  int launch_error = 0;                                    // of starting lanes ...
+  int launch_error_on = -1;                                // ... on this GPU
+  int capture_error = 0;                                   // of making a graph
+  bool is_deaf = false;              // lanes never end, not even when they are told to
+  std::uint64_t clock_ahead_ns = 0;  // of each GPU, before the one in front of it
+};
+extern FakeGpus fake_gpus;
+// Lanes do not even begin while this is true, whatever they are told.
+extern std::atomic<bool> fake_gpus_are_deaf;
+
+// What the fake noticed.
+struct FakeLog {
+  int living = 0;         // allocations, streams, events and graphs that nobody has freed
+  int launches = 0;       // of lanes
+  std::string violation;  // the first thing that real GPUs would not forgive
+};
+extern FakeLog fake_log;
+
+// Everything as at the beginning; waits for nothing.
+void reset_fake_gpus();
+
+}  // namespace collsim::testing

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/validate/cuda/fake_kernels.hpp"
+
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/validate/cuda/fake_gpus.hpp"
+#include "validate/cuda/gpu_clocks.hpp"
+#include "validate/cuda/gpu_meeting.hpp"
+#include "validate/cuda/interpreter.hpp"
+#include "validate/host/host_mover.hpp"
+#include "validate/host/host_policy.hpp"
+#include "validate/lane_runner.hpp"
+
+namespace collsim {
+namespace {
+
+// Only their addresses count.
+constexpr char kernels[] = {0, 1, 2, 3, 4};
+
+// A CPU thread on a GPU's clock.
+class FakePolicy : public HostPolicy {
+ public:
+  FakePolicy(LaneTeam& team, std::uint64_t ahead_ns)
+      : HostPolicy(team, 0, Waiting::sleep), ahead_(ahead_ns) {}
+
+  [[nodiscard]] std::uint64_t now() const { return HostPolicy::now() + ahead_; }
+  void sleep_until(std::uint64_t time) const { HostPolicy::sleep_until(time - ahead_); }
+
+ private:
+  std::uint64_t ahead_;
+};
+
+void run_lane(const LaneLaunch& launch, Protocol protocol, std::uint64_t ahead_ns,
+              std::size_t block) {
+  const LaneJob& job = launch.jobs[block];
+  LaneTeam team(1);
+  FakePolicy policy(team, ahead_ns);
+  while (testing::fake_gpus_are_deaf) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (block == 0 && launch.meeting.gpus > 1 && !gpus_meet(launch.meeting, job, policy)) return;
+  const HostMover mover(launch.type, launch.reduction);
+  LaneRunner<FakePolicy, HostMover>(policy, mover, job, protocol).run();
+}
+
+void bounce(PingPong* shared, PingTimes* times, std::uint64_t ahead_ns, bool begins) {
+  LaneTeam team(1);
+  FakePolicy policy(team, ahead_ns);
+  for (std::uint64_t i = 0; i < ping_rounds; ++i) {
+    if (begins) {
+      times[i].sent = policy.now();
+      policy.store_release(&shared->ping, i + 1);
+    }
+    while (policy.load_acquire(begins ? &shared->pong : &shared->ping) < i + 1)
+      std::this_thread::yield();
+    (begins ? times[i].back : times[i].answered) = policy.now();
+    if (!begins) policy.store_release(&shared->pong, i + 1);
+  }
+}
+
+template <class T>
+T argument(void** arguments, int number) {
+  return *static_cast<T*>(arguments[number]);
+}
+
+}  // namespace
+
+const void* simple_kernel(ElementType, Reduction) {
+  return &kernels[0];
+}
+const void* low_latency_kernel(ElementType, Reduction) {
+  return &kernels[1];
+}
+const void* clock_kernel() {
+  return &kernels[2];
+}
+const void* ping_kernel() {
+  return &kernels[3];
+}
+const void* pong_kernel() {
+  return &kernels[4];
+}
+
+namespace testing {
+namespace {
+
+std::string problem_of_wire(const Wire& wire, int device) {
+  for (const void* place :
+       {static_cast<const void*>(wire.tail), static_cast<const void*>(wire.head),
+        wire.slots > 0 ? static_cast<const void*>(wire.data) : wire.tail,
+        wire.slots > 0 ? static_cast<const void*>(wire.arrivals) : wire.tail})
+    if (!reaches(device, place)) return "a wire that the GPU does not reach";
+  return "";
+}
+
+std::string problem_of_job(const LaneJob& job, const LaneLaunch& launch,
+                           const LanesOfLaunch& lanes) {
+  for (const void* place :
+       {static_cast<const void*>(job.steps), static_cast<const void*>(job.wires),
+        static_cast<const void*>(job.shared), static_cast<const void*>(job.verdict),
+        static_cast<const void*>(job.run), static_cast<const void*>(job.times)})
+    if (!reaches(lanes.device, place)) return "a job that the GPU does not reach";
+  if (job.memory == nullptr || job.lanes != static_cast<std::uint32_t>(lanes.blocks))
+    return "a job of another launch";
+  std::size_t shared = sizeof(LaneJob);
+  if (launch.steps_in_shared_memory)
+    shared += launch.wires * sizeof(Wire) + job.step_count * sizeof(LaneStep);
+  if (shared > lanes.shared_bytes) return "too little shared memory";
+  for (std::uint32_t i = 0; i < job.step_count; ++i)
+    for (const std::uint32_t wire : {job.steps[i].from, job.steps[i].to}) {
+      if (wire == no_wire) continue;
+      std::string problem = problem_of_wire(job.wires[wire], lanes.device);
+      if (!problem.empty()) return problem;
+    }
+  return "";
+}
+
+}  // namespace
+
+std::string problem_of(const LanesOfLaunch& lanes, void** arguments) {
+  const auto launch = argument<LaneLaunch>(arguments, 0);
+  if (lanes.threads % 32 != 0 || lanes.threads > max_threads_per_block)
+    return "blocks of a size that the kernel cannot have";
+  for (int block = 0; block < lanes.blocks; ++block) {
+    std::string problem = problem_of_job(launch.jobs[block], launch, lanes);
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+namespace {
+std::uint64_t ahead_of(int device) {
+  return fake_gpus.clock_ahead_ns * static_cast<std::uint64_t>(device);
+}
+}  // namespace
+
+std::function<void()> lane_work(const LanesOfLaunch& lanes, void** arguments) {
+  const auto launch = argument<LaneLaunch>(arguments, 0);
+  const std::uint64_t ahead_ns = ahead_of(lanes.device);
+  return [=] {
+    const Protocol protocol = lanes.kernel == &kernels[1] ? Protocol::ll : Protocol::simple;
+    std::vector<std::thread> blocks;
+    for (int block = 0; block < lanes.blocks; ++block)
+      blocks.emplace_back(run_lane, launch, protocol, ahead_ns, static_cast<std::size_t>(block));
+    for (std::thread& block : blocks) block.join();
+  };
+}
+
+std::function<void()> clock_work(const void* kernel, int device, void** arguments) {
+  if (kernel == &kernels[2]) {
+    auto* tick = argument<std::uint64_t*>(arguments, 0);
+    return [tick] { *tick = 32; };
+  }
+  auto* shared = argument<PingPong*>(arguments, 0);
+  auto* times = argument<PingTimes*>(arguments, 1);
+  const std::uint64_t ahead_ns = ahead_of(device);
+  return [=] { bounce(shared, times, ahead_ns, kernel == &kernels[3]); };
+}
+
+}  // namespace testing
+}  // namespace collsim

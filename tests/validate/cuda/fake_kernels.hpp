@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace collsim::testing {
+
+struct LanesOfLaunch {
+  const void* kernel = nullptr;
+  int device = 0;
+  int blocks = 0;
+  int threads = 0;
+  std::size_t shared_bytes = 0;
+};
+
+// "", or why real GPUs could not run this: pointers that the GPU does not reach, too little memory.
+[[nodiscard]] std::string problem_of(const LanesOfLaunch& lanes, void** arguments);
+// What the kernels do, on CPU threads.
+[[nodiscard]] std::function<void()> lane_work(const LanesOfLaunch& lanes, void** arguments);
+[[nodiscard]] std::function<void()> clock_work(const void* kernel, int device, void** arguments);
+
+// Whether a GPU can read and write there.
+[[nodiscard]] bool reaches(int device, const void* place);
+
+}  // namespace collsim::testing

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "validate/cuda/gpu_clocks.hpp"
+
+namespace collsim {
+
+ClockOffset offset_of(std::span<const PingTimes> times) {
+  ClockOffset offset;
+  std::uint64_t quickest = std::numeric_limits<std::uint64_t>::max();
+  for (const PingTimes& round : times) {
+    if (round.back <= round.sent || round.answered == 0 || round.back - round.sent >= quickest)
+      continue;
+    quickest = round.back - round.sent;
+    // Clocks may be apart by more than they can say as a double: the difference first.
+    const auto ahead = static_cast<std::int64_t>(round.answered - round.sent);
+    offset.uncertainty_ns = static_cast<double>(quickest) / 2;
+    offset.ahead_ns = static_cast<double>(ahead) - offset.uncertainty_ns;
+  }
+  return offset;
+}
+
+}  // namespace collsim

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/cuda/cuda_machine.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+namespace collsim {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int poison = 0x7b;  // a large number in every type
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// A word in memory that GPUs also read and write.
+std::uint64_t load(const std::uint64_t& word) {
+  return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(word)).load();
+}
+
+}  // namespace
+
+const void* kernel_for(const Plan& plan) {
+  const Collective& collective = plan.schedule.collective();
+  return plan.protocol == Protocol::ll ? low_latency_kernel(collective.type, collective.reduction)
+                                       : simple_kernel(collective.type, collective.reduction);
+}
+
+CudaMachine::CudaMachine(const Plan& plan, const Placement& placement, const std::vector<Gpu>& gpus,
+                         const std::vector<std::vector<bool>>& reaches, const CudaOptions& options)
+    : plan_(plan),
+      placement_(placement),
+      gpus_(gpus),
+      options_(options),
+      layout_(lay_out_memory(plan, placement, reaches, options.record, options.pacing)),
+      kernel_(kernel_for(plan)) {
+  options_.clocks_ahead_ns.resize(placement.gpus(), 0);
+  for (std::uint32_t gpu = 0; gpu < placement.gpus(); ++gpu) {
+    device_memory_.push_back(allocate_on_gpu(gpus[gpu].device, layout_.area_bytes[gpu]));
+    streams_.push_back(make_stream(gpus[gpu].device));
+  }
+  host_memory_ = allocate_on_host(layout_.area_bytes.back());
+  upload_wires();
+  if (options_.pacing) upload_pacing();
+  make_jobs();
+  upload_jobs();
+}
+
+CudaMachine::~CudaMachine() = default;
+
+template <class T>
+T* CudaMachine::at(const Location& location) const {
+  std::byte* const begin = location.area == layout_.host_area()
+                               ? host_memory_.get()
+                               : device_memory_[location.area].get();
+  return reinterpret_cast<T*>(begin + location.offset);
+}
+
+template <class T>
+void CudaMachine::upload(const Location& to, const T* from, std::size_t count) const {
+  need(cudaMemcpy(at<T>(to), from, count * sizeof(T), cudaMemcpyDefault), "copying to a GPU");
+}
+
+template <class T>
+void CudaMachine::download(T* to, const Location& from, std::size_t count) const {
+  need(cudaMemcpy(to, at<T>(from), count * sizeof(T), cudaMemcpyDefault), "copying from a GPU");
+}
+
+void CudaMachine::upload_wires() const {
+  std::vector<Wire> wires;
+  for (std::size_t i = 0; i < plan_.wires.size(); ++i) {
+    const PlannedWire& planned = plan_.wires[i];
+    const MemoryLayout::OfWire& places = layout_.wires[i];
+    Wire& wire = wires.emplace_back();
+    wire.tail = at<std::uint64_t>(places.tail);
+    wire.head = at<std::uint64_t>(places.head);
+    wire.data = at<std::byte>(places.data);
+    wire.arrivals = at<std::uint64_t>(places.arrivals);
+    wire.slot_bytes = planned.slot_bytes;
+    wire.slots = planned.slots;
+    wire.messages = planned.messages;
+  }
+  for (const MemoryLayout::OfGpu& gpu : layout_.gpus) upload(gpu.wires, wires.data(), wires.size());
+}
+
+void CudaMachine::upload_pacing() const {
+  const Pacing& pacing = *options_.pacing;
+  upload(layout_.paced_wires, pacing.wires.data(), pacing.wires.size());
+  upload(layout_.route_links, pacing.route_links.data(), pacing.route_links.size());
+  PacedLinks links;
+  links.wires = at<PacedWire>(layout_.paced_wires);
+  links.route_links = at<std::uint32_t>(layout_.route_links);
+  links.free_at = at<double>(layout_.free_at);
+  links.lock = at<std::uint64_t>(layout_.link_lock);
+  links.instruction_overhead_ns = pacing.instruction_overhead_ns;
+  links.copy_ns_per_byte = pacing.copy_ns_per_byte;
+  links.reduce_ns_per_byte = pacing.reduce_ns_per_byte;
+  upload(layout_.links, &links, 1);
+}
+
+void CudaMachine::make_jobs() {
+  for (std::uint32_t gpu = 0; gpu < placement_.gpus(); ++gpu) {
+    std::vector<LaneStep> steps;
+    std::vector<LaneJob>& jobs = jobs_.emplace_back();
+    for (const std::uint32_t number : placement_.lanes[gpu]) {
+      const PlannedLane& lane = plan_.lanes[number];
+      const auto first = plan_.steps.begin() + lane.first_step;
+      steps.insert(steps.end(), first, first + lane.step_count);
+      jobs.push_back(job_of(number));
+    }
+    upload(layout_.gpus[gpu].steps, steps.data(), steps.size());
+  }
+}
+
+LaneJob CudaMachine::job_of(std::uint32_t number) const {
+  const PlannedLane& lane = plan_.lanes[number];
+  const MemoryLayout::OfLane& places = layout_.lanes[number];
+  const std::uint32_t gpu = placement_.gpu_of[lane.position];
+  LaneJob job;
+  job.steps = at<LaneStep>(layout_.gpus[gpu].steps) + places.first_step;
+  job.step_count = lane.step_count;
+  job.number = number;
+  job.lanes = static_cast<std::uint32_t>(placement_.lanes[gpu].size());
+  job.memory = at<std::byte>(layout_.ranks[lane.position]);
+  job.wires = at<Wire>(layout_.gpus[gpu].wires);
+  job.shared = at<RunShared>(layout_.gpus[gpu].shared);
+  job.verdict = at<RunShared>(layout_.verdict);
+  job.run = at<std::uint64_t>(places.run);
+  job.times = at<LaneTimes>(places.times);
+  if (options_.record) job.step_times = at<StepTimes>(places.step_times);
+  if (options_.pacing) {
+    job.paced = at<PacedLinks>(layout_.links);
+    job.late_ns = options_.pacing->late_ns[lane.position];
+  }
+  job.start_lead_ns = start_lead_ns_;
+  job.patience_ns = static_cast<std::uint64_t>(options_.patience_s * 1e9);
+  return job;
+}
+
+void CudaMachine::upload_jobs() const {
+  for (std::size_t gpu = 0; gpu < jobs_.size(); ++gpu)
+    upload(layout_.gpus[gpu].jobs, jobs_[gpu].data(), jobs_[gpu].size());
+}
+
+void CudaMachine::set_start_lead(std::uint64_t lead_ns) {
+  start_lead_ns_ = lead_ns;
+  for (std::vector<LaneJob>& jobs : jobs_)
+    for (LaneJob& job : jobs) job.start_lead_ns = lead_ns;
+  upload_jobs();
+}
+
+void CudaMachine::fill(const std::vector<std::vector<std::byte>>& inputs) {
+  for (std::size_t position = 0; position < inputs.size(); ++position) {
+    const PlannedMemory& planned = plan_.memory[position];
+    const Location& place = layout_.ranks[position];
+    need(cudaSetDevice(gpus_[place.area].device), "choosing a GPU");
+    need(cudaMemset(at<std::byte>(place), poison, planned.bytes), "poisoning a GPU's memory");
+    const std::vector<std::byte>& input = inputs[position];
+    upload({place.area, place.offset + planned.input}, input.data(), input.size());
+    // The lanes' streams do not wait for what happens outside of them.
+    need(cudaDeviceSynchronize(), "filling a GPU's memory");
+  }
+}
+
+std::vector<std::byte> CudaMachine::output(int position) const {
+  const auto index = static_cast<std::size_t>(position);
+  const PlannedMemory& planned = plan_.memory[index];
+  const Location& place = layout_.ranks[index];
+  std::vector<std::byte> bytes(planned.output_bytes);
+  download(bytes.data(), {place.area, place.offset + planned.output}, bytes.size());
+  return bytes;
+}
+
+std::vector<std::size_t> CudaMachine::busy_gpus() const {
+  std::vector<std::size_t> busy;
+  for (std::size_t gpu = 0; gpu < placement_.lanes.size(); ++gpu)
+    if (!placement_.lanes[gpu].empty()) busy.push_back(gpu);
+  return busy;
+}
+
+LaneLaunch CudaMachine::launch_of(std::size_t gpu) const {
+  const std::vector<std::size_t> busy = busy_gpus();
+  const auto place = std::find(busy.begin(), busy.end(), gpu) - busy.begin();
+  LaneLaunch launch;
+  launch.jobs = at<LaneJob>(layout_.gpus[gpu].jobs);
+  launch.meeting.here = at<std::uint64_t>(layout_.meeting);
+  launch.meeting.gpu = static_cast<std::uint32_t>(place);
+  launch.meeting.gpus = static_cast<std::uint32_t>(busy.size());
+  launch.type = plan_.schedule.collective().type;
+  launch.reduction = plan_.schedule.collective().reduction;
+  launch.steps_in_shared_memory = placement_.steps_in_shared_memory;
+  launch.wires = static_cast<std::uint32_t>(plan_.wires.size());
+  return launch;
+}
+
+void CudaMachine::queue_run(std::size_t gpu, cudaStream_t stream) const {
+  LaneLaunch launch = launch_of(gpu);
+  void* arguments[] = {&launch};
+  need(cudaSetDevice(gpus_[gpu].device), "choosing a GPU");
+  need(cudaLaunchCooperativeKernel(kernel_,
+                                   dim3(static_cast<unsigned>(placement_.lanes[gpu].size())),
+                                   dim3(static_cast<unsigned>(placement_.threads)), arguments,
+                                   shared_bytes(plan_, placement_.steps_in_shared_memory), stream),
+       "starting the lanes on GPU " + std::to_string(gpus_[gpu].device));
+}
+
+void CudaMachine::run() {
+  std::vector<cudaStream_t> started;
+  for (const std::size_t gpu : busy_gpus()) {
+    try {
+      queue_run(gpu, stream(gpu));
+    } catch (const NoMeasurement& why) {
+      if (started.empty()) throw;
+      give_up(started, why.reason);  // the others wait for this one
+    }
+    started.push_back(stream(gpu));
+  }
+  wait(started, 1);
+  read_times();
+}
+
+// Every instruction may wait as long as the lanes' patience lasts, and then they leave by themselves.
+double CudaMachine::time_limit_s(int runs) const {
+  std::uint32_t most_steps = 0;
+  for (const PlannedLane& lane : plan_.lanes) most_steps = std::max(most_steps, lane.step_count);
+  constexpr double to_start_s = 2, longest_s = 120;
+  return std::min(longest_s, to_start_s + options_.patience_s * (most_steps + 1.0) * runs);
+}
+
+bool CudaMachine::all_done(const std::vector<cudaStream_t>& streams) const {
+  for (cudaStream_t stream : streams) {
+    const cudaError_t state = cudaStreamQuery(stream);
+    if (state == cudaErrorNotReady) return false;
+    need(state, "running the lanes");
+  }
+  return true;
+}
+
+void CudaMachine::wait(const std::vector<cudaStream_t>& streams, int runs) {
+  const auto begin = Clock::now();
+  const double limit_s = time_limit_s(runs);
+  while (!all_done(streams)) {
+    if (seconds_since(begin) > limit_s) {
+      char text[120];
+      std::snprintf(text, sizeof text,
+                    "the GPUs were still busy after %.0f s and were told to stop", limit_s);
+      give_up(streams, text);
+    }
+    // Short runs are polled: who sleeps finds out late.
+    constexpr double short_s = 0.01;
+    if (seconds_since(begin) > short_s) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  throw_if_stuck();
+}
+
+void CudaMachine::give_up(const std::vector<cudaStream_t>& streams, const std::string& reason) {
+  std::atomic_ref<std::uint64_t>(verdict().abort).store(1);
+  const auto begin = Clock::now();
+  constexpr double grace_s = 2;
+  while (!all_done(streams)) {
+    if (seconds_since(begin) <= grace_s) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
+    // Freeing what a GPU still uses would wait for it.
+    for (DeviceMemory& memory : device_memory_) static_cast<void>(memory.release());
+    for (GpuStream& stream : streams_) static_cast<void>(stream.release());
+    static_cast<void>(host_memory_.release());
+    throw NoMeasurement{NoMeasurement::Why::stuck, reason + ", which they did not do"};
+  }
+  throw NoMeasurement{NoMeasurement::Why::stuck, reason};
+}
+
+void CudaMachine::throw_if_stuck() const {
+  if (load(verdict().abort) == 0) return;
+  const Trouble& trouble = verdict().trouble;
+  // GPUs that cannot count in each other's memory may both write this down.
+  const bool is_whole =
+      load(trouble.claimed) != 0 && trouble.lane < plan_.lanes.size() &&
+      (trouble.kind == WaitKind::start ||
+       (trouble.step < plan_.lanes[trouble.lane].step_count && trouble.wire < plan_.wires.size()));
+  throw NoMeasurement{NoMeasurement::Why::stuck, is_whole
+                                                     ? describe(trouble, plan_, options_.patience_s)
+                                                     : "a lane gave up, and could not say why"};
+}
+
+void CudaMachine::read_times() {
+  double first_start = 0, last_start = 0, last_end = 0;
+  std::uint64_t origin = 0;  // of all clocks, so that the differences fit a double
+  for (const std::size_t gpu : busy_gpus()) {
+    std::vector<LaneTimes> times(placement_.lanes[gpu].size());
+    download(times.data(), layout_.lanes[placement_.lanes[gpu].front()].times, times.size());
+    for (const LaneTimes& lane : times) {
+      const bool is_first = origin == 0;
+      if (is_first) origin = lane.start;
+      const auto since_origin = [&](std::uint64_t time) {
+        return static_cast<double>(static_cast<std::int64_t>(time - origin)) -
+               (options_.clocks_ahead_ns[gpu] - options_.clocks_ahead_ns[busy_gpus().front()]);
+      };
+      const double start = since_origin(lane.start);
+      const double end = since_origin(lane.end);
+      first_start = is_first ? start : std::min(first_start, start);
+      last_start = is_first ? start : std::max(last_start, start);
+      last_end = is_first ? end : std::max(last_end, end);
+    }
+  }
+  time_s_ = (last_end - first_start) / 1e9;
+  start_skew_s_ = (last_start - first_start) / 1e9;
+}
+
+Timeline CudaMachine::timeline() const {
+  std::vector<StepTimes> times(plan_.steps.size());
+  std::vector<std::uint64_t> starts(plan_.lanes.size());
+  std::optional<std::uint64_t> first;  // start of all, on the first GPU's clock
+  for (std::uint32_t number = 0; number < plan_.lanes.size(); ++number) {
+    const PlannedLane& lane = plan_.lanes[number];
+    download(&times[lane.first_step], layout_.lanes[number].step_times, lane.step_count);
+    LaneTimes whole;
+    download(&whole, layout_.lanes[number].times, 1);
+    const double ahead = options_.clocks_ahead_ns[placement_.gpu_of[lane.position]];
+    const std::uint64_t start = whole.start - static_cast<std::uint64_t>(std::llround(ahead));
+    first = std::min(first.value_or(start), start);
+  }
+  for (std::uint32_t number = 0; number < plan_.lanes.size(); ++number) {
+    const double ahead = options_.clocks_ahead_ns[placement_.gpu_of[plan_.lanes[number].position]];
+    starts[number] = *first + static_cast<std::uint64_t>(std::llround(ahead));
+  }
+  return measured_timeline(plan_, times, starts);
+}
+
+}  // namespace collsim

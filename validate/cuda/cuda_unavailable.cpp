@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/cuda/cuda_backend.hpp"
+
+// In the place of cuda_backend.cpp where there is no CUDA to build with.
+
+namespace collsim {
+namespace {
+
+constexpr const char* reason =
+    "this program was built without CUDA: configure with -DCOLLSIM_CUDA=ON where nvcc is";
+
+}  // namespace
+
+RunOutcome run_on_cuda(const RunCase& /*run_case*/, const RunOptions& /*options*/) {
+  return NoMeasurement{NoMeasurement::Why::unavailable, reason};
+}
+
+std::optional<std::string> cuda_unavailable() {
+  return reason;
+}
+
+std::variant<GpuFacts, std::string> gpu_facts(std::uint64_t /*copied_bytes*/) {
+  return reason;
+}
+
+}  // namespace collsim

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "validate/cuda/placement.hpp"
+
+namespace collsim {
+
+// The GPUs that CUDA shows to this process and that can run the interpreter.
+struct Gpu {
+  int device = 0;  // CUDA's number
+  std::string name;
+  int multiprocessors = 0;
+  int major = 0, minor = 0;  // compute capability
+};
+
+// Throws NoMeasurement{unavailable}: no driver, a driver too old, no GPU, only GPUs that are too old.
+[[nodiscard]] std::vector<Gpu> find_gpus();
+
+// "2 x NVIDIA H200", "NVIDIA H200, NVIDIA A100"
+[[nodiscard]] std::string names_of(const std::vector<Gpu>& gpus, std::size_t count);
+
+[[nodiscard]] std::uint64_t free_memory(const Gpu& gpu);
+
+// Loads the kernel on the GPU, so that nothing needs to be loaded while lanes wait for each other,
+// and says how many of its blocks find room there.
+[[nodiscard]] GpuRoom room_on(const Gpu& gpu, const void* kernel, std::uint64_t shared_bytes,
+                              std::uint64_t shared_bytes_with_steps);
+
+// [a][b]: a reads and writes the memory of b.  Access is switched on where the machine has it; where
+// it is there but refused, `notes` says so and there is none.
+[[nodiscard]] std::vector<std::vector<bool>> connect_peers(const std::vector<Gpu>& gpus,
+                                                           std::size_t count,
+                                                           std::vector<std::string>& notes);
+
+}  // namespace collsim

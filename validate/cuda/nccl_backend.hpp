@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "validate/backend.hpp"
+#include "validate/cuda/nccl_calls.hpp"
+
+namespace collsim {
+
+// NVIDIA's NCCL carries out the same collective with the same sizes on the GPUs of this machine, one
+// rank per GPU: something to compare with, for it does not run our schedules.
+//
+// Why it cannot be used here, if so: no GPU, no NCCL.  Looks in a child process, because a process
+// that has touched CUDA cannot fork any more; the calling process must have no other threads.
+[[nodiscard]] std::optional<std::string> nccl_unavailable();
+
+// Times are by the method of nccl-tests: calls one after the other without waiting in between.  An
+// iteration's time is between two events in the GPUs' queues, the mean over the GPUs; what nccl-tests
+// would print (a host's clock around all, divided by their number) stands in a note, and so does
+// what NCCL itself expects.  Every rank's data are compared in a run of their own, before.
+//
+// Positions of the group go to GPUs in order, as in run_on_cuda().
+//
+// unavailable: fewer GPUs than ranks, a paced case (NCCL cannot be held back), no elements.
+//
+// In this process, whose environment it changes (NCCL_ALGO, NCCL_PROTO) and in which NCCL stays
+// loaded with these settings, so one run per process: call it in a child.
+[[nodiscard]] RunOutcome run_on_nccl(const RunCase& run_case, const RunOptions& options,
+                                     NcclChoice choice);
+
+// NCCL does what the schedule does, where it can; the notes say whether.
+[[nodiscard]] RunOutcome run_on_nccl(const RunCase& run_case, const RunOptions& options);
+
+// NCCL does what it thinks best.
+[[nodiscard]] RunOutcome run_on_free_nccl(const RunCase& run_case, const RunOptions& options);
+
+}  // namespace collsim

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/cuda/nccl_backend.hpp"
+
+// In the place of nccl_backend.cpp where there is no CUDA to build with.
+
+namespace collsim {
+namespace {
+
+constexpr const char* reason =
+    "this program was built without CUDA: configure with -DCOLLSIM_CUDA=ON where nvcc is";
+
+}  // namespace
+
+std::optional<std::string> nccl_unavailable() {
+  return reason;
+}
+
+RunOutcome run_on_nccl(const RunCase&, const RunOptions&, NcclChoice) {
+  return NoMeasurement{NoMeasurement::Why::unavailable, reason};
+}
+
+RunOutcome run_on_nccl(const RunCase& run_case, const RunOptions& options) {
+  return run_on_nccl(run_case, options, NcclChoice::as_scheduled);
+}
+
+RunOutcome run_on_free_nccl(const RunCase& run_case, const RunOptions& options) {
+  return run_on_nccl(run_case, options, NcclChoice::free);
+}
+
+}  // namespace collsim
