@@ -30,6 +30,9 @@ enum ExitCode : int {
   exit_skipped = 77,        // on request
   exit_interrupted = 130
 };
+// Of several things that went wrong the one to end with: wrong data, bad input, what could not be
+// measured, what failed.
+[[nodiscard]] int worse_of(int code, int other);
 
 // Where a command writes, and how.  Standard output is for results only.
 struct Terminal {
@@ -66,6 +69,8 @@ struct Command {
 [[nodiscard]] Action declare_check(CLI::App& app);
 [[nodiscard]] Action declare_show(CLI::App& app);
 [[nodiscard]] Action declare_trace(CLI::App& app);
+[[nodiscard]] Action declare_validate(CLI::App& app);
+[[nodiscard]] Action declare_calibrate(CLI::App& app);
 [[nodiscard]] Action declare_algorithms(CLI::App& app);
 [[nodiscard]] Action declare_presets(CLI::App& app);
 [[nodiscard]] Action declare_topo(CLI::App& app);
@@ -80,6 +85,15 @@ struct OneCaseOptions {
   std::vector<std::string> at;
 };
 void add_one_case_options(CLI::App& app, OneCaseOptions& options);
+
+// The point of the sweep that --at names: of several that fit the first, and then `note` says so.
+// Throws UsageError.
+struct ChosenPoint {
+  std::size_t point = 0;
+  std::string note;
+};
+[[nodiscard]] ChosenPoint choose_point(const Scenario& scenario,
+                                       const std::vector<std::string>& at);
 
 // Loads the file and picks the point: the only one, or the one that --at names (several that fit:
 // the first, and `note` says so).  Reports mistakes to `terminal` in the house's format and gives

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <new>
@@ -46,6 +48,15 @@ constexpr Command all_commands[] = {
     {"trace", "Writes a timeline that Perfetto (ui.perfetto.dev) and chrome://tracing open.",
      "collsim trace scenarios/lecture/ring-broadcast.json --at chunks=8 -o trace.json",
      declare_trace},
+    {"validate", "Runs scenarios for real and compares with what was predicted.",
+     "collsim validate scenarios/validate/chain.json --paced --iters 5\n"
+     "collsim validate scenarios/validate/ring.json --paced --iters 5 --trace measured.json "
+     "--at ranks=4",
+     declare_validate},
+    {"calibrate", "Measures this machine and writes it down as a cluster and a model.",
+     "collsim calibrate -o machine.json\n"
+     "collsim calibrate --ranks 2 --largest 16MiB -o machine.json",
+     declare_calibrate},
     {"algorithms", "Lists the algorithms of an operation, or of all.",
      "collsim algorithms all-reduce\n"
      "collsim algorithms --format json",
@@ -143,6 +154,13 @@ int run_action(const CLI::App& program, const std::map<const CLI::App*, Action>&
 }
 
 }  // namespace
+
+int worse_of(int code, int other) {
+  constexpr std::array order{exit_fine, exit_failed, exit_not_measurable, exit_usage,
+                             exit_wrong_data};
+  const auto rank = [&](int one) { return std::find(order.begin(), order.end(), one); };
+  return rank(code) < rank(other) ? other : code;
+}
 
 std::span<const Command> commands() {
   return all_commands;

@@ -148,6 +148,17 @@ void add_one_case_options(CLI::App& app, OneCaseOptions& options) {
       ->allow_extra_args(false);
 }
 
+ChosenPoint choose_point(const Scenario& scenario, const std::vector<std::string>& at) {
+  Chooser chooser(scenario);
+  for (const Condition& condition : conditions_of(at)) chooser.apply(condition);
+  ChosenPoint chosen{chooser.point(), {}};
+  if (chooser.is_ambiguous())
+    chosen.note =
+        fmt::format("of several points of the sweep this is the first: {}; --at chooses another",
+                    params_text(scenario.params(chosen.point)));
+  return chosen;
+}
+
 std::optional<ChosenCase> load_one_case(const OneCaseOptions& options, Terminal& terminal) {
   Sources sources;
   Diagnostics diagnostics;
@@ -160,19 +171,13 @@ std::optional<ChosenCase> load_one_case(const OneCaseOptions& options, Terminal&
     show_mistakes(diagnostics, sources, terminal);
     return std::nullopt;
   }
-  Chooser chooser(*scenario);
-  for (const Condition& condition : conditions_of(options.at)) chooser.apply(condition);
-  const std::size_t point = chooser.point();
+  auto [point, note] = choose_point(*scenario, options.at);
   ClusterCache clusters;
   std::optional<Case> chosen = make_case(*scenario, point, clusters, diagnostics);
   if (!chosen) {
     show_mistakes(diagnostics, sources, terminal);
     return std::nullopt;
   }
-  std::string note;
-  if (chooser.is_ambiguous())
-    note = fmt::format("of several points of the sweep this is the first: {}; --at chooses another",
-                       params_text(scenario->params(point)));
   return ChosenCase{std::move(*scenario), point, std::move(*chosen), std::move(note)};
 }
 

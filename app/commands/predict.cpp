@@ -63,7 +63,7 @@ struct PredictOptions {
     return product;
   }
   [[nodiscard]] const char* ranks_option() const { return threads ? "-t times -g" : "-g"; }
-  RunOptions run;
+  RunCommandOptions run;
 };
 
 // Makes the scenario that the options stand for.  Values remember the option they came from, so that

@@ -19,8 +19,9 @@ namespace {
 // Takes scenarios one after the other, and says at the end with what to exit: the worst of all.
 class Run {
  public:
-  Run(const RunOptions& options, Terminal& terminal)
+  Run(const RunCommandOptions& options, const RunHooks& hooks, Terminal& terminal)
       : options_(options),
+        hooks_(hooks),
         terminal_(terminal),
         outputs_(options.outputs, options.format, options.files),
         format_(outputs_.standard_format()),
@@ -29,8 +30,9 @@ class Run {
   void take_file(const std::string& file) {
     Sources sources;
     Diagnostics diagnostics;
-    take(load_scenario(file, load_options_of(options_), sources, diagnostics), sources,
-         diagnostics);
+    take(hooks_.load ? hooks_.load(file, sources, diagnostics)
+                     : load_scenario(file, load_options_of(options_), sources, diagnostics),
+         sources, diagnostics);
   }
 
   void take(const std::optional<Scenario>& scenario, const Sources& sources,
@@ -56,7 +58,7 @@ class Run {
 
  private:
   void refuse(const Diagnostics& diagnostics, const Sources& sources) {
-    worst_ = exit_usage;
+    worst_ = worse_of(worst_, exit_usage);
     const Value mistakes = to_value(diagnostics, sources);
     outputs_.keep(mistakes);
     if (outputs_.is_standard_output() && format_ == Format::json) return;
@@ -80,12 +82,18 @@ class Run {
     study.jobs = options_.jobs;
     study.stop = &terminal_.interrupted;
     study.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+    if (hooks_.measure)
+      study.measure = [&](Results& results) {
+        progress.clear();
+        hooks_.measure(scenario, results);
+      };
     std::optional<Results> results = run_study(scenario, study, diagnostics);
     progress.clear();
     if (!results) return refuse(diagnostics, sources);
 
     show_warnings(*results, sources, terminal_);
     tell_failures(*results);
+    judge(scenario, *results);
     if (outputs_.prints(terminal_.quiet)) printer_.print(*results);
     outputs_.keep(std::move(*results));
   }
@@ -94,14 +102,37 @@ class Run {
   void tell_failures(const Results& results) {
     for (const ExpectationOutcome& outcome : results.expect) {
       if (outcome.ok || !outcome.skipped.empty()) continue;
-      worst_ = std::max<int>(worst_, exit_failed);
-      if (format_ == Format::table && !terminal_.quiet) continue;
+      worst_ = worse_of(worst_, exit_failed);
+      if (output_tells()) continue;
       terminal_.err << "expectation " << printable(outcome.id)
                     << " failed: " << printable(outcome.failure) << '\n';
     }
   }
 
-  const RunOptions& options_;
+  [[nodiscard]] bool output_tells() const {
+    return format_ == Format::table && outputs_.prints(terminal_.quiet) && !terminal_.quiet;
+  }
+
+  void judge(const Scenario& scenario, const Results& results) {
+    if (hooks_.judge)
+      worst_ = worse_of(worst_, hooks_.judge(scenario, results, output_tells()));
+    else
+      insist_on_measuring(scenario, results);
+  }
+
+  // What needs a measurement and was skipped is fine, unless the scenario says that it is not.
+  void insist_on_measuring(const Scenario& scenario, const Results& results) {
+    const auto is_skipped = [](const ExpectationOutcome& one) { return !one.skipped.empty(); };
+    if (!scenario.measure.required ||
+        std::none_of(results.expect.begin(), results.expect.end(), is_skipped))
+      return;
+    worst_ = worse_of(worst_, exit_not_measurable);
+    terminal_.err << printable(scenario.file)
+                  << " requires a measurement (measure.required): collsim validate makes it\n";
+  }
+
+  const RunCommandOptions& options_;
+  const RunHooks& hooks_;
   Terminal& terminal_;
   Outputs outputs_;
   Format format_;
@@ -110,8 +141,10 @@ class Run {
   std::optional<InterruptWatch> watch_;  // until what was simulated is written
 };
 
-int run_files(const RunOptions& options, Terminal& terminal) {
-  Run run(options, terminal);
+}  // namespace
+
+int run_files(const RunCommandOptions& options, const RunHooks& hooks, Terminal& terminal) {
+  Run run(options, hooks, terminal);
   for (const std::string& file : options.files) {
     run.take_file(file);
     if (run.should_stop()) break;
@@ -119,9 +152,7 @@ int run_files(const RunOptions& options, Terminal& terminal) {
   return run.finish();
 }
 
-}  // namespace
-
-LoadOptions load_options_of(const RunOptions& options) {
+LoadOptions load_options_of(const RunCommandOptions& options) {
   LoadOptions load;
   load.set = options.set;
   load.also_check = [](const Scenario& scenario, Diagnostics& diagnostics) {
@@ -131,9 +162,10 @@ LoadOptions load_options_of(const RunOptions& options) {
   return load;
 }
 
-int run_document(const RunOptions& options, const std::string& name, Value document,
+int run_document(const RunCommandOptions& options, const std::string& name, Value document,
                  Sources sources, Terminal& terminal) {
-  Run run(options, terminal);
+  const RunHooks none;
+  Run run(options, none, terminal);
   Diagnostics diagnostics;
   const auto scenario =
       load_scenario(std::move(document), name, load_options_of(options), sources, diagnostics);
@@ -141,7 +173,7 @@ int run_document(const RunOptions& options, const std::string& name, Value docum
   return run.finish();
 }
 
-void add_run_options(CLI::App& app, RunOptions& options) {
+void add_run_options(CLI::App& app, RunCommandOptions& options) {
   add_output_options(app, options.format, options.outputs);
   app.add_option("--jobs", options.jobs, "points to simulate at a time (default: one per core)")
       ->check(CLI::Range(1, 1024));
@@ -149,7 +181,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
 }
 
 Action declare_run(CLI::App& app) {
-  const auto options = std::make_shared<RunOptions>();
+  const auto options = std::make_shared<RunCommandOptions>();
   app.add_option("FILE", options->files, "scenario files; \"-\" reads standard input")->required();
   app.add_option("--set", options->set, "put a value into the scenario; repeats")
       ->type_name("PATH=VALUE")
@@ -157,7 +189,7 @@ Action declare_run(CLI::App& app) {
   add_run_options(app, *options);
   app.add_flag("--print-resolved", options->print_resolved,
                "print the whole scenario and where each value came from; simulate nothing");
-  return [options](Terminal& terminal) { return run_files(*options, terminal); };
+  return [options](Terminal& terminal) { return run_files(*options, {}, terminal); };
 }
 
 }  // namespace collsim

@@ -1,26 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "app/commands/command.hpp"
+#include "app/study/results.hpp"
 
 namespace collsim {
 
-// What `run` and `predict` have in common: how to simulate and where the results go.
-struct RunOptions {
+// What `run`, `predict` and `validate` have in common: how to simulate and where the results go.
+struct RunCommandOptions {
   std::vector<std::string> files, set, outputs;
   std::string format;  // empty: the table
   int jobs = 0;        // 0: one per core
   bool more_points = false, print_resolved = false;
 };
-void add_run_options(CLI::App& app, RunOptions& options);
+void add_run_options(CLI::App& app, RunCommandOptions& options);
 
-[[nodiscard]] LoadOptions load_options_of(const RunOptions& options);
+[[nodiscard]] LoadOptions load_options_of(const RunCommandOptions& options);
+
+// What another command does besides: each may be empty.
+struct RunHooks {
+  // In place of load_scenario().
+  std::function<std::optional<Scenario>(const std::string& file, Sources& sources,
+                                        Diagnostics& diagnostics)>
+      load = {};
+  // StudyOptions::measure.
+  std::function<void(const Scenario& scenario, Results& results)> measure = {};
+  // What to exit with, beyond what the expectations say; tells why where the output does not.
+  std::function<int(const Scenario& scenario, const Results& results, bool output_tells)> judge =
+      {};
+};
+
+// Simulates the files one after the other and writes what comes out; the exit code.
+[[nodiscard]] int run_files(const RunCommandOptions& options, const RunHooks& hooks,
+                            Terminal& terminal);
 
 // Simulates a scenario that was made by the program, as `run` does a file; the exit code.
-[[nodiscard]] int run_document(const RunOptions& options, const std::string& name, Value document,
-                               Sources sources, Terminal& terminal);
+[[nodiscard]] int run_document(const RunCommandOptions& options, const std::string& name,
+                               Value document, Sources sources, Terminal& terminal);
 
 }  // namespace collsim

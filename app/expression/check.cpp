@@ -43,10 +43,6 @@ class Check {
       outcome.failure = "no row matches when " + expectation_->condition.text;
       return outcome;
     }
-    if (expectation_->measured) {
-      outcome.skipped = "no measurement";
-      return outcome;
-    }
     const bool grouped = !expectation_->collapsed.empty();
     std::vector<char> group_seen(grouped ? rows_.size() : 0);
     std::optional<Judgement> worst;
@@ -54,11 +50,19 @@ class Check {
       if (takes_part_[row] == 0) continue;
       if (grouped && std::exchange(group_seen[first_of_group(row)], 1) != 0) continue;
       Judgement judgement = judge(row);
+      if (judgement.unmeasured) {
+        if (outcome.left_out++ == 0) outcome.why_left_out = judgement.why_not;
+        continue;
+      }
       ++outcome.checked;
       outcome.worst = std::max(outcome.worst, judgement.distance);
       if (judgement.ok) continue;
       ++outcome.failed;
       if (!worst || judgement.rank() > worst->rank()) worst = std::move(judgement);
+    }
+    if (outcome.checked == 0) {
+      outcome.skipped = outcome.why_left_out;
+      return outcome;
     }
     outcome.ok = outcome.failed == 0;
     if (worst) outcome.failure = failure_text(*expectation_, rows_[worst->row], *worst);
@@ -80,7 +84,10 @@ class Check {
     Judgement judgement{.row = row};
     const auto value_of = [&](Evaluator& evaluate) {
       Evaluated result = evaluate(row);
-      if (!result.value && judgement.why_not.empty()) judgement.why_not = result.why_not;
+      if (!result.value && judgement.why_not.empty()) {
+        judgement.why_not = result.why_not;
+        judgement.unmeasured = result.unmeasured;
+      }
       return result.value.value_or(0);
     };
     judgement.metric = value_of(metric_);

@@ -60,8 +60,9 @@ Evaluated Evaluator::operator()(std::size_t row) {
   if (expression_->value_) return {expression_->value_, {}};
   stack_.clear();
   why_not_.clear();
+  unmeasured_ = false;
   const std::optional<double> value = run(expression_->program_, row);
-  return {value, value ? std::string{} : why_not_};
+  return {value, value ? std::string{} : why_not_, !value && unmeasured_};
 }
 
 std::optional<double> Evaluator::run(const ExpressionProgram& program, std::size_t row) {
@@ -89,7 +90,7 @@ std::optional<double> Evaluator::one_step(const ExpressionStep& step, std::size_
   switch (step.code) {
     case Code::number: return step.number;
     case Code::selection: return select(step.selection, row);
-    case Code::measurement: why_not_ = "no measurement"; return {};
+    case Code::measurement: return relative_error(step.selection, row);
     case Code::name: {
       const std::optional<double> value = look_up(step.name, rows_[row]);
       if (!value || std::isfinite(*value)) return value;
@@ -148,16 +149,48 @@ std::optional<double> Evaluator::look_up(Name name, const Row& row) {
     case Name::time:
     case Name::analytic:
     case Name::algbw:
-    case Name::busbw: break;
+    case Name::busbw:
+    case Name::measured: break;
   }
-  double seconds = row.time_s();
-  if (name == Name::analytic || meaning_ == TimeMeans::analytic) {
-    if (!row.analytic) return present(std::nullopt);
-    seconds = row.analytic->seconds;
-  }
-  if (name == Name::time || name == Name::analytic) return seconds;
-  const double algbw = seconds == 0 ? 0 : static_cast<double>(row.size) / seconds;
+  const std::optional<double> seconds = seconds_of(name, row);
+  if (!seconds || (name != Name::algbw && name != Name::busbw)) return seconds;
+  const double algbw = *seconds == 0 ? 0 : static_cast<double>(row.size) / *seconds;
   return name == Name::algbw ? algbw : algbw * busbw_factor(row.operation, row.ranks);
+}
+
+// The time that is meant, or that a bandwidth is made of.
+std::optional<double> Evaluator::seconds_of(Name name, const Row& row) {
+  const bool follows = entry_of(name).follows_of();
+  if (name == Name::measured || (follows && meaning_ == TimeMeans::measured))
+    return measured_seconds(row);
+  if (name == Name::analytic || (follows && meaning_ == TimeMeans::analytic)) {
+    if (row.analytic) return row.analytic->seconds;
+    why_not_ = why_absent(name);
+    return {};
+  }
+  return row.time_s();
+}
+
+std::optional<double> Evaluator::measured_seconds(const Row& row) {
+  why_not_ = row.why_no_verdict();
+  if (why_not_.empty()) return row.measured->times.median_s;
+  unmeasured_ = true;
+  return {};
+}
+
+std::optional<double> Evaluator::relative_error(std::size_t number, std::size_t row) {
+  const ExpressionProgram& metric = expression_->errors_[number];
+  const TimeMeans meaning = meaning_;
+  if (meaning == TimeMeans::measured) meaning_ = TimeMeans::simulated;
+  const std::optional<double> predicted = run(metric, row);
+  meaning_ = TimeMeans::measured;
+  const std::optional<double> measured = predicted ? run(metric, row) : std::nullopt;
+  meaning_ = meaning;
+  if (!measured) return {};
+  const double error = std::abs(*predicted - *measured) / std::abs(*measured);
+  if (std::isfinite(error)) return error;
+  why_not_ = "what was measured is 0, which errors are not relative to";
+  return {};
 }
 
 std::optional<double> Evaluator::select(std::size_t number, std::size_t row) {
@@ -165,13 +198,17 @@ std::optional<double> Evaluator::select(std::size_t number, std::size_t row) {
   if (selection.kind == ExpressionSelection::Kind::at)
     return run(selection.metric, grid_->moved(row, selection.axis, selection.coordinate));
   const std::size_t start = grid_->moved(row, selection.axis, 0);
-  const auto known = found_[number].find(start);
+  // relative_error asks twice, with another meaning of time.
+  const std::size_t asked = start + grid_->points() * static_cast<std::size_t>(meaning_);
+  const auto known = found_[number].find(asked);
   if (known != found_[number].end()) {
     why_not_ = known->second.why_not;
+    unmeasured_ = known->second.unmeasured;
     return known->second.value;
   }
   const std::optional<double> value = best(number, start);
-  found_[number].emplace(start, Evaluated{value, value ? std::string{} : why_not_});
+  found_[number].emplace(asked,
+                         Evaluated{value, value ? std::string{} : why_not_, !value && unmeasured_});
   return value;
 }
 
@@ -185,6 +222,8 @@ std::optional<double> Evaluator::best(std::size_t number, std::size_t start) {
     if ((*takes_part_)[row] == 0) continue;
     const std::optional<double> metric = run(selection.metric, row);
     if (!metric) {
+      const bool nobody_asked = unmeasured_ && !rows_[row].measured && !rows_[row].not_measured;
+      if (nobody_asked) return {};
       for (const auto& [path, value] : rows_[row].params)
         if (path == selection.path)
           why_not_ +=

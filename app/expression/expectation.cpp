@@ -155,7 +155,7 @@ void ExpectationReader::read_of() {
   const std::optional<std::string> of = reader_.word("of", meanings);
   if (!result_.metric) return;
   if (of == "analytic") result_.meaning = Evaluator::TimeMeans::analytic;
-  result_.measured = of == "measured" || result_.metric->needs_measurement();
+  if (of == "measured") result_.meaning = Evaluator::TimeMeans::measured;
   const bool changes_something =
       result_.metric->follows_of() || result_.metric->needs_measurement();
   if (of && !changes_something)
@@ -208,7 +208,6 @@ void ExpectationReader::read_between(const Value& written) {
 void ExpectationReader::read_limit(const Value& written, const std::string& pointer) {
   std::optional<Expression> limit = parse(written, pointer);
   if (!limit || !fits(*limit, written, pointer)) return;
-  result_.measured |= limit->needs_measurement();
   result_.limits.push_back(*std::move(limit));
 }
 
@@ -290,7 +289,6 @@ void ExpectationReader::read_within() {
     return;
   }
   if (!fits(*within, *written, pointer)) return;
-  result_.measured |= within->needs_measurement();
   result_.within = std::move(within);
 }
 

@@ -23,12 +23,16 @@ struct ExpectationOutcome {
   bool ok = false;
   std::size_t checked = 0;  // rows; with argmin or argmax groups of rows
   std::size_t failed = 0;   // of these
+  // Not checked, because what it needs was not measured or too noisily, and the first such reason.
+  // When that is all rows, the expectation is skipped.
+  std::size_t left_out = 0;
+  std::string why_left_out;
   // Largest relative distance from what was expected: of `equals` from the value, of the others by
   // how far the limit was missed; 0 when none was.  1 where 0 was expected (or another word), and
   // rows without a value do not count.
   double worst = 0;
   std::string why;      // as in the file
-  std::string skipped;  // why it could not be checked ("no measurement"); then ok is false
+  std::string skipped;  // why it could not be checked at all; then ok is false
   // The worst failing row in words: "collective.chunks = 16: time is 3.801 ms, expected 3.9 ms
   // within 0.1% ((K-1)*(alpha+N/B))".
   std::string failure;
@@ -42,7 +46,8 @@ struct ExpectationOutcome {
 //   metric    an expression (their language is in expression.hpp)
 //   of        what time, algbw and busbw mean in the metric (in limits they are simulated):
 //             simulated (default); analytic: the closed form's, and a row that has none fails;
-//             measured: the expectation is skipped, with the reason "no measurement"
+//             measured: the median of real runs.  Rows that were not measured, or too noisily, are
+//             left out; when that is all of them (`collsim run` measures nothing) it is skipped
 //   equals, at_least, at_most, between [low, high]
 //             exactly one; numbers, quantities, expressions.  For argmin over words, equals is one
 //             of the words: "equals": "ring".

@@ -21,7 +21,6 @@ struct Expectation {
   Condition condition;
   std::optional<Expression> metric;
   Evaluator::TimeMeans meaning = Evaluator::TimeMeans::simulated;
-  bool measured = false;  // cannot be checked yet
   Kind kind = Kind::equals;
   std::vector<Expression> limits;    // one, of `between` two; none for a word
   std::optional<std::string> word;   // as written

@@ -31,7 +31,9 @@ bool Expression::mentions(Name name) const {
   const auto is_it = [&](const NameEntry& entry) { return entry.name == name; };
   return any_name(program_, is_it) ||
          std::any_of(selections_.begin(), selections_.end(),
-                     [&](const auto& selection) { return any_name(selection.metric, is_it); });
+                     [&](const auto& selection) { return any_name(selection.metric, is_it); }) ||
+         std::any_of(errors_.begin(), errors_.end(),
+                     [&](const auto& metric) { return any_name(metric, is_it); });
 }
 
 bool Expression::follows_of() const {
@@ -51,6 +53,7 @@ const ExpressionStep* Expression::step_varying_along(const ExpressionProgram& pr
   for (const ExpressionStep& step : program) {
     if (step.code == Code::name && varies_along(entry_of(step.name), scenario.axes[axis]))
       return &step;
+    if (step.code == Code::measurement) return &step;  // of a metric, always
     if (step.code != Code::selection) continue;
     const ExpressionSelection& selection = selections_[step.selection];
     if (selection.axis != axis && step_varying_along(selection.metric, axis, scenario) != nullptr)

@@ -42,13 +42,15 @@ struct Row;
 //             messages              how many were sent
 //             wire_bytes            their bytes, counted once for each message
 //             bottleneck_bandwidth  bytes/s: of the slowest link that carried data
+//             measured              s: the median of real runs (collsim validate)
 // Over rows   argmin(metric, axis)  a swept path's value where the metric is smallest among the
 //             argmax(metric, axis)  points that differ in that axis only; the first of equals.  A
 //                                   word when the values are words.  Of rows that "when" leaves
 //                                   out none takes part.
 //             at(metric, axis, v)   the metric at the point that differs in that axis only and has
 //                                   the value v there: 16, 64MiB, ring.  "when" does not matter.
-//             relative_error(m)     |m - measured| / measured
+//             relative_error(m)     |m - measured m| / measured m, m being made of time, algbw and
+//                                   busbw: what "of" says against what was measured
 //             An axis is a swept path, the symbol it sets (S for collective.chunks), or its last
 //             name if only one swept path ends in it.  Paths that are zipped are one axis.
 //
@@ -79,11 +81,11 @@ struct ExpressionStep {
     log2,
     abs,
     selection,   // argmin, argmax, at
-    measurement  // relative_error: nothing is measured yet
+    measurement  // relative_error
   } code = Code::number;
   double number = 0;
   Name name = Name::K;
-  std::size_t selection = 0;       // which
+  std::size_t selection = 0;       // which; of relative_error too
   std::size_t begin = 0, end = 0;  // the part of the text
 };
 using ExpressionProgram = std::vector<ExpressionStep>;
@@ -102,6 +104,7 @@ struct ExpressionSelection {
 struct Evaluated {
   std::optional<double> value;
   std::string why_not;
+  bool unmeasured = false;  // nothing is wrong: what it needs was not measured, or too noisily
 };
 
 struct ParsedExpression;
@@ -144,6 +147,7 @@ class Expression {
   std::string text_;
   ExpressionProgram program_;
   std::vector<ExpressionSelection> selections_;
+  std::vector<ExpressionProgram> errors_;  // what relative_error is taken of
   std::vector<Comparable> words_;
   std::string word_path_;
   std::vector<std::size_t> collapsed_;
@@ -162,7 +166,7 @@ struct ParsedExpression {
 // number.
 class Evaluator {
  public:
-  enum class TimeMeans : std::uint8_t { simulated, analytic };
+  enum class TimeMeans : std::uint8_t { simulated, analytic, measured };
   // rows[i] is point i of the grid; takes_part[i]: whether argmin looks at it.  All must outlive
   // this.
   Evaluator(const Expression& expression, const Grid& grid, std::span<const Row> rows,
@@ -173,6 +177,9 @@ class Evaluator {
  private:
   [[nodiscard]] std::optional<double> run(const ExpressionProgram& program, std::size_t row);
   [[nodiscard]] std::optional<double> look_up(Name name, const Row& row);
+  [[nodiscard]] std::optional<double> seconds_of(Name name, const Row& row);
+  [[nodiscard]] std::optional<double> measured_seconds(const Row& row);
+  [[nodiscard]] std::optional<double> relative_error(std::size_t number, std::size_t row);
   [[nodiscard]] std::optional<double> select(std::size_t selection, std::size_t row);
   [[nodiscard]] std::optional<double> best(std::size_t selection, std::size_t row);
   [[nodiscard]] std::optional<double> one_step(const ExpressionStep& step, std::size_t row);
@@ -185,7 +192,8 @@ class Evaluator {
   TimeMeans meaning_;
   std::vector<double> stack_;
   std::string why_not_;
-  std::vector<std::unordered_map<std::size_t, Evaluated>> found_;  // [selection][row at the start]
+  bool unmeasured_ = false;
+  std::vector<std::unordered_map<std::size_t, Evaluated>> found_;  // [selection][what was asked]
 };
 
 }  // namespace collsim

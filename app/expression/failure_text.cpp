@@ -63,6 +63,8 @@ std::string failure_text(const Expectation& expectation, const Row& row,
   if (!judgement.why_not.empty()) return point + judgement.why_not;
   std::string text = point + expectation.metric->text();
   if (expectation.meaning == Evaluator::TimeMeans::analytic) text += " (analytic)";
+  const bool says_so = expectation.metric->needs_measurement();
+  if (expectation.meaning == Evaluator::TimeMeans::measured && !says_so) text += " (measured)";
   if (expectation.word) {
     const auto& words = expectation.metric->words();
     return text + " is " + words[static_cast<std::size_t>(judgement.metric)].written +

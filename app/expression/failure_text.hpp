@@ -16,8 +16,9 @@ struct Judgement {
   bool ok = false;
   double metric = 0;
   std::vector<double> limits{};
-  double distance = 0;    // relative
-  std::string why_not{};  // there is no value, and why
+  double distance = 0;      // relative
+  std::string why_not{};    // there is no value, and why
+  bool unmeasured = false;  // ... which is nobody's fault
 
   // Which failure is shown: what has no value comes before what is far off.
   [[nodiscard]] double rank() const {

@@ -112,7 +112,8 @@ ExpressionParser::Part ExpressionParser::relative_error(const Token& name) {
   part = {.begin = name.begin, .end = token_.end};
   close_call();
   result_.measurement_ = true;
-  emit(Code::measurement, part);
+  emit({.code = Code::measurement, .selection = result_.errors_.size()}, part);
+  result_.errors_.push_back(std::move(metric));
   return part;
 }
 

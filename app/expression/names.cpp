@@ -9,7 +9,7 @@ namespace collsim {
 
 namespace {
 
-constexpr std::array<NameEntry, 23> entries{{
+constexpr std::array<NameEntry, 24> entries{{
     {"K", Name::K, units_none, "cluster.ranks"},
     {"N", Name::N, units_size, "collective.size"},
     {"S", Name::S, units_none, "collective.chunks"},
@@ -29,6 +29,7 @@ constexpr std::array<NameEntry, 23> entries{{
     {"messages", Name::messages, units_none, ""},
     {"wire_bytes", Name::wire_bytes, units_size, ""},
     {"bottleneck_bandwidth", Name::bottleneck_bandwidth, units_bandwidth, ""},
+    {"measured", Name::measured, units_time, ""},
     {"ranks", Name::K, units_none, "cluster.ranks"},
     {"size", Name::N, units_size, "collective.size"},
     {"chunks", Name::S, units_none, "collective.chunks"},

@@ -29,7 +29,8 @@ enum class Name : std::uint8_t {
   busbw,
   messages,
   wire_bytes,
-  bottleneck_bandwidth
+  bottleneck_bandwidth,
+  measured
 };
 
 struct NameEntry {

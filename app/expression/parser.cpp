@@ -223,6 +223,7 @@ ExpressionParser::Part ExpressionParser::name() {
   const NameEntry* entry = find_name(token.text);
   if (entry == nullptr) unknown_name(token, false);
   must_be_available(*entry, token);
+  if (entry->name == Name::measured) result_.measurement_ = true;
   Part part{.begin = token.begin, .end = token.end, .units = entry->units};
   emit({.code = Code::name, .name = entry->name}, part);
   return part;
@@ -307,10 +308,6 @@ void ExpressionParser::unknown_name(const Token& token, bool called) const {
   std::string nearest = words.canonical(token.text).value_or("");
   if (nearest.empty()) nearest = words.nearest(token.text);
   std::string hint = known(words);
-  if (token.text == "measured") {
-    nearest.clear();
-    hint = "write \"of\": \"measured\" beside \"metric\", or relative_error(time)";
-  }
   fail(token.begin, token.end, "unknown-name",
        fmt::format("unknown {} {}", words.what, in_quotes(token.text)), nearest, hint);
 }

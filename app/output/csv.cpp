@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -22,13 +23,45 @@ std::string field(const Value& value) {
   return value.is_null() ? "" : quoted_field(cell_text(value));
 }
 
-// The parameters are columns of their own.
+// Every row has all of these, measured or not.
+constexpr std::array<std::string_view, 17> measured_keys{"time_s",
+                                                         "min_s",
+                                                         "max_s",
+                                                         "spread",
+                                                         "noisy",
+                                                         "error",
+                                                         "data",
+                                                         "wrong_data",
+                                                         "algbw_bytes_per_s",
+                                                         "busbw_bytes_per_s",
+                                                         "backend",
+                                                         "protocol",
+                                                         "paced",
+                                                         "iters",
+                                                         "device",
+                                                         "notes",
+                                                         "file"};
+
 template <class Write>
-void for_each_field(const Value& row, const Write& write) {
+void for_each_measured(const Value& row, const Write& write) {
+  const Value& measured = *row.find("measured");
+  for (const std::string_view key : measured_keys) {
+    const Value* const value = measured.find(key);
+    write({"measured_" + std::string(key), {}, value != nullptr ? *value : Value()});
+  }
+  const Value* const none = row.find("not_measured");
+  write({"not_measured", {}, none != nullptr ? *none->find("reason") : Value()});
+}
+
+// The parameters are columns of their own, and so is what was measured, if that was tried.
+template <class Write>
+void for_each_field(const Value& row, bool compared, const Write& write) {
   for (const Value::Member& member : row.members())
     if (member.key == "params")
       for (const Value::Member& param : member.value.members()) write(param);
-    else
+    else if (member.key == "measured" && compared)
+      for_each_measured(row, write);
+    else if (member.key != "not_measured")
       write(member);
 }
 
@@ -41,14 +74,15 @@ std::string cell_text(const Value& value) {
 void write_csv(std::ostream& out, const Results& results) {
   if (results.rows.empty()) return;
   std::string separator;
-  for_each_field(row_to_value(results.rows.front()), [&](const Value::Member& member) {
+  const bool compared = results.comparison.has_value();
+  for_each_field(row_to_value(results.rows.front()), compared, [&](const Value::Member& member) {
     out << separator << quoted_field(member.key);
     separator = ",";
   });
   out << '\n';
   for (const Row& row : results.rows) {
     separator.clear();
-    for_each_field(row_to_value(row), [&](const Value::Member& member) {
+    for_each_field(row_to_value(row), compared, [&](const Value::Member& member) {
       out << separator << field(member.value);
       separator = ",";
     });

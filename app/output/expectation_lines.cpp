@@ -20,6 +20,12 @@ std::string worst_text(double worst) {
   return worst >= worth_saying ? fmt::format(", worst {:.2f}%", 100 * worst) : "";
 }
 
+std::string left_out_text(const ExpectationOutcome& one) {
+  if (one.left_out == 0) return "";
+  return fmt::format("; {} left out, {}{}", one.left_out, printable(one.why_left_out),
+                     one.left_out > 1 ? " ..." : "");
+}
+
 }  // namespace
 
 std::vector<ExpectationLine> expectation_lines(const Results& results) {
@@ -29,8 +35,8 @@ std::vector<ExpectationLine> expectation_lines(const Results& results) {
     if (!one.skipped.empty()) {
       lines.push_back({Kind::skipped, fmt::format("{}: {}", id, printable(one.skipped))});
     } else if (one.ok) {
-      lines.push_back(
-          {Kind::ok, fmt::format("{} ({}{})", id, rows_text(one.checked), worst_text(one.worst))});
+      lines.push_back({Kind::ok, fmt::format("{} ({}{}{})", id, rows_text(one.checked),
+                                             worst_text(one.worst), left_out_text(one))});
     } else {
       const std::string rows =
           one.checked > 1 ? fmt::format(" (in {} of {})", one.failed, rows_text(one.checked)) : "";

@@ -7,6 +7,7 @@
 
 #include "app/output/writers.hpp"
 #include "app/scenario/vocabulary.hpp"
+#include "app/study/comparison.hpp"
 
 namespace collsim {
 namespace {
@@ -40,6 +41,10 @@ Value to_value(const ExpectationOutcome& outcome) {
   add(object, "checked", integer(outcome.checked));
   add(object, "failed", integer(outcome.failed));
   add(object, "worst", number(outcome.worst));
+  if (outcome.left_out > 0) {
+    add(object, "left_out", integer(outcome.left_out));
+    add(object, "why_left_out", outcome.why_left_out);
+  }
   if (!outcome.why.empty()) add(object, "why", outcome.why);
   if (!outcome.skipped.empty()) add(object, "skipped", outcome.skipped);
   if (!outcome.failure.empty()) add(object, "failure", outcome.failure);
@@ -59,6 +64,72 @@ Value list_of(const std::vector<Item>& items, const Convert& convert) {
   array.reserve(items.size());
   for (const Item& item : items) array.push_back(convert(item));
   return array;
+}
+
+Value to_value(NoMeasurement::Why why) {
+  switch (why) {
+    case NoMeasurement::Why::unavailable: return "unavailable";
+    case NoMeasurement::Why::too_large: return "too-large";
+    case NoMeasurement::Why::bad_schedule: return "bad-schedule";
+    case NoMeasurement::Why::stuck: return "stuck";
+    case NoMeasurement::Why::failed: return "failed";
+  }
+  return "unknown";
+}
+
+Value to_value(const NoMeasurement& none) {
+  Value::Object object;
+  add(object, "why", to_value(none.why));
+  add(object, "reason", none.reason);
+  return object;
+}
+
+Value measured_to_value(const Row& row) {
+  if (!row.measured) return {};
+  const Measured& measured = *row.measured;
+  Value::Object object;
+  add(object, "time_s", number(measured.times.median_s));
+  add(object, "min_s", number(measured.times.min_s));
+  add(object, "max_s", number(measured.times.max_s));
+  add(object, "spread", number(measured.times.spread));
+  add(object, "noisy", measured.is_noisy());
+  add(object, "error", row.error() ? number(*row.error()) : Value());
+  add(object, "data", to_string(measured.data));
+  if (!measured.wrong_data.empty()) add(object, "wrong_data", measured.wrong_data);
+  add(object, "algbw_bytes_per_s", number(row.measured_algbw()));
+  add(object, "busbw_bytes_per_s",
+      number(row.measured_algbw() * busbw_factor(row.operation, row.ranks)));
+  add(object, "backend", measured.backend);
+  add(object, "protocol", to_string(measured.protocol));
+  add(object, "paced", measured.paced);
+  add(object, "iters", measured.iterations);
+  add(object, "device", measured.device);
+  add(object, "notes",
+      list_of(measured.notes, [](const std::string& note) { return Value(note); }));
+  if (!measured.file.empty()) add(object, "file", measured.file);
+  return object;
+}
+
+Value comparison_to_value(const Results& results) {
+  const Comparison& how = *results.comparison;
+  const ComparisonCounts counts = count_verdicts(results);
+  const auto number_or_null = [](const std::optional<double>& value) {
+    return value ? number(*value) : Value();
+  };
+  Value::Object object;
+  add(object, "backend", how.backend);
+  if (!how.file.empty()) add(object, "file", how.file);
+  add(object, "protocol", to_string(how.protocol));
+  add(object, "paced", how.paced);
+  add(object, "max_error", number_or_null(how.max_error));
+  add(object, "rows", integer(counts.rows));
+  add(object, "not_measured", integer(counts.unmeasured));
+  add(object, "wrong_data", integer(counts.wrong_data));
+  add(object, "too_noisy", integer(counts.noisy));
+  add(object, "beyond_max_error", integer(counts.beyond));
+  add(object, "median_error", number_or_null(counts.median_error));
+  add(object, "worst_error", number_or_null(counts.worst_error));
+  return object;
 }
 
 void add_formula(Value::Object& object, const std::optional<ClosedForm>& form) {
@@ -99,7 +170,8 @@ Value row_to_value(const Row& row) {
   add_formula(object, row.analytic);
   add(object, "engine", to_string(row.engine));
   add(object, "fingerprint", fmt::format("{:016x}", row.fingerprint));
-  add(object, "measured", Value());
+  add(object, "measured", measured_to_value(row));
+  if (row.not_measured) add(object, "not_measured", to_value(*row.not_measured));
   return object;
 }
 
@@ -115,6 +187,7 @@ Value to_value(const Results& results) {
   add(object, "axes", list_of(results.axes, [](const std::string& axis) { return Value(axis); }));
   add(object, "scenario", results.scenario);
   add(object, "rows", list_of(results.rows, row_to_value));
+  if (results.comparison) add(object, "comparison", comparison_to_value(results));
   add(object, "expect",
       list_of(results.expect, [](const ExpectationOutcome& one) { return to_value(one); }));
   add(object, "warnings",

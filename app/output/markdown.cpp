@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "app/json/screen_text.hpp"
+#include "app/output/comparison_table.hpp"
 #include "app/output/writers.hpp"
 
 namespace collsim {
@@ -36,9 +37,15 @@ std::string_view label(ExpectationLine::Kind kind) {
 void write_markdown(std::ostream& out, const Results& results) {
   if (!results.title.empty()) out << "**" << escaped(results.title) << "**\n\n";
   if (!results.description.empty()) out << escaped(results.description) << "\n\n";
+  if (results.comparison) out << escaped(how_it_was_measured(results)) << "\n\n";
   out << result_table(results).markdown();
   if (!results.complete)
     out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
+  if (results.comparison) {
+    out << '\n';
+    for (const ComparisonLine& line : comparison_lines(results))
+      out << "- " << escaped(line.text) << '\n';
+  }
   if (results.expect.empty()) return;
   out << '\n';
   for (const ExpectationLine& line : expectation_lines(results))

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/json/screen_text.hpp"
+#include "app/output/comparison_table.hpp"
 #include "app/output/writers.hpp"
 
 // The layout of nccl-tests (src/common.cu), column by column, because people parse it.
@@ -45,23 +46,32 @@ std::string microseconds_text(double us) {
   return fmt::format("{:7.{}f}", us, decimals);
 }
 
+// A run says whether all data were right and shows the first that were not; it does not count them.
+std::string wrong_text(const Row& row) {
+  if (!row.measured || row.measured->data == DataVerdict::unchecked) return "N/A";
+  return row.measured->data == DataVerdict::right ? "0" : ">=1";
+}
+
 std::string row_text(const Row& row) {
+  const double seconds = row.measured ? row.measured->times.median_s : row.time_s();
+  const double algbw = row.measured ? row.measured_algbw() : row.algbw();
   const std::int64_t count =
       row.size / size_of(row.type) / (counts_per_rank(row.operation) ? row.ranks : 1);
   const std::string half =
-      fmt::format("  {:>7}  {:6.2f}  {:6.2f}  {:>5}", microseconds_text(row.time_s() * 1e6),
-                  row.algbw() / 1e9, row.busbw() / 1e9, "N/A");
+      fmt::format("  {:>7}  {:6.2f}  {:6.2f}  {:>5}", microseconds_text(seconds * 1e6), algbw / 1e9,
+                  algbw * busbw_factor(row.operation, row.ranks) / 1e9, wrong_text(row));
   return fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}{}{}\n", row.size, count, name_of(row.type),
                      row.reduction ? to_string(*row.reduction) : "none",
                      has_root(row.operation) ? row.root : -1, half, half);
 }
 
 void write_heading(std::ostream& out, const Results& results) {
-  out << "# " << printable(results.description) << "\n"
-      << "# collsim " << COLLSIM_VERSION
-      << " simulated this: nothing ran, no data were checked (#wrong is N/A), and in place is "
-         "taken to be as fast as out of place\n"
-      << "#\n";
+  out << "# " << printable(results.description) << "\n# collsim " << COLLSIM_VERSION;
+  if (results.comparison)
+    out << ": " << how_it_was_measured(results) << "; both halves show the same run\n#\n";
+  else
+    out << " simulated this: nothing ran, no data were checked (#wrong is N/A), and in place is "
+           "taken to be as fast as out of place\n#\n";
   out << fmt::format(
       "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                 "
       "      in-place          \n",
@@ -85,22 +95,40 @@ std::string other_params(const Row& row) {
   return text;
 }
 
+std::string wrong_rows(const Results& results) {
+  std::size_t checked = 0, wrong = 0;
+  for (const Row& row : results.rows) {
+    if (!row.measured || row.measured->data == DataVerdict::unchecked) continue;
+    ++checked;
+    wrong += row.measured->data == DataVerdict::wrong ? 1 : 0;
+  }
+  return checked == 0 ? "0 N/A" : fmt::format("{} {}", wrong, wrong == 0 ? "OK" : "FAILED");
+}
+
 }  // namespace
 
 void write_nccl_tests(std::ostream& out, const Results& results) {
   write_heading(out, results);
   double sum = 0;
+  std::size_t shown = 0;
   std::string params;
   for (const Row& row : results.rows) {
     if (std::string now = other_params(row); now != params) {
       params = std::move(now);
       out << "# " << printable(params) << "\n";
     }
+    if (row.not_measured) {
+      out << "# " << row.size << " bytes not measured: " << printable(row.not_measured->reason)
+          << "\n";
+      continue;
+    }
     out << row_text(row);
-    sum += row.busbw() / 1e9;
+    const double algbw = row.measured ? row.measured_algbw() : row.algbw();
+    sum += algbw * busbw_factor(row.operation, row.ranks) / 1e9;
+    ++shown;
   }
-  const double rows = results.rows.empty() ? 1 : static_cast<double>(results.rows.size());
-  out << "# Out of bounds values : 0 N/A\n"
+  const double rows = shown == 0 ? 1 : static_cast<double>(shown);
+  out << "# Out of bounds values : " << wrong_rows(results) << "\n"
       << fmt::format("# Avg bus bandwidth    : {:g} \n", sum / rows) << "#\n";
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/output/column_units.hpp"
+#include "app/output/comparison_table.hpp"
 #include "app/output/writers.hpp"
 #include "app/scenario/document_path.hpp"
 
@@ -16,12 +17,6 @@ namespace collsim {
 namespace {
 
 using Align = TextTable::Align;
-
-struct Column {
-  std::string heading;
-  Align align = Align::right;
-  std::vector<std::string> cells;
-};
 
 // The last `steps` steps of a dotted path.
 std::string tail_of(std::string_view path, int steps) {
@@ -71,13 +66,13 @@ Align align_of(const std::vector<std::string>& cells) {
   return numbers ? Align::right : Align::left;
 }
 
-void add_params(std::vector<Column>& columns, const Results& results) {
+void add_params(std::vector<TableColumn>& columns, const Results& results) {
   std::vector<std::string> paths;
   for (const std::string& path : results.axes)
     if (varies(results.rows, path)) paths.push_back(path);
   const std::vector<std::string> headings = headings_of(paths);
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    Column column{headings[i], Align::right, {}};
+    TableColumn column{headings[i], Align::right, {}};
     for (const Row& row : results.rows) {
       const Value* const value = param(row, paths[i]);
       column.cells.push_back(value == nullptr ? "" : cell_text(*value));
@@ -107,10 +102,10 @@ bool algorithm_is_news(const Results& results) {
   });
 }
 
-void add_what_follows(std::vector<Column>& columns, const Results& results) {
+void add_what_follows(std::vector<TableColumn>& columns, const Results& results) {
   const std::vector<Row>& rows = results.rows;
   if (algorithm_is_news(results)) {
-    Column column{
+    TableColumn column{
         is_swept(results, "collective.algorithm") ? "chosen" : "algorithm", Align::left, {}};
     for (const Row& row : rows) column.cells.push_back(row.algorithm);
     columns.push_back(std::move(column));
@@ -118,14 +113,14 @@ void add_what_follows(std::vector<Column>& columns, const Results& results) {
   const bool chunks_vary = std::any_of(
       rows.begin(), rows.end(), [&](const Row& row) { return row.chunks != rows.front().chunks; });
   if (chunks_vary && !is_swept(results, "collective.chunks")) {
-    Column column{"chunks", Align::right, {}};
+    TableColumn column{"chunks", Align::right, {}};
     for (const Row& row : rows) column.cells.push_back(std::to_string(row.chunks));
     columns.push_back(std::move(column));
   }
 }
 
 // Simulated and by the formula, in one unit.
-void add_times(std::vector<Column>& columns, const std::vector<Row>& rows) {
+void add_times(std::vector<TableColumn>& columns, const std::vector<Row>& rows) {
   std::vector<std::optional<double>> times;
   times.reserve(rows.size());
   for (const Row& row : rows) times.emplace_back(row.time_s());
@@ -147,8 +142,8 @@ std::string ratio_text(double ratio) {
   return ratio < huge ? fmt::format("{:.2f}", ratio) : fmt::format("{:.2e}", ratio);
 }
 
-void add_ratios(std::vector<Column>& columns, const std::vector<Row>& rows) {
-  Column bound{"x bound", Align::right, {}};
+void add_ratios(std::vector<TableColumn>& columns, const std::vector<Row>& rows) {
+  TableColumn bound{"x bound", Align::right, {}};
   std::vector<std::optional<double>> algorithm, bus;
   bool bounded = false;
   bool factor = false;
@@ -170,20 +165,25 @@ void add_ratios(std::vector<Column>& columns, const std::vector<Row>& rows) {
 }  // namespace
 
 TextTable result_table(const Results& results) {
-  std::vector<Column> columns;
+  std::vector<TableColumn> columns;
   if (!results.rows.empty()) {
     add_params(columns, results);
     add_what_follows(columns, results);
-    add_times(columns, results.rows);
-    add_ratios(columns, results.rows);
+    if (results.comparison) {
+      add_comparison_columns(columns, results.rows);
+    } else {
+      add_times(columns, results.rows);
+      add_ratios(columns, results.rows);
+    }
   }
   TextTable table;
-  for (Column& column : columns) table.add_column(column.heading, column.align);
-  const std::vector<std::string> remarks = remarks_about(results);
+  for (TableColumn& column : columns) table.add_column(column.heading, column.align);
+  const std::vector<std::string> remarks =
+      results.comparison ? comparison_remarks(results) : remarks_about(results);
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     std::vector<std::string> cells;
     cells.reserve(columns.size());
-    for (Column& column : columns) cells.push_back(std::move(column.cells[i]));
+    for (TableColumn& column : columns) cells.push_back(std::move(column.cells[i]));
     table.add_row(std::move(cells));
     if (!remarks[i].empty()) table.add_remark(remarks[i]);
   }

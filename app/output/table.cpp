@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/json/screen_text.hpp"
+#include "app/output/comparison_table.hpp"
 #include "app/output/writers.hpp"
 
 namespace collsim {
@@ -18,7 +19,7 @@ constexpr std::string_view red = "\x1b[1;31m";
 constexpr std::string_view plain = "\x1b[0m";
 
 std::string painted(std::string_view text, std::string_view paint, const TableStyle& style) {
-  if (!style.colour || text.empty()) return std::string(text);
+  if (!style.colour || text.empty() || paint.empty()) return std::string(text);
   return std::string(paint) + std::string(text) + std::string(plain);
 }
 
@@ -61,18 +62,27 @@ void write_expectations(std::ostream& out, const Results& results, const TableSt
   out << expectation_summary(results) << '\n';
 }
 
+void write_comparison(std::ostream& out, const Results& results, const TableStyle& style) {
+  if (!results.comparison) return;
+  out << '\n';
+  for (const ComparisonLine& line : comparison_lines(results))
+    out << painted(line.text, line.kind == ComparisonLine::Kind::bad ? red : "", style) << '\n';
+}
+
 }  // namespace
 
 void write_table(std::ostream& out, const Results& results, const TableStyle& style) {
   if (style.quiet) return write_rows(out, results, style);
   if (!results.title.empty()) out << painted(printable(results.title), bold, style) << '\n';
   if (!results.description.empty()) out << printable(results.description) << '\n';
-  if (!results.title.empty() || !results.description.empty()) out << '\n';
+  if (results.comparison) out << how_it_was_measured(results) << '\n';
+  if (!results.title.empty() || !results.description.empty() || results.comparison) out << '\n';
   write_rows(out, results, style);
   if (!results.complete)
     out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
   if (const std::optional<double> best = best_chunks(results))
     out << fmt::format("\nbest number of chunks by the formula: {:.1f}\n", *best);
+  write_comparison(out, results, style);
   write_expectations(out, results, style);
 }
 

@@ -104,8 +104,8 @@ class TraceWriter {
         topology_(input.topology),
         collective_(input.schedule.collective()),
         steps_(input.simulation.timeline->steps),
-        router_(topology_),
-        path_(critical_path(topology_, input.schedule, input.simulation)) {
+        router_(topology_) {
+    if (input.measured.empty()) path_ = critical_path(topology_, input.schedule, input.simulation);
     survey_ranks();
     choose_arrows();
     choose_end();
@@ -120,12 +120,13 @@ class TraceWriter {
     for (std::uint32_t i = 0; i < steps_.size(); ++i) {
       if (!shown(time_of(steps_[i]))) continue;
       write_instruction(sink, i);
-      if (sends(steps_[i].instruction.op)) write_message(sink, i);
+      if (has_message(steps_[i])) write_message(sink, i);
     }
     summary_.events = written_;
     TraceArguments group;
     group.add("backend", "collsim").add("world_size", std::int64_t{collective_.size()});
     TraceArguments other;
+    if (!input_.measured.empty()) other.add("measured", input_.measured);
     other.add("title", input_.title)
         .add("algorithm", input_.schedule.algorithm())
         .add("time_us", input_.simulation.time)
@@ -160,7 +161,7 @@ class TraceWriter {
       rank.begins = std::min(rank.begins, step.reached);
       rank.busy = true;
       lane_is_used_[position * lanes() + step.lane.index()] = true;
-      if (!sends(step.instruction.op)) continue;
+      if (!has_message(step)) continue;
       for (const LinkId link : route_of(step)) link_is_used_[link.index()] = true;
     }
     // The collective itself is drawn around lane 0.
@@ -175,7 +176,7 @@ class TraceWriter {
       const std::uint32_t sender = steps_[i].message_from;
       if (sender != Step::none && receives(steps_[i].instruction.op)) receiver_of_[sender] = i;
     }
-    if (options_.arrows == Arrows::all) return;
+    if (options_.arrows == Arrows::all || !input_.measured.empty()) return;
     std::vector<bool> critical(steps_.size(), false);
     for (const CriticalPath::Segment& segment : path_.segments)
       if (is_message(segment.kind) && segment.step != Step::none) critical[segment.step] = true;
@@ -209,7 +210,7 @@ class TraceWriter {
       const Step& step = steps_[i];
       add(time_of(step), 1 + phases_of(step).size());
       if (has_arrow(i)) add(std::max(time_of(step), time_of(steps_[receiver_of_[i]])), 2);
-      if (!sends(step.instruction.op)) continue;
+      if (!has_message(step)) continue;
       std::size_t events = 0;
       for (const LinkId link : resources_of(step))
         events += topology_.link(link).sharing == Sharing::fair ? 2 : 1;
@@ -221,6 +222,10 @@ class TraceWriter {
   // Sending is posting: thousands of sends may be over before the first message has left.
   [[nodiscard]] static Time time_of(const Step& step) {
     return sends(step.instruction.op) ? step.departed : step.reached;
+  }
+  // Real memory is no link: of a run that emulated none, nothing is known of messages under way.
+  [[nodiscard]] bool has_message(const Step& step) const {
+    return sends(step.instruction.op) && (input_.measured.empty() || step.left > step.departed);
   }
   [[nodiscard]] bool has_arrow(std::uint32_t sender) const {
     return !receiver_of_.empty() && receiver_of_[sender] != Step::none;
@@ -304,7 +309,7 @@ class TraceWriter {
   void name_tracks(TraceSink& sink) {
     sink.name_process(summary_process, "Summary", 0);
     sink.name_thread(whole_track, "collective", 1);
-    sink.name_thread(critical_track, "critical path", 2);
+    if (input_.measured.empty()) sink.name_thread(critical_track, "critical path", 2);
     name_links(sink);
     name_ranks(sink);
   }

@@ -19,6 +19,8 @@ namespace collsim {
 //             when it worked, where it did both.  Around them the collective, with the arguments
 //             that PyTorch's profiler gives ("Collective name", "In msg nelems", ...)
 //
+// A measured run (measured_trace.hpp) has no critical path, and links only where they were emulated.
+//
 // Arrows lead from the instruction that sent a message to the one that received it.
 enum class Arrows : std::uint8_t { none, critical, all };  // critical: of messages on that path
 
@@ -34,6 +36,7 @@ struct TraceInput {
   const Schedule& schedule;
   const Simulation& simulation;  // fully recorded, or Error{invalid_argument}
   std::string title;             // of the scenario
+  std::string measured = {};     // how it was measured; empty: it was simulated
 };
 
 struct TraceSummary {

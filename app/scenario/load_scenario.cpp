@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/json/write_json.hpp"
+#include "app/scenario/calibration.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
 #include "app/scenario/measure.hpp"
@@ -61,6 +62,7 @@ class ScenarioReader {
         set_(apply_set_options(document_, options.set, sources, diagnostics)),
         reader_(document_, "", diagnostics) {
     scenario_.file = file;
+    load_calibration_file(document_, file, sources, diagnostics);
   }
 
   std::optional<Scenario> read() {

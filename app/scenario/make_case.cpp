@@ -69,8 +69,8 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   const Value* collective_part = document.part("collective");
   const Value* model_part = document.part("model");
   Case made;
-  made.costs = read_model(model_part != nullptr ? *model_part : nothing, "/model", diagnostics,
-                          reading.model);
+  const Model model = read_model(model_part != nullptr ? *model_part : nothing, "/model",
+                                 diagnostics, reading.model);
   // On its own: what is wrong here must not hide what is wrong there.
   Diagnostics of_cluster;
   if (cluster_part != nullptr) {
@@ -94,6 +94,7 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   made.collective = std::move(collective->collective);
   made.choice = std::move(collective->choice);
   made.data = std::move(collective->data);
+  made.costs = model.costs_of(made.collective);
   reading.point = std::move(made);
 }
 

@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/scenario/model.hpp"
 
+#include <utility>
+
 #include "app/scenario/object_reader.hpp"
 
 namespace collsim {
 
-CostModel read_model(const Value& model, const std::string& pointer, Diagnostics& diagnostics,
-                     Value& resolved) {
+CostModel Model::costs_of(const Collective& collective) const {
+  if (!calibration) return costs;
+  CostModel calibrated = calibration->costs_at(buffer_bytes(collective));
+  calibrated.launch = costs.launch;
+  return calibrated;
+}
+
+Model read_model(const Value& model, const std::string& pointer, Diagnostics& diagnostics,
+                 Value& resolved) {
   ObjectReader reader(model, pointer, diagnostics);
-  CostModel costs;
-  costs.reduce_bandwidth = reader.bandwidth("reduce_bandwidth");
-  costs.copy_bandwidth = reader.bandwidth("copy_bandwidth");
-  costs.instruction_overhead = reader.time("instruction_overhead", Time{});
-  costs.launch = reader.time("launch", Time{});
-  if (reader.raw("calibration") != nullptr)
-    reader.wrong("calibration", "not-supported", "calibration files are not read by this version",
-                 {}, "leave it away and write the numbers: reduce_bandwidth, copy_bandwidth, ...");
+  Model read;
+  read.costs.reduce_bandwidth = reader.bandwidth("reduce_bandwidth");
+  read.costs.copy_bandwidth = reader.bandwidth("copy_bandwidth");
+  read.costs.second_write_bandwidth = reader.bandwidth("second_write_bandwidth");
+  if (const Value* calibration = reader.raw("calibration")) {
+    for (const char* key :
+         {"reduce_bandwidth", "copy_bandwidth", "second_write_bandwidth", "instruction_overhead"})
+      reader.at_most_one_of({"calibration", key});
+    static_cast<void>(reader.raw("instruction_overhead"));
+    Value rates;
+    read.calibration =
+        read_calibration(*calibration, reader.pointer_of("calibration"), diagnostics, rates);
+    reader.resolve("calibration", std::move(rates));
+  } else {
+    read.costs.instruction_overhead = reader.time("instruction_overhead", Time{});
+  }
+  read.costs.launch = reader.time("launch", Time{});
   resolved = reader.finish();
-  return costs;
+  return read;
 }
 
 }  // namespace collsim

@@ -41,7 +41,8 @@ struct Axis {
 };
 
 struct Measure {
-  std::string backend;  // host, cuda, nccl; empty: nothing is to be measured
+  std::string backend;   // host, cuda, nccl; empty: nothing is to be measured
+  std::string protocol;  // simple, ll; empty: simple
   int warmup = 1;
   int iterations = 20;
   bool check = true;

@@ -50,6 +50,9 @@ std::vector<std::string> beyond_formulas(const Case& point) {
         fmt::format("every instruction costs {}", to_text(costs.instruction_overhead)));
   if (costs.copy_bandwidth)
     reasons.push_back(fmt::format("copies run at {}", to_text(*costs.copy_bandwidth)));
+  if (costs.second_write_bandwidth)
+    reasons.push_back(fmt::format("storing what is also sent runs at {}",
+                                  to_text(*costs.second_write_bandwidth)));
   return reasons;
 }
 

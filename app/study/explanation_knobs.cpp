@@ -104,6 +104,7 @@ class KnobTurner {
   void turn_costs() {
     turn_rate("reduce_bandwidth", &CostModel::reduce_bandwidth);
     turn_rate("copy_bandwidth", &CostModel::copy_bandwidth);
+    turn_rate("second_write_bandwidth", &CostModel::second_write_bandwidth);
     turn_time("instruction_overhead", &CostModel::instruction_overhead);
     turn_time("launch", &CostModel::launch);
     for (const auto& [rank, late] : point_.cluster->late) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,17 @@ struct Warning {
   Place place;
 };
 
+// How the rows were measured, and how far a prediction may be off (collsim validate).
+struct Comparison {
+  std::string backend;  // host, cuda, nccl; empty: from a file
+  std::string file;
+  Protocol protocol = Protocol::simple;
+  bool paced = false;
+  int iterations = 0;
+  int warmup = 0;
+  std::optional<double> max_error;  // 0.15 for 15%; nothing: it may be off by anything
+};
+
 // The answer to a scenario.  Every output (table, JSON, CSV, report, plots) is made from this alone.
 struct Results {
   std::string file, name, title;
@@ -26,6 +38,7 @@ struct Results {
   bool complete = true;           // false: interrupted, some points are missing
   std::size_t points = 0;         // of the scenario; rows.size() when complete
   std::vector<Row> rows;          // in the order of the sweep
+  std::optional<Comparison> comparison;  // when rows were measured, or should have been
   std::vector<ExpectationOutcome> expect;
   std::vector<Warning> warnings;
 };

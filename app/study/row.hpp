@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/scenario/scenario.hpp"
+#include "app/study/measured.hpp"
 #include "collectives/bounds.hpp"
 #include "collectives/closed_forms.hpp"
 #include "sim/simulate.hpp"
@@ -51,6 +52,9 @@ struct Row {
   std::optional<double> bottleneck_bandwidth;
   // Symbols of expressions that the case defines: alpha, B, L when all links are alike; gamma.
   std::optional<double> alpha, B, L, gamma;
+  // Of real runs (collsim validate).  Neither: nobody asked.
+  std::optional<Measured> measured;
+  std::optional<NoMeasurement> not_measured;
 
   [[nodiscard]] double time_s() const { return time.seconds(); }
   // size / time, and that times nccl-tests' factor.  0 for a time or a size of 0.
@@ -58,6 +62,22 @@ struct Row {
     return time == Time{} ? 0 : static_cast<double>(size) / time_s();
   }
   [[nodiscard]] double busbw() const { return algbw() * busbw_factor(operation, ranks); }
+  [[nodiscard]] double measured_algbw() const {
+    const bool has_time = measured && measured->times.median_s > 0;
+    return has_time ? static_cast<double>(size) / measured->times.median_s : 0;
+  }
+
+  // (predicted - measured) / measured; less than 0: reality is slower.
+  [[nodiscard]] std::optional<double> error() const {
+    if (!measured || !(measured->times.median_s > 0)) return std::nullopt;
+    return time_s() / measured->times.median_s - 1;
+  }
+  // Why nothing that was measured can be held against the prediction; empty when it can.
+  [[nodiscard]] std::string why_no_verdict() const {
+    if (measured) return measured->why_no_verdict();
+    if (not_measured) return "not measured: " + not_measured->reason;
+    return "needs a measurement: collsim validate";
+  }
 };
 
 struct CaseOptions {

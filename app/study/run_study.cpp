@@ -243,8 +243,9 @@ void add_warning_of_interruption(Results& results) {
   results.warnings.insert(
       results.warnings.begin(),
       {"interrupted",
-       fmt::format("interrupted: {} of {} points were simulated; the expectations were not checked",
-                   results.rows.size(), results.points),
+       fmt::format("interrupted: {} of {} points were {}; the expectations were not checked",
+                   results.rows.size(), results.points,
+                   results.comparison ? "measured" : "simulated"),
        {}});
 }
 
@@ -281,6 +282,10 @@ std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& o
   results.points = scenario.points();
   results.rows = runner.take_rows();
   results.complete = results.rows.size() == results.points;
+  if (results.complete && options.measure) {
+    options.measure(results);
+    results.complete = results.rows.size() == results.points;
+  }
   if (results.complete) results.expect = expectations.check(results.rows);
   results.description = description_of(results, runner.notes());
   results.warnings = warnings_about(scenario, results, runner.notes());

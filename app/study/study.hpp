@@ -17,6 +17,9 @@ struct StudyOptions {
   std::function<void(std::size_t done, std::size_t total)> progress =
       {};                                   // from one thread at a time
   const std::atomic<bool>* stop = nullptr;  // set: finish the rows begun and come back
+  // Called when all rows are predicted and before the expectations are checked, while no other
+  // thread runs: fills what was measured (measure_rows).  Rows it takes away are missing.
+  std::function<void(Results&)> measure = {};
 };
 
 // Simulates every point of a scenario, on all cores, and checks the expectations; rows are in order

@@ -186,11 +186,11 @@ class Collector {
   }
 
   void measure() {
-    if (scenario_.measure.backend.empty() && scenario_.measure.file.empty()) return;
-    warn(
-        "not-measured",
-        "the scenario asks for a measurement, but this version only simulates: nothing is measured "
-        "or compared");
+    const Measure& wanted = scenario_.measure;
+    if (results_.comparison || (wanted.backend.empty() && wanted.file.empty())) return;
+    warn("not-measured",
+         "the scenario asks for a measurement, and this only simulates: collsim validate measures "
+         "and compares");
   }
 
   void skipped_expectations() {

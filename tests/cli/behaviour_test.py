@@ -89,6 +89,62 @@ class ExitCodes(Test):
         self.assertEqual(done.stdout.count("# good.json"), 1)
 
 
+# Eight rows of about a second each.
+SLOW_TO_MEASURE = scenario(
+    cluster={**common.CHAIN["cluster"], "link": {"bandwidth": "1MB/s", "overhead": "1ms"}},
+    collective={**common.CHAIN["collective"], "size": "64KiB"},
+    sweep={"collective.chunks": [1, 2, 3, 4, 5, 6, 7, 8]},
+    measure={"backend": "host", "paced": True, "iters": 10},
+)
+
+
+class Validating(Test):
+    def test_fine(self):
+        done = self.run_collsim("validate", self.file(scenario()), "--iters", "3")
+        self.assertRegex(done.stdout, r"measured on host, protocol simple: median of 3 runs")
+        self.assertIn("  right", done.stdout)
+
+    def test_one_document(self):
+        one, two = self.file(scenario(), "one.json"), self.file(scenario(), "two.json")
+        done = self.run_collsim("validate", one, two, "--iters", "3", "--format", "json", "--backend", "host")
+        self.assertEqual(done.stderr, "")
+        for results in json.loads(done.stdout):
+            self.assertEqual(results["rows"][0]["measured"]["data"], "right")
+
+    def test_what_cannot_be_measured(self):
+        tail = ["--backend", "nccl", "--iters", "1"]
+        done = subprocess.run(
+            [common.PROGRAM, "validate", self.file(scenario()), *tail],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        if done.returncode == 0:
+            self.skipTest("this machine has NCCL and four GPUs")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("not measured: ", done.stdout)
+
+    def test_ctrl_c_between_rows(self):
+        process = subprocess.Popen(
+            [common.PROGRAM, "validate", self.file(SLOW_TO_MEASURE), "--format", "json", "-o", "a.json"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        results = json.loads(out)
+        self.assertFalse(results["complete"])
+        self.assertLess(len(results["rows"]), 8)
+        self.assertTrue(all(row["measured"] for row in results["rows"]))
+        self.assertEqual((self.folder / "a.json").read_text(), out)
+
+
 class Formats(Test):
     def test_several_files_are_an_array(self):
         one = self.file(scenario(name="one"), "one.json")

@@ -140,10 +140,15 @@ TEST(CheckingExpectations, MatchesValuesByWhatTheyMean) {
 TEST(CheckingExpectations, SkipsWhatNeedsAMeasurement) {
   for (const char* expectation : {R"({"metric": "time", "of": "measured", "at_most": "1s"})",
                                   R"j({"metric": "relative_error(time)", "at_most": "20%"})j",
+                                  R"j({"metric": "measured", "at_most": "20s"})j",
+                                  R"j({"metric": "argmin(measured, S)", "equals": 4})j",
+                                  R"j({"metric": "time", "at_most": "2*measured"})j",
+                                  R"j({"metric": "at(measured, S, 4)", "at_most": "1s"})j",
                                   R"j({"metric": "1", "at_least": "relative_error(busbw)"})j"}) {
     const auto outcome = outcome_of(expectation);
     EXPECT_FALSE(outcome.ok);
-    EXPECT_EQ(outcome.skipped, "no measurement");
+    EXPECT_EQ(outcome.skipped, "needs a measurement: collsim validate");
+    EXPECT_EQ(outcome.checked, 0U);
     EXPECT_EQ(outcome.failure, "");
     EXPECT_EQ(outcome.failed, 0U);
   }

@@ -159,10 +159,11 @@ TEST_F(Expressions, NameEveryMistakeWithNames) {
   EXPECT_EQ(said("k"), "unknown name \"k\" [k] K");
   EXPECT_EQ(said("2*overhead"), "unknown name \"overhead\" [overhead] alpha");
   EXPECT_EQ(said("xyzzy"), "unknown name \"xyzzy\" [xyzzy]");
-  EXPECT_EQ(mistake("xyzzy").hint,
-            "known: K N S C B alpha L gamma time analytic bound bandwidth_bound latency_bound "
-            "compute_bound algbw busbw messages wire_bytes bottleneck_bandwidth ranks size chunks "
-            "channels");
+  EXPECT_EQ(
+      mistake("xyzzy").hint,
+      "known: K N S C B alpha L gamma time analytic bound bandwidth_bound latency_bound "
+      "compute_bound algbw busbw messages wire_bytes bottleneck_bandwidth measured ranks size "
+      "chunks channels");
   EXPECT_EQ(said("log(K)"), "unknown function \"log\" [log] log2");
   EXPECT_EQ(mistake("foo(K)").hint,
             "known: min max ceil floor sqrt log2 abs argmin argmax at relative_error");
@@ -171,8 +172,9 @@ TEST_F(Expressions, NameEveryMistakeWithNames) {
   EXPECT_EQ(said("gamma"),
             "\"gamma\" is model.reduce_bandwidth, which this scenario does not have "
             "[gamma]");
-  EXPECT_EQ(mistake("measured").hint,
-            "write \"of\": \"measured\" beside \"metric\", or relative_error(time)");
+  EXPECT_EQ(said("relative_error"),
+            "\"relative_error\" is a function and needs its arguments in parentheses "
+            "[relative_error]");
 }
 
 TEST_F(Expressions, NameEveryMistakeWithFunctions) {

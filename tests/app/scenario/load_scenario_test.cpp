@@ -86,25 +86,26 @@ TEST(LoadScenario, ClusterAndCollectiveAreNeeded) {
 TEST(LoadScenario, TheModelIsRead) {
   const Loaded loaded = load_collective(
       broadcast, R"("model": {"reduce_bandwidth": "100GB/s", "copy_bandwidth": "200GB/s",
-                              "instruction_overhead": "1us", "launch": "2us"})");
+                              "instruction_overhead": "1us", "launch": "2us",
+                              "second_write_bandwidth": "50GB/s"})");
   ASSERT_TRUE(loaded.scenario) << loaded.mistake();
   const CostModel costs = case_of(loaded)->costs;
   EXPECT_EQ(costs.reduce_bandwidth, gigabytes_per_second(100));
   EXPECT_EQ(costs.copy_bandwidth, gigabytes_per_second(200));
   EXPECT_EQ(costs.instruction_overhead, microseconds(1));
   EXPECT_EQ(costs.launch, microseconds(2));
-  EXPECT_EQ(mistake(R"("model": {"calibration": "x.json"})"),
-            "4:26 calibration files are not read by this version at /model/calibration; leave it "
-            "away and write the numbers: reduce_bandwidth, copy_bandwidth, ...");
+  EXPECT_EQ(costs.second_write_bandwidth, gigabytes_per_second(50));
 }
 
 TEST(LoadScenario, MeasureIsReadAndChecked) {
   const Loaded loaded = load_collective(
-      broadcast, R"("measure": {"backend": "nccl", "warmup": 5, "iters": 7, "check": false,
+      broadcast,
+      R"("measure": {"backend": "nccl", "protocol": "ll", "warmup": 5, "iters": 7, "check": false,
                                 "paced": true, "file": "m.json", "required": true})");
   ASSERT_TRUE(loaded.scenario) << loaded.mistake();
   const Measure& measure = loaded.scenario->measure;
   EXPECT_EQ(measure.backend, "nccl");
+  EXPECT_EQ(measure.protocol, "ll");
   EXPECT_EQ(measure.warmup, 5);
   EXPECT_EQ(measure.iterations, 7);
   EXPECT_FALSE(measure.check);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/calibrate/fit.hpp"
+#include "topo/units.hpp"
+#include "validate/backend.hpp"
+
+namespace collsim {
+
+// Measures what a machine's lanes can do, by running small schedules on a backend, and finds the
+// numbers with which the simulator predicts these runs.
+//
+// The model: a message costs no wire, because lanes copy it themselves through memory that both can
+// reach.  An instruction costs `overhead` and its bytes at the copy or reduction rate, which depends
+// on how much memory is in play; what one lane did the other sees `latency` later.
+//
+// The probes are pairs of ranks that do one kind of instruction, and a barrier.  No collective that moves
+// data takes part, so predictions of them are predictions.
+struct CalibrateOptions {
+  const Backend* backend = nullptr;
+  int ranks = 2;  // with one lane each
+  Protocol protocol = Protocol::simple;
+  Bytes smallest = 64 << 10;  // of the buffers of one rank
+  Bytes largest = 64 << 20;
+  int iterations = 11;
+  double patience_s = 10;
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(std::size_t done, std::size_t total)> progress = {};
+};
+
+// One run that was measured, and what the fitted model says of it.
+struct Probe {
+  std::string name;   // "copy in 4 chunks"
+  Bytes buffers = 0;  // what buffer_bytes() says of it
+  Summary measured;
+  double fitted_s = 0;
+};
+
+struct CalibratedMachine {
+  std::string backend, device;
+  int ranks = 2;
+  Fitted latency_s, overhead_s;
+  struct Row {
+    Bytes buffers = 0;
+    Fitted copy_bytes_per_s, reduce_bytes_per_s, second_write_bytes_per_s;
+  };
+  std::vector<Row> rows;  // by size
+  // Latency between single pairs, where there are more than one: [i][j], seconds; a relative guess
+  // from empty messages.
+  std::vector<std::vector<double>> pair_latency_s;
+  // Bytes per second that one pair, and that all pairs together, move at the largest size.
+  double one_pair_bytes_per_s = 0, all_pairs_bytes_per_s = 0;
+  std::vector<Probe> probes;
+  double median_error = 0, worst_error = 0;  // of the fit, relative
+};
+
+// Nothing when it was interrupted; NoMeasurement when the machine cannot do it.
+[[nodiscard]] std::variant<CalibratedMachine, NoMeasurement> calibrate(
+    const CalibrateOptions& options);
+
+}  // namespace collsim

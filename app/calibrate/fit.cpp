@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/calibrate/fit.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace collsim {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr int most_rounds = 60;
+constexpr double small_step = 0.02;    // of a logarithm: 2%
+constexpr double longest_step = 1.0;   // a factor e at a time
+constexpr double no_influence = 1e-3;  // of a parameter on anything: smaller is rounding
+constexpr double confidence = 1.96;    // standard errors
+
+class LogFit {
+ public:
+  LogFit(const Predictions& predicted, const std::vector<double>& measured)
+      : predicted_(predicted), measured_(measured) {}
+
+  // ln(predicted / measured) of each measurement.
+  [[nodiscard]] VectorXd errors(const VectorXd& logs) const {
+    std::vector<double> parameters;
+    for (const double log : logs) parameters.push_back(std::exp(log));
+    const std::vector<double> times = predicted_(parameters);
+    VectorXd errors(static_cast<Index>(measured_.size()));
+    for (std::size_t j = 0; j < measured_.size(); ++j)
+      errors[static_cast<Index>(j)] = std::log(times[j] / measured_[j]);
+    return errors;
+  }
+
+  [[nodiscard]] MatrixXd derivatives(const VectorXd& logs) const {
+    MatrixXd slopes(static_cast<Index>(measured_.size()), logs.size());
+    for (Index p = 0; p < logs.size(); ++p) {
+      VectorXd more = logs, less = logs;
+      more[p] += small_step;
+      less[p] -= small_step;
+      slopes.col(p) = (errors(more) - errors(less)) / (2 * small_step);
+    }
+    return slopes;
+  }
+
+  [[nodiscard]] VectorXd minimum(VectorXd logs) const {
+    VectorXd now = errors(logs);
+    double damping = 1e-3;
+    for (int round = 0; round < most_rounds && damping < 1e9; ++round) {
+      const MatrixXd slopes = derivatives(logs);
+      MatrixXd normal = slopes.transpose() * slopes;
+      normal.diagonal().array() += damping * normal.diagonal().array() + 1e-9;
+      VectorXd step = normal.ldlt().solve(-slopes.transpose() * now);
+      for (double& s : step) s = std::clamp(s, -longest_step, longest_step);
+      const VectorXd next = errors(logs + step);
+      if (next.squaredNorm() < now.squaredNorm()) {
+        const double gain = now.squaredNorm() - next.squaredNorm();
+        logs += step;
+        damping = std::max(damping / 4, 1e-9);
+        if (gain < 1e-9 * now.squaredNorm()) break;
+        now = next;
+      } else {
+        damping *= 8;
+      }
+    }
+    return logs;
+  }
+
+ private:
+  const Predictions& predicted_;
+  const std::vector<double>& measured_;
+};
+
+}  // namespace
+
+std::vector<Fitted> fit(const Predictions& predicted, const std::vector<double>& measured,
+                        const std::vector<double>& start) {
+  const LogFit problem(predicted, measured);
+  VectorXd logs(static_cast<Index>(start.size()));
+  for (std::size_t p = 0; p < start.size(); ++p) logs[static_cast<Index>(p)] = std::log(start[p]);
+  logs = problem.minimum(logs);
+
+  const MatrixXd slopes = problem.derivatives(logs);
+  const auto freedom = static_cast<double>(std::max<std::ptrdiff_t>(
+      1, static_cast<std::ptrdiff_t>(measured.size()) - static_cast<std::ptrdiff_t>(start.size())));
+  const double variance = problem.errors(logs).squaredNorm() / freedom;
+  const MatrixXd normal = slopes.transpose() * slopes;
+  const MatrixXd inverse = normal.completeOrthogonalDecomposition().pseudoInverse();
+  std::vector<Fitted> fitted;
+  for (std::size_t p = 0; p < start.size(); ++p) {
+    const auto at = static_cast<Index>(p);
+    if (slopes.col(at).cwiseAbs().maxCoeff() < no_influence) {
+      fitted.push_back({start[p], 0, std::numeric_limits<double>::infinity()});
+      continue;
+    }
+    const double value = std::exp(logs[at]);
+    const double factor =
+        std::exp(confidence * std::sqrt(std::max(0.0, variance * inverse(at, at))));
+    fitted.push_back({value, value / factor, value * factor});
+  }
+  return fitted;
+}
+
+}  // namespace collsim

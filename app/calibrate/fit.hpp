@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace collsim {
+
+// A number found by fitting, with the interval in which it lies with 95% confidence, as far as the
+// scatter of the measurements tells.
+struct Fitted {
+  double value = 0, low = 0, high = 0;
+};
+
+// Positive parameters x that make predicted(x) fit what was measured:
+//
+//   minimise  sum_j ln(predicted_j(x) / measured_j)^2
+//
+// so that errors count in proportion, and a microsecond that is 10% off as much as a second that is.
+// Logarithms of x are the unknowns, so nothing gets negative; the steps are Levenberg's and Marquardt's,
+// with derivatives by finite differences.  Works for any model that can be evaluated, sums and maxima
+// (critical paths) included.  A parameter that the measurements say nothing about stays where it
+// began, with an interval from 0 to infinity.
+//
+// `predicted` gives as many positive numbers as were measured.
+using Predictions = std::function<std::vector<double>(const std::vector<double>& parameters)>;
+[[nodiscard]] std::vector<Fitted> fit(const Predictions& predicted,
+                                      const std::vector<double>& measured,
+                                      const std::vector<double>& start);
+
+}  // namespace collsim

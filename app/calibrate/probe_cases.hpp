@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/schedule.hpp"
+#include "topo/topology.hpp"
+
+namespace collsim {
+
+// What is run to calibrate a machine.
+struct ProbeCase {
+  std::string name;
+  Schedule schedule;
+  Bytes buffers = 0;
+  std::optional<std::size_t> row;  // whose rates matter, an index of probe_sizes(); none: no bytes
+};
+
+// Sizes of buffers, each four times the one before, from the smallest to the largest.
+[[nodiscard]] std::vector<Bytes> probe_sizes(Bytes smallest, Bytes largest);
+
+// Messages of a few bytes, one and many; then at every size each kind of instruction, in one piece (one
+// lane works after the other) and in several (both work at a time).  These are no collectives, only
+// pairs of ranks at work, so check() would refuse them.
+[[nodiscard]] std::vector<ProbeCase> probe_cases(int ranks, Bytes smallest, Bytes largest);
+
+// `bytes` from the first to the second of every pair.
+[[nodiscard]] Schedule send_recv(int ranks, const std::vector<std::pair<int, int>>& pairs,
+                                 Bytes bytes, int chunks);
+
+// Ranks that reach each other's memory: nothing but latency between any two.
+[[nodiscard]] Topology shared_memory(int ranks, double latency_s);
+
+}  // namespace collsim

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/calibrate/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <ostream>
+#include <thread>
+
+#include "app/calibrate/machine_file.hpp"
+#include "app/commands/command.hpp"
+#include "app/commands/help.hpp"
+#include "app/commands/progress.hpp"
+#include "app/json/write_json.hpp"
+#include "app/output/text_table.hpp"
+#include "app/scenario/quantities.hpp"
+
+namespace collsim {
+namespace {
+
+struct CalibrateCommandOptions {
+  std::string backend = "host";
+  std::string protocol = "simple";
+  int ranks = 0;
+  std::string smallest = "64KiB", largest = "64MiB";
+  int iterations = 11;
+  std::string output;
+};
+
+constexpr Bytes least_size = 4 << 10;
+constexpr Bytes most_size = Bytes{4} << 30;
+
+Bytes size_of(const std::string& text, const char* option) {
+  const Parsed<Bytes> parsed = parse_command_line_size(text);
+  if (!parsed.value) throw UsageError(fmt::format("{}: {}", option, parsed.error.message));
+  if (*parsed.value < least_size || *parsed.value > most_size)
+    throw UsageError(fmt::format("{} must be from 4 KiB to 4 GiB, not {}", option, text));
+  return *parsed.value;
+}
+
+std::string today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm date{};
+  gmtime_r(&now, &date);
+  return fmt::format("{:04}-{:02}-{:02}", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
+}
+
+std::string nanoseconds_text(const Fitted& time) {
+  return fmt::format("{:.0f} ns  [{:.0f} .. {:.0f}]", time.value * 1e9, time.low * 1e9,
+                     time.high * 1e9);
+}
+std::string rate_text(const Fitted& rate) {
+  return fmt::format("{:.3g} GB/s", rate.value / 1e9);
+}
+std::string interval_text(const Fitted& rate) {
+  return fmt::format("[{:.3g} .. {:.3g}]", rate.low / 1e9, rate.high / 1e9);
+}
+
+void print(const CalibratedMachine& machine, std::ostream& out) {
+  out << fmt::format("{} ranks on {} ({})\n\n", machine.ranks, machine.device, machine.backend);
+  out << "  latency               " << nanoseconds_text(machine.latency_s) << '\n';
+  out << "  instruction overhead  " << nanoseconds_text(machine.overhead_s) << "\n\n";
+  TextTable table;
+  for (const char* heading : {"buffers", "copy", "95%", "reduce", "95%", "second write", "95%"})
+    table.add_column(heading);
+  for (const CalibratedMachine::Row& row : machine.rows)
+    table.add_row({exact_size(row.buffers), rate_text(row.copy_bytes_per_s),
+                   interval_text(row.copy_bytes_per_s), rate_text(row.reduce_bytes_per_s),
+                   interval_text(row.reduce_bytes_per_s), rate_text(row.second_write_bytes_per_s),
+                   interval_text(row.second_write_bytes_per_s)});
+  out << table.text();
+  out << fmt::format(
+      "\n  the model fits its {} probes with a median error of {:.1f}%, worst {:.1f}%\n",
+      machine.probes.size(), machine.median_error * 100, machine.worst_error * 100);
+  const auto noisy = std::count_if(machine.probes.begin(), machine.probes.end(),
+                                   [](const Probe& p) { return p.measured.spread > noisy_spread; });
+  if (noisy * 4 > static_cast<std::ptrdiff_t>(machine.probes.size()))
+    out << fmt::format(
+        "  {} probes scatter by more than {:.0f}%: something else was running, measure again when "
+        "it is "
+        "quiet\n",
+        noisy, noisy_spread * 100);
+  if (machine.ranks > 3)
+    out << fmt::format("  one pair moves {:.3g} GB/s, all pairs at a time {:.3g} GB/s\n",
+                       machine.one_pair_bytes_per_s / 1e9, machine.all_pairs_bytes_per_s / 1e9);
+}
+
+int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
+  CalibrateOptions options;
+  options.backend = find_backend(asked.backend);
+  if (options.backend == nullptr)
+    throw UsageError(fmt::format("there is no backend \"{}\"", asked.backend));
+  options.protocol = asked.protocol == "ll" ? Protocol::ll : Protocol::simple;
+  const auto cores = static_cast<int>(std::max(2U, std::thread::hardware_concurrency()));
+  options.ranks = asked.ranks > 0 ? asked.ranks : std::min(cores, 8);
+  options.smallest = size_of(asked.smallest, "--smallest");
+  options.largest = size_of(asked.largest, "--largest");
+  if (options.smallest >= options.largest)
+    throw UsageError("--smallest must be smaller than --largest");
+  options.iterations = asked.iterations;
+  options.stop = &terminal.interrupted;
+  if (const auto why = options.backend->unavailable()) {
+    terminal.err << fmt::format("collsim: {} cannot measure here: {}\n", asked.backend, *why);
+    return exit_not_measurable;
+  }
+  Progress progress(terminal);
+  options.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+  const auto outcome = calibrate(options);
+  progress.clear();
+  if (terminal.interrupted) return exit_interrupted;
+  if (const auto* none = std::get_if<NoMeasurement>(&outcome)) {
+    terminal.err << fmt::format("collsim: cannot calibrate: {}\n", none->reason);
+    return exit_not_measurable;
+  }
+  const auto& machine = std::get<CalibratedMachine>(outcome);
+  print(machine, terminal.out);
+  const std::string text = to_pretty_json(machine_value(machine, COLLSIM_VERSION, today())) + "\n";
+  if (asked.output.empty()) return exit_fine;
+  write_file(asked.output, terminal, [&](std::ostream& out) { out << text; });
+  if (!terminal.quiet)
+    terminal.err << fmt::format("wrote {}; use it with collsim validate FILE --machine {}\n",
+                                asked.output, asked.output);
+  return exit_fine;
+}
+
+}  // namespace
+
+Action declare_calibrate(CLI::App& app) {
+  auto options = std::make_shared<CalibrateCommandOptions>();
+  app.add_option("--backend", options->backend, "what runs the probes: host, cuda (default: host)");
+  app.add_option("--protocol", options->protocol, "simple or ll (default: simple)")
+      ->check(CLI::IsMember({"simple", "ll"}));
+  app.add_option("--ranks", options->ranks,
+                 "lanes that run at a time (default: one per core, at most 8)")
+      ->check(CLI::Range(2, 64));
+  app.add_option("--smallest", options->smallest, "buffers of a rank, from ... (default: 64KiB)");
+  app.add_option("--largest", options->largest, "... to (default: 64MiB)");
+  app.add_option("-n,--iters", options->iterations, "runs of each probe (default: 11)")
+      ->check(CLI::Range(3, 1000));
+  app.add_option("-o,--output", options->output, "where to write the machine: FILE.json");
+  return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
+}
+
+}  // namespace collsim

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/validate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "app/commands/progress.hpp"
+#include "app/commands/results_writer.hpp"
+#include "app/json/parse_json.hpp"
+#include "app/json/screen_text.hpp"
+#include "app/output/comparison_table.hpp"
+#include "app/output/measured_trace.hpp"
+#include "app/output/trace_events.hpp"
+#include "app/scenario/include.hpp"
+#include "app/scenario/read_source.hpp"
+#include "app/study/comparison.hpp"
+#include "app/study/measure_rows.hpp"
+#include "app/study/measured_file.hpp"
+
+namespace collsim {
+namespace {
+
+// "15%" and "0.15" are the same.
+std::optional<double> max_error_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const bool percent = text.back() == '%';
+  const char* const end = text.data() + text.size() - (percent ? 1 : 0);
+  double value = 0;
+  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc{} || stopped != end || !std::isfinite(value) || value < 0)
+    throw UsageError(
+        fmt::format("--max-error cannot be \"{}\": write a percentage, such as 15%", text));
+  return percent ? value / 100 : value;
+}
+
+// Puts the machine's cluster, and its model if it has one, in place of the scenario's.
+bool put_machine(Value& document, Value machine, const std::string& file,
+                 Diagnostics& diagnostics) {
+  Value* const cluster = machine.find("cluster");
+  if (cluster == nullptr) {
+    diagnostics.add({.code = "no-machine",
+                     .message = file + " is no machine: it has no \"cluster\"",
+                     .place = machine.place,
+                     .pointer = {},
+                     .suggestion = {},
+                     .hint = "--machine takes a file with a \"cluster\" and perhaps a \"model\""});
+    return false;
+  }
+  document.set("cluster", std::move(*cluster));
+  if (Value* const model = machine.find("model")) document.set("model", std::move(*model));
+  return true;
+}
+
+class Validation {
+ public:
+  Validation(const ValidateOptions& options, std::span<const Backend> backends, Terminal& terminal)
+      : options_(options),
+        backends_(backends),
+        terminal_(terminal),
+        max_error_(max_error_of(options.max_error)) {
+    refuse_what_makes_no_sense();
+  }
+
+  int run() {
+    RunHooks hooks;
+    hooks.load = [this](const std::string& file, Sources& sources, Diagnostics& diagnostics) {
+      return load(file, sources, diagnostics);
+    };
+    hooks.measure = [this](const Scenario& scenario, Results& results) {
+      measure(scenario, results);
+    };
+    hooks.judge = [this](const Scenario& scenario, const Results& results, bool output_tells) {
+      return judge(scenario, results, output_tells);
+    };
+    const int code = run_files(options_.run, hooks, terminal_);
+    return code == exit_interrupted ? code : worse_of(code, trace_code_);
+  }
+
+ private:
+  void refuse_what_makes_no_sense() const {
+    if (options_.trace.empty()) {
+      if (!options_.at.empty())
+        throw UsageError("--at says which row --trace records: add --trace");
+      return;
+    }
+    if (options_.run.files.size() > 1)
+      throw UsageError("--trace records a run of one scenario, and these are several");
+    if (options_.trace == "-")
+      throw UsageError("--trace needs a file of its own: standard output gets the results");
+    refuse_overwriting(options_.trace, options_.run.files);
+  }
+
+  // --- what to run ------------------------------------------------------------------------------
+
+  std::optional<Scenario> load(const std::string& file, Sources& sources,
+                               Diagnostics& diagnostics) {
+    file_.reset();
+    std::optional<Scenario> scenario = load_on_machine(file, sources, diagnostics);
+    if (!scenario) return scenario;
+    if (!options_.trace.empty()) choose_recorded(*scenario);
+    const std::string& log = scenario->measure.file;
+    if (log.empty() || !options_.backend.empty()) return scenario;
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    file_ = MeasuredFile::read((folder / log).lexically_normal().string(), sources, diagnostics);
+    if (!file_) return std::nullopt;
+    return scenario;
+  }
+
+  std::optional<Scenario> load_on_machine(const std::string& file, Sources& sources,
+                                          Diagnostics& diagnostics) {
+    const LoadOptions load = load_options_of(options_.run);
+    if (options_.machine.empty()) return load_scenario(file, load, sources, diagnostics);
+    std::optional<Value> document = read_with_includes(file, sources, diagnostics);
+    std::optional<Value> machine = read_machine(sources, diagnostics);
+    if (!document || !machine ||
+        !put_machine(*document, std::move(*machine), options_.machine, diagnostics))
+      return std::nullopt;
+    return load_scenario(std::move(*document), file, load, sources, diagnostics);
+  }
+
+  // A fragment: what else it says, such as where its numbers come from, is of no interest here.
+  std::optional<Value> read_machine(Sources& sources, Diagnostics& diagnostics) const {
+    const auto source = read_source(options_.machine, sources, diagnostics);
+    return source ? parse_json(*source, sources, diagnostics) : std::nullopt;
+  }
+
+  void choose_recorded(const Scenario& scenario) {
+    ChosenPoint chosen = choose_point(scenario, options_.at);
+    recorded_row_ = chosen.point;
+    if (!chosen.note.empty() && !terminal_.quiet)
+      terminal_.err << "--trace: " << chosen.note << '\n';
+  }
+
+  // --- running it -------------------------------------------------------------------------------
+
+  void measure(const Scenario& scenario, Results& results) {
+    if (file_) {
+      file_->fill(results, max_error_);
+    } else {
+      MeasureOptions options = measure_options(scenario);
+      Progress progress(terminal_);
+      options.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+      options.recorded = [&](const RecordedRun& run) {
+        write_trace_of(run, scenario, options.how);
+      };
+      measure_rows(scenario, options, results);
+      progress.clear();
+    }
+    if (!options_.trace.empty() && !trace_is_written_ && recorded_row_ < results.rows.size())
+      tell_why_no_trace(results.rows[recorded_row_]);
+  }
+
+  MeasureOptions measure_options(const Scenario& scenario) {
+    const Measure& wanted = scenario.measure;
+    MeasureOptions options;
+    options.how.backend = backend_name(wanted);
+    const std::string& protocol = options_.protocol.empty() ? wanted.protocol : options_.protocol;
+    options.how.protocol = protocol == "ll" ? Protocol::ll : Protocol::simple;
+    options.how.paced = options_.paced || (wanted.paced && !options_.native);
+    options.how.iterations = options_.iterations.value_or(wanted.iterations);
+    options.how.warmup = options_.warmup.value_or(wanted.warmup);
+    options.how.max_error = max_error_;
+    options.check = wanted.check && !options_.no_check;
+    options.threads_per_lane = options_.threads_per_lane;
+    options.stop = &terminal_.interrupted;
+    if (!options_.trace.empty()) options.record = recorded_row_;
+    choose_backend(options);
+    return options;
+  }
+
+  std::string backend_name(const Measure& wanted) {
+    if (!options_.backend.empty()) return options_.backend;
+    if (!wanted.backend.empty()) return wanted.backend;
+    if (!terminal_.quiet && !std::exchange(has_told_backend_, true))
+      terminal_.err << "no backend is named, so this measures with host: threads of this machine "
+                       "(--backend chooses)\n";
+    return "host";
+  }
+
+  void choose_backend(MeasureOptions& options) const {
+    const auto found = std::find_if(backends_.begin(), backends_.end(), [&](const Backend& one) {
+      return one.name == options.how.backend;
+    });
+    if (found == backends_.end())
+      options.unavailable =
+          fmt::format("this program was built without the backend {}", options.how.backend);
+    else if (std::optional<std::string> why_not = found->unavailable())
+      options.unavailable = std::move(*why_not);
+    else
+      options.run = found->run;
+  }
+
+  // --- what came out ----------------------------------------------------------------------------
+
+  int judge(const Scenario& scenario, const Results& results, bool output_tells) {
+    const ComparisonCounts counts = count_verdicts(results);
+    const bool none = counts.rows > 0 && counts.unmeasured == counts.rows;
+    const bool lacking =
+        none || counts.broken > 0 || (scenario.measure.required && counts.unmeasured > 0);
+    int code = exit_fine;
+    const auto tell = [&](ExitCode one, const std::string& what) {
+      code = worse_of(code, one);
+      if (!output_tells) terminal_.err << printable(results.file) << ": " << what << '\n';
+    };
+    if (counts.wrong_data > 0)
+      tell(exit_wrong_data, fmt::format("wrong data in {} of {} rows: {}", counts.wrong_data,
+                                        counts.rows, first_wrong(results)));
+    if (lacking)
+      tell(exit_not_measurable, fmt::format("{} of {} rows were not measured: {}",
+                                            counts.unmeasured, counts.rows, first_reason(results)));
+    if (counts.beyond > 0)
+      tell(exit_failed, fmt::format("{} of {} rows are off by more than {:g}%", counts.beyond,
+                                    counts.rows, 100 * *max_error_));
+    return code;
+  }
+
+  static std::string first_wrong(const Results& results) {
+    for (const Row& row : results.rows)
+      if (verdict_of(row, std::nullopt) == RowVerdict::wrong_data)
+        return printable(row.measured->wrong_data);
+    return {};
+  }
+  static std::string first_reason(const Results& results) {
+    for (const Row& row : results.rows)
+      if (row.not_measured) return printable(row.not_measured->reason);
+    return {};
+  }
+
+  // --- the trace --------------------------------------------------------------------------------
+
+  void write_trace_of(const RecordedRun& run, const Scenario& scenario, const Comparison& how) {
+    const Topology& topology = run.point.cluster->topology;
+    const Simulation recorded = as_simulation(topology, run.schedule, run.timeline);
+    const TraceInput input{topology, run.schedule, recorded,
+                           scenario.title.empty() ? scenario.name : scenario.title,
+                           how_it_was_measured(how)};
+    try {
+      TraceSummary summary;
+      write_file(options_.trace, terminal_,
+                 [&](std::ostream& out) { summary = write_trace(out, input); });
+      trace_is_written_ = true;
+      if (terminal_.quiet) return;
+      terminal_.err << fmt::format("wrote {} events to {}; open it at https://ui.perfetto.dev\n",
+                                   summary.events, options_.trace);
+    } catch (const WriteError& error) {  // the results are still worth having
+      trace_is_written_ = true;
+      trace_code_ = exit_usage;
+      terminal_.err << error.what() << '\n';
+    }
+  }
+
+  void tell_why_no_trace(const Row& row) {
+    trace_code_ = exit_not_measurable;
+    terminal_.err << "no trace was written: "
+                  << (row.not_measured ? printable(row.not_measured->reason)
+                      : file_          ? std::string("nothing ran here")
+                                       : "backend " + row.measured->backend + " records no steps")
+                  << '\n';
+  }
+
+  const ValidateOptions& options_;
+  std::span<const Backend> backends_;
+  Terminal& terminal_;
+  std::optional<double> max_error_;
+  std::optional<MeasuredFile> file_;
+  std::size_t recorded_row_ = 0;
+  bool has_told_backend_ = false, trace_is_written_ = false;
+  int trace_code_ = exit_fine;
+};
+
+constexpr int most_runs = 1'000'000;
+constexpr int most_threads_per_lane = 1024;
+
+void add_measuring_options(CLI::App& app, ValidateOptions& options) {
+  app.add_option("--backend", options.backend,
+                 "what runs it: threads of this machine, its GPUs, or NCCL (default: the "
+                 "scenario's, or else host)")
+      ->check(CLI::IsMember({"host", "cuda", "nccl"}));
+  CLI::Option* const paced = app.add_flag(
+      "--paced", options.paced, "emulate the links of the scenario: no message is there earlier");
+  app.add_flag("--native", options.native, "run as fast as the machine goes (default)")
+      ->excludes(paced);
+  app.add_option("--protocol", options.protocol,
+                 "how a message says that it is there (default: simple)")
+      ->check(CLI::IsMember({"simple", "ll"}));
+  app.add_option("--iters", options.iterations, "runs that count (default: 20)")
+      ->check(CLI::Range(1, most_runs));
+  app.add_option("--warmup", options.warmup, "runs before those that count (default: 1)")
+      ->check(CLI::Range(0, most_runs));
+  app.add_flag("--no-check", options.no_check, "do not look at the data");
+  app.add_option("--threads-per-lane", options.threads_per_lane,
+                 "threads that work on one message together (default: the backend's choice)")
+      ->check(CLI::Range(1, most_threads_per_lane));
+}
+
+}  // namespace
+
+int validate_files(const ValidateOptions& options, std::span<const Backend> backends,
+                   Terminal& terminal) {
+  return Validation(options, backends, terminal).run();
+}
+
+Action declare_validate(CLI::App& app) {
+  const auto options = std::make_shared<ValidateOptions>();
+  app.add_option("FILE", options->run.files, "scenario files; \"-\" reads standard input")
+      ->required();
+  add_measuring_options(app, *options);
+  app.add_option("--max-error", options->max_error,
+                 "end with 1 when a prediction is further off, such as 15% (default: no limit); "
+                 "rows too noisy to judge do not count")
+      ->type_name("PERCENT");
+  app.add_option("--machine", options->machine,
+                 "a file whose \"cluster\" and \"model\" replace those of the scenarios, before "
+                 "--set, such as collsim calibrate writes")
+      ->type_name("FILE");
+  app.add_option("--set", options->run.set, "put a value into the scenario; repeats")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  add_run_options(app, options->run);
+  app.add_option("--trace", options->trace,
+                 "also write the steps of one measured row as a timeline for Perfetto")
+      ->type_name("FILE");
+  app.add_option("--at", options->at, "which row --trace records: chunks=16 (default: the first)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  return [options](Terminal& terminal) { return validate_files(*options, backends(), terminal); };
+}
+
+}  // namespace collsim

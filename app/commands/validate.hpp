@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/commands/command.hpp"
+#include "app/commands/run.hpp"
+#include "validate/backend.hpp"
+
+namespace collsim {
+
+// The options of `validate`; what is not given is what the scenario's "measure" says.
+struct ValidateOptions {
+  RunCommandOptions run;
+  std::string backend, protocol, machine, trace;
+  std::string max_error;  // "15%", "0.15"; empty: no limit
+  std::vector<std::string> at;
+  bool paced = false, native = false;  // at most one of them
+  std::optional<int> iterations, warmup;
+  bool no_check = false;
+  int threads_per_lane = 0;
+};
+
+// Predicts, runs for real on one of `backends` (or reads what ran before), compares; the exit code.
+[[nodiscard]] int validate_files(const ValidateOptions& options, std::span<const Backend> backends,
+                                 Terminal& terminal);
+
+}  // namespace collsim

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/output/comparison_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "app/json/screen_text.hpp"
+#include "app/output/column_units.hpp"
+#include "app/output/writers.hpp"
+#include "app/study/comparison.hpp"
+
+namespace collsim {
+namespace {
+
+using Align = TextTable::Align;
+using Kind = ComparisonLine::Kind;
+
+// Large errors need no decimals.
+std::string percent_text(double part) {
+  const double percent = 100 * std::abs(part);
+  const int decimals = percent < 9.95 ? 1 : 0;
+  if (percent < 99'999.5) return fmt::format("{:.{}f}%", percent, decimals);
+  return fmt::format("{:.1e}%", percent);
+}
+
+std::string limit_text(double part) {
+  return fmt::format("{:g}%", 100 * part);
+}
+
+std::string error_text(const Row& row) {
+  const std::optional<double> error = row.error();
+  if (!error || !row.why_no_verdict().empty()) return "-";
+  std::string text = percent_text(*error);
+  if (text == "0.0%") return text;
+  return (*error < 0 ? "-" : "+") + text;
+}
+
+std::string data_text(const Row& row) {
+  if (!row.measured) return "-";
+  switch (row.measured->data) {
+    case DataVerdict::right: return "right";
+    case DataVerdict::wrong: return "WRONG";
+    case DataVerdict::unchecked: break;
+  }
+  return "unchecked";
+}
+
+// "[3.790 .. 3.852]", the unit being that of the column before when it is the same for all.
+std::string range_text(const std::string& middle, const std::string& low, const std::string& high) {
+  if (low == "-") return "-";
+  const auto unit_of = [](const std::string& cell) { return cell.substr(cell.find(' ') + 1); };
+  if (unit_of(low) != unit_of(middle) || unit_of(high) != unit_of(middle))
+    return "[" + low + " .. " + high + "]";
+  return "[" + low.substr(0, low.find(' ')) + " .. " + high.substr(0, high.find(' ')) + "]";
+}
+
+// So many columns of numbers, which become cells together.
+class TimeCells {
+ public:
+  template <class Get>
+  std::size_t add(const std::vector<Row>& rows, const Get& get) {
+    rows_ = rows.size();
+    for (const Row& row : rows) times_.push_back(get(row));
+    return columns_++;
+  }
+  [[nodiscard]] std::vector<std::vector<std::string>> all() const {
+    const std::vector<std::string> cells = column_cells(times_, time_units());
+    std::vector<std::vector<std::string>> columns;
+    for (std::size_t i = 0; i < columns_; ++i) {
+      const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(i * rows_);
+      columns.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(rows_));
+    }
+    return columns;
+  }
+
+ private:
+  std::size_t rows_ = 0, columns_ = 0;
+  std::vector<std::optional<double>> times_;
+};
+
+// Texts with how many rows say each, in the order in which they come.
+class Said {
+ public:
+  void add(const std::string& text) {
+    if (text.empty()) return;
+    for (auto& [known, count] : texts_)
+      if (known == text) {
+        ++count;
+        return;
+      }
+    texts_.emplace_back(text, 1);
+  }
+  void tell(std::string_view label, std::size_t rows, Kind kind,
+            std::vector<ComparisonLine>& lines) const {
+    constexpr std::size_t most = 8;
+    for (std::size_t i = 0; i < std::min(most, texts_.size()); ++i) {
+      const auto& [text, count] = texts_[i];
+      const std::string where = count < rows ? fmt::format(" ({} of {} rows)", count, rows) : "";
+      lines.push_back({kind, fmt::format("{}{}: {}", label, where, printable(text))});
+    }
+    if (texts_.size() > most)
+      lines.push_back({kind, fmt::format("{}: and {} more", label, texts_.size() - most)});
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::size_t>> texts_;
+};
+
+std::string rows_text(std::size_t rows) {
+  return fmt::format("{} row{}", rows, rows == 1 ? "" : "s");
+}
+
+std::string errors_text(const ComparisonCounts& counts) {
+  if (!counts.median_error) return "no error can be told";
+  if (counts.judged() == 1) return "error " + percent_text(*counts.worst_error);
+  return fmt::format("median error {}, worst {}", percent_text(*counts.median_error),
+                     percent_text(*counts.worst_error));
+}
+
+std::string sentence(const ComparisonCounts& counts, std::optional<double> max_error) {
+  if (counts.unmeasured == counts.rows)
+    return counts.rows == 1 ? "the row could not be measured"
+                            : fmt::format("none of {} rows could be measured", counts.rows);
+  if (counts.noisy == counts.rows)
+    return fmt::format(
+        "{}, {}too noisy to judge: nothing else should run on the machine, and more "
+        "--iters help",
+        rows_text(counts.rows), counts.rows == 1 ? "" : "all ");
+  std::vector<std::string> parts{errors_text(counts)};
+  if (max_error && counts.judged() > 0)
+    parts.push_back(
+        fmt::format("{} of {} within {}", counts.good, counts.judged(), limit_text(*max_error)));
+  if (counts.noisy > 0) parts.push_back(fmt::format("{} too noisy to judge", counts.noisy));
+  if (counts.unmeasured > 0) parts.push_back(fmt::format("{} not measured", counts.unmeasured));
+  if (counts.wrong_data > 0) parts.push_back(fmt::format("{} with WRONG DATA", counts.wrong_data));
+  return fmt::format("{}: {}", rows_text(counts.rows), fmt::join(parts, "; "));
+}
+
+std::string where_text(const Row& row) {
+  std::string text;
+  for (const auto& [path, value] : row.params)
+    text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", path, cell_text(value));
+  return printable(text);
+}
+
+}  // namespace
+
+void add_comparison_columns(std::vector<TableColumn>& columns, const std::vector<Row>& rows) {
+  using Seconds = std::optional<double>;
+  const auto measured = [](double Summary::*which) {
+    return [which](const Row& row) {
+      return row.measured ? Seconds(row.measured->times.*which) : std::nullopt;
+    };
+  };
+  TimeCells times;
+  times.add(rows, [](const Row& row) { return Seconds(row.time_s()); });
+  times.add(rows, measured(&Summary::median_s));
+  times.add(rows, measured(&Summary::min_s));
+  times.add(rows, measured(&Summary::max_s));
+  const bool formula =
+      std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.analytic; });
+  if (formula)
+    times.add(rows, [](const Row& row) {
+      return row.analytic ? Seconds(row.analytic->seconds) : std::nullopt;
+    });
+  std::vector<std::vector<std::string>> cells = times.all();
+  TableColumn range{"[min .. max]", Align::left, {}}, error{"error", Align::right, {}},
+      data{"data", Align::left, {}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    range.cells.push_back(range_text(cells[1][i], cells[2][i], cells[3][i]));
+    error.cells.push_back(error_text(rows[i]));
+    data.cells.push_back(data_text(rows[i]));
+  }
+  if (formula) columns.push_back({"formula", Align::right, std::move(cells[4])});
+  columns.push_back({"predicted", Align::right, std::move(cells[0])});
+  columns.push_back({"measured", Align::right, std::move(cells[1])});
+  for (TableColumn* column : {&range, &error, &data}) columns.push_back(std::move(*column));
+}
+
+std::vector<std::string> comparison_remarks(const Results& results) {
+  std::vector<std::string> remarks;
+  const std::optional<double> max_error = results.comparison->max_error;
+  for (const Row& row : results.rows) {
+    switch (verdict_of(row, max_error)) {
+      case RowVerdict::unmeasured: remarks.emplace_back("not measured"); break;
+      case RowVerdict::wrong_data: remarks.emplace_back("no verdict"); break;
+      case RowVerdict::noisy: remarks.push_back(row.why_no_verdict()); break;
+      case RowVerdict::beyond: remarks.push_back("beyond " + limit_text(*max_error)); break;
+      case RowVerdict::good: remarks.emplace_back(); break;
+    }
+  }
+  return remarks;
+}
+
+std::string how_it_was_measured(const Comparison& how) {
+  const std::string on = how.backend.empty() ? "" : " on " + how.backend;
+  std::string text = "measured" + on;
+  if (!how.file.empty()) text += " elsewhere, as " + printable(how.file) + " says";
+  if (how.paced) text += ", paced (links emulated)";
+  text += fmt::format(", protocol {}", to_string(how.protocol));
+  if (how.iterations > 0)
+    text += fmt::format(": median of {} run{}", how.iterations, how.iterations == 1 ? "" : "s");
+  return text;
+}
+
+std::string how_it_was_measured(const Results& results) {
+  const ComparisonCounts counts = count_verdicts(results);
+  return counts.measured() > 0 ? how_it_was_measured(*results.comparison) : "nothing was measured";
+}
+
+std::vector<ComparisonLine> comparison_lines(const Results& results) {
+  std::vector<ComparisonLine> lines;
+  if (results.rows.empty()) return lines;
+  lines.push_back(
+      {Kind::sentence, sentence(count_verdicts(results), results.comparison->max_error)});
+  Said devices, notes, reasons;
+  for (const Row& row : results.rows) {
+    if (row.not_measured) reasons.add(row.not_measured->reason);
+    if (!row.measured) continue;
+    devices.add(row.measured->device);
+    for (const std::string& note : row.measured->notes) notes.add(note);
+    if (row.measured->data == DataVerdict::wrong)
+      lines.push_back(
+          {Kind::bad, "WRONG DATA" + where_text(row) + ": " + printable(row.measured->wrong_data)});
+  }
+  const std::size_t rows = results.rows.size();
+  reasons.tell("not measured", rows, Kind::bad, lines);
+  devices.tell("device", rows, Kind::detail, lines);
+  notes.tell("note", rows, Kind::detail, lines);
+  return lines;
+}
+
+}  // namespace collsim

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/measure_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/study/effort.hpp"
+#include "collectives/checker.hpp"
+#include "validate/plan.hpp"
+
+namespace collsim {
+namespace {
+
+double patience_for(const Row& predicted, bool paced) {
+  constexpr double least_s = 1;
+  constexpr double times_the_prediction = 10;
+  constexpr double slowest_machine = 100e6;  // bytes/s, of all messages one after the other
+  const double patience = std::max(least_s, times_the_prediction * predicted.time_s());
+  return paced ? patience
+               : std::max(patience, static_cast<double>(predicted.wire_bytes) / slowest_machine);
+}
+
+RunOptions run_options(const Row& predicted, const MeasureOptions& options, bool record) {
+  RunOptions run;
+  run.warmup = options.how.warmup;
+  run.iterations = options.how.iterations;
+  run.check = options.check;
+  run.timeline = record;
+  run.threads_per_lane = options.threads_per_lane;
+  run.patience_s = patience_for(predicted, options.how.paced);
+  run.trust_schedule = true;  // it was proved before
+  return run;
+}
+
+NoMeasurement::Why why_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::bad_schedule:
+    case ErrorCode::deadlock: return NoMeasurement::Why::bad_schedule;
+    case ErrorCode::too_large: return NoMeasurement::Why::too_large;
+    default: return NoMeasurement::Why::unavailable;
+  }
+}
+
+Measured measured_of(Measurement measurement, const MeasureOptions& options) {
+  Measured measured;
+  measured.backend = options.how.backend;
+  measured.protocol = options.how.protocol;
+  measured.paced = options.how.paced;
+  measured.iterations = static_cast<int>(measurement.times_s.size());
+  measured.times = summary_of(std::move(measurement.times_s));
+  measured.data = measurement.data;
+  measured.wrong_data = std::move(measurement.wrong_data);
+  measured.device = std::move(measurement.device);
+  measured.notes = std::move(measurement.notes);
+  return measured;
+}
+
+RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCache& clusters,
+                       const Row& row, const MeasureOptions& options) {
+  if (!options.run) return NoMeasurement{NoMeasurement::Why::unavailable, options.unavailable};
+  Diagnostics diagnostics;
+  std::optional<Case> point = make_case(scenario, number, clusters, diagnostics);
+  COLLSIM_CHECK(point, "a row that was simulated can be made again");
+  point->choice.name = row.algorithm;
+  const bool record = options.record == number;
+  try {
+    const Schedule schedule = schedule_of(*point);
+    RunOutcome outcome = measure_schedule(*point, schedule, row, options, record);
+    const Measurement* const measured = std::get_if<Measurement>(&outcome);
+    if (record && options.recorded && measured != nullptr && measured->timeline)
+      options.recorded({*point, schedule, *measured->timeline});
+    return outcome;
+  } catch (const Error& error) {
+    return NoMeasurement{why_of(error.code()), error.what()};
+  }
+}
+
+}  // namespace
+
+RunOutcome measure_schedule(const Case& point, const Schedule& schedule, const Row& predicted,
+                            const MeasureOptions& options, bool record) {
+  const double instructions = effort_of(point, schedule).instructions;
+  if (const auto most = static_cast<double>(PlanLimits{}.steps); instructions > most)
+    return NoMeasurement{NoMeasurement::Why::too_large,
+                         fmt::format("about {:.2g} instructions are too many for a real run "
+                                     "({:.2g} is the limit): use fewer ranks or chunks",
+                                     instructions, most)};
+  const CheckReport report = check(schedule);
+  if (!report.ok)
+    return NoMeasurement{NoMeasurement::Why::bad_schedule,
+                         "the schedule is wrong and was not run: " +
+                             (report.fault ? report.fault->text : std::string("no reason given"))};
+  RunCase run_case{schedule, options.how.protocol};
+  if (options.how.paced)
+    run_case.paced = EmulatedMachine{point.cluster->topology, point.costs, point.cluster->late};
+  RunOutcome outcome = options.run(run_case, run_options(predicted, options, record));
+  const Measurement* const measured = std::get_if<Measurement>(&outcome);
+  if (measured != nullptr && measured->times_s.empty())
+    return NoMeasurement{NoMeasurement::Why::failed, "the run ended without a time"};
+  return outcome;
+}
+
+void measure_rows(const Scenario& scenario, const MeasureOptions& options, Results& results) {
+  COLLSIM_CHECK(results.rows.size() == scenario.points(),
+                "every point is predicted before any runs");
+  results.comparison = options.how;
+  ClusterCache clusters;
+  for (std::size_t i = 0; i < results.rows.size(); ++i) {
+    if (options.stop != nullptr && *options.stop) {
+      results.rows.resize(i);
+      return;
+    }
+    Row& row = results.rows[i];
+    RunOutcome outcome = measure_row(scenario, i, clusters, row, options);
+    if (auto* measurement = std::get_if<Measurement>(&outcome))
+      row.measured = measured_of(std::move(*measurement), options);
+    else
+      row.not_measured = std::move(std::get<NoMeasurement>(outcome));
+    if (options.progress) options.progress(i + 1, results.rows.size());
+  }
+}
+
+}  // namespace collsim

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "validate/backend.hpp"
+
+namespace collsim {
+
+[[nodiscard]] constexpr std::string_view to_string(Protocol protocol) {
+  return protocol == Protocol::ll ? "ll" : "simple";
+}
+[[nodiscard]] constexpr std::string_view to_string(DataVerdict verdict) {
+  switch (verdict) {
+    case DataVerdict::right: return "right";
+    case DataVerdict::wrong: return "wrong";
+    case DataVerdict::unchecked: break;
+  }
+  return "unchecked";
+}
+
+// What real runs of a row's case gave.
+struct Measured {
+  std::string backend;  // host, cuda, nccl
+  Protocol protocol = Protocol::simple;
+  bool paced = false;  // the scenario's links were emulated
+  int iterations = 0;
+  Summary times;
+  DataVerdict data = DataVerdict::unchecked;
+  std::string wrong_data;  // the first difference
+  std::string device;
+  std::vector<std::string> notes;  // what a reader of the numbers must know
+  std::string file;                // where they were read, when nothing ran here
+
+  [[nodiscard]] bool is_noisy() const { return times.spread > noisy_spread; }
+  // Why these times say nothing about a prediction; empty when they do.
+  [[nodiscard]] std::string why_no_verdict() const {
+    if (data == DataVerdict::wrong) return "the data were wrong";
+    if (is_noisy())
+      return "too noisy: spread " + std::to_string(std::lround(100 * times.spread)) + "%";
+    return {};
+  }
+};
+
+}  // namespace collsim

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/measured_file.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "app/json/parse_json.hpp"
+#include "app/json/write_json.hpp"
+#include "app/scenario/read_source.hpp"
+
+namespace collsim {
+namespace {
+
+std::string key_of(const Value& params, std::string_view op, std::string_view algorithm,
+                   std::int64_t ranks, std::int64_t size, std::int64_t chunks,
+                   std::int64_t channels) {
+  return fmt::format("{} {} {} {} {} {} {}", to_json(params, -1), op, algorithm, ranks, size,
+                     chunks, channels);
+}
+
+std::string key_of(const Row& row) {
+  Value params = Value::object();
+  for (const auto& [path, value] : row.params) params.set(path, value);
+  return key_of(params, to_string(row.operation), row.algorithm, row.ranks, row.size, row.chunks,
+                row.channels);
+}
+
+std::string text_of(const Value& object, std::string_view key) {
+  const Value* const value = object.find(key);
+  return value != nullptr && value->is_string() ? value->string() : std::string();
+}
+
+std::int64_t integer_of(const Value& object, std::string_view key) {
+  const Value* const value = object.find(key);
+  return value != nullptr ? value->integer().value_or(-1) : -1;
+}
+
+double number_of(const Value& object, std::string_view key, double otherwise) {
+  const Value* const value = object.find(key);
+  return value != nullptr && value->is_number() ? value->number() : otherwise;
+}
+
+std::string key_of(const Value& row) {
+  const Value* const params = row.find("params");
+  return key_of(params != nullptr ? *params : Value::object(), text_of(row, "op"),
+                text_of(row, "algorithm"), integer_of(row, "ranks"), integer_of(row, "size_bytes"),
+                integer_of(row, "chunks"), integer_of(row, "channels"));
+}
+
+DataVerdict verdict_of(std::string_view word) {
+  if (word == "right") return DataVerdict::right;
+  return word == "wrong" ? DataVerdict::wrong : DataVerdict::unchecked;
+}
+
+// Nothing without a time.  A spread that is not there is as good as a large one.
+std::optional<Measured> read_measured(const Value& written, const std::string& file) {
+  Measured measured;
+  measured.times.median_s = number_of(written, "time_s", 0);
+  if (!(measured.times.median_s > 0)) return std::nullopt;
+  measured.times.min_s = number_of(written, "min_s", measured.times.median_s);
+  measured.times.max_s = number_of(written, "max_s", measured.times.median_s);
+  measured.times.spread = number_of(written, "spread", 1);
+  measured.backend = text_of(written, "backend");
+  measured.protocol = text_of(written, "protocol") == "ll" ? Protocol::ll : Protocol::simple;
+  const Value* const paced = written.find("paced");
+  measured.paced = paced != nullptr && paced->is_boolean() && paced->boolean();
+  const std::int64_t iterations = integer_of(written, "iters");
+  if (iterations > 0 && iterations <= std::numeric_limits<int>::max())
+    measured.iterations = static_cast<int>(iterations);
+  measured.data = verdict_of(text_of(written, "data"));
+  measured.wrong_data = text_of(written, "wrong_data");
+  measured.device = text_of(written, "device");
+  if (const Value* const notes = written.find("notes"); notes != nullptr && notes->is_array())
+    for (const Value& note : notes->items())
+      if (note.is_string()) measured.notes.push_back(note.string());
+  measured.file = file;
+  return measured;
+}
+
+}  // namespace
+
+std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources& sources,
+                                               Diagnostics& diagnostics) {
+  const std::optional<std::uint32_t> source = read_source(file, sources, diagnostics);
+  if (!source) return std::nullopt;
+  std::optional<Value> document = parse_json(*source, sources, diagnostics);
+  if (!document) return std::nullopt;
+  const Value* const rows = document->find("rows");
+  if (document->find("collsim") == nullptr || rows == nullptr || !rows->is_array()) {
+    diagnostics.add({.code = "no-results-file",
+                     .message = "this is no results file of one scenario",
+                     .place = document->place,
+                     .pointer = {},
+                     .suggestion = {},
+                     .hint = "write one with: collsim validate FILE -o measured.json"});
+    return std::nullopt;
+  }
+  std::optional<MeasuredFile> result(std::in_place);
+  result->file_ = file;
+  result->document_ = std::move(*document);
+  for (const Value& row : result->document_.find("rows")->items())
+    result->rows_.emplace(key_of(row), &row);
+  return result;
+}
+
+void MeasuredFile::fill(Results& results, std::optional<double> max_error) const {
+  Comparison how;
+  how.file = file_;
+  how.max_error = max_error;
+  for (Row& row : results.rows) {
+    fill(row);
+    if (!row.measured) continue;
+    how.paced = row.measured->paced;
+    how.protocol = row.measured->protocol;
+    how.iterations = row.measured->iterations;
+    how.backend = row.measured->backend;
+  }
+  results.comparison = std::move(how);
+}
+
+void MeasuredFile::fill(Row& row) const {
+  const auto found = rows_.find(key_of(row));
+  const Value* const written = found != rows_.end() ? found->second->find("measured") : nullptr;
+  if (written != nullptr) row.measured = read_measured(*written, file_);
+  if (row.measured) return;
+  row.not_measured = NoMeasurement{
+      NoMeasurement::Why::unavailable,
+      fmt::format("{} has {}", file_,
+                  found == rows_.end() ? "no row with these values"
+                                       : "such a row, but it was not measured there")};
+}
+
+}  // namespace collsim

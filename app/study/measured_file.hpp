@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "app/json/diagnostics.hpp"
+#include "app/json/sources.hpp"
+#include "app/study/results.hpp"
+
+namespace collsim {
+
+// What an earlier `collsim validate`, perhaps of another machine, wrote with --format json.
+class MeasuredFile {
+ public:
+  MeasuredFile() = default;
+  MeasuredFile(MeasuredFile&&) = default;
+  MeasuredFile& operator=(MeasuredFile&&) = default;
+  MeasuredFile(const MeasuredFile&) = delete;
+  MeasuredFile& operator=(const MeasuredFile&) = delete;
+  ~MeasuredFile() = default;
+
+  // Reports what cannot be read and what is no results file of one scenario.
+  [[nodiscard]] static std::optional<MeasuredFile> read(const std::string& file, Sources& sources,
+                                                        Diagnostics& diagnostics);
+
+  // Fills Row::measured from the row of the file with the same swept values, operation, algorithm,
+  // ranks, size, chunks and channels; what the file predicted does not matter.  A row that is not
+  // there, or was not measured, gets a Row::not_measured.
+  void fill(Results& results, std::optional<double> max_error) const;
+
+ private:
+  void fill(Row& row) const;
+
+  std::string file_;
+  Value document_;
+  std::unordered_map<std::string, const Value*> rows_;  // by what they are about
+};
+
+}  // namespace collsim

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// A backend that answers with simulated times is a machine whose numbers are known.
+#include "app/calibrate/calibrate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/calibrate/machine_file.hpp"
+#include "app/calibrate/probe_cases.hpp"
+#include "app/json/write_json.hpp"
+#include "app/scenario/calibration.hpp"
+#include "sim/simulate.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr double latency_s = 4e-7;
+
+CostModel true_costs() {
+  CostModel costs;
+  costs.instruction_overhead = nanoseconds(150);
+  costs.copy_bandwidth = gigabytes_per_second(12);
+  costs.reduce_bandwidth = gigabytes_per_second(5);
+  costs.second_write_bandwidth = gigabytes_per_second(30);
+  return costs;
+}
+
+RunOutcome run_simulated(const RunCase& run_case, const RunOptions& options) {
+  const Topology topology = shared_memory(run_case.schedule.size(), latency_s);
+  Measurement measured;
+  measured.device = "a simulator";
+  const double time = simulate(topology, run_case.schedule, true_costs()).time.seconds();
+  measured.times_s.assign(static_cast<std::size_t>(options.iterations), time);
+  return measured;
+}
+RunOutcome run_nothing(const RunCase&, const RunOptions&) {
+  return NoMeasurement{NoMeasurement::Why::unavailable, "no machine"};
+}
+std::optional<std::string> always() {
+  return std::nullopt;
+}
+
+CalibratedMachine calibrated(int ranks) {
+  static constexpr Backend simulated{"simulated", "", always, run_simulated};
+  CalibrateOptions options;
+  options.backend = &simulated;
+  options.ranks = ranks;
+  options.largest = 1 << 20;
+  const auto outcome = calibrate(options);
+  EXPECT_TRUE(std::holds_alternative<CalibratedMachine>(outcome));
+  return std::get<CalibratedMachine>(outcome);
+}
+
+TEST(Calibrate, FindsTheNumbersOfAKnownMachine) {
+  for (const int ranks : {2, 3, 4}) {
+    const CalibratedMachine machine = calibrated(ranks);
+    EXPECT_NEAR(machine.latency_s.value, latency_s, 0.01 * latency_s);
+    EXPECT_NEAR(machine.overhead_s.value, 150e-9, 2e-9);
+    ASSERT_EQ(machine.rows.size(), 3U);
+    for (const CalibratedMachine::Row& row : machine.rows) {
+      EXPECT_NEAR(row.copy_bytes_per_s.value, 12e9, 0.2e9);
+      EXPECT_NEAR(row.reduce_bytes_per_s.value, 5e9, 0.1e9);
+      EXPECT_NEAR(row.second_write_bytes_per_s.value, 30e9, 1.5e9);
+    }
+    EXPECT_LT(machine.worst_error, 0.01);
+  }
+}
+
+TEST(Calibrate, TheFileIsAMachineThatScenariosRead) {
+  const Value file = machine_value(calibrated(2), "0.1.0", "2026-01-02");
+  Diagnostics diagnostics;
+  Value resolved;
+  const Value* model = file.find("model");
+  ASSERT_NE(model, nullptr);
+  const auto read =
+      read_calibration(*model->find("calibration"), "/model/calibration", diagnostics, resolved);
+  ASSERT_TRUE(read) << to_text(diagnostics, Sources{});
+  EXPECT_EQ(read->rows.size(), 3U);
+  EXPECT_EQ(resolved.find("device")->string(), "a simulator");
+}
+
+TEST(Calibrate, SaysWhyNothingWasMeasured) {
+  static constexpr Backend nothing{"nothing", "", always, run_nothing};
+  CalibrateOptions options;
+  options.backend = &nothing;
+  const auto outcome = calibrate(options);
+  ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
+  EXPECT_EQ(std::get<NoMeasurement>(outcome).reason, "no machine");
+}
+
+}  // namespace
+}  // namespace collsim

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/output/measured_trace.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "app/output/trace_events.hpp"
+#include "collectives/algorithms.hpp"
+#include "tests/app/trace_rules.hpp"
+#include "topo/shapes.hpp"
+
+namespace collsim {
+namespace {
+
+using Json = nlohmann::json;
+using testing::TraceRules;
+
+const LinkParameters slow{Bandwidth(8'000'000), microseconds(200), milliseconds(1)};
+
+struct Recorded {
+  Topology topology = make_ring(4, slow);
+  Schedule schedule = schedule_of();
+  Simulation simulation = simulated();
+
+  static Schedule schedule_of() {
+    Collective collective;
+    collective.operation = Operation::all_reduce;
+    collective.count = 10'000;
+    collective.group = first_ranks(4);
+    AlgorithmChoice choice;
+    choice.name = "ring";
+    choice.chunks = 2;
+    return make_schedule(collective, choice);
+  }
+  [[nodiscard]] Simulation simulated() const {
+    return simulate(topology, schedule, {}, {.recording = Recording::full});
+  }
+  // As a paced run records it: nobody says who sent what, and messages leave when they arrive.
+  [[nodiscard]] Timeline paced() const {
+    Timeline timeline = *simulation.timeline;
+    for (Step& step : timeline.steps) {
+      step.message_from = step.slot_freed_by = step.queued_behind = Step::none;
+      step.left = step.arrived;
+    }
+    return timeline;
+  }
+  // As a run on real memory does: a message is there when it is written.
+  [[nodiscard]] Timeline native() const {
+    Timeline timeline = paced();
+    for (Step& step : timeline.steps)
+      if (sends(step.instruction.op)) step.departed = step.left = step.arrived = step.ended;
+    return timeline;
+  }
+  [[nodiscard]] Json trace_of(const Simulation& measured) const {
+    std::ostringstream out;
+    (void)write_trace(out, {topology, schedule, measured, "test", "on host"});
+    EXPECT_EQ(TraceRules::broken_by(out.str()), std::vector<std::string>{});
+    return Json::parse(out.str());
+  }
+};
+
+long count(const Json& trace, const std::string& category, const std::string& phase = "X") {
+  long found = 0;
+  for (const Json& event : trace["traceEvents"])
+    found += event["ph"] == phase && event.value("cat", "") == category ? 1 : 0;
+  return found;
+}
+
+TEST(MeasuredTrace, GetsBackWhatARecordedRunLeavesOut) {
+  const Recorded recorded;
+  const Simulation measured = as_simulation(recorded.topology, recorded.schedule, recorded.paced());
+  EXPECT_EQ(measured.time, recorded.simulation.time);
+  EXPECT_EQ(measured.finished, recorded.simulation.finished);
+  ASSERT_EQ(measured.timeline->steps.size(), recorded.simulation.timeline->steps.size());
+  for (std::size_t i = 0; i < measured.timeline->steps.size(); ++i) {
+    const Step& simulated = recorded.simulation.timeline->steps[i];
+    EXPECT_EQ(measured.timeline->steps[i].message_from, simulated.message_from);
+    EXPECT_EQ(measured.timeline->steps[i].left, simulated.left);
+  }
+}
+
+TEST(MeasuredTrace, APacedRunHasItsLinksAndNoCriticalPath) {
+  const Recorded recorded;
+  const Json trace =
+      recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, recorded.paced()));
+  EXPECT_EQ(count(trace, "message"), 4 * 2 * 3 * 2);
+  EXPECT_EQ(count(trace, "flow", "s"), 4 * 2 * 3 * 2);
+  EXPECT_EQ(count(trace, "critical"), 0);
+  EXPECT_EQ(trace["otherData"]["measured"], "on host");
+}
+
+TEST(MeasuredTrace, ANativeRunHasInstructionsOnly) {
+  const Recorded recorded;
+  const Json trace =
+      recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, recorded.native()));
+  EXPECT_EQ(count(trace, "message"), 0);
+  EXPECT_EQ(count(trace, "instruction"),
+            static_cast<long>(recorded.simulation.timeline->steps.size()));
+  for (const Json& event : trace["traceEvents"])
+    EXPECT_FALSE(event["name"] == "thread_name" && event["pid"] == 1) << event;
+}
+
+TEST(MeasuredTrace, ARunThatWasCutOffIsNoCrash) {
+  const Recorded recorded;
+  Timeline timeline = recorded.paced();
+  timeline.steps.resize(timeline.steps.size() / 2);
+  (void)recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, timeline));
+  (void)recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, {}));
+}
+
+}  // namespace
+}  // namespace collsim

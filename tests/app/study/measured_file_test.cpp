@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/measured_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/app/study/scenarios.hpp"
+
+namespace collsim::testing {
+namespace {
+
+class MeasuredFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "collsim.XXXXXX").string();
+    const int descriptor = ::mkstemp(name.data());
+    ASSERT_GE(descriptor, 0);
+    ::close(descriptor);
+    file_ = name;
+  }
+  void TearDown() override { std::remove(file_.c_str()); }
+
+  // Nothing: the messages are in `mistakes_`.
+  std::optional<MeasuredFile> read(const std::string& text) {
+    std::ofstream(file_) << text;
+    Sources sources;
+    Diagnostics diagnostics;
+    auto result = MeasuredFile::read(file_, sources, diagnostics);
+    mistakes_ = diagnostics.empty() ? "" : diagnostics.sorted().front().message;
+    return result;
+  }
+  // A row of the chain at these chunks.
+  static std::string row(int chunks, const std::string& measured) {
+    return R"({"params": {"collective.chunks": )" + std::to_string(chunks) +
+           R"(}, "op": "broadcast", "algorithm": "chain", "ranks": 8, "size_bytes": 67108864,
+               "chunks": )" +
+           std::to_string(chunks) + R"(, "channels": 1, "time_s": 99, "measured": )" + measured +
+           "}";
+  }
+  static std::string results_with(const std::string& rows) {
+    return R"({"collsim": "0.1.0", "rows": [)" + rows + "]}";
+  }
+
+  std::string file_, mistakes_;
+};
+
+TEST_F(MeasuredFiles, GiveTheRowsOfTheSameCase) {
+  const auto file = read(results_with(
+      row(4, R"({"time_s": 0.007, "min_s": 0.0069, "max_s": 0.0072, "spread": 0.01, "data": "right",
+                 "backend": "cuda", "protocol": "ll", "paced": false, "iters": 20,
+                 "device": "a GPU", "notes": ["ranks were virtual"]})") +
+      "," + row(2, "null")));
+  ASSERT_TRUE(file) << mistakes_;
+  Studied studied = results_of(lecture(R"(, "sweep": {"collective.chunks": [1, 2, 4]})"));
+  file->fill(*studied.results, 0.05);
+  const std::vector<Row>& rows = studied.results->rows;
+  ASSERT_TRUE(rows[0].not_measured && rows[1].not_measured && rows[2].measured);
+  EXPECT_EQ(rows[0].not_measured->reason, file_ + " has no row with these values");
+  EXPECT_EQ(rows[1].not_measured->reason, file_ + " has such a row, but it was not measured there");
+  const Measured& measured = *rows[2].measured;
+  EXPECT_DOUBLE_EQ(measured.times.median_s, 0.007);
+  EXPECT_DOUBLE_EQ(measured.times.min_s, 0.0069);
+  EXPECT_DOUBLE_EQ(measured.times.max_s, 0.0072);
+  EXPECT_EQ(measured.data, DataVerdict::right);
+  EXPECT_EQ(measured.backend, "cuda");
+  EXPECT_EQ(measured.protocol, Protocol::ll);
+  EXPECT_EQ(measured.iterations, 20);
+  EXPECT_EQ(measured.device, "a GPU");
+  EXPECT_EQ(measured.notes, std::vector<std::string>{"ranks were virtual"});
+  EXPECT_EQ(measured.file, file_);
+  EXPECT_LT(rows[2].time_s(), 1) << "its prediction is not taken";
+  EXPECT_EQ(studied.results->comparison->file, file_);
+  EXPECT_EQ(studied.results->comparison->max_error, 0.05);
+}
+
+TEST_F(MeasuredFiles, OtherCasesDoNotMatch) {
+  std::string other = row(4, R"({"time_s": 1, "spread": 0})");
+  other.replace(other.find("67108864"), 8, "67108865");
+  const auto file = read(results_with(other));
+  Studied studied = results_of(lecture(R"(, "sweep": {"collective.chunks": [4]})"));
+  file->fill(*studied.results, std::nullopt);
+  EXPECT_FALSE(studied.results->rows[0].measured);
+}
+
+TEST_F(MeasuredFiles, TakeNothingForGranted) {
+  const auto file = read(results_with(row(1, R"({"time_s": "soon"})") + "," +
+                                      row(2, R"({"time_s": 1, "iters": 1e300, "notes": 3})") +
+                                      ", 7, null, {}, []"));
+  ASSERT_TRUE(file) << mistakes_;
+  Studied studied = results_of(lecture(R"(, "sweep": {"collective.chunks": [1, 2]})"));
+  file->fill(*studied.results, std::nullopt);
+  EXPECT_FALSE(studied.results->rows[0].measured);
+  ASSERT_TRUE(studied.results->rows[1].measured);
+  EXPECT_TRUE(studied.results->rows[1].measured->is_noisy()) << "nobody said that it was not";
+  EXPECT_EQ(studied.results->rows[1].measured->data, DataVerdict::unchecked);
+}
+
+TEST_F(MeasuredFiles, OtherFilesAreRefused) {
+  EXPECT_FALSE(read("{"));
+  EXPECT_NE(mistakes_, "");
+  EXPECT_FALSE(read("[]"));
+  EXPECT_EQ(mistakes_, "this is no results file of one scenario");
+  EXPECT_FALSE(read(R"({"collsim": "0.1.0", "rows": 3})"));
+  EXPECT_EQ(mistakes_, "this is no results file of one scenario");
+  EXPECT_FALSE(read(lecture()));
+  EXPECT_EQ(mistakes_, "this is no results file of one scenario");
+}
+
+}  // namespace
+}  // namespace collsim::testing
