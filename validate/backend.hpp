@@ -24,8 +24,11 @@ struct RunCase {
 };
 
 struct RunOptions {
-  int warmup = 1;            // runs before those that count
-  int iterations = 20;       // runs that count
+  int warmup = 1;       // runs before those that count
+  int iterations = 20;  // runs that count
+  // Short runs are repeated until they have taken this long together, so that a moment in which the
+  // machine was busy with something else does not decide (host, as fast as it goes).
+  double at_least_s = 0.3;
   bool check = true;         // compare every byte of every output, in a run of its own
   bool timeline = false;     // record every step of one more run, which does not count
   int threads_per_lane = 0;  // 0: the backend's own choice
@@ -38,7 +41,8 @@ struct RunOptions {
 enum class DataVerdict : std::uint8_t { unchecked, right, wrong };
 
 struct Measurement {
-  std::vector<double> times_s;  // one per iteration: from all lanes' start to the last one's end
+  std::vector<double>
+      times_s;  // of each run that counted: from all lanes' start to the last one's end
   DataVerdict data = DataVerdict::unchecked;
   std::string wrong_data;  // the first difference, for people
   std::optional<Timeline> timeline;

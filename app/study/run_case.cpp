@@ -23,8 +23,8 @@ bool somebody_is_late(const Case& point) {
 // Formulas know links and the rate of additions, nothing else.
 std::optional<ClosedForm> formula_for(const Case& point, const Schedule& schedule) {
   const CostModel& costs = point.costs;
-  if (costs.copy_bandwidth || costs.second_write_bandwidth || costs.instruction_overhead > Time{} || costs.launch > Time{} ||
-      somebody_is_late(point))
+  if (costs.copy_bandwidth || costs.second_write_bandwidth || costs.instruction_overhead > Time{} ||
+      costs.launch > Time{} || somebody_is_late(point))
     return std::nullopt;
   AlgorithmChoice choice = point.choice;
   choice.chunks = schedule.chunks();

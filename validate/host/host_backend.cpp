@@ -2,6 +2,7 @@
 #include "validate/host/host_backend.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
@@ -45,6 +46,7 @@ class HostRun {
       return stuck(machine);
     measured_.times_s.assign(machine.times_s().end() - options_.iterations,
                              machine.times_s().end());
+    if (!go_on(machine)) return stuck(machine);
     // Runs out of place find the same inputs every time, so the last one can be judged too.
     if (options_.check && !collective.in_place) check(machine);
     if (options_.timeline && !record()) return stuck(machine);
@@ -65,6 +67,20 @@ class HostRun {
 
   static NoMeasurement stuck(const HostMachine& machine) {
     return {NoMeasurement::Why::stuck, machine.trouble()};
+  }
+
+  // Until at_least_s is over.
+  bool go_on(HostMachine& machine) {
+    constexpr double most_runs = 20'000;
+    std::vector<double>& times = measured_.times_s;
+    const double taken = std::accumulate(times.begin(), times.end(), 0.0);
+    if (pacing_ || taken <= 0) return true;
+    const double each = taken / static_cast<double>(times.size());
+    const auto more = static_cast<int>(std::min(most_runs, (options_.at_least_s - taken) / each));
+    if (more <= 0) return true;
+    if (!machine.run<HostPolicy>(more)) return false;
+    times.insert(times.end(), machine.times_s().end() - more, machine.times_s().end());
+    return true;
   }
 
   void check(const HostMachine& machine) {

@@ -82,7 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         MistakeCase{{"rnu"},
                     "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
-                    "explain, predict, check, show, trace, validate, calibrate, algorithms, presets, topo, schema, "
+                    "explain, predict, check, show, trace, validate, calibrate, algorithms, "
+                    "presets, topo, schema, "
                     "completion"},
         MistakeCase{{"x.json"},
                     "collsim: \"x.json\" is no command; did you mean \"collsim run x.json\"?"},
