@@ -132,7 +132,7 @@ class Planner {
                 name(me_) + " step " + std::to_string(lane_.step_count) + " " + why);
   }
 
-  std::uint64_t place_of(const Span& span) const {
+  [[nodiscard]] std::uint64_t place_of(const Span& span) const {
     const PlannedMemory& memory = plan_.memory[lane_.position];
     const int position = static_cast<int>(lane_.position);
     const Collective& collective = plan_.schedule.collective();
