@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "collectives/cost_model.hpp"
 #include "collectives/schedule.hpp"
 #include "sim/connections.hpp"
-#include "collectives/cost_model.hpp"
 #include "sim/fingerprint.hpp"
 #include "sim/participants.hpp"
 #include "sim/recorder.hpp"

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/cost_model.hpp"
 #include "collectives/schedule.hpp"
 #include "collectives/timeline.hpp"
-#include "collectives/cost_model.hpp"
 #include "topo/topology.hpp"
 
 namespace collsim {
