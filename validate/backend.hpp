@@ -27,8 +27,9 @@ struct RunOptions {
   int warmup = 1;       // runs before those that count
   int iterations = 20;  // runs that count
   // Short runs are repeated until they have taken this long together, so that a moment in which the
-  // machine was busy with something else does not decide (host, as fast as it goes).
-  double at_least_s = 0.3;
+  // machine was busy with something else does not decide; at most 20,000 times more (host, as fast
+  // as it goes).
+  double at_least_s = 0;
   bool check = true;         // compare every byte of every output, in a run of its own
   bool timeline = false;     // record every step of one more run, which does not count
   int threads_per_lane = 0;  // 0: the backend's own choice
@@ -64,10 +65,12 @@ struct NoMeasurement {
   std::string reason;  // one or two sentences for people
 };
 
+// What an Error that kept a run from starting says.
+[[nodiscard]] NoMeasurement::Why why_of(ErrorCode code);
+
 using RunOutcome = std::variant<Measurement, NoMeasurement>;
 
-// Something that runs schedules for real.  One file of validate/ each (validate/host/, validate/cuda/,
-// validate/nccl/), and a row in backends().
+// Something that runs schedules for real.  One file of validate/ each (validate/host/, validate/cuda/), and a row in backends().
 struct Backend {
   const char* name;     // "host"
   const char* summary;  // one line
@@ -87,7 +90,7 @@ struct Summary {
 };
 [[nodiscard]] Summary summary_of(std::vector<double> times_s);
 
-// In how many runs out of ten a median is trusted: more spread than this and there is no verdict.
+// With more spread than this a median is not trusted, and there is no verdict.
 inline constexpr double noisy_spread = 0.05;
 
 }  // namespace collsim

@@ -122,12 +122,6 @@ std::optional<RunOutcome> unpack(const std::string& packed) {
 
 // --- the child ----------------------------------------------------------------------------------
 
-NoMeasurement::Why why_of(ErrorCode code) {
-  return code == ErrorCode::too_large          ? NoMeasurement::Why::too_large
-         : code == ErrorCode::invalid_argument ? NoMeasurement::Why::unavailable
-                                               : NoMeasurement::Why::bad_schedule;
-}
-
 RunOutcome measured_or_not(const std::function<RunOutcome()>& measure) {
   try {
     return measure();
@@ -140,7 +134,9 @@ RunOutcome measured_or_not(const std::function<RunOutcome()>& measure) {
   }
 }
 
-[[noreturn]] void be_the_child(const std::function<RunOutcome()>& measure, int pipe_end) {
+// noexcept: what goes wrong here must not run on as a second parent.
+[[noreturn]] void be_the_child(const std::function<RunOutcome()>& measure, int pipe_end) noexcept {
+  std::signal(SIGABRT, SIG_DFL);     // the parent tells
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read what an orphan measures
   std::signal(SIGINT, SIG_IGN);      // Ctrl-C is for the parent: what has begun is finished
   const std::string packed = pack(measured_or_not(measure));
@@ -181,6 +177,8 @@ RunOutcome outcome_of(const std::optional<std::string>& packed, int status, doub
   if (!packed)
     return failed("the run took longer than " + std::to_string(static_cast<int>(limit_s)) +
                   " s and was killed");
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
+    return failed("the run was aborted by a bug in collsim; please report what stands above");
   if (WIFSIGNALED(status))
     return failed(std::string("the run was killed by a signal: ") + strsignal(WTERMSIG(status)));
   if (auto outcome = unpack(*packed)) return std::move(*outcome);
@@ -188,6 +186,15 @@ RunOutcome outcome_of(const std::optional<std::string>& packed, int status, doub
 }
 
 }  // namespace
+
+NoMeasurement::Why why_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::bad_schedule:
+    case ErrorCode::deadlock: return NoMeasurement::Why::bad_schedule;
+    case ErrorCode::too_large: return NoMeasurement::Why::too_large;
+    default: return NoMeasurement::Why::unavailable;
+  }
+}
 
 RunOutcome run_in_child(const std::function<RunOutcome()>& measure, double limit_s) {
   int ends[2];

@@ -253,6 +253,7 @@ std::string describe(const Trouble& trouble, const Plan& plan, double waited_s) 
     return me + " waited " + waited +
            " for the other lanes to start: " + std::to_string(trouble.seen) + " of " +
            std::to_string(trouble.wanted) + " had come";
+  if (trouble.wire == no_wire) return me + " gave up";
   const std::uint32_t first = plan.lanes[trouble.lane].first_step;
   const LaneStep& step = plan.steps[first + trouble.step];
   const PlannedWire& wire = plan.wires[trouble.wire];

@@ -67,7 +67,7 @@ struct PlanLimits {
 [[nodiscard]] Plan make_plan(const Schedule& schedule, Protocol protocol,
                              const PlanLimits& limits = {});
 
-// "rank 3 lane 0 step 17 (receive) waited 1.0 s for message 5 from rank 2; 4 had come."
+// "rank 3 lane 0 step 17 (receive) waited 1 s for message 5 from rank 2 lane 0"
 [[nodiscard]] std::string describe(const Trouble& trouble, const Plan& plan, double waited_s);
 
 // The measured timeline of a run: times relative to `start` (one per lane, on the lane's clock).

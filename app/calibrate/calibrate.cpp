@@ -8,6 +8,7 @@
 #include "app/calibrate/probe_cases.hpp"
 #include "sim/simulate.hpp"
 #include "topo/shapes.hpp"
+#include "validate/plan.hpp"
 
 namespace collsim {
 namespace {
@@ -23,9 +24,16 @@ class Calibrator {
       : options_(options), cases_(probe_cases(options.ranks, options.smallest, options.largest)) {
     machine_.backend = options.backend->name;
     machine_.ranks = options.ranks;
+    machine_.protocol = options.protocol;
   }
 
   std::variant<CalibratedMachine, NoMeasurement> run() {
+    // The last probe is the largest: better to know at once that it does not fit.
+    try {
+      static_cast<void>(make_plan(cases_.back().schedule, options_.protocol));
+    } catch (const Error& error) {
+      return NoMeasurement{why_of(error.code()), error.what()};
+    }
     for (const ProbeCase& probe : cases_) {
       const std::optional<Summary> summary = measure(probe.schedule);
       if (!summary) return problem_;
@@ -38,7 +46,7 @@ class Calibrator {
   }
 
  private:
-  // What else happens on the machine only ever adds time: of runs that scatter, the fastest few count.
+  // What else happens on the machine only ever adds time: where runs scatter, the better of two counts.
   std::optional<Summary> measure(const Schedule& schedule) {
     constexpr int most_tries = 2;
     std::optional<Summary> best;
@@ -70,6 +78,9 @@ class Calibrator {
     }
     auto& measured = std::get<Measurement>(outcome);
     machine_.device = measured.device;
+    for (std::string& note : measured.notes)
+      if (std::find(machine_.notes.begin(), machine_.notes.end(), note) == machine_.notes.end())
+        machine_.notes.push_back(std::move(note));
     return summary_of(measured.times_s);
   }
 

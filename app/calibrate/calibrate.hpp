@@ -45,6 +45,8 @@ struct Probe {
 
 struct CalibratedMachine {
   std::string backend, device;
+  Protocol protocol = Protocol::simple;
+  std::vector<std::string> notes;  // of the backend, each once
   int ranks = 2;
   Fitted latency_s, overhead_s;
   struct Row {
@@ -61,7 +63,7 @@ struct CalibratedMachine {
   double median_error = 0, worst_error = 0;  // of the fit, relative
 };
 
-// Nothing when it was interrupted; NoMeasurement when the machine cannot do it.
+// NoMeasurement when the machine cannot do it, or when it was interrupted.
 [[nodiscard]] std::variant<CalibratedMachine, NoMeasurement> calibrate(
     const CalibrateOptions& options);
 

@@ -93,8 +93,12 @@ std::vector<Fitted> fit(const Predictions& predicted, const std::vector<double>&
   std::vector<Fitted> fitted;
   for (std::size_t p = 0; p < start.size(); ++p) {
     const auto at = static_cast<Index>(p);
-    if (slopes.col(at).cwiseAbs().maxCoeff() < no_influence) {
-      fitted.push_back({start[p], 0, std::numeric_limits<double>::infinity()});
+    const double influence = slopes.col(at).cwiseAbs().maxCoeff();
+    if (influence < no_influence) {
+      // Either nothing ever depended on it, or it went so far that it costs nothing any more.
+      const bool moved = std::abs(logs[at] - std::log(start[p])) > small_step;
+      fitted.push_back(
+          {moved ? std::exp(logs[at]) : start[p], 0, std::numeric_limits<double>::infinity()});
       continue;
     }
     const double value = std::exp(logs[at]);

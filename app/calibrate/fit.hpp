@@ -20,7 +20,8 @@ struct Fitted {
 // Logarithms of x are the unknowns, so nothing gets negative; the steps are Levenberg's and Marquardt's,
 // with derivatives by finite differences.  Works for any model that can be evaluated, sums and maxima
 // (critical paths) included.  A parameter that the measurements say nothing about stays where it
-// began, with an interval from 0 to infinity.
+// began; one that the fit makes free (a rate without end, a time of nothing) stays where it stopped to
+// matter; both have an interval from 0 to infinity.
 //
 // `predicted` gives as many positive numbers as were measured.
 using Predictions = std::function<std::vector<double>(const std::vector<double>& parameters)>;

@@ -51,13 +51,15 @@ Value quality(const CalibratedMachine& machine) {
   fit.set("worst_error", machine.worst_error);
   fit.set("latency_s_95", interval(machine.latency_s));
   fit.set("instruction_overhead_s_95", interval(machine.overhead_s));
-  Value copy = Value::array(), reduce = Value::array();
+  Value copy = Value::array(), reduce = Value::array(), second = Value::array();
   for (const CalibratedMachine::Row& row : machine.rows) {
     copy.items().push_back(interval(row.copy_bytes_per_s));
     reduce.items().push_back(interval(row.reduce_bytes_per_s));
+    second.items().push_back(interval(row.second_write_bytes_per_s));
   }
   fit.set("copy_bytes_per_s_95", std::move(copy));
   fit.set("reduce_bytes_per_s_95", std::move(reduce));
+  fit.set("second_write_bytes_per_s_95", std::move(second));
   fit.set("one_pair_bytes_per_s", machine.one_pair_bytes_per_s);
   fit.set("all_pairs_bytes_per_s", machine.all_pairs_bytes_per_s);
   return fit;
@@ -110,6 +112,7 @@ Value machine_value(const CalibratedMachine& machine, const std::string& version
 
   Value calibration = Value::object();
   calibration.set("backend", machine.backend);
+  calibration.set("protocol", machine.protocol == Protocol::ll ? "ll" : "simple");
   calibration.set("device", machine.device);
   calibration.set("date", date);
   calibration.set("collsim", version);

@@ -9,15 +9,15 @@
 #include <ctime>
 #include <memory>
 #include <ostream>
-#include <thread>
 
 #include "app/calibrate/machine_file.hpp"
 #include "app/commands/command.hpp"
-#include "app/commands/help.hpp"
+#include "app/commands/interrupts.hpp"
 #include "app/commands/progress.hpp"
 #include "app/json/write_json.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/quantities.hpp"
+#include "validate/host/cores.hpp"
 
 namespace collsim {
 namespace {
@@ -76,6 +76,7 @@ void print(const CalibratedMachine& machine, std::ostream& out) {
   out << fmt::format(
       "\n  the model fits its {} probes with a median error of {:.1f}%, worst {:.1f}%\n",
       machine.probes.size(), machine.median_error * 100, machine.worst_error * 100);
+  for (const std::string& note : machine.notes) out << "  note: " << note << '\n';
   const auto noisy = std::count_if(machine.probes.begin(), machine.probes.end(),
                                    [](const Probe& p) { return p.measured.spread > noisy_spread; });
   if (noisy * 4 > static_cast<std::ptrdiff_t>(machine.probes.size()))
@@ -95,7 +96,7 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
   if (options.backend == nullptr)
     throw UsageError(fmt::format("there is no backend \"{}\"", asked.backend));
   options.protocol = asked.protocol == "ll" ? Protocol::ll : Protocol::simple;
-  const auto cores = static_cast<int>(std::max(2U, std::thread::hardware_concurrency()));
+  const auto cores = static_cast<int>(std::max<std::size_t>(2, usable_cores()));
   options.ranks = asked.ranks > 0 ? asked.ranks : std::min(cores, 8);
   options.smallest = size_of(asked.smallest, "--smallest");
   options.largest = size_of(asked.largest, "--largest");
@@ -107,6 +108,7 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
     terminal.err << fmt::format("collsim: {} cannot measure here: {}\n", asked.backend, *why);
     return exit_not_measurable;
   }
+  const InterruptWatch watch;
   Progress progress(terminal);
   options.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
   const auto outcome = calibrate(options);
@@ -131,7 +133,8 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
 
 Action declare_calibrate(CLI::App& app) {
   auto options = std::make_shared<CalibrateCommandOptions>();
-  app.add_option("--backend", options->backend, "what runs the probes: host, cuda (default: host)");
+  app.add_option("--backend", options->backend, "what runs the probes: host, cuda (default: host)")
+      ->check(CLI::IsMember({"host", "cuda"}));
   app.add_option("--protocol", options->protocol, "simple or ll (default: simple)")
       ->check(CLI::IsMember({"simple", "ll"}));
   app.add_option("--ranks", options->ranks,

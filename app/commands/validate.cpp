@@ -215,6 +215,9 @@ class Validation {
     if (lacking)
       tell(exit_not_measurable, fmt::format("{} of {} rows were not measured: {}",
                                             counts.unmeasured, counts.rows, first_reason(results)));
+    const bool verdict_wanted = max_error_.has_value() || scenario.measure.required;
+    if (verdict_wanted && counts.rows > 0 && counts.noisy == counts.rows)
+      tell(exit_not_measurable, "no row could be judged: all were too noisy");
     if (counts.beyond > 0)
       tell(exit_failed, fmt::format("{} of {} rows are off by more than {:g}%", counts.beyond,
                                     counts.rows, 100 * *max_error_));

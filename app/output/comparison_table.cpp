@@ -205,7 +205,8 @@ std::string how_it_was_measured(const Comparison& how) {
   if (how.paced) text += ", paced (links emulated)";
   text += fmt::format(", protocol {}", to_string(how.protocol));
   if (how.iterations > 0)
-    text += fmt::format(": median of {} run{}", how.iterations, how.iterations == 1 ? "" : "s");
+    text += fmt::format(": median of {} run{}{}", how.iterations, how.iterations == 1 ? "" : "s",
+                        how.paced ? "" : ", more of short ones");
   return text;
 }
 

@@ -50,8 +50,8 @@ std::optional<Calibration::Row> read_row(const Value& row, const std::string& po
 CostModel Calibration::costs_at(Bytes buffers) const {
   const auto above = std::find_if(rows.begin(), rows.end(),
                                   [&](const Row& row) { return row.buffers >= buffers; });
-  if (above == rows.begin()) return above->costs;
   if (above == rows.end()) return rows.back().costs;
+  if (above == rows.begin() || above->buffers == buffers) return above->costs;
   const Row& below = *std::prev(above);
   const double low = std::log2(static_cast<double>(std::max<Bytes>(1, below.buffers)));
   const double high = std::log2(static_cast<double>(above->buffers));
@@ -74,9 +74,6 @@ Bytes buffer_bytes(const Collective& collective) {
     const std::int64_t output = output_count(collective, position);
     const bool shared = aliasing(collective, position).shared;
     most = std::max(most, shared ? std::max(input, output) : input + output);
-    // Ranks in the middle are all alike.
-    if (position > 1 && position + 2 < collective.size() && position != collective.root)
-      position = std::max(position, std::min(collective.size() - 3, collective.root - 1));
   }
   return most * size_of(collective.type);
 }
@@ -85,7 +82,7 @@ std::optional<Calibration> read_calibration(const Value& calibration, const std:
                                             Diagnostics& diagnostics, Value& resolved) {
   const std::size_t mistakes = diagnostics.size();
   ObjectReader reader(calibration, pointer, diagnostics);
-  for (const char* key : {"backend", "device", "date", "collsim"})
+  for (const char* key : {"backend", "protocol", "device", "date", "collsim"})
     static_cast<void>(reader.text(key));
   for (const char* key : {"fit", "raw"}) static_cast<void>(reader.raw(key));
   reader.need({"rates"});
@@ -136,7 +133,7 @@ void load_calibration_file(Value& document, const std::string& scenario_file, So
     Value calibration = *found;
     *written = std::move(calibration);
   } else {
-    // An empty object, so that what the file lacks is not reported once more as a wrong type.
+    // Without it, so that what the file lacks is not reported once more as a wrong type.
     if (tree)
       diagnostics.add({.code = "no-calibration",
                        .message = file.string() + " holds no calibration",

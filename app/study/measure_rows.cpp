@@ -13,13 +13,12 @@
 namespace collsim {
 namespace {
 
-double patience_for(const Row& predicted, bool paced) {
+double patience_for(const Row& predicted) {
   constexpr double least_s = 1;
   constexpr double times_the_prediction = 10;
   constexpr double slowest_machine = 100e6;  // bytes/s, of all messages one after the other
-  const double patience = std::max(least_s, times_the_prediction * predicted.time_s());
-  return paced ? patience
-               : std::max(patience, static_cast<double>(predicted.wire_bytes) / slowest_machine);
+  return std::max({least_s, times_the_prediction * predicted.time_s(),
+                   static_cast<double>(predicted.wire_bytes) / slowest_machine});
 }
 
 RunOptions run_options(const Row& predicted, const MeasureOptions& options, bool record) {
@@ -29,18 +28,10 @@ RunOptions run_options(const Row& predicted, const MeasureOptions& options, bool
   run.check = options.check;
   run.timeline = record;
   run.threads_per_lane = options.threads_per_lane;
-  run.patience_s = patience_for(predicted, options.how.paced);
+  run.patience_s = patience_for(predicted);
+  run.at_least_s = 0.3;
   run.trust_schedule = true;  // it was proved before
   return run;
-}
-
-NoMeasurement::Why why_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::bad_schedule:
-    case ErrorCode::deadlock: return NoMeasurement::Why::bad_schedule;
-    case ErrorCode::too_large: return NoMeasurement::Why::too_large;
-    default: return NoMeasurement::Why::unavailable;
-  }
 }
 
 Measured measured_of(Measurement measurement, const MeasureOptions& options) {

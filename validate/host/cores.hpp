@@ -6,7 +6,7 @@
 
 namespace collsim {
 
-// The cores that this process may use: containers and taskset leave it fewer than there are.
+// The cores that this process may use: taskset, for one, leaves it fewer than there are.
 [[nodiscard]] std::size_t usable_cores();
 
 // Ties the calling thread to the n-th of them (counted around).  Left alone, a system may put two lanes
