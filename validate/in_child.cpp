@@ -134,12 +134,16 @@ RunOutcome measured_or_not(const std::function<RunOutcome()>& measure) {
   }
 }
 
-// noexcept: what goes wrong here must not run on as a second parent.
-[[noreturn]] void be_the_child(const std::function<RunOutcome()>& measure, int pipe_end) noexcept {
+[[noreturn]] void be_the_child(const std::function<RunOutcome()>& measure, int pipe_end) {
   std::signal(SIGABRT, SIG_DFL);     // the parent tells
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read what an orphan measures
-  std::signal(SIGINT, SIG_IGN);      // Ctrl-C is for the parent: what has begun is finished
-  const std::string packed = pack(measured_or_not(measure));
+  std::signal(SIGINT, SIG_IGN);      // Ctrl-C is for the parent, who waits for the run to end
+  std::string packed;
+  try {
+    packed = pack(measured_or_not(measure));
+  } catch (const std::exception&) {
+    _exit(1);  // it must not run on as a second parent
+  }
   for (std::size_t at = 0; at < packed.size();) {
     const ssize_t written = write(pipe_end, packed.data() + at, packed.size() - at);
     if (written < 0 && errno != EINTR) _exit(1);
