@@ -70,7 +70,8 @@ struct NoMeasurement {
 
 using RunOutcome = std::variant<Measurement, NoMeasurement>;
 
-// Something that runs schedules for real.  One file of validate/ each (validate/host/, validate/cuda/), and a row in backends().
+// Something that runs schedules for real.  A folder or file of validate/ each (validate/host/,
+// validate/cuda/), and a row in backends().
 struct Backend {
   const char* name;     // "host"
   const char* summary;  // one line

@@ -8,11 +8,6 @@
 namespace collsim {
 namespace {
 
-double median_of(std::vector<double> sorted) {
-  const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
-
 bool is_broken(const NoMeasurement& none) {
   using Why = NoMeasurement::Why;
   return none.why == Why::bad_schedule || none.why == Why::stuck || none.why == Why::failed;
@@ -49,7 +44,7 @@ ComparisonCounts count_verdicts(const Results& results) {
   if (errors.empty()) return counts;
   std::sort(errors.begin(), errors.end());
   counts.worst_error = errors.back();
-  counts.median_error = median_of(std::move(errors));
+  counts.median_error = summary_of(std::move(errors)).median_s;
   return counts;
 }
 

@@ -99,8 +99,8 @@ TEST(Paced, RealThreadsTakeAsLongAsTheSimulationSays) {
   std::sort(errors.begin(), errors.end());
   const double median = errors[errors.size() / 2];
   std::printf("median error %.2f %%, worst %.2f %%\n", median * 100, errors.back() * 100);
-  EXPECT_LT(median, 0.3);
-  EXPECT_LT(errors.back(), 2);
+  EXPECT_LT(median, 0.2);
+  EXPECT_LT(errors.back(), 0.5);
 }
 
 }  // namespace
