@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/calibrate/probe_cases.hpp"
+#include "app/study/calibrated.hpp"
 #include "sim/simulate.hpp"
 #include "topo/shapes.hpp"
 #include "validate/plan.hpp"
@@ -13,15 +14,19 @@
 namespace collsim {
 namespace {
 
-// Where the fit begins; the result does not depend on it.
+// Where the fit begins; the result does not depend on it.  Lanes begin as slowing each other down: where
+// they do not, the fit finds out, while from the other side it would see no slope.
 constexpr double usual_latency_s = 2e-7, usual_overhead_s = 2e-7, usual_rate = 5e9;
-constexpr std::size_t common_parameters = 2;  // latency, overhead; then the rates of each row
-constexpr std::size_t rates_per_row = 3;      // copy, reduce, second write
+constexpr double usual_lanes_at_full_speed = 1.1;
+constexpr std::size_t common_parameters = 2;   // latency, overhead; then those of each row:
+constexpr std::size_t parameters_per_row = 4;  // copy, reduce, second write; lanes at full speed
 
 class Calibrator {
  public:
   explicit Calibrator(const CalibrateOptions& options)
-      : options_(options), cases_(probe_cases(options.ranks, options.smallest, options.largest)) {
+      : options_(options),
+        cases_(probe_cases(options.ranks, options.smallest, options.largest)),
+        knots_(knots(options.ranks, options.smallest, options.largest)) {
     machine_.backend = options.backend->name;
     machine_.ranks = options.ranks;
     machine_.protocol = options.protocol;
@@ -34,32 +39,32 @@ class Calibrator {
     } catch (const Error& error) {
       return NoMeasurement{why_of(error.code()), error.what()};
     }
-    for (const ProbeCase& probe : cases_) {
-      const std::optional<Summary> summary = measure(probe.schedule);
-      if (!summary) return problem_;
-      machine_.probes.push_back({probe.name, probe.buffers, *summary, 0});
-      if (options_.progress) options_.progress(machine_.probes.size(), cases_.size());
-    }
+    if (!measure_probes()) return problem_;
     fit_everything();
     if (!measure_pairs() || !measure_sharing()) return problem_;
     return std::move(machine_);
   }
 
  private:
-  // What else happens on the machine only ever adds time: where runs scatter, the better of two counts.
-  std::optional<Summary> measure(const Schedule& schedule) {
-    constexpr int most_tries = 2;
-    std::optional<Summary> best;
-    for (int i = 0; i < most_tries; ++i) {
-      const std::optional<Summary> summary = measure_once(schedule);
-      if (!summary) return summary;
-      if (!best || summary->median_s < best->median_s) best = summary;
-      if (best->spread <= noisy_spread) break;
-    }
-    return best;
+  // What else happens on the machine comes and goes, and only ever adds time: all probes run in several
+  // rounds, and the best round of each counts.
+  bool measure_probes() {
+    std::vector<std::optional<Summary>> best(cases_.size());
+    for (int round = 0; round < options_.rounds; ++round)
+      for (std::size_t i = 0; i < cases_.size(); ++i) {
+        const std::optional<Summary> summary = measure(cases_[i].schedule);
+        if (!summary) return false;
+        if (!best[i] || summary->median_s < best[i]->median_s) best[i] = summary;
+        ++runs_;
+        if (options_.progress)
+          options_.progress(runs_, cases_.size() * static_cast<std::size_t>(options_.rounds));
+      }
+    for (std::size_t i = 0; i < cases_.size(); ++i)
+      machine_.probes.push_back({cases_[i].name, cases_[i].working_set, *best[i], 0});
+    return true;
   }
 
-  std::optional<Summary> measure_once(const Schedule& schedule) {
+  std::optional<Summary> measure(const Schedule& schedule) {
     if (options_.stop != nullptr && *options_.stop) {
       problem_ = {NoMeasurement::Why::failed, "interrupted"};
       return std::nullopt;
@@ -81,21 +86,32 @@ class Calibrator {
     for (std::string& note : measured.notes)
       if (std::find(machine_.notes.begin(), machine_.notes.end(), note) == machine_.notes.end())
         machine_.notes.push_back(std::move(note));
-    return summary_of(measured.times_s);
+    return summary_of(std::move(measured.times_s));
+  }
+
+  [[nodiscard]] Calibration calibration_of(const std::vector<double>& parameters) const {
+    Calibration calibration;
+    const double* of_row = &parameters[common_parameters];
+    for (const Bytes knot : knots_) {
+      Calibration::Row row;
+      row.working_set = knot;
+      row.costs.instruction_overhead = from_seconds(parameters[1]);
+      row.costs.copy_bandwidth = rate_of(of_row[0]);
+      row.costs.reduce_bandwidth = rate_of(of_row[1]);
+      row.costs.second_write_bandwidth = rate_of(of_row[2]);
+      row.lanes_at_full_speed = std::max(1.0, of_row[3]);
+      calibration.rows.push_back(row);
+      of_row += parameters_per_row;
+    }
+    return calibration;
   }
 
   [[nodiscard]] std::vector<double> predictions(const std::vector<double>& parameters) const {
     const Topology topology = shared_memory(options_.ranks, parameters[0]);
+    const Calibration calibration = calibration_of(parameters);
     std::vector<double> times;
     for (const ProbeCase& probe : cases_) {
-      CostModel costs;
-      costs.instruction_overhead = from_seconds(parameters[1]);
-      if (probe.row) {
-        const double* rates = &parameters[common_parameters + rates_per_row * *probe.row];
-        costs.copy_bandwidth = rate_of(rates[0]);
-        costs.reduce_bandwidth = rate_of(rates[1]);
-        costs.second_write_bandwidth = rate_of(rates[2]);
-      }
+      const CostModel costs = calibrated_costs(topology, probe.schedule, calibration);
       times.push_back(simulate(topology, probe.schedule, costs).time.seconds());
     }
     return times;
@@ -106,20 +122,39 @@ class Calibrator {
   }
 
   void fit_everything() {
-    const std::vector<Bytes> sizes = probe_sizes(options_.smallest, options_.largest);
     std::vector<double> start{usual_latency_s, usual_overhead_s};
-    start.resize(common_parameters + rates_per_row * sizes.size(), usual_rate);
+    for (std::size_t i = 0; i < knots_.size(); ++i)
+      start.insert(start.end(), {usual_rate, usual_rate, usual_rate, usual_lanes_at_full_speed});
     std::vector<double> measured;
     for (const Probe& probe : machine_.probes) measured.push_back(probe.measured.median_s);
-    const std::vector<Fitted> fitted =
-        fit([this](const std::vector<double>& x) { return predictions(x); }, measured, start);
+    measured.resize(measured.size() + (knots_.size() - 1) * parameters_per_row, 1.0);
+    const std::vector<Fitted> fitted = fit(
+        [this](const std::vector<double>& x) {
+          std::vector<double> times = predictions(x);
+          append_steps(x, times);
+          return times;
+        },
+        measured, start);
     machine_.latency_s = fitted[0];
     machine_.overhead_s = fitted[1];
-    for (std::size_t row = 0; row < sizes.size(); ++row) {
-      const Fitted* rates = &fitted[common_parameters + rates_per_row * row];
-      machine_.rows.push_back({sizes[row], rates[0], rates[1], rates[2]});
+    for (std::size_t row = 0; row < knots_.size(); ++row) {
+      const Fitted* found = &fitted[common_parameters + parameters_per_row * row];
+      machine_.rows.push_back({knots_[row], found[0], found[1], found[2], at_least_one(found[3])});
     }
     judge(fitted);
+  }
+
+  // What the probes of one size leave open, those of the next sizes decide: a step by a factor f from
+  // one row to the next counts as much as an error by f^smoothness of one probe.
+  void append_steps(const std::vector<double>& parameters, std::vector<double>& times) const {
+    constexpr double smoothness = 0.15;
+    for (std::size_t i = common_parameters; i + parameters_per_row < parameters.size(); ++i)
+      times.push_back(std::pow(parameters[i + parameters_per_row] / parameters[i], smoothness));
+  }
+
+  // One lane is always at full speed.
+  static Fitted at_least_one(const Fitted& lanes) {
+    return {std::max(1.0, lanes.value), std::max(1.0, lanes.low), std::max(1.0, lanes.high)};
   }
 
   void judge(const std::vector<Fitted>& fitted) {
@@ -169,6 +204,8 @@ class Calibrator {
 
   const CalibrateOptions& options_;
   std::vector<ProbeCase> cases_;
+  std::vector<Bytes> knots_;
+  std::size_t runs_ = 0;
   CalibratedMachine machine_;
   NoMeasurement problem_;
 };

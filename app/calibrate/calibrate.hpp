@@ -19,7 +19,8 @@ namespace collsim {
 //
 // The model: a message costs no wire, because lanes copy it themselves through memory that both can
 // reach.  An instruction costs `overhead` and its bytes at the copy or reduction rate, which depends
-// on how much memory is in play; what one lane did the other sees `latency` later.
+// on how much memory is in play, and on how many lanes share it; what one lane did the other sees
+// `latency` later.
 //
 // The probes are pairs of ranks that do one kind of instruction, and a barrier.  No collective that moves
 // data takes part, so predictions of them are predictions.
@@ -27,9 +28,10 @@ struct CalibrateOptions {
   const Backend* backend = nullptr;
   int ranks = 2;  // with one lane each
   Protocol protocol = Protocol::simple;
-  Bytes smallest = 64 << 10;  // of the buffers of one rank
+  Bytes smallest = 32 << 10;  // that one rank has for another
   Bytes largest = 64 << 20;
   int iterations = 11;
+  int rounds = 3;  // all probes, so many times: what else goes on in the machine comes and goes
   double patience_s = 10;
   const std::atomic<bool>* stop = nullptr;
   std::function<void(std::size_t done, std::size_t total)> progress = {};
@@ -37,8 +39,8 @@ struct CalibrateOptions {
 
 // One run that was measured, and what the fitted model says of it.
 struct Probe {
-  std::string name;   // "copy in 4 chunks"
-  Bytes buffers = 0;  // what buffer_bytes() says of it
+  std::string name;  // "copy in 4 chunks"
+  Bytes working_set = 0;
   Summary measured;
   double fitted_s = 0;
 };
@@ -50,8 +52,9 @@ struct CalibratedMachine {
   int ranks = 2;
   Fitted latency_s, overhead_s;
   struct Row {
-    Bytes buffers = 0;
-    Fitted copy_bytes_per_s, reduce_bytes_per_s, second_write_bytes_per_s;
+    Bytes working_set = 0;
+    Fitted copy_bytes_per_s, reduce_bytes_per_s, second_write_bytes_per_s;  // of a lane alone
+    Fitted lanes_at_full_speed;
   };
   std::vector<Row> rows;  // by size
   // Latency between single pairs, where there are more than one: [i][j], seconds; a relative guess

@@ -34,11 +34,12 @@ Value rates(const CalibratedMachine& machine) {
   Value rows = Value::array();
   for (const CalibratedMachine::Row& row : machine.rows) {
     Value value = Value::object();
-    value.set("buffers", exact_size(row.buffers));
+    value.set("working_set", exact_size(row.working_set));
     value.set("instruction_overhead", time_text(machine.overhead_s.value));
     value.set("copy_bandwidth", rate_text(row.copy_bytes_per_s.value));
     value.set("reduce_bandwidth", rate_text(row.reduce_bytes_per_s.value));
     value.set("second_write_bandwidth", rate_text(row.second_write_bytes_per_s.value));
+    value.set("lanes_at_full_speed", rounded(row.lanes_at_full_speed.value));
     rows.items().push_back(std::move(value));
   }
   return rows;
@@ -51,15 +52,18 @@ Value quality(const CalibratedMachine& machine) {
   fit.set("worst_error", machine.worst_error);
   fit.set("latency_s_95", interval(machine.latency_s));
   fit.set("instruction_overhead_s_95", interval(machine.overhead_s));
-  Value copy = Value::array(), reduce = Value::array(), second = Value::array();
+  Value copy = Value::array(), reduce = Value::array(), second = Value::array(),
+        lanes = Value::array();
   for (const CalibratedMachine::Row& row : machine.rows) {
     copy.items().push_back(interval(row.copy_bytes_per_s));
     reduce.items().push_back(interval(row.reduce_bytes_per_s));
     second.items().push_back(interval(row.second_write_bytes_per_s));
+    lanes.items().push_back(interval(row.lanes_at_full_speed));
   }
   fit.set("copy_bytes_per_s_95", std::move(copy));
   fit.set("reduce_bytes_per_s_95", std::move(reduce));
   fit.set("second_write_bytes_per_s_95", std::move(second));
+  fit.set("lanes_at_full_speed_95", std::move(lanes));
   fit.set("one_pair_bytes_per_s", machine.one_pair_bytes_per_s);
   fit.set("all_pairs_bytes_per_s", machine.all_pairs_bytes_per_s);
   return fit;
@@ -70,7 +74,7 @@ Value raw(const CalibratedMachine& machine) {
   for (const Probe& probe : machine.probes) {
     Value point = Value::object();
     point.set("probe", probe.name);
-    point.set("buffers_bytes", probe.buffers);
+    point.set("working_set_bytes", probe.working_set);
     point.set("time_s", probe.measured.median_s);
     point.set("min_s", probe.measured.min_s);
     point.set("max_s", probe.measured.max_s);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "app/scenario/calibration.hpp"
 #include "collectives/algorithms.hpp"
+#include "collectives/working_set.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {
@@ -41,13 +41,13 @@ Program odd_lane(Work work, Endpoint partner, Span input, Span output, int chunk
 }
 
 // Every rank with an even number works with the next one.  The exchange only lends its buffers: an input
-// and an output of half the bytes each.
-Schedule pairs_at_work(Work work, int ranks, Bytes buffers, int chunks) {
+// and an output of so many bytes.
+Schedule pairs_at_work(Work work, int ranks, Bytes bytes, int chunks) {
   Collective collective;
   collective.operation = Operation::send_recv;
   collective.pattern.kind = Pattern::Kind::exchange;
   collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  collective.count = buffers / 2 / size_of(collective.type);
+  collective.count = bytes / size_of(collective.type);
   const std::int64_t count = collective.count;
   const Schedule buffers_of = make_schedule(collective, {});
   return buffers_of.with_programs([=](int position, Lane lane) -> Program {
@@ -73,14 +73,14 @@ std::string in_chunks(const char* name, int chunks) {
                      : std::string(name) + " in " + std::to_string(chunks) + " chunks";
 }
 
-}  // namespace
-
-std::vector<Bytes> probe_sizes(Bytes smallest, Bytes largest) {
+std::vector<Bytes> sizes_between(Bytes smallest, Bytes largest) {
   std::vector<Bytes> sizes;
-  for (Bytes size = smallest; size < largest; size *= 4) sizes.push_back(size);
+  for (Bytes size = smallest; size < largest; size *= 2) sizes.push_back(size);
   sizes.push_back(largest);
   return sizes;
 }
+
+}  // namespace
 
 std::vector<ProbeCase> probe_cases(int ranks, Bytes smallest, Bytes largest) {
   constexpr std::pair<Work, const char*> every_work[] = {
@@ -89,20 +89,26 @@ std::vector<ProbeCase> probe_cases(int ranks, Bytes smallest, Bytes largest) {
       {Work::reduce, "reduce"},
       {Work::reduce_store_and_pass_on, "reduce, store and pass on"}};
   std::vector<ProbeCase> cases;
-  const auto add = [&](std::string name, Schedule schedule, std::optional<std::size_t> row) {
-    const Bytes buffers = buffer_bytes(schedule.collective());
-    cases.push_back({std::move(name), std::move(schedule), buffers, row});
+  const auto add = [&](std::string name, Schedule schedule) {
+    const Bytes touched = working_set(schedule);
+    cases.push_back({std::move(name), std::move(schedule), touched});
   };
-  constexpr Bytes tiny = 256;
-  add("barrier", barrier(ranks), std::nullopt);
+  constexpr Bytes tiny = 128;
+  add("barrier", barrier(ranks));
   for (const int chunks : {1, 4, 16, 64})
-    add(in_chunks("copy of 256 B", chunks), pairs_at_work(Work::copy, ranks, tiny, chunks), 0);
-  const std::vector<Bytes> sizes = probe_sizes(smallest, largest);
-  for (std::size_t row = 0; row < sizes.size(); ++row)
+    add(in_chunks("copy of 128 B", chunks), pairs_at_work(Work::copy, ranks, tiny, chunks));
+  for (const Bytes size : sizes_between(smallest, largest))
     for (const auto& [work, name] : every_work)
       for (const int chunks : {1, 8})
-        add(in_chunks(name, chunks), pairs_at_work(work, ranks, sizes[row], chunks), row);
+        add(in_chunks(name, chunks), pairs_at_work(work, ranks, size, chunks));
   return cases;
+}
+
+std::vector<Bytes> knots(int ranks, Bytes smallest, Bytes largest) {
+  std::vector<Bytes> knots;
+  for (const Bytes size : sizes_between(smallest, largest))
+    knots.push_back(working_set(pairs_at_work(Work::copy, ranks, size, 1)));
+  return knots;
 }
 
 Schedule send_recv(int ranks, const std::vector<std::pair<int, int>>& pairs, Bytes bytes,

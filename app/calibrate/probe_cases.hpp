@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,17 +14,17 @@ namespace collsim {
 struct ProbeCase {
   std::string name;
   Schedule schedule;
-  Bytes buffers = 0;
-  std::optional<std::size_t> row;  // whose rates matter, an index of probe_sizes(); none: no bytes
+  Bytes working_set = 0;  // collectives/working_set.hpp
 };
 
-// Sizes of buffers, each four times the one before, from the smallest to the largest.
-[[nodiscard]] std::vector<Bytes> probe_sizes(Bytes smallest, Bytes largest);
-
-// Messages of a few bytes, one and many; then at every size each kind of instruction, in one piece (one
-// lane works after the other) and in several (both work at a time).  These are no collectives, only
-// pairs of ranks at work, so check() would refuse them.
+// Messages of a few bytes, one and many; then with every size from the smallest to the largest, each
+// twice the one before, each kind of instruction: in one piece (one lane of a pair works after the
+// other) and in several (both work at a time).  These are no collectives, only pairs of ranks
+// at work, so check() would refuse them.
 [[nodiscard]] std::vector<ProbeCase> probe_cases(int ranks, Bytes smallest, Bytes largest);
+
+// The working sets of the largest probes of each size: where the rates are looked for.
+[[nodiscard]] std::vector<Bytes> knots(int ranks, Bytes smallest, Bytes largest);
 
 // `bytes` from the first to the second of every pair.
 [[nodiscard]] Schedule send_recv(int ranks, const std::vector<std::pair<int, int>>& pairs,

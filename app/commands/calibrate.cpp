@@ -26,7 +26,7 @@ struct CalibrateCommandOptions {
   std::string backend = "host";
   std::string protocol = "simple";
   int ranks = 0;
-  std::string smallest = "64KiB", largest = "64MiB";
+  std::string smallest = "32KiB", largest = "64MiB";
   int iterations = 11;
   std::string output;
 };
@@ -65,13 +65,15 @@ void print(const CalibratedMachine& machine, std::ostream& out) {
   out << "  latency               " << nanoseconds_text(machine.latency_s) << '\n';
   out << "  instruction overhead  " << nanoseconds_text(machine.overhead_s) << "\n\n";
   TextTable table;
-  for (const char* heading : {"buffers", "copy", "95%", "reduce", "95%", "second write", "95%"})
+  for (const char* heading :
+       {"touched", "copy", "95%", "reduce", "95%", "second write", "95%", "lanes at full speed"})
     table.add_column(heading);
   for (const CalibratedMachine::Row& row : machine.rows)
-    table.add_row({exact_size(row.buffers), rate_text(row.copy_bytes_per_s),
+    table.add_row({bytes_to_text(row.working_set), rate_text(row.copy_bytes_per_s),
                    interval_text(row.copy_bytes_per_s), rate_text(row.reduce_bytes_per_s),
                    interval_text(row.reduce_bytes_per_s), rate_text(row.second_write_bytes_per_s),
-                   interval_text(row.second_write_bytes_per_s)});
+                   interval_text(row.second_write_bytes_per_s),
+                   fmt::format("{:.2f}", row.lanes_at_full_speed.value)});
   out << table.text();
   out << fmt::format(
       "\n  the model fits its {} probes with a median error of {:.1f}%, worst {:.1f}%\n",
@@ -140,7 +142,8 @@ Action declare_calibrate(CLI::App& app) {
   app.add_option("--ranks", options->ranks,
                  "lanes that run at a time (default: one per core, at most 8)")
       ->check(CLI::Range(2, 64));
-  app.add_option("--smallest", options->smallest, "buffers of a rank, from ... (default: 64KiB)");
+  app.add_option("--smallest", options->smallest,
+                 "bytes that one rank has for another, from ... (default: 32KiB)");
   app.add_option("--largest", options->largest, "... to (default: 64MiB)");
   app.add_option("-n,--iters", options->iterations, "runs of each probe (default: 11)")
       ->check(CLI::Range(3, 1000));

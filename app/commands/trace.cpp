@@ -10,6 +10,7 @@
 #include "app/commands/command.hpp"
 #include "app/commands/results_writer.hpp"
 #include "app/output/trace_events.hpp"
+#include "app/study/calibrated.hpp"
 #include "app/study/row.hpp"
 
 namespace collsim {
@@ -73,6 +74,7 @@ int trace(const TraceCommandOptions& options, Terminal& terminal) {
 
   Case& point = chosen->chosen;
   if (point.choice.name == "auto") point.choice.name = run_case(point).algorithm;
+  point = calibrated(std::move(point));
   const Schedule schedule = schedule_of(point);
   const Simulation simulation = simulate_fully(point, schedule);
   const std::string& title = chosen->scenario.title;

@@ -24,58 +24,88 @@ std::optional<Bandwidth> between(const std::optional<Bandwidth>& below,
   return Bandwidth(std::max<std::int64_t>(1, std::llround(1 / seconds_per_byte)));
 }
 
+std::optional<double> between(const std::optional<double>& below,
+                              const std::optional<double>& above, double part) {
+  if (!below || !above) return part < 0.5 ? below : above;
+  return (1 - part) * *below + part * *above;
+}
+
+Bandwidth slowed(Bandwidth rate, double slowdown) {
+  const double bytes_per_second = static_cast<double>(rate.bytes_per_second()) / slowdown;
+  return Bandwidth(std::max<std::int64_t>(1, std::llround(bytes_per_second)));
+}
+
 Time between(Time below, Time above, double part) {
   return rounded_picoseconds((1 - part) * static_cast<double>(below.ps()) +
                              part * static_cast<double>(above.ps()));
+}
+
+// At least 1: one lane alone is what the rates speak of.
+std::optional<double> read_lanes(ObjectReader& reader) {
+  constexpr const char* key = "lanes_at_full_speed";
+  const Value* const written = reader.raw(key);
+  if (written == nullptr) return std::nullopt;
+  if (written->is_number() && written->number() >= 1 && std::isfinite(written->number())) {
+    reader.resolve(key, *written);
+    return written->number();
+  }
+  reader.wrong(key, written->is_number() ? "out-of-range" : "wrong-type",
+               "lanes_at_full_speed is a number of 1 or more", {},
+               "leave it out when lanes do not slow each other down");
+  return std::nullopt;
+}
+
+Calibration::Row row_at(const std::vector<Calibration::Row>& rows, Bytes size) {
+  const auto above = std::find_if(rows.begin(), rows.end(), [&](const Calibration::Row& row) {
+    return row.working_set >= size;
+  });
+  if (above == rows.end()) return rows.back();
+  if (above == rows.begin() || above->working_set == size) return *above;
+  const Calibration::Row& below = *std::prev(above);
+  const double low = std::log2(static_cast<double>(std::max<Bytes>(1, below.working_set)));
+  const double high = std::log2(static_cast<double>(above->working_set));
+  const double part = (std::log2(static_cast<double>(size)) - low) / (high - low);
+  const CostModel &less = below.costs, &more = above->costs;
+  Calibration::Row row;
+  row.working_set = size;
+  row.costs.instruction_overhead =
+      between(less.instruction_overhead, more.instruction_overhead, part);
+  row.costs.copy_bandwidth = between(less.copy_bandwidth, more.copy_bandwidth, part);
+  row.costs.reduce_bandwidth = between(less.reduce_bandwidth, more.reduce_bandwidth, part);
+  row.costs.second_write_bandwidth =
+      between(less.second_write_bandwidth, more.second_write_bandwidth, part);
+  row.lanes_at_full_speed = between(below.lanes_at_full_speed, above->lanes_at_full_speed, part);
+  return row;
 }
 
 std::optional<Calibration::Row> read_row(const Value& row, const std::string& pointer,
                                          Diagnostics& diagnostics, Value& resolved) {
   ObjectReader reader(row, pointer, diagnostics);
   Calibration::Row read;
-  const std::optional<Bytes> buffers = reader.size("buffers");
+  const std::optional<Bytes> working_set = reader.size("working_set");
   read.costs.instruction_overhead = reader.time("instruction_overhead", Time{});
   read.costs.copy_bandwidth = reader.bandwidth("copy_bandwidth");
   read.costs.reduce_bandwidth = reader.bandwidth("reduce_bandwidth");
   read.costs.second_write_bandwidth = reader.bandwidth("second_write_bandwidth");
-  reader.need({"buffers"});
+  read.lanes_at_full_speed = read_lanes(reader);
+  reader.need({"working_set"});
   resolved = reader.finish();
-  if (!buffers) return std::nullopt;
-  read.buffers = *buffers;
+  if (!working_set) return std::nullopt;
+  read.working_set = *working_set;
   return read;
 }
 
 }  // namespace
 
-CostModel Calibration::costs_at(Bytes buffers) const {
-  const auto above = std::find_if(rows.begin(), rows.end(),
-                                  [&](const Row& row) { return row.buffers >= buffers; });
-  if (above == rows.end()) return rows.back().costs;
-  if (above == rows.begin() || above->buffers == buffers) return above->costs;
-  const Row& below = *std::prev(above);
-  const double low = std::log2(static_cast<double>(std::max<Bytes>(1, below.buffers)));
-  const double high = std::log2(static_cast<double>(above->buffers));
-  const double part = (std::log2(static_cast<double>(buffers)) - low) / (high - low);
-  CostModel costs;
-  costs.instruction_overhead =
-      between(below.costs.instruction_overhead, above->costs.instruction_overhead, part);
-  costs.copy_bandwidth = between(below.costs.copy_bandwidth, above->costs.copy_bandwidth, part);
-  costs.reduce_bandwidth =
-      between(below.costs.reduce_bandwidth, above->costs.reduce_bandwidth, part);
-  costs.second_write_bandwidth =
-      between(below.costs.second_write_bandwidth, above->costs.second_write_bandwidth, part);
+CostModel Calibration::costs_at(Bytes working_set, double lanes_at_work) const {
+  const Row row = row_at(rows, working_set);
+  const double slowdown =
+      row.lanes_at_full_speed ? std::max(1.0, lanes_at_work / *row.lanes_at_full_speed) : 1.0;
+  CostModel costs = row.costs;
+  for (std::optional<Bandwidth>* rate :
+       {&costs.copy_bandwidth, &costs.reduce_bandwidth, &costs.second_write_bandwidth})
+    if (*rate) *rate = slowed(**rate, slowdown);
   return costs;
-}
-
-Bytes buffer_bytes(const Collective& collective) {
-  std::int64_t most = 0;
-  for (int position = 0; position < collective.size(); ++position) {
-    const std::int64_t input = input_count(collective, position);
-    const std::int64_t output = output_count(collective, position);
-    const bool shared = aliasing(collective, position).shared;
-    most = std::max(most, shared ? std::max(input, output) : input + output);
-  }
-  return most * size_of(collective.type);
 }
 
 std::optional<Calibration> read_calibration(const Value& calibration, const std::string& pointer,
@@ -92,18 +122,20 @@ std::optional<Calibration> read_calibration(const Value& calibration, const std:
   const bool is_list = written != nullptr && written->is_array();
   if (written != nullptr &&
       (!is_list || written->items().empty() || written->items().size() > max_rows))
-    reader.wrong("rates", "wrong-type", "the rates are a list of objects, one per size of buffers",
-                 {},
-                 "write [{\"buffers\": \"1MiB\", \"copy_bandwidth\": \"10GB/s\"}], or let collsim "
-                 "calibrate write it");
+    reader.wrong(
+        "rates", "wrong-type", "the rates are a list of objects, one per size of the working set",
+        {},
+        "write [{\"working_set\": \"1MiB\", \"copy_bandwidth\": \"10GB/s\"}], or let collsim "
+        "calibrate write it");
   for (std::size_t i = 0; is_list && i < std::min(written->items().size(), max_rows); ++i) {
     Value row;
     const auto got =
         read_row(written->items()[i], pointer_to(reader.pointer_of("rates"), i), diagnostics, row);
     rates.items().push_back(std::move(row));
     if (!got) continue;
-    if (!read.rows.empty() && got->buffers <= read.rows.back().buffers)
-      reader.wrong("rates", "bad-order", "the rates must be in order of their buffers, each once");
+    if (!read.rows.empty() && got->working_set <= read.rows.back().working_set)
+      reader.wrong("rates", "bad-order",
+                   "the rates must be in order of their working_set, each once");
     read.rows.push_back(*got);
   }
   reader.resolve("rates", std::move(rates));

@@ -8,36 +8,36 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
-#include "collectives/collective.hpp"
 #include "collectives/cost_model.hpp"
 
 namespace collsim {
 
-// What a machine was measured to do: rates depend on whether the buffers fit into its caches, so there
-// is a row per size.
+// What a machine was measured to do: rates depend on whether the data fit into its caches, so there
+// is a row per size, and on how many lanes share the memory.
 //
 //   "calibration": {
 //     "backend": "host", "device": "2 cores of ...", "date": "2026-11-22",
 //     "rates": [
-//       {"buffers": "64KiB", "instruction_overhead": "90ns", "copy_bandwidth": "11GB/s",
-//        "reduce_bandwidth": "7GB/s", "second_write_bandwidth": "20GB/s"},
-//       {"buffers": "64MiB", ...}]}
+//       {"working_set": "64KiB", "instruction_overhead": "90ns", "copy_bandwidth": "11GB/s",
+//        "reduce_bandwidth": "7GB/s", "second_write_bandwidth": "20GB/s",
+//        "lanes_at_full_speed": 1.4},
+//       {"working_set": "64MiB", ...}]}
 //
-// `buffers` is what buffer_bytes() says.  Between two rows 1/rate is interpolated over the logarithm of
-// the size; outside the nearest row holds.  `collsim calibrate` writes such an object; anything else in
-// it ("fit", "raw") is for people and programs that want to know where the numbers come from.
+// `working_set` is what working_set() of collectives/working_set.hpp says.  The rates are those of a
+// lane while at most `lanes_at_full_speed` (F) lanes work; while L > F do, each has F/L of them.  Absent:
+// lanes never slow each other down.  Between two rows F and 1/rate are interpolated over the logarithm
+// of the size; outside the nearest row holds.  `collsim calibrate` writes such an object; anything else
+// in it ("fit", "raw") is for people and programs that want to know where the numbers come from.
 struct Calibration {
   struct Row {
-    Bytes buffers = 0;
+    Bytes working_set = 0;
     CostModel costs;
+    std::optional<double> lanes_at_full_speed = {};
   };
   std::vector<Row> rows;  // by size, at least one
 
-  [[nodiscard]] CostModel costs_at(Bytes buffers) const;
+  [[nodiscard]] CostModel costs_at(Bytes working_set, double lanes_at_work) const;
 };
-
-// Input and output of the rank that has most.
-[[nodiscard]] Bytes buffer_bytes(const Collective& collective);
 
 // Nothing when something is wrong with it.  `resolved` gets what matters for a prediction.
 [[nodiscard]] std::optional<Calibration> read_calibration(const Value& calibration,

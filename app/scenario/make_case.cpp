@@ -94,7 +94,8 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   made.collective = std::move(collective->collective);
   made.choice = std::move(collective->choice);
   made.data = std::move(collective->data);
-  made.costs = model.costs_of(made.collective);
+  made.costs = model.costs;
+  made.calibration = model.calibration;
   reading.point = std::move(made);
 }
 

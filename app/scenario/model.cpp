@@ -7,13 +7,6 @@
 
 namespace collsim {
 
-CostModel Model::costs_of(const Collective& collective) const {
-  if (!calibration) return costs;
-  CostModel calibrated = calibration->costs_at(buffer_bytes(collective));
-  calibrated.launch = costs.launch;
-  return calibrated;
-}
-
 Model read_model(const Value& model, const std::string& pointer, Diagnostics& diagnostics,
                  Value& resolved) {
   ObjectReader reader(model, pointer, diagnostics);
@@ -27,8 +20,9 @@ Model read_model(const Value& model, const std::string& pointer, Diagnostics& di
       reader.at_most_one_of({"calibration", key});
     static_cast<void>(reader.raw("instruction_overhead"));
     Value rates;
-    read.calibration =
-        read_calibration(*calibration, reader.pointer_of("calibration"), diagnostics, rates);
+    if (auto rows =
+            read_calibration(*calibration, reader.pointer_of("calibration"), diagnostics, rates))
+      read.calibration = std::make_shared<const Calibration>(std::move(*rows));
     reader.resolve("calibration", std::move(rates));
   } else {
     read.costs.instruction_overhead = reader.time("instruction_overhead", Time{});

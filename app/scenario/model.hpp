@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "app/json/diagnostics.hpp"
@@ -12,12 +12,10 @@
 namespace collsim {
 
 // "model" (scenario format, section 4): what instructions cost beyond the links.  All absent: the ideal
-// machine.  A calibration gives the costs instead, by the size of the buffers.
+// machine.  With a calibration the costs depend on the schedule (app/study/calibrated.hpp).
 struct Model {
   CostModel costs;
-  std::optional<Calibration> calibration;
-
-  [[nodiscard]] CostModel costs_of(const Collective& collective) const;
+  std::shared_ptr<const Calibration> calibration;  // nothing: the costs above
 };
 
 // `resolved` gets it with every default.

@@ -13,6 +13,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/calibration.hpp"
 #include "app/scenario/cluster.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
@@ -26,6 +27,8 @@ struct Case {
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto"
   CostModel costs;
+  std::shared_ptr<const Calibration>
+      calibration;  // more costs, of a schedule: study/calibrated.hpp
   // "data" of the collective: the input of every position, for `show`.
   std::optional<std::vector<std::vector<double>>> data;
 };

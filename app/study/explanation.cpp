@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/study/calibrated.hpp"
 #include "app/study/explanation_parts.hpp"
 
 namespace collsim {
@@ -58,6 +59,7 @@ Explanation explain(const Case& point) {
   Explanation result{point, run_case(point), {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = point.choice.name == "auto";
   result.point.choice.name = result.row.algorithm;
+  result.point = calibrated(std::move(result.point));
   const Case& chosen = result.point;
   result.summary = find_algorithm(result.row.operation, result.row.algorithm).summary;
   result.largest_message = largest_message(chosen);
@@ -71,7 +73,7 @@ Explanation explain(const Case& point) {
 
   WorkBudget budget(work_allowed);
   budget.keep(work_allowed / 2);  // the knobs want their share
-  result.algorithms = all_algorithms(chosen, result.row, budget);
+  result.algorithms = all_algorithms(point, result.row, budget);
   budget.keep(0);
   result.knobs = explain_knobs(chosen, result.row, simulation, result.algorithms, budget);
   return result;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/study/calibrated.hpp"
 #include "app/study/effort.hpp"
 #include "collectives/checker.hpp"
 #include "validate/plan.hpp"
@@ -55,6 +56,7 @@ RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCach
   std::optional<Case> point = make_case(scenario, number, clusters, diagnostics);
   COLLSIM_CHECK(point, "a row that was simulated can be made again");
   point->choice.name = row.algorithm;
+  *point = calibrated(std::move(*point));
   const bool record = options.record == number;
   try {
     const Schedule schedule = schedule_of(*point);

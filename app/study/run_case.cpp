@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "app/study/calibrated.hpp"
 #include "app/study/effort.hpp"
 #include "app/study/row.hpp"
 
@@ -65,7 +66,8 @@ Simulation simulation_of(const Case& point, const Schedule& schedule, const Case
   refuse(effort, schedule);
 }
 
-Row row_of(const Case& point, const CaseOptions& options) {
+Row row_of(const Case& asked, const CaseOptions& options) {
+  const Case point = calibrated(asked);
   const Topology& topology = point.cluster->topology;
   const Schedule schedule = make_schedule(point.collective, point.choice);
   const Simulation simulation = simulation_of(point, schedule, options);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/host/host_machine.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -9,7 +11,7 @@ namespace collsim {
 namespace {
 
 constexpr std::byte poison{0x7b};
-constexpr std::size_t alignment = 4096;
+constexpr std::size_t page = 4096, huge_page = std::size_t{2} << 20U;
 constexpr std::uint64_t counter_bytes = 128;  // a line of its own
 constexpr std::uint64_t no_time = 0;
 
@@ -19,9 +21,14 @@ void HostMachine::Free::operator()(std::byte* memory) const {
   ::operator delete[](memory, std::align_val_t(alignment));
 }
 
+// Large blocks get huge pages where the kernel gives them: which small pages make up a block, and so how
+// they share the sets of a cache, would differ from run to run, and the times with it.
 HostMachine::Block HostMachine::allocate(std::uint64_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
-  Block block(static_cast<std::byte*>(::operator new[](size, std::align_val_t(alignment))));
+  const std::size_t alignment = size >= huge_page ? huge_page : page;
+  Block block(static_cast<std::byte*>(::operator new[](size, std::align_val_t(alignment))),
+              Free{alignment});
+  if (alignment == huge_page) ::madvise(block.get(), size, MADV_HUGEPAGE);
   std::memset(block.get(), 0, size);  // touches every page, so that no run has to
   return block;
 }

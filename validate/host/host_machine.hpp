@@ -53,8 +53,9 @@ class HostMachine {
   [[nodiscard]] Timeline timeline() const;  // of the last run; options.record
 
  private:
-  // Memory on a cache line's (and a GPU page's) boundary.
+  // Memory on the boundary of a page.
   struct Free {
+    std::size_t alignment = 0;
     void operator()(std::byte* memory) const;
   };
   using Block = std::unique_ptr<std::byte[], Free>;

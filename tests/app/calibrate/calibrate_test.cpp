@@ -10,12 +10,13 @@
 #include "app/calibrate/probe_cases.hpp"
 #include "app/json/write_json.hpp"
 #include "app/scenario/calibration.hpp"
+#include "app/study/calibrated.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
 namespace {
 
-constexpr double latency_s = 4e-7;
+constexpr double latency_s = 4e-7, true_lanes_at_full_speed = 1.5;
 
 CostModel true_costs() {
   CostModel costs;
@@ -30,7 +31,9 @@ RunOutcome run_simulated(const RunCase& run_case, const RunOptions& options) {
   const Topology topology = shared_memory(run_case.schedule.size(), latency_s);
   Measurement measured;
   measured.device = "a simulator";
-  const double time = simulate(topology, run_case.schedule, true_costs()).time.seconds();
+  const Calibration truth{{{1, true_costs(), true_lanes_at_full_speed}}};
+  const CostModel costs = calibrated_costs(topology, run_case.schedule, truth);
+  const double time = simulate(topology, run_case.schedule, costs).time.seconds();
   measured.times_s.assign(static_cast<std::size_t>(options.iterations), time);
   return measured;
 }
@@ -46,6 +49,7 @@ CalibratedMachine calibrated(int ranks) {
   CalibrateOptions options;
   options.backend = &simulated;
   options.ranks = ranks;
+  options.smallest = 1 << 18;
   options.largest = 1 << 20;
   const auto outcome = calibrate(options);
   EXPECT_TRUE(std::holds_alternative<CalibratedMachine>(outcome));
@@ -62,6 +66,7 @@ TEST(Calibrate, FindsTheNumbersOfAKnownMachine) {
       EXPECT_NEAR(row.copy_bytes_per_s.value, 12e9, 0.2e9);
       EXPECT_NEAR(row.reduce_bytes_per_s.value, 5e9, 0.1e9);
       EXPECT_NEAR(row.second_write_bytes_per_s.value, 30e9, 1.5e9);
+      EXPECT_NEAR(row.lanes_at_full_speed.value, true_lanes_at_full_speed, 0.05);
     }
     EXPECT_LT(machine.worst_error, 0.01);
   }

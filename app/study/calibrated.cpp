@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/calibrated.hpp"
+
+#include <utility>
+
+#include "app/study/effort.hpp"
+#include "app/study/row.hpp"
+#include "collectives/working_set.hpp"
+
+namespace collsim {
+namespace {
+
+double lanes_at_work(const Simulation& simulation) {
+  Time working;
+  for (const RankUsage& rank : simulation.ranks) working += rank.working;
+  return simulation.time == Time{} ? 1.0 : working.seconds() / simulation.time.seconds();
+}
+
+}  // namespace
+
+CostModel calibrated_costs(const Topology& topology, const Schedule& schedule,
+                           const Calibration& calibration, const SimulationOptions& options) {
+  const Bytes size = working_set(schedule);
+  SimulationOptions how = options;
+  how.recording = Recording::summary;
+  const CostModel alone = calibration.costs_at(size, 1);
+  return calibration.costs_at(size, lanes_at_work(simulate(topology, schedule, alone, how)));
+}
+
+Case calibrated(Case point) {
+  if (!point.calibration || point.choice.name == "auto") return point;
+  const auto calibration = std::exchange(point.calibration, nullptr);
+  const Time launch = point.costs.launch;
+  const Schedule schedule = make_schedule(point.collective, point.choice);
+  const Effort effort = effort_of(point, schedule);
+  if (is_too_long(effort)) refuse(effort, schedule);
+  if (is_too_much(effort)) {
+    point.costs =
+        calibration->costs_at(working_set(schedule), 1.0 * schedule.size() * schedule.lanes());
+  } else {
+    SimulationOptions how;
+    how.late = point.cluster->late;
+    point.costs = calibrated_costs(point.cluster->topology, schedule, *calibration, how);
+  }
+  point.costs.launch = launch;
+  return point;
+}
+
+}  // namespace collsim
