@@ -35,6 +35,21 @@ RunOptions run_options(const Row& predicted, const MeasureOptions& options, bool
   return run;
 }
 
+// Without pacing all ranks start at once.
+std::string missing_in_native_runs(const Case& point) {
+  const auto& group = point.collective.group;
+  const bool late = std::any_of(
+      point.cluster->late.begin(), point.cluster->late.end(), [&](const auto& rank_and_time) {
+        const auto& [rank, time] = rank_and_time;
+        return time > Time{} && std::find(group.begin(), group.end(), rank) != group.end();
+      });
+  const bool launch = point.costs.launch > Time{};
+  if (!late && !launch) return {};
+  return fmt::format("the prediction counts {}{}{}, which only paced runs have",
+                     late ? "late ranks" : "", late && launch ? " and " : "",
+                     launch ? "model.launch" : "");
+}
+
 Measured measured_of(Measurement measurement, const MeasureOptions& options) {
   Measured measured;
   measured.backend = options.how.backend;
@@ -89,9 +104,12 @@ RunOutcome measure_schedule(const Case& point, const Schedule& schedule, const R
   if (options.how.paced)
     run_case.paced = EmulatedMachine{point.cluster->topology, point.costs, point.cluster->late};
   RunOutcome outcome = options.run(run_case, run_options(predicted, options, record));
-  const Measurement* const measured = std::get_if<Measurement>(&outcome);
+  auto* const measured = std::get_if<Measurement>(&outcome);
   if (measured != nullptr && measured->times_s.empty())
     return NoMeasurement{NoMeasurement::Why::failed, "the run ended without a time"};
+  if (measured != nullptr && !options.how.paced)
+    if (std::string missing = missing_in_native_runs(point); !missing.empty())
+      measured->notes.push_back(std::move(missing));
   return outcome;
 }
 

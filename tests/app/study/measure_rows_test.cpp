@@ -100,6 +100,30 @@ TEST(MeasureRows, PacedRunsGetTheMachineOfTheirRow) {
   EXPECT_FALSE(native.cases.at(0).paced);
 }
 
+TEST(MeasureRows, NativeRunsSayWhatTheyLackOfThePrediction) {
+  const auto note_of = [](const std::string& late, const std::string& launch, bool paced = false) {
+    FakeRuns runs;
+    MeasureOptions options;
+    options.how.paced = paced;
+    const std::string text = R"({"scenario": 1, "model": {"launch": ")" + launch + R"("},
+        "cluster": {"shape": "chain", "ranks": 4, "link": {"bandwidth": "1GB/s"},
+                    "late": {)" +
+                             late + R"(}},
+        "collective": {"op": "broadcast", "size": "8KiB", "ranks": [0, 1, 2]}})";
+    const Studied studied = measured(runs, text, options);
+    const std::vector<std::string>& notes = studied.results->rows.at(0).measured->notes;
+    return notes.empty() ? std::string() : notes.front();
+  };
+  const std::string late = R"("1": "2ms")";
+  EXPECT_EQ(note_of("", "0us"), "");
+  EXPECT_EQ(note_of(R"("1": "0us", "3": "2ms")", "0us"), "") << "nobody who takes part is late";
+  EXPECT_EQ(note_of(late, "0us"), "the prediction counts late ranks, which only paced runs have");
+  EXPECT_EQ(note_of("", "3us"), "the prediction counts model.launch, which only paced runs have");
+  EXPECT_EQ(note_of(late, "3us"),
+            "the prediction counts late ranks and model.launch, which only paced runs have");
+  EXPECT_EQ(note_of(late, "3us", true), "");
+}
+
 TEST(MeasureRows, PassesOptionsOnAndWaitsInProportionToThePrediction) {
   FakeRuns runs;
   MeasureOptions options;
