@@ -216,8 +216,8 @@ class Validation {
       tell(exit_not_measurable, fmt::format("{} of {} rows were not measured: {}",
                                             counts.unmeasured, counts.rows, first_reason(results)));
     const bool verdict_wanted = max_error_.has_value() || scenario.measure.required;
-    if (verdict_wanted && counts.rows > 0 && counts.noisy == counts.rows)
-      tell(exit_not_measurable, "no row could be judged: all were too noisy");
+    if (verdict_wanted && counts.too_few_runs + counts.noisy > 0 && counts.judged() == 0)
+      tell(exit_not_measurable, "no row could be judged: " + results.rows.front().why_no_verdict());
     if (counts.beyond > 0)
       tell(exit_failed, fmt::format("{} of {} rows are off by more than {:g}%", counts.beyond,
                                     counts.rows, 100 * *max_error_));
@@ -293,7 +293,7 @@ void add_measuring_options(CLI::App& app, ValidateOptions& options) {
   app.add_option("--protocol", options.protocol,
                  "how a message says that it is there (default: simple)")
       ->check(CLI::IsMember({"simple", "ll"}));
-  app.add_option("--iters", options.iterations, "runs that count (default: 20)")
+  app.add_option("--iters", options.iterations, "runs that count (default: 20; a verdict takes 3)")
       ->check(CLI::Range(1, most_runs));
   app.add_option("--warmup", options.warmup, "runs before those that count (default: 1)")
       ->check(CLI::Range(0, most_runs));
@@ -317,7 +317,7 @@ Action declare_validate(CLI::App& app) {
   add_measuring_options(app, *options);
   app.add_option("--max-error", options->max_error,
                  "end with 1 when a prediction is further off, such as 15% (default: no limit); "
-                 "rows too noisy to judge do not count")
+                 "rows too noisy to judge, or of fewer than 3 runs, do not count")
       ->type_name("PERCENT");
   app.add_option("--machine", options->machine,
                  "a file whose \"cluster\" and \"model\" replace those of the scenarios, before "

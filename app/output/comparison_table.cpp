@@ -127,6 +127,9 @@ std::string sentence(const ComparisonCounts& counts, std::optional<double> max_e
   if (counts.unmeasured == counts.rows)
     return counts.rows == 1 ? "the row could not be measured"
                             : fmt::format("none of {} rows could be measured", counts.rows);
+  if (counts.too_few_runs == counts.rows)
+    return fmt::format("{}: no error can be told from fewer than {} runs: more --iters help",
+                       rows_text(counts.rows), least_runs_for_a_verdict);
   if (counts.noisy == counts.rows)
     return fmt::format(
         "{}, {}too noisy to judge: nothing else should run on the machine, and more "
@@ -136,6 +139,9 @@ std::string sentence(const ComparisonCounts& counts, std::optional<double> max_e
   if (max_error && counts.judged() > 0)
     parts.push_back(
         fmt::format("{} of {} within {}", counts.good, counts.judged(), limit_text(*max_error)));
+  if (counts.too_few_runs > 0)
+    parts.push_back(
+        fmt::format("{} of fewer than {} runs", counts.too_few_runs, least_runs_for_a_verdict));
   if (counts.noisy > 0) parts.push_back(fmt::format("{} too noisy to judge", counts.noisy));
   if (counts.unmeasured > 0) parts.push_back(fmt::format("{} not measured", counts.unmeasured));
   if (counts.wrong_data > 0) parts.push_back(fmt::format("{} with WRONG DATA", counts.wrong_data));
@@ -190,6 +196,7 @@ std::vector<std::string> comparison_remarks(const Results& results) {
     switch (verdict_of(row, max_error)) {
       case RowVerdict::unmeasured: remarks.emplace_back("not measured"); break;
       case RowVerdict::wrong_data: remarks.emplace_back("no verdict"); break;
+      case RowVerdict::too_few_runs:
       case RowVerdict::noisy: remarks.push_back(row.why_no_verdict()); break;
       case RowVerdict::beyond: remarks.push_back("beyond " + limit_text(*max_error)); break;
       case RowVerdict::good: remarks.emplace_back(); break;

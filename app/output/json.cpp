@@ -91,7 +91,7 @@ Value measured_to_value(const Row& row) {
   add(object, "time_s", number(measured.times.median_s));
   add(object, "min_s", number(measured.times.min_s));
   add(object, "max_s", number(measured.times.max_s));
-  add(object, "spread", number(measured.times.spread));
+  add(object, "spread", measured.has_too_few_runs() ? Value() : number(measured.times.spread));
   add(object, "noisy", measured.is_noisy());
   add(object, "error", row.error() ? number(*row.error()) : Value());
   add(object, "data", to_string(measured.data));
@@ -125,6 +125,7 @@ Value comparison_to_value(const Results& results) {
   add(object, "rows", integer(counts.rows));
   add(object, "not_measured", integer(counts.unmeasured));
   add(object, "wrong_data", integer(counts.wrong_data));
+  add(object, "too_few_runs", integer(counts.too_few_runs));
   add(object, "too_noisy", integer(counts.noisy));
   add(object, "beyond_max_error", integer(counts.beyond));
   add(object, "median_error", number_or_null(counts.median_error));

@@ -18,6 +18,7 @@ bool is_broken(const NoMeasurement& none) {
 RowVerdict verdict_of(const Row& row, std::optional<double> max_error) {
   if (!row.measured) return RowVerdict::unmeasured;
   if (row.measured->data == DataVerdict::wrong) return RowVerdict::wrong_data;
+  if (row.measured->has_too_few_runs()) return RowVerdict::too_few_runs;
   if (row.measured->is_noisy()) return RowVerdict::noisy;
   // A prediction of something for what took no time at all is off by any measure.
   const double error = row.error() ? std::abs(*row.error()) : (row.time > Time{} ? INFINITY : 0);
@@ -35,6 +36,7 @@ ComparisonCounts count_verdicts(const Results& results) {
         counts.broken += row.not_measured && is_broken(*row.not_measured) ? 1 : 0;
         continue;
       case RowVerdict::wrong_data: ++counts.wrong_data; continue;
+      case RowVerdict::too_few_runs: ++counts.too_few_runs; continue;
       case RowVerdict::noisy: ++counts.noisy; continue;
       case RowVerdict::beyond: ++counts.beyond; break;
       case RowVerdict::good: ++counts.good; break;

@@ -130,6 +130,30 @@ TEST_F(Validate, NoisyRowsAreListedAndNoVerdictIsNoSuccess) {
   EXPECT_TRUE(contains(ran.out, "3 rows, all too noisy to judge")) << ran.out;
 }
 
+TEST_F(Validate, WithoutASingleJudgedRowThereIsNoSuccess) {
+  Measurement twice = measurement_of(140e-6);
+  twice.times_s.resize(2);
+  runs.answers = {twice};
+  EXPECT_EQ(validate({swept()}).code, exit_fine);
+  const Ran ran = validate({swept()}, with_error("99%"));
+  EXPECT_EQ(ran.code, exit_not_measurable);
+  EXPECT_TRUE(contains(ran.out, "  right   no verdict on fewer than 3 runs\n")) << ran.out;
+  EXPECT_TRUE(contains(ran.out, "3 rows: no error can be told from fewer than 3 runs")) << ran.out;
+  runs = {};
+  runs.answers = {measurement_of(1, 0.5), NoMeasurement{NoMeasurement::Why::too_large, "too large"},
+                  twice};
+  const Ran mixed = validate({swept()}, [](ValidateOptions& options) {
+    options.max_error = "99%";
+    options.run.format = "json";
+  });
+  EXPECT_EQ(mixed.code, exit_not_measurable);
+  EXPECT_TRUE(contains(mixed.err, "no row could be judged: too noisy: spread 50%")) << mixed.err;
+  const json results = json::parse(mixed.out);
+  EXPECT_EQ(results["comparison"]["too_few_runs"], 1);
+  EXPECT_TRUE(results["rows"][2]["measured"]["spread"].is_null());
+  EXPECT_EQ(results["rows"][2]["measured"]["noisy"], false);
+}
+
 TEST_F(Validate, WrongDataWin) {
   runs.answers = {measurement_of(1, 0.01, DataVerdict::wrong),
                   NoMeasurement{NoMeasurement::Why::stuck, "rank 1 waited"}, measurement_of(1)};

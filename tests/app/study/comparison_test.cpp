@@ -51,6 +51,17 @@ TEST(Comparison, NoiseBeginsBeyondFivePercent) {
   EXPECT_EQ(measured_with(0.01, 0.12).why_no_verdict(), "too noisy: spread 12%");
 }
 
+TEST(Comparison, OneOrTwoRunsGiveNoVerdict) {
+  Measured measured = measured_with(0.011, 0);
+  for (const int few : {0, 1, 2}) {
+    measured.iterations = few;
+    EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::too_few_runs);
+    EXPECT_EQ(measured.why_no_verdict(), "no verdict on fewer than 3 runs");
+  }
+  measured.iterations = 3;
+  EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::beyond);
+}
+
 TEST(Comparison, CountsAllRowsAndTakesErrorsOfThoseJudged) {
   Results results;
   results.comparison.emplace().max_error = 0.15;

@@ -87,15 +87,17 @@ TEST_F(MeasuredFiles, OtherCasesDoNotMatch) {
 }
 
 TEST_F(MeasuredFiles, TakeNothingForGranted) {
-  const auto file = read(results_with(row(1, R"({"time_s": "soon"})") + "," +
-                                      row(2, R"({"time_s": 1, "iters": 1e300, "notes": 3})") +
-                                      ", 7, null, {}, []"));
+  const auto file =
+      read(results_with(row(1, R"({"time_s": "soon"})") + "," +
+                        row(2, R"({"time_s": 1, "iters": 1e300, "notes": 3})") + "," +
+                        row(4, R"({"time_s": 1, "iters": 20})") + ", 7, null, {}, []"));
   ASSERT_TRUE(file) << mistakes_;
-  Studied studied = results_of(lecture(R"(, "sweep": {"collective.chunks": [1, 2]})"));
+  Studied studied = results_of(lecture(R"(, "sweep": {"collective.chunks": [1, 2, 4]})"));
   file->fill(*studied.results, std::nullopt);
   EXPECT_FALSE(studied.results->rows[0].measured);
-  ASSERT_TRUE(studied.results->rows[1].measured);
-  EXPECT_TRUE(studied.results->rows[1].measured->is_noisy()) << "nobody said that it was not";
+  ASSERT_TRUE(studied.results->rows[1].measured && studied.results->rows[2].measured);
+  EXPECT_TRUE(studied.results->rows[2].measured->is_noisy()) << "nobody said that it was not";
+  EXPECT_TRUE(studied.results->rows[1].measured->has_too_few_runs()) << "nobody said how many";
   EXPECT_EQ(studied.results->rows[1].measured->data, DataVerdict::unchecked);
 }
 
