@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nothing hangs and nothing crashes the caller, whatever is wrong with a run.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "collectives/algorithms.hpp"
+#include "collectives/execute.hpp"
+#include "topo/shapes.hpp"
 #include "validate/backend.hpp"
+#include "validate/host/host_backend.hpp"
+#include "validate/host/host_machine.hpp"
 #include "validate/in_child.hpp"
 #include "validate/plan.hpp"
 
@@ -91,6 +100,43 @@ TEST(Safety, ARunBeyondTheMemoryOfAMachineIsRefusedWithAHint) {
   const NoMeasurement none = refused({make_schedule(collective, {})}, {});
   EXPECT_EQ(none.why, NoMeasurement::Why::too_large);
   EXPECT_NE(none.reason.find("use a smaller size"), std::string::npos) << none.reason;
+}
+
+// Sanitizers hold far more address space than any limit could leave.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#elif defined(__has_feature)
+constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool is_sanitized = false;
+#endif
+
+TEST(Safety, ThreadsThatTheSystemDoesNotGiveEndTheRunAtOnce) {
+  if (is_sanitized) GTEST_SKIP() << "needs a limit of the address space";
+  RunOptions options;
+  options.threads_per_lane = 8;
+  RunOutcome outcome;
+  const double seconds = seconds_of([&] {
+    outcome = run_in_child(
+        [&]() -> RunOutcome {
+          std::ifstream status("/proc/self/statm");
+          rlim_t pages = 0;
+          status >> pages;
+          constexpr rlim_t room_for_some_stacks = 100 << 20;
+          const rlim_t limit =
+              pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + room_for_some_stacks;
+          const rlimit address_space{limit, limit};
+          if (::setrlimit(RLIMIT_AS, &address_space) != 0) return Measurement{};
+          return run_on_host({ring(8)}, options);
+        },
+        10);
+  });
+  EXPECT_LT(seconds, 5);
+  ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
+  const auto& none = std::get<NoMeasurement>(outcome);
+  EXPECT_EQ(none.why, NoMeasurement::Why::too_large) << none.reason;
+  EXPECT_EQ(none.reason.find("this run needs 64 threads, and the system gave only "), 0U)
+      << none.reason;
 }
 
 TEST(Safety, ACrashOfTheRunIsReported) {

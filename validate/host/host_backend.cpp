@@ -29,7 +29,7 @@ class HostRun {
       return NoMeasurement{NoMeasurement::Why::too_large,
                            "this run needs " + std::to_string(threads_) + " threads; at most " +
                                std::to_string(max_host_threads) +
-                               " are started: use fewer ranks or channels"};
+                               " are started: use fewer ranks, channels or threads per lane"};
     if (!pacing_ && is_crowded())
       measured_.notes.push_back(std::to_string(threads_) + " threads shared " +
                                 std::to_string(usable_cores()) +

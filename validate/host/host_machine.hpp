@@ -7,12 +7,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "validate/host/cores.hpp"
 #include "validate/host/host_mover.hpp"
 #include "validate/host/host_policy.hpp"
+#include "validate/host/run_on_threads.hpp"
 #include "validate/lane_runner.hpp"
 #include "validate/pacing.hpp"
 #include "validate/plan.hpp"
@@ -42,8 +42,8 @@ class HostMachine {
   void fill(std::span<const std::vector<std::byte>> inputs);
 
   // So many runs, one after the other, on threads that live for all of them.  False when one was
-  // given up; the machine cannot be used again then.  Policy is HostPolicy or, in tests, something
-  // derived from it.
+  // given up; the machine cannot be used again then.  Error{too_large} when the system does not give
+  // so many threads.  Policy is HostPolicy or, in tests, something derived from it.
   template <class Policy>
   [[nodiscard]] bool run(int runs);
 
@@ -94,7 +94,10 @@ template <class Policy>
 bool HostMachine::run(int runs) {
   const Collective& collective = plan_.schedule.collective();
   const HostMover mover(collective.type, collective.reduction);
-  for (LaneLog& log : logs_) log.runs.clear();
+  for (LaneLog& log : logs_) {
+    log.runs.clear();
+    log.runs.reserve(static_cast<std::size_t>(runs));  // here, where memory that lacks can be told
+  }
   const auto work = [&](std::size_t lane, int thread) {
     ask_for_punctual_sleep();
     if (options_.waiting == Waiting::spin)
@@ -111,12 +114,7 @@ bool HostMachine::run(int runs) {
       if (!completed) return;
     }
   };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t lane = 0; lane < jobs_.size(); ++lane)
-      for (int thread = 0; thread < options_.threads_per_lane; ++thread)
-        threads.emplace_back(work, lane, thread);
-  }
+  run_on_threads(jobs_.size(), options_.threads_per_lane, work);
   for (const LaneLog& log : logs_)
     if (!log.completed) return false;
   for (int i = 0; i < runs; ++i) collect_time(static_cast<std::size_t>(i));
