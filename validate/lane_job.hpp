@@ -90,7 +90,9 @@ struct LaneTimes {
 };
 
 // Why a run was given up; written once, by the first who noticed.
-enum class WaitKind : std::uint32_t { nothing, start, message, slot, signal };
+//   lines   a message of `ll`, whose lines come one by one: nothing is counted
+//   links   the lock of the emulated links
+enum class WaitKind : std::uint32_t { nothing, start, message, lines, slot, signal, links };
 struct Trouble {
   std::uint64_t claimed = 0;  // 1: somebody is writing or has written
   WaitKind kind = WaitKind::nothing;

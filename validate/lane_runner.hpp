@@ -22,7 +22,7 @@ namespace collsim {
 //   load_line(line, w0, w1), store_line(line, w0, w1)   each word whole, in any order
 //   now()                    nanoseconds, never backwards
 //   pause(p, seen, times)    waiting for the word at p to become other than `seen`: spin, yield, sleep
-//   pause_for_line(times)    the same for a line, whose writer wakes nobody
+//   pause_for_line(times)    the same for a line or a lock, whose writer wakes nobody
 //   sleep_until(t)           until now() is t
 //
 // Mover<Policy> moves and combines bytes, each thread its part:
@@ -55,8 +55,8 @@ class LaneRunner {
       job_.times->end = policy_.now();
       policy_.store(job_.run, run_ + 1);
     }
-    policy_.barrier();  // the next run begins by reading what was just written
-    return true;
+    // The next run begins by reading what was just written.
+    return policy_.all(!leads() || !lost_its_links());
   }
 
  private:
@@ -91,6 +91,7 @@ class LaneRunner {
   // The message is there and so is room for the next one.  With `ll` the data say themselves that
   // they are there.
   COLLSIM_LANE_CODE bool may_begin(const LaneStep& step) {
+    if (lost_its_links()) return false;
     if (step.from != no_wire) {
       const Wire& wire = job_.wires[step.from];
       const std::uint64_t number = run_ * wire.messages + step.from_message;
@@ -138,7 +139,8 @@ class LaneRunner {
     return true;
   }
 
-  // Leader only: the lane goes on, and others may see what it did.
+  // Leader only: the lane goes on, and others may see what it did.  When it has to give up, its team
+  // hears of it where they next meet.
   COLLSIM_LANE_CODE void finish(const LaneStep& step) {
     if (job_.paced) policy_.sleep_until(began_ + emulated_cost(step));
     const std::uint64_t now = policy_.now();
@@ -146,7 +148,7 @@ class LaneRunner {
     if (step.to != no_wire) {
       const Wire& wire = job_.wires[step.to];
       const std::uint64_t number = run_ * wire.messages + step.to_message;
-      if (job_.paced && step.op != Op::signal) post(step, wire, number, now);
+      if (job_.paced && step.op != Op::signal && !post(step, wire, number, now)) return;
       if (counts_messages() || step.op == Op::signal) policy_.store_release(wire.tail, number + 1);
     }
     if (step.from != no_wire && step.op != Op::wait) {
@@ -192,7 +194,7 @@ class LaneRunner {
       if (!is_time_to_look(times)) continue;
       if (begin == 0) begin = policy_.now();
       if (is_hopeless(begin)) {
-        complain(WaitKind::message, step.from, flag, low >> 32U);
+        complain(WaitKind::lines, step.from, flag, low >> 32U);
         return false;
       }
     }
@@ -240,15 +242,14 @@ class LaneRunner {
   }
 
   // Takes the links of the route for this message, first come first served.
-  COLLSIM_LANE_CODE void post(const LaneStep& step, const Wire& wire, std::uint64_t number,
+  COLLSIM_LANE_CODE bool post(const LaneStep& step, const Wire& wire, std::uint64_t number,
                               std::uint64_t now) {
     const PacedLinks& paced = *job_.paced;
     const PacedWire& route = paced.wires[step.to];
     const double flow = route.ns_per_byte * static_cast<double>(step.bytes);
     const double hold = route.overhead_is_delay ? flow : route.overhead_ns + flow;
     double departs = static_cast<double>(now) + (route.overhead_is_delay ? route.overhead_ns : 0);
-    while (!policy_.claim(paced.lock)) {
-    }
+    if (!lock_links(step.to)) return false;
     for (std::uint32_t i = 0; i < route.link_count; ++i) {
       const double free_at = paced.free_at[paced.route_links[route.first_link + i]];
       departs = free_at > departs ? free_at : departs;
@@ -258,9 +259,28 @@ class LaneRunner {
     policy_.unclaim(paced.lock);
     const auto arrives = static_cast<std::uint64_t>(departs + hold + route.latency_ns);
     policy_.store(&wire.arrivals[slot(wire, number)], arrives);
-    if (!job_.step_times) return;
+    if (!job_.step_times) return true;
     times().departed = static_cast<std::uint64_t>(departs);
     times().arrives = arrives;
+    return true;
+  }
+
+  // Whether a message of this lane got no links, for which the run was given up.  Read where all meet
+  // anyway: remembering it would cost a register of every thread of a GPU.
+  [[nodiscard]] COLLSIM_LANE_CODE bool lost_its_links() const {
+    return job_.paced && policy_.load(&verdict().abort) != 0;
+  }
+
+  // Whoever has the lock may have lost its core.
+  COLLSIM_LANE_CODE bool lock_links(std::uint32_t wire) {
+    const std::uint64_t begin = policy_.now();
+    for (std::uint32_t times = 1; !policy_.claim(job_.paced->lock); ++times) {
+      policy_.pause_for_line(times);
+      if (!is_time_to_look(times) || !is_hopeless(begin)) continue;
+      complain(WaitKind::links, wire, 0, 0);
+      return false;
+    }
+    return true;
   }
 
   // --- waiting ----------------------------------------------------------------------------------

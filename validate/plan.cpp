@@ -259,16 +259,26 @@ std::string describe(const Trouble& trouble, const Plan& plan, double waited_s) 
   const PlannedWire& wire = plan.wires[trouble.wire];
   std::string text = me + " step " + std::to_string(trouble.step) + " (" + to_string(step.op) +
                      ") waited " + waited;
-  const std::string number =
-      std::to_string(trouble.kind == WaitKind::slot ? step.to_message : step.from_message);
+  const std::string sender = " from " + name(end_of(plan, wire.sender));
+  const std::string receiver = name(end_of(plan, wire.receiver));
+  const std::string received = std::to_string(step.from_message) + sender;
+  // Counters go on from run to run.
+  const auto in_this_run = [&](std::uint64_t before) {
+    return std::to_string(trouble.seen - std::min(before, trouble.seen));
+  };
+  const std::uint64_t came_before = trouble.wanted - 1 - step.from_message;
+  const std::uint64_t left_before = trouble.wanted - 1 + wire.slots - step.to_message;
   switch (trouble.kind) {
     case WaitKind::message:
-      return text + " for message " + number + " from " + name(end_of(plan, wire.sender));
+      return text + " for message " + received + ": " + in_this_run(came_before) + " had come";
+    case WaitKind::lines: return text + " for message " + received;
     case WaitKind::signal:
-      return text + " for signal " + number + " from " + name(end_of(plan, wire.sender));
+      return text + " for signal " + received + ": " + in_this_run(came_before) + " had come";
+    case WaitKind::links: return text + " for the emulated links to " + receiver;
     default:
-      return text + " for one of " + std::to_string(wire.slots) + " slots to " +
-             name(end_of(plan, wire.receiver)) + " to send message " + number;
+      return text + " for one of " + std::to_string(wire.slots) + " slots to " + receiver +
+             " to send message " + std::to_string(step.to_message) + ": " +
+             in_this_run(left_before) + " had been taken out";
   }
 }
 

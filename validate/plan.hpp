@@ -67,7 +67,8 @@ struct PlanLimits {
 [[nodiscard]] Plan make_plan(const Schedule& schedule, Protocol protocol,
                              const PlanLimits& limits = {});
 
-// "rank 3 lane 0 step 17 (receive) waited 1 s for message 5 from rank 2 lane 0"
+// "rank 3 lane 0 step 17 (receive) waited 1 s for message 5 from rank 2 lane 0: 4 had come".  The
+// first message of a run has number 0.
 [[nodiscard]] std::string describe(const Trouble& trouble, const Plan& plan, double waited_s);
 
 // The measured timeline of a run: times relative to `start` (one per lane, on the lane's clock).

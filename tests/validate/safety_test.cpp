@@ -79,8 +79,68 @@ TEST(Safety, AMissingMessageEndsInADiagnosisInLessThanTwoSeconds) {
     });
     EXPECT_LT(seconds, 2);
     EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
-    EXPECT_EQ(none.reason,
-              "rank 2 lane 0 step 4 (receive) waited 1 s for message 3 from rank 1 lane 0");
+    EXPECT_EQ(
+        none.reason,
+        std::string("rank 2 lane 0 step 4 (receive) waited 1 s for message 3 from rank 1 lane 0") +
+            (protocol == Protocol::simple ? ": 3 had come" : ""));
+  }
+}
+
+// As a second run would see it: its counters begin where those of the first ended.
+TEST(Safety, ADiagnosisCountsMessagesOfTheRunAlone) {
+  const Plan plan = make_plan(ring(3, 1), Protocol::simple);
+  const auto at = static_cast<std::uint32_t>(
+      std::find_if(plan.steps.begin(), plan.steps.end(),
+                   [](const LaneStep& step) { return step.from_message == 2; }) -
+      plan.steps.begin());
+  ASSERT_LT(at, plan.steps.size());
+  const auto lane = static_cast<std::uint32_t>(
+      std::find_if(plan.lanes.begin(), plan.lanes.end(),
+                   [&](const PlannedLane& one) { return at < one.first_step + one.step_count; }) -
+      plan.lanes.begin());
+  Trouble trouble;
+  trouble.kind = WaitKind::message;
+  trouble.lane = lane;
+  trouble.step = at - plan.lanes[lane].first_step;
+  trouble.wire = plan.steps[at].from;
+  const std::uint64_t before = plan.wires[trouble.wire].messages;
+  trouble.wanted = before + 3;
+  trouble.seen = before + 1;
+  EXPECT_TRUE(describe(trouble, plan, 1).ends_with("lane 0: 1 had come"))
+      << describe(trouble, plan, 1);
+  trouble.seen = 0;  // nonsense
+  EXPECT_TRUE(describe(trouble, plan, 1).ends_with("lane 0: 0 had come"));
+}
+
+// The first word that anybody claims is the lock of the links, and somebody keeps it.
+class StolenLock : public HostPolicy {
+ public:
+  using HostPolicy::HostPolicy;
+  bool claim(std::uint64_t* word) {
+    const std::uint64_t* none = nullptr;
+    stolen.compare_exchange_strong(none, word);
+    return word != stolen && HostPolicy::claim(word);
+  }
+  static inline std::atomic<const std::uint64_t*> stolen{nullptr};
+};
+
+TEST(Safety, LinksThatNobodyGivesBackEndInADiagnosis) {
+  const Plan plan = make_plan(ring(3), Protocol::simple);
+  const Pacing pacing =
+      make_pacing(plan, {make_ring(3, LinkParameters{Bandwidth(1'000'000'000)}), {}, {}});
+  for (const int threads : {1, 2}) {
+    StolenLock::stolen = nullptr;
+    HostOptions options;
+    options.pacing = &pacing;
+    options.threads_per_lane = threads;
+    options.waiting = Waiting::sleep;
+    options.patience_s = 0.2;
+    HostMachine machine(plan, options);
+    machine.fill(make_test_inputs(plan.schedule.collective(), 1));
+    EXPECT_FALSE(machine.run<StolenLock>(1));
+    EXPECT_NE(machine.trouble().find(" waited 0.2 s for the emulated links to rank "),
+              std::string::npos)
+        << machine.trouble();
   }
 }
 
@@ -90,6 +150,7 @@ TEST(Safety, TooFewSlotsEndInADiagnosisThatNamesTheSlot) {
   const NoMeasurement none = refused({ring(3, 1, 4)}, options);
   EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
   EXPECT_NE(none.reason.find("for one of 1 slots to rank"), std::string::npos) << none.reason;
+  EXPECT_TRUE(none.reason.ends_with(" had been taken out")) << none.reason;
 }
 
 TEST(Safety, ARunBeyondTheMemoryOfAMachineIsRefusedWithAHint) {
