@@ -31,7 +31,7 @@ class HostRun {
                                std::to_string(max_host_threads) +
                                " are started: use fewer ranks, channels or threads per lane"};
     if (!pacing_ && is_crowded())
-      measured_.notes.push_back(std::to_string(threads_) + " threads shared " +
+      measured_.notes.push_back("there were more threads than the " +
                                 std::to_string(usable_cores()) +
                                 " cores: they took turns, which no prediction here knows about");
     const Collective& collective = plan_.schedule.collective();
