@@ -221,18 +221,11 @@ class Executor {
   }
 
   void collect_outputs() {
-    const Collective& collective = schedule_.collective();
     for (int position = 0; position < schedule_.size(); ++position) {
       const RankMemory& memory = memory_[static_cast<std::size_t>(position)];
-      Bytestring output = memory.copy_of({Buffer::output, 0, memory.size(Buffer::output)});
-      if (collective.reduction == Reduction::avg) {
-        for (const Requirement& required : requirements(collective, position))
-          if (!required.from)
-            finish_average(collective.type,
-                           output.data() + required.output_offset * size_of(collective.type),
-                           required.count, collective.size());
-      }
-      result_.outputs.push_back(std::move(output));
+      result_.outputs.push_back(
+          finished_output(schedule_.collective(), position,
+                          memory.copy_of({Buffer::output, 0, memory.size(Buffer::output)})));
     }
   }
 
@@ -335,6 +328,16 @@ ExecutionResult execute(const Schedule& schedule, const std::vector<Bytestring>&
                         const ExecutionOptions& options) {
   check_inputs(schedule, inputs);
   return Executor(schedule, inputs, options).run();
+}
+
+Bytestring finished_output(const Collective& collective, int position, Bytestring raw) {
+  if (collective.reduction != Reduction::avg) return raw;
+  for (const Requirement& required : requirements(collective, position))
+    if (!required.from)
+      finish_average(collective.type,
+                     raw.data() + required.output_offset * size_of(collective.type), required.count,
+                     collective.size());
+  return raw;
 }
 
 Bytestring expected_output(const Collective& collective, const std::vector<Bytestring>& inputs,

@@ -88,6 +88,10 @@ struct ExecutionResult {
                                       const std::vector<std::vector<std::byte>>& inputs,
                                       const ExecutionOptions& options = {});
 
+// What a position's output is once avg has been divided: whoever runs instructions only adds.
+[[nodiscard]] std::vector<std::byte> finished_output(const Collective& collective, int position,
+                                                     std::vector<std::byte> raw);
+
 // What the output of a position must be, straight from requirements(): no program involved.
 [[nodiscard]] std::vector<std::byte> expected_output(
     const Collective& collective, const std::vector<std::vector<std::byte>>& inputs, int position);

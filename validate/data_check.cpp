@@ -19,17 +19,6 @@ std::string number(ElementType type, const std::byte* element) {
 
 }  // namespace
 
-std::vector<std::byte> finished_output(const Collective& collective, int position,
-                                       std::vector<std::byte> raw) {
-  if (collective.reduction != Reduction::avg) return raw;
-  for (const Requirement& required : requirements(collective, position))
-    if (!required.from)
-      finish_average(collective.type,
-                     raw.data() + required.output_offset * size_of(collective.type), required.count,
-                     collective.size());
-  return raw;
-}
-
 std::string first_difference(const Collective& collective,
                              const std::vector<std::vector<std::byte>>& inputs, int position,
                              const std::vector<std::byte>& finished) {

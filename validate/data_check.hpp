@@ -9,10 +9,6 @@
 
 namespace collsim {
 
-// What a position's output is once avg has been divided: executors only add.
-[[nodiscard]] std::vector<std::byte> finished_output(const Collective& collective, int position,
-                                                     std::vector<std::byte> raw);
-
 // "" when the output of a position is what the collective asks for, byte by byte; else the first
 // element that is not: "rank 3 element 17 is 5, not 6 (and 11 more are wrong)".
 [[nodiscard]] std::string first_difference(const Collective& collective,
