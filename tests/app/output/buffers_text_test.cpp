@@ -4,27 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <memory>
 #include <sstream>
 #include <string>
 
 #include "app/json/write_json.hpp"
-#include "topo/shapes.hpp"
+#include "tests/app/study/testing.hpp"
 
 namespace collsim {
 namespace {
 
-Case case_of(Operation operation, std::size_t ranks, const std::string& algorithm = "") {
-  Case point;
-  const LinkParameters link{gigabytes_per_second(25), Time{}, microseconds(5)};
-  point.cluster = std::make_shared<Cluster>(
-      Cluster{make_fully_connected(ranks, link), link, {}, "", "", false});
-  point.collective.operation = operation;
-  point.collective.group = first_ranks(ranks);
-  point.collective.count = operation == Operation::barrier ? 0 : 6;
-  point.choice.name = algorithm;
-  return point;
-}
+using testing::connected_case;
 
 std::string text_of(const Buffers& buffers, const BuffersStyle& style = {}) {
   std::ostringstream out;
@@ -33,7 +22,7 @@ std::string text_of(const Buffers& buffers, const BuffersStyle& style = {}) {
 }
 
 TEST(BuffersText, ReduceOfTheTutorial) {
-  Case point = case_of(Operation::reduce, 3, "chain");
+  Case point = connected_case(Operation::reduce, 3, "chain");
   point.collective.count = 2;
   point.data = {{{1, 1}, {2, 2}, {3, 3}}};
   EXPECT_EQ(text_of(show_buffers(point, {.steps = true, .elements = {}})),
@@ -52,7 +41,7 @@ TEST(BuffersText, ReduceOfTheTutorial) {
 }
 
 TEST(BuffersText, PiecesAreListsOfLists) {
-  EXPECT_EQ(text_of(show_buffers(case_of(Operation::all_gather, 2, "ring"))),
+  EXPECT_EQ(text_of(show_buffers(connected_case(Operation::all_gather, 2, "ring"))),
             "all-gather by ring on 2 ranks, float32\n"
             "\n"
             "  rank  before        after\n"
@@ -61,7 +50,7 @@ TEST(BuffersText, PiecesAreListsOfLists) {
 }
 
 TEST(BuffersText, WhatARankCopiesInPiecesIsToldOnce) {
-  Case point = case_of(Operation::broadcast, 2, "chain");
+  Case point = connected_case(Operation::broadcast, 2, "chain");
   point.choice.chunks = 3;
   const std::string text = text_of(show_buffers(point, {.steps = true, .elements = {}}));
   EXPECT_NE(text.find("\nbefore the first message\n"
@@ -74,7 +63,7 @@ TEST(BuffersText, WhatARankCopiesInPiecesIsToldOnce) {
 }
 
 TEST(BuffersText, SubGroups) {
-  Case point = case_of(Operation::all_reduce, 4, "ring");
+  Case point = connected_case(Operation::all_reduce, 4, "ring");
   point.collective.group = {Rank(1), Rank(3)};
   point.collective.count = 1;
   EXPECT_EQ(text_of(show_buffers(point)),
@@ -88,16 +77,17 @@ TEST(BuffersText, SubGroups) {
 }
 
 TEST(BuffersText, EmptyPiecesAndOneRank) {
-  Case point = case_of(Operation::all_gather, 3, "ring");
+  Case point = connected_case(Operation::all_gather, 3, "ring");
   point.collective.count = 2;
   const std::string text = text_of(show_buffers(point));
   EXPECT_NE(text.find("     2  []      [[10], [20], []]\n"), std::string::npos) << text;
-  EXPECT_EQ(text_of(show_buffers(case_of(Operation::all_reduce, 1), {true, {}})).substr(0, 38),
-            "all-reduce (sum) by ring on 1 rank, fl");
+  EXPECT_EQ(
+      text_of(show_buffers(connected_case(Operation::all_reduce, 1), {true, {}})).substr(0, 38),
+      "all-reduce (sum) by ring on 1 rank, fl");
 }
 
 TEST(BuffersText, BarrierTellsWhoWaitsForWhom) {
-  EXPECT_EQ(text_of(show_buffers(case_of(Operation::barrier, 3, "dissemination"))),
+  EXPECT_EQ(text_of(show_buffers(connected_case(Operation::barrier, 3, "dissemination"))),
             "barrier by dissemination on 3 ranks\n"
             "\n"
             "no data: a rank goes on when it has heard from all that it waits for\n"
@@ -109,7 +99,7 @@ TEST(BuffersText, BarrierTellsWhoWaitsForWhom) {
 }
 
 TEST(BuffersText, ManyRanksAndLongListsAreShortened) {
-  Case point = case_of(Operation::all_gather, 40, "ring");
+  Case point = connected_case(Operation::all_gather, 40, "ring");
   point.collective.count = 40;
   const Buffers buffers = show_buffers(point, {.steps = true, .elements = {}});
   const std::string text = text_of(buffers);
@@ -126,7 +116,7 @@ TEST(BuffersText, ManyRanksAndLongListsAreShortened) {
 }
 
 TEST(BuffersText, WrongResultsCannotBeMissed) {
-  Buffers buffers = show_buffers(case_of(Operation::all_reduce, 2, "ring"));
+  Buffers buffers = show_buffers(connected_case(Operation::all_reduce, 2, "ring"));
   buffers.ranks[1].must_be = buffers.ranks[1].after;
   buffers.ranks[1].after->pieces[0][0] = 7;
   buffers.right = false;
@@ -151,7 +141,7 @@ TEST(BuffersText, NumbersAreAsShortAsTheirTypeAllows) {
 }
 
 TEST(BuffersText, ValueForPrograms) {
-  Case point = case_of(Operation::reduce, 2, "chain");
+  Case point = connected_case(Operation::reduce, 2, "chain");
   point.collective.count = 1;
   point.data = {{{0.5}, {2}}};
   EXPECT_EQ(to_json(to_value(show_buffers(point, {.steps = true, .elements = {}})), -1),

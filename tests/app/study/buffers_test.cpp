@@ -6,29 +6,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "topo/shapes.hpp"
+#include "tests/app/study/testing.hpp"
 
 namespace collsim {
 namespace {
 
 using Lists = std::vector<std::vector<double>>;
 
+// 64 MiB.
 Case case_of(Operation operation, std::size_t ranks, const std::string& algorithm = "") {
-  Case point;
-  const LinkParameters link{gigabytes_per_second(25), Time{}, microseconds(5)};
-  point.cluster = std::make_shared<Cluster>(
-      Cluster{make_fully_connected(ranks, link), link, {}, "", "", false});
-  point.collective.operation = operation;
-  point.collective.group = first_ranks(ranks);
-  point.collective.count = operation == Operation::barrier ? 0 : 1 << 24;
-  point.choice.name = algorithm;
-  return point;
+  return testing::connected_case(operation, ranks, algorithm, 1 << 24);
 }
 
 Case with_data(Case point, std::int64_t count, Lists data) {

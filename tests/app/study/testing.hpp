@@ -41,6 +41,19 @@ inline Case case_on(Topology topology, Operation operation, Bytes size,
   return point;
 }
 
+// Of so many elements for each rank, on ranks that are all joined with each other.
+inline Case connected_case(Operation operation, std::size_t ranks,
+                           const std::string& algorithm = "", std::int64_t count = 6) {
+  const LinkParameters link{gigabytes_per_second(25), Time{}, microseconds(5)};
+  Case point;
+  point.cluster = cluster_of(make_fully_connected(ranks, link), link);
+  point.collective.operation = operation;
+  point.collective.group = first_ranks(ranks);
+  point.collective.count = operation == Operation::barrier ? 0 : count;
+  point.choice.name = algorithm;
+  return point;
+}
+
 // The same case on a cluster that differs in something.
 template <class Change>
 Case changed(Case point, const Change& change) {
