@@ -18,6 +18,7 @@
 #include "app/output/comparison_table.hpp"
 #include "app/output/measured_trace.hpp"
 #include "app/output/trace_events.hpp"
+#include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
 #include "app/scenario/read_source.hpp"
 #include "app/study/comparison.hpp"
@@ -108,8 +109,9 @@ class Validation {
     const std::string& log = scenario->measure.file;
     if (log.empty() || !options_.backend.empty()) return scenario;
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-    file_ = MeasuredFile::read((folder / log).lexically_normal().string(), sources, diagnostics);
-    if (!file_) return std::nullopt;
+    const std::string path = (folder / log).lexically_normal().string();
+    file_ = MeasuredFile::read(path, sources, diagnostics);
+    if (!file_ || !options_for_runs_are_absent(*scenario, diagnostics)) return std::nullopt;
     return scenario;
   }
 
@@ -119,6 +121,32 @@ class Validation {
     if (options_.machine.empty()) return load_scenario(file, load, sources, diagnostics);
     std::optional<Value> document = read_with_includes(file, sources, diagnostics);
     std::optional<Value> machine = read_machine(sources, diagnostics);
+  // Nothing runs when a file says what ran.
+  bool options_for_runs_are_absent(const Scenario& scenario, Diagnostics& diagnostics) const {
+    const std::pair<bool, const char*> options[] = {
+        {options_.iterations.has_value(), "--iters"},
+        {options_.warmup.has_value(), "--warmup"},
+        {options_.paced, "--paced"},
+        {options_.native, "--native"},
+        {!options_.protocol.empty(), "--protocol"},
+        {options_.no_check, "--no-check"},
+        {options_.threads_per_lane > 0, "--threads-per-lane"},
+    };
+    const Value* const file = value_at(scenario.resolved, "measure.file");
+    bool absent = true;
+    for (const auto& [given, name] : options) {
+      if (!given) continue;
+      absent = false;
+      diagnostics.add({.code = "nothing-runs",
+                       .message = fmt::format("{} has no effect on what this file says", name),
+                       .place = file != nullptr ? file->place : Place{},
+                       .pointer = "/measure/file",
+                       .suggestion = {},
+                       .hint = "--backend host, cuda or nccl runs it instead"});
+    }
+    return absent;
+  }
+
     if (!document || !machine ||
         !put_machine(*document, std::move(*machine), options_.machine, diagnostics))
       return std::nullopt;

@@ -3,16 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "app/json/parse_json.hpp"
 #include "app/json/write_json.hpp"
+#include "app/scenario/document_path.hpp"
 #include "app/scenario/read_source.hpp"
+#include "app/scenario/vocabulary.hpp"
 
 namespace collsim {
 namespace {
+
+const Value nothing;
 
 std::string key_of(const Value& params, std::string_view op, std::string_view algorithm,
                    std::int64_t ranks, std::int64_t size, std::int64_t chunks,
@@ -48,6 +52,32 @@ std::string key_of(const Value& row) {
   return key_of(params != nullptr ? *params : Value::object(), text_of(row, "op"),
                 text_of(row, "algorithm"), integer_of(row, "ranks"), integer_of(row, "size_bytes"),
                 integer_of(row, "chunks"), integer_of(row, "channels"));
+}
+
+// Whether the file does not say, or says the same.
+bool agrees(const Value* written, const Value& ours) {
+  return written == nullptr || to_json(*written, -1) == to_json(ours, -1);
+}
+
+// Of what a row says beside its key; empty: nothing is different.
+std::string_view first_difference(const Value& written, const Row& row) {
+  if (!agrees(written.find("dtype"), Value(element_type_word(row.type)))) return "dtype";
+  if (!agrees(written.find("reduction"),
+              row.reduction ? Value(to_string(*row.reduction)) : Value()))
+    return "reduction";
+  if (!agrees(written.find("root"), Value(row.root))) return "root";
+  return {};
+}
+
+// The first of these parts of two scenarios that is different.
+std::string_view first_difference(const Value& written, const Value& ours,
+                                  std::initializer_list<std::string_view> paths) {
+  for (const std::string_view path : paths) {
+    const Value* const one = value_at(written, path);
+    const Value* const other = value_at(ours, path);
+    if (!agrees(one != nullptr ? one : &nothing, other != nullptr ? *other : nothing)) return path;
+  }
+  return {};
 }
 
 DataVerdict verdict_of(std::string_view word) {
@@ -106,13 +136,29 @@ std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources&
   return result;
 }
 
+MeasuredFile::OtherScenario MeasuredFile::compare_scenarios(const Results& results) const {
+  const Value* const written = document_.find("scenario");
+  if (written == nullptr) return {};
+  Value theirs = *written, ours = results.scenario;
+  for (const std::string& axis : results.axes) {  // these are in the keys
+    static_cast<void>(take_away(theirs, axis));
+    static_cast<void>(take_away(ours, axis));
+  }
+  return {first_difference(theirs, ours, {"collective.in_place", "collective.slots"}),
+          first_difference(theirs, ours, {"cluster", "model"})};
+}
+
 void MeasuredFile::fill(Results& results, std::optional<double> max_error) const {
   Comparison how;
   how.file = file_;
   how.max_error = max_error;
+  const OtherScenario other = compare_scenarios(results);
   for (Row& row : results.rows) {
-    fill(row);
-    if (!row.measured) continue;
+    const std::string why_not = fill(row, other);
+    if (!row.measured) {
+      row.not_measured = NoMeasurement{NoMeasurement::Why::unavailable, file_ + " has " + why_not};
+      continue;
+    }
     how.paced = row.measured->paced;
     how.protocol = row.measured->protocol;
     how.iterations = row.measured->iterations;
@@ -121,16 +167,23 @@ void MeasuredFile::fill(Results& results, std::optional<double> max_error) const
   results.comparison = std::move(how);
 }
 
-void MeasuredFile::fill(Row& row) const {
+std::string MeasuredFile::fill(Row& row, const OtherScenario& other) const {
   const auto found = rows_.find(key_of(row));
-  const Value* const written = found != rows_.end() ? found->second->find("measured") : nullptr;
-  if (written != nullptr) row.measured = read_measured(*written, file_);
-  if (row.measured) return;
-  row.not_measured = NoMeasurement{
-      NoMeasurement::Why::unavailable,
-      fmt::format("{} has {}", file_,
-                  found == rows_.end() ? "no row with these values"
-                                       : "such a row, but it was not measured there")};
+  if (found == rows_.end()) return "no row with these values";
+  const auto different = [](std::string_view what) {
+    return fmt::format("such a row, but its {} is another", what);
+  };
+  const std::string_view of_row = first_difference(*found->second, row);
+  if (!of_row.empty()) return different(of_row);
+  if (!other.collective.empty()) return different(other.collective);
+  const Value* const written = found->second->find("measured");
+  std::optional<Measured> measured;
+  if (written != nullptr) measured = read_measured(*written, file_);
+  if (!measured) return "such a row, but it was not measured there";
+  if (measured->paced && !other.machine.empty())
+    return fmt::format("such a row, but it was paced, and its {} is another", other.machine);
+  row.measured = std::move(measured);
+  return {};
 }
 
 }  // namespace collsim

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "app/json/diagnostics.hpp"
@@ -26,12 +27,20 @@ class MeasuredFile {
                                                         Diagnostics& diagnostics);
 
   // Fills Row::measured from the row of the file with the same swept values, operation, algorithm,
-  // ranks, size, chunks and channels; what the file predicted does not matter.  A row that is not
-  // there, or was not measured, gets a Row::not_measured.
+  // ranks, size, chunks and channels; what the file predicted does not matter.  Where the file has
+  // them, these must be the same too: dtype, reduction, root; in_place and slots of its scenario; and
+  // cluster and model of what was paced, which emulates them.  A row that is not there, or was not
+  // measured, gets a Row::not_measured.
   void fill(Results& results, std::optional<double> max_error) const;
 
  private:
-  void fill(Row& row) const;
+  // The first part of the file's scenario that is not as ours; empty: all are.
+  struct OtherScenario {
+    std::string_view collective, machine;
+  };
+  [[nodiscard]] OtherScenario compare_scenarios(const Results& results) const;
+  // Why nothing was filled in.
+  std::string fill(Row& row, const OtherScenario& other) const;
 
   std::string file_;
   Value document_;

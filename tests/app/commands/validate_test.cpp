@@ -303,6 +303,29 @@ TEST_F(Validate, ALogIsComparedWithInsteadOfARun) {
   EXPECT_TRUE(contains(missing.err, "nowhere.json")) << missing.err;
 }
 
+TEST_F(Validate, OptionsForRunsAreRefusedWhereALogIsRead) {
+  (void)validate({swept()}, [&](ValidateOptions& options) {
+    options.run.outputs = {folder_.path("log.json")};
+  });
+  runs = {};
+  const std::string scenario = swept(R"(, "measure": {"file": "log.json"})");
+  const Ran ran = validate({scenario}, [](ValidateOptions& options) {
+    options.iterations = 50;
+    options.paced = true;
+  });
+  EXPECT_EQ(ran.code, exit_usage);
+  for (const char* option : {"--iters", "--paced"})
+    EXPECT_TRUE(contains(ran.err, std::string(option) + " has no effect on what this file says"))
+        << ran.err;
+  EXPECT_TRUE(contains(ran.err, "\"log.json\"")) << ran.err;
+  const Ran run = validate({scenario}, [](ValidateOptions& options) {
+    options.iterations = 50;
+    options.backend = "host";
+  });
+  EXPECT_EQ(run.code, exit_fine) << run.err;
+  EXPECT_EQ(runs.options.at(0).iterations, 50);
+}
+
 TEST_F(Validate, ATraceIsOfOneMeasuredRow) {
   Measurement with_steps = measurement_of(140e-6);
   with_steps.timeline.emplace();

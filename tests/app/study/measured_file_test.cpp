@@ -86,6 +86,37 @@ TEST_F(MeasuredFiles, OtherCasesDoNotMatch) {
   EXPECT_FALSE(studied.results->rows[0].measured);
 }
 
+// What only some files say is compared where they do.
+TEST_F(MeasuredFiles, DifferentDataDoNotMatch) {
+  const auto reason_for = [&](const std::string& of_row, const std::string& scenario,
+                              const std::string& collective = "", bool paced = false) {
+    std::string one = row(4, R"({"time_s": 1, "iters": 5, "spread": 0, "paced": )" +
+                                 std::string(paced ? "true" : "false") + "}");
+    one.insert(1, of_row);
+    const auto file =
+        read(R"({"collsim": "0.1.0", "scenario": {)" + scenario + R"(}, "rows": [)" + one + "]}");
+    Studied studied = results_of(lecture(R"(, "sweep": {"collective.chunks": [4]})", collective));
+    file->fill(*studied.results, std::nullopt);
+    const Row& filled = studied.results->rows.at(0);
+    EXPECT_NE(filled.measured.has_value(), filled.not_measured.has_value());
+    return filled.measured ? "" : filled.not_measured->reason.substr(file_.size() + 5);
+  };
+  const std::string same = R"("collective": {"in_place": false, "chunks": 1})";
+  EXPECT_EQ(reason_for("", same), "");
+  EXPECT_EQ(reason_for(R"("dtype": "float32", "reduction": null, "root": 0,)", same), "");
+  EXPECT_EQ(reason_for(R"("dtype": "float16",)", same), "such a row, but its dtype is another");
+  EXPECT_EQ(reason_for(R"("reduction": "sum",)", same), "such a row, but its reduction is another");
+  EXPECT_EQ(reason_for(R"("root": 3,)", same), "such a row, but its root is another");
+  EXPECT_EQ(reason_for("", R"("collective": {"in_place": true})"),
+            "such a row, but its collective.in_place is another");
+  const std::string slots = R"("collective": {"in_place": false, "slots": 2})";
+  EXPECT_EQ(reason_for("", slots), "such a row, but its collective.slots is another");
+  EXPECT_EQ(reason_for("", slots, R"(, "slots": 2)"), "");
+  EXPECT_EQ(reason_for("", same + R"(, "cluster": {})"), "") << "it ran as fast as it could";
+  EXPECT_EQ(reason_for("", same + R"(, "cluster": {})", "", true),
+            "such a row, but it was paced, and its cluster is another");
+}
+
 TEST_F(MeasuredFiles, TakeNothingForGranted) {
   const auto file =
       read(results_with(row(1, R"({"time_s": "soon"})") + "," +
