@@ -121,5 +121,7 @@ class WriteError : public std::runtime_error {
 };
 void write_file(const std::string& file, Terminal& terminal,
                 const std::function<void(std::ostream&)>& writer);
+// Throws the WriteError that write_file() would now: before work that would be lost.
+void check_writable(const std::string& file);
 
 }  // namespace collsim

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <ostream>
 
 #include "app/commands/command.hpp"
@@ -117,6 +118,29 @@ std::string target_of_links(const std::string& file) {
   return target.string();
 }
 
+// Nothing: it is not there yet.
+std::optional<struct stat> status_of(const std::string& file) {
+  if (file.empty()) throw WriteError("cannot write a file without a name");
+  struct stat status {};
+  if (::stat(file.c_str(), &status) == 0) return status;
+  if (errno != ENOENT) cannot_write(file, errno);
+  return std::nullopt;
+}
+
+bool is_standard_stream(const struct stat& file) {
+  return is_open_as(STDOUT_FILENO, file) || is_open_as(STDERR_FILENO, file);
+}
+
+void refuse_unwritable(const std::string& file, const std::optional<struct stat>& status) {
+  if (status) {
+    if (S_ISDIR(status->st_mode)) cannot_write(file, EISDIR);
+    if (::access(file.c_str(), W_OK) != 0) cannot_write(file, errno);
+    return;
+  }
+  const files::path folder = files::path(target_of_links(file)).parent_path();
+  if (::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) cannot_write(file, errno);
+}
+
 }  // namespace
 
 DescriptorBuffer::DescriptorBuffer(int descriptor) : descriptor_(descriptor) {
@@ -159,23 +183,25 @@ std::string reason_of(int error) {
   }
 }
 
+void check_writable(const std::string& file) {
+  if (file == "-") return;
+  const std::optional<struct stat> status = status_of(file);
+  if (!status || !is_standard_stream(*status)) refuse_unwritable(file, status);
+}
+
 void write_file(const std::string& file, Terminal& terminal,
                 const std::function<void(std::ostream&)>& writer) {
   if (file == "-") {
     writer(terminal.out);
     return;
   }
-  if (file.empty()) throw WriteError("cannot write a file without a name");
-  struct stat status {};
-  const bool exists = ::stat(file.c_str(), &status) == 0;
-  if (!exists && errno != ENOENT) cannot_write(file, errno);
+  const std::optional<struct stat> status = status_of(file);
   // /dev/stdout, or the file that it is: replaced, what is printed would go nowhere.
-  if (exists && is_open_as(STDOUT_FILENO, status)) return writer(terminal.out);
-  if (exists && is_open_as(STDERR_FILENO, status)) return write_to(STDERR_FILENO, file, writer);
-  if (exists && S_ISDIR(status.st_mode)) cannot_write(file, EISDIR);
-  if (exists && !S_ISREG(status.st_mode)) return write_in_place(file, writer);
-  if (exists && ::access(file.c_str(), W_OK) != 0) cannot_write(file, errno);
-  write_whole(file, target_of_links(file), exists ? &status : nullptr, writer);
+  if (status && is_open_as(STDOUT_FILENO, *status)) return writer(terminal.out);
+  if (status && is_open_as(STDERR_FILENO, *status)) return write_to(STDERR_FILENO, file, writer);
+  refuse_unwritable(file, status);
+  if (status && !S_ISREG(status->st_mode)) return write_in_place(file, writer);
+  write_whole(file, target_of_links(file), status ? &*status : nullptr, writer);
 }
 
 }  // namespace collsim

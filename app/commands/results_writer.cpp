@@ -38,7 +38,7 @@ void refuse_overwriting(const std::string& output, const std::vector<std::string
     std::error_code ignored;
     if (std::filesystem::is_regular_file(input, ignored) &&
         std::filesystem::equivalent(output, input, ignored))
-      throw UsageError(fmt::format("-o {} would overwrite the scenario", output));
+      throw UsageError(fmt::format("writing {} would overwrite {}, which is read", output, input));
   }
 }
 
@@ -100,6 +100,7 @@ Outputs::Outputs(const std::vector<std::string>& files, const std::string& forma
   if (!format.empty()) standard_format_ = *parse_format(format);
   for (const std::string& file : files) {
     refuse_overwriting(file, inputs);
+    check_writable(file);
     if (file == "-") {
       to_standard_output_ = true;
       files_.push_back({file, standard_format_});

@@ -10,7 +10,7 @@
 
 namespace collsim {
 
-// A UsageError when the output is one of the scenarios, by whatever name.
+// A UsageError when the output is one of the files that are read, by whatever name.
 void refuse_overwriting(const std::string& output, const std::vector<std::string>& inputs);
 
 // Adds --format and -o.
@@ -41,7 +41,8 @@ class Printer {
 // The files of -o.
 class Outputs {
  public:
-  // Throws UsageError: a file in no known format, or one that is also an input.
+  // Throws UsageError: a file in no known format, or one that is also an input.  WriteError: it could
+  // not be written.
   Outputs(const std::vector<std::string>& files, const std::string& format,
           const std::vector<std::string>& inputs);
 

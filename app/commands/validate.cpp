@@ -86,6 +86,7 @@ class Validation {
 
  private:
   void refuse_what_makes_no_sense() const {
+    refuse_outputs_onto(options_.machine);
     if (options_.trace.empty()) {
       if (!options_.at.empty())
         throw UsageError("--at says which row --trace records: add --trace");
@@ -96,6 +97,11 @@ class Validation {
     if (options_.trace == "-")
       throw UsageError("--trace needs a file of its own: standard output gets the results");
     refuse_overwriting(options_.trace, options_.run.files);
+  }
+
+  void refuse_outputs_onto(const std::string& input) const {
+    for (const std::string& output : options_.run.outputs) refuse_overwriting(output, {input});
+    refuse_overwriting(options_.trace, {input});
   }
 
   // --- what to run ------------------------------------------------------------------------------
@@ -110,17 +116,12 @@ class Validation {
     if (log.empty() || !options_.backend.empty()) return scenario;
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     const std::string path = (folder / log).lexically_normal().string();
+    refuse_outputs_onto(path);
     file_ = MeasuredFile::read(path, sources, diagnostics);
     if (!file_ || !options_for_runs_are_absent(*scenario, diagnostics)) return std::nullopt;
     return scenario;
   }
 
-  std::optional<Scenario> load_on_machine(const std::string& file, Sources& sources,
-                                          Diagnostics& diagnostics) {
-    const LoadOptions load = load_options_of(options_.run);
-    if (options_.machine.empty()) return load_scenario(file, load, sources, diagnostics);
-    std::optional<Value> document = read_with_includes(file, sources, diagnostics);
-    std::optional<Value> machine = read_machine(sources, diagnostics);
   // Nothing runs when a file says what ran.
   bool options_for_runs_are_absent(const Scenario& scenario, Diagnostics& diagnostics) const {
     const std::pair<bool, const char*> options[] = {
@@ -147,6 +148,12 @@ class Validation {
     return absent;
   }
 
+  std::optional<Scenario> load_on_machine(const std::string& file, Sources& sources,
+                                          Diagnostics& diagnostics) {
+    const LoadOptions load = load_options_of(options_.run);
+    if (options_.machine.empty()) return load_scenario(file, load, sources, diagnostics);
+    std::optional<Value> document = read_with_includes(file, sources, diagnostics);
+    std::optional<Value> machine = read_machine(sources, diagnostics);
     if (!document || !machine ||
         !put_machine(*document, std::move(*machine), options_.machine, diagnostics))
       return std::nullopt;
@@ -316,7 +323,8 @@ void add_measuring_options(CLI::App& app, ValidateOptions& options) {
       ->check(CLI::IsMember({"host", "cuda", "nccl"}));
   CLI::Option* const paced = app.add_flag(
       "--paced", options.paced, "emulate the links of the scenario: no message is there earlier");
-  app.add_flag("--native", options.native, "run as fast as the machine goes (default)")
+  app.add_flag("--native", options.native,
+               "run as fast as the machine goes (default, unless the scenario says paced)")
       ->excludes(paced);
   app.add_option("--protocol", options.protocol,
                  "how a message says that it is there (default: simple)")

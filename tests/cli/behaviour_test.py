@@ -185,7 +185,7 @@ class Formats(Test):
     def test_the_scenario_is_not_overwritten(self):
         file = self.file(scenario())
         done = self.run_collsim("run", file, "-o", "./" + file, code=2)
-        self.assertIn("would overwrite the scenario", done.stderr)
+        self.assertIn("would overwrite", done.stderr)
 
     def test_an_unknown_suffix(self):
         done = self.run_collsim("run", self.file(scenario()), "-o", "a.xlsx", code=2)

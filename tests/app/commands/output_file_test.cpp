@@ -39,6 +39,26 @@ TEST_F(OutputFile, IsWrittenWhole) {
   EXPECT_EQ(folder_.names(), std::vector<std::string>{"a"});
 }
 
+TEST_F(OutputFile, WhatCannotBeWrittenIsToldBeforehand) {
+  const auto told = [&](const std::string& file) -> std::string {
+    try {
+      check_writable(file);
+    } catch (const WriteError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  folder_.write("old", "old");
+  for (const std::string& file : {std::string("-"), folder_.path("new"), folder_.path("old"),
+                                  std::string("/dev/stdout"), std::string("/dev/null")})
+    EXPECT_EQ(told(file), "none");
+  EXPECT_EQ(folder_.names(), std::vector<std::string>{"old"}) << "looking makes nothing";
+  for (const std::string& file : {std::string(), folder_.path("no/such"), folder_.path("")}) {
+    EXPECT_NE(told(file), "none");
+    EXPECT_EQ(told(file), mistake(file));
+  }
+}
+
 TEST_F(OutputFile, DashIsStandardOutput) {
   write("-", "text");
   EXPECT_EQ(out_.str(), "text");

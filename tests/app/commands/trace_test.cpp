@@ -94,8 +94,7 @@ TEST(Trace, DoesNotOverwriteTheScenario) {
   for (const std::string& to : {file, folder.path("./a.json"), folder.path("link.json")}) {
     const Ran ran = run_collsim({"trace", file, "-o", to});
     EXPECT_EQ(ran.code, exit_usage) << to;
-    EXPECT_NE(ran.err.find("-o " + to + " would overwrite the scenario"), std::string::npos)
-        << ran.err;
+    EXPECT_NE(ran.err.find("writing " + to + " would overwrite "), std::string::npos) << ran.err;
   }
   EXPECT_EQ(folder.read("a.json"), chain_scenario());
 }

@@ -379,6 +379,16 @@ TEST_F(Validate, RefusesOptionsThatMakeNoSense) {
   EXPECT_TRUE(contains(refused(to_standard_output, {file(), file()}), "one scenario"));
   EXPECT_TRUE(contains(refused([&](ValidateOptions& options) { options.trace = file(); }),
                        "would overwrite"));
+  const std::string machine = folder_.write("machine.json", "{}");
+  EXPECT_TRUE(contains(refused([&](ValidateOptions& options) {
+                         options.machine = machine;
+                         options.run.outputs = {machine};
+                       }),
+                       "would overwrite"));
+  const std::string log = folder_.write("log.json", "{}");
+  EXPECT_TRUE(contains(refused([&](ValidateOptions& options) { options.run.outputs = {log}; },
+                               {file(R"(, "measure": {"file": "log.json"})")}),
+                       "would overwrite"));
 }
 
 TEST(ValidateCommand, RunsRealThreads) {
