@@ -106,6 +106,7 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
     throw UsageError("--smallest must be smaller than --largest");
   options.iterations = asked.iterations;
   options.stop = &terminal.interrupted;
+  if (!asked.output.empty()) check_writable(asked.output);
   if (const auto why = options.backend->unavailable()) {
     terminal.err << fmt::format("collsim: {} cannot measure here: {}\n", asked.backend, *why);
     return exit_not_measurable;
@@ -121,11 +122,12 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
     return exit_not_measurable;
   }
   const auto& machine = std::get<CalibratedMachine>(outcome);
-  print(machine, terminal.out);
+  const bool file_is_the_output = asked.output == "-";
+  if (!file_is_the_output) print(machine, terminal.out);
   const std::string text = to_pretty_json(machine_value(machine, COLLSIM_VERSION, today())) + "\n";
   if (asked.output.empty()) return exit_fine;
   write_file(asked.output, terminal, [&](std::ostream& out) { out << text; });
-  if (!terminal.quiet)
+  if (!terminal.quiet && !file_is_the_output)
     terminal.err << fmt::format("wrote {}; use it with collsim validate FILE --machine {}\n",
                                 asked.output, asked.output);
   return exit_fine;
@@ -143,11 +145,13 @@ Action declare_calibrate(CLI::App& app) {
                  "lanes that run at a time (default: one per core, at most 8)")
       ->check(CLI::Range(2, 64));
   app.add_option("--smallest", options->smallest,
-                 "bytes that one rank has for another, from ... (default: 32KiB)");
-  app.add_option("--largest", options->largest, "... to (default: 64MiB)");
+                 "bytes that one rank has for another, from ... (default: 32KiB)")
+      ->type_name("SIZE");
+  app.add_option("--largest", options->largest, "... to (default: 64MiB)")->type_name("SIZE");
   app.add_option("-n,--iters", options->iterations, "runs of each probe (default: 11)")
       ->check(CLI::Range(3, 1000));
-  app.add_option("-o,--output", options->output, "where to write the machine: FILE.json");
+  app.add_option("-o,--output", options->output, "where to write the machine, such as machine.json")
+      ->type_name("FILE");
   return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
 }
 
