@@ -75,7 +75,7 @@ class Calibrator {
     run.check = false;
     run.trust_schedule = true;  // probes are no collectives
     run.patience_s = options_.patience_s;
-    run.at_least_s = 0.1;
+    run.at_least_s = 0.05;
     RunOutcome outcome = options_.backend->run({schedule, options_.protocol}, run);
     if (auto* none = std::get_if<NoMeasurement>(&outcome)) {
       problem_ = std::move(*none);

@@ -28,6 +28,7 @@ struct CalibrateCommandOptions {
   int ranks = 0;
   std::string smallest = "32KiB", largest = "64MiB";
   int iterations = 11;
+  int rounds = 3;
   std::string output;
 };
 
@@ -105,6 +106,7 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
   if (options.smallest >= options.largest)
     throw UsageError("--smallest must be smaller than --largest");
   options.iterations = asked.iterations;
+  options.rounds = asked.rounds;
   options.stop = &terminal.interrupted;
   if (!asked.output.empty()) check_writable(asked.output);
   if (const auto why = options.backend->unavailable()) {
@@ -150,6 +152,9 @@ Action declare_calibrate(CLI::App& app) {
   app.add_option("--largest", options->largest, "... to (default: 64MiB)")->type_name("SIZE");
   app.add_option("-n,--iters", options->iterations, "runs of each probe (default: 11)")
       ->check(CLI::Range(3, 1000));
+  app.add_option("--rounds", options->rounds,
+                 "how often all probes run; the best of each counts (default: 3)")
+      ->check(CLI::Range(1, 100));
   app.add_option("-o,--output", options->output, "where to write the machine, such as machine.json")
       ->type_name("FILE");
   return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };

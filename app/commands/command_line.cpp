@@ -55,7 +55,7 @@ constexpr Command all_commands[] = {
      declare_validate},
     {"calibrate", "Measures this machine and writes it down as a cluster and a model.",
      "collsim calibrate -o machine.json\n"
-     "collsim calibrate --ranks 2 --largest 16MiB -o machine.json",
+     "collsim calibrate --largest 1MiB --rounds 1 -o machine.json",
      declare_calibrate},
     {"algorithms", "Lists the algorithms of an operation, or of all.",
      "collsim algorithms all-reduce\n"

@@ -33,7 +33,11 @@ LinkParameters millisecond_link() {
   return link;
 }
 
-double error_of(const PacedCase& paced) {
+struct Errors {
+  double of_median = 1, of_fastest = 1;
+};
+
+Errors error_of(const PacedCase& paced) {
   Collective collective;
   collective.operation = paced.operation;
   collective.count = 16'384;  // 64 KiB
@@ -51,7 +55,7 @@ double error_of(const PacedCase& paced) {
       {schedule, Protocol::simple, EmulatedMachine{paced.topology, {}, paced.late}}, run);
   if (const auto* none = std::get_if<NoMeasurement>(&outcome)) {
     ADD_FAILURE() << paced.name << ": " << none->reason;
-    return 1;
+    return {};
   }
   const auto& measured = std::get<Measurement>(outcome);
   EXPECT_EQ(measured.data, DataVerdict::right) << measured.wrong_data;
@@ -62,7 +66,7 @@ double error_of(const PacedCase& paced) {
   std::printf("%-40s predicted %8.3f ms, measured %8.3f [%.3f .. %.3f] ms, error %+.2f %%\n",
               paced.name, predicted * 1e3, summary.median_s * 1e3, summary.min_s * 1e3,
               summary.max_s * 1e3, error * 100);
-  return error;
+  return {std::abs(error), 1 - predicted / summary.min_s};
 }
 
 std::vector<PacedCase> cases() {
@@ -93,14 +97,22 @@ std::vector<PacedCase> cases() {
   };
 }
 
+// Whatever else runs on the machine only adds time, and seldom to every run: the fastest of each case is
+// held to the bar, and the median only over all cases.
 TEST(Paced, RealThreadsTakeAsLongAsTheSimulationSays) {
-  std::vector<double> errors;
-  for (const PacedCase& paced : cases()) errors.push_back(std::abs(error_of(paced)));
-  std::sort(errors.begin(), errors.end());
-  const double median = errors[errors.size() / 2];
-  std::printf("median error %.2f %%, worst %.2f %%\n", median * 100, errors.back() * 100);
+  std::vector<double> of_medians;
+  double of_fastest = 0;
+  for (const PacedCase& paced : cases()) {
+    const Errors errors = error_of(paced);
+    of_medians.push_back(errors.of_median);
+    of_fastest = std::max(of_fastest, errors.of_fastest);
+  }
+  std::sort(of_medians.begin(), of_medians.end());
+  const double median = of_medians[of_medians.size() / 2];
+  std::printf("median error %.2f %%, worst %.2f %%, worst of the fastest runs %.2f %%\n",
+              median * 100, of_medians.back() * 100, of_fastest * 100);
   EXPECT_LT(median, 0.2);
-  EXPECT_LT(errors.back(), 0.5);
+  EXPECT_LT(of_fastest, 0.3);
 }
 
 }  // namespace
