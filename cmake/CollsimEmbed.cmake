@@ -20,12 +20,12 @@ function(collsim_embed target function)
 
 namespace collsim {
 namespace {
-constexpr EmbeddedFile files[] = {
+constexpr EmbeddedFile @function@_files[] = {
 @entries@};
 }  // namespace
 
 std::span<const EmbeddedFile> @function@() {
-  return files;
+  return @function@_files;
 }
 }  // namespace collsim
 ]])

@@ -43,7 +43,7 @@ bool senders_never_wait(const Collective& collective, const AlgorithmChoice& cho
   return !choice.slots || *choice.slots >= most;
 }
 
-ClosedForm nothing_to_send() {
+ClosedForm of_one_rank() {
   return {.seconds = 0,
           .formula = "0",
           .reference = "one rank sends nothing",
@@ -309,7 +309,7 @@ std::optional<ClosedForm> closed_form(const Collective& collective, const Algori
                                       const UniformNetwork& network,
                                       std::optional<Bandwidth> reduce_bandwidth) {
   const AlgorithmChoice valid = valid_choice(collective, choice, network.ranks);
-  if (collective.size() == 1) return nothing_to_send();
+  if (collective.size() == 1) return of_one_rank();
   if (valid.channels != 1 || !senders_never_wait(collective, valid)) return std::nullopt;
   return form_on_network(collective, valid, network, seconds_per_byte(reduce_bandwidth));
 }
@@ -318,7 +318,7 @@ std::optional<ClosedForm> closed_form(const Collective& collective, const Algori
                                       const Topology& topology,
                                       std::optional<Bandwidth> reduce_bandwidth) {
   const AlgorithmChoice valid = valid_choice(collective, choice, topology.rank_count());
-  if (collective.size() == 1) return nothing_to_send();
+  if (collective.size() == 1) return of_one_rank();
   if (valid.channels != 1 || !senders_never_wait(collective, valid)) return std::nullopt;
   return form_on_topology(collective, valid, topology, seconds_per_byte(reduce_bandwidth));
 }

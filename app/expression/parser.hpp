@@ -76,7 +76,6 @@ class ExpressionParser {
   Expression result_;
   ExpressionProgram* program_;
   int depth_ = 0;
-  std::size_t last_end_ = 0;  // of the last token taken
 };
 
 }  // namespace collsim

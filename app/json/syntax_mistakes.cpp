@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 
+#include "app/json/ascii.hpp"
 #include "app/json/screen_text.hpp"
 
 namespace collsim {
@@ -15,19 +16,8 @@ namespace {
 
 using After = ParserState::After;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
-}
-
-std::string lower(std::string_view word) {
-  std::string result(word);
-  std::transform(result.begin(), result.end(), result.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return result;
 }
 
 class Finder {

@@ -112,10 +112,6 @@ class Said {
   std::vector<std::pair<std::string, std::size_t>> texts_;
 };
 
-std::string rows_text(std::size_t rows) {
-  return fmt::format("{} row{}", rows, rows == 1 ? "" : "s");
-}
-
 std::string errors_text(const ComparisonCounts& counts) {
   if (!counts.median_error) return "no error can be told";
   if (counts.judged() == 1) return "error " + percent_text(*counts.worst_error);
@@ -156,6 +152,10 @@ std::string where_text(const Row& row) {
 }
 
 }  // namespace
+
+std::string rows_text(std::size_t rows) {
+  return fmt::format("{} row{}", rows, rows == 1 ? "" : "s");
+}
 
 void add_comparison_columns(std::vector<TableColumn>& columns, const std::vector<Row>& rows) {
   using Seconds = std::optional<double>;

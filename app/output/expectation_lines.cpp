@@ -9,11 +9,7 @@
 namespace collsim {
 namespace {
 
-using Kind = ExpectationLine::Kind;
-
-std::string rows_text(std::size_t rows) {
-  return fmt::format("{} row{}", rows, rows == 1 ? "" : "s");
-}
+using LineKind = ExpectationLine::Kind;
 
 std::string worst_text(double worst) {
   constexpr double worth_saying = 0.00005;  // what two decimals show
@@ -33,15 +29,16 @@ std::vector<ExpectationLine> expectation_lines(const Results& results) {
   for (const ExpectationOutcome& one : results.expect) {
     const std::string id = printable(one.id);
     if (!one.skipped.empty()) {
-      lines.push_back({Kind::skipped, fmt::format("{}: {}", id, printable(one.skipped))});
+      lines.push_back({LineKind::skipped, fmt::format("{}: {}", id, printable(one.skipped))});
     } else if (one.ok) {
-      lines.push_back({Kind::ok, fmt::format("{} ({}{}{})", id, rows_text(one.checked),
-                                             worst_text(one.worst), left_out_text(one))});
+      lines.push_back({LineKind::ok, fmt::format("{} ({}{}{})", id, rows_text(one.checked),
+                                                 worst_text(one.worst), left_out_text(one))});
     } else {
       const std::string rows =
           one.checked > 1 ? fmt::format(" (in {} of {})", one.failed, rows_text(one.checked)) : "";
-      lines.push_back({Kind::failed, fmt::format("{}{}: {}", id, rows, printable(one.failure))});
-      if (!one.why.empty()) lines.push_back({Kind::more, "why: " + printable(one.why)});
+      lines.push_back(
+          {LineKind::failed, fmt::format("{}{}: {}", id, rows, printable(one.failure))});
+      if (!one.why.empty()) lines.push_back({LineKind::more, "why: " + printable(one.why)});
     }
   }
   return lines;

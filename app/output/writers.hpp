@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ void write_nccl_tests(std::ostream& out, const Results& results);
 
 // A swept value in a cell: strings without quotes.
 [[nodiscard]] std::string cell_text(const Value& value);
+
+[[nodiscard]] std::string rows_text(std::size_t rows);  // "1 row", "2 rows"
 
 // "ok   pipelined (14 rows, worst 0.02%)" and so on, a line each, and how many hold; nothing when
 // there are none.

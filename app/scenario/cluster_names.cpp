@@ -6,15 +6,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/json/ascii.hpp"
 #include "app/scenario/cluster_machine.hpp"
 
 namespace collsim {
 
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Without leading zeros, up to 8 digits: more are not a device's number.
 std::optional<std::uint32_t> parse_number(std::string_view text) {

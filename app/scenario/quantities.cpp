@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 
+#include "app/json/ascii.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
 #include "topo/error.hpp"
@@ -90,19 +91,7 @@ std::span<const Unit> units_of(Dimension dimension) {
   return bandwidth_units;
 }
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::string lower(std::string_view text) {
-  std::string small(text);
-  std::transform(small.begin(), small.end(), small.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return small;
-}
-
-std::string show(std::string_view text) {
+std::string shown(std::string_view text) {
   return quoted(shortened(text, 40));
 }
 
@@ -190,9 +179,9 @@ Number scaled(std::string_view text, const Parts& parts, const Unit& unit, Dimen
   if (!decimal.fits) {
     if (parts.digits.size() - std::min(parts.digits.find_first_not_of('0'), parts.digits.size()) >
         20)
-      return failure("overflow", fmt::format("{} is too large", show(text)), "",
+      return failure("overflow", fmt::format("{} is too large", shown(text)), "",
                      fmt::format("{} must be less than {}", words.name, words.largest));
-    return failure("not-a-quantity", fmt::format("{} has too many digits", show(text)), "",
+    return failure("not-a-quantity", fmt::format("{} has too many digits", shown(text)), "",
                    "at most 25 digits are read");
   }
   const Wide numerator = decimal.numerator * static_cast<Wide>(unit.size);
@@ -200,20 +189,20 @@ Number scaled(std::string_view text, const Parts& parts, const Unit& unit, Dimen
   Wide whole = numerator / denominator;
   const Wide rest = numerator % denominator;
   if (dimension == Dimension::size && rest != 0)
-    return failure("not-whole", fmt::format("{} is not a whole number of bytes", show(text)));
+    return failure("not-whole", fmt::format("{} is not a whole number of bytes", shown(text)));
   if (rest >= denominator - rest) ++whole;
   if (whole > static_cast<Wide>(std::numeric_limits<std::int64_t>::max()))
-    return failure("overflow", fmt::format("{} is too large", show(text)), "",
+    return failure("overflow", fmt::format("{} is too large", shown(text)), "",
                    fmt::format("{} must be less than {}", words.name, words.largest));
   if (whole == 0 && dimension == Dimension::bandwidth)
     return failure("out-of-range",
                    numerator == 0
                        ? fmt::format("a bandwidth must not be 0")
-                       : fmt::format("{} is less than half a byte per second", show(text)),
+                       : fmt::format("{} is less than half a byte per second", shown(text)),
                    "", "");
   if (whole == 0 && numerator != 0)
-    return failure("out-of-range", fmt::format("{} is less than half a picosecond", show(text)), "",
-                   "write \"0\" if it takes no time");
+    return failure("out-of-range", fmt::format("{} is less than half a picosecond", shown(text)),
+                   "", "write \"0\" if it takes no time");
   return {static_cast<std::int64_t>(whole), {}};
 }
 
@@ -287,7 +276,7 @@ Number no_unit(std::string_view text, const std::string& number, Dimension dimen
     hint = fmt::format("write \"{0}us\" (microseconds), \"{0}ns\", \"{0}ms\" or \"{0}s\"", number);
   else
     hint = fmt::format("write \"{0}B\" (bytes), \"{0}KiB\" or \"{0}MiB\"", number);
-  return failure("no-unit", fmt::format("{} has no unit", show(text)), "", std::move(hint));
+  return failure("no-unit", fmt::format("{} has no unit", shown(text)), "", std::move(hint));
 }
 
 // "64M", "25G": the unit stops after its prefix.
@@ -299,7 +288,7 @@ std::optional<Number> only_prefix(std::string_view text, const Parts& parts, Dim
   if (parts.unit.size() != 1 || prefix == std::string_view::npos || dimension == Dimension::time)
     return std::nullopt;
   if (dimension == Dimension::bandwidth)
-    return failure("ambiguous-unit", fmt::format("{} could mean bytes or bits", show(text)), "",
+    return failure("ambiguous-unit", fmt::format("{} could mean bytes or bits", shown(text)), "",
                    bytes_or_bits(number, decimal.at(prefix).substr(0, 1)));
   const auto reading = [&](std::string_view unit) {
     const auto bytes = parse_size(number + std::string(unit));
@@ -311,7 +300,7 @@ std::optional<Number> only_prefix(std::string_view text, const Parts& parts, Dim
     as_in_nccl.pop_back();
     as_in_nccl += fmt::format(", what nccl-tests -b {} means)", shortened(text, 40));
   }
-  return failure("ambiguous-unit", fmt::format("{} could mean two sizes", show(text)), "",
+  return failure("ambiguous-unit", fmt::format("{} could mean two sizes", shown(text)), "",
                  fmt::format("write {} or {}", as_in_nccl, reading(decimal.at(prefix))));
 }
 
@@ -320,11 +309,11 @@ Number bad_unit(std::string_view text, const Parts& parts, Dimension dimension) 
   if (const auto result = only_prefix(text, parts, dimension)) return *result;
   if (const std::string meant = meant_unit(parts.unit, dimension); !meant.empty())
     return failure("bad-unit",
-                   fmt::format("{} has the unknown unit {}", show(text), show(parts.unit)),
+                   fmt::format("{} has the unknown unit {}", shown(text), shown(parts.unit)),
                    number + meant, allowed_units(dimension));
   if (const auto other = dimension_with(parts.unit))
     return failure("bad-unit",
-                   fmt::format("{} is {}, but {} is needed", show(text), words_of(*other).name,
+                   fmt::format("{} is {}, but {} is needed", shown(text), words_of(*other).name,
                                words_of(dimension).name),
                    "", allowed_units(dimension));
   const std::string small = lower(parts.unit);
@@ -335,14 +324,14 @@ Number bad_unit(std::string_view text, const Parts& parts, Dimension dimension) 
       });
   if (any_bandwidth) {
     const std::string prefix(1, static_cast<char>(small[0] == 'k' ? 'k' : small[0] - 'a' + 'A'));
-    return failure("ambiguous-unit", fmt::format("{} could mean bytes or bits", show(text)), "",
+    return failure("ambiguous-unit", fmt::format("{} could mean bytes or bits", shown(text)), "",
                    bytes_or_bits(number, small[0] == 'b' ? "" : prefix));
   }
   std::string hint = allowed_units(dimension);
   if (dimension == Dimension::size && parts.unit.find('b') != std::string_view::npos)
     hint += "; B is a byte, b would be a bit";
   return failure("bad-unit",
-                 fmt::format("{} has the unknown unit {}", show(text), show(parts.unit)), "",
+                 fmt::format("{} has the unknown unit {}", shown(text), shown(parts.unit)), "",
                  std::move(hint));
 }
 
@@ -353,14 +342,14 @@ Number with_fix(std::string_view text, std::string_view message, std::string men
                 Dimension dimension) {
   Number rest = parse(mended, dimension);
   if (!rest.value) return rest;
-  return failure("not-a-quantity", fmt::format("{} {}", show(text), message), std::move(mended));
+  return failure("not-a-quantity", fmt::format("{} {}", shown(text), message), std::move(mended));
 }
 
 // Not even digits and a unit: what is most likely wrong.
 Number not_a_quantity(std::string_view text, Dimension dimension) {
   const Words& words = words_of(dimension);
   const auto result = [&](std::string_view message, std::string hint) {
-    return failure("not-a-quantity", fmt::format("{} {}", show(text), message), "",
+    return failure("not-a-quantity", fmt::format("{} {}", shown(text), message), "",
                    std::move(hint));
   };
   const std::string example =
@@ -371,7 +360,7 @@ Number not_a_quantity(std::string_view text, Dimension dimension) {
   const bool number_follows = mended.size() > 1 && (is_digit(mended[1]) || mended[1] == '.');
   if (mended[0] == '-' && number_follows)
     return failure("out-of-range",
-                   fmt::format("{} is negative; {} must not be", show(text), words.name));
+                   fmt::format("{} is negative; {} must not be", shown(text), words.name));
   if (mended[0] == '+' && number_follows)
     return with_fix(text, "has a sign", mended.substr(1), dimension);
   if (mended[0] == '.' && number_follows)
@@ -397,7 +386,7 @@ Number not_a_quantity(std::string_view text, Dimension dimension) {
 Number parse(std::string_view text, Dimension dimension) {
   constexpr std::size_t longest = 100;
   if (text.size() > longest)
-    return failure("not-a-quantity", fmt::format("{} is too long", show(text)));
+    return failure("not-a-quantity", fmt::format("{} is too long", shown(text)));
   const auto parts = split(text);
   if (!parts) return not_a_quantity(text, dimension);
   if (parts->unit.empty()) {

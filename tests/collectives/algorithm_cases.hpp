@@ -108,4 +108,12 @@ inline std::int64_t pat_messages(int ranks, int aggregation) {
   return messages;
 }
 
+// The name of a test about one row of the table.
+inline std::string name_of(const ::testing::TestParamInfo<const Algorithm*>& one) {
+  std::string name =
+      std::string(to_string(one.param->operation)) + "_" + std::string(one.param->name);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 }  // namespace collsim::testing

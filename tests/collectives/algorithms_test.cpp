@@ -10,6 +10,7 @@
 #include "collectives/algorithms.hpp"
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
+#include "tests/collectives/algorithm_cases.hpp"
 
 namespace collsim {
 namespace {
@@ -71,7 +72,7 @@ void expect_right(const Case& test) {
         << text_of(test) << ", output of position " << i;
 }
 
-class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {
+class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm*> {
  protected:
   [[nodiscard]] const Algorithm& row() const { return *GetParam(); }
 };
@@ -194,18 +195,13 @@ std::vector<const Algorithm*> rows_where(bool (*wanted)(Operation)) {
   return rows;
 }
 
-std::string name_of(const testing::TestParamInfo<const Algorithm*>& one) {
-  std::string name =
-      std::string(to_string(one.param->operation)) + "_" + std::string(one.param->name);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
-                         testing::ValuesIn(rows_where([](Operation) { return true; })), name_of);
-INSTANTIATE_TEST_SUITE_P(Table, InPlaceAlgorithm, testing::ValuesIn(rows_where(has_in_place_form)),
-                         name_of);
-INSTANTIATE_TEST_SUITE_P(Table, RootedAlgorithm, testing::ValuesIn(rows_where(has_root)), name_of);
+                         ::testing::ValuesIn(rows_where([](Operation) { return true; })),
+                         testing::name_of);
+INSTANTIATE_TEST_SUITE_P(Table, InPlaceAlgorithm,
+                         ::testing::ValuesIn(rows_where(has_in_place_form)), testing::name_of);
+INSTANTIATE_TEST_SUITE_P(Table, RootedAlgorithm, ::testing::ValuesIn(rows_where(has_root)),
+                         testing::name_of);
 
 TEST(KNomial, IsRightForEveryRadix) {
   const Algorithm& row = find_algorithm(Operation::broadcast, "k-nomial");

@@ -11,6 +11,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "collectives/checker.hpp"
+#include "tests/collectives/algorithm_cases.hpp"
 
 namespace collsim {
 namespace {
@@ -69,7 +70,7 @@ void expect_proved_with_slots(const Schedule& schedule) {
   ASSERT_EQ(too_few.fault->kind, FaultKind::deadlock) << text_of(schedule);
 }
 
-class Proof : public testing::TestWithParam<const Algorithm*> {
+class Proof : public ::testing::TestWithParam<const Algorithm*> {
  protected:
   [[nodiscard]] static bool works_with(int ranks) {
     return GetParam()->refuses == nullptr || GetParam()->refuses(ranks).empty();
@@ -102,14 +103,7 @@ std::vector<const Algorithm*> all_rows() {
   return rows;
 }
 
-std::string name_of(const testing::TestParamInfo<const Algorithm*>& one) {
-  std::string name =
-      std::string(to_string(one.param->operation)) + "_" + std::string(one.param->name);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Table, Proof, testing::ValuesIn(all_rows()), name_of);
+INSTANTIATE_TEST_SUITE_P(Table, Proof, ::testing::ValuesIn(all_rows()), testing::name_of);
 
 }  // namespace
 }  // namespace collsim

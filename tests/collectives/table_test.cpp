@@ -16,7 +16,7 @@
 namespace collsim {
 namespace {
 
-Collective make(Operation operation, int ranks, std::int64_t count) {
+Collective collective_of(Operation operation, int ranks, std::int64_t count) {
   Collective collective;
   collective.operation = operation;
   collective.count = count;
@@ -87,7 +87,7 @@ TEST(Table, UnknownNamesListTheOperationsAlgorithms) {
   AlgorithmChoice choice;
   choice.name = "dobule-tree";
   const std::string message =
-      refusal(ErrorCode::unknown_name, make(Operation::broadcast, 4, 8), choice);
+      refusal(ErrorCode::unknown_name, collective_of(Operation::broadcast, 4, 8), choice);
   EXPECT_NE(message.find("did you mean 'double-tree'"), std::string::npos) << message;
   EXPECT_NE(message.find("scatter-allgather"), std::string::npos) << message;
   EXPECT_EQ(message.find("pairwise"), std::string::npos) << message;
@@ -150,15 +150,17 @@ TEST(MakeSchedule, RefusesChoicesThatDoNotFit) {
   for (const BadChoice& test : cases) {
     AlgorithmChoice choice;
     test.change(choice);
-    const std::string message = refusal(test.code, make(Operation::all_reduce, 12, 64), choice);
+    const std::string message =
+        refusal(test.code, collective_of(Operation::all_reduce, 12, 64), choice);
     EXPECT_NE(message.find(test.what), std::string::npos) << message;
     EXPECT_NE(message.find(test.says), std::string::npos) << message;
   }
   AlgorithmChoice both;
   both.chunks = 4;
   both.chunk_size = 1024;
-  EXPECT_NE(refusal(bad, make(Operation::all_reduce, 12, 64), both).find("give one of them"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(bad, collective_of(Operation::all_reduce, 12, 64), both).find("give one of them"),
+      std::string::npos);
 }
 
 TEST(MakeSchedule, RefusesRankCountsThatAnAlgorithmDoesNotHave) {
@@ -169,11 +171,11 @@ TEST(MakeSchedule, RefusesRankCountsThatAnAlgorithmDoesNotHave) {
       choice.name = row.name;
       const std::string reason = row.refuses(ranks);
       if (reason.empty()) {
-        EXPECT_NO_THROW((void)make_schedule(make(row.operation, ranks, 8), choice));
+        EXPECT_NO_THROW((void)make_schedule(collective_of(row.operation, ranks, 8), choice));
         continue;
       }
       const std::string message =
-          refusal(ErrorCode::unsupported_ranks, make(row.operation, ranks, 8), choice);
+          refusal(ErrorCode::unsupported_ranks, collective_of(row.operation, ranks, 8), choice);
       EXPECT_NE(message.find(reason), std::string::npos);
       EXPECT_NE(message.find(std::to_string(ranks)), std::string::npos);
     }
@@ -186,7 +188,7 @@ int chunks_for(Operation operation, const char* name, std::int64_t count, int ch
   choice.name = name;
   choice.channels = channels;
   choice.chunk_size = chunk_size;
-  return make_schedule(make(operation, 4, count), choice).chunks();  // f32
+  return make_schedule(collective_of(operation, 4, count), choice).chunks();  // f32
 }
 
 TEST(MakeSchedule, CutsMessagesIntoChunksOfAGivenSize) {
@@ -199,7 +201,7 @@ TEST(MakeSchedule, CutsMessagesIntoChunksOfAGivenSize) {
   EXPECT_EQ(chunks_for(Operation::broadcast, "chain", 100, 1, 1 << 30), 1);
   AlgorithmChoice choice;
   choice.chunk_size = 1;
-  (void)refusal(ErrorCode::too_large, make(Operation::broadcast, 4, 1 << 23), choice);
+  (void)refusal(ErrorCode::too_large, collective_of(Operation::broadcast, 4, 1 << 23), choice);
 }
 
 TEST(MakeSchedule, GivesEveryChannelItsLanesAndScratch) {
@@ -207,7 +209,7 @@ TEST(MakeSchedule, GivesEveryChannelItsLanesAndScratch) {
   choice.name = "double-tree";
   choice.channels = 3;
   choice.slots = 5;
-  const Schedule schedule = make_schedule(make(Operation::reduce, 8, 80), choice);
+  const Schedule schedule = make_schedule(collective_of(Operation::reduce, 8, 80), choice);
   EXPECT_EQ(schedule.lanes(), 6);
   EXPECT_EQ(schedule.channels(), 3);
   EXPECT_EQ(schedule.slots(), 5);
@@ -218,7 +220,7 @@ TEST(MakeSchedule, GivesEveryChannelItsLanesAndScratch) {
 
 // The schedule keeps what its programs need: nothing of the caller's is referred to.
 TEST(MakeSchedule, OutlivesWhatItWasMadeFrom) {
-  auto collective = std::make_unique<Collective>(make(Operation::all_to_all, 6, 36));
+  auto collective = std::make_unique<Collective>(collective_of(Operation::all_to_all, 6, 36));
   AlgorithmChoice choice;
   choice.name = "hierarchical";
   choice.dims = {2, 3};

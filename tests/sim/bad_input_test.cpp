@@ -9,8 +9,6 @@
 namespace collsim::testing {
 namespace {
 
-const Bandwidth ten = gigabytes_per_second(10);
-
 Simulation run(const Topology& topology, const Schedule& schedule,
                const SimulationOptions& options = {}) {
   return simulate(topology, schedule, {}, options);

@@ -293,7 +293,7 @@ double best(const Oracle& oracle, const Topology& topology) {
   return fastest;
 }
 
-const LinkParameters ten{gigabytes_per_second(10)};
+const LinkParameters ten_link{gigabytes_per_second(10)};
 
 // Entries that no schedule can beat.
 const std::map<std::string, Simulated>& bounds() {
@@ -325,15 +325,15 @@ const std::map<std::string, Simulated>& bounds() {
        }},
       {"alltoall_bidirectional_ring_bound",
        [](const Oracle& o) { return best(o, make_ring(8, o.link(Sharing::fair))); }},
-      {"allgather_optimal_ring8", on(make_ring(8, ten))},
-      {"allgather_optimal_mesh8", on(make_fully_connected(8, ten))},
-      {"allgather_optimal_torus4x4", on(make_torus({4, 4}, ten))},
+      {"allgather_optimal_ring8", on(make_ring(8, ten_link))},
+      {"allgather_optimal_mesh8", on(make_fully_connected(8, ten_link))},
+      {"allgather_optimal_torus4x4", on(make_torus({4, 4}, ten_link))},
       {"allgather_optimal_a100x1", on(make_switch(8, {gigabytes_per_second(300)}))},
       {"allgather_optimal_a100x2", on(boxes(2, 300, 25))},
       {"allgather_optimal_a100x4", on(boxes(4, 300, 25))},
       {"allgather_optimal_h100x2_rail8", on(boxes(2, 450, 50))},
       {"allgather_optimal_h100x8", on(boxes(8, 450, 50))},
-      {"broadcast_optimal_torus4x4", on(make_torus({4, 4}, ten))},
+      {"broadcast_optimal_torus4x4", on(make_torus({4, 4}, ten_link))},
       {"broadcast_optimal_a100x2", on(boxes(2, 300, 25))}};
   return all;
 }

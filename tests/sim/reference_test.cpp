@@ -111,13 +111,13 @@ Span data(std::int64_t bytes) {
 
 // programs[rank][lane]: what that lane does.
 using Instructions = std::vector<Instruction>;
-using Programs = std::vector<std::vector<Instructions>>;
+using LaneLists = std::vector<std::vector<Instructions>>;
 
 Program play(Instructions instructions) {
   for (const Instruction& instruction : instructions) co_yield instruction;
 }
 
-Schedule written(const Programs& programs, std::optional<int> slots = {}) {
+Schedule written(const LaneLists& programs, std::optional<int> slots = {}) {
   std::size_t lanes = 1;
   for (const auto& of_rank : programs) lanes = std::max(lanes, of_rank.size());
   return handmade(
@@ -168,9 +168,9 @@ TEST(ReferenceByHand, MessagesOfOneInstantGoInRounds) {
   const auto get_twice = [](std::size_t rank, std::size_t lane) {
     return Instructions{receive(at(rank, lane), data(1000)), receive(at(rank, lane), data(1000))};
   };
-  Programs programs{{twice(0), twice(1)},
-                    {{}, {}, twice(2)},
-                    {get_twice(0, 0), get_twice(0, 1), get_twice(1, 2)}};
+  LaneLists programs{{twice(0), twice(1)},
+                     {{}, {}, twice(2)},
+                     {get_twice(0, 0), get_twice(0, 1), get_twice(1, 2)}};
   const Reference times = compare({make_switch(3, link_of(one)), written(programs)});
   EXPECT_EQ(step(times, 0, 0, 0).departed, ns(0));
   EXPECT_EQ(step(times, 0, 0, 1).departed, ns(1000));
@@ -207,9 +207,9 @@ TEST(ReferenceByHand, WhoIsWokenByAMessageOfARoundIsInTheNext) {
 }
 
 TEST(ReferenceByHand, RoundsGoByRankWhateverTheOrderOfTheGroup) {
-  Programs programs{{{receive(at(3), data(1000)), receive(at(2), data(1000))}},
-                    {{send(at(1), data(1000))}},
-                    {{send(at(1), data(1000))}}};
+  LaneLists programs{{{receive(at(3), data(1000)), receive(at(2), data(1000))}},
+                     {{send(at(1), data(1000))}},
+                     {{send(at(1), data(1000))}}};
   Schedule::Parts parts;
   parts.collective = byte_collective(Operation::send_recv, 3, 0);
   parts.collective.group = {Rank(1), Rank(3), Rank(2)};
@@ -515,7 +515,7 @@ class RandomPrograms {
   std::size_t fair_;
   std::mt19937_64 random_;
   std::size_t ranks_ = 2;
-  Programs programs_;
+  LaneLists programs_;
 };
 
 Seen compare_programs(int fair, std::uint64_t first_seed, int cases) {

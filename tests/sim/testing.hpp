@@ -44,6 +44,8 @@ inline Schedule handmade(std::size_t ranks, Schedule::ProgramFactory program,
   return Schedule(std::move(parts));
 }
 
+inline const Bandwidth ten = gigabytes_per_second(10);
+
 inline LinkParameters link_of(Bandwidth bandwidth, Time overhead = {}, Time latency = {},
                               Sharing sharing = Sharing::exclusive) {
   return {bandwidth, latency, overhead, sharing, false};

@@ -7,8 +7,7 @@ namespace {
 
 using Kind = CriticalPath::Kind;
 
-const Bandwidth ten = gigabytes_per_second(10);
-constexpr Bytes message = 10'000;  // 1 us at 10 GB/s
+constexpr Bytes one_message = 10'000;  // 1 us at 10 GB/s
 
 Simulation recorded(const Topology& topology, const Schedule& schedule, const CostModel& costs = {},
                     SimulationOptions options = {}) {
@@ -29,7 +28,7 @@ void expect_seamless(const CriticalPath& path, Time end) {
 TEST(Timeline, AChainOfThreeInFull) {
   const Topology topology = make_chain(3, link_of(ten, microseconds(2), microseconds(5)));
   const Simulation simulation =
-      recorded(topology, byte_schedule(Operation::broadcast, 3, message, "chain"));
+      recorded(topology, byte_schedule(Operation::broadcast, 3, one_message, "chain"));
   const std::vector<Step>& steps = simulation.timeline->steps;
   ASSERT_EQ(steps.size(), 3U);
   EXPECT_EQ(steps[0].instruction.op, Op::copy_send);
@@ -51,7 +50,7 @@ TEST(Timeline, AChainOfThreeInFull) {
 TEST(Timeline, UsageOfRanksAndLinks) {
   const Topology topology = make_chain(3, link_of(ten, microseconds(2), microseconds(5)));
   const Simulation simulation =
-      recorded(topology, byte_schedule(Operation::broadcast, 3, message, "chain"));
+      recorded(topology, byte_schedule(Operation::broadcast, 3, one_message, "chain"));
   EXPECT_EQ(simulation.ranks[0].waiting_for_messages, Time{});
   EXPECT_EQ(simulation.ranks[1].waiting_for_messages, microseconds(8));
   EXPECT_EQ(simulation.ranks[2].waiting_for_messages, microseconds(16));
@@ -62,7 +61,7 @@ TEST(Timeline, UsageOfRanksAndLinks) {
     bytes += usage.bytes;
   }
   EXPECT_EQ(busy, microseconds(6));
-  EXPECT_EQ(bytes, 2 * message);
+  EXPECT_EQ(bytes, 2 * one_message);
 }
 
 TEST(Timeline, SummaryKeepsTheSameUsageWithoutSteps) {
@@ -96,7 +95,7 @@ TEST(CriticalPath, NamesEveryPartOfAPipelinedReduce) {
   CostModel costs;
   costs.reduce_bandwidth = Bandwidth(5'000'000'000);  // 2 us per message
   costs.launch = microseconds(4);
-  const Schedule schedule = byte_schedule(Operation::reduce, 3, message, "chain");
+  const Schedule schedule = byte_schedule(Operation::reduce, 3, one_message, "chain");
   const Simulation simulation = recorded(topology, schedule, costs);
   const CriticalPath path = critical_path(topology, schedule, simulation);
   expect_seamless(path, simulation.time);
@@ -110,7 +109,7 @@ TEST(CriticalPath, NamesEveryPartOfAPipelinedReduce) {
 
 TEST(CriticalPath, FollowsTheQueueBackToWhoHeldTheLink) {
   const Topology topology = make_switch(9, link_of(ten, microseconds(1)));
-  const Schedule schedule = byte_schedule(Operation::gather, 9, 9 * message, "flat");
+  const Schedule schedule = byte_schedule(Operation::gather, 9, 9 * one_message, "flat");
   const Simulation simulation = recorded(topology, schedule);
   const CriticalPath path = critical_path(topology, schedule, simulation);
   expect_seamless(path, simulation.time);
@@ -122,7 +121,7 @@ TEST(CriticalPath, FollowsTheQueueBackToWhoHeldTheLink) {
 
 TEST(CriticalPath, SaysWhatSharingCosts) {
   const Topology topology = make_switch(5, link_of(ten, {}, {}, Sharing::fair));
-  const Schedule schedule = byte_schedule(Operation::gather, 5, 5 * message, "flat");
+  const Schedule schedule = byte_schedule(Operation::gather, 5, 5 * one_message, "flat");
   const Simulation simulation = recorded(topology, schedule);
   const CriticalPath path = critical_path(topology, schedule, simulation);
   expect_seamless(path, simulation.time);
@@ -132,7 +131,7 @@ TEST(CriticalPath, SaysWhatSharingCosts) {
 
 TEST(CriticalPath, ALateRankIsTheReason) {
   const Topology topology = make_ring(8, link_of(ten, microseconds(1)));
-  const Schedule schedule = byte_schedule(Operation::all_reduce, 8, 8 * message, "ring");
+  const Schedule schedule = byte_schedule(Operation::all_reduce, 8, 8 * one_message, "ring");
   SimulationOptions options;
   options.late = {{Rank(3), milliseconds(5)}};
   const Simulation simulation = recorded(topology, schedule, {}, options);
@@ -170,7 +169,7 @@ TEST(CriticalPath, IsSeamlessForEveryAlgorithmOnEveryKindOfLink) {
 }
 
 TEST(CriticalPath, ALateRankWithoutInstructionsIsAllThereIs) {
-  Collective collective = byte_collective(Operation::send_recv, 3, message);
+  Collective collective = byte_collective(Operation::send_recv, 3, one_message);
   collective.pattern.kind = Pattern::Kind::pairs;
   collective.pattern.pairs = {{0, 1}};
   const Schedule schedule = make_schedule(collective);
@@ -191,7 +190,7 @@ TEST(Timeline, AnExclusiveLinkIsBusyWhileAFlowHoldsIt) {
   const LinkId port = builder.connect(NodeId(0), hub, link_of(ten));
   builder.connect(NodeId(1), hub, link_of(ten));
   const LinkId shared = builder.connect(hub, NodeId(2), link_of(ten, {}, {}, Sharing::fair));
-  Collective collective = byte_collective(Operation::gather, 3, 3 * message);
+  Collective collective = byte_collective(Operation::gather, 3, 3 * one_message);
   collective.root = 2;
   const Simulation simulation =
       recorded(builder.build(), make_schedule(collective, {.name = "flat"}));
@@ -203,7 +202,7 @@ TEST(Timeline, AnExclusiveLinkIsBusyWhileAFlowHoldsIt) {
 TEST(Timeline, OnFairLinksOnlyTheConnectionItselfHoldsUp) {
   // Rank 1 comes 1 us late; its start-up ends just when rank 0's message has left the port.
   const Topology topology = make_switch(3, link_of(ten, microseconds(1), {}, Sharing::fair));
-  Collective collective = byte_collective(Operation::gather, 3, 3 * message);
+  Collective collective = byte_collective(Operation::gather, 3, 3 * one_message);
   collective.root = 2;
   SimulationOptions options;
   options.late = {{Rank(1), microseconds(1)}};

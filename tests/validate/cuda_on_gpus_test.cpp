@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "collectives/algorithms.hpp"
+#include "tests/validate/real_cases.hpp"
 #include "validate/cuda/cuda_backend.hpp"
 #include "validate/in_child.hpp"
 
@@ -72,16 +73,10 @@ TEST_F(CudaOnGpus, EveryTypeAndReduction) {
   }
 }
 
-Program without(Schedule schedule, int position, Lane lane, int step) {
-  Program program = schedule.program(position, lane);
-  for (int i = 0; const Instruction* instruction = program.next(); ++i)
-    if (i != step) co_yield *instruction;
-}
-
 TEST_F(CudaOnGpus, ABrokenScheduleEndsWithADiagnosis) {
   const Schedule whole = ring(ElementType::f32, Reduction::sum);
   const Schedule broken = whole.with_programs([=](int position, Lane lane) {
-    return position == 1 && lane.index() == 0 ? without(whole, position, lane, 0)
+    return position == 1 && lane.index() == 0 ? testing::without(whole, position, lane, 0)
                                               : whole.program(position, lane);
   });
   const RunOutcome outcome = in_child([=]() -> RunOutcome {

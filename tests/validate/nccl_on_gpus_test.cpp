@@ -26,7 +26,7 @@ class NcclOnGpus : public ::testing::Test {
   }
 };
 
-Collective collective_of(Operation operation, int ranks, std::int64_t count) {
+Collective on_ranks(Operation operation, int ranks, std::int64_t count) {
   Collective collective;
   collective.operation = operation;
   collective.count = operation == Operation::barrier ? 0 : count;
@@ -60,7 +60,7 @@ void expect_right(const RunOutcome& outcome) {
 int most_ranks() {
   int ranks = 1;
   while (ranks < 16 &&
-         std::holds_alternative<Measurement>(run(collective_of(Operation::barrier, ranks + 1, 0))))
+         std::holds_alternative<Measurement>(run(on_ranks(Operation::barrier, ranks + 1, 0))))
     ++ranks;
   return ranks;
 }
@@ -68,12 +68,12 @@ int most_ranks() {
 TEST_F(NcclOnGpus, OneRankNeedsNobodyElse) {
   for (const Operation operation : all_operations()) {
     SCOPED_TRACE(to_string(operation));
-    expect_right(run(collective_of(operation, 1, 1009)));
+    expect_right(run(on_ranks(operation, 1, 1009)));
   }
 }
 
 TEST_F(NcclOnGpus, MoreRanksThanGpusAreRefused) {
-  const RunOutcome outcome = run(collective_of(Operation::all_reduce, 1000, 1000));
+  const RunOutcome outcome = run(on_ranks(Operation::all_reduce, 1000, 1000));
   ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
   EXPECT_EQ(std::get<NoMeasurement>(outcome).why, NoMeasurement::Why::unavailable);
 }
@@ -84,7 +84,7 @@ TEST_F(NcclOnGpus, EveryCollectiveIsRight) {
   for (const Operation operation : all_operations())
     for (const std::int64_t count : {std::int64_t{1009}, std::int64_t{1000} * ranks}) {
       SCOPED_TRACE(std::string(to_string(operation)) + " of " + std::to_string(count));
-      expect_right(run(collective_of(operation, ranks, count)));
+      expect_right(run(on_ranks(operation, ranks, count)));
     }
 }
 
@@ -95,7 +95,7 @@ TEST_F(NcclOnGpus, AlgorithmAndProtocolCanBeForced) {
     for (const Protocol protocol : {Protocol::simple, Protocol::ll}) {
       if (std::string(algorithm) == "swing" && (ranks & (ranks - 1)) != 0) continue;
       SCOPED_TRACE(algorithm);
-      expect_right(run(collective_of(Operation::all_reduce, ranks, 100'000), algorithm, protocol));
+      expect_right(run(on_ranks(Operation::all_reduce, ranks, 100'000), algorithm, protocol));
     }
 }
 
@@ -103,7 +103,7 @@ TEST_F(NcclOnGpus, AlgorithmAndProtocolCanBeForced) {
 TEST(NcclWithoutGpus, ARunSaysTheSameAsTheQuestionWhether) {
   const std::optional<std::string> reason = nccl_unavailable();
   if (!reason) GTEST_SKIP() << "there are GPUs and NCCL";
-  const RunOutcome outcome = run(collective_of(Operation::all_reduce, 1, 1000), "ring");
+  const RunOutcome outcome = run(on_ranks(Operation::all_reduce, 1, 1000), "ring");
   ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
   EXPECT_EQ(std::get<NoMeasurement>(outcome).why, NoMeasurement::Why::unavailable);
   EXPECT_EQ(std::get<NoMeasurement>(outcome).reason, *reason);

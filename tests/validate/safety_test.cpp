@@ -15,6 +15,7 @@
 #include "collectives/algorithms.hpp"
 #include "collectives/execute.hpp"
 #include "topo/shapes.hpp"
+#include "tests/validate/real_cases.hpp"
 #include "validate/backend.hpp"
 #include "validate/host/host_backend.hpp"
 #include "validate/host/host_machine.hpp"
@@ -36,16 +37,9 @@ Schedule ring(int ranks, std::optional<int> slots = {}, int chunks = 1) {
   return make_schedule(collective, choice);
 }
 
-// The programs of a schedule without one instruction of one lane.
-Program without(Schedule schedule, int position, Lane lane, int step) {
-  Program program = schedule.program(position, lane);
-  for (int i = 0; const Instruction* instruction = program.next(); ++i)
-    if (i != step) co_yield *instruction;
-}
-
 Schedule with_a_step_missing(const Schedule& schedule, int at_position, int step) {
   return schedule.with_programs([=](int position, Lane lane) {
-    return position == at_position ? without(schedule, position, lane, step)
+    return position == at_position ? testing::without(schedule, position, lane, step)
                                    : schedule.program(position, lane);
   });
 }
@@ -56,7 +50,7 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-NoMeasurement refused(const RunCase& run_case, const RunOptions& options) {
+NoMeasurement not_measured(const RunCase& run_case, const RunOptions& options) {
   const RunOutcome outcome = find_backend("host")->run(run_case, options);
   if (const auto* none = std::get_if<NoMeasurement>(&outcome)) return *none;
   ADD_FAILURE() << "it was measured";
@@ -64,7 +58,7 @@ NoMeasurement refused(const RunCase& run_case, const RunOptions& options) {
 }
 
 TEST(Safety, AWrongScheduleIsRefusedBeforeAnythingRuns) {
-  const NoMeasurement none = refused({with_a_step_missing(ring(3), 1, 0)}, {});
+  const NoMeasurement none = not_measured({with_a_step_missing(ring(3), 1, 0)}, {});
   EXPECT_EQ(none.why, NoMeasurement::Why::bad_schedule);
   EXPECT_NE(none.reason.find("was not run"), std::string::npos) << none.reason;
 }
@@ -75,7 +69,7 @@ TEST(Safety, AMissingMessageEndsInADiagnosisInLessThanTwoSeconds) {
   for (const Protocol protocol : {Protocol::simple, Protocol::ll}) {
     NoMeasurement none;
     const double seconds = seconds_of([&] {
-      none = refused({with_a_step_missing(ring(3), 1, 0), protocol}, options);
+      none = not_measured({with_a_step_missing(ring(3), 1, 0), protocol}, options);
     });
     EXPECT_LT(seconds, 2);
     EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
@@ -147,7 +141,7 @@ TEST(Safety, LinksThatNobodyGivesBackEndInADiagnosis) {
 TEST(Safety, TooFewSlotsEndInADiagnosisThatNamesTheSlot) {
   RunOptions options;
   options.trust_schedule = true;
-  const NoMeasurement none = refused({ring(3, 1, 4)}, options);
+  const NoMeasurement none = not_measured({ring(3, 1, 4)}, options);
   EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
   EXPECT_NE(none.reason.find("for one of 1 slots to rank"), std::string::npos) << none.reason;
   EXPECT_TRUE(none.reason.ends_with(" had been taken out")) << none.reason;
@@ -158,7 +152,7 @@ TEST(Safety, ARunBeyondTheMemoryOfAMachineIsRefusedWithAHint) {
   collective.operation = Operation::all_reduce;
   collective.count = std::int64_t{1} << 40;
   collective.group = first_ranks(4);
-  const NoMeasurement none = refused({make_schedule(collective, {})}, {});
+  const NoMeasurement none = not_measured({make_schedule(collective, {})}, {});
   EXPECT_EQ(none.why, NoMeasurement::Why::too_large);
   EXPECT_NE(none.reason.find("use a smaller size"), std::string::npos) << none.reason;
 }

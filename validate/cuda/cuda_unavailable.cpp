@@ -6,21 +6,21 @@
 namespace collsim {
 namespace {
 
-constexpr const char* reason =
+constexpr const char* no_cuda =
     "this program was built without CUDA: configure with -DCOLLSIM_CUDA=ON where nvcc is";
 
 }  // namespace
 
 RunOutcome run_on_cuda(const RunCase& /*run_case*/, const RunOptions& /*options*/) {
-  return NoMeasurement{NoMeasurement::Why::unavailable, reason};
+  return NoMeasurement{NoMeasurement::Why::unavailable, no_cuda};
 }
 
 std::optional<std::string> cuda_unavailable() {
-  return reason;
+  return no_cuda;
 }
 
 std::variant<GpuFacts, std::string> gpu_facts(std::uint64_t /*copied_bytes*/) {
-  return reason;
+  return no_cuda;
 }
 
 }  // namespace collsim

@@ -6,17 +6,17 @@
 namespace collsim {
 namespace {
 
-constexpr const char* reason =
+constexpr const char* no_nccl =
     "this program was built without CUDA: configure with -DCOLLSIM_CUDA=ON where nvcc is";
 
 }  // namespace
 
 std::optional<std::string> nccl_unavailable() {
-  return reason;
+  return no_nccl;
 }
 
 RunOutcome run_on_nccl(const RunCase&, const RunOptions&, NcclChoice) {
-  return NoMeasurement{NoMeasurement::Why::unavailable, reason};
+  return NoMeasurement{NoMeasurement::Why::unavailable, no_nccl};
 }
 
 RunOutcome run_on_nccl(const RunCase& run_case, const RunOptions& options) {

@@ -8,10 +8,6 @@
 namespace collsim {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(CommandLine, EveryCommandHasASummaryThatFitsAndExamplesOfItself) {
   for (const Command& command : commands()) {
     const std::string summary = command.summary;

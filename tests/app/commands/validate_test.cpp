@@ -63,10 +63,6 @@ class Validate : public ::testing::Test {
   Folder folder_;
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(Validate, MeasuresEveryRow) {
   const Ran ran = validate({swept()});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;

@@ -30,13 +30,6 @@ Results measured_results(const std::vector<double>& factors) {
   return results;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
 TEST(ComparisonTable, PutsMeasuredBesidePredicted) {
   Results results = measured_results({1.004, 1.25, 0.9, 1});
   results.comparison->max_error = 0.15;

@@ -25,13 +25,6 @@ Results sizes(Operation operation, const std::string& algorithm, const std::vect
   return results;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
 TEST(NcclTests, HasItsColumns) {
   const auto lines = lines_of(
       written(sizes(Operation::all_reduce, "ring", {1024, gibibytes(1)}), Format::nccl_tests));

@@ -33,4 +33,11 @@ inline std::string written(const Results& results, Format format, const TableSty
   return out.str();
 }
 
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
 }  // namespace collsim::testing

@@ -10,13 +10,12 @@
 namespace collsim {
 namespace {
 
+using testing::broadcast;
 using testing::load_collective;
 using testing::load_text;
 using testing::Loaded;
 
-constexpr const char* broadcast = R"("op": "broadcast", "size": "1MiB")";
-
-std::string mistake(const std::string& more) {
+std::string mistake_in(const std::string& more) {
   return load_collective(broadcast, more).mistake();
 }
 
@@ -55,19 +54,20 @@ TEST(LoadScenario, TextsAreKept) {
 }
 
 TEST(LoadScenario, WrongTextsAreMistakes) {
-  EXPECT_EQ(mistake(R"("name": "Ring broadcast")"),
+  EXPECT_EQ(mistake_in(R"("name": "Ring broadcast")"),
             "4:9 \"Ring broadcast\" is no name of a scenario at /name; did you mean "
             "ring-broadcast?; a name is small letters a-z, digits and hyphens, with a letter or "
             "digit first");
-  EXPECT_EQ(mistake(R"("notes": [1])"), "4:10 notes are a string or a list of strings at /notes");
-  EXPECT_EQ(mistake(R"("title": 1)"),
+  EXPECT_EQ(mistake_in(R"("notes": [1])"),
+            "4:10 notes are a string or a list of strings at /notes");
+  EXPECT_EQ(mistake_in(R"("title": 1)"),
             "4:10 expected a string, but this is a number at /title; write text in double quotes");
 }
 
 TEST(LoadScenario, UnknownKeysOfferTheNearest) {
-  EXPECT_EQ(mistake(R"("sweeep": {})"),
+  EXPECT_EQ(mistake_in(R"("sweeep": {})"),
             "4:1 unknown key \"sweeep\" at /sweeep; did you mean sweep?");
-  EXPECT_EQ(mistake(R"("workload": {})"),
+  EXPECT_EQ(mistake_in(R"("workload": {})"),
             "4:1 unknown key \"workload\" at /workload; allowed: scenario, $schema, name, title, "
             "notes, include, cluster, model, collective, sweep, measure, expect");
 }
@@ -111,17 +111,17 @@ TEST(LoadScenario, MeasureIsReadAndChecked) {
   EXPECT_FALSE(measure.check);
   EXPECT_TRUE(measure.paced && measure.required);
   EXPECT_EQ(measure.file, "m.json");
-  EXPECT_EQ(mistake(R"("measure": {"backend": "gpu"})"),
+  EXPECT_EQ(mistake_in(R"("measure": {"backend": "gpu"})"),
             "4:24 unknown backend \"gpu\" at /measure/backend; allowed: host, cuda, nccl");
-  EXPECT_EQ(mistake(R"("measure": {"iters": 0})"),
+  EXPECT_EQ(mistake_in(R"("measure": {"iters": 0})"),
             "4:22 0 is too small at /measure/iters; allowed: 1 to 1000000000");
 }
 
 TEST(LoadScenario, ExpectationsAreAListOfObjects) {
-  EXPECT_EQ(mistake(R"("expect": {})"),
+  EXPECT_EQ(mistake_in(R"("expect": {})"),
             "4:11 expectations are a list, not an object at /expect; write \"expect\": "
             "[{\"metric\": \"time\", \"at_least\": \"N/B\"}]");
-  EXPECT_EQ(mistake(R"("expect": ["time"])"),
+  EXPECT_EQ(mistake_in(R"("expect": ["time"])"),
             "4:12 an expectation is an object, not a string at /expect/0; write {\"metric\": "
             "\"time\", \"at_least\": \"N/B\"}");
 }

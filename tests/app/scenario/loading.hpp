@@ -11,6 +11,8 @@
 // Scenarios from text, for tests.
 namespace collsim::testing {
 
+inline constexpr const char* broadcast = R"("op": "broadcast", "size": "1MiB")";
+
 struct Loaded {
   Sources sources;
   Diagnostics diagnostics;

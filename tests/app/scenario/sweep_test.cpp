@@ -9,10 +9,9 @@
 namespace collsim {
 namespace {
 
+using testing::broadcast;
 using testing::load_collective;
 using testing::Loaded;
-
-constexpr const char* broadcast = R"("op": "broadcast", "size": "1MiB")";
 
 // The values of one axis, as JSON on one line; or what is wrong.
 std::string swept(const std::string& path, const std::string& axis, std::size_t max_points = 1000) {

@@ -8,12 +8,12 @@
 namespace collsim::testing {
 namespace {
 
-const LinkParameters cable{gigabytes_per_second(10), microseconds(2), microseconds(3)};
+const LinkParameters slow_cable{gigabytes_per_second(10), microseconds(2), microseconds(3)};
 
 // What follows a start on the path may be anybody's, and is told by itself.
 TEST(ExplanationPath, AStartIsALineOfItsOwn) {
   Case point =
-      case_on(make_switch(6, cable), Operation::all_reduce, 48'000'000, "halving-doubling");
+      case_on(make_switch(6, slow_cable), Operation::all_reduce, 48'000'000, "halving-doubling");
   point.costs.launch = microseconds(4);
   point.costs.copy_bandwidth = gigabytes_per_second(100);
   point.costs.reduce_bandwidth = gigabytes_per_second(50);
