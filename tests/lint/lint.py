@@ -55,6 +55,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.~$}])/(?:" + "|".join(("work", "home", "root
 CPP = {".cpp", ".hpp", ".cu", ".cuh"}
 CODE = CPP | {".py", ".sh", ".cmake", ".js", ".mjs", ".css"}
 NO_README = {"build", "cmake"}
+OF_OTHERS = {"plots/vendor/d3-subset.min.js"}  # made of files that carry their own licences
 
 
 class Tree:
@@ -74,7 +75,7 @@ class Tree:
                 self.texts[(here / name).relative_to(self.root).as_posix()] = text
 
     def _wanted_folder(self, here, name):
-        if here == self.root and name in ("build", "node_modules"):
+        if name == "node_modules" or here == self.root and name == "build":
             return False
         return name in (".ci", ".github") or (not name.startswith(".") and name != "__pycache__")
 
@@ -89,6 +90,8 @@ class Tree:
     def code_files(self):
         for path, text in self.texts.items():
             name = Path(path).name
+            if path in OF_OTHERS:
+                continue
             if Path(path).suffix in CODE or name == "CMakeLists.txt" or text.startswith("#!"):
                 yield path, text
 
