@@ -31,7 +31,8 @@ function element(tag, className, text) {
 /**
  * Puts a figure at the end of `parent` and keeps its drawing as wide as the page.
  * @param {HTMLElement} parent @param {FigureParts} parts
- * @returns {{figure: HTMLElement, redraw: () => void, setTitle: (title: string) => void}}
+ * @returns {{figure: HTMLElement, redraw: () => void, setTitle: (title: string) => void,
+ *            setRows: (table: {columns: Column[], rows: any[]}) => void}}
  */
 function addFigure(parent, parts) {
   const figure = element("figure", "figure");
@@ -43,7 +44,14 @@ function addFigure(parent, parts) {
   const host = element("div", "drawing");
   const tools = element("div", "figure-tools screen-only");
   tools.append(element("span", "hint", parts.hint ?? ""), saveButton(host, parts.id, () => title.textContent));
-  if (parts.table) tools.append(dataTable(parts.table));
+  const setRows = (table) => {
+    const before = tools.querySelector("details");
+    const made = dataTable(table);
+    if (before) before.replaceWith(made);
+    else tools.append(made);
+    made.open = before?.open ?? false;
+  };
+  if (parts.table) setRows(parts.table);
   figure.append(caption, host, tools);
   parent.append(figure);
 
@@ -60,7 +68,7 @@ function addFigure(parent, parts) {
     // Paper scales the picture that is there; drawing again could come too late for it.
     if (!matchMedia("print").matches && Math.floor(host.clientWidth) !== drawnWidth) redraw();
   }).observe(host);
-  return { figure, redraw, setTitle: (text) => (title.textContent = text) };
+  return { figure, redraw, setTitle: (text) => (title.textContent = text), setRows };
 }
 
 /** Rows of a long table are made when somebody wants to see them. */

@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "sim": {"topo", "collectives", "sim"},
     "validate": {"topo", "collectives", "validate"},
     "app": {"topo", "collectives", "sim", "validate", "app"},
+    "plots": {"topo", "collectives", "sim", "plots"},
     "bench": {"topo", "collectives", "sim", "validate", "app", "bench"},
     "tests": {"topo", "collectives", "sim", "validate", "app", "tests"},
 }
@@ -202,7 +203,7 @@ def check_readmes(tree):
 
 def check_build_lists(tree):
     """A library's files are listed by name, so a forgotten one would not be noticed."""
-    for path, _ in tree.files(CPP, (*CORE, "validate", "app", "bench")):
+    for path, _ in tree.files(CPP, (*CORE, "validate", "app", "plots", "bench")):
         owner = Path(path).parent
         while owner.name and f"{owner.as_posix()}/CMakeLists.txt" not in tree.texts:
             owner = owner.parent
