@@ -41,7 +41,7 @@ function breakdownTitle(shares) {
 /** @param {HTMLElement} host @param {number} width @param {BreakdownRow[]} rows @param {string} describe */
 function drawBreakdown(host, width, rows, describe) {
   const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
-  const left = rows.length > 1 ? 44 : 4;
+  const left = rows.length > 1 ? Math.min(d3.max(rows, (row) => textWidth(row.name)) + 10, width * 0.36) : 4;
   const totals = rows.map((row) => used.reduce((sum, { kind }) => sum + (row.shares[kind] ?? 0), 0));
   const end = d3.max(totals) || 1e-12;
   const x = d3.scaleLinear([0, end], [left, width - 10]);
@@ -58,7 +58,7 @@ function drawBreakdown(host, width, rows, describe) {
     .attr("aria-label", describe);
   drawTimeAxis(svg.append("g"), x, { left, right: width - 10, bottom, height: bottom + 40 });
   drawKeyOf(svg, key.places);
-  rows.forEach((row, i) => drawShares(svg, row, used, x, top + i * each, each - 10, rows.length > 1));
+  rows.forEach((row, i) => drawShares(svg, row, used, x, top + i * each, each - 10, rows.length > 1 ? left : 0));
 }
 
 function keyPlaces(used, width) {
@@ -84,8 +84,8 @@ function drawKeyOf(svg, places) {
   }
 }
 
-function drawShares(svg, row, used, x, y, height, named) {
-  if (named) svg.append("text").attr("class", "row-name").attr("x", 0).attr("y", y + height / 2).attr("dy", "0.35em").text(row.name);
+function drawShares(svg, row, used, x, y, height, left) {
+  if (left) svg.append("text").attr("class", "row-name").attr("x", 0).attr("y", y + height / 2).attr("dy", "0.35em").text(shortened(row.name, Math.floor(left / 6.2)));
   let from = 0;
   for (const { kind, name, colour, note } of used) {
     const seconds = row.shares[kind] ?? 0;

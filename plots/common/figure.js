@@ -57,7 +57,8 @@ function addFigure(parent, parts) {
 
   let drawnWidth = 0;
   const redraw = () => {
-    const width = Math.floor(host.clientWidth);
+    // Paper scales what is drawn for the screen.
+    const width = matchMedia("print").matches && drawnWidth ? drawnWidth : Math.floor(host.clientWidth);
     if (width < 1) return;
     drawnWidth = width;
     host.replaceChildren();
@@ -68,6 +69,8 @@ function addFigure(parent, parts) {
     // Paper scales the picture that is there; drawing again could come too late for it.
     if (!matchMedia("print").matches && Math.floor(host.clientWidth) !== drawnWidth) redraw();
   }).observe(host);
+  // Some colours are computed while drawing.
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", redraw);
   return { figure, redraw, setTitle: (text) => (title.textContent = text), setRows };
 }
 

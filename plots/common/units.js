@@ -81,5 +81,6 @@ function countText(value) {
 
 /** "5.7", "12", "1.03": how many times more. @param {number} ratio */
 function timesText(ratio) {
+  if (Number.isInteger(ratio)) return countText(ratio);
   return ratio < 1.1 ? ratio.toFixed(2) : ratio < 9.95 ? ratio.toFixed(1) : countText(Math.round(ratio));
 }

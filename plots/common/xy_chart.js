@@ -90,7 +90,7 @@ function drawXyChart(host, width, chart) {
 function layoutOf(width, chart) {
   const named = chart.series.filter((one) => !one.nameless);
   const narrow = width < 560;
-  const nameWidth = named.length ? d3.max(named, (one) => textWidth(one.name)) + 18 : 8;
+  const nameWidth = named.length ? d3.max(named, (one) => textWidth(one.name)) + 46 : 8;
   const above = narrow || nameWidth > width * 0.3;
   const left = narrow ? 58 : 68;
   const right = width - (above ? 14 : nameWidth);
@@ -185,7 +185,7 @@ function drawMarks(body, series, shown) {
     const [low, high] = [shown.y(p.low), shown.y(p.high)];
     group.append("path").attr("class", "error-bar").attr("d", `M${x - 4},${low}h8M${x},${low}V${high}M${x - 4},${high}h8`);
   }
-  const size = series.points.length > 200 ? 20 : 52;
+  const size = series.points.length > 200 ? 20 : series.open ? 90 : 52;
   group
     .selectAll(".mark")
     .data(series.points.filter((p) => Number.isFinite(p.y)))
@@ -269,6 +269,7 @@ function drawSeriesNames(names, chart, shown, layout) {
         .append("path")
         .attr("class", `leader s${one.series.colour}`)
         .attr("d", `M${one.x + 5},${one.y}L${start - 2},${places[i]}`);
-    nameOf(names, one.series, start, places[i] + 4);
+    drawSample(names, one.series, start, places[i]);
+    nameOf(names, one.series, start + 27, places[i] + 4);
   });
 }
