@@ -36,7 +36,7 @@ function stepperScene(svg, width, height, { steps, ranks }) {
   const { places, tree } = stepperLayout(steps, ranks);
   const size = Math.max(7, Math.min(26, (tree ? width / ranks : height / ranks) * 0.9, height / 12));
   const margin = size * 2.1 + 8;
-  const box = tree ? { w: width - 2 * margin, h: height - 2 * margin } : { w: Math.min(width, height * 1.7) - 2 * margin, h: height - 2 * margin };
+  const box = tree ? { w: width - 2 * margin, h: height - 2 * margin } : { w: Math.min(width, height * (ranks > 16 ? 1.7 : 1.15)) - 2 * margin, h: height - 2 * margin };
   const at = (rank) => [(width - box.w) / 2 + places[rank].x * box.w, margin + places[rank].y * box.h];
   const colourOf = pieceColours(steps.pieces);
   const links = svg.append("g").attr("class", "stepper-links");

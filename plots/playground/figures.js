@@ -4,10 +4,10 @@
 /** @param {HTMLElement} parent @param {Playground} page */
 function addFigures(parent, page) {
   const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(parent, page), breakdownFigure(parent, page)];
-  const [, curve] = figures;
+  const [, drawCurve] = figures;
   return {
     draw: () => figures.forEach((figure) => figure()),
-    drawCurve: curve,
+    drawCurve,
   };
 }
 
@@ -99,7 +99,7 @@ function viewTools(tools, page, redraw) {
 }
 
 function curveFigure(parent, page) {
-  const { redraw, setTitle, setRows } = addFigure(parent, {
+  const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "chunk-curve",
     title: "",
     text: "Few chunks: ranks wait for whole messages. Many chunks: every message pays alpha. Between them is the best number. Line: the closed form. Dots: simulated. Dotted: no algorithm is faster than this.",
@@ -111,7 +111,11 @@ function curveFigure(parent, page) {
     },
     table: curveTable(null),
   });
-  return () => {
+  // Until the new curve is there the old one stays, pale, so that the page does not jump.
+  return (isNew = false) => {
+    const stale = page.curve && page.curve.key !== curveKey(page.now.numbers);
+    figure.classList.toggle("stale-figure", Boolean(stale));
+    if (stale && !isNew) return;
     setTitle(page.curve ? curveTitle(page.curve) : "What is the best number of chunks?");
     setRows(curveTable(page.curve));
     redraw();
@@ -161,7 +165,6 @@ function stepperFigure(parent, page) {
         host.append(element("p", "muted", "Too many steps for this picture: take fewer chunks or ranks."));
         return;
       }
-      page.view.stepper.time = Math.min(page.view.stepper.time, secondsOf(page.now));
       drawStepper(host, width, {
         steps,
         ranks: page.now.setting.ranks,
