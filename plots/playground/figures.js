@@ -47,8 +47,9 @@ function spaceTimeFigure(parent, page) {
     table: messageTable([]),
   });
   figure.querySelector(".drawing").before(tools);
-  viewTools(tools, page, redraw);
+  const showTools = viewTools(tools, page, redraw);
   return () => {
+    showTools();
     const cases = drawnCases(page);
     const last = cases.find(({ name }) => name === "now");
     setTitle(last ? busyTitle(last) : "Too many steps to draw");
@@ -83,7 +84,7 @@ function viewTools(tools, page, redraw) {
   select.addEventListener("change", () => {
     page.view.rows = select.value;
     page.writeAddress();
-    redraw();
+    page.draw();
   });
   rows.append(select);
   const path = element("label");
@@ -95,7 +96,10 @@ function viewTools(tools, page, redraw) {
   });
   path.append(box, " critical path");
   tools.append(rows, path);
-  new MutationObserver(() => (select.value = page.view.rows)).observe(document.body, { attributes: true, attributeFilter: ["data-drawn"] });
+  return () => {
+    select.value = page.view.rows;
+    box.disabled = page.view.rows === "links"; // the path goes from rank to rank
+  };
 }
 
 function curveFigure(parent, page) {
