@@ -58,6 +58,8 @@ class Playground {
     showNotes(this.notes ?? []);
     document.body.classList.toggle("stale", next === null);
     showScenario(this.engine, this.setting);
+    document.body.classList.toggle("empty", next === null && this.now === null);
+    this.actions.show(this.pinned !== null);
     if (next) {
       this.now = next;
       this.view.spaceTime.zoom = undefined;
@@ -86,6 +88,7 @@ class Playground {
   }
 
   pin() {
+    if (!this.now) return;
     this.pinned = this.pinned ? null : { ...this.now, name: "A" };
     this.draw();
     this.writeAddress();

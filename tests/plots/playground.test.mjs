@@ -210,6 +210,15 @@ test("arrow keys step from event to event in true time", async () => {
   await close(page);
 });
 
+test("what a rank has is shown only where messages hold one chunk each", async () => {
+  for (const [fragment, cells] of [["op=all-gather&algorithm=ring&ranks=4&chunks=2", 32], ["op=all-gather&algorithm=recursive-doubling&ranks=4&chunks=1", 0], ["op=all-to-all&algorithm=bruck&ranks=4&chunks=1", 0]]) {
+    const page = await open(`${fragment}&shape=switch`);
+    assert.equal(await page.locator("#stepper .segment").count(), cells, fragment);
+    assert.equal(await page.locator("#stepper svg text", { hasText: "several chunks" }).count(), cells ? 0 : 1);
+    await close(page);
+  }
+});
+
 test("playing moves with the clock, and step by step where motion is not wanted", async () => {
   for (const reducedMotion of ["no-preference", "reduce"]) {
     const page = await open("chunks=2", { reducedMotion });
