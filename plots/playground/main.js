@@ -24,7 +24,6 @@ class Playground {
     this.actions = addActions(byId("actions"), this);
     this.figures = addFigures(byId("figures"), this);
     addEventListener("hashchange", () => this.readAddress());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     this.readAddress();
   }
 
