@@ -19,7 +19,7 @@ class Playground {
     this.curve = null;
     this.makeCurve = chunkCurveMaker(engine);
     this.addressTimer = 0;
-    this.written = "";
+    this.address = ""; // as last read or written
     this.controls = addControls(byId("controls"), engine, (key, value) => this.change({ [key]: value }));
     this.actions = addActions(byId("actions"), this);
     this.figures = addFigures(byId("figures"), this);
@@ -39,7 +39,8 @@ class Playground {
 
   readAddress() {
     const text = location.hash.slice(1);
-    if (this.now && text === this.written) return; // this page wrote it itself
+    if (this.now && text === this.address) return; // this page wrote it itself
+    this.address = text;
     clearTimeout(this.addressTimer);
     const { setting, pinned, view, notes } = readFragment(text, this.engine);
     this.setting = setting;
@@ -116,10 +117,9 @@ class Playground {
   }
 
   writeAddressNow() {
-    const text = writeFragment(this.setting, this.pinned?.setting ?? null, this.view, this.keys);
-    if (text === this.written) return;
-    this.written = text;
-    history.replaceState(null, "", `#${text}`);
+    if (location.hash.slice(1) !== this.address) return; // somebody else wrote one, which is read next
+    history.replaceState(null, "", `#${writeFragment(this.setting, this.pinned?.setting ?? null, this.view, this.keys)}`);
+    this.address = location.hash.slice(1);
   }
 
   /** A above, what is turned now below. @returns {Case[]} */
