@@ -61,7 +61,8 @@ function paramWords({ paths, names }, i, row) {
   if (["algorithm", "op", "shape", "preset", "size"].includes(names[i])) return spaced(value);
   if (["chunks", "ranks", "nodes", "channels", "slots"].includes(names[i]) && /^\d+$/.test(value))
     return `${countText(Number(value))} ${value === "1" ? names[i].slice(0, -1) : names[i]}`;
-  return `${names[i]} ${spaced(value)}`;
+  const name = /[Bb]\/s$/.test(value) ? names[i].replace(/ bandwidth$/, "") : names[i]; // the unit says it
+  return `${name} ${spaced(value)}`;
 }
 
 /** What tells a row from the others: "ring, 8 KiB". @param {Results} results @param {Row} row */
