@@ -34,7 +34,8 @@ function breakdownTitle(shares) {
     .filter(({ share }) => share > 0.0005)
     .sort((a, b) => b.share - a.share);
   if (!parts.length) return "It takes no time";
-  const words = parts.map(({ name, share }, i) => `${percentText(share)}${i ? "" : " of the time"} ${i ? "" : "goes "}to ${name}`);
+  const exact = (share) => `${share > 0.9995 ? 100 : (share * 100).toFixed(1)}%`; // of parts that add up
+  const words = parts.map(({ name, share }, i) => `${exact(share)}${i ? "" : " of the time"} ${i ? "" : "goes "}to ${name}`);
   return words.slice(0, 3).join(", ");
 }
 
@@ -123,12 +124,11 @@ function drawShares(svg, row, used, x, y, height) {
     if (x1 - x0 > textWidth(text) + 8)
       svg
         .append("text")
-        .attr("class", "share-name")
+        .attr("class", `share-name ${inkOn(themeColour(`--c${colour}`))}`)
         .attr("text-anchor", "middle")
         .attr("x", (x0 + x1) / 2)
         .attr("y", y + height / 2)
         .attr("dy", "0.35em")
-        .attr("fill", inkOn(themeColour(`--c${colour}`)))
         .text(text);
     from += seconds;
   }

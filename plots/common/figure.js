@@ -57,17 +57,18 @@ function addFigure(parent, parts) {
 
   let drawnWidth = 0;
   const redraw = () => {
-    // Paper scales what is drawn for the screen.
-    const width = matchMedia("print").matches && drawnWidth ? drawnWidth : Math.floor(host.clientWidth);
-    if (width < 1) return;
-    drawnWidth = width;
+    // Asking makes a layout, so it is done once; and paper scales what is drawn for the screen.
+    if (drawnWidth < 1) drawnWidth = Math.floor(host.clientWidth);
+    if (drawnWidth < 1) return;
     host.replaceChildren();
-    parts.draw(host, width);
+    parts.draw(host, drawnWidth);
   };
   redraw();
   new ResizeObserver(() => {
     // Paper scales the picture that is there; drawing again could come too late for it.
-    if (!matchMedia("print").matches && Math.floor(host.clientWidth) !== drawnWidth) redraw();
+    if (matchMedia("print").matches || Math.floor(host.clientWidth) === drawnWidth) return;
+    drawnWidth = 0;
+    redraw();
   }).observe(host);
   // Some colours are computed while drawing.
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", redraw);

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // One colour for one piece of the data, the same in every view.
 
+/** Asking the browser costs a new layout each time, and only these two media change the answer. */
+const themeMedia = ["(prefers-color-scheme: dark)", "print"].map((query) => matchMedia(query));
+const themeCache = new Map();
+
 /** @param {string} name @returns {string} the value of a colour of theme.css, as the page shows it now */
 function themeColour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const key = `${name} ${themeMedia.map((media) => media.matches)}`;
+  if (!themeCache.has(key))
+    themeCache.set(key, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  return themeCache.get(key);
 }
 
 /** Few pieces get colours that differ as much as can be; many get a ramp, so that neighbours in the
@@ -21,8 +28,8 @@ function pieceColours(pieces) {
   return (piece) => colours[Math.floor((piece * steps) / pieces)];
 }
 
-/** Black or white, whichever can be read on a colour. @param {string} colour */
+/** The class of text that can be read on a colour. @param {string} colour */
 function inkOn(colour) {
   const { r, g, b } = d3.rgb(colour);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#000000" : "#ffffff";
+  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "on-light" : "on-dark";
 }

@@ -139,9 +139,10 @@ function timeWithin([low, high]) {
   return { name: "time", text };
 }
 
-/** The middle of the bars of a row. */
-function rowMiddle(place, row) {
-  return place.top + row * place.rowHeight + barBox(place.rowHeight).height / 2 + barBox(place.rowHeight).top;
+/** Where lines run that belong to a row: below the names of its bars. */
+function lineOf(place, row) {
+  const { top, height } = barBox(place.rowHeight);
+  return place.top + row * place.rowHeight + top + height * (height > 14 ? 0.9 : 0.5);
 }
 
 /** Where in a row bars are, and below them pauses. @param {number} rowHeight */
@@ -173,8 +174,8 @@ function criticalWay({ steps }, place, x) {
     const step = steps.pathStep[i];
     const row = step < 0 ? 0 : steps.rank[step];
     const flies = pathKinds[steps.pathKind[i]] === "flight";
-    const from = [x(steps.pathFrom[i] * picosecond), rowMiddle(place, row)];
-    const to = [x(steps.pathTo[i] * picosecond), rowMiddle(place, flies ? steps.to[step] : row)];
+    const from = [x(steps.pathFrom[i] * picosecond), lineOf(place, row)];
+    const to = [x(steps.pathTo[i] * picosecond), lineOf(place, flies ? steps.to[step] : row)];
     const [start, stop] = [from, to].map((p) => p.map((v) => v.toFixed(1)).join(","));
     parts.push(last === "" ? `M${start}L${stop}` : start === last ? `L${stop}` : `L${start}L${stop}`);
     last = stop;
@@ -187,8 +188,8 @@ function wayOf({ steps }, piece, place, x) {
   const parts = [];
   for (let i = 0; i < steps.rank.length; ++i) {
     if (steps.piece[i] !== piece || steps.route[i] < 0) continue;
-    const from = [x(steps.left[i] * picosecond), rowMiddle(place, steps.rank[i])];
-    const to = [x(steps.arrived[i] * picosecond), rowMiddle(place, steps.to[i])];
+    const from = [x(steps.left[i] * picosecond), lineOf(place, steps.rank[i])];
+    const to = [x(steps.arrived[i] * picosecond), lineOf(place, steps.to[i])];
     parts.push(`M${from.map((v) => v.toFixed(1))}L${to.map((v) => v.toFixed(1))}`);
   }
   return parts.join("");

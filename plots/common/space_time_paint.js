@@ -12,6 +12,8 @@ function paintBars(state) {
   const { diagram, canvas, layers, host, width, layout } = state;
   const count = diagram.panels.reduce((sum, { model }) => sum + model.messages.count + model.pauses.count, 0);
   const onCanvas = count > mostSvgBars;
+  // The canvas is below the grid, where SVG bars are above it.
+  layers.axes.style("opacity", onCanvas ? 0.5 : 1);
   host.dataset.bars = onCanvas ? "canvas" : "svg";
   host.dataset.count = String(count);
   const painter = onCanvas ? canvasPainter(canvas, width, layout.height) : svgPainter(layers.bars);
@@ -84,7 +86,7 @@ function svgPainter(group) {
     startup: (x, y, w, h) => rect("startup", x, y, w, h, ""),
     label: (x, y, room, text, colour) => {
       if (room > 8 * String(text).length + 6)
-        bars.push(`<text class="bar-name" x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy="0.35em" fill="${inkOn(colour)}">${text}</text>`);
+        bars.push(`<text class="bar-name ${inkOn(colour)}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy="0.35em" >${text}</text>`);
     },
     // Numbers and colours of the theme only, nothing that came with the data.
     finish: () => {
@@ -93,28 +95,42 @@ function svgPainter(group) {
   };
 }
 
-/** @param {any} canvas @param {number} width @param {number} height */
+/** Writes pixels itself: tens of thousands of small bars are slow to fill one by one.
+ *  @param {any} canvas @param {number} width @param {number} height */
 function canvasPainter(canvas, width, height) {
-  const sharp = Math.min(3, window.devicePixelRatio || 1);
-  const node = canvas.attr("width", Math.round(width * sharp)).attr("height", Math.round(height * sharp)).node();
+  const sharp = Math.min(2, window.devicePixelRatio || 1);
+  const [across, down] = [Math.round(width * sharp), Math.round(height * sharp)];
+  const node = canvas.attr("width", across).attr("height", down).node();
   canvas.style("width", "100%").style("aspect-ratio", `${width} / ${height}`);
   const context = node.getContext("2d");
-  context.scale(sharp, sharp);
-  const paper = themeColour("--paper");
-  let colour = "";
-  let opacity = 1;
-  return {
-    bar: (x, y, w, h, newColour, newOpacity) => {
-      if (newColour !== colour) context.fillStyle = colour = newColour;
-      if (newOpacity !== opacity) context.globalAlpha = opacity = newOpacity;
-      context.fillRect(x, y, w, h);
-    },
-    startup: (x, y, w, h) => {
-      context.globalAlpha = opacity = 0.45;
-      context.fillStyle = colour = paper;
-      context.fillRect(x, y, w, h);
-    },
-    label: () => {},
-    finish: () => {},
+  const image = context.createImageData(across, down);
+  const pixels = new Uint32Array(image.data.buffer);
+  const paper = d3.rgb(themeColour("--paper"));
+  const fill = (x, y, w, h, value) => {
+    const [x0, x1] = [Math.round(x * sharp), Math.max(Math.round((x + w) * sharp), Math.round(x * sharp) + 1)];
+    const [y0, y1] = [Math.round(y * sharp), Math.max(Math.round((y + h) * sharp), Math.round(y * sharp) + 1)];
+    for (let row = y0; row < Math.min(y1, down); ++row)
+      for (let i = row * across + x0, end = row * across + Math.min(x1, across); i < end; ++i) pixels[i] = value;
   };
+  /** @type {Map<number, Map<string, number>>} */
+  const known = new Map();
+  const pixelOf = (colour, opacity) => {
+    if (!known.has(opacity)) known.set(opacity, new Map());
+    const ofOpacity = known.get(opacity);
+    if (!ofOpacity.has(colour)) ofOpacity.set(colour, mixedPixel(d3.rgb(colour), paper, opacity));
+    return ofOpacity.get(colour);
+  };
+  let last = "";
+  return {
+    bar: (x, y, w, h, colour, opacity) => fill(x, y, w, h, pixelOf((last = colour), opacity)),
+    startup: (x, y, w, h) => fill(x, y, w, h, pixelOf(last, 0.5)),
+    label: () => {},
+    finish: () => context.putImageData(image, 0, 0),
+  };
+}
+
+/** A colour laid over paper, as a pixel of a picture in memory (little endian: alpha first). */
+function mixedPixel(colour, paper, opacity) {
+  const part = (name) => Math.round(colour[name] * opacity + paper[name] * (1 - opacity));
+  return ((255 << 24) | (part("b") << 16) | (part("g") << 8) | part("r")) >>> 0;
 }

@@ -19,6 +19,7 @@
  * @property {ArrayLike<number>} from        the rank its message comes from
  * @property {ArrayLike<number>} piece       which piece of the data its message carries
  * @property {number} pieces                 how many there are
+ * @property {boolean} [mixed]               some messages hold several pieces, and count as their first
  * @property {ArrayLike<number>} wait        0 none, 1 a message, 2 a free slot, 3 a signal
  * @property {ArrayLike<number>} waitedFor   the step that ended the wait
  * @property {ArrayLike<number>} queuedBehind  the step whose message held the link

@@ -8,7 +8,7 @@
  * @property {number} ranks
  * @property {number} end            seconds
  * @property {string} describe
- * @property {{time: number}} view   where the reader is; kept by the page between drawings
+ * @property {{place: number}} view  where the reader is, 0 to 1; kept by the page between drawings
  */
 
 /** A run takes this long on the screen. In seconds. */
@@ -31,11 +31,12 @@ function drawStepper(host, width, parts) {
   const scene = stepperScene(svg, width, height, parts);
   const controls = stepperControls(host, parts);
   const events = eventTimes(parts.steps);
-  const state = { playing: 0 };
+  const state = { playing: 0, time: parts.view.place * parts.end };
   const goTo = (time) => {
-    parts.view.time = Math.min(parts.end, Math.max(0, time));
-    scene.show(parts.view.time);
-    controls.show(parts.view.time, state.playing !== 0);
+    state.time = Math.min(parts.end, Math.max(0, time));
+    parts.view.place = state.time / parts.end;
+    scene.show(state.time);
+    controls.show(state.time, state.playing !== 0);
   };
   const stop = () => {
     cancelAnimationFrame(state.playing);
@@ -49,30 +50,30 @@ function drawStepper(host, width, parts) {
     },
     step: (direction) => {
       stop();
-      goTo(neighbourEvent(events, parts.view.time, direction, parts.end));
+      goTo(neighbourEvent(events, state.time, direction, parts.end));
     },
     toggle: () => {
       if (state.playing) stop();
       else play(host, parts, events, state, goTo);
-      controls.show(parts.view.time, state.playing !== 0);
+      controls.show(state.time, state.playing !== 0);
     },
   };
   controls.connect(act);
   svg.on("keydown", (event) => onStepperKey(event, act, parts.end));
-  goTo(parts.view.time);
+  goTo(state.time);
 }
 
 /** Moves with the clock; step by step for those who asked for less motion. */
 function play(host, parts, events, state, goTo) {
-  if (parts.view.time >= parts.end) goTo(0);
+  if (state.time >= parts.end) goTo(0);
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   let last = performance.now();
   const next = () => {
     if (!host.isConnected) return;
     const now = performance.now();
     const time = still
-      ? neighbourEvent(events, parts.view.time, 1, parts.end)
-      : parts.view.time + ((now - last) / 1000 / playSeconds) * parts.end;
+      ? neighbourEvent(events, state.time, 1, parts.end)
+      : state.time + ((now - last) / 1000 / playSeconds) * parts.end;
     last = now;
     state.playing = time < parts.end ? again() : 0;
     goTo(time);

@@ -36,7 +36,7 @@ function stepperScene(svg, width, height, { steps, ranks }) {
   const { places, tree } = stepperLayout(steps, ranks);
   const size = Math.max(7, Math.min(26, (tree ? width / ranks : height / ranks) * 0.9, height / 12));
   const margin = size * 2.1 + 8;
-  const box = tree ? { w: width - 2 * margin, h: height - 2 * margin } : { w: Math.min(width, height * 1.7) - 2 * margin, h: height - 2 * margin };
+  const box = tree ? { w: width - 2 * margin, h: height - 2 * margin } : { w: Math.min(width, height * (ranks > 16 ? 1.7 : 1.15)) - 2 * margin, h: height - 2 * margin };
   const at = (rank) => [(width - box.w) / 2 + places[rank].x * box.w, margin + places[rank].y * box.h];
   const colourOf = pieceColours(steps.pieces);
   const links = svg.append("g").attr("class", "stepper-links");
@@ -44,6 +44,8 @@ function stepperScene(svg, width, height, { steps, ranks }) {
     const [a, b] = pair.split(" ").map((rank) => at(Number(rank)));
     links.append("line").attr("x1", a[0]).attr("y1", a[1]).attr("x2", b[0]).attr("y2", b[1]);
   }
+  if (steps.mixed)
+    svg.append("text").attr("x", 4).attr("y", 14).text("Messages hold several chunks here, so what a rank has is not shown.");
   const travelling = svg.append("g");
   const wheels = svg.append("g");
   const ranksDrawn = d3.range(ranks).map((rank) => rankWheel(wheels, at(rank), size, rank, { steps, colourOf }));
@@ -78,7 +80,7 @@ function between(a, b, { departed, arrived }, time) {
 function rankWheel(group, [cx, cy], size, rank, { steps, colourOf }) {
   const wheel = group.append("g").attr("class", "rank-wheel").attr("transform", `translate(${cx},${cy})`);
   wheel.append("circle").attr("class", "rank-paper").attr("r", size);
-  const cells = Math.min(steps.pieces, mostCells);
+  const cells = steps.mixed ? 0 : Math.min(steps.pieces, mostCells); // no telling what has come
   const segments = d3.range(cells).map((cell) =>
     wheel.append("path").attr("class", "segment").attr("d", segmentPath(cell, cells, size * 0.58, size)),
   );

@@ -41,9 +41,10 @@ struct Answer {
   double instructions;
   double recorded;  // 1: the columns hold every step; 0: there were too many
   double pieces;
+  double mixed;  // 1: some messages hold several pieces
   Place formula, reference;
 };
-static_assert(sizeof(Answer) == 13 * 8, "engine.js counts fields of 8 bytes");
+static_assert(sizeof(Answer) == 14 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
@@ -142,6 +143,7 @@ void run(double max_steps) {
   answer.recorded = simulation.timeline ? 1 : 0;
   records = simulation.timeline ? records_of(topology, schedule, simulation) : Records{};
   answer.pieces = records.pieces;
+  answer.mixed = records.mixed ? 1 : 0;
   add_columns();
 }
 

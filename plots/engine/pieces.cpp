@@ -117,10 +117,13 @@ Pieces find_pieces(const Schedule& schedule, const Timeline& timeline) {
   Pieces pieces;
   pieces.count = static_cast<std::int32_t>(distinct.size());
   pieces.of_step.assign(count, -1);
-  for (std::size_t i = 0; i < count; ++i)
-    if (elements[i] >= 0)
-      pieces.of_step[i] = static_cast<std::int32_t>(
-          std::lower_bound(distinct.begin(), distinct.end(), elements[i]) - distinct.begin());
+  for (std::size_t i = 0; i < count; ++i) {
+    if (elements[i] < 0) continue;
+    const auto place = std::lower_bound(distinct.begin(), distinct.end(), elements[i]);
+    pieces.of_step[i] = static_cast<std::int32_t>(place - distinct.begin());
+    const std::int64_t end = elements[i] + timeline.steps[i].instruction.count;
+    if (place + 1 != distinct.end() && end > place[1]) pieces.mixed = true;
+  }
   return pieces;
 }
 

@@ -17,6 +17,7 @@ namespace collsim {
 struct Pieces {
   std::vector<std::int32_t> of_step;  // as Timeline::steps
   std::int32_t count = 0;
+  bool mixed = false;  // some message holds more than the piece it counts as
 };
 [[nodiscard]] Pieces find_pieces(const Schedule& schedule, const Timeline& timeline);
 

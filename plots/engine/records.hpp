@@ -34,6 +34,7 @@ struct Records {
   NumberColumns numbers;
   WholeColumns whole;
   std::int32_t pieces = 0;
+  bool mixed = false;  // see pieces.hpp
 };
 
 [[nodiscard]] Records records_of(const Topology& topology, const Schedule& schedule,

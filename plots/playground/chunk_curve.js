@@ -13,6 +13,7 @@ const sliceMs = 12;
  * @property {number} best           of the formula, a real number; NaN: none
  * @property {number} floor          seconds
  * @property {number} leftOut        chunk counts that would take too long
+ * @property {string} key             of what it is the curve
  */
 
 /** A chunk count decides no other part of the curve. @param {EngineSetting} numbers */
@@ -31,20 +32,21 @@ function curveChunks(setting, best) {
 /** Makes curves one at a time; a new one stops the one before. @param {Engine} engine */
 function chunkCurveMaker(engine) {
   let timer = 0;
-  let made = { key: "", curve: null };
+  /** @type {ChunkCurve|null} */
+  let made = null;
   return {
     /** @param {PageSetting} setting @param {EngineSetting} numbers @param {(curve: ChunkCurve) => void} done */
     make: (setting, numbers, done) => {
       clearTimeout(timer);
       const key = curveKey(numbers);
-      if (made.key === key && made.curve) return done(made.curve);
+      if (made?.key === key) return done(made);
       const work = curveWork(engine, setting, numbers);
       const go = () => {
         const until = performance.now() + sliceMs;
         while (performance.now() < until) {
           if (!work.next().done) continue;
-          made = { key, curve: work.curve };
-          return done(made.curve);
+          made = work.curve;
+          return done(made);
         }
         timer = setTimeout(go);
       };
@@ -55,7 +57,7 @@ function chunkCurveMaker(engine) {
 
 /** A generator whose steps are single simulations. */
 function curveWork(engine, setting, numbers) {
-  const curve = { formula: [], simulated: [], best: NaN, floor: 0, leftOut: 0 };
+  const curve = { formula: [], simulated: [], best: NaN, floor: 0, leftOut: 0, key: curveKey(numbers) };
   const steps = (function* () {
     curve.best = engine.formula(numbers).bestChunks;
     const chunks = curveChunks(setting, curve.best);

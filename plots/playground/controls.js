@@ -58,7 +58,7 @@ function controlGroups() {
       name: "What goes wrong",
       controls: [
         { key: "slow_link", label: "slow link", note: () => "one direction of one cable that has less bandwidth" },
-        { key: "slow_factor", label: "slower by", stops: factorStops, shownWith: "slow_link", note: () => "times" },
+        { key: "slow_factor", label: "slower by", stops: factorStops, shownWith: "slow_link", note: () => "times less bandwidth than the other links" },
         { key: "late_rank", label: "late rank", note: () => "one rank that starts after the others" },
         { key: "late", label: "late by", stops: lateStops, shownWith: "late_rank", note: () => "after the others" },
         { key: "slots", label: "slots", stops: slotStops, note: () => "messages that a connection holds before its sender must wait" },

@@ -8,7 +8,7 @@ const settingFields = [
 ];
 /** As `struct Answer` of plots/engine/engine.cpp: two places of 64-bit whole numbers, then doubles. */
 const answerNumbers = [
-  "formulaS", "bestChunks", "exact", "messages", "wireBytes", "instructions", "recorded", "pieces",
+  "formulaS", "bestChunks", "exact", "messages", "wireBytes", "instructions", "recorded", "pieces", "mixed",
 ];
 /** As the columns of plots/engine/records.hpp. */
 const numberColumns = [
@@ -37,6 +37,7 @@ const wholeColumns = [
  *
  * @typedef {object} Steps           columns named as in numberColumns and wholeColumns, and
  * @property {number} pieces         of how many pieces of data there are messages
+ * @property {boolean} mixed         some messages hold several pieces, and count as their first
  */
 
 class EngineError extends Error {
@@ -69,7 +70,7 @@ class Engine {
     return this.call((wasm) => {
       this.write(setting);
       const answer = this.answerAt(wasm.run(mostSteps));
-      answer.steps = answer.recorded ? this.stepsAt(wasm.columns(), answer.pieces) : null;
+      answer.steps = answer.recorded ? this.stepsAt(wasm.columns(), answer.pieces, answer.mixed === 1) : null;
       return answer;
     });
   }
@@ -158,8 +159,8 @@ class Engine {
   }
 
   /** Copies, because the module's memory is used again. */
-  stepsAt(at, pieces) {
-    const steps = { pieces };
+  stepsAt(at, pieces, mixed) {
+    const steps = { pieces, mixed };
     const copy = (Type, names, first) =>
       names.forEach((name, i) => {
         const [start, count] = this.placeAt(first + 8 * i);

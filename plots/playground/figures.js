@@ -4,10 +4,10 @@
 /** @param {HTMLElement} parent @param {Playground} page */
 function addFigures(parent, page) {
   const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(parent, page), breakdownFigure(parent, page)];
-  const [, curve] = figures;
+  const [, drawCurve] = figures;
   return {
     draw: () => figures.forEach((figure) => figure()),
-    drawCurve: curve,
+    drawCurve,
   };
 }
 
@@ -47,8 +47,9 @@ function spaceTimeFigure(parent, page) {
     table: messageTable([]),
   });
   figure.querySelector(".drawing").before(tools);
-  viewTools(tools, page, redraw);
+  const showTools = viewTools(tools, page, redraw);
   return () => {
+    showTools();
     const cases = drawnCases(page);
     const last = cases.find(({ name }) => name === "now");
     setTitle(last ? busyTitle(last) : "Too many steps to draw");
@@ -83,7 +84,7 @@ function viewTools(tools, page, redraw) {
   select.addEventListener("change", () => {
     page.view.rows = select.value;
     page.writeAddress();
-    redraw();
+    page.draw();
   });
   rows.append(select);
   const path = element("label");
@@ -95,11 +96,14 @@ function viewTools(tools, page, redraw) {
   });
   path.append(box, " critical path");
   tools.append(rows, path);
-  new MutationObserver(() => (select.value = page.view.rows)).observe(document.body, { attributes: true, attributeFilter: ["data-drawn"] });
+  return () => {
+    select.value = page.view.rows;
+    box.disabled = page.view.rows === "links"; // the path goes from rank to rank
+  };
 }
 
 function curveFigure(parent, page) {
-  const { redraw, setTitle, setRows } = addFigure(parent, {
+  const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "chunk-curve",
     title: "",
     text: "Few chunks: ranks wait for whole messages. Many chunks: every message pays alpha. Between them is the best number. Line: the closed form. Dots: simulated. Dotted: no algorithm is faster than this.",
@@ -111,7 +115,11 @@ function curveFigure(parent, page) {
     },
     table: curveTable(null),
   });
-  return () => {
+  // Until the new curve is there the old one stays, pale, so that the page does not jump.
+  return (isNew = false) => {
+    const stale = page.curve && page.curve.key !== curveKey(page.now.numbers);
+    figure.classList.toggle("stale-figure", Boolean(stale));
+    if (stale && !isNew) return;
     setTitle(page.curve ? curveTitle(page.curve) : "What is the best number of chunks?");
     setRows(curveTable(page.curve));
     redraw();
@@ -161,7 +169,6 @@ function stepperFigure(parent, page) {
         host.append(element("p", "muted", "Too many steps for this picture: take fewer chunks or ranks."));
         return;
       }
-      page.view.stepper.time = Math.min(page.view.stepper.time, secondsOf(page.now));
       drawStepper(host, width, {
         steps,
         ranks: page.now.setting.ranks,

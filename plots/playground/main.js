@@ -9,7 +9,7 @@ class Playground {
   constructor(engine) {
     this.engine = engine;
     this.keys = settingKeys(engine);
-    this.view = { rows: viewKeys.rows, spaceTime: { followed: -1, criticalPath: true }, stepper: { time: 0 } };
+    this.view = { rows: viewKeys.rows, spaceTime: { followed: -1, criticalPath: true }, stepper: { place: 0.45 } };
     /** @type {PageSetting} */
     this.setting = { ...defaultSetting };
     /** @type {Case|null} */
@@ -18,10 +18,11 @@ class Playground {
     this.pinned = null;
     this.curve = null;
     this.makeCurve = chunkCurveMaker(engine);
+    this.addressTimer = 0;
+    this.written = "";
     this.controls = addControls(byId("controls"), engine, (key, value) => this.change({ [key]: value }));
     this.actions = addActions(byId("actions"), this);
     this.figures = addFigures(byId("figures"), this);
-    this.waiting = 0;
     addEventListener("hashchange", () => this.readAddress());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     this.readAddress();
@@ -34,12 +35,13 @@ class Playground {
     if (!rows.some((row) => row.name === this.setting.algorithm)) this.setting.algorithm = rows[0].name;
     this.notes = settle(this.engine, this.setting);
     this.controls.show(this.setting);
-    if (!this.waiting) this.waiting = requestAnimationFrame(() => this.update());
+    this.update();
   }
 
   readAddress() {
     const text = location.hash.slice(1);
-    if (text === this.written) return; // this page wrote it itself
+    if (this.now && text === this.written) return; // this page wrote it itself
+    clearTimeout(this.addressTimer);
     const { setting, pinned, view, notes } = readFragment(text, this.engine);
     this.setting = setting;
     this.notes = notes;
@@ -52,20 +54,20 @@ class Playground {
 
   /** Simulates; a case that cannot be is a note, and what was there stays. */
   update() {
-    this.waiting = 0;
     const next = this.caseOf("now", this.setting);
     showNotes(this.notes ?? []);
     document.body.classList.toggle("stale", next === null);
+    showScenario(this.engine, this.setting);
+    document.body.classList.toggle("empty", next === null && this.now === null);
+    this.actions.show(this.pinned !== null);
     if (next) {
-      if (!this.now || curveKey(this.now.numbers) !== curveKey(next.numbers)) this.curve = null;
       this.now = next;
       this.view.spaceTime.zoom = undefined;
       this.view.spaceTime.followed = -1;
-      this.view.stepper.time = Infinity;
       this.draw();
       this.makeCurve.make(next.setting, next.numbers, (curve) => {
         this.curve = curve;
-        this.figures.drawCurve();
+        this.figures.drawCurve(true);
       });
     }
     this.writeAddress();
@@ -79,12 +81,14 @@ class Playground {
       return { name, setting: { ...setting }, numbers, answer: this.engine.run(numbers, mostKeptSteps) };
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      this.notes = [...(this.notes ?? []), name === "A" ? `A: ${error.message}` : error.message];
+      const what = error.code === "deadlock" ? `Deadlock: ${error.message}` : error.message;
+      this.notes = [...(this.notes ?? []), name === "A" ? `A: ${what}` : what];
       return null;
     }
   }
 
   pin() {
+    if (!this.now) return;
     this.pinned = this.pinned ? null : { ...this.now, name: "A" };
     this.draw();
     this.writeAddress();
@@ -100,13 +104,19 @@ class Playground {
 
   draw() {
     if (!this.now) return;
-    drawHeadline(this.now, this.pinned, this.engine);
+    drawHeadline(this.now, this.pinned);
     drawFormula(this.now);
     this.actions.show(this.pinned !== null);
     this.figures.draw();
   }
 
+  /** When things have come to rest: browsers take their time over it, and refuse it when it is too often. */
   writeAddress() {
+    clearTimeout(this.addressTimer);
+    this.addressTimer = setTimeout(() => this.writeAddressNow(), 200);
+  }
+
+  writeAddressNow() {
     const text = writeFragment(this.setting, this.pinned?.setting ?? null, this.view, this.keys);
     if (text === this.written) return;
     this.written = text;
@@ -128,8 +138,19 @@ function showNotes(notes) {
   byId("notes").replaceChildren(...notes.map((text) => element("p", "notice", text)));
 }
 
-/** @param {Case} now @param {Case|null} pinned @param {Engine} engine */
-function drawHeadline(now, pinned, engine) {
+/** Also of a setting that was refused: the command line says more about it. */
+function showScenario(engine, setting) {
+  let text;
+  try {
+    text = JSON.stringify(scenarioOf(engine, setting), null, 2);
+  } catch (error) {
+    text = error.message;
+  }
+  byId("scenario-text").textContent = text;
+}
+
+/** @param {Case} now @param {Case|null} pinned */
+function drawHeadline(now, pinned) {
   const { time, text, facts, compared } = headline(now, pinned);
   byId("time").textContent = time;
   byId("time").dataset.ps = String(now.answer.timePs);
@@ -137,7 +158,6 @@ function drawHeadline(now, pinned, engine) {
   byId("facts").textContent = facts;
   byId("compared").textContent = compared;
   byId("fingerprint").textContent = now.answer.fingerprint;
-  byId("scenario-text").textContent = JSON.stringify(scenarioOf(engine, now.setting), null, 2);
 }
 
 /** @param {Case} one */
@@ -181,7 +201,10 @@ function addActions(parent, page) {
   pin.title = "keep this setting, to compare what comes next with it";
   const swap = button("Swap with A", () => page.swap());
   button("Copy as scenario", copy(() => byId("scenario-text").textContent)).id = "copy-scenario";
-  button("Copy link", copy(() => location.href)).id = "copy-link";
+  button("Copy link", copy(() => {
+    page.writeAddressNow();
+    return location.href;
+  })).id = "copy-link";
   button("Start over", () => page.change({ ...defaultSetting }));
   pin.id = "pin";
   return {
