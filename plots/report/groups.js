@@ -13,6 +13,8 @@
  */
 
 const mostGroups = 8;
+/** Of the lines of one curve after the other. */
+const groupDashes = ["1 0", "8 3", "2 3", "8 3 2 3", "14 3", "4 4", "8 3 2 3 2 3", "1 5"];
 
 /** @param {Row[]} rows @param {(row: Row) => any} of */
 function distinct(rows, of) {
@@ -85,13 +87,15 @@ function seriesOf(results, groups, xOf, of) {
   for (const group of groups.shown) {
     const point = (row, y) => ({ x: xOf(row), y, text: rowText(results, row) });
     const { colour } = group;
+    const dash = alone ? undefined : groupDashes[colour - 1];
     const calculated = group.rows.filter((row) => of.analytic(row) !== null);
     const points = calculated.map((row) => point(row, of.analytic(row)));
-    if (points.length) series.push({ name: "formula", colour, line: "solid", points, nameless: !alone, silent: true });
+    if (points.length) series.push({ name: "formula", colour, dash, line: "solid", points, nameless: !alone, silent: true });
     series.push({
       name: alone ? "simulated" : group.name,
       colour,
       mark: "dot",
+      dash,
       line: calculated.length ? "none" : "thread",
       points: group.rows.map((row) => point(row, of.simulated(row))),
       nameless: alone && !several,

@@ -165,6 +165,7 @@ test("tables have every row, and the same numbers as the terminal", async () => 
   const page = await open(pageOf("lecture/naive-master-ring"));
   assert.equal(await page.locator("#scaling .data-table").count(), 0);
   await page.locator("#scaling summary").click();
+  await page.waitForSelector("#scaling tbody tr");
   assert.equal(await page.locator("#scaling tbody tr").count(), 12);
   const cells = await page.locator("#scaling tbody tr").first().locator("td").allTextContents();
   assert.deepEqual(cells.slice(0, 2), ["4", "naive"]);
@@ -217,6 +218,7 @@ test("texts in the data are texts", async () => {
   assert.equal(await page.locator("img").count(), 0);
   assert.equal(await page.evaluate(() => document.scripts.length), 2);
   await page.locator("#chunk-curve summary").click();
+  await page.waitForSelector("#chunk-curve tbody tr");
   assert.equal(await page.locator("img").count(), 0);
   await close(page);
 });
