@@ -97,8 +97,8 @@ test("the lecture's curve: every row has its mark, and marks are where the formu
   for (const chunks of [1, 57, 4096]) {
     const milliseconds = (chunks + 6) * (5e-3 + (64 * 2 ** 20) / (chunks * 25e6));
     const mark = marks[rows.findIndex((row) => row.chunks === chunks)];
-    assert.ok(Math.abs(mark.x - logPlace(ends(across), chunks)) < 1, `x of ${chunks}: ${mark.x}`);
-    assert.ok(Math.abs(mark.y - logPlace(ends(up), milliseconds)) < 1, `y of ${chunks}: ${mark.y}`);
+    assert.ok(Math.abs(mark.x - logPlace(ends(across), chunks)) < 0.5, `x of ${chunks}: ${mark.x}`);
+    assert.ok(Math.abs(mark.y - logPlace(ends(up), milliseconds)) < 0.5, `y of ${chunks}: ${mark.y}`);
   }
   await close(page);
 });
