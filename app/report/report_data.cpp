@@ -139,11 +139,14 @@ class Drawing {
   }
 
   void draw_some() {
-    const std::vector<std::size_t> moderate = rows_with_messages(moderate_steps / 2);
-    std::vector<std::size_t> small = rows_with_messages(most_drawn_steps / 2);
+    const bool alone = rows_.size() == 1;  // there is nothing else to choose
+    const std::vector<std::size_t> small = rows_with_messages(most_drawn_steps);
+    const std::vector<std::size_t> moderate =
+        alone ? small : rows_with_messages(moderate_steps / 2);
     if (moderate.empty()) {
-      data_.set("why_no_picture",
-                "its runs have many steps; collsim report --at draws one of them");
+      data_.set("why_no_picture", alone ? "the run has too many steps"
+                                        : "its runs have many steps; collsim report --at draws one "
+                                          "of them");
       return;
     }
     const std::set<std::size_t> pictures = telling(moderate);

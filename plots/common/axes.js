@@ -90,7 +90,7 @@ function drawAxis(group, scale, axis, side, across) {
   const most = labelsThatFit(Math.abs(to - from), side === "bottom" ? 72 : 36);
   const ticks = ticksOf(scale, axis, most);
   const make = side === "bottom" ? d3.axisBottom : d3.axisLeft;
-  group.call(make(scale).tickValues(ticks).tickFormat(axis.quantity.text).tickSizeOuter(0).tickPadding(6));
+  group.call(make(scale).tickValues(ticks).tickFormat(axis.quantity.text).tickSizeOuter(0).tickPadding(6).offset(0));
   group.attr("class", `axis axis-${side}`).attr("font-size", null).attr("font-family", null);
   group
     .selectAll(".tick")

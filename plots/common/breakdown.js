@@ -39,16 +39,19 @@ function breakdownTitle(shares) {
   return words.slice(0, 3).join(", ");
 }
 
-/** @param {HTMLElement} host @param {number} width @param {BreakdownRow[]} rows @param {string} describe */
-function drawBreakdown(host, width, rows, describe) {
+/** `relative`: all bars are equally long, for rows whose times differ too much.
+ *  @param {HTMLElement} host @param {number} width @param {BreakdownRow[]} rows @param {string} describe @param {boolean} relative */
+function drawBreakdown(host, width, rows, describe, relative = false) {
   const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
-  const left = rows.length > 1 ? Math.min(d3.max(rows, (row) => textWidth(row.name)) + 10, width * 0.36) : 4;
+  const longest = rows.length > 1 ? d3.max(rows, (row) => textWidth(row.name)) : 0;
+  const above = longest > width * 0.36; // names have no room beside the bars
+  const left = above || !longest ? 4 : longest + 10;
   const totals = rows.map((row) => used.reduce((sum, { kind }) => sum + (row.shares[kind] ?? 0), 0));
-  const end = d3.max(totals) || 1e-12;
+  const end = relative ? 1 : d3.max(totals) || 1e-12;
   const x = d3.scaleLinear([0, end], [left, width - 10]);
   const key = keyPlaces(used, width);
   const top = (key.rows + 1) * 20 + 4;
-  const each = 40;
+  const each = above ? 54 : 40;
   const bottom = top + rows.length * each;
   const svg = d3
     .select(host)
@@ -57,9 +60,22 @@ function drawBreakdown(host, width, rows, describe) {
     .attr("viewBox", `0 0 ${width} ${bottom + 40}`)
     .attr("role", "img")
     .attr("aria-label", describe);
-  drawTimeAxis(svg.append("g"), x, { left, right: width - 10, bottom, height: bottom + 40 });
+  if (relative) drawShareAxis(svg.append("g"), x, bottom);
+  else drawTimeAxis(svg.append("g"), x, { left, right: width - 10, bottom, height: bottom + 40 });
   drawKeyOf(svg, key.places);
-  rows.forEach((row, i) => drawShares(svg, row, used, x, top + i * each, each - 10, rows.length > 1 ? left : 0));
+  const placeOf = (i) => (relative ? (seconds) => x(seconds / (totals[i] || 1)) : x);
+  rows.forEach((row, i) => drawShares(svg, row, used, placeOf(i), top + i * each + each - 40, 30));
+  if (longest) rows.forEach((row, i) => drawRowName(svg, row.name, top + i * each + (above ? 8 : 15), Math.floor(width / 6.2)));
+}
+
+function drawShareAxis(group, x, bottom) {
+  const axis = { quantity: { name: "share", text: percentOf100 }, scale: "linear", domain: [0, 1] };
+  drawAxis(group.attr("transform", `translate(0,${bottom})`), x, axis, "bottom", bottom);
+}
+
+/** @param {number} share */
+function percentOf100(share) {
+  return `${Math.round(share * 100)}%`;
 }
 
 function keyPlaces(used, width) {
@@ -85,8 +101,11 @@ function drawKeyOf(svg, places) {
   }
 }
 
-function drawShares(svg, row, used, x, y, height, left) {
-  if (left) svg.append("text").attr("class", "row-name").attr("x", 0).attr("y", y + height / 2).attr("dy", "0.35em").text(shortened(row.name, Math.floor(left / 6.2)));
+function drawRowName(svg, name, y, most) {
+  svg.append("text").attr("class", "row-name").attr("x", 0).attr("y", y).attr("dy", "0.35em").text(shortened(name, most));
+}
+
+function drawShares(svg, row, used, x, y, height) {
   let from = 0;
   for (const { kind, name, colour, note } of used) {
     const seconds = row.shares[kind] ?? 0;

@@ -13,7 +13,7 @@ function paintBars(state) {
   const count = diagram.panels.reduce((sum, { model }) => sum + model.messages.count + model.pauses.count, 0);
   const onCanvas = count > mostSvgBars;
   // The canvas is below the grid, where SVG bars are above it.
-  layers.axes.style("opacity", onCanvas ? 0.5 : 1);
+  layers.axes.selectAll(".grid-line").style("opacity", onCanvas ? 0.5 : 1);
   host.dataset.bars = onCanvas ? "canvas" : "svg";
   host.dataset.count = String(count);
   const painter = onCanvas ? canvasPainter(canvas, width, layout.height) : svgPainter(layers.bars);

@@ -14,8 +14,9 @@
  * @property {string} name
  * @property {number} colour       1 .. 8
  * @property {Point[]} points      in the order in which a line goes through them
- * @property {string} [mark]       "dot", "square", "triangle", "diamond", "cross", "star", "wye", "none" (default)
+ * @property {string} [mark]       "dot", "square", "none" (default)
  * @property {string} [line]       "none" (default), "solid", "dashed", "dotted", "faint", "envelope"
+ * @property {string} [dash]       dashes of the line, and in the label, for those who do not see colours
  * @property {boolean} [open]      marks are not filled
  * @property {boolean} [nameless]  no label: others of this name have one
  * @property {boolean} [silent]    cannot be pointed at
@@ -34,11 +35,6 @@
 const symbols = {
   dot: () => d3.symbolCircle,
   square: () => d3.symbolSquare,
-  triangle: () => d3.symbolTriangle,
-  diamond: () => d3.symbolDiamond,
-  cross: () => d3.symbolCross,
-  star: () => d3.symbolStar,
-  wye: () => d3.symbolWye,
 };
 const dashes = { dashed: "7 4", dotted: "2 3", faint: "1 0" };
 let drawnCharts = 0; // clip paths need names of their own
@@ -172,7 +168,7 @@ function drawLine(body, series, shown) {
   body
     .append("path")
     .attr("class", `series-line s${series.colour} ${series.line}`)
-    .attr("stroke-dasharray", dashes[series.line] ?? null)
+    .attr("stroke-dasharray", series.dash ?? dashes[series.line] ?? null)
     .attr("d", line(series.points));
 }
 
@@ -219,11 +215,11 @@ function guideName(names, text, x, y, anchor) {
 
 /** The mark and the line of a series, as in the chart. */
 function drawSample(group, series, x, y) {
-  if (series.line && series.line !== "none")
+  if ((series.line && series.line !== "none") || series.dash)
     group
       .append("path")
       .attr("class", `series-line s${series.colour} ${series.line}`)
-      .attr("stroke-dasharray", dashes[series.line] ?? null)
+      .attr("stroke-dasharray", series.dash ?? dashes[series.line] ?? null)
       .attr("d", `M${x},${y}h22`);
   if (series.mark && series.mark !== "none")
     group

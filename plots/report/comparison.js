@@ -33,7 +33,7 @@ function comparisonTitle(results) {
 function drawComparison(host, width, results, rows) {
   const names = rows.map((row) => rowWords(results, row));
   const narrow = width < 560;
-  const longest = Math.min(d3.max(names, textWidth), narrow ? width - 8 : 280);
+  const longest = Math.min(d3.max(names, textWidth), narrow ? width - 8 : width * 0.42);
   const left = narrow ? 12 : longest + 14;
   const each = narrow ? 44 : 28;
   const bottom = 10 + rows.length * each;

@@ -13,6 +13,8 @@
  */
 
 const mostGroups = 8;
+/** Of the lines of one curve after the other. */
+const groupDashes = ["1 0", "8 3", "2 3", "8 3 2 3", "14 3", "4 4", "8 3 2 3 2 3", "1 5"];
 
 /** @param {Row[]} rows @param {(row: Row) => any} of */
 function distinct(rows, of) {
@@ -61,7 +63,8 @@ function paramWords({ paths, names }, i, row) {
   if (["algorithm", "op", "shape", "preset", "size"].includes(names[i])) return spaced(value);
   if (["chunks", "ranks", "nodes", "channels", "slots"].includes(names[i]) && /^\d+$/.test(value))
     return `${countText(Number(value))} ${value === "1" ? names[i].slice(0, -1) : names[i]}`;
-  return `${names[i]} ${spaced(value)}`;
+  const name = /[Bb]\/s$/.test(value) ? names[i].replace(/ bandwidth$/, "") : names[i]; // the unit says it
+  return `${name} ${spaced(value)}`;
 }
 
 /** What tells a row from the others: "ring, 8 KiB". @param {Results} results @param {Row} row */
@@ -84,13 +87,15 @@ function seriesOf(results, groups, xOf, of) {
   for (const group of groups.shown) {
     const point = (row, y) => ({ x: xOf(row), y, text: rowText(results, row) });
     const { colour } = group;
+    const dash = alone ? undefined : groupDashes[colour - 1];
     const calculated = group.rows.filter((row) => of.analytic(row) !== null);
     const points = calculated.map((row) => point(row, of.analytic(row)));
-    if (points.length) series.push({ name: "formula", colour, line: "solid", points, nameless: !alone, silent: true });
+    if (points.length) series.push({ name: "formula", colour, dash, line: "solid", points, nameless: !alone, silent: true });
     series.push({
       name: alone ? "simulated" : group.name,
       colour,
       mark: "dot",
+      dash,
       line: calculated.length ? "none" : "thread",
       points: group.rows.map((row) => point(row, of.simulated(row))),
       nameless: alone && !several,

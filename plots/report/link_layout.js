@@ -7,11 +7,13 @@
  * @typedef {{x: number, y: number}} Spot     both 0 .. 1
  */
 
-/** Machines of ranks alone are a line, a grid or a circle; others have a layer for each distance from
+/** Machines of ranks alone are a line, a grid or a circle, also around a switch; others have a layer for each distance from
  *  the ranks. @param {{nodes: Device[], links: Cable[], shape: string, dims: number[]}} machine
  *  @returns {{spots: Spot[], flat: number}} flat: height per width */
 function layoutDevices({ nodes, links, shape, dims }) {
   const ranksAlone = nodes.every((node) => node.rank !== null);
+  const others = nodes.filter((node) => node.rank === null).length;
+  if (others === 1) return circle(nodes);
   if (!ranksAlone) return layers(nodes, links);
   if (dims.length === 2 && dims[0] * dims[1] === nodes.length && dims[0] > 1 && dims[1] > 1 && shape !== "nodes") return grid(nodes, dims);
   if (shape === "chain" && nodes.length <= 16) return { spots: nodes.map((_, i) => ({ x: share(i, nodes.length), y: 0.5 })), flat: 0 };
@@ -22,9 +24,12 @@ function share(i, count) {
   return count < 2 ? 0.5 : i / (count - 1);
 }
 
+/** Ranks around the one other device, if there is one. @param {Device[]} nodes */
 function circle(nodes) {
-  const spots = nodes.map((_, i) => {
-    const angle = (2 * Math.PI * i) / nodes.length - Math.PI / 2;
+  const ranks = nodes.filter((node) => node.rank !== null);
+  const spots = nodes.map((node) => {
+    if (node.rank === null) return { x: 0.5, y: 0.5 };
+    const angle = (2 * Math.PI * ranks.indexOf(node)) / ranks.length - Math.PI / 2;
     return { x: 0.5 + 0.5 * Math.cos(angle), y: 0.5 + 0.5 * Math.sin(angle) };
   });
   return { spots, flat: 1 };

@@ -58,27 +58,26 @@ function drawMachine(host, width, machine, links) {
   const colour = d3.interpolateRgb(themeColour("--edge"), themeColour("--c2"));
   const fastest = d3.max(links, (link) => link.bytes_per_s);
   const drawn = [...links].sort((a, b) => b.busy - a.busy).slice(0, mostDrawnCables).reverse();
-  for (const link of drawn) drawCable(svg, at(link.from), at(link.to), link, colour, fastest);
-  machine.nodes.forEach((device, i) => drawDevice(svg, at(i), device, roomAround(spots, inner)));
+  const room = roomAround(machine.nodes.map((_, i) => at(i)));
+  for (const link of drawn) drawCable(svg, at(link.from), at(link.to), link, colour, fastest, room);
+  machine.nodes.forEach((device, i) => drawDevice(svg, at(i), device, room));
   drawRamp(svg, colour, width, height);
 }
 
-/** How wide a device may be: not wider than its neighbours allow. */
-function roomAround(spots, inner) {
-  const byRow = new Map();
-  for (const { x, y } of spots) byRow.set(y.toFixed(3), [...(byRow.get(y.toFixed(3)) ?? []), x]);
-  let least = 1;
-  for (const xs of byRow.values()) {
-    xs.sort((a, b) => a - b);
-    for (let i = 1; i < xs.length; ++i) least = Math.min(least, xs[i] - xs[i - 1] || 1);
-  }
-  return Math.max(6, Math.min(26, least * inner - 4));
+/** How wide a device may be: neighbours do not touch. @param {Spot[]} places in pixels */
+function roomAround(places) {
+  let least = Infinity;
+  const sorted = [...places].sort((a, b) => a.x - b.x);
+  for (let i = 0; i < sorted.length; ++i)
+    for (let j = i + 1; j < sorted.length && sorted[j].x - sorted[i].x < least; ++j)
+      least = Math.min(least, Math.hypot(sorted[j].x - sorted[i].x, sorted[j].y - sorted[i].y));
+  return Math.max(5, Math.min(26, least - 3));
 }
 
 /** To the right of its direction, so that both directions are seen. */
-function drawCable(svg, from, to, link, colour, fastest) {
+function drawCable(svg, from, to, link, colour, fastest, room) {
   const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
-  const thick = 1.5 + 5 * Math.sqrt(link.bytes_per_s / fastest);
+  const thick = (1.5 + 5 * Math.sqrt(link.bytes_per_s / fastest)) * Math.min(1, room / 16);
   const aside = thick / 2 + 1;
   const [dx, dy] = [(-(to.y - from.y) / length) * aside, ((to.x - from.x) / length) * aside];
   svg

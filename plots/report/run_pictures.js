@@ -79,9 +79,9 @@ function spaceTimeTitle(cases) {
     const why = many === few ? "" : `, ${many} messages at a time instead of ${few}`;
     return `${fast.name}: ${timeText(fast.time_s)} instead of ${timeText(slow.time_s)}${why}`;
   }
-  const many = messagesAtATime(last);
-  const what = many > 0 ? `: on average ${timesText(many)} message${timesText(many) === "1" ? "" : "s"} at a time` : "";
-  return `${last.name}: all is done after ${timeText(last.time_s)}${what}`;
+  const many = timesText(messagesAtATime(last));
+  const what = many === "0" ? "" : `, with ${many} message${many === "1" ? "" : "s"} at a time on average`;
+  return `${last.name}: done after ${timeText(last.time_s)}${what}`;
 }
 
 /** How many messages hold links, on average over the whole time. */
@@ -115,13 +115,16 @@ function messageTable(cases) {
 function addBreakdown(parent, results) {
   const cases = results.data.cases ?? [];
   if (!cases.length) return;
-  const rows = cases.map((one) => ({ name: caseName(results, one.row), shares: one.shares, time: one.time_s }));
+  const times = cases.map((one) => one.time_s);
+  const relative = d3.max(times) > 20 * d3.min(times); // else the short ones could not be seen
+  const name = (one) => `${caseName(results, one.row)}${relative ? `: ${timeText(one.time_s)}` : ""}`;
+  const rows = cases.map((one) => ({ name: name(one), shares: one.shares, time: one.time_s }));
   const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
   addFigure(parent, {
     id: `${results.id}breakdown`,
     title: rows.length > 1 ? breakdownsTitle(rows) : breakdownTitle(rows[0].shares),
-    text: `What the critical path is made of, from the start to the end of the last rank: only what is on it can make the run shorter. ${used.map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
-    draw: (host, width) => drawBreakdown(host, width, rows, "Where the time goes"),
+    text: `${relative ? "Each bar is all of the time of its run. " : ""}What the critical path is made of, from the start to the end of the last rank: only what is on it can make the run shorter. ${used.map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
+    draw: (host, width) => drawBreakdown(host, width, rows, "Where the time goes", relative),
     table: {
       columns: [
         { head: "run", cell: (row) => row.name, words: true },
@@ -137,7 +140,7 @@ function addBreakdown(parent, results) {
 function breakdownsTitle(rows) {
   const words = (row) => {
     const { name, kind } = shareKinds.reduce((a, b) => ((row.shares[b.kind] ?? 0) > (row.shares[a.kind] ?? 0) ? b : a));
-    return `${row.name}: ${percentText(row.shares[kind] / Math.max(row.time, 1e-15))} ${name}`;
+    return `${row.name.replace(/: [^:]*$/, "")}: ${percentText(row.shares[kind] / Math.max(row.time, 1e-15))} ${name}`;
   };
   return `${words(rows[0])}; ${words(rows.at(-1))}`;
 }

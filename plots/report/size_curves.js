@@ -100,7 +100,10 @@ function saturationTitle(rows) {
 function addChoiceFigure(parent, results, view) {
   const usable = view.choices.filter((choice) => choice === "time" || view.pages.every(({ rows }) => rows.every((row) => row.algbw > 0)));
   const chosen = { what: usable[0], page: view.pages.at(-1) };
-  const title = () => `${chosen.page.name ? `${chosen.page.name}: ` : ""}${chosen.page.title}`;
+  const title = () => {
+    const { name, title: finding } = chosen.page;
+    return name ? `${name}: ${finding.replace(/^(With|From)/, (word) => word.toLowerCase())}` : finding;
+  };
   const explain = () => curveText(curveSeries(results, view, chosen), view, chosen);
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: `${results.id}${view.id}`,

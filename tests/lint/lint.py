@@ -22,10 +22,10 @@ MAY_INCLUDE = {
     "collectives": {"topo", "collectives"},
     "sim": {"topo", "collectives", "sim"},
     "validate": {"topo", "collectives", "validate"},
-    "app": {"topo", "collectives", "sim", "validate", "app"},
+    "app": {"topo", "collectives", "sim", "validate", "plots", "app"},
     "plots": {"topo", "collectives", "sim", "plots"},
     "bench": {"topo", "collectives", "sim", "validate", "app", "bench"},
-    "tests": {"topo", "collectives", "sim", "validate", "app", "tests"},
+    "tests": {"topo", "collectives", "sim", "validate", "plots", "app", "tests"},
 }
 GPU_FOLDER = "validate/cuda/"
 GPU_HEADER = re.compile(r"^(cuda|nccl|nvml|nvtx|cooperative_groups|cub/|thrust/|mma\.h)")
