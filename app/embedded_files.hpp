@@ -14,5 +14,6 @@ struct EmbeddedFile {
 
 [[nodiscard]] std::span<const EmbeddedFile> embedded_presets();  // scenarios/presets/*.json
 [[nodiscard]] std::span<const EmbeddedFile> embedded_schema();   // scenarios/schema/*.json
+[[nodiscard]] std::span<const EmbeddedFile> embedded_report();   // the page of plots/report/
 
 }  // namespace collsim

@@ -69,6 +69,7 @@ struct Command {
 [[nodiscard]] Action declare_check(CLI::App& app);
 [[nodiscard]] Action declare_show(CLI::App& app);
 [[nodiscard]] Action declare_trace(CLI::App& app);
+[[nodiscard]] Action declare_report(CLI::App& app);
 [[nodiscard]] Action declare_validate(CLI::App& app);
 [[nodiscard]] Action declare_calibrate(CLI::App& app);
 [[nodiscard]] Action declare_algorithms(CLI::App& app);

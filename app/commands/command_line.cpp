@@ -48,6 +48,10 @@ constexpr Command all_commands[] = {
     {"trace", "Writes a timeline that Perfetto (ui.perfetto.dev) and chrome://tracing open.",
      "collsim trace scenarios/lecture/ring-broadcast.json --at chunks=8 -o trace.json",
      declare_trace},
+    {"report", "Draws results as a page for browsers: curves, timelines, where the time goes.",
+     "collsim report lecture.json -o report.html  # what run -o lecture.json wrote\n"
+     "collsim report lecture.json -o report.html --at chunks=64",
+     declare_report},
     {"validate", "Runs scenarios for real and compares with what was predicted.",
      "collsim validate scenarios/validate/chain.json --paced --iters 5\n"
      "collsim validate scenarios/validate/ring.json --paced --iters 5 --trace measured.json "

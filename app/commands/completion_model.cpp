@@ -31,7 +31,7 @@ Offer offer_of(const CLI::Option& option) {
   if (name == "algorithm") return {algorithm_names()};
   if (name == "datatype") return {element_type_words().allowed};
   if (name == "redop") return {reduction_words().allowed};
-  if (name == "FILE") return {{}, Offer::Files::json};
+  if (name == "FILE" || name == "RESULTS") return {{}, Offer::Files::json};
   if (option.get_type_name().starts_with("FILE")) return {{}, Offer::Files::any};
   return {};
 }

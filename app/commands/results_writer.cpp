@@ -10,6 +10,8 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
+#include "app/report/report_data.hpp"
+#include "app/report/report_page.hpp"
 
 namespace collsim {
 namespace {
@@ -26,9 +28,20 @@ Format format_of_file(const std::string& file, const std::string& format) {
   if (const std::optional<Format> by_suffix = format_of_suffix(file)) return *by_suffix;
   if (!format.empty()) return *parse_format(format);
   throw UsageError(fmt::format(
-      "\"{}\" does not say in which format: name it .json, .jsonl, .csv, .md or .txt, or add "
-      "--format",
+      "\"{}\" does not say in which format: name it .json, .jsonl, .csv, .md, .txt or .html, or "
+      "add --format",
       file));
+}
+
+// As if they had been written to a file and read again.
+StoredResults stored(const Results& results) {
+  StoredResults stored{results.file, to_value(results), 0};
+  Value::Array& rows = stored.document.find("rows")->items();
+  if (rows.size() > most_stored_rows) {
+    stored.left_out = rows.size() - most_stored_rows;
+    rows.resize(most_stored_rows);
+  }
+  return stored;
 }
 
 }  // namespace
@@ -47,7 +60,7 @@ void add_output_options(CLI::App& app, std::string& format, std::vector<std::str
       ->check(CLI::IsMember(format_names()));
   app.add_option("-o", outputs,
                  "also write to a file, in the format of its suffix (.json, .jsonl, .csv, .md, "
-                 ".txt); repeats; with --quiet nothing is printed")
+                 ".txt, .html); repeats; with --quiet nothing is printed")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }
@@ -104,6 +117,8 @@ Outputs::Outputs(const std::vector<std::string>& files, const std::string& forma
     if (file == "-") {
       to_standard_output_ = true;
       files_.push_back({file, standard_format_});
+    } else if (file.ends_with(".html")) {
+      files_.push_back({file, standard_format_, true});
     } else {
       files_.push_back({file, format_of_file(file, format)});
     }
@@ -123,6 +138,7 @@ void Outputs::write(Terminal& terminal) const {
   for (const File& file : files_) {
     if (!has_results_ && file.name != "-") continue;
     write_file(file.name, terminal, [&](std::ostream& out) {
+      if (file.is_page) return write_page(out);
       Printer printer(out, file.format, {file.name == "-" && terminal.colour, false}, several_);
       for (const auto& kept : kept_) {
         if (const Results* results = std::get_if<Results>(&kept))
@@ -133,6 +149,14 @@ void Outputs::write(Terminal& terminal) const {
       printer.finish();
     });
   }
+}
+
+void Outputs::write_page(std::ostream& out) const {
+  std::vector<Value> data;
+  for (const auto& kept : kept_)
+    if (const Results* results = std::get_if<Results>(&kept))
+      data.push_back(report_data(stored(*results), std::nullopt));
+  write_report(out, std::move(data));
 }
 
 void show_warnings(const Results& results, const Sources& sources, const Terminal& terminal) {

@@ -64,7 +64,9 @@ class Outputs {
   struct File {
     std::string name;
     Format format;
+    bool is_page = false;  // what `collsim report` makes of the results
   };
+  void write_page(std::ostream& out) const;
   std::vector<File> files_;
   bool to_standard_output_ = false;
   Format standard_format_ = Format::table;

@@ -22,11 +22,14 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 // its events come in the order of the text, so that the next token begins after the last one.
 class TreeBuilder {
  public:
-  TreeBuilder(std::uint32_t source, const Sources& sources, Diagnostics& diagnostics)
+  TreeBuilder(std::uint32_t source, const Sources& sources, Diagnostics& diagnostics,
+              const JsonLimits& limits, ForgottenItems& forgotten)
       : source_(source),
         sources_(&sources),
         text_(sources.text(source)),
         diagnostics_(&diagnostics),
+        limits_(&limits),
+        forgotten_(&forgotten),
         cursor_(text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0) {}
 
   std::optional<Value> take() {
@@ -85,7 +88,8 @@ class TreeBuilder {
     Value value;
     std::string key = {};  // the last one read
     Place key_place = {};
-    bool duplicate = false;  // that key was there before
+    bool duplicate = false;       // that key was there before
+    std::size_t values_kept = 0;  // of a long list: those read until its last kept item
     // Of a large object: keys to their positions.
     std::map<std::string, std::size_t, std::less<>> index = {};
   };
@@ -137,6 +141,23 @@ class TreeBuilder {
     return false;
   }
 
+  [[nodiscard]] bool is_long_list(const Container& container) const {
+    const std::size_t at = open_.front().value.is_object() ? 1 : 2;
+    return open_.size() == at + 1 && container.value.is_array() &&
+           open_[at - 1].key == limits_->long_list;
+  }
+
+  // The values of items that are not kept do not count.
+  void attach_to_long_list(Container& list, Value value) {
+    if (list.value.items().size() < limits_->kept_items) {
+      list.value.items().push_back(std::move(value));
+      list.values_kept = values_;
+    } else {
+      values_ = list.values_kept;
+      ++(*forgotten_)[list.value.place.begin];
+    }
+  }
+
   bool attach(Value value) {
     after_ = ParserState::After::value;
     if (open_.empty()) {
@@ -144,7 +165,9 @@ class TreeBuilder {
       return true;
     }
     Container& container = open_.back();
-    if (container.value.is_array())
+    if (!limits_->long_list.empty() && is_long_list(container))
+      attach_to_long_list(container, std::move(value));
+    else if (container.value.is_array())
       container.value.items().push_back(std::move(value));
     else if (!container.duplicate)
       container.value.members().push_back(
@@ -209,6 +232,8 @@ class TreeBuilder {
   const Sources* sources_;
   std::string_view text_;
   Diagnostics* diagnostics_;
+  const JsonLimits* limits_;
+  ForgottenItems* forgotten_;
   std::size_t cursor_;  // behind the last token
   ParserState::After after_ = ParserState::After::nothing;
   std::vector<Container> open_;
@@ -217,10 +242,9 @@ class TreeBuilder {
 };
 
 // What makes it useless to look at the text as JSON; no message when nothing does.
-std::string unreadable(std::string_view text) {
-  if (text.size() > max_json_bytes)
-    return fmt::format("the file has more than {} MiB, and no more are read",
-                       max_json_bytes >> 20U);
+std::string unreadable(std::string_view text, std::size_t most_bytes) {
+  if (text.size() > most_bytes)
+    return fmt::format("the file has more than {} MiB, and no more are read", most_bytes >> 20U);
   const bool utf_16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
                       (text.size() >= 2 && (text[0] == '\0') != (text[1] == '\0'));
   return utf_16 ? "the file is not UTF-8 (it looks like UTF-16); save it as UTF-8" : "";
@@ -230,17 +254,24 @@ std::string unreadable(std::string_view text) {
 
 std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
                                 Diagnostics& diagnostics) {
+  ForgottenItems none;
+  return parse_json(source, sources, diagnostics, {}, none);
+}
+
+std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
+                                Diagnostics& diagnostics, const JsonLimits& limits,
+                                ForgottenItems& forgotten) {
   const std::string& text = sources.text(source);
   const Place start{source, 0, 0};
-  if (std::string message = unreadable(text); !message.empty()) {
-    const bool large = text.size() > max_json_bytes;
+  if (std::string message = unreadable(text, limits.bytes); !message.empty()) {
+    const bool large = text.size() > limits.bytes;
     diagnostics.add({large ? "too-large" : "encoding", std::move(message), start, "", "", ""});
     return std::nullopt;
   }
   if (text.starts_with(byte_order_mark))
     diagnostics.add({"encoding", "the file begins with a byte order mark (the bytes EF BB BF)",
                      start, "", "", "save it as UTF-8 without byte order mark"});
-  TreeBuilder builder(source, sources, diagnostics);
+  TreeBuilder builder(source, sources, diagnostics, limits, forgotten);
   nlohmann::json::sax_parse(text, &builder);
   return builder.take();
 }

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string_view>
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
@@ -17,11 +19,25 @@ inline constexpr std::size_t max_json_depth = 64;
 inline constexpr std::size_t max_json_key_bytes = 1000;
 inline constexpr std::size_t max_json_values = 2'000'000;
 
+// What a document may have, and what is kept of a long one: of the array of that name in the outermost
+// object (or in objects of the outermost array) only the first items.  The others must be JSON too, but
+// are forgotten at once, so that a file may be longer than memory for its values.
+struct JsonLimits {
+  std::size_t bytes = max_json_bytes;
+  std::string_view long_list = {};
+  std::size_t kept_items = 0;
+};
+// How many items of such an array were forgotten, by the place where it begins.
+using ForgottenItems = std::map<std::uint32_t, std::size_t>;
+
 // Parses a source as strict JSON (RFC 8259).  Reports syntax errors (in words: "a comma is missing
 // before this", "comments are not JSON; use \"notes\""), duplicate keys, numbers that a double does
 // not hold, and what is beyond the limits above.  Nothing when there is no tree to go on
 // with; duplicate keys leave one (the first value) and so does a byte order mark.
 [[nodiscard]] std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
                                               Diagnostics& diagnostics);
+[[nodiscard]] std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
+                                              Diagnostics& diagnostics, const JsonLimits& limits,
+                                              ForgottenItems& forgotten);
 
 }  // namespace collsim

@@ -46,7 +46,7 @@ std::size_t first_bad_byte(std::string_view text) {
 }
 
 // Why it could not be read; empty: it was.
-std::string read_all(const std::string& file, std::string& text) {
+std::string read_all(const std::string& file, std::string& text, std::size_t most_bytes) {
   if (file != "-") {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) return "it is a folder";
@@ -54,7 +54,7 @@ std::string read_all(const std::string& file, std::string& text) {
   const OpenFile opened(file == "-" ? stdin : std::fopen(file.c_str(), "rb"));
   if (!opened) return errno == ENOENT ? "there is no such file" : std::strerror(errno);
   std::string buffer(std::size_t{1} << 16U, '\0');
-  while (text.size() <= max_json_bytes) {
+  while (text.size() <= most_bytes) {
     const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), opened.get());
     text.append(buffer, 0, count);
     if (count < buffer.size()) return std::ferror(opened.get()) ? std::strerror(errno) : "";
@@ -65,10 +65,11 @@ std::string read_all(const std::string& file, std::string& text) {
 }  // namespace
 
 std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
-                                         Diagnostics& diagnostics, const Diagnostic& asked_by) {
+                                         Diagnostics& diagnostics, const Diagnostic& asked_by,
+                                         std::size_t most_bytes) {
   const std::string name = file == "-" ? "<stdin>" : file.empty() ? "\"\"" : file;
   std::string text;
-  const std::string problem = read_all(file, text);
+  const std::string problem = read_all(file, text, most_bytes);
   if (!problem.empty()) {
     Diagnostic diagnostic = asked_by;
     diagnostic.code = "cannot-read";
@@ -76,7 +77,7 @@ std::optional<std::uint32_t> read_source(const std::string& file, Sources& sourc
     diagnostics.add(std::move(diagnostic));
     return std::nullopt;
   }
-  const bool whole = text.size() <= max_json_bytes;
+  const bool whole = text.size() <= most_bytes;
   const std::size_t bad = whole ? first_bad_byte(text) : text.size();
   const bool is_text = bad == text.size();
   const auto source = sources.add(Sources::Kind::file, name, std::move(text));

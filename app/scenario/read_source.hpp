@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "app/json/diagnostics.hpp"
+#include "app/json/parse_json.hpp"
 #include "app/json/sources.hpp"
 
 namespace collsim {
@@ -15,6 +17,7 @@ namespace collsim {
 // as much is read as shows that.
 [[nodiscard]] std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
                                                        Diagnostics& diagnostics,
-                                                       const Diagnostic& asked_by = {});
+                                                       const Diagnostic& asked_by = {},
+                                                       std::size_t most_bytes = max_json_bytes);
 
 }  // namespace collsim

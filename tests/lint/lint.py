@@ -22,9 +22,10 @@ MAY_INCLUDE = {
     "collectives": {"topo", "collectives"},
     "sim": {"topo", "collectives", "sim"},
     "validate": {"topo", "collectives", "validate"},
-    "app": {"topo", "collectives", "sim", "validate", "app"},
+    "app": {"topo", "collectives", "sim", "validate", "plots", "app"},
+    "plots": {"topo", "collectives", "sim", "plots"},
     "bench": {"topo", "collectives", "sim", "validate", "app", "bench"},
-    "tests": {"topo", "collectives", "sim", "validate", "app", "tests"},
+    "tests": {"topo", "collectives", "sim", "validate", "plots", "app", "tests"},
 }
 GPU_FOLDER = "validate/cuda/"
 GPU_HEADER = re.compile(r"^(cuda|nccl|nvml|nvtx|cooperative_groups|cub/|thrust/|mma\.h)")
@@ -55,6 +56,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.~$}])/(?:" + "|".join(("work", "home", "root
 CPP = {".cpp", ".hpp", ".cu", ".cuh"}
 CODE = CPP | {".py", ".sh", ".cmake", ".js", ".mjs", ".css"}
 NO_README = {"build", "cmake"}
+OF_OTHERS = {"plots/vendor/d3-subset.min.js"}  # made of files that carry their own licences
 
 
 class Tree:
@@ -74,7 +76,7 @@ class Tree:
                 self.texts[(here / name).relative_to(self.root).as_posix()] = text
 
     def _wanted_folder(self, here, name):
-        if here == self.root and name in ("build", "node_modules"):
+        if name == "node_modules" or here == self.root and name == "build":
             return False
         return name in (".ci", ".github") or (not name.startswith(".") and name != "__pycache__")
 
@@ -89,6 +91,8 @@ class Tree:
     def code_files(self):
         for path, text in self.texts.items():
             name = Path(path).name
+            if path in OF_OTHERS:
+                continue
             if Path(path).suffix in CODE or name == "CMakeLists.txt" or text.startswith("#!"):
                 yield path, text
 
@@ -199,7 +203,7 @@ def check_readmes(tree):
 
 def check_build_lists(tree):
     """A library's files are listed by name, so a forgotten one would not be noticed."""
-    for path, _ in tree.files(CPP, (*CORE, "validate", "app", "bench")):
+    for path, _ in tree.files(CPP, (*CORE, "validate", "app", "plots", "bench")):
         owner = Path(path).parent
         while owner.name and f"{owner.as_posix()}/CMakeLists.txt" not in tree.texts:
             owner = owner.parent

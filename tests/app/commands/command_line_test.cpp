@@ -76,11 +76,12 @@ TEST_P(Mistake, IsNamedInWords) {
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, Mistake,
     testing::Values(
-        MistakeCase{{"rnu"},
-                    "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
-                    "explain, predict, check, show, trace, validate, calibrate, algorithms, "
-                    "presets, topo, schema, "
-                    "completion"},
+        MistakeCase{
+            {"rnu"},
+            "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
+            "explain, predict, check, show, trace, report, validate, calibrate, algorithms, "
+            "presets, topo, schema, "
+            "completion"},
         MistakeCase{{"x.json"},
                     "collsim: \"x.json\" is no command; did you mean \"collsim run x.json\"?"},
         MistakeCase{{"presets", "shwo", "x"},

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "app/commands/command.hpp"
+#include "app/commands/results_writer.hpp"
+#include "app/report/report_data.hpp"
+#include "app/report/report_page.hpp"
+
+namespace collsim {
+namespace {
+
+struct ReportCommandOptions {
+  std::vector<std::string> files, at;
+  std::string output = "-";
+};
+
+// Of the first results whose sweep has such a point; the others are drawn as if nobody had asked.
+class AskedPoint {
+ public:
+  explicit AskedPoint(const std::vector<std::string>& at) : at_(at) {}
+
+  std::optional<std::size_t> of(const StoredResults& results) {
+    if (at_.empty()) return std::nullopt;
+    std::string why_not;
+    const std::optional<Scenario> scenario = stored_scenario(results, why_not);
+    if (!scenario) {
+      problem_ = fmt::format("--at: {}: {}", results.file, why_not);
+      return std::nullopt;
+    }
+    try {
+      ChosenPoint chosen = choose_point(*scenario, at_);
+      found_ = true;
+      note_ = std::move(chosen.note);
+      return chosen.point;
+    } catch (const UsageError& error) {
+      problem_ = error.what();
+      return std::nullopt;
+    }
+  }
+
+  void insist() const {
+    if (!at_.empty() && !found_) throw UsageError(problem_);
+  }
+  [[nodiscard]] const std::string& note() const { return note_; }
+
+ private:
+  const std::vector<std::string>& at_;
+  bool found_ = false;
+  std::string problem_, note_;
+};
+
+void tell(const std::vector<StoredResults>& all, const ReportCommandOptions& options,
+          const std::string& note, Terminal& terminal) {
+  for (const StoredResults& results : all)
+    if (results.left_out > 0)
+      terminal.err << fmt::format("{} has {} rows; the report shows the first {}\n", results.file,
+                                  results.left_out + most_stored_rows, most_stored_rows);
+  if (terminal.quiet) return;
+  if (!note.empty()) terminal.err << note << '\n';
+  if (options.output != "-")
+    terminal.err << fmt::format("wrote {}; open it in a browser\n", options.output);
+}
+
+int report(const ReportCommandOptions& options, Terminal& terminal) {
+  if (options.output == "-" && terminal.out_is_terminal)
+    throw UsageError("a page is not for reading here; write it to a file: -o report.html");
+  refuse_overwriting(options.output, options.files);
+  Sources sources;
+  Diagnostics diagnostics;
+  std::vector<StoredResults> all;
+  for (const std::string& file : options.files)
+    for (StoredResults& results : read_results(file, sources, diagnostics))
+      all.push_back(std::move(results));
+  if (!diagnostics.empty()) return show_mistakes(diagnostics, sources, terminal);
+
+  AskedPoint asked(options.at);
+  std::vector<Value> data;
+  for (const StoredResults& results : all) data.push_back(report_data(results, asked.of(results)));
+  asked.insist();
+  write_file(options.output, terminal,
+             [&](std::ostream& out) { write_report(out, std::move(data)); });
+  tell(all, options, asked.note(), terminal);
+  return exit_fine;
+}
+
+}  // namespace
+
+Action declare_report(CLI::App& app) {
+  const auto options = std::make_shared<ReportCommandOptions>();
+  app.add_option("RESULTS", options->files,
+                 "files that run, predict or validate wrote with -o results.json")
+      ->required();
+  app.add_option("-o,--output", options->output,
+                 "where to write the page (default: standard output, when it is no terminal)")
+      ->type_name("FILE");
+  app.add_option("--at", options->at,
+                 "which row to draw as a timeline: chunks=16; repeats (default: the first, and the "
+                 "fastest where chunks vary)")
+      ->type_name("PATH=VALUE")
+      ->allow_extra_args(false);
+  return [options](Terminal& terminal) { return report(*options, terminal); };
+}
+
+}  // namespace collsim

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/report/drawn_case.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "app/study/row.hpp"
+#include "plots/engine/records.hpp"
+#include "sim/critical_path.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::size_t most_drawn_links = 4000;
+
+// "1,2,3": much shorter than an array of numbers of which every one is a value of its own.
+template <class Number>
+Value column(const std::vector<Number>& numbers) {
+  fmt::memory_buffer text;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    fmt::format_to(std::back_inserter(text), "{}{}", i == 0 ? "" : ",",
+                   static_cast<std::int64_t>(numbers[i]));
+  return std::string(text.data(), text.size());
+}
+
+Value steps_value(const Records& records) {
+  const NumberColumns& numbers = records.numbers;
+  const WholeColumns& whole = records.whole;
+  Value steps = Value::object();
+  steps.set("pieces", records.pieces);
+  const std::pair<const char*, const std::vector<double>*> reals[] = {
+      {"reached", &numbers.reached}, {"began", &numbers.began},
+      {"ended", &numbers.ended},     {"departed", &numbers.departed},
+      {"left", &numbers.left},       {"arrived", &numbers.arrived},
+      {"bytes", &numbers.bytes},     {"pathFrom", &numbers.path_from},
+      {"pathTo", &numbers.path_to}};
+  for (const auto& [name, values] : reals) steps.set(name, column(*values));
+  const std::pair<const char*, const std::vector<std::int32_t>*> integers[] = {
+      {"rank", &whole.rank},
+      {"lane", &whole.lane},
+      {"index", &whole.index},
+      {"to", &whole.to},
+      {"from", &whole.from},
+      {"piece", &whole.piece},
+      {"wait", &whole.wait},
+      {"waitedFor", &whole.waited_for},
+      {"queuedBehind", &whole.queued_behind},
+      {"route", &whole.route},
+      {"routeFirst", &whole.route_first},
+      {"routeLinks", &whole.route_links},
+      {"pathKind", &whole.path_kind},
+      {"pathStep", &whole.path_step}};
+  for (const auto& [name, values] : integers) steps.set(name, column(*values));
+  return steps;
+}
+
+Value nodes_value(const Topology& topology) {
+  Value::Array nodes;
+  for (std::size_t i = 0; i < topology.node_count(); ++i) {
+    const NodeId id(static_cast<std::uint32_t>(i));
+    Value node = Value::object();
+    node.set("name", topology.name(id));
+    node.set("kind", to_string(topology.kind(id)));
+    const std::optional<Rank> rank = topology.rank_at(id);
+    node.set("rank", rank ? Value(static_cast<std::int64_t>(rank->index())) : Value());
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Value links_value(const Topology& topology, const Simulation& simulation) {
+  Value::Array links;
+  for (std::size_t i = 0; i < topology.links().size(); ++i) {
+    const Link& link = topology.links()[i];
+    const LinkUsage& usage = simulation.links[i];
+    Value one = Value::object();
+    one.set("from", static_cast<std::int64_t>(link.from.index()));
+    one.set("to", static_cast<std::int64_t>(link.to.index()));
+    one.set("bytes_per_s", link.bandwidth.bytes_per_second());
+    one.set("busy_s", usage.busy.seconds());
+    one.set("bytes", std::int64_t{usage.bytes});
+    one.set("messages", static_cast<std::int64_t>(usage.messages));
+    links.push_back(std::move(one));
+  }
+  return links;
+}
+
+Value shares_value(const Topology& topology, const Schedule& schedule,
+                   const Simulation& simulation) {
+  using Kind = CriticalPath::Kind;
+  const CriticalPath path = critical_path(topology, schedule, simulation);
+  Value shares = Value::object();
+  for (const Kind kind : {Kind::start, Kind::work, Kind::startup, Kind::wire, Kind::sharing,
+                          Kind::flight, Kind::queue})
+    shares.set(to_string(kind), path.total(kind).seconds());
+  return shares;
+}
+
+void add_picture(Value& value, const Topology& topology, const Schedule& schedule,
+                 const Simulation& simulation) {
+  value.set("ranks", static_cast<std::int64_t>(topology.rank_count()));
+  value.set("shape", topology.shape());
+  Value dims = Value::array();
+  for (const int size : topology.dims()) dims.items().emplace_back(size);
+  value.set("dims", std::move(dims));
+  value.set("steps", steps_value(records_of(topology, schedule, simulation)));
+  Value names = Value::array();
+  for (std::uint32_t i = 0; i < topology.links().size(); ++i)
+    names.items().emplace_back(topology.name(LinkId(i)));
+  value.set("link_names", std::move(names));
+  const bool few = topology.links().size() <= most_drawn_links;
+  value.set("nodes", few ? nodes_value(topology) : Value());
+  value.set("links", few ? links_value(topology, simulation) : Value());
+}
+
+DrawnCase simulate_case(Case& point, const std::string& algorithm, std::uint64_t most_steps,
+                        bool with_steps) {
+  if (point.choice.name == "auto") point.choice.name = algorithm;
+  const Schedule schedule = schedule_of(point);
+  const Topology& topology = point.cluster->topology;
+  SimulationOptions options;
+  options.recording = Recording::full;
+  options.late = point.cluster->late;
+  options.max_recorded_steps = most_steps;
+  const Simulation simulation = simulate(topology, schedule, point.costs, options);
+
+  DrawnCase drawn{Value::object(), {}};
+  drawn.value.set("time_s", simulation.time.seconds());
+  drawn.value.set("fingerprint", fmt::format("{:016x}", simulation.fingerprint));
+  drawn.value.set("overhead_s", point.cluster->link ? point.cluster->link->overhead.seconds() : 0);
+  drawn.value.set("shares", shares_value(topology, schedule, simulation));
+  if (with_steps) add_picture(drawn.value, topology, schedule, simulation);
+  return drawn;
+}
+
+}  // namespace
+
+DrawnCase draw_case(const Scenario& scenario, std::size_t point, const std::string& algorithm,
+                    std::uint64_t most_steps, bool with_steps) {
+  ClusterCache clusters;
+  Diagnostics diagnostics;
+  std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
+  if (!found) return {{}, "its scenario is not valid: " + diagnostics.sorted().front().message};
+  try {
+    return simulate_case(*found, algorithm, most_steps, with_steps);
+  } catch (const Error& error) {
+    return {{}, error.what()};
+  }
+}
+
+}  // namespace collsim

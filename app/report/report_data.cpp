@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/report/report_data.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "app/json/write_json.hpp"
+#include "app/report/drawn_case.hpp"
+
+namespace collsim {
+namespace {
+
+// Where the time goes is shown side by side for so many rows.
+constexpr std::size_t most_breakdowns = 8;
+
+const Value::Array& rows_of(const StoredResults& results) {
+  return results.document.find("rows")->items();
+}
+
+const Value& at(const Value& object, std::string_view key) {
+  return *object.find(key);
+}
+
+// Of keys that may be absent.
+Value copy_of(const Value& object, std::string_view key) {
+  const Value* const value = object.find(key);
+  return value != nullptr ? *value : Value();
+}
+
+std::string text_of(const Value& value) {
+  return value.is_string() ? value.string() : to_json(value, -1);
+}
+
+Value column(const Value::Array& rows, std::string_view key) {
+  Value::Array cells;
+  cells.reserve(rows.size());
+  for (const Value& row : rows) cells.push_back(copy_of(row, key));
+  return cells;
+}
+
+Value params_columns(const StoredResults& results) {
+  Value columns = Value::array();
+  for (const Value& axis : at(results.document, "axes").items()) {
+    Value::Array cells;
+    for (const Value& row : rows_of(results)) {
+      const Value* const value = at(row, "params").find(axis.string());
+      cells.emplace_back(value != nullptr ? text_of(*value) : "");
+    }
+    Value one = Value::object();
+    one.set("path", axis.string());
+    one.set("values", std::move(cells));
+    columns.items().push_back(std::move(one));
+  }
+  return columns;
+}
+
+Value measured_column(const Value::Array& rows) {
+  Value::Array cells;
+  for (const Value& row : rows) {
+    const Value& measured = at(row, "measured");
+    if (measured.is_null()) {
+      cells.emplace_back();
+      continue;
+    }
+    Value one = Value::object();
+    for (const char* key : {"time_s", "min_s", "max_s", "spread", "noisy", "error", "data"})
+      one.set(key, copy_of(measured, key));
+    cells.push_back(std::move(one));
+  }
+  return cells;
+}
+
+// How the first row that was measured was measured.
+Value how_measured(const Value::Array& rows) {
+  for (const Value& row : rows) {
+    const Value& measured = at(row, "measured");
+    if (measured.is_null()) continue;
+    Value how = Value::object();
+    for (const char* key : {"backend", "paced", "device", "iters"})
+      how.set(key, copy_of(measured, key));
+    return how;
+  }
+  return {};
+}
+
+Value row_columns(const StoredResults& results) {
+  const Value::Array& rows = rows_of(results);
+  Value columns = Value::object();
+  for (const char* key :
+       {"op", "algorithm", "ranks", "size_bytes", "chunks", "time_s", "analytic_s", "bound_s",
+        "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks", "formula"})
+    columns.set(key, column(rows, key));
+  columns.set("measured", measured_column(rows));
+  return columns;
+}
+
+bool is_about(const Value& row, const Scenario& scenario, std::size_t point) {
+  Value params = Value::object();
+  for (const auto& [path, value] : scenario.params(point)) params.set(path, value);
+  return params == at(row, "params");
+}
+
+// The point of the sweep that a row is about.  When the run was interrupted, some before it are
+// missing; that many are looked for, whatever the file says.
+std::optional<std::size_t> point_of(const Scenario& scenario, const Value& row,
+                                    std::size_t number) {
+  constexpr std::size_t most_missing = 100'000;
+  const std::size_t end = std::min(scenario.points(), number + most_missing);
+  for (std::size_t point = number; point < end; ++point)
+    if (is_about(row, scenario, point)) return point;
+  return std::nullopt;
+}
+
+// Places of another text say nothing to whoever reads the value anew.
+void forget_places(Value& value) {
+  value.place = {};
+  if (value.is_array())
+    for (Value& item : value.items()) forget_places(item);
+  if (value.is_object())
+    for (Value::Member& member : value.members()) {
+      member.key_place = {};
+      forget_places(member.value);
+    }
+}
+
+// Simulates rows again, and writes down what came out.
+class Drawing {
+ public:
+  Drawing(const StoredResults& results, const Scenario& scenario, Value& data)
+      : rows_(rows_of(results)), scenario_(scenario), data_(data) {}
+
+  void draw_point(std::size_t point) {
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+      if (is_about(rows_[row], scenario_, point)) return draw({row}, {}, most_drawn_steps);
+    data_.set("why_no_picture", "the row that was asked for is not among those of this page");
+  }
+
+  void draw_some() {
+    const bool alone = rows_.size() == 1;  // there is nothing else to choose
+    const std::vector<std::size_t> small = rows_with_messages(most_drawn_steps);
+    const std::vector<std::size_t> moderate =
+        alone ? small : rows_with_messages(moderate_steps / 2);
+    if (moderate.empty()) {
+      data_.set("why_no_picture", alone ? "the run has too many steps"
+                                        : "its runs have many steps; collsim report --at draws one "
+                                          "of them");
+      return;
+    }
+    const std::set<std::size_t> pictures = telling(moderate);
+    std::set<std::size_t> breakdowns = pictures;
+    breakdowns.insert({small.front(), small.back()});
+    const std::size_t wanted = std::min(most_breakdowns, small.size());
+    for (std::size_t i = 0; breakdowns.size() < wanted; ++i)
+      breakdowns.insert(
+          small[(i * small.size() / most_breakdowns + i / most_breakdowns) % small.size()]);
+    draw(pictures, breakdowns, most_drawn_steps);
+  }
+
+ private:
+  [[nodiscard]] double time_of(std::size_t row) const { return at(rows_[row], "time_s").number(); }
+
+  [[nodiscard]] std::vector<std::size_t> rows_with_messages(std::uint64_t most) const {
+    std::vector<std::size_t> rows;
+    for (std::size_t row = 0; row < rows_.size(); ++row)
+      if (*at(rows_[row], "messages").integer() <= static_cast<std::int64_t>(most))
+        rows.push_back(row);
+    return rows;
+  }
+
+  // Those that explain the sweep: over chunks the first and the fastest, over sizes or ranks the
+  // fastest with most of them, else the fastest and the slowest.
+  [[nodiscard]] std::set<std::size_t> telling(const std::vector<std::size_t>& rows) const {
+    const auto faster = [&](std::size_t a, std::size_t b) { return time_of(a) < time_of(b); };
+    const auto smaller = [&](std::size_t a, std::size_t b) { return load_of(a) < load_of(b); };
+    const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), smaller);
+    const auto [fastest, slowest] = std::minmax_element(rows.begin(), rows.end(), faster);
+    if (smaller(*least, *most)) {
+      std::vector<std::size_t> largest;
+      for (const std::size_t row : rows)
+        if (!smaller(row, *most)) largest.push_back(row);
+      return {*std::min_element(largest.begin(), largest.end(), faster)};
+    }
+    const bool chunks_vary = std::any_of(rows.begin(), rows.end(), [&](std::size_t row) {
+      return !(at(rows_[row], "chunks") == at(rows_[rows.front()], "chunks"));
+    });
+    return chunks_vary ? std::set{rows.front(), *fastest} : std::set{*fastest, *slowest};
+  }
+
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> load_of(std::size_t row) const {
+    return {*at(rows_[row], "ranks").integer(), *at(rows_[row], "size_bytes").integer()};
+  }
+
+  void draw(const std::set<std::size_t>& pictures, std::set<std::size_t> breakdowns,
+            std::uint64_t most_steps) {
+    breakdowns.insert(pictures.begin(), pictures.end());
+    Value cases = Value::array();
+    for (const std::size_t row : breakdowns) {
+      const std::optional<std::size_t> point = point_of(scenario_, rows_[row], row);
+      if (!point) {
+        data_.set("why_no_picture", "its rows are not those of its scenario");
+        return;
+      }
+      DrawnCase drawn = draw_case(scenario_, *point, at(rows_[row], "algorithm").string(),
+                                  most_steps, pictures.contains(row));
+      if (drawn.value.is_null()) {
+        if (pictures.contains(row)) data_.set("why_no_picture", drawn.why_not);
+        continue;
+      }
+      drawn.value.set("row", static_cast<std::int64_t>(row));
+      cases.items().push_back(std::move(drawn.value));
+    }
+    data_.set("cases", std::move(cases));
+  }
+
+  const Value::Array& rows_;
+  const Scenario& scenario_;
+  Value& data_;
+};
+
+}  // namespace
+
+std::optional<Scenario> stored_scenario(const StoredResults& results, std::string& why_not) {
+  Sources sources;
+  Diagnostics diagnostics;
+  LoadOptions options;
+  options.max_points = max_sweep_points;
+  Value document = at(results.document, "scenario");
+  forget_places(document);
+  std::optional<Scenario> scenario =
+      load_scenario(std::move(document), results.file, options, sources, diagnostics);
+  if (!scenario)
+    why_not = "its scenario is not one of this collsim: " + diagnostics.sorted().front().message;
+  return scenario;
+}
+
+Value report_data(const StoredResults& results, const std::optional<std::size_t>& asked_point) {
+  const Value& document = results.document;
+  Value data = Value::object();
+  for (const char* key :
+       {"name", "title", "description", "complete", "points", "comparison", "expect", "warnings"})
+    data.set(key, copy_of(document, key));
+  data.set("left_out", static_cast<std::int64_t>(results.left_out));
+  data.set("params", params_columns(results));
+  data.set("rows", row_columns(results));
+  data.set("how_measured", how_measured(rows_of(results)));
+
+  std::string why_not;
+  const std::optional<Scenario> scenario = stored_scenario(results, why_not);
+  if (!scenario) {
+    data.set("why_no_picture", why_not);
+  } else if (!rows_of(results).empty()) {
+    Drawing drawing(results, *scenario, data);
+    if (asked_point)
+      drawing.draw_point(*asked_point);
+    else
+      drawing.draw_some();
+  }
+  return data;
+}
+
+}  // namespace collsim

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "app/json/value.hpp"
+#include "app/report/results_file.hpp"
+#include "app/scenario/scenario.hpp"
+
+namespace collsim {
+
+// The scenario in a file of results; nothing when this collsim does not take it, and `why_not` says
+// why.  It has the points of which the rows are the results.
+[[nodiscard]] std::optional<Scenario> stored_scenario(const StoredResults& results,
+                                                      std::string& why_not);
+
+// What the page gets of the results of one scenario: rows as columns, and what rows do not hold
+// (timeline, links, where the time goes) simulated again: of the point that was asked for, else of a
+// few rows of moderate size.
+[[nodiscard]] Value report_data(const StoredResults& results,
+                                const std::optional<std::size_t>& asked_point);
+
+}  // namespace collsim

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/report/results_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "app/json/parse_json.hpp"
+#include "app/scenario/read_source.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::int64_t known_format = 1;
+
+enum class Kind : std::uint8_t { text, flag, count, number, object, array };
+
+std::string_view name_of(Kind kind) {
+  switch (kind) {
+    case Kind::text: return "a string";
+    case Kind::flag: return "true or false";
+    case Kind::count: return "a whole number that is not negative";
+    case Kind::number: return "a number that is not negative";
+    case Kind::object: return "an object";
+    case Kind::array: return "an array";
+  }
+  return "";
+}
+
+bool is(const Value& value, Kind kind) {
+  switch (kind) {
+    case Kind::text: return value.is_string();
+    case Kind::flag: return value.is_boolean();
+    case Kind::count: return value.integer().value_or(-1) >= 0;
+    case Kind::number: return value.is_number() && value.number() >= 0;
+    case Kind::object: return value.is_object();
+    case Kind::array: return value.is_array();
+  }
+  return false;
+}
+
+struct Key {
+  std::string_view name;
+  Kind kind;
+  enum class Need : std::uint8_t { always, or_null, optional } need = Need::always;
+};
+using Need = Key::Need;
+
+constexpr Key document_keys[] = {{"name", Kind::text},
+                                 {"title", Kind::text, Need::optional},
+                                 {"description", Kind::text},
+                                 {"complete", Kind::flag},
+                                 {"points", Kind::count},
+                                 {"axes", Kind::array},
+                                 {"scenario", Kind::object},
+                                 {"rows", Kind::array},
+                                 {"comparison", Kind::object, Need::optional},
+                                 {"expect", Kind::array},
+                                 {"warnings", Kind::array}};
+constexpr Key row_keys[] = {{"params", Kind::object},
+                            {"op", Kind::text},
+                            {"algorithm", Kind::text},
+                            {"ranks", Kind::count},
+                            {"size_bytes", Kind::count},
+                            {"chunks", Kind::count},
+                            {"channels", Kind::count},
+                            {"time_s", Kind::number},
+                            {"analytic_s", Kind::number, Need::or_null},
+                            {"bound_s", Kind::number},
+                            {"algbw_bytes_per_s", Kind::number},
+                            {"busbw_bytes_per_s", Kind::number},
+                            {"messages", Kind::count},
+                            {"wire_bytes", Kind::count},
+                            {"best_chunks", Kind::number, Need::or_null},
+                            {"formula", Kind::text, Need::or_null},
+                            {"measured", Kind::object, Need::or_null},
+                            {"not_measured", Kind::object, Need::optional}};
+constexpr Key measured_keys[] = {
+    {"time_s", Kind::number}, {"min_s", Kind::number}, {"max_s", Kind::number},
+    {"spread", Kind::number}, {"noisy", Kind::flag},   {"data", Kind::text},
+    {"backend", Kind::text},  {"paced", Kind::flag},   {"device", Kind::text}};
+constexpr Key not_measured_keys[] = {{"reason", Kind::text}};
+constexpr Key expectation_keys[] = {{"id", Kind::text}, {"ok", Kind::flag}};
+constexpr Key warning_keys[] = {{"message", Kind::text}};
+
+class ResultsCheck {
+ public:
+  explicit ResultsCheck(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
+
+  void document(const Value& document, const std::string& pointer) {
+    if (!document.is_object() || document.find("collsim") == nullptr)
+      return refuse(document, pointer, "no-results", "these are no results of collsim",
+                    "collsim run FILE -o results.json writes them");
+    const Value* const format = document.find("format");
+    if (format == nullptr || format->integer() != known_format)
+      return refuse(format == nullptr ? document : *format,
+                    format == nullptr ? pointer : pointer_to(pointer, "format"), "format",
+                    format == nullptr
+                        ? "these results do not say in which format they are"
+                        : fmt::format("this collsim reads results in format {} only", known_format),
+                    "make them anew: collsim run FILE -o results.json");
+    keys(document, pointer, document_keys);
+    each(document, pointer, "axes", [&](const Value& axis, const std::string& at) {
+      if (!is(axis, Kind::text)) wrong_kind(axis, at, Kind::text);
+    });
+    each(document, pointer, "rows", [&](const Value& one, const std::string& at) { row(one, at); });
+    each(document, pointer, "expect",
+         [&](const Value& one, const std::string& at) { keys(one, at, expectation_keys); });
+    each(document, pointer, "warnings",
+         [&](const Value& one, const std::string& at) { keys(one, at, warning_keys); });
+  }
+
+ private:
+  void row(const Value& row, const std::string& pointer) {
+    keys(row, pointer, row_keys);
+    part(row, pointer, "measured", measured_keys);
+    part(row, pointer, "not_measured", not_measured_keys);
+    const Value* const measured = row.find("measured");
+    const Value* const error = measured != nullptr ? measured->find("error") : nullptr;
+    if (error != nullptr && !error->is_null() && !error->is_number())
+      refuse(*error, pointer_to(pointer_to(pointer, "measured"), "error"), "wrong-type",
+             fmt::format("\"error\" must be a number or null, not {}", error->kind_name()));
+  }
+
+  template <std::size_t n>
+  void part(const Value& row, const std::string& pointer, std::string_view key,
+            const Key (&known)[n]) {
+    const Value* const value = row.find(key);
+    if (value != nullptr && value->is_object()) keys(*value, pointer_to(pointer, key), known);
+  }
+
+  template <std::size_t n>
+  void keys(const Value& object, const std::string& pointer, const Key (&known)[n]) {
+    if (!object.is_object()) return wrong_kind(object, pointer, Kind::object);
+    for (const Key& key : known) {
+      const Value* const value = object.find(key.name);
+      if (value == nullptr) {
+        if (key.need != Need::optional)
+          refuse(object, pointer, "missing-key", fmt::format("\"{}\" is missing", key.name));
+      } else if (!is(*value, key.kind) && !(key.need != Need::always && value->is_null())) {
+        wrong_kind(*value, pointer_to(pointer, key.name), key.kind);
+      }
+    }
+  }
+
+  template <class Visit>
+  void each(const Value& document, const std::string& pointer, std::string_view key,
+            const Visit& visit) {
+    const Value* const list = document.find(key);
+    if (list == nullptr || !list->is_array()) return;
+    const std::string at = pointer_to(pointer, key);
+    for (std::size_t i = 0; i < list->items().size(); ++i)
+      visit(list->items()[i], pointer_to(at, i));
+  }
+
+  void wrong_kind(const Value& value, const std::string& pointer, Kind kind) {
+    const bool negative = value.is_number() && value.number() < 0;
+    refuse(value, pointer, "wrong-type",
+           fmt::format("this must be {}, not {}", name_of(kind),
+                       negative ? "below zero" : value.kind_name()));
+  }
+
+  void refuse(const Value& value, const std::string& pointer, std::string code, std::string message,
+              std::string hint = {}) {
+    diagnostics_->add({.code = std::move(code),
+                       .message = std::move(message),
+                       .place = value.place,
+                       .pointer = pointer,
+                       .suggestion = {},
+                       .hint = std::move(hint)});
+  }
+
+  Diagnostics* diagnostics_;
+};
+
+}  // namespace
+
+std::vector<StoredResults> read_results(const std::string& file, Sources& sources,
+                                        Diagnostics& diagnostics) {
+  const std::optional<std::uint32_t> source =
+      read_source(file, sources, diagnostics, {}, max_results_bytes);
+  if (!source) return {};
+  const JsonLimits limits{max_results_bytes, "rows", most_stored_rows};
+  ForgottenItems forgotten;
+  std::optional<Value> root = parse_json(*source, sources, diagnostics, limits, forgotten);
+  if (!root || !diagnostics.empty()) return {};
+
+  const bool several = root->is_array() && !root->items().empty();
+  std::vector<StoredResults> all;
+  if (several)
+    for (Value& document : root->items()) all.push_back({file, std::move(document)});
+  else
+    all.push_back({file, std::move(*root)});
+  ResultsCheck check(diagnostics);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    check.document(all[i].document, several ? pointer_to("", i) : "");
+    const Value* const rows = all[i].document.find("rows");
+    if (rows == nullptr) continue;
+    const auto found = forgotten.find(rows->place.begin);
+    if (found != forgotten.end()) all[i].left_out = found->second;
+  }
+  if (!diagnostics.empty()) all.clear();
+  return all;
+}
+
+}  // namespace collsim

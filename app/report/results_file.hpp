@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "app/json/diagnostics.hpp"
+#include "app/json/sources.hpp"
+#include "app/json/value.hpp"
+
+namespace collsim {
+
+// Results of one scenario as `collsim run -o results.json` wrote them, whose keys, types and numbers
+// were checked.
+struct StoredResults {
+  std::string file;          // as the user wrote it
+  Value document;            // the whole of it, but for rows beyond the first most_stored_rows
+  std::size_t left_out = 0;  // that many
+};
+
+// What a page shows of one scenario; drawing more takes long and shows no more.
+inline constexpr std::size_t most_stored_rows = 5000;
+inline constexpr std::size_t max_results_bytes = std::size_t{1} << 30U;
+
+// Reads a file of results ("-": standard input), of one scenario or of several.  Reports what is
+// wrong: no results, another version of the format, keys that are missing, values of another type,
+// times below zero.  Empty when something was.
+[[nodiscard]] std::vector<StoredResults> read_results(const std::string& file, Sources& sources,
+                                                      Diagnostics& diagnostics);
+
+}  // namespace collsim

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time goes: the critical path by what it was spent on, as one bar per case.
+
+/** Kinds of the critical path, with the colour that each has everywhere. */
+const shareKinds = [
+  { kind: "start", name: "not started", colour: 8, note: "a rank had not started yet" },
+  { kind: "startup", name: "start-up (alpha)", colour: 2, note: "messages paid alpha" },
+  { kind: "wire", name: "wire", colour: 1, note: "bytes went through links" },
+  { kind: "sharing", name: "sharing", colour: 6, note: "other flows had their share of a link" },
+  { kind: "flight", name: "latency", colour: 3, note: "messages were in flight" },
+  { kind: "work", name: "adding and copying", colour: 4, note: "ranks worked" },
+  { kind: "queue", name: "queue", colour: 5, note: "messages waited for links" },
+];
+
+/**
+ * @typedef {{name: string, shares: Record<string, number>}} BreakdownRow   seconds by kind
+ */
+
+/** @param {Steps} steps @returns {Record<string, number>} seconds by kind */
+function pathShares(steps) {
+  const shares = {};
+  for (let i = 0; i < steps.pathKind.length; ++i) {
+    const kind = pathKinds[steps.pathKind[i]];
+    shares[kind] = (shares[kind] ?? 0) + (steps.pathTo[i] - steps.pathFrom[i]) * picosecond;
+  }
+  return shares;
+}
+
+/** "94% of the time goes to the wire, 6.0% to start-up" @param {Record<string, number>} shares */
+function breakdownTitle(shares) {
+  const total = d3.range(shareKinds.length).reduce((sum, i) => sum + (shares[shareKinds[i].kind] ?? 0), 0);
+  const parts = shareKinds
+    .map(({ kind, name }) => ({ name, share: (shares[kind] ?? 0) / total }))
+    .filter(({ share }) => share > 0.0005)
+    .sort((a, b) => b.share - a.share);
+  if (!parts.length) return "It takes no time";
+  const exact = (share) => `${share > 0.9995 ? 100 : (share * 100).toFixed(1)}%`; // of parts that add up
+  const words = parts.map(({ name, share }, i) => `${exact(share)}${i ? "" : " of the time"} ${i ? "" : "goes "}to ${name}`);
+  return words.slice(0, 3).join(", ");
+}
+
+/** `relative`: all bars are equally long, for rows whose times differ too much.
+ *  @param {HTMLElement} host @param {number} width @param {BreakdownRow[]} rows @param {string} describe @param {boolean} relative */
+function drawBreakdown(host, width, rows, describe, relative = false) {
+  const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
+  const longest = rows.length > 1 ? d3.max(rows, (row) => textWidth(row.name)) : 0;
+  const above = longest > width * 0.36; // names have no room beside the bars
+  const left = above || !longest ? 4 : longest + 10;
+  const totals = rows.map((row) => used.reduce((sum, { kind }) => sum + (row.shares[kind] ?? 0), 0));
+  const end = relative ? 1 : d3.max(totals) || 1e-12;
+  const x = d3.scaleLinear([0, end], [left, width - 10]);
+  const key = keyPlaces(used, width);
+  const top = (key.rows + 1) * 20 + 4;
+  const each = above ? 54 : 40;
+  const bottom = top + rows.length * each;
+  const svg = d3
+    .select(host)
+    .append("svg")
+    .attr("class", "chart breakdown")
+    .attr("viewBox", `0 0 ${width} ${bottom + 40}`)
+    .attr("role", "img")
+    .attr("aria-label", describe);
+  if (relative) drawShareAxis(svg.append("g"), x, bottom);
+  else drawTimeAxis(svg.append("g"), x, { left, right: width - 10, bottom, height: bottom + 40 });
+  drawKeyOf(svg, key.places);
+  const placeOf = (i) => (relative ? (seconds) => x(seconds / (totals[i] || 1)) : x);
+  rows.forEach((row, i) => drawShares(svg, row, used, placeOf(i), top + i * each + each - 40, 30));
+  if (longest) rows.forEach((row, i) => drawRowName(svg, row.name, top + i * each + (above ? 8 : 15), Math.floor(width / 6.2)));
+}
+
+function drawShareAxis(group, x, bottom) {
+  const axis = { quantity: { name: "share", text: percentOf100 }, scale: "linear", domain: [0, 1] };
+  drawAxis(group.attr("transform", `translate(0,${bottom})`), x, axis, "bottom", bottom);
+}
+
+/** @param {number} share */
+function percentOf100(share) {
+  return `${Math.round(share * 100)}%`;
+}
+
+function keyPlaces(used, width) {
+  let x = 4;
+  let rows = 0;
+  const places = used.map((kind) => {
+    const space = textWidth(kind.name) + 34;
+    if (x > 4 && x + space > width) {
+      x = 4;
+      rows += 1;
+    }
+    const place = { ...kind, x, y: 14 + rows * 20 };
+    x += space;
+    return place;
+  });
+  return { places, rows };
+}
+
+function drawKeyOf(svg, places) {
+  for (const { name, colour, x, y } of places) {
+    svg.append("rect").attr("class", `share s${colour}`).attr("x", x).attr("y", y - 10).attr("width", 14).attr("height", 12);
+    svg.append("text").attr("x", x + 19).attr("y", y).text(name);
+  }
+}
+
+function drawRowName(svg, name, y, most) {
+  svg.append("text").attr("class", "row-name").attr("x", 0).attr("y", y).attr("dy", "0.35em").text(shortened(name, most));
+}
+
+function drawShares(svg, row, used, x, y, height) {
+  let from = 0;
+  for (const { kind, name, colour, note } of used) {
+    const seconds = row.shares[kind] ?? 0;
+    if (!seconds) continue;
+    const [x0, x1] = [x(from), x(from + seconds)];
+    const bar = svg
+      .append("rect")
+      .attr("class", `share s${colour}`)
+      .attr("data-kind", kind)
+      .attr("x", x0)
+      .attr("y", y)
+      .attr("width", Math.max(0.5, x1 - x0))
+      .attr("height", height);
+    bar.append("title").text(`${name}: ${timeText(seconds)}. ${note}`);
+    const text = timeText(seconds);
+    if (x1 - x0 > textWidth(text) + 8)
+      svg
+        .append("text")
+        .attr("class", `share-name ${inkOn(themeColour(`--c${colour}`))}`)
+        .attr("text-anchor", "middle")
+        .attr("x", (x0 + x1) / 2)
+        .attr("y", y + height / 2)
+        .attr("dy", "0.35em")
+        .text(text);
+    from += seconds;
+  }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The space-time diagram: time to the right, a row per rank or link, a bar where a message holds a
+// link.  Bars are drawn by space_time_paint.js; pointing, keys and zoom are in
+// space_time_pointing.js.
+
+/**
+ * @typedef {object} SpaceTimePanel
+ * @property {string} name               shown when there are several
+ * @property {SpaceTimeModel} model
+ * @property {number} [overhead]         seconds at the start of each message that move no data
+ *
+ * @typedef {object} SpaceTimeView       what a reader has chosen; kept by the page between drawings
+ * @property {number} [followed]         the piece that was clicked, -1: none
+ * @property {boolean} [criticalPath]
+ * @property {number[]} [zoom]           [start, end] in seconds; nothing: all of it
+ *
+ * @typedef {object} SpaceTime
+ * @property {SpaceTimePanel[]} panels   one below the other, over one time axis
+ * @property {SpaceTimeView} view
+ * @property {string} describe           for those who do not see it
+ * @property {(steps: Steps, step: number, kind: number) => string} textOf
+ * @property {(view: SpaceTimeView) => void} [onView]   the reader chose something else
+ */
+
+const spaceTimeHint =
+  "Point at a bar; click it to follow its chunk. Click, then + - or the wheel zooms, drag or arrow keys move, 0 shows all";
+
+/** @param {HTMLElement} host @param {number} width @param {SpaceTime} diagram */
+function drawSpaceTime(host, width, diagram) {
+  const layout = spaceTimeLayout(width, diagram.panels);
+  const canvas = d3
+    .select(host)
+    .append("canvas")
+    .attr("class", "bars")
+    .style("left", "0")
+    .style("top", "0");
+  const svg = d3
+    .select(host)
+    .append("svg")
+    .attr("class", "chart space-time")
+    .attr("viewBox", `0 0 ${width} ${layout.height}`)
+    .attr("role", "img")
+    .attr("tabindex", 0)
+    .attr("aria-label", diagram.describe);
+  const clip = `space-time-area-${++drawnCharts}`;
+  svg
+    .append("clipPath")
+    .attr("id", clip)
+    .append("rect")
+    .attr("x", layout.left)
+    .attr("y", 0)
+    .attr("width", layout.right - layout.left)
+    .attr("height", layout.height);
+  const end = d3.max(diagram.panels, (panel) => panel.model.end) || 1e-12;
+  const full = d3.scaleLinear([0, end], [layout.left, layout.right]);
+  const shown = { x: full.copy().domain(diagram.view.zoom ?? [0, end]) };
+  const layers = {
+    axes: svg.append("g"),
+    rows: svg.append("g"),
+    bars: svg.append("g").attr("clip-path", `url(#${clip})`),
+    over: svg.append("g").attr("clip-path", `url(#${clip})`),
+    names: svg.append("g"),
+  };
+  drawRows(layers, layout);
+  const colours = diagram.panels.map((panel) => pieceColours(panel.model.steps.pieces));
+  const state = { host, width, diagram, layout, svg, canvas, layers, full, shown, colours };
+  const paint = () => {
+    drawTimeAxis(layers.axes, shown.x, layout);
+    paintBars(state);
+    drawOverlays(state);
+  };
+  paint();
+  attachSpaceTimePointing(state, paint);
+}
+
+/** Rows are as high as there is room for: all of them on one screen.
+ *  @param {number} width @param {SpaceTimePanel[]} panels */
+function spaceTimeLayout(width, panels) {
+  const rows = panels.reduce((sum, panel) => sum + panel.model.rows.length, 0);
+  const longest = d3.max(panels, (panel) => d3.max(panel.model.rows, textWidth)) ?? 40;
+  const left = Math.min(longest + 12, width * 0.3);
+  const heading = panels.length > 1 ? 22 : 4;
+  const rowHeight = Math.max(5, Math.min(34, Math.floor(520 / Math.max(rows, 1))));
+  let y = 0;
+  const places = panels.map((panel) => {
+    const top = y + heading;
+    y = top + panel.model.rows.length * rowHeight + 6;
+    return { panel, top, bottom: y - 6, rowHeight };
+  });
+  return { left, right: width - 10, width, places, bottom: y, height: y + 40, rowHeight };
+}
+
+function drawRows({ rows, names }, layout) {
+  layout.places.forEach(({ panel, top, bottom, rowHeight }) => {
+    if (layout.places.length > 1)
+      names.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - 7).text(panel.name);
+    const every = Math.ceil(13 / rowHeight);
+    panel.model.rows.forEach((name, row) => {
+      const y = top + row * rowHeight;
+      rows
+        .append("rect")
+        .attr("class", row % 2 ? "row odd" : "row")
+        .attr("x", layout.left)
+        .attr("y", y)
+        .attr("width", layout.right - layout.left)
+        .attr("height", rowHeight);
+      if (row % every) return;
+      names
+        .append("text")
+        .attr("class", "row-name")
+        .attr("x", layout.left - 8)
+        .attr("y", y + rowHeight / 2)
+        .attr("dy", "0.35em")
+        .attr("text-anchor", "end")
+        .text(name);
+    });
+    rows.append("path").attr("class", "row-end").attr("d", `M${layout.left},${bottom}H${layout.right}`);
+  });
+}
+
+function drawTimeAxis(axes, x, layout) {
+  axes.selectAll("*").remove();
+  const bottom = axes.append("g").attr("transform", `translate(0,${layout.bottom})`);
+  drawAxis(bottom, x, { quantity: timeWithin(x.domain()), scale: "linear", domain: x.domain() }, "bottom", layout.bottom);
+  axes
+    .append("text")
+    .attr("class", "axis-name")
+    .attr("text-anchor", "end")
+    .attr("x", layout.right)
+    .attr("y", layout.height - 4)
+    .text("time →");
+}
+
+/** Times with as many digits as neighbours need to differ. @param {[number, number]} domain @returns {Quantity} */
+function timeWithin([low, high]) {
+  const unit = unitOf(high, timeUnits);
+  const decimals = Math.min(9, Math.max(0, Math.ceil(-Math.log10((high - low) / unit.size / 10))));
+  const text = (value) => (value === 0 ? "0" : `${Number((value / unit.size).toFixed(decimals))} ${unit.name}`);
+  return { name: "time", text };
+}
+
+/** Where lines run that belong to a row: below the names of its bars. */
+function lineOf(place, row) {
+  const { top, height } = barBox(place.rowHeight);
+  return place.top + row * place.rowHeight + top + height * (height > 14 ? 0.9 : 0.5);
+}
+
+/** Where in a row bars are, and below them pauses. @param {number} rowHeight */
+function barBox(rowHeight) {
+  if (rowHeight < 9) return { top: 0.5, height: rowHeight - 1, pauseTop: rowHeight - 2, pauseHeight: 1.5 };
+  return { top: 2, height: rowHeight * 0.72 - 2, pauseTop: rowHeight * 0.78, pauseHeight: rowHeight * 0.14 };
+}
+
+/** The critical path, and the way of the piece that is followed. */
+function drawOverlays({ diagram, layout, layers, shown }) {
+  layers.over.selectAll("*").remove();
+  for (const place of layout.places) {
+    const { model } = place.panel;
+    const followed = diagram.view.followed ?? -1;
+    if (followed >= 0 && !model.byLink)
+      layers.over.append("path").attr("class", "followed-way").attr("d", wayOf(model, followed, place, shown.x));
+    if (diagram.view.criticalPath === false || model.byLink) continue;
+    const d = criticalWay(model, place, shown.x);
+    layers.over.append("path").attr("class", "critical-halo").attr("d", d);
+    layers.over.append("path").attr("class", "critical").attr("d", d);
+  }
+}
+
+/** Along the row while a message leaves, across while it flies or its receiver goes on. */
+function criticalWay({ steps }, place, x) {
+  const parts = [];
+  let last = "";
+  for (let i = 0; i < steps.pathKind.length; ++i) {
+    const step = steps.pathStep[i];
+    const row = step < 0 ? 0 : steps.rank[step];
+    const flies = pathKinds[steps.pathKind[i]] === "flight";
+    const from = [x(steps.pathFrom[i] * picosecond), lineOf(place, row)];
+    const to = [x(steps.pathTo[i] * picosecond), lineOf(place, flies ? steps.to[step] : row)];
+    const [start, stop] = [from, to].map((p) => p.map((v) => v.toFixed(1)).join(","));
+    parts.push(last === "" ? `M${start}L${stop}` : start === last ? `L${stop}` : `L${start}L${stop}`);
+    last = stop;
+  }
+  return parts.join("");
+}
+
+/** From where each message of a piece leaves to where it is received. */
+function wayOf({ steps }, piece, place, x) {
+  const parts = [];
+  for (let i = 0; i < steps.rank.length; ++i) {
+    if (steps.piece[i] !== piece || steps.route[i] < 0) continue;
+    const from = [x(steps.left[i] * picosecond), lineOf(place, steps.rank[i])];
+    const to = [x(steps.arrived[i] * picosecond), lineOf(place, steps.to[i])];
+    parts.push(`M${from.map((v) => v.toFixed(1))}L${to.map((v) => v.toFixed(1))}`);
+  }
+  return parts.join("");
+}

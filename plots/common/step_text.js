@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pointing at a bar of a space-time diagram says.
+
+/** What pointing at a bar says. @param {Steps} steps */
+function stepText(steps, step, kind) {
+  const at = (ps) => timeText(ps * picosecond);
+  const long = (from, to) => `${at(to - from)}, from ${at(from)} to ${at(to)}`;
+  if (kind === spanKinds.message) {
+    const waited = steps.departed[step] - steps.ended[step];
+    const lines = [
+      `chunk ${steps.piece[step] + 1} of ${countText(steps.pieces)}: ${bytesText(steps.bytes[step])}`,
+      `rank ${steps.rank[step]} → rank ${steps.to[step]}`,
+      `on the link ${long(steps.departed[step], steps.left[step])}`,
+    ];
+    if (steps.arrived[step] > steps.left[step]) lines.push(`arrives at ${at(steps.arrived[step])}`);
+    if (waited > 0) lines.push(`was ready at ${at(steps.ended[step])}; ${queueText(steps, step)}`);
+    else lines.push(whyNotEarlier(steps, step));
+    return lines.filter(Boolean).join("\n");
+  }
+  const rank = `rank ${steps.rank[step]}`;
+  if (kind === spanKinds.late) return `${rank} starts late: at ${at(steps.reached[step])}`;
+  if (kind === spanKinds.work) return `${rank} works ${long(steps.began[step], steps.ended[step])}`;
+  if (kind === spanKinds.waitLink)
+    return `a message of ${rank} waits for its link ${long(steps.ended[step], steps.departed[step])}\n${queueText(steps, step)}`;
+  return `${rank} waits ${long(steps.reached[step], steps.began[step])}\n${whyNotEarlier(steps, step)}`;
+}
+
+function queueText(steps, step) {
+  const behind = steps.queuedBehind[step];
+  if (behind < 0) return "the link was busy";
+  return `the link was busy with chunk ${steps.piece[behind] + 1} of rank ${steps.rank[behind]}`;
+}
+
+function whyNotEarlier(steps, step) {
+  const cause = steps.waitedFor[step];
+  if (steps.wait[step] === waits.message)
+    return `waited for chunk ${steps.piece[cause] + 1} from rank ${steps.rank[cause]}`;
+  if (steps.wait[step] === waits.slot)
+    return `waited for a free slot${cause >= 0 ? ` at rank ${steps.rank[cause]}` : ""}`;
+  if (steps.wait[step] === waits.signal) return "waited for another lane of this rank";
+  return "";
+}

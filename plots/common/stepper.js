@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same run as a moving picture in true time: ranks with the pieces they have, messages on their
+// way.  Twice as long on the clock of the run is twice as long on the screen.
+
+/**
+ * @typedef {object} StepperParts
+ * @property {Steps} steps
+ * @property {number} ranks
+ * @property {number} end            seconds
+ * @property {string} describe
+ * @property {{place: number}} view  where the reader is, 0 to 1; kept by the page between drawings
+ */
+
+/** A run takes this long on the screen. In seconds. */
+const playSeconds = 10;
+/** More cells per rank than this are no longer cells. */
+const mostCells = 64;
+const stepperHint = "Space plays, arrow keys step from event to event, Home and End jump";
+
+/** @param {HTMLElement} host @param {number} width @param {StepperParts} parts */
+function drawStepper(host, width, parts) {
+  const height = Math.round(Math.min(460, Math.max(300, width * 0.55)));
+  const svg = d3
+    .select(host)
+    .append("svg")
+    .attr("class", "chart stepper")
+    .attr("viewBox", `0 0 ${width} ${height}`)
+    .attr("role", "img")
+    .attr("tabindex", 0)
+    .attr("aria-label", parts.describe);
+  const scene = stepperScene(svg, width, height, parts);
+  const controls = stepperControls(host, parts);
+  const events = eventTimes(parts.steps);
+  const state = { playing: 0, time: parts.view.place * parts.end };
+  const goTo = (time) => {
+    state.time = Math.min(parts.end, Math.max(0, time));
+    parts.view.place = state.time / parts.end;
+    scene.show(state.time);
+    controls.show(state.time, state.playing !== 0);
+  };
+  const stop = () => {
+    cancelAnimationFrame(state.playing);
+    clearTimeout(state.playing);
+    state.playing = 0;
+  };
+  const act = {
+    goTo: (time) => {
+      stop();
+      goTo(time);
+    },
+    step: (direction) => {
+      stop();
+      goTo(neighbourEvent(events, state.time, direction, parts.end));
+    },
+    toggle: () => {
+      if (state.playing) stop();
+      else play(host, parts, events, state, goTo);
+      controls.show(state.time, state.playing !== 0);
+    },
+  };
+  controls.connect(act);
+  svg.on("keydown", (event) => onStepperKey(event, act, parts.end));
+  goTo(state.time);
+}
+
+/** Moves with the clock; step by step for those who asked for less motion. */
+function play(host, parts, events, state, goTo) {
+  if (state.time >= parts.end) goTo(0);
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let last = performance.now();
+  const next = () => {
+    if (!host.isConnected) return;
+    const now = performance.now();
+    const time = still
+      ? neighbourEvent(events, state.time, 1, parts.end)
+      : state.time + ((now - last) / 1000 / playSeconds) * parts.end;
+    last = now;
+    state.playing = time < parts.end ? again() : 0;
+    goTo(time);
+  };
+  const again = () => (still ? setTimeout(next, 700) : requestAnimationFrame(next));
+  state.playing = again();
+}
+
+function onStepperKey(event, act, end) {
+  if (event.altKey || event.ctrlKey || event.metaKey) return;
+  const keys = {
+    ArrowRight: () => act.step(1),
+    ArrowLeft: () => act.step(-1),
+    Home: () => act.goTo(0),
+    End: () => act.goTo(end),
+    " ": act.toggle,
+  };
+  if (!keys[event.key]) return;
+  keys[event.key]();
+  event.preventDefault();
+}
+
+/** When messages begin to leave and when they have arrived, in seconds, each once. @param {Steps} steps */
+function eventTimes(steps) {
+  const times = new Set([0]);
+  for (let i = 0; i < steps.rank.length; ++i) {
+    if (steps.route[i] < 0) continue;
+    times.add(steps.departed[i]);
+    times.add(steps.arrived[i]);
+  }
+  return [...times].sort((a, b) => a - b).map((ps) => ps * picosecond);
+}
+
+function neighbourEvent(events, time, direction, end) {
+  const slack = end * 1e-9;
+  if (direction > 0) return events[d3.bisector((t) => t).right(events, time + slack)] ?? end;
+  return events[d3.bisector((t) => t).left(events, time - slack) - 1] ?? 0;
+}
+
+/** Play, step, scrub: below the picture. */
+function stepperControls(host, { end }) {
+  const bar = element("div", "stepper-controls screen-only");
+  const button = (text, label) => {
+    const made = element("button", "", text);
+    made.type = "button";
+    made.setAttribute("aria-label", label);
+    bar.append(made);
+    return made;
+  };
+  const back = button("◀", "one event back");
+  const toggle = button("Play", "play or stop");
+  const forward = button("▶", "one event on");
+  const scrub = /** @type {HTMLInputElement} */ (element("input"));
+  Object.assign(scrub, { type: "range", min: "0", max: "1000", step: "1", className: "scrub" });
+  scrub.setAttribute("aria-label", "time of the run");
+  const clock = element("output", "clock");
+  bar.append(scrub, clock);
+  host.append(bar);
+  return {
+    show: (time, playing) => {
+      scrub.value = String(Math.round((time / end) * 1000));
+      scrub.setAttribute("aria-valuetext", timeText(time));
+      clock.textContent = `${timeText(time)} of ${timeText(end)}`;
+      toggle.textContent = playing ? "Stop" : "Play";
+    },
+    connect: (act) => {
+      back.addEventListener("click", () => act.step(-1));
+      forward.addEventListener("click", () => act.step(1));
+      toggle.addEventListener("click", act.toggle);
+      scrub.addEventListener("input", () => act.goTo((Number(scrub.value) / 1000) * end));
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as people read them, by the rules of topo/units.cpp: four digits, sizes in powers of
+// 1024, times and rates in powers of 1000.
+
+/** @typedef {{size: number, name: string}} Unit */
+
+/** @type {Unit[]} */
+const byteUnits = [
+  { size: 1, name: "B" },
+  { size: 2 ** 10, name: "KiB" },
+  { size: 2 ** 20, name: "MiB" },
+  { size: 2 ** 30, name: "GiB" },
+  { size: 2 ** 40, name: "TiB" },
+];
+
+/** @type {Unit[]} */
+const timeUnits = [
+  { size: 1e-12, name: "ps" },
+  { size: 1e-9, name: "ns" },
+  { size: 1e-6, name: "us" },
+  { size: 1e-3, name: "ms" },
+  { size: 1, name: "s" },
+];
+
+/** @type {Unit[]} */
+const rateUnits = [
+  { size: 1, name: "B/s" },
+  { size: 1e3, name: "kB/s" },
+  { size: 1e6, name: "MB/s" },
+  { size: 1e9, name: "GB/s" },
+  { size: 1e12, name: "TB/s" },
+];
+
+/** Four significant digits, without zeros that say nothing: as %.4g. @param {number} value */
+function digits(value) {
+  if (Math.abs(value) >= 9999.5) return value.toFixed(0);
+  return String(Number(value.toPrecision(4)));
+}
+
+/** The largest unit of which there is a whole one. @param {number} value @param {Unit[]} units */
+function unitOf(value, units) {
+  const almostOne = 1 - 1e-9; // what seconds as a binary fraction lose of a whole picosecond
+  let chosen = units[0];
+  for (const unit of units) if (Math.abs(value) >= unit.size * almostOne) chosen = unit;
+  return chosen;
+}
+
+/** @param {number} value @param {Unit[]} units */
+function inLargestUnit(value, units) {
+  const unit = unitOf(value, units);
+  return `${digits(value / unit.size)} ${unit.name}`;
+}
+
+/** "64 MiB" @param {number} bytes */
+function bytesText(bytes) {
+  return inLargestUnit(bytes, byteUnits);
+}
+
+/** "3.282 ms"; zero is "0 s". @param {number} seconds */
+function timeText(seconds) {
+  return seconds === 0 ? "0 s" : inLargestUnit(seconds, timeUnits);
+}
+
+/** "25 GB/s" @param {number} bytesPerSecond */
+function rateText(bytesPerSecond) {
+  return inLargestUnit(bytesPerSecond, rateUnits);
+}
+
+/** "-1.2%" @param {number} fraction */
+function percentText(fraction) {
+  const percent = fraction * 100;
+  const decimals = Math.abs(percent) < 9.95 ? 1 : 0;
+  return `${percent.toFixed(decimals)}%`;
+}
+
+/** 4096 as "4,096"; fractions get four digits. @param {number} value */
+function countText(value) {
+  if (!Number.isInteger(value)) return digits(value);
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** "5.7", "12", "1.03": how many times more. @param {number} ratio */
+function timesText(ratio) {
+  if (Number.isInteger(ratio)) return countText(ratio);
+  return ratio < 1.1 ? ratio.toFixed(2) : ratio < 9.95 ? ratio.toFixed(1) : countText(Math.round(ratio));
+}

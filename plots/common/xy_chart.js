@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines and marks over two axes.  Everywhere: a line was calculated, a dot was simulated, a square
+// was measured.  Wheel, keys and pointer: chart_pointing.js.
+
+/**
+ * @typedef {object} Point
+ * @property {number} x
+ * @property {number} y
+ * @property {number} [low]        of an error bar
+ * @property {number} [high]
+ * @property {string} [text]       what pointing at it says; without: the two values
+ *
+ * @typedef {object} Series
+ * @property {string} name
+ * @property {number} colour       1 .. 8
+ * @property {Point[]} points      in the order in which a line goes through them
+ * @property {string} [mark]       "dot", "square", "none" (default)
+ * @property {string} [line]       "none" (default), "solid", "dashed", "dotted", "faint", "envelope"
+ * @property {string} [dash]       dashes of the line, and in the label, for those who do not see colours
+ * @property {boolean} [open]      marks are not filled
+ * @property {boolean} [nameless]  no label: others of this name have one
+ * @property {boolean} [silent]    cannot be pointed at
+ *
+ * @typedef {object} XyChart
+ * @property {Axis} x
+ * @property {Axis} y
+ * @property {Series[]} series
+ * @property {{x: number, name: string}[]} [verticals]     an optimum, a crossover
+ * @property {{y: number, name: string}[]} [horizontals]   a floor, a ceiling
+ * @property {{points: [number, number][], name?: string}[]} [bands]
+ * @property {string} describe     for those who do not see it
+ * @property {number} [height]
+ */
+
+const symbols = {
+  dot: () => d3.symbolCircle,
+  square: () => d3.symbolSquare,
+};
+const dashes = { dashed: "7 4", dotted: "2 3", faint: "1 0" };
+let drawnCharts = 0; // clip paths need names of their own
+
+/**
+ * Draws a chart into an empty host.
+ * @param {HTMLElement} host @param {number} width @param {XyChart} chart
+ */
+function drawXyChart(host, width, chart) {
+  const layout = layoutOf(width, chart);
+  const svg = d3
+    .select(host)
+    .append("svg")
+    .attr("class", "chart")
+    .attr("viewBox", `0 0 ${width} ${layout.height}`)
+    .attr("role", "img")
+    .attr("tabindex", 0)
+    .attr("aria-label", chart.describe);
+  const clip = `plot-area-${++drawnCharts}`;
+  svg
+    .append("clipPath")
+    .attr("id", clip)
+    .append("rect")
+    .attr("x", layout.left - 7)
+    .attr("y", layout.top - 7)
+    .attr("width", layout.right - layout.left + 14)
+    .attr("height", layout.bottom - layout.top + 14);
+  const full = {
+    x: scaleOf(chart.x, [layout.left, layout.right]),
+    y: scaleOf(chart.y, [layout.bottom, layout.top]),
+  };
+  const axes = svg.append("g");
+  const body = svg.append("g").attr("clip-path", `url(#${clip})`);
+  const names = svg.append("g").attr("class", "names");
+  const shown = { ...full };
+  const paint = () => {
+    drawAxes(axes, chart, shown, layout);
+    drawBody(body, chart, shown, layout);
+    names.selectAll("*").remove();
+    drawGuideNames(names, chart, shown, layout);
+    if (layout.key.length) drawKey(names, layout);
+    else drawSeriesNames(names, chart, shown, layout);
+  };
+  paint();
+  attachPointing(host, svg, chart, { full, shown, layout, paint });
+}
+
+/** Where things are: names of series stand at the right where there is room, above otherwise. */
+function layoutOf(width, chart) {
+  const named = chart.series.filter((one) => !one.nameless);
+  const narrow = width < 560;
+  const nameWidth = named.length ? d3.max(named, (one) => textWidth(one.name)) + 46 : 8;
+  const above = narrow || nameWidth > width * 0.3;
+  const left = narrow ? 58 : 68;
+  const right = width - (above ? 14 : nameWidth);
+  const key = above ? keyOf(named, width - 8) : [];
+  const keyHeight = key.length ? (d3.max(key, (one) => one.row) + 1) * 18 + 4 : 0;
+  const top = 30 + keyHeight + (chart.verticals?.length ? 14 : 0);
+  const height = Math.round(chart.height ?? Math.min(420, Math.max(280, width * 0.5))) + keyHeight;
+  return { width, height, left, right, top, bottom: height - 44, key };
+}
+
+function keyOf(named, width) {
+  let x = 4;
+  let row = 0;
+  return named.map((series) => {
+    const space = textWidth(series.name) + 40;
+    if (x > 4 && x + space > width) {
+      x = 4;
+      row += 1;
+    }
+    const place = { series, x, row };
+    x += space;
+    return place;
+  });
+}
+
+function drawAxes(axes, chart, shown, layout) {
+  axes.selectAll("*").remove();
+  const grid = axes.append("g").attr("class", "grid");
+  const bottom = grid.append("g").attr("transform", `translate(0,${layout.bottom})`);
+  drawAxis(bottom, shown.x, chart.x, "bottom", layout.bottom - layout.top);
+  const left = grid.append("g").attr("transform", `translate(${layout.left},0)`);
+  drawAxis(left, shown.y, chart.y, "left", layout.right - layout.left);
+  axes
+    .append("text")
+    .attr("class", "axis-name")
+    .attr("text-anchor", "end")
+    .attr("x", layout.right)
+    .attr("y", layout.height - 6)
+    .text(`${chart.x.quantity.name}${chart.x.scale === "log" ? " (log scale)" : ""} →`);
+  axes
+    .append("text")
+    .attr("class", "axis-name")
+    .attr("x", 4)
+    .attr("y", layout.top - 14 - (chart.verticals?.length ? 14 : 0))
+    .text(`↑ ${chart.y.quantity.name}${chart.y.scale === "log" ? " (log scale)" : ""}`);
+}
+
+function drawBody(body, chart, shown, layout) {
+  body.selectAll("*").remove();
+  const place = d3
+    .line()
+    .x((p) => shown.x(p[0]))
+    .y((p) => shown.y(p[1]));
+  for (const band of chart.bands ?? [])
+    body.append("path").attr("class", "band").attr("d", `${place(band.points)}Z`);
+  for (const { y } of chart.horizontals ?? []) guide(body, "horizontal", layout.left, shown.y(y), layout.right, shown.y(y));
+  for (const { x } of chart.verticals ?? []) guide(body, "vertical", shown.x(x), layout.top, shown.x(x), layout.bottom);
+  for (const series of chart.series) drawLine(body, series, shown);
+  for (const series of chart.series) drawMarks(body, series, shown);
+}
+
+function guide(body, kind, x1, y1, x2, y2) {
+  body
+    .append("line")
+    .attr("class", `guide ${kind}`)
+    .attr("x1", x1)
+    .attr("y1", y1)
+    .attr("x2", x2)
+    .attr("y2", y2);
+}
+
+function drawLine(body, series, shown) {
+  if (!series.line || series.line === "none") return;
+  const line = d3
+    .line()
+    .defined((p) => Number.isFinite(p.y))
+    .x((p) => shown.x(p.x))
+    .y((p) => shown.y(p.y));
+  body
+    .append("path")
+    .attr("class", `series-line s${series.colour} ${series.line}`)
+    .attr("stroke-dasharray", series.dash ?? dashes[series.line] ?? null)
+    .attr("d", line(series.points));
+}
+
+function drawMarks(body, series, shown) {
+  if (!series.mark || series.mark === "none") return;
+  const group = body.append("g").attr("class", `series s${series.colour}`).attr("data-series", series.name);
+  for (const p of series.points) {
+    if (p.low === undefined) continue;
+    const x = shown.x(p.x);
+    const [low, high] = [shown.y(p.low), shown.y(p.high)];
+    group.append("path").attr("class", "error-bar").attr("d", `M${x - 4},${low}h8M${x},${low}V${high}M${x - 4},${high}h8`);
+  }
+  const size = series.points.length > 200 ? 20 : series.open ? 90 : 52;
+  group
+    .selectAll(".mark")
+    .data(series.points.filter((p) => Number.isFinite(p.y)))
+    .join("path")
+    .attr("class", `mark ${series.mark}${series.open ? " open" : ""}`)
+    .attr("d", d3.symbol(symbols[series.mark](), size))
+    .attr("transform", (p) => `translate(${shown.x(p.x)},${shown.y(p.y)})`);
+}
+
+/** Verticals are named above the plot, horizontals inside it at the left. */
+function drawGuideNames(names, chart, shown, layout) {
+  const inside = (chart.verticals ?? []).filter(({ x }) => shown.x(x) >= layout.left && shown.x(x) <= layout.right);
+  let busyUntil = [-Infinity, -Infinity];
+  for (const one of inside.sort((a, b) => a.x - b.x)) {
+    const half = textWidth(one.name) / 2;
+    const middle = Math.min(Math.max(shown.x(one.x), half + 2), layout.width - half - 2);
+    const row = busyUntil.findIndex((until) => middle - half > until);
+    if (row < 0) continue; // pointing and the text below say it
+    busyUntil[row] = middle + half + 6;
+    guideName(names, one.name, middle, layout.top - 8 - 13 * row, "middle");
+  }
+  for (const { y, name } of chart.horizontals ?? []) {
+    const place = shown.y(y);
+    if (place >= layout.top && place <= layout.bottom) guideName(names, name, layout.left + 8, place - 5, "start");
+  }
+}
+
+function guideName(names, text, x, y, anchor) {
+  names.append("text").attr("class", "guide-name").attr("x", x).attr("y", y).attr("text-anchor", anchor).text(text);
+}
+
+/** The mark and the line of a series, as in the chart. */
+function drawSample(group, series, x, y) {
+  if ((series.line && series.line !== "none") || series.dash)
+    group
+      .append("path")
+      .attr("class", `series-line s${series.colour} ${series.line}`)
+      .attr("stroke-dasharray", series.dash ?? dashes[series.line] ?? null)
+      .attr("d", `M${x},${y}h22`);
+  if (series.mark && series.mark !== "none")
+    group
+      .append("path")
+      .attr("class", `key-mark mark s${series.colour}${series.open ? " open" : ""}`)
+      .attr("d", d3.symbol(symbols[series.mark](), 52)())
+      .attr("transform", `translate(${x + 11},${y})`);
+}
+
+function drawKey(names, layout) {
+  for (const { series, x, row } of layout.key) {
+    const y = 12 + row * 18;
+    drawSample(names, series, x, y - 4);
+    nameOf(names, series, x + 28, y);
+  }
+}
+
+function nameOf(names, series, x, y) {
+  names
+    .append("text")
+    .attr("class", `series-name s${series.colour}${series.line === "faint" ? " faint-name" : ""}`)
+    .attr("x", x)
+    .attr("y", y)
+    .text(series.name);
+}
+
+/** At the right, beside the last point that is inside. */
+function drawSeriesNames(names, chart, shown, layout) {
+  const [top, bottom] = [layout.top, layout.bottom];
+  const labels = [];
+  for (const series of chart.series) {
+    if (series.nameless) continue;
+    const inside = series.points.filter((p) => Number.isFinite(p.y) && shown.x(p.x) <= layout.right + 1);
+    const last = inside[d3.max(inside.keys())] ?? null;
+    const rightmost = inside.reduce((a, b) => (a && a.x > b.x ? a : b), last);
+    if (rightmost) labels.push({ series, x: shown.x(rightmost.x), y: Math.min(Math.max(shown.y(rightmost.y), top), bottom) });
+  }
+  const places = spreadOut(labels.map((one) => one.y), 15, [top, bottom]);
+  labels.forEach((one, i) => {
+    const start = layout.right + 12;
+    if (Math.abs(places[i] - one.y) > 3 && one.x > layout.right - 30)
+      names
+        .append("path")
+        .attr("class", `leader s${one.series.colour}`)
+        .attr("d", `M${one.x + 5},${one.y}L${start - 2},${places[i]}`);
+    drawSample(names, one.series, start, places[i]);
+    nameOf(names, one.series, start + 27, places[i] + 4);
+  });
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The border between the core and JavaScript: functions with C linkage that pass nothing but numbers
+// and places in memory.  See README.md.  plots/playground/engine.js is the other side; its lists of
+// fields follow the structs here in order.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/bounds.hpp"
+#include "collectives/closed_forms.hpp"
+#include "plots/engine/records.hpp"
+#include "plots/engine/setting.hpp"
+
+#define COLLSIM_EXPORT(name) extern "C" __attribute__((export_name(#name)))
+
+namespace collsim {
+namespace {
+
+// Where a text or a column is.
+struct Place {
+  const void* data = nullptr;
+  std::uint32_t count = 0;
+};
+
+// What is said about a case; the closed form may be missing.
+struct Answer {
+  std::int64_t time_ps;
+  std::uint64_t fingerprint;
+  std::int64_t bound_ps;
+  double formula_s;    // NaN: none
+  double best_chunks;  // NaN: none
+  double exact;        // 1: the formula holds to the rounding of picoseconds
+  double messages;
+  double wire_bytes;
+  double instructions;
+  double recorded;  // 1: the columns hold every step; 0: there were too many
+  double pieces;
+  double mixed;  // 1: some messages hold several pieces
+  Place formula, reference;
+};
+static_assert(sizeof(Answer) == 14 * 8, "engine.js counts fields of 8 bytes");
+
+// Column after column, as engine.js names them.
+struct Columns {
+  Place numbers[12];
+  Place whole[16];
+};
+
+Setting setting{};
+Answer answer{};
+Columns columns{};
+Records records;
+ClosedForm form;
+std::string text;
+
+Place place_of(const std::string& of) {
+  return {of.data(), static_cast<std::uint32_t>(of.size())};
+}
+template <class T>
+Place place_of(const std::vector<T>& of) {
+  return {of.data(), static_cast<std::uint32_t>(of.size())};
+}
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+// More would take seconds.
+constexpr double max_instructions = 12e6;
+
+// Formulas know no late ranks.
+void add_formula(const Collective& collective, const AlgorithmChoice& choice,
+                 const Topology& topology) {
+  std::optional<ClosedForm> found;
+  if (options_of(setting).late.empty()) found = closed_form(collective, choice, topology);
+  form = found.value_or(ClosedForm{});
+  answer.formula_s = found ? form.seconds : nothing;
+  answer.best_chunks = found ? form.best_chunks.value_or(nothing) : nothing;
+  answer.exact = found && form.exact ? 1 : 0;
+  answer.formula = place_of(form.formula);
+  answer.reference = place_of(form.reference);
+}
+
+// Instructions grow evenly with chunks, so two small runs tell how many there are.
+double expected_instructions(const Topology& topology, const Collective& collective,
+                             AlgorithmChoice choice) {
+  const double chunks = choice.chunks;
+  if (chunks <= 2) return 0;
+  double counts[2];
+  for (int i : {0, 1}) {
+    choice.chunks = i + 1;
+    choice.slots.reset();
+    counts[i] =
+        static_cast<double>(simulate(topology, make_schedule(collective, choice)).instructions);
+  }
+  return counts[0] + (chunks - 1) * (counts[1] - counts[0]);
+}
+
+void refuse(double instructions) {
+  throw_error(ErrorCode::too_large,
+              "this would be " + std::to_string(std::llround(instructions / 1e6)) +
+                  " million instructions, and the page stops at " +
+                  std::to_string(std::llround(max_instructions / 1e6)) +
+                  " million: take fewer chunks or ranks, or use the command line");
+}
+
+void add_columns() {
+  const NumberColumns& n = records.numbers;
+  const WholeColumns& w = records.whole;
+  columns = {{place_of(n.reached), place_of(n.began), place_of(n.ended), place_of(n.departed),
+              place_of(n.left), place_of(n.arrived), place_of(n.bytes), place_of(n.path_from),
+              place_of(n.path_to), place_of(n.link_busy), place_of(n.link_bytes),
+              place_of(n.link_messages)},
+             {place_of(w.rank), place_of(w.lane), place_of(w.index), place_of(w.op), place_of(w.to),
+              place_of(w.from), place_of(w.piece), place_of(w.wait), place_of(w.waited_for),
+              place_of(w.message_from), place_of(w.queued_behind), place_of(w.route),
+              place_of(w.route_first), place_of(w.route_links), place_of(w.path_kind),
+              place_of(w.path_step)}};
+}
+
+// One case with the setting's chunks; keeps every step when there are at most `max_steps`.
+void run(double max_steps) {
+  const Topology topology = topology_of(setting);
+  const Collective collective = collective_of(setting);
+  const AlgorithmChoice choice = choice_of(setting);
+  const Schedule schedule = make_schedule(collective, choice);
+  SimulationOptions options = options_of(setting);
+  const double expected = expected_instructions(topology, collective, choice);
+  if (expected > max_instructions) refuse(expected);
+  if (expected <= max_steps) options.recording = Recording::full;
+  Simulation simulation = simulate(topology, schedule, {}, options);
+
+  answer.time_ps = simulation.time.ps();
+  answer.fingerprint = simulation.fingerprint;
+  answer.bound_ps = lower_bound(collective, topology).ps();
+  answer.messages = static_cast<double>(simulation.messages);
+  answer.wire_bytes = static_cast<double>(simulation.wire_bytes);
+  answer.instructions = static_cast<double>(simulation.instructions);
+  add_formula(collective, choice, topology);
+  answer.recorded = simulation.timeline ? 1 : 0;
+  records = simulation.timeline ? records_of(topology, schedule, simulation) : Records{};
+  answer.pieces = records.pieces;
+  answer.mixed = records.mixed ? 1 : 0;
+  add_columns();
+}
+
+Place* lines_at(std::string lines) {
+  static Place place;
+  text = std::move(lines);
+  place = place_of(text);
+  return &place;
+}
+
+// Without its slow link, which may be one that this network does not have.
+Topology network_of_setting() {
+  Setting without = setting;
+  without.slow_link = -1;
+  return topology_of(without);
+}
+
+}  // namespace
+}  // namespace collsim
+
+// Where JavaScript writes the setting before it calls one of those below.
+COLLSIM_EXPORT(setting) collsim::Setting* collsim_setting() {
+  return &collsim::setting;
+}
+
+COLLSIM_EXPORT(run) collsim::Answer* collsim_run(double max_steps) {
+  collsim::run(max_steps);
+  return &collsim::answer;
+}
+
+COLLSIM_EXPORT(columns) collsim::Columns* collsim_columns() {
+  return &collsim::columns;
+}
+
+// Only the closed form's fields are filled in.
+COLLSIM_EXPORT(formula) collsim::Answer* collsim_formula() {
+  using namespace collsim;
+  add_formula(collective_of(setting), choice_of(setting), topology_of(setting));
+  return &answer;
+}
+
+// Texts: lines, and within a line tabs.
+
+// operation, name, summary, and 1 when chunks cut the whole vector.
+COLLSIM_EXPORT(algorithms) collsim::Place* collsim_algorithms() {
+  using namespace collsim;
+  std::string lines;
+  for (const Algorithm& row : algorithms())
+    lines += std::string(to_string(row.operation)) + '\t' + std::string(row.name) + '\t' +
+             std::string(row.summary) + '\t' + (row.cuts_whole_vector ? '1' : '0') + '\n';
+  return lines_at(std::move(lines));
+}
+
+COLLSIM_EXPORT(shapes) collsim::Place* collsim_shapes() {
+  using namespace collsim;
+  std::string lines;
+  for (const std::string_view shape : setting_shapes()) lines += std::string(shape) + '\n';
+  return lines_at(std::move(lines));
+}
+
+// From where to where, for each link of the setting's network.
+COLLSIM_EXPORT(links) collsim::Place* collsim_links() {
+  using namespace collsim;
+  const Topology topology = network_of_setting();
+  std::string lines;
+  for (const Link& link : topology.links())
+    lines += topology.name(link.from) + '\t' + topology.name(link.to) + '\n';
+  return lines_at(std::move(lines));
+}
+
+// The sizes of a torus or mesh, slowest first.
+COLLSIM_EXPORT(dims) collsim::Place* collsim_dims() {
+  using namespace collsim;
+  const Topology topology = network_of_setting();
+  std::string lines;
+  for (const int dim : topology.dims()) lines += std::to_string(dim) + '\n';
+  return lines_at(std::move(lines));
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/schedule.hpp"
+#include "collectives/timeline.hpp"
+
+namespace collsim {
+
+// Which piece of the collective's data each message carries, so that one piece can have one colour
+// wherever it goes.  Pieces are numbered from 0 in the order of the data: of the vector for
+// broadcasts and reductions, where the same element of all ranks is the same piece; else of all
+// ranks' inputs one after the other.  A message that holds several blocks (Bruck and the like) counts
+// as its first.  Steps that send nothing have -1.
+struct Pieces {
+  std::vector<std::int32_t> of_step;  // as Timeline::steps
+  std::int32_t count = 0;
+  bool mixed = false;  // some message holds more than the piece it counts as
+};
+[[nodiscard]] Pieces find_pieces(const Schedule& schedule, const Timeline& timeline);
+
+}  // namespace collsim

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plots/engine/records.hpp"
+
+#include <map>
+#include <tuple>
+
+#include "plots/engine/pieces.hpp"
+#include "topo/routes.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::int32_t none = -1;
+
+std::int32_t step_or_none(std::uint32_t step) {
+  return step == Step::none ? none : static_cast<std::int32_t>(step);
+}
+double number(Time time) {
+  return static_cast<double>(time.ps());
+}
+
+// Every route once.
+class Routes {
+ public:
+  Routes(const Topology& topology, WholeColumns& whole) : router_(topology), whole_(whole) {
+    whole_.route_first.push_back(0);
+  }
+
+  std::int32_t of(const Step& step) {
+    const Rank to = step.instruction.to.rank;
+    const auto [place, is_new] = known_.try_emplace(std::make_tuple(step.rank, to, step.lane),
+                                                    static_cast<std::int32_t>(known_.size()));
+    if (is_new) {
+      for (const LinkId link : router_.route(step.rank, to, step.lane))
+        whole_.route_links.push_back(static_cast<std::int32_t>(link.index()));
+      whole_.route_first.push_back(static_cast<std::int32_t>(whole_.route_links.size()));
+    }
+    return place->second;
+  }
+
+ private:
+  Router router_;
+  WholeColumns& whole_;
+  std::map<std::tuple<Rank, Rank, Lane>, std::int32_t> known_;
+};
+
+enum Wait : std::int32_t { no_wait, for_message, for_slot, for_signal };
+
+Wait wait_of(const Step& step, const std::vector<Step>& steps) {
+  if (step.began == step.reached) return no_wait;
+  if (step.message_from != Step::none && steps[step.message_from].arrived == step.began)
+    return orders_lanes(step.instruction.op) ? for_signal : for_message;
+  return orders_lanes(step.instruction.op) ? for_signal : for_slot;
+}
+
+void add_step(const Step& step, const std::vector<Step>& steps, Routes& routes, Records& records) {
+  const Instruction& instruction = step.instruction;
+  const bool has_message = sends(instruction.op);
+  NumberColumns& numbers = records.numbers;
+  numbers.reached.push_back(number(step.reached));
+  numbers.began.push_back(number(step.began));
+  numbers.ended.push_back(number(step.ended));
+  numbers.departed.push_back(number(step.departed));
+  numbers.left.push_back(number(step.left));
+  numbers.arrived.push_back(number(step.arrived));
+  WholeColumns& whole = records.whole;
+  whole.rank.push_back(static_cast<std::int32_t>(step.rank.index()));
+  whole.lane.push_back(static_cast<std::int32_t>(step.lane.index()));
+  whole.index.push_back(static_cast<std::int32_t>(step.index));
+  whole.op.push_back(static_cast<std::int32_t>(instruction.op));
+  whole.to.push_back(has_message ? static_cast<std::int32_t>(instruction.to.rank.index()) : none);
+  whole.from.push_back(
+      receives(instruction.op) ? static_cast<std::int32_t>(instruction.from.rank.index()) : none);
+  const Wait wait = wait_of(step, steps);
+  whole.wait.push_back(wait);
+  whole.waited_for.push_back(wait == no_wait    ? none
+                             : wait == for_slot ? step_or_none(step.slot_freed_by)
+                                                : step_or_none(step.message_from));
+  whole.message_from.push_back(step_or_none(step.message_from));
+  whole.queued_behind.push_back(step_or_none(step.queued_behind));
+  whole.route.push_back(has_message ? routes.of(step) : none);
+}
+
+}  // namespace
+
+Records records_of(const Topology& topology, const Schedule& schedule,
+                   const Simulation& simulation) {
+  Records records;
+  const std::vector<Step>& steps = simulation.timeline->steps;
+  Routes routes(topology, records.whole);
+  const Bytes element = size_of(schedule.collective().type);
+  for (const Step& step : steps) {
+    add_step(step, steps, routes, records);
+    records.numbers.bytes.push_back(
+        sends(step.instruction.op) ? static_cast<double>(step.instruction.count * element) : 0);
+  }
+  Pieces pieces = find_pieces(schedule, *simulation.timeline);
+  records.whole.piece = std::move(pieces.of_step);
+  records.pieces = pieces.count;
+  records.mixed = pieces.mixed;
+  for (const auto& segment : critical_path(topology, schedule, simulation).segments) {
+    records.numbers.path_from.push_back(number(segment.from));
+    records.numbers.path_to.push_back(number(segment.to));
+    records.whole.path_kind.push_back(static_cast<std::int32_t>(segment.kind));
+    records.whole.path_step.push_back(step_or_none(segment.step));
+  }
+  for (const LinkUsage& link : simulation.links) {
+    records.numbers.link_busy.push_back(number(link.busy));
+    records.numbers.link_bytes.push_back(static_cast<double>(link.bytes));
+    records.numbers.link_messages.push_back(static_cast<double>(link.messages));
+  }
+  return records;
+}
+
+}  // namespace collsim

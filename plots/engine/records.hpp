@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/critical_path.hpp"
+#include "sim/simulate.hpp"
+
+namespace collsim {
+
+// A fully recorded simulation as columns of plain numbers, which JavaScript reads in place.  Times are
+// picoseconds; -1 stands for "none".
+struct NumberColumns {                                                 // columns of double
+  std::vector<double> reached, began, ended, departed, left, arrived;  // see Step
+  std::vector<double> bytes;                                           // of its message
+  std::vector<double> path_from, path_to;                              // of the critical path
+  std::vector<double> link_busy, link_bytes, link_messages;            // by link
+};
+struct WholeColumns {  // columns of std::int32_t
+  std::vector<std::int32_t> rank, lane, index, op;
+  std::vector<std::int32_t> to, from;  // ranks
+  std::vector<std::int32_t> piece;     // of its message, see pieces.hpp
+  // Why it did not begin when its lane reached it: 0 no wait, 1 a message, 2 a free slot, 3 a signal
+  // of another lane; and the step that ended the wait.
+  std::vector<std::int32_t> wait, waited_for;
+  std::vector<std::int32_t> message_from, queued_behind;  // steps
+  std::vector<std::int32_t> route;                        // of its message
+  // Links of route r: route_links[route_first[r]] up to route_first[r + 1].
+  std::vector<std::int32_t> route_first, route_links;
+  std::vector<std::int32_t> path_kind, path_step;  // CriticalPath::Kind
+};
+struct Records {
+  NumberColumns numbers;
+  WholeColumns whole;
+  std::int32_t pieces = 0;
+  bool mixed = false;  // see pieces.hpp
+};
+
+[[nodiscard]] Records records_of(const Topology& topology, const Schedule& schedule,
+                                 const Simulation& simulation);
+
+}  // namespace collsim

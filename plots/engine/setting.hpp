@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "collectives/algorithms.hpp"
+#include "sim/simulate.hpp"
+#include "topo/topology.hpp"
+
+namespace collsim {
+
+// Everything that can be turned on the page, as numbers.  JavaScript writes it, in this order.
+// Numbers that must be whole are rounded; what makes no sense is refused by the core.
+struct Setting {
+  double shape;      // index into setting_shapes()
+  double algorithm;  // index into algorithms(), which fixes the operation too
+  double ranks;
+  double bytes;  // as in nccl-tests; whole float32 elements
+  double chunks;
+  double slots;  // 0: no limit
+  double bandwidth_bytes_per_s;
+  double overhead_ps;
+  double latency_ps;
+  double slow_link;  // the link's id, or -1: none
+  double slow_bandwidth_bytes_per_s;
+  double late_rank;  // -1: none
+  double late_ps;
+};
+
+// Names as in scenario files.
+[[nodiscard]] std::span<const std::string_view> setting_shapes();
+
+// What the core makes of it.  Torus and mesh are as square as the number of ranks allows.
+[[nodiscard]] Topology topology_of(const Setting& setting);
+[[nodiscard]] Collective collective_of(const Setting& setting);
+[[nodiscard]] AlgorithmChoice choice_of(const Setting& setting);
+[[nodiscard]] SimulationOptions options_of(const Setting& setting);
+
+}  // namespace collsim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time against chunks: the formula as a line, simulations as dots.  Simulating many chunk counts takes
+// longer than one picture may, so it happens in slices, after the rest of the page is drawn.
+
+/** Instructions that a curve may simulate: some tenths of a second. */
+const mostCurveInstructions = 8e6;
+const sliceMs = 12;
+
+/**
+ * @typedef {object} ChunkCurve
+ * @property {{x: number, y: number, seconds: number}[]} formula
+ * @property {{x: number, y: number}[]} simulated
+ * @property {number} best           of the formula, a real number; NaN: none
+ * @property {number} floor          seconds
+ * @property {number} leftOut        chunk counts that would take too long
+ * @property {string} key             of what it is the curve
+ */
+
+/** A chunk count decides no other part of the curve. @param {EngineSetting} numbers */
+function curveKey(numbers) {
+  return JSON.stringify({ ...numbers, chunks: 0 });
+}
+
+/** @param {PageSetting} setting @param {number} best */
+function curveChunks(setting, best) {
+  const top = Math.max(4096, 2 ** Math.ceil(Math.log2(2 * setting.chunks)), Number.isFinite(best) ? 8 * best : 0);
+  const powers = d3.range(0, 17).map((i) => 2 ** i).filter((chunks) => chunks <= Math.min(top, mostChunks));
+  const wanted = Number.isFinite(best) ? [Math.floor(best), Math.ceil(best)] : [];
+  return [...new Set([...powers, ...wanted.filter((chunks) => chunks >= 1 && chunks <= mostChunks)])].sort((a, b) => a - b);
+}
+
+/** Makes curves one at a time; a new one stops the one before. @param {Engine} engine */
+function chunkCurveMaker(engine) {
+  let timer = 0;
+  /** @type {ChunkCurve|null} */
+  let made = null;
+  return {
+    /** @param {PageSetting} setting @param {EngineSetting} numbers @param {(curve: ChunkCurve) => void} done */
+    make: (setting, numbers, done) => {
+      clearTimeout(timer);
+      const key = curveKey(numbers);
+      if (made?.key === key) return done(made);
+      const work = curveWork(engine, setting, numbers);
+      const go = () => {
+        const until = performance.now() + sliceMs;
+        while (performance.now() < until) {
+          if (!work.next().done) continue;
+          made = work.curve;
+          return done(made);
+        }
+        timer = setTimeout(go);
+      };
+      timer = setTimeout(go, 60);
+    },
+  };
+}
+
+/** A generator whose steps are single simulations. */
+function curveWork(engine, setting, numbers) {
+  const curve = { formula: [], simulated: [], best: NaN, floor: 0, leftOut: 0, key: curveKey(numbers) };
+  const steps = (function* () {
+    curve.best = engine.formula(numbers).bestChunks;
+    const chunks = curveChunks(setting, curve.best);
+    const last = chunks[chunks.length - 1];
+    let effort = 0;
+    for (const count of chunks) {
+      if (effort > mostCurveInstructions) {
+        curve.leftOut += 1;
+        continue;
+      }
+      try {
+        const answer = engine.run({ ...numbers, chunks: count }, 0);
+        curve.simulated.push({ x: count, y: Number(answer.timePs) * picosecond });
+        curve.floor = Number(answer.boundPs) * picosecond;
+        effort += 2 * answer.instructions; // the next power of two
+      } catch {
+        curve.leftOut += 1;
+      }
+      yield;
+    }
+    for (const count of lineChunks(last)) {
+      const { formulaS } = engine.formula({ ...numbers, chunks: count });
+      if (Number.isFinite(formulaS)) curve.formula.push({ x: count, y: formulaS });
+      yield;
+    }
+  })();
+  return { next: () => steps.next(), curve };
+}
+
+/** Enough for a smooth line on a log axis. */
+function lineChunks(last) {
+  const most = Math.log2(last);
+  return [...new Set(d3.range(0, 6 * most + 1).map((i) => Math.min(last, Math.round(2 ** (i / 6)))))];
+}
+
+/** The finding. @param {ChunkCurve} curve @param {string} step what a chunk is one of */
+function curveTitle({ simulated, formula }) {
+  if (simulated.length < 2) return "Too few chunk counts could be simulated";
+  const best = simulated.reduce((a, b) => (b.y < a.y ? b : a));
+  const first = simulated[0];
+  const last = simulated[simulated.length - 1];
+  const low = d3.min(simulated, (dot) => dot.y);
+  if (d3.max(simulated, (dot) => dot.y) <= low * 1.001) return "Cutting into chunks changes nothing here";
+  if (best.x === 1) return `One chunk is best here: ${countText(last.x)} are ${timesText(last.y / first.y)} times slower`;
+  const gain = `${countText(best.x)} chunks are best: ${timesText(first.y / best.y)} times faster than one`;
+  const worse = simulated.find((dot) => dot.x > best.x && dot.y > first.y);
+  if (worse) return `${gain}; ${countText(worse.x)} are slower than one`;
+  return last.x === best.x && !formula.some((p) => p.y > last.y) ? `The more chunks the better: ${gain}` : gain;
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controls: each with its name, its value, and one line that says what it means.
+
+const opNotes = {
+  broadcast: "everybody gets rank 0's data",
+  reduce: "rank 0 gets the sum of everybody's data",
+  "all-reduce": "everybody gets the sum of everybody's data",
+  "all-gather": "everybody gets everybody's part",
+  "reduce-scatter": "everybody gets one part of the sum",
+  gather: "rank 0 gets everybody's part",
+  scatter: "everybody gets one part of rank 0's data",
+  "all-to-all": "everybody has another part for everybody",
+  barrier: "nobody leaves before all have come; no data",
+  "send-recv": "everybody sends to the next rank",
+};
+const shapeNotes = {
+  chain: "a line of ranks, a cable between neighbours",
+  ring: "the line, closed to a circle",
+  "fully-connected": "a cable between every two ranks",
+  switch: "one cable from every rank into a switch",
+  torus: "a grid whose rows and columns are rings",
+  mesh: "a grid",
+  hypercube: "2, 4, 8, ... ranks; neighbours differ in one bit",
+};
+
+const micro = 1e6; // picoseconds
+const timeStops = [0, 0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100, 200, 500, 1000].map((us) => us * micro);
+const lateStops = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000].map((us) => us * micro);
+const rateStops = [1, 2, 3, 4, 5, 6, 8, 10, 12.5, 16, 20, 25, 32, 40, 50, 64, 80, 100, 150, 200, 300, 450, 600, 900].map((gb) => gb * 1e9);
+const sizeStops = d3.range(2, 35).map((power) => 2 ** power);
+const chunkStops = [...new Set(d3.range(0, 121).map((i) => Math.round(2 ** (i / 10))))];
+const slotStops = [1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 0];
+const factorStops = [1.5, 2, 3, 4, 5, 8, 10, 20, 50, 100];
+
+/** Groups of controls, in the order of the page. `stops` makes a slider with a field beside it. */
+function controlGroups() {
+  return [
+    {
+      name: "What is done",
+      controls: [
+        { key: "op", label: "operation", note: (setting) => opNotes[setting.op] },
+        { key: "algorithm", label: "algorithm", note: (setting, engine) => algorithmRow(engine, setting).summary },
+        { key: "size", label: "size N", stops: sizeStops, note: () => "of the whole buffer, as in nccl-tests" },
+        { key: "chunks", label: "chunks S", stops: chunkStops, note: () => "messages that each step's data is cut into, so that hops overlap" },
+      ],
+    },
+    {
+      name: "On what machine",
+      controls: [
+        { key: "shape", label: "network", note: (setting) => shapeNotes[setting.shape] },
+        { key: "ranks", label: "ranks K", stops: d3.range(2, mostRanks + 1), note: () => "GPUs that take part" },
+        { key: "bandwidth", label: "bandwidth B", stops: rateStops, note: () => "of every link, in one direction" },
+        { key: "overhead", label: "overhead alpha", stops: timeStops, note: () => "start-up of every message; the link is busy meanwhile" },
+        { key: "latency", label: "latency L", stops: timeStops, note: () => "flight time of every message; the link is free meanwhile" },
+      ],
+    },
+    {
+      name: "What goes wrong",
+      controls: [
+        { key: "slow_link", label: "slow link", note: () => "one direction of one cable that has less bandwidth" },
+        { key: "slow_factor", label: "slower by", stops: factorStops, shownWith: "slow_link", note: () => "times less bandwidth than the other links" },
+        { key: "late_rank", label: "late rank", note: () => "one rank that starts after the others" },
+        { key: "late", label: "late by", stops: lateStops, shownWith: "late_rank", note: () => "after the others" },
+        { key: "slots", label: "slots", stops: slotStops, note: () => "messages that a connection holds before its sender must wait" },
+      ],
+    },
+  ];
+}
+
+function algorithmRow(engine, setting) {
+  return algorithmsOf(engine, setting.op).find((row) => row.name === setting.algorithm);
+}
+
+const noneValues = { slow_link: "", late_rank: -1, slots: 0 };
+
+/**
+ * Makes the controls. @param {HTMLElement} parent @param {Engine} engine
+ * @param {(key: string, value: any) => void} onChange
+ * @returns {{show: (setting: PageSetting) => void}}
+ */
+function addControls(parent, engine, onChange) {
+  const keys = settingKeys(engine);
+  const shown = [];
+  for (const group of controlGroups()) {
+    const set = element("fieldset");
+    set.append(element("legend", "", group.name));
+    for (const control of group.controls) {
+      const made = control.stops ? sliderControl(control, keys[control.key], onChange) : selectControl(control, engine, onChange);
+      set.append(made.row);
+      shown.push({ control, ...made });
+    }
+    parent.append(set);
+  }
+  return {
+    show: (setting) => {
+      for (const { control, row, note, show } of shown) {
+        row.hidden = control.shownWith !== undefined && setting[control.shownWith] === noneValues[control.shownWith];
+        note.textContent = control.note(setting, engine);
+        show(setting);
+      }
+    },
+  };
+}
+
+function controlRow(control) {
+  const row = element("div", "control");
+  const label = element("label", "", control.label);
+  label.htmlFor = `control-${control.key}`;
+  const note = element("small", "note");
+  note.id = `note-${control.key}`;
+  row.append(label);
+  return { row, note };
+}
+
+function sliderControl(control, { parse, text }, onChange) {
+  const { row, note } = controlRow(control);
+  const slider = /** @type {HTMLInputElement} */ (element("input"));
+  Object.assign(slider, { type: "range", min: "0", max: String(control.stops.length - 1), step: "1", id: `control-${control.key}` });
+  slider.setAttribute("aria-describedby", note.id);
+  const field = /** @type {HTMLInputElement} */ (element("input", "field"));
+  Object.assign(field, { type: "text", spellcheck: false, autocomplete: "off", id: `field-${control.key}` });
+  field.setAttribute("aria-label", `${control.label}, exactly`);
+  const mistake = element("small", "mistake");
+  mistake.setAttribute("role", "alert");
+  mistake.hidden = true;
+  row.append(slider, field, note, mistake);
+  const none = noneValues[control.key];
+  const written = (value) => (value === none ? "no limit" : text(value));
+  slider.addEventListener("input", () => onChange(control.key, control.stops[Number(slider.value)]));
+  field.addEventListener("change", () => {
+    try {
+      const value = none !== undefined && /^(no limit|none|)$/.test(field.value.trim()) ? none : parse(field.value.trim());
+      onChange(control.key, value);
+    } catch (error) {
+      mistake.textContent = error.message;
+      mistake.hidden = false;
+    }
+  });
+  const show = (setting) => {
+    const value = setting[control.key];
+    mistake.hidden = true;
+    slider.value = String(nearestStop(control.stops, value));
+    slider.setAttribute("aria-valuetext", written(value));
+    field.value = written(value);
+  };
+  return { row, note, show };
+}
+
+/** By ratio; a stop that is the value exactly wins. */
+function nearestStop(stops, value) {
+  const exact = stops.indexOf(value);
+  if (exact >= 0) return exact;
+  const away = (stop) => (stop <= 0 ? Infinity : Math.abs(Math.log(stop / value)));
+  return d3.range(stops.length).reduce((best, i) => (away(stops[i]) < away(stops[best]) ? i : best), 0);
+}
+
+function selectControl(control, engine, onChange) {
+  const { row, note } = controlRow(control);
+  const select = /** @type {HTMLSelectElement} */ (element("select"));
+  select.id = `control-${control.key}`;
+  select.setAttribute("aria-describedby", note.id);
+  row.append(select, note);
+  select.addEventListener("change", () => onChange(control.key, control.key === "late_rank" ? Number(select.value) : select.value));
+  let known = "";
+  const show = (setting) => {
+    const choices = choicesFor(control.key, engine, setting);
+    if (choices.join("\n") !== known) {
+      known = choices.join("\n");
+      select.replaceChildren(...choices.map((value) => new Option(choiceText(control.key, value), value)));
+    }
+    select.value = String(setting[control.key]);
+  };
+  return { row, note, show };
+}
+
+function choiceText(key, value) {
+  if (value === String(noneValues[key])) return "none";
+  return key === "late_rank" ? `rank ${value}` : key === "slow_link" ? value.replace("-", " → ") : value;
+}
+
+/** A fully connected network has thousands of links: those of the first ranks do. */
+const mostLinkChoices = 512;
+
+/** @returns {string[]} */
+function choicesFor(key, engine, setting) {
+  if (key === "op") return [...new Set(engine.algorithms.map((row) => row.operation))];
+  if (key === "algorithm") return algorithmsOf(engine, setting.op).map((row) => row.name);
+  if (key === "shape") return engine.shapes;
+  if (key === "late_rank") return ["-1", ...d3.range(setting.ranks).map(String)];
+  const links = linksOf(engine, setting).slice(0, mostLinkChoices);
+  if (setting.slow_link && !links.includes(setting.slow_link)) links.push(setting.slow_link);
+  return ["", ...links];
+}
+
+/** None where the network cannot be built, which is said elsewhere. */
+function linksOf(engine, setting) {
+  try {
+    return linkNames(engine, engineSetting(engine, { ...setting, slow_link: "" }));
+  } catch {
+    return [];
+  }
+}

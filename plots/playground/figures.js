@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of the page.
+
+/** @param {HTMLElement} parent @param {Playground} page */
+function addFigures(parent, page) {
+  const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(parent, page), breakdownFigure(parent, page)];
+  const [, drawCurve] = figures;
+  return {
+    draw: () => figures.forEach((figure) => figure()),
+    drawCurve,
+  };
+}
+
+/** Cases whose steps were kept; the others are said to be too long. @param {Playground} page */
+function drawnCases(page) {
+  return page.now ? page.cases().filter(({ answer }) => answer.steps) : [];
+}
+
+/** @param {HTMLElement} host @param {Playground} page */
+function sayTooMany(host, page) {
+  for (const { name, answer } of page.cases())
+    if (!answer.steps)
+      host.append(
+        element("p", "notice too-many", `${name === "A" ? "A has" : "There are"} ${countText(answer.instructions)} steps, too many to draw: more than ${countText(mostKeptSteps)}. Time and fingerprint hold; take fewer chunks or ranks to see the picture.`),
+      );
+}
+
+function spaceTimeFigure(parent, page) {
+  const tools = element("div", "view-tools screen-only");
+  const { figure, redraw, setTitle, setRows } = addFigure(parent, {
+    id: "space-time",
+    title: "",
+    text: "Time goes to the right. A bar is a message on its link, in the colour of its chunk of the data; its pale beginning is alpha. Thin grey lines: a rank waits for a message; orange: for a free slot; red: for a link that others use. The dark line is the critical path: what the time is made of.",
+    hint: spaceTimeHint,
+    draw: (host, width) => {
+      if (!page.now) return;
+      sayTooMany(host, page);
+      const cases = drawnCases(page);
+      if (!cases.length) return;
+      drawSpaceTime(host, width, {
+        panels: cases.map((one) => spaceTimePanel(one, page)),
+        view: page.view.spaceTime,
+        describe: `Space-time diagram of ${headline(page.now, page.pinned).text}`,
+        textOf: stepText,
+      });
+    },
+    table: messageTable([]),
+  });
+  figure.querySelector(".drawing").before(tools);
+  const showTools = viewTools(tools, page, redraw);
+  return () => {
+    showTools();
+    const cases = drawnCases(page);
+    const last = cases.find(({ name }) => name === "now");
+    setTitle(last ? busyTitle(last) : "Too many steps to draw");
+    setRows(messageTable(cases));
+    redraw();
+  };
+}
+
+/** @param {Case} one @param {Playground} page @returns {SpaceTimePanel} */
+function spaceTimePanel(one, page) {
+  const { setting, answer, name } = one;
+  const other = name === "A" ? page.now : page.pinned;
+  const different = other ? differences(setting, other.setting, page.keys) : "";
+  const seconds = secondsOf(one);
+  return {
+    name: `${name === "A" ? "A" : "Now"}: ${different || "the same setting"}: ${timeText(seconds)}`,
+    model: spaceTimeModel(answer.steps, {
+      end: seconds,
+      ranks: setting.ranks,
+      byLink: page.view.rows === "links",
+      linkNames: linkNames(page.engine, one.numbers).map((link) => link.replace("-", "→").replaceAll("gpu", "")),
+    }),
+    overhead: setting.overhead * picosecond,
+  };
+}
+
+function viewTools(tools, page, redraw) {
+  const rows = element("label", "", "rows: ");
+  const select = /** @type {HTMLSelectElement} */ (element("select"));
+  select.id = "rows";
+  select.append(new Option("ranks, with what they send", "ranks"), new Option("links, with what crosses them", "links"));
+  select.addEventListener("change", () => {
+    page.view.rows = select.value;
+    page.writeAddress();
+    page.draw();
+  });
+  rows.append(select);
+  const path = element("label");
+  const box = /** @type {HTMLInputElement} */ (element("input"));
+  Object.assign(box, { type: "checkbox", id: "critical-path", checked: true });
+  box.addEventListener("change", () => {
+    page.view.spaceTime.criticalPath = box.checked;
+    redraw();
+  });
+  path.append(box, " critical path");
+  tools.append(rows, path);
+  return () => {
+    select.value = page.view.rows;
+    box.disabled = page.view.rows === "links"; // the path goes from rank to rank
+  };
+}
+
+function curveFigure(parent, page) {
+  const { figure, redraw, setTitle, setRows } = addFigure(parent, {
+    id: "chunk-curve",
+    title: "",
+    text: "Few chunks: ranks wait for whole messages. Many chunks: every message pays alpha. Between them is the best number. Line: the closed form. Dots: simulated. Dotted: no algorithm is faster than this.",
+    hint: chartHint,
+    draw: (host, width) => {
+      if (!page.now) return;
+      if (page.curve) drawCurve(host, width, page);
+      else host.append(element("p", "muted waiting", "Simulating with other numbers of chunks ..."));
+    },
+    table: curveTable(null),
+  });
+  // Until the new curve is there the old one stays, pale, so that the page does not jump.
+  return (isNew = false) => {
+    const stale = page.curve && page.curve.key !== curveKey(page.now.numbers);
+    figure.classList.toggle("stale-figure", Boolean(stale));
+    if (stale && !isNew) return;
+    setTitle(page.curve ? curveTitle(page.curve) : "What is the best number of chunks?");
+    setRows(curveTable(page.curve));
+    redraw();
+  };
+}
+
+function drawCurve(host, width, page) {
+  const { formula, simulated, best, floor, leftOut } = page.curve;
+  const { setting } = page.now;
+  const here = { x: setting.chunks, y: secondsOf(page.now) };
+  const series = [];
+  if (formula.length) series.push({ name: "formula", colour: 1, line: "solid", points: formula, silent: true });
+  series.push({ name: "simulated", colour: 1, mark: "dot", points: simulated });
+  series.push({ name: "now", colour: 2, mark: "dot", points: [here] });
+  const times = [...formula, ...simulated, here].map((p) => p.y).concat(floor > 0 ? [floor] : []);
+  const scale = d3.min(times) > 0 ? "log" : "linear";
+  drawXyChart(host, width, {
+    x: { quantity: quantities.chunks, scale: "log", domain: domainOf([...simulated, here].map((p) => p.x), "log") },
+    y: { quantity: quantities.time, scale, domain: domainOf(times, scale) },
+    series,
+    verticals: Number.isFinite(best) ? [{ x: best, name: `best by formula: ${countText(Number(best.toFixed(1)))}` }] : [],
+    horizontals: floor > 0 ? [{ y: floor, name: `lower bound: ${timeText(floor)}` }] : [],
+    describe: `Time against number of chunks, both on log axes: ${curveTitle(page.curve)}`,
+  });
+  if (leftOut) host.append(element("p", "muted", `Not simulated: ${leftOut} larger numbers of chunks, which would take too long here.`));
+}
+
+/** @param {ChunkCurve|null} curve */
+function curveTable(curve) {
+  const columns = [
+    { head: "chunks", cell: (dot) => countText(dot.x) },
+    { head: "simulated", cell: (dot) => timeText(dot.y) },
+    { head: "× lower bound", cell: (dot) => (curve.floor > 0 ? (dot.y / curve.floor).toFixed(2) : "") },
+  ];
+  return { columns, rows: curve?.simulated ?? [] };
+}
+
+function stepperFigure(parent, page) {
+  const { redraw, setTitle } = addFigure(parent, {
+    id: "stepper",
+    title: "",
+    text: "The same run in true time. Circles are ranks; a segment of a circle is filled when that chunk of the data has come to the rank, or is sent by it first. Dots are messages on their way.",
+    hint: stepperHint,
+    draw: (host, width) => {
+      const steps = page.now?.answer.steps;
+      if (!steps || steps.rank.length > mostSteppedSteps) {
+        host.append(element("p", "muted", "Too many steps for this picture: take fewer chunks or ranks."));
+        return;
+      }
+      drawStepper(host, width, {
+        steps,
+        ranks: page.now.setting.ranks,
+        end: secondsOf(page.now),
+        describe: `Where the data are at each moment of ${headline(page.now, null).text}`,
+        view: page.view.stepper,
+      });
+    },
+  });
+  return () => {
+    setTitle(page.now?.answer.steps ? stepperTitle(page.now) : "Step by step");
+    redraw();
+  };
+}
+
+/** More steps than this are not told apart, and take too long to draw while a slider moves. */
+const mostSteppedSteps = 20000;
+
+/** The finding. @param {Case} one */
+function stepperTitle(one) {
+  const { steps } = one.answer;
+  const first = new Map();
+  for (let i = 0; i < steps.rank.length; ++i) {
+    if (steps.route[i] < 0) continue;
+    const to = steps.to[i];
+    first.set(to, Math.min(first.get(to) ?? Infinity, steps.arrived[i]));
+  }
+  const last = [...first].reduce((a, b) => (b[1] > a[1] ? b : a), [-1, -1]);
+  if (last[0] < 0) return "Nothing moves";
+  return `Rank ${last[0]} gets its first message after ${timeText(last[1] * picosecond)}; all is done after ${timeText(secondsOf(one))}`;
+}
+
+function breakdownFigure(parent, page) {
+  const rowsOf = () => drawnCases(page).map(({ name, answer }) => ({ name: name === "A" ? "A" : "now", shares: pathShares(answer.steps) }));
+  const columns = [
+    { head: "setting", cell: (row) => row.name, words: true },
+    ...shareKinds.map(({ kind, name }) => ({ head: name, cell: (row) => timeText(row.shares[kind] ?? 0) })),
+  ];
+  const { redraw, setTitle, setRows } = addFigure(parent, {
+    id: "breakdown",
+    title: "",
+    text: "What the critical path is made of, from the start to the end of the last rank. Only what is on it can make the run shorter.",
+    draw: (host, width) => {
+      const rows = rowsOf();
+      if (rows.length) drawBreakdown(host, width, rows, "Where the time goes");
+      else host.append(element("p", "muted", "Too many steps: take fewer chunks or ranks."));
+    },
+    table: { columns, rows: [] },
+  });
+  return () => {
+    const rows = rowsOf();
+    const now = rows.find(({ name }) => name === "now");
+    setTitle(now ? breakdownTitle(now.shares) : "Where the time goes");
+    setRows({ columns, rows });
+    redraw();
+  };
+}

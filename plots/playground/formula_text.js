@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A closed form as text, and the same with the present values put in.
+
+/** As collectives/closed_forms.hpp defines them; adding is free here. */
+const formulaDefinitions = {
+  q: "q = ceil(log2 K)",
+  step: "step(n) = S*tau(n/S) + L",
+  pass: "pass(n) = S*tau(n/S) + L",
+  tau: "tau(n) = alpha + n/B",
+};
+
+/** @param {PageSetting} setting @returns {Record<string, string>} */
+function formulaValues(setting) {
+  return {
+    K: String(setting.ranks),
+    N: bytesText(setting.size),
+    S: String(setting.chunks),
+    B: rateText(setting.bandwidth),
+    L: timeText(setting.latency * picosecond),
+    alpha: timeText(setting.overhead * picosecond),
+    gamma: "infinity",
+  };
+}
+
+/** @param {string} formula @param {Record<string, string>} values */
+function withValues(formula, values) {
+  return formula.replace(/[A-Za-z]+(?:_[A-Za-z]+)?/g, (word) => values[word] ?? word);
+}
+
+/** The words that a text and the definitions of its words use. @param {string} formula */
+function definitionsIn(formula) {
+  const used = [];
+  let text = formula;
+  for (const [word, definition] of Object.entries(formulaDefinitions)) {
+    if (!new RegExp(`\\b${word}\\b`).test(text)) continue;
+    used.push(definition);
+    text += ` ${definition.split("= ")[1]}`;
+  }
+  return used;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the page: what a link holds, what goes to the engine, what a scenario file says.
+
+/**
+ * @typedef {object} PageSetting   bytes, picoseconds, bytes per second
+ * @property {string} op
+ * @property {string} algorithm
+ * @property {string} shape
+ * @property {number} ranks
+ * @property {number} size
+ * @property {number} chunks
+ * @property {number} bandwidth
+ * @property {number} overhead
+ * @property {number} latency
+ * @property {string} slow_link     "gpu2-gpu3", "" for none
+ * @property {number} slow_factor
+ * @property {number} late_rank     -1 for none
+ * @property {number} late
+ * @property {number} slots         0: no limit
+ */
+
+/** @type {PageSetting} */
+const defaultSetting = Object.freeze({
+  op: "broadcast",
+  algorithm: "chain",
+  shape: "chain",
+  ranks: 8,
+  size: 64 * 2 ** 20,
+  chunks: 8,
+  bandwidth: 25e9,
+  overhead: 5e6,
+  latency: 0,
+  slow_link: "",
+  slow_factor: 4,
+  late_rank: -1,
+  late: 500e6,
+  slots: 0,
+});
+
+const mostRanks = 64;
+const mostChunks = 65536;
+const mostBytes = 2 ** 40;
+const mostPs = 1e15; // a quarter of an hour
+
+/** Reads a whole number within limits. */
+function wholeIn(low, high, what) {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < low || value > high)
+      throw new Error(`${what} is a whole number from ${countText(low)} to ${countText(high)}, not "${text}"`);
+    return value;
+  };
+}
+
+function within(parse, low, high, what, word) {
+  return (text) => {
+    const value = parse(text);
+    if (value < low || value > high) throw new Error(`${what} goes from ${word(low)} to ${word(high)}, not "${text}"`);
+    return value;
+  };
+}
+
+function oneOf(list, what) {
+  return (text) => {
+    if (!list.includes(text)) throw new Error(`there is no ${what} "${text}"; known: ${list.join(", ")}`);
+    return text;
+  };
+}
+
+/** How each key is written in a link and read from it. @param {Engine} engine */
+function settingKeys(engine) {
+  const plain = (parse) => ({ parse, text: String });
+  const time = (what) => ({ parse: within(parseTime, 0, mostPs, what, timeWord), text: (ps) => (ps === 0 ? "0" : timeWord(ps)) });
+  const parseElements = (text) => {
+    const bytes = parseSize(text);
+    if (bytes % 4) throw new Error(`${bytes} bytes is not a whole number of float32 elements, which have 4 bytes`);
+    return bytes;
+  };
+  return {
+    op: plain(oneOf([...new Set(engine.algorithms.map((row) => row.operation))], "op")),
+    algorithm: plain(String),
+    shape: plain(oneOf(engine.shapes, "shape")),
+    ranks: plain(wholeIn(2, mostRanks, "ranks")),
+    size: { parse: within(parseElements, 0, mostBytes, "size", sizeWord), text: sizeWord },
+    chunks: plain(wholeIn(1, mostChunks, "chunks")),
+    bandwidth: { parse: within(parseRate, 1e3, 1e15, "bandwidth", rateWord), text: rateWord },
+    overhead: time("overhead"),
+    latency: time("latency"),
+    slow_link: { parse: String, text: String },
+    slow_factor: {
+      parse: (text) => {
+        if (!/^\d+(\.\d+)?$/.test(text) || Number(text) < 1 || Number(text) > 1000)
+          throw new Error(`slow_factor goes from 1 to 1000, not "${text}"`);
+        return Number(text);
+      },
+      text: String,
+    },
+    late_rank: plain(wholeIn(0, mostRanks - 1, "late_rank")),
+    late: time("late"),
+    slots: plain(wholeIn(1, 65536, "slots")),
+  };
+}
+
+/** Algorithms of an operation, the default first. @param {Engine} engine @param {string} op */
+function algorithmsOf(engine, op) {
+  return engine.algorithms.filter((row) => row.operation === op);
+}
+
+/** What the engine takes. @param {Engine} engine @param {PageSetting} setting @returns {EngineSetting} */
+function engineSetting(engine, setting) {
+  const numbers = {
+    shape: engine.shapes.indexOf(setting.shape),
+    algorithm: algorithmsOf(engine, setting.op).find((row) => row.name === setting.algorithm).index,
+    ranks: setting.ranks,
+    bytes: setting.size,
+    chunks: setting.chunks,
+    slots: setting.slots,
+    bandwidth: setting.bandwidth,
+    overheadPs: setting.overhead,
+    latencyPs: setting.latency,
+    slowLink: -1,
+    slowBandwidth: slowBandwidth(setting),
+    lateRank: setting.late_rank,
+    latePs: setting.late,
+  };
+  if (setting.slow_link) numbers.slowLink = linkNames(engine, numbers).indexOf(setting.slow_link);
+  return numbers;
+}
+
+/** @param {PageSetting} setting */
+function slowBandwidth(setting) {
+  return Math.max(1, Math.round(setting.bandwidth / setting.slow_factor));
+}
+
+let knownLinks = { key: "", names: [] };
+/** "gpu0-gpu1", by the link's id. @param {Engine} engine @param {EngineSetting} numbers */
+function linkNames(engine, numbers) {
+  const key = `${numbers.shape} ${numbers.ranks}`;
+  if (knownLinks.key !== key) knownLinks = { key, names: engine.links(numbers).map(({ from, to }) => `${from}-${to}`) };
+  return knownLinks.names;
+}
+
+/** Makes a setting consistent after a change; says what had to give way.
+ *  @param {Engine} engine @param {PageSetting} setting @returns {string[]} */
+function settle(engine, setting) {
+  const notes = [];
+  const rows = algorithmsOf(engine, setting.op);
+  if (!rows.some((row) => row.name === setting.algorithm)) {
+    notes.push(`${setting.op} has no algorithm "${setting.algorithm}"; known: ${rows.map((row) => row.name).join(", ")}`);
+    setting.algorithm = rows[0].name;
+  }
+  if (setting.late_rank >= setting.ranks) {
+    notes.push(`there is no rank ${setting.late_rank} among ${setting.ranks}`);
+    setting.late_rank = -1;
+  }
+  if (setting.slow_link && !hasLink(engine, setting)) {
+    notes.push(`this network has no link "${setting.slow_link}"; one is "${knownLinks.names[0] ?? ""}"`);
+    setting.slow_link = "";
+  }
+  return notes;
+}
+
+function hasLink(engine, setting) {
+  try {
+    return engineSetting(engine, setting).slowLink >= 0;
+  } catch {
+    return true; // the network itself is wrong, and that is said when it is simulated
+  }
+}
+
+/** The file that `collsim run` takes. @param {Engine} engine @param {PageSetting} setting */
+function scenarioOf(engine, setting) {
+  const cluster = { shape: setting.shape };
+  const dims = engine.dims(engineSetting(engine, setting));
+  if (dims.length) cluster.dims = dims;
+  else cluster.ranks = setting.ranks;
+  cluster.link = { bandwidth: rateWord(setting.bandwidth) };
+  if (setting.overhead > 0) cluster.link.overhead = timeWord(setting.overhead);
+  if (setting.latency > 0) cluster.link.latency = timeWord(setting.latency);
+  if (setting.slow_link) {
+    const [from, to] = setting.slow_link.split("-");
+    cluster.links_override = [{ from, to, bandwidth: rateWord(slowBandwidth(setting)) }];
+  }
+  if (setting.late_rank >= 0) cluster.late = { [setting.late_rank]: timeWord(setting.late) };
+  const collective = { op: setting.op, algorithm: setting.algorithm };
+  if (setting.op !== "barrier") collective.size = sizeWord(setting.size);
+  collective.chunks = setting.chunks;
+  if (setting.slots > 0) collective.slots = setting.slots;
+  return { scenario: 1, name: "playground", cluster, collective };
+}

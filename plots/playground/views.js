@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page shows of one answer, or of two beside each other.
+
+/**
+ * @typedef {object} Case            a setting and what came out
+ * @property {string} name           "A", or "now"
+ * @property {PageSetting} setting
+ * @property {EngineSetting} numbers
+ * @property {Answer} answer
+ */
+
+/** @param {Case} one */
+function secondsOf(one) {
+  return Number(one.answer.timePs) * picosecond;
+}
+
+/** @param {Case} now @param {Case|null} pinned */
+function headline(now, pinned) {
+  const seconds = secondsOf(now);
+  const { op, algorithm, ranks, size, shape } = now.setting;
+  const what = op === "barrier" ? op : `${op} of ${bytesText(size)}`;
+  const text = `${ranks} ranks, ${shape}: ${what}, algorithm ${algorithm}, in ${countText(now.setting.chunks)} chunk${now.setting.chunks === 1 ? "" : "s"}`;
+  const bound = Number(now.answer.boundPs) * picosecond;
+  const facts = [];
+  if (bound > 0) facts.push(`${timesText(seconds / bound)} × the lower bound of ${timeText(bound)}`);
+  if (size > 0 && seconds > 0 && op !== "barrier") facts.push(`algbw ${rateText(size / seconds)}`);
+  facts.push(`${countText(now.answer.messages)} messages`);
+  return { time: timeText(seconds), text, facts: facts.join(" · "), compared: pinned ? comparedWith(now, pinned) : "" };
+}
+
+/** @param {Case} now @param {Case} pinned */
+function comparedWith(now, pinned) {
+  const [a, b] = [secondsOf(pinned), secondsOf(now)];
+  if (a === b) return `A takes as long: ${timeText(a)}`;
+  const words = b < a ? `${timesText(a / b)} times faster than A` : `${timesText(b / a)} times slower than A`;
+  return `${words} (${timeText(a)})`;
+}
+
+/** What differs between two settings: "chunks 1, overhead 5us". @param {PageSetting} one @param {PageSetting} other */
+function differences(one, other, keys) {
+  const words = Object.keys(keys)
+    .filter((key) => one[key] !== other[key])
+    .map((key) => `${key.replace("_", " ")} ${one[key] === noneValues[key] ? "none" : keys[key].text(one[key])}`);
+  return words.join(", ");
+}
+
+/** The finding of the space-time diagram: how much the links do. @param {Case} one */
+function busyTitle(one) {
+  const { steps } = one.answer;
+  const busiest = d3.max(steps.linkBusy) ?? 0;
+  if (!busiest) return "No link does anything";
+  const alike = [...steps.linkBusy].filter((busy) => busy === busiest).length;
+  const used = [...steps.linkMessages].filter((count) => count > 0).length;
+  const share = percentText((busiest * picosecond) / secondsOf(one));
+  if (alike === used) return `Every link that is used works ${share} of the time`;
+  return `The busiest link${alike > 1 ? "s work" : " works"} ${share} of the time`;
+}
+
+/** Rows of the table below the diagram. @param {Case[]} cases */
+function messageTable(cases) {
+  const time = (ps) => timeText(ps * picosecond);
+  const columns = [
+    { head: "setting", cell: (row) => row.name, words: true },
+    { head: "from", cell: (row) => row.steps.rank[row.i] },
+    { head: "to", cell: (row) => row.steps.to[row.i] },
+    { head: "chunk", cell: (row) => row.steps.piece[row.i] + 1 },
+    { head: "bytes", cell: (row) => countText(row.steps.bytes[row.i]) },
+    { head: "ready", cell: (row) => time(row.steps.ended[row.i]) },
+    { head: "on the link", cell: (row) => time(row.steps.departed[row.i]) },
+    { head: "off the link", cell: (row) => time(row.steps.left[row.i]) },
+    { head: "arrived", cell: (row) => time(row.steps.arrived[row.i]) },
+  ];
+  const rows = [];
+  for (const { name, answer } of cases)
+    if (answer.steps)
+      for (let i = 0; i < answer.steps.rank.length; ++i)
+        if (answer.steps.route[i] >= 0) rows.push({ name, steps: answer.steps, i });
+  return { columns: cases.length > 1 ? columns : columns.slice(1), rows };
+}

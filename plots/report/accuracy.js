@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far predictions are from what was measured.
+
+/** @param {Row} row */
+function isJudged({ measured }) {
+  return measured !== null && measured.error !== null && !measured.noisy && measured.data !== "wrong";
+}
+
+/** @param {HTMLElement} parent @param {Results} results */
+function addAccuracy(parent, results) {
+  const rows = results.rows.filter((row) => row.measured && row.measured.time > 0 && row.time > 0);
+  if (!rows.length) return;
+  const judged = rows.filter(isJudged);
+  const others = rows.filter((row) => !isJudged(row));
+  addFigure(parent, {
+    id: `${results.id}accuracy`,
+    title: accuracyTitle(judged),
+    text: `${accuracyText(judged, others)} On the diagonal both are the same; the bands are 10% and 25% to either side.`,
+    hint: chartHint,
+    draw: (host, width) => drawAccuracy(host, width, results, judged, others),
+    table: { columns: rowColumns(results), rows },
+  });
+  addErrors(parent, results, judged);
+}
+
+/** Sizes of errors, smallest first. @param {Row[]} judged */
+function errorSizes(judged) {
+  return judged.map((row) => Math.abs(row.measured.error)).sort((a, b) => a - b);
+}
+
+/** @param {Row[]} judged */
+function accuracyTitle(judged) {
+  if (!judged.length) return "Nothing that was measured can be held against the predictions";
+  return `Half of the predictions are within ${percentText(d3.median(errorSizes(judged)))} of what was measured`;
+}
+
+/** The sentence with median, p95 and what did not count. @param {Row[]} judged @param {Row[]} others */
+function accuracyText(judged, others) {
+  const sentences = [];
+  if (judged.length) {
+    const sizes = errorSizes(judged);
+    const count = `${countText(judged.length)} row${judged.length === 1 ? "" : "s"}`;
+    sentences.push(
+      `${count}: median error ${percentText(d3.median(sizes))}, 95th percentile ${percentText(d3.quantile(sizes, 0.95))}, worst ${percentText(sizes.at(-1))}.`,
+    );
+    const slow = judged.filter((row) => row.measured.error < 0).length;
+    if (slow === judged.length) sentences.push("Reality was slower every time.");
+    if (slow === 0) sentences.push("Reality was faster every time.");
+  }
+  const noisy = others.filter((row) => row.measured.noisy && row.measured.data !== "wrong").length;
+  const wrong = others.filter((row) => row.measured.data === "wrong").length;
+  if (noisy) sentences.push(`${noisy} more scattered too much to judge (open squares).`);
+  if (wrong) sentences.push(`${wrong} gave wrong data (open squares).`);
+  return sentences.join(" ");
+}
+
+/** @param {HTMLElement} host @param {number} width */
+function drawAccuracy(host, width, results, judged, others) {
+  const both = [...judged, ...others].flatMap((row) => [row.time, row.measured.low, row.measured.high]);
+  const [low, high] = domainOf(both, "log");
+  const domain = [low / 1.15, high * 1.15];
+  const point = (row) => ({ x: row.time, y: row.measured.time, low: row.measured.low, high: row.measured.high, text: rowText(results, row) });
+  const series = [
+    { name: "same", colour: 8, line: "dashed", points: domain.map((x) => ({ x, y: x })), nameless: true, silent: true },
+    ...byAlgorithm(judged).map(({ name, colour, rows }) => ({ name, colour, mark: "square", points: rows.map(point) })),
+  ];
+  if (others.length) series.push({ name: "not judged", colour: 8, mark: "square", open: true, points: others.map(point) });
+  const band = (share) => ({ points: [[domain[0], domain[0] * (1 - share)], [domain[1], domain[1] * (1 - share)], [domain[1], domain[1] * (1 + share)], [domain[0], domain[0] * (1 + share)]] });
+  drawXyChart(host, width, {
+    x: { quantity: { ...quantities.time, name: "predicted" }, scale: "log", domain },
+    y: { quantity: { ...quantities.time, name: "measured" }, scale: "log", domain },
+    series,
+    bands: [band(0.25), band(0.1)],
+    describe: `Measured against predicted time, both on log axes. ${accuracyTitle(judged)}`,
+    height: Math.min(width * 0.8, 480),
+  });
+}
+
+/** @param {Row[]} rows */
+function byAlgorithm(rows) {
+  const names = [...new Set(rows.map((row) => row.algorithm))];
+  return names.slice(0, 7).map((name, i) => ({ name, colour: i + 1, rows: rows.filter((row) => row.algorithm === name) }));
+}
+
+/** The error against what varies. @param {HTMLElement} parent @param {Results} results @param {Row[]} judged */
+function addErrors(parent, results, judged) {
+  const axes = [
+    { quantity: quantities.size, xOf: (row) => row.size },
+    { quantity: quantities.chunks, xOf: (row) => row.chunks },
+    { quantity: quantities.ranks, xOf: (row) => row.ranks },
+  ];
+  const axis = axes.find(({ xOf }) => distinct(judged, xOf) >= 3);
+  if (!axis) return;
+  const { quantity, xOf } = axis;
+  const series = byAlgorithm(judged).map(({ name, colour, rows }) => ({
+    name,
+    colour,
+    mark: "square",
+    line: "thread",
+    points: rows.sort((a, b) => xOf(a) - xOf(b)).map((row) => ({ x: xOf(row), y: row.measured.error, text: rowText(results, row) })),
+  }));
+  const errors = judged.map((row) => row.measured.error);
+  const reach = Math.max(0.02, d3.max(errors, Math.abs)) * 1.2;
+  addFigure(parent, {
+    id: `${results.id}errors`,
+    title: errorsTitle(judged, xOf, quantity),
+    text: "Above zero the prediction was too long, below zero reality was slower.",
+    hint: chartHint,
+    draw: (host, width) =>
+      drawXyChart(host, width, {
+        x: { quantity, scale: "log", domain: domainOf(judged.map(xOf), "log") },
+        y: { quantity: { ...quantities.fraction, name: "error", text: signedPercent }, scale: "linear", domain: [-reach, reach] },
+        series,
+        horizontals: [{ y: 0, name: "" }],
+        describe: `Error of the prediction against ${quantity.name}. ${errorsTitle(judged, xOf, quantity)}`,
+        height: 260,
+      }),
+    table: { columns: rowColumns(results), rows: judged },
+  });
+}
+
+function errorsTitle(judged, xOf, quantity) {
+  const worst = judged.reduce((a, b) => (Math.abs(b.measured.error) > Math.abs(a.measured.error) ? b : a));
+  const at = quantity === quantities.size ? quantity.text(xOf(worst)) : `${quantity.text(xOf(worst))} ${quantity.name}`;
+  return `The largest error, ${signedPercent(worst.measured.error)}, is at ${at}`;
+}

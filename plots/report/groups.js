@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows make one curve.
+
+/**
+ * @typedef {object} Group
+ * @property {string} name      what its rows share and others have not; empty when it is the only one
+ * @property {number} colour
+ * @property {Row[]} rows       by x
+ *
+ * @typedef {object} Groups
+ * @property {Group[]} shown
+ * @property {number} leftOut   more than can be told apart
+ */
+
+const mostGroups = 8;
+/** Of the lines of one curve after the other. */
+const groupDashes = ["1 0", "8 3", "2 3", "8 3 2 3", "14 3", "4 4", "8 3 2 3 2 3", "1 5"];
+
+/** @param {Row[]} rows @param {(row: Row) => any} of */
+function distinct(rows, of) {
+  return new Set(rows.map(of)).size;
+}
+
+/**
+ * Rows that differ in x alone, and in what follows from x, are one curve.
+ * @param {Results} results @param {(row: Row) => number} xOf @returns {Groups}
+ */
+function groupsOf(results, xOf) {
+  const { rows } = results;
+  const telling = tellingParams(results, rows).filter((i) => !follows(rows, xOf, (row) => row.params[i]));
+  const byName = new Map();
+  for (const row of rows) {
+    const name = telling.map((i) => paramWords(results, i, row)).join(", ");
+    if (!byName.has(name)) byName.set(name, []);
+    byName.get(name).push(row);
+  }
+  const all = [...byName].map(([name, members], i) => ({
+    name,
+    colour: (i % 8) + 1,
+    rows: members.sort((a, b) => xOf(a) - xOf(b)),
+  }));
+  return { shown: all.slice(0, mostGroups), leftOut: Math.max(0, all.length - mostGroups) };
+}
+
+/** Whether the first value of a row tells the second. @param {Row[]} rows */
+function follows(rows, first, second) {
+  return distinct(rows, (row) => `${first(row)} ${second(row)}`) === distinct(rows, first);
+}
+
+/** Positions of what varies; of what always changes together the first. @param {Results} results @param {Row[]} rows */
+function tellingParams({ paths }, rows) {
+  const of = (i) => (row) => row.params[i];
+  const varying = d3.range(paths.length).filter((i) => distinct(rows, of(i)) > 1);
+  return varying.filter((i) => !varying.some((j) => j < i && follows(rows, of(j), of(i)) && follows(rows, of(i), of(j))));
+}
+
+/** A value of the sweep in words: "57 chunks", "8 KiB", "ring", "rank 3 late by 1 ms".
+ *  @param {Results} results @param {number} i which path @param {Row} row */
+function paramWords({ paths, names }, i, row) {
+  const value = row.params[i];
+  const late = paths[i].match(/(?:^|\.)late\.(\d+)$/);
+  if (late) return Number.parseFloat(value) === 0 ? `rank ${late[1]} on time` : `rank ${late[1]} late by ${spaced(value)}`;
+  if (["algorithm", "op", "shape", "preset", "size"].includes(names[i])) return spaced(value);
+  if (["chunks", "ranks", "nodes", "channels", "slots"].includes(names[i]) && /^\d+$/.test(value))
+    return `${countText(Number(value))} ${value === "1" ? names[i].slice(0, -1) : names[i]}`;
+  const name = /[Bb]\/s$/.test(value) ? names[i].replace(/ bandwidth$/, "") : names[i]; // the unit says it
+  return `${name} ${spaced(value)}`;
+}
+
+/** What tells a row from the others: "ring, 8 KiB". @param {Results} results @param {Row} row */
+function rowWords(results, row) {
+  return tellingParams(results, results.rows).map((i) => paramWords(results, i, row)).join(", ") || row.algorithm;
+}
+
+/**
+ * The series of groups over x: formula as a line, simulation as dots, measurement as squares.
+ * @param {Results} results @param {Groups} groups @param {(row: Row) => number} xOf
+ * @param {{simulated: (row: Row) => number, analytic: (row: Row) => number|null,
+ *          measured: (row: Row) => Partial<Point>|null}} of
+ * @returns {Series[]}
+ */
+function seriesOf(results, groups, xOf, of) {
+  const alone = groups.shown.length === 1;
+  const has = (test) => groups.shown.some((group) => group.rows.some(test));
+  const several = has((row) => of.analytic(row) !== null) || has((row) => of.measured(row) !== null);
+  const series = [];
+  for (const group of groups.shown) {
+    const point = (row, y) => ({ x: xOf(row), y, text: rowText(results, row) });
+    const { colour } = group;
+    const dash = alone ? undefined : groupDashes[colour - 1];
+    const calculated = group.rows.filter((row) => of.analytic(row) !== null);
+    const points = calculated.map((row) => point(row, of.analytic(row)));
+    if (points.length) series.push({ name: "formula", colour, dash, line: "solid", points, nameless: !alone, silent: true });
+    series.push({
+      name: alone ? "simulated" : group.name,
+      colour,
+      mark: "dot",
+      dash,
+      line: calculated.length ? "none" : "thread",
+      points: group.rows.map((row) => point(row, of.simulated(row))),
+      nameless: alone && !several,
+    });
+    const measured = group.rows.filter((row) => of.measured(row) !== null);
+    if (measured.length)
+      series.push({
+        name: "measured",
+        colour: alone ? 2 : colour,
+        mark: "square",
+        open: true, // what was predicted shows through
+        points: measured.map((row) => ({ ...point(row, 0), ...of.measured(row) })),
+        nameless: !alone,
+      });
+  }
+  return series;
+}
+
+/** What the marks are, in words. @param {Series[]} series */
+function marksText(series) {
+  const words = [];
+  if (series.some((one) => one.line === "solid")) words.push("line: the closed form");
+  words.push("dots: simulated");
+  if (series.some((one) => one.mark === "square")) words.push("squares: measured, with the fastest and slowest run");
+  const text = words.join("; ");
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
+}
+
+/** @param {Groups} groups */
+function leftOutText({ leftOut }) {
+  return leftOut ? ` ${countText(leftOut)} more curves are in the table only.` : "";
+}
+
+/** All y of series, with their error bars. @param {Series[]} series */
+function yValues(series) {
+  return series.flatMap((one) => one.points.flatMap((p) => [p.y, p.low ?? p.y, p.high ?? p.y]));
+}
+const timesOfRow = {
+  simulated: (row) => row.time,
+  analytic: (row) => row.analytic,
+  measured: ({ measured }) => measured && { y: measured.time, low: measured.low, high: measured.high },
+};

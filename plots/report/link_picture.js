@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// How busy the links of the machine were, on a drawing of the machine.
+
+/** More lines are a grey mass. */
+const mostDrawnCables = 1200;
+
+/** @param {HTMLElement} parent @param {Results} results @param {any} one a drawn case */
+function addLinkPicture(parent, results, one) {
+  if (!one.links) {
+    parent.append(element("p", "notice", "The machine has too many links to draw."));
+    return;
+  }
+  const links = one.links.map((link, i) => ({ ...link, name: linkText(one.link_names[i]), busy: one.time_s > 0 ? link.busy_s / one.time_s : 0 }));
+  const used = links.filter((link) => link.messages > 0).sort((a, b) => b.busy - a.busy);
+  if (!used.length) return;
+  addFigure(parent, {
+    id: `${results.id}links`,
+    title: linksTitle(one, links, used),
+    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks. Each line is one direction of a link: the colour says how much of the time it was busy, the width how fast it is; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
+    draw: (host, width) => drawMachine(host, width, one, links),
+    table: {
+      columns: [
+        { head: "link", cell: (link) => link.name, words: true },
+        { head: "busy", cell: (link) => percentText(link.busy) },
+        { head: "bandwidth", cell: (link) => rateText(link.bytes_per_s) },
+        { head: "bytes", cell: (link) => bytesText(link.bytes) },
+        { head: "messages", cell: (link) => countText(link.messages) },
+      ],
+      rows: [...used, ...links.filter((link) => link.messages === 0)],
+    },
+  });
+}
+
+function linksTitle(one, links, used) {
+  const most = used[0].busy;
+  const alike = used.filter((link) => link.busy > most * 0.999).length;
+  const idle = links.length - used.length;
+  const rest = idle ? `; ${countText(idle)} of ${countText(links.length)} carry nothing` : "";
+  if (alike === used.length) return `All ${countText(used.length)} links that are used are busy ${percentText(most)} of the time${rest}`;
+  if (alike > 1) return `The ${countText(alike)} busiest links are busy ${percentText(most)} of the time${rest}`;
+  return `The busiest link, ${used[0].name}, is busy ${percentText(most)} of the time${rest}`;
+}
+
+/** @param {HTMLElement} host @param {number} width */
+function drawMachine(host, width, machine, links) {
+  const { spots, flat } = layoutDevices(machine);
+  const inner = Math.min(width - 48, flat === 1 ? 440 : width - 48);
+  const height = inner * flat + 100;
+  const left = (width - inner) / 2;
+  const at = (i) => ({ x: left + spots[i].x * inner, y: 24 + spots[i].y * (height - 100) });
+  const svg = d3
+    .select(host)
+    .append("svg")
+    .attr("class", "chart machine")
+    .attr("viewBox", `0 0 ${width} ${height}`)
+    .attr("role", "img")
+    .attr("aria-label", "Links of the machine and how busy they were");
+  const colour = d3.interpolateRgb(themeColour("--edge"), themeColour("--c2"));
+  const fastest = d3.max(links, (link) => link.bytes_per_s);
+  const drawn = [...links].sort((a, b) => b.busy - a.busy).slice(0, mostDrawnCables).reverse();
+  const room = roomAround(machine.nodes.map((_, i) => at(i)));
+  for (const link of drawn) drawCable(svg, at(link.from), at(link.to), link, colour, fastest, room);
+  machine.nodes.forEach((device, i) => drawDevice(svg, at(i), device, room));
+  drawRamp(svg, colour, width, height);
+}
+
+/** How wide a device may be: neighbours do not touch. @param {Spot[]} places in pixels */
+function roomAround(places) {
+  let least = Infinity;
+  const sorted = [...places].sort((a, b) => a.x - b.x);
+  for (let i = 0; i < sorted.length; ++i)
+    for (let j = i + 1; j < sorted.length && sorted[j].x - sorted[i].x < least; ++j)
+      least = Math.min(least, Math.hypot(sorted[j].x - sorted[i].x, sorted[j].y - sorted[i].y));
+  return Math.max(5, Math.min(26, least - 3));
+}
+
+/** To the right of its direction, so that both directions are seen. */
+function drawCable(svg, from, to, link, colour, fastest, room) {
+  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const thick = (1.5 + 5 * Math.sqrt(link.bytes_per_s / fastest)) * Math.min(1, room / 16);
+  const aside = thick / 2 + 1;
+  const [dx, dy] = [(-(to.y - from.y) / length) * aside, ((to.x - from.x) / length) * aside];
+  svg
+    .append("path")
+    .attr("class", "cable")
+    .attr("d", `M${from.x + dx},${from.y + dy}L${to.x + dx},${to.y + dy}`)
+    .attr("stroke", colour(Math.min(1, link.busy)))
+    .attr("stroke-width", link.messages ? thick : 1)
+    .attr("stroke-dasharray", link.messages ? null : "2 4")
+    .append("title")
+    .text(`${link.name}: busy ${percentText(link.busy)} of the time\n${bytesText(link.bytes)} in ${countText(link.messages)} messages, ${rateText(link.bytes_per_s)}`);
+}
+
+function drawDevice(svg, { x, y }, device, room) {
+  const isRank = device.rank !== null;
+  const half = room / 2;
+  const group = svg.append("g");
+  group.append("title").text(isRank ? `rank ${device.rank} (${device.name})` : `${device.name} (${device.kind})`);
+  if (isRank) group.append("circle").attr("class", "device").attr("cx", x).attr("cy", y).attr("r", half);
+  else group.append("rect").attr("class", "device").attr("x", x - half).attr("y", y - half * 0.7).attr("width", room).attr("height", half * 1.4).attr("rx", 3);
+  const text = isRank ? String(device.rank) : device.kind === "switch" ? "sw" : device.kind;
+  if (room >= textWidth(text) + 2) group.append("text").attr("class", "device-name").attr("x", x).attr("y", y).text(text);
+}
+
+/** What the colours mean. */
+function drawRamp(svg, colour, width, height) {
+  const y = height - 30;
+  const each = Math.min(160, width / 3) / 10;
+  const left = width / 2 - each * 5;
+  for (let i = 0; i < 10; ++i)
+    svg.append("rect").attr("x", left + i * each).attr("y", y).attr("width", each + 0.5).attr("height", 8).attr("fill", colour((i + 0.5) / 10));
+  for (const [text, x, anchor] of [["idle", left - 6, "end"], ["busy all the time", left + each * 10 + 6, "start"]])
+    svg.append("text").attr("x", x).attr("y", y + 8).attr("text-anchor", anchor).text(text);
+}

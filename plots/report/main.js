@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the data of the page and puts it together.
+
+/** The most important first: what the reader asked, then why. */
+const views = [addChunkCurve, addSizeCurves, addScaling, addComparison, addAccuracy, addRunPictures];
+
+const page = JSON.parse(document.getElementById("data").textContent);
+const report = document.getElementById("report");
+const severalResults = page.results.length > 1;
+if (severalResults) report.append(element("h1", "", `${page.results.length} results`));
+page.results.forEach((data, i) => {
+  const results = readResults(data, severalResults ? `r${i + 1}-` : "");
+  const section = element("section");
+  report.append(section);
+  addSummary(section, results, severalResults ? "h2" : "h1");
+  if (results.rows.length) for (const view of views) view(section, results);
+});
+report.append(element("footer", "", `Made by collsim ${page.collsim}. A line was calculated, a dot was simulated, a square was measured.`));
+document.title = `${page.results.map((data) => data.title || data.name).join(", ")} · collsim report`;

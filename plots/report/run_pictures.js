@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures of single runs: who sent what when, and where the time went.
+
+const realColumns = new Set(["reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo"]);
+
+/** Columns are texts of numbers with commas. @param {any} stored @returns {Steps} */
+function readSteps(stored) {
+  const steps = { pieces: stored.pieces };
+  for (const [name, text] of Object.entries(stored)) {
+    if (name === "pieces") continue;
+    const numbers = text === "" ? [] : text.split(",").map(Number);
+    steps[name] = realColumns.has(name) ? Float64Array.from(numbers) : Int32Array.from(numbers);
+  }
+  return /** @type {any} */ (steps);
+}
+
+/** Runs whose steps were kept. @param {Results} results */
+function drawnCases(results) {
+  return (results.data.cases ?? [])
+    .filter((one) => one.steps)
+    .map((one) => ({ ...one, steps: readSteps(one.steps), name: caseName(results, one.row) }));
+}
+
+/** @param {Results} results @param {number} row */
+function caseName(results, row) {
+  return rowWords(results, results.rows[row]);
+}
+
+/** @param {HTMLElement} parent @param {Results} results */
+function addRunPictures(parent, results) {
+  const cases = drawnCases(results);
+  const why = results.data.why_no_picture;
+  if (why) parent.append(element("p", "notice", `No timeline of a run is drawn: ${why}.`));
+  if (cases.length) addSpaceTime(parent, results, cases);
+  addBreakdown(parent, results);
+  for (const one of cases.slice(-1)) addLinkPicture(parent, results, one);
+}
+
+/** @param {HTMLElement} parent @param {Results} results */
+function addSpaceTime(parent, results, cases) {
+  const view = { followed: -1, criticalPath: true };
+  let byLink = false;
+  const model = (one) => spaceTimeModel(one.steps, { end: one.time_s, ranks: one.ranks, byLink, linkNames: one.link_names.map(linkText) });
+  let panels = [];
+  const makePanels = () => {
+    panels = cases.map((one) => ({ name: `${one.name}: ${timeText(one.time_s)}`, model: model(one), overhead: one.overhead_s }));
+  };
+  makePanels();
+  const { figure, redraw } = addFigure(parent, {
+    id: `${results.id}space-time`,
+    title: spaceTimeTitle(cases),
+    text: "Time goes to the right. A bar is a message on its way out, in the colour of its piece of the data; its pale beginning is the start-up. Thin lines below bars: grey, a rank waits for a message; orange, for a free slot; red, for a link that others use. The dark line is the critical path: what the time is made of.",
+    hint: spaceTimeHint,
+    draw: (host, width) => drawSpaceTime(host, width, { panels, view, describe: `Space-time diagram. ${spaceTimeTitle(cases)}`, textOf: stepText }),
+    table: messageTable(cases),
+  });
+  const tools = element("div", "choice screen-only");
+  tools.append(
+    selection("Rows are ", ["ranks, with what they send", "links, with what crosses them"], 0, (i) => {
+      byLink = i === 1;
+      makePanels();
+      redraw();
+    }),
+  );
+  figure.querySelector("figcaption").append(tools);
+}
+
+/** "gpu0->gpu1" @param {string} name */
+function linkText(name) {
+  return name.replace("->", "→").replaceAll("gpu", "");
+}
+
+/** "57 chunks: 6.2 messages at a time instead of 1: 3.282 ms instead of 18.83 ms" */
+function spaceTimeTitle(cases) {
+  const last = cases.at(-1);
+  if (cases.length > 1) {
+    const [slow, fast] = cases[0].time_s >= last.time_s ? [cases[0], last] : [last, cases[0]];
+    const [many, few] = [timesText(messagesAtATime(fast)), timesText(messagesAtATime(slow))];
+    const why = many === few ? "" : `, ${many} messages at a time instead of ${few}`;
+    return `${fast.name}: ${timeText(fast.time_s)} instead of ${timeText(slow.time_s)}${why}`;
+  }
+  const many = timesText(messagesAtATime(last));
+  const what = many === "0" ? "" : `, with ${many} message${many === "1" ? "" : "s"} at a time on average`;
+  return `${last.name}: done after ${timeText(last.time_s)}${what}`;
+}
+
+/** How many messages hold links, on average over the whole time. */
+function messagesAtATime({ steps, time_s }) {
+  let busy = 0;
+  for (let i = 0; i < steps.rank.length; ++i) if (steps.route[i] >= 0) busy += steps.left[i] - steps.departed[i];
+  const many = time_s > 0 ? (busy * picosecond) / time_s : 0;
+  return Math.abs(many - Math.round(many)) < 0.005 ? Math.round(many) : many;
+}
+
+function messageTable(cases) {
+  const time = (ps) => timeText(ps * picosecond);
+  const columns = [
+    { head: "run", cell: (row) => row.name, words: true },
+    { head: "from", cell: (row) => row.steps.rank[row.i] },
+    { head: "to", cell: (row) => row.steps.to[row.i] },
+    { head: "piece", cell: (row) => row.steps.piece[row.i] + 1 },
+    { head: "bytes", cell: (row) => countText(row.steps.bytes[row.i]) },
+    { head: "ready", cell: (row) => time(row.steps.ended[row.i]) },
+    { head: "departed", cell: (row) => time(row.steps.departed[row.i]) },
+    { head: "left", cell: (row) => time(row.steps.left[row.i]) },
+    { head: "arrived", cell: (row) => time(row.steps.arrived[row.i]) },
+  ];
+  const rows = [];
+  for (const { name, steps } of cases)
+    for (let i = 0; i < steps.rank.length; ++i) if (steps.route[i] >= 0) rows.push({ name, steps, i });
+  return { columns: cases.length > 1 ? columns : columns.slice(1), rows };
+}
+
+/** @param {HTMLElement} parent @param {Results} results */
+function addBreakdown(parent, results) {
+  const cases = results.data.cases ?? [];
+  if (!cases.length) return;
+  const times = cases.map((one) => one.time_s);
+  const relative = d3.max(times) > 20 * d3.min(times); // else the short ones could not be seen
+  const name = (one) => `${caseName(results, one.row)}${relative ? `: ${timeText(one.time_s)}` : ""}`;
+  const rows = cases.map((one) => ({ name: name(one), shares: one.shares, time: one.time_s }));
+  const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
+  addFigure(parent, {
+    id: `${results.id}breakdown`,
+    title: rows.length > 1 ? breakdownsTitle(rows) : breakdownTitle(rows[0].shares),
+    text: `${relative ? "Each bar is all of the time of its run. " : ""}What the critical path is made of, from the start to the end of the last rank: only what is on it can make the run shorter. ${used.map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
+    draw: (host, width) => drawBreakdown(host, width, rows, "Where the time goes", relative),
+    table: {
+      columns: [
+        { head: "run", cell: (row) => row.name, words: true },
+        { head: "time", cell: (row) => timeText(row.time) },
+        ...used.map(({ kind, name }) => ({ head: name, cell: (row) => timeText(row.shares[kind] ?? 0) })),
+      ],
+      rows,
+    },
+  });
+}
+
+/** "1 chunk: 100% wire; 4,096 chunks: 88% start-up" */
+function breakdownsTitle(rows) {
+  const words = (row) => {
+    const { name, kind } = shareKinds.reduce((a, b) => ((row.shares[b.kind] ?? 0) > (row.shares[a.kind] ?? 0) ? b : a));
+    return `${row.name.replace(/: [^:]*$/, "")}: ${percentText(row.shares[kind] / Math.max(row.time, 1e-15))} ${name}`;
+  };
+  return `${words(rows[0])}; ${words(rows.at(-1))}`;
+}

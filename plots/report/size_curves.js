@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bandwidth or time against size, and which choice is best where.
+
+/**
+ * What a curve over size or ranks can show.
+ * @typedef {object} Shown
+ * @property {string} name
+ * @property {Quantity} quantity
+ * @property {string} text       how to read it
+ * @property {any} of            for seriesOf()
+ */
+
+/** busbw = algbw times a factor that depends on operation and ranks only. @param {Row} row */
+function busFactor(row) {
+  return row.algbw > 0 ? row.busbw / row.algbw : 0;
+}
+
+/** @param {(row: Row, seconds: number) => number} rate */
+function ratesOfRow(rate) {
+  return {
+    simulated: (row) => rate(row, row.time),
+    analytic: (row) => (row.analytic > 0 ? rate(row, row.analytic) : null),
+    measured: (row) =>
+      row.measured && { y: rate(row, row.measured.time), low: rate(row, row.measured.high), high: rate(row, row.measured.low) },
+  };
+}
+
+/** @type {Record<string, Shown>} */
+const shownQuantities = {
+  busbw: {
+    name: "bus bandwidth (busbw)",
+    quantity: { ...quantities.rate, name: "busbw" },
+    text: "busbw is algbw times a factor that makes it comparable with the rate of a link, whatever the operation and the number of ranks.",
+    of: ratesOfRow((row, seconds) => (busFactor(row) * row.size) / seconds),
+  },
+  algbw: {
+    name: "algorithm bandwidth (algbw)",
+    quantity: { ...quantities.rate, name: "algbw" },
+    text: "algbw is size divided by time.",
+    of: ratesOfRow((row, seconds) => row.size / seconds),
+  },
+  time: { name: "time", quantity: quantities.time, text: "", of: timesOfRow },
+};
+
+/** @param {HTMLElement} parent @param {Results} results */
+function addSizeCurves(parent, results) {
+  const xOf = (row) => row.size;
+  const rows = results.rows.filter((row) => row.size > 0 && row.time > 0);
+  if (distinct(rows, xOf) < 3) return;
+  addChoiceFigure(parent, results, {
+    id: "size-curves",
+    choices: ["busbw", "algbw", "time"],
+    quantity: quantities.size,
+    xOf,
+    pages: pagesOf(rows, (row) => row.ranks, (ranks) => `${countText(ranks)} ranks`, xOf).map(({ name, rows: members }) => {
+      const groups = groupsOf({ ...results, rows: members }, xOf);
+      const stretches = groups.shown.length > 1 ? fastestStretches(groups, xOf) : [];
+      return {
+        name,
+        rows: members,
+        groups,
+        stretches,
+        title: stretches.length ? fastestText(stretches, bytesText) : saturationTitle(groups.shown[0].rows),
+        verticals: stretches.slice(1).map(({ from }) => ({ x: from, name: `from ${bytesText(from)}` })),
+      };
+    }),
+  });
+}
+
+/** Curves over one thing can be compared only where the other is the same: a page for each of its values.
+ *  @param {Row[]} rows @returns {{name: string, rows: Row[]}[]} */
+function pagesOf(rows, of, text, xOf) {
+  const values = [...new Set(rows.map(of))].sort((a, b) => a - b);
+  if (values.length === 1 || follows(rows, xOf, of)) return [{ name: "", rows }];
+  return values.map((value) => ({ name: text(value), rows: rows.filter((row) => of(row) === value) }));
+}
+
+/** "busbw reaches 312 GB/s at 1 GiB, and half of it at 4 MiB" @param {Row[]} rows */
+function saturationTitle(rows) {
+  const best = rows.reduce((a, b) => (b.busbw > a.busbw ? b : a));
+  const half = rows.find((row) => row.busbw >= best.busbw / 2);
+  const text = `busbw reaches ${rateText(best.busbw)} at ${bytesText(best.size)}`;
+  return half.size < best.size ? `${text}, and half of it at ${bytesText(half.size)}` : text;
+}
+
+/**
+ * @typedef {object} CurvePage
+ * @property {string} name          "8 ranks"; empty when it is the only one
+ * @property {Row[]} rows
+ * @property {Groups} groups
+ * @property {Stretch[]} stretches
+ * @property {string} title
+ * @property {any[]} [verticals]
+ *
+ * Curves of which the reader chooses what they show.
+ * @param {HTMLElement} parent @param {Results} results
+ * @param {{id: string, choices: string[], quantity: Quantity, xOf: (row: Row) => number, pages: CurvePage[],
+ *          floor?: boolean}} view
+ */
+function addChoiceFigure(parent, results, view) {
+  const usable = view.choices.filter((choice) => choice === "time" || view.pages.every(({ rows }) => rows.every((row) => row.algbw > 0)));
+  const chosen = { what: usable[0], page: view.pages.at(-1) };
+  const title = () => {
+    const { name, title: finding } = chosen.page;
+    return name ? `${name}: ${finding.replace(/^(With|From)/, (word) => word.toLowerCase())}` : finding;
+  };
+  const explain = () => curveText(curveSeries(results, view, chosen), view, chosen);
+  const { figure, redraw, setTitle, setRows } = addFigure(parent, {
+    id: `${results.id}${view.id}`,
+    title: title(),
+    text: explain(),
+    hint: chartHint,
+    draw: (host, width) => {
+      const series = curveSeries(results, view, chosen);
+      const { name, quantity } = shownQuantities[chosen.what];
+      drawXyChart(host, width, {
+        x: { quantity: view.quantity, scale: "log", domain: domainOf(chosen.page.rows.map(view.xOf), "log") },
+        y: { quantity, scale: "log", domain: domainOf(yValues(series), "log") },
+        series,
+        verticals: chosen.page.verticals,
+        describe: `${name} against ${view.quantity.name}, both on log axes. ${title()}`,
+      });
+    },
+    table: { columns: rowColumns(results), rows: chosen.page.rows },
+  });
+  const changed = () => {
+    setTitle(title());
+    figure.querySelector("figcaption p").textContent = explain();
+    setRows({ columns: rowColumns(results), rows: chosen.page.rows });
+    redraw();
+  };
+  const tools = element("div", "choice screen-only");
+  if (usable.length > 1)
+    tools.append(selection("Show ", usable.map((one) => shownQuantities[one].name), 0, (i) => ((chosen.what = usable[i]), changed())));
+  if (view.pages.length > 1)
+    tools.append(selection("for ", view.pages.map((page) => page.name), view.pages.length - 1, (i) => ((chosen.page = view.pages[i]), changed())));
+  if (tools.children.length) figure.querySelector("figcaption").append(tools);
+}
+
+/** @param {string} text @param {string[]} names @param {number} first @param {(i: number) => void} onChange */
+function selection(text, names, first, onChange) {
+  const label = element("label", "", text);
+  const select = /** @type {HTMLSelectElement} */ (element("select"));
+  names.forEach((name, i) => select.append(new Option(name, String(i), i === first, i === first)));
+  select.addEventListener("change", () => onChange(Number(select.value)));
+  label.append(select);
+  return label;
+}
+
+/** @returns {Series[]} */
+function curveSeries(results, view, { what, page }) {
+  const { of } = shownQuantities[what];
+  const under = [...envelopeOf(page, view.xOf, of), ...(view.floor && what === "time" ? floorsOf(page, view.xOf) : [])];
+  return [...under, ...seriesOf(results, page.groups, view.xOf, of)];
+}
+
+/** @param {Series[]} series */
+function curveText(series, view, { what, page }) {
+  const parts = [marksText(series)];
+  if (series.some((one) => one.line === "dotted")) parts.push("Dotted: no schedule can be faster.");
+  if (page.stretches.length) parts.push("The wide pale line follows whoever is fastest.");
+  return `${parts.join(" ")} ${shownQuantities[what].text}${leftOutText(page.groups)}`.trim();
+}
+
+/** @returns {Series[]} */
+function envelopeOf({ stretches }, xOf, of) {
+  if (!stretches.length) return [];
+  return stretches.map(({ group, rows }, i) => {
+    const next = stretches[i + 1]?.rows[0];
+    const points = [...rows, ...(next ? [next] : [])].map((row) => ({ x: xOf(row), y: of.simulated(row) }));
+    return { name: "fastest", colour: group.colour, line: "envelope", points, nameless: true, silent: true };
+  });
+}
+
+/** Lower bounds, where groups share them once. @returns {Series[]} */
+function floorsOf({ groups }, xOf) {
+  const curves = new Map();
+  for (const { rows } of groups.shown) {
+    const points = rows.filter((row) => row.bound > 0).map((row) => ({ x: xOf(row), y: row.bound }));
+    curves.set(JSON.stringify(points), points);
+  }
+  return [...curves.values()]
+    .filter((points) => points.length > 1)
+    .map((points, i) => ({ name: "lower bound", colour: 8, line: "dotted", points, silent: true, nameless: i > 0 }));
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/app/commands/running.hpp"
+
+namespace collsim {
+namespace {
+
+bool contains(const std::string& text, const std::string& piece) {
+  return text.find(piece) != std::string::npos;
+}
+
+std::string scenario(const std::string& title) {
+  return R"({"scenario": 1, "name": "curve", "title": ")" + title + R"(",
+    "cluster": {"shape": "chain", "ranks": 4, "link": {"bandwidth": "1GB/s", "overhead": "1us"}},
+    "collective": {"op": "broadcast", "algorithm": "chain", "size": "1MiB"},
+    "sweep": {"collective.chunks": [1, 4, 16]}})";
+}
+
+class Report : public ::testing::Test {
+ protected:
+  void write_results(const std::string& title) {
+    const std::string file = folder_.write("curve.json", scenario(title));
+    ASSERT_EQ(run_collsim({"run", file, "--quiet", "-o", results_, "-o", run_page_}).code, 0);
+  }
+  Ran report(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "report");
+    return run_collsim(arguments);
+  }
+
+  Folder folder_;
+  const std::string results_ = folder_.path("results.json");
+  const std::string page_ = folder_.path("report.html");
+  const std::string run_page_ = folder_.path("run.html");
+};
+
+TEST_F(Report, IsTheSamePageAsRunWritesAndTheSameBytesEachTime) {
+  write_results("A curve");
+  const Ran ran = report({results_, "-o", page_});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.err, "open it in a browser"));
+  const std::string first = folder_.read("report.html");
+  EXPECT_TRUE(contains(first, "\"title\":\"A curve\""));
+  EXPECT_EQ(first, folder_.read("run.html"));
+  EXPECT_EQ(report({results_, "--quiet"}).out, first);
+}
+
+TEST_F(Report, NothingThatComesWithTheDataIsAnElement) {
+  write_results("</script><img src=x onerror=alert(1)><!--<script>");
+  ASSERT_EQ(report({results_, "-o", page_}).code, 0);
+  const std::string page = folder_.read("report.html");
+  const std::string mark = R"(id="data">)";
+  const std::size_t begin = page.find(mark) + mark.size();
+  const std::string data = page.substr(begin, page.find("</script>", begin) - begin);
+  EXPECT_TRUE(data.ends_with("}")) << data.substr(data.size() - 40);
+  EXPECT_TRUE(contains(data, "\\u003c/script>\\u003cimg src=x"));
+  EXPECT_FALSE(contains(data, "<"));
+}
+
+TEST_F(Report, AtDrawsThatRow) {
+  write_results("A curve");
+  ASSERT_EQ(report({results_, "-o", page_, "--at", "chunks=16"}).code, 0);
+  const std::string page = folder_.read("report.html");
+  EXPECT_TRUE(contains(page, "\"row\":2"));
+  EXPECT_FALSE(contains(page, "\"row\":0"));
+  const Ran ran = report({results_, "-o", page_, "--at", "chunks=3"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_TRUE(contains(ran.err, "it takes 1, 4, 16")) << ran.err;
+}
+
+TEST_F(Report, AScenarioThatIsNotUnderstoodCostsThePicturesOnly) {
+  write_results("A curve");
+  std::string text = folder_.read("results.json");
+  const std::string shape = "\"shape\": \"chain\"";
+  text.replace(text.find(shape), shape.size(), "\"shape\": \"chian\"");
+  const Ran ran = report({folder_.write("changed.json", text)});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(contains(ran.out, "unknown shape \\\"chian\\\"")) << ran.err;
+  EXPECT_FALSE(contains(ran.out, "\"cases\""));
+  EXPECT_EQ(report({folder_.path("changed.json"), "--at", "chunks=1"}).code, 2);
+}
+
+TEST_F(Report, Mistakes) {
+  write_results("A curve");
+  EXPECT_EQ(report({folder_.path("nothing.json"), "-o", page_}).code, 2);
+  EXPECT_EQ(report({folder_.path("curve.json"), "-o", page_}).code, 2);  // a scenario
+  EXPECT_EQ(report({results_, "-o", results_}).code, 2);
+  EXPECT_EQ(report({results_, "-o", folder_.path("no/report.html")}).code, 2);
+  const Ran ran = report({folder_.path("curve.json")});
+  EXPECT_TRUE(contains(ran.err, "these are no results of collsim")) << ran.err;
+  EXPECT_EQ(ran.out, "");
+}
+
+}  // namespace
+}  // namespace collsim

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// The playground in a real browser: what it shows, what changes it, and how fast.
+// usage: COLLSIM_PLAYGROUND=playground.html node --test playground.test.mjs
+import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { assertNoMistakes, launch, openFile, xmlMistake } from "./browser.mjs";
+
+const file = process.env.COLLSIM_PLAYGROUND;
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser.close());
+
+async function open(fragment = "", options = {}) {
+  const page = await openFile(browser, file + (fragment && `#${fragment}`), options);
+  await page.waitForFunction(() => document.body.dataset.drawn);
+  return page;
+}
+
+/** Closes a page in which nothing may have gone wrong. */
+async function close(page) {
+  assertNoMistakes(page);
+  await page.context().close();
+}
+
+const timePs = (page) => page.locator("#time").getAttribute("data-ps");
+const drawn = (page) => page.evaluate(() => Number(document.body.dataset.drawn));
+const titleOf = (page, figure) => page.locator(`#${figure} h3`).textContent();
+
+/** Turns a control and waits until the picture is there. */
+async function turn(page, selector, value) {
+  const count = await drawn(page);
+  await page.evaluate(
+    ([where, to]) => {
+      const control = document.querySelector(where);
+      control.value = to;
+      control.dispatchEvent(new Event(control.type === "range" ? "input" : "change", { bubbles: true }));
+    },
+    [selector, value],
+  );
+  await page.waitForFunction((before) => Number(document.body.dataset.drawn) > before, count);
+}
+
+test("one file below 1.5 MB", () => {
+  assert.ok(statSync(file).size < 1.5e6, `${statSync(file).size} bytes`);
+});
+
+test("the first picture is the textbook's: (K-2+S)(alpha + N/(SB))", async () => {
+  const page = await open();
+  const seconds = (8 - 2 + 8) * (5e-6 + 2 ** 26 / (8 * 25e9));
+  assert.ok(Math.abs(Number(await timePs(page)) - seconds * 1e12) < 200);
+  assert.match(await page.locator("#formula").textContent(), /\(K-2\+S\)\*tau\(N\/S\).*as simulated/s);
+  await page.waitForSelector("#chunk-curve .mark.dot");
+  assert.match(await titleOf(page, "chunk-curve"), /^57 chunks are best: 5\.7 times faster than one; 4,096 are slower than one$/);
+  await close(page);
+});
+
+test("three marks are where they must be, within a pixel", async () => {
+  const page = await open("op=broadcast&algorithm=chain&shape=chain&ranks=8&size=64MiB&chunks=8&bandwidth=25GB/s&overhead=5us");
+  // Bar c of rank r is on its link from (r + c) tau to (r + c + 1) tau; the run takes 14 tau.
+  const places = await page.evaluate(() => {
+    const svg = document.querySelector("#space-time svg");
+    const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    const area = svg.querySelector(".row").getBoundingClientRect();
+    const bars = [...svg.querySelectorAll(".bar")]
+      .filter((bar) => bar.height.baseVal.value > 10)
+      .map((bar) => bar.getBoundingClientRect())
+      .map(({ left, top }) => ({ left, top }))
+      .sort((a, b) => a.top - b.top || a.left - b.left);
+    return { scale, area: { left: area.left, width: area.width }, bars };
+  });
+  assert.equal(places.bars.length, 56);
+  for (const [rank, chunk] of [[0, 0], [3, 2], [6, 7]]) {
+    const { left } = places.bars[rank * 8 + chunk];
+    const expected = places.area.left + (places.area.width * (rank + chunk)) / 14;
+    assert.ok(Math.abs(left - expected) <= 1, `chunk ${chunk} of rank ${rank}: at ${left}, not ${expected}`);
+  }
+  await close(page);
+});
+
+test("controls change the result", async () => {
+  const page = await open();
+  const seen = new Set([await timePs(page)]);
+  const changes = [
+    ["#control-chunks", "30"], ["#control-ranks", "14"], ["#control-size", "20"], ["#control-bandwidth", "3"],
+    ["#control-overhead", "12"], ["#control-latency", "10"], ["#control-slots", "9"], ["#control-shape", "switch"],
+    ["#control-late_rank", "3"], ["#control-late", "9"], ["#control-slow_link", "gpu0-switch0"], ["#control-slow_factor", "7"],
+    ["#control-algorithm", "flat"], ["#control-op", "all-gather"],
+  ];
+  for (const [control, value] of changes) {
+    await turn(page, control, value);
+    const now = await timePs(page);
+    // Slots matter only when somebody receives late.
+    if (control !== "#control-slots") assert.ok(!seen.has(now), `${control} = ${value} changed nothing`);
+    seen.add(now);
+  }
+  await close(page);
+});
+
+test("a wrong value in a field is said there, and changes nothing", async () => {
+  const page = await open();
+  const before = await timePs(page);
+  await page.locator("#field-bandwidth").fill("25");
+  await page.locator("#field-bandwidth").press("Tab");
+  assert.match(await page.locator(".mistake:visible").textContent(), /write it like 25GB\/s/);
+  assert.equal(await timePs(page), before);
+  await page.locator("#field-bandwidth").fill("50GB/s");
+  await page.locator("#field-bandwidth").press("Tab");
+  await page.waitForFunction((ps) => document.querySelector("#time").dataset.ps !== ps, before);
+  assert.equal(await page.locator(".mistake:visible").count(), 0);
+  await close(page);
+});
+
+test("the address holds the setting, with what is pinned", async () => {
+  const page = await open();
+  await turn(page, "#control-chunks", "0");
+  await page.locator("#pin").click();
+  await turn(page, "#control-chunks", "58");
+  await turn(page, "#control-late_rank", "2");
+  await page.waitForURL(/late_rank=2/); // written when things have come to rest
+  const [address, time] = [page.url(), await timePs(page)];
+  assert.match(address, /#op=broadcast&algorithm=chain&shape=chain&ranks=8&size=64MiB&chunks=315&.*late_rank=2&a\.chunks=1&a\.late_rank=none$/);
+  const again = await open(address.split("#")[1]);
+  assert.equal(await timePs(again), time);
+  assert.equal(await again.locator("#compared").textContent(), await page.locator("#compared").textContent());
+  assert.equal(await again.locator("#space-time .panel-name").count(), 2);
+  // A link that somebody else wrote into the address of an open page counts too.
+  await again.evaluate(() => (location.hash = "op=reduce&ranks=4"));
+  await again.waitForFunction((ps) => document.querySelector("#time").dataset.ps !== ps, time);
+  assert.equal(await again.locator("#control-op").inputValue(), "reduce");
+  await close(again);
+  await close(page);
+});
+
+test("a wrong address is a note, never a broken page", async () => {
+  const wrong = [
+    ["rank=8", /there is no key "rank"; did you mean "ranks"/],
+    ["ranks=1000", /ranks is a whole number from 2 to 64/],
+    ["op=<img src=x onerror=alert(1)>", /there is no op "<img src=x onerror=alert\(1\)>"/],
+    ["size=64M", /"64M" is not understood: write it like 64MiB/],
+    ["slow_link=gpu0-gpu7", /this network has no link "gpu0-gpu7"; one is "gpu0-gpu1"/],
+    ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain/],
+    ["%E0%A4%A&=&&chunks", /there is no key/],
+    ["op=all-reduce&algorithm=swing&shape=switch&ranks=7", /does not work with 7 ranks/],
+    ["shape=hypercube&ranks=6", /6/],
+    ["op=all-to-all&shape=chain&ranks=64&chunks=65536", /million instructions/],
+  ];
+  for (const [fragment, note] of wrong) {
+    const page = await open(fragment);
+    assert.match(await page.locator("#notes").textContent(), note);
+    assert.equal(await page.locator("#controls select").first().isVisible(), true);
+    await turn(page, "#control-ranks", "14"); // 16 ranks
+    await turn(page, "#control-chunks", "0");
+    assert.equal(await page.locator("#space-time svg").isVisible(), true);
+    await close(page);
+  }
+});
+
+test("pointing says what a bar is, a click follows its chunk", async () => {
+  const page = await open("chunks=4");
+  const bar = page.locator("#space-time .bar").filter({ hasNot: page.locator("title") });
+  await page.locator("#space-time .hint").scrollIntoViewIfNeeded();
+  const boxes = await bar.evaluateAll((bars) => bars.map((one) => one.getBoundingClientRect().toJSON()).filter((box) => box.height > 10));
+  const third = boxes[2];
+  await page.mouse.move(third.x + third.width / 2, third.y + third.height / 2);
+  const words = await page.locator("#space-time .tooltip").textContent();
+  assert.match(words, /^chunk 3 of 4: 16 MiB\nrank 0 → rank 1\non the link/);
+  assert.match(words, /was ready at 0 s; the link was busy with chunk 2 of rank 0/);
+  await page.mouse.click(third.x + third.width / 2, third.y + third.height / 2);
+  assert.ok((await page.locator("#space-time .bar[fill-opacity='0.15']").count()) === 21, "all but chunk 3's seven bars are pale");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#space-time .bar[fill-opacity='0.15']").count(), 0);
+  await close(page);
+});
+
+test("wheel and keys zoom the diagram", async () => {
+  const page = await open();
+  const ticks = () => page.locator("#space-time .axis .tick text").allTextContents();
+  const all = await ticks();
+  await page.locator("#space-time .hint").scrollIntoViewIfNeeded();
+  const area = await page.locator("#space-time .catcher").boundingBox();
+  await page.mouse.click(area.x + area.width / 2, area.y + area.height - 8);
+  await page.mouse.wheel(0, -600);
+  await page.waitForFunction((before) => document.querySelectorAll("#space-time .axis .tick text")[1].textContent !== before, all[1]);
+  const zoomed = await ticks();
+  await page.keyboard.press("ArrowRight");
+  assert.notDeepEqual(await ticks(), zoomed);
+  await page.keyboard.press("0");
+  assert.deepEqual(await ticks(), all);
+  await close(page);
+});
+
+test("arrow keys step from event to event in true time", async () => {
+  const page = await open("chunks=2");
+  const clock = () => page.locator("#stepper .clock").textContent();
+  await page.locator("#stepper svg").focus();
+  await page.keyboard.press("Home");
+  assert.match(await clock(), /^0 s of/);
+  const step = 5e-6 + 2 ** 25 / 25e9; // a message
+  for (const k of [1, 2]) {
+    await page.keyboard.press("ArrowRight");
+    assert.equal((await clock()).split(" of")[0], `${Number((step * k * 1000).toPrecision(4))} ms`);
+  }
+  await page.keyboard.press("ArrowLeft");
+  assert.equal((await clock()).split(" of")[0], `${Number((step * 1000).toPrecision(4))} ms`);
+  const filled = () => page.locator("#stepper .segment[fill-opacity='1']").count();
+  assert.equal(await filled(), 3); // rank 0 has both chunks, rank 1 one
+  await page.keyboard.press("End");
+  assert.equal(await filled(), 16);
+  await close(page);
+});
+
+test("what a rank has is shown only where messages hold one chunk each", async () => {
+  for (const [fragment, cells] of [["op=all-gather&algorithm=ring&ranks=4&chunks=2", 32], ["op=all-gather&algorithm=recursive-doubling&ranks=4&chunks=1", 0], ["op=all-to-all&algorithm=bruck&ranks=4&chunks=1", 0]]) {
+    const page = await open(`${fragment}&shape=switch`);
+    assert.equal(await page.locator("#stepper .segment").count(), cells, fragment);
+    assert.equal(await page.locator("#stepper svg text", { hasText: "several chunks" }).count(), cells ? 0 : 1);
+    await close(page);
+  }
+});
+
+test("playing moves with the clock, and step by step where motion is not wanted", async () => {
+  for (const reducedMotion of ["no-preference", "reduce"]) {
+    const page = await open("chunks=2", { reducedMotion });
+    await page.locator("#stepper svg").focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Space");
+    await page.waitForTimeout(400);
+    const early = await page.locator("#stepper .clock").textContent();
+    assert.equal(/^0 s/.test(early), reducedMotion === "reduce");
+    await page.waitForFunction(() => !/^0 s/.test(document.querySelector("#stepper .clock").textContent));
+    await page.keyboard.press("Space");
+    const stopped = await page.locator("#stepper .clock").textContent();
+    await page.waitForTimeout(900);
+    assert.equal(await page.locator("#stepper .clock").textContent(), stopped);
+    await close(page);
+  }
+});
+
+test("rows can be links, and many bars go to a canvas", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&rows=links");
+  assert.equal(await page.locator("#space-time .row-name").first().textContent(), "0→1");
+  assert.equal(await page.locator("#space-time .drawing").getAttribute("data-bars"), "svg");
+  await turn(page, "#field-chunks", "1024");
+  assert.equal(await page.locator("#space-time .drawing").getAttribute("data-bars"), "canvas");
+  const painted = await page.locator("#space-time canvas").evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    return data.filter((value, i) => i % 4 === 3 && value > 0).length;
+  });
+  assert.ok(painted > 10000, `${painted} pixels`);
+  await close(page);
+});
+
+test("too many steps: time and fingerprint without a picture, and a note", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=64&chunks=1024");
+  assert.match(await page.locator(".too-many").textContent(), /8,323,072 steps, too many to draw/);
+  assert.match(await page.locator("#fingerprint").textContent(), /^[0-9a-f]{16}$/);
+  await close(page);
+});
+
+test("the drawing can be saved as well-formed SVG", async () => {
+  const page = await open();
+  const download = page.waitForEvent("download");
+  await page.locator("#space-time .save-svg").click();
+  const { readFileSync } = await import("node:fs");
+  const text = readFileSync(await (await download).path(), "utf8");
+  assert.equal(await xmlMistake(page, text), null);
+  assert.ok((text.match(/<rect/g) ?? []).length > 56);
+  await close(page);
+});
+
+test("fits narrow screens, and everything can be reached by keyboard", async () => {
+  const page = await open("chunks=16&slow_link=gpu1-gpu2&late_rank=2", { viewport: { width: 360, height: 740 } });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+  const reached = new Set();
+  for (let i = 0; i < 60; ++i) {
+    await page.keyboard.press("Tab");
+    reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.closest("figure")?.id || ""));
+  }
+  for (const id of ["control-op", "control-chunks", "field-chunks", "control-slots", "pin", "copy-scenario", "space-time", "chunk-curve", "stepper"])
+    assert.ok(reached.has(id), `Tab does not reach ${id}`);
+  await close(page);
+});

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page's results are the command line's: the same picoseconds and fingerprint for 200 settings, by way
+// of the scenario file that the page offers.
+// usage: COLLSIM=collsim COLLSIM_PLAYGROUND=playground.html node --test playground_results.test.mjs
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { assertNoMistakes, launch, openFile } from "./browser.mjs";
+
+const wanted = 200;
+let browser, page, folder;
+before(async () => {
+  browser = await launch();
+  page = await openFile(browser, process.env.COLLSIM_PLAYGROUND, { permissions: ["clipboard-read", "clipboard-write"] });
+  await page.waitForFunction(() => document.body.dataset.drawn);
+  folder = mkdtempSync(join(tmpdir(), "collsim-"));
+});
+after(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The same numbers every time. */
+function randomNumbers(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+async function show(fragment) {
+  await page.evaluate((text) => {
+    document.body.dataset.drawn = "0";
+    location.hash = text;
+  }, fragment);
+  await page.waitForFunction(() => document.body.dataset.drawn === "1");
+  return page.evaluate(() => ({
+    refused: document.body.classList.contains("stale"),
+    notes: document.querySelector("#notes").textContent,
+    ps: document.querySelector("#time").dataset.ps,
+    fingerprint: document.querySelector("#fingerprint").textContent,
+    scenario: document.querySelector("#scenario-text").textContent,
+    links: [...document.querySelector("#control-slow_link").options].map((option) => option.value),
+  }));
+}
+
+/** What `collsim run` makes of a scenario file. */
+function native(scenario) {
+  const file = join(folder, "playground.json");
+  writeFileSync(file, scenario);
+  const { status, stdout, stderr } = spawnSync(process.env.COLLSIM, ["run", file, "--format", "json"], { encoding: "utf8" });
+  if (status !== 0) return { status, stderr };
+  const [row] = JSON.parse(stdout).rows;
+  return { status, ps: String(Math.round(row.time_s * 1e12)), fingerprint: row.fingerprint };
+}
+
+async function choicesOfPage() {
+  const all = {};
+  const { shapes, ops } = await page.evaluate(() => ({
+    shapes: [...document.querySelector("#control-shape").options].map((option) => option.value),
+    ops: [...document.querySelector("#control-op").options].map((option) => option.value),
+  }));
+  for (const op of ops) {
+    await show(`op=${op}&ranks=4`);
+    all[op] = await page.evaluate(() => [...document.querySelector("#control-algorithm").options].map((o) => o.value));
+  }
+  return { shapes, algorithms: all };
+}
+
+function randomFragment({ shapes, algorithms }, random) {
+  const pick = (list) => list[Math.floor(random() * list.length)];
+  const op = pick(Object.keys(algorithms));
+  const shape = pick(shapes);
+  const ranks = shape === "hypercube" ? pick([2, 4, 8, 16]) : 2 + Math.floor(random() ** 2 * 31);
+  const parts = {
+    op,
+    algorithm: pick(algorithms[op]),
+    shape,
+    ranks,
+    size: pick([`${4 * Math.floor(random() * 5e6)}B`, "0", "1MiB", "64MiB", "96kB", `${4 + 4 * Math.floor(random() * 300)}B`]),
+    chunks: 1 + Math.floor(random() ** 3 * 40),
+    bandwidth: pick(["25GB/s", "12.5GB/s", "100Gb/s", "7GB/s", `${1 + Math.floor(random() * 1e9)}B/s`]),
+    overhead: pick(["0", "5us", "0.3us", `${Math.floor(random() * 1e5)}ps`]),
+    latency: pick(["0", "0", "1us", "12.345us"]),
+  };
+  if (random() < 0.3) Object.assign(parts, { late_rank: Math.floor(random() * ranks), late: pick(["5us", "1ms", "0.25ns"]) });
+  if (random() < 0.3) parts.slots = pick([1, 2, 8]);
+  return { parts, slow: random() < 0.4, factor: pick([1, 1.5, 3, 10, 7.77]) };
+}
+
+const fragmentOf = (parts) => Object.entries(parts).map(([key, value]) => `${key}=${value}`).join("&");
+
+test(`time and fingerprint are those of collsim run, for ${wanted} settings`, async () => {
+  const random = randomNumbers(20261122);
+  const choices = await choicesOfPage();
+  let same = 0;
+  let refused = 0;
+  while (same < wanted) {
+    const { parts, slow, factor } = randomFragment(choices, random);
+    let shown = await show(fragmentOf(parts));
+    const links = shown.links.filter(Boolean);
+    if (slow && links.length) {
+      parts.slow_link = links[Math.floor(random() * links.length)];
+      parts.slow_factor = factor;
+      shown = await show(fragmentOf(parts));
+    }
+    const fragment = fragmentOf(parts);
+    if (shown.refused) {
+      assert.notEqual(native(shown.scenario).status, 0, `refused by the page alone: ${fragment}: ${shown.notes}`);
+      refused += 1;
+      assert.ok(refused < wanted, `too many settings are refused; the last one: ${fragment}: ${shown.notes}`);
+      continue;
+    }
+    assert.equal(shown.notes, "", fragment);
+    const own = native(shown.scenario);
+    assert.equal(own.status, 0, `${fragment}\n${own.stderr}`);
+    assert.deepEqual({ ps: shown.ps, fingerprint: shown.fingerprint }, { ps: own.ps, fingerprint: own.fingerprint }, fragment);
+    same += 1;
+  }
+  assertNoMistakes(page);
+});
+
+test("copying as a scenario gives a file that runs and agrees", async () => {
+  const fragment = "op=all-reduce&algorithm=ring&shape=torus&ranks=12&size=10MiB&chunks=3&late_rank=5&late=20us&slow_link=gpu0-gpu1&slots=4";
+  const shown = await show(fragment);
+  assert.equal(shown.notes, "");
+  await page.locator("#copy-scenario").click();
+  await page.waitForFunction(() => document.querySelector("#copy-scenario").textContent === "Copied");
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  const own = native(copied);
+  assert.deepEqual([own.status, own.ps, own.fingerprint], [0, shown.ps, shown.fingerprint]);
+});

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of `collsim report` in a real browser.
+// usage: COLLSIM=collsim node --test report.test.mjs
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { assertNoMistakes, launch, openFile, xmlMistake } from "./browser.mjs";
+
+const scenarios = join(dirname(fileURLToPath(import.meta.url)), "../../scenarios");
+const folder = mkdtempSync(join(tmpdir(), "collsim-report-"));
+let browser;
+before(async () => (browser = await launch()));
+after(async () => {
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
+
+function collsim(...arguments_) {
+  return execFileSync(process.env.COLLSIM, arguments_, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** Results of a scenario that comes along, changed by a function, as a page. */
+function pageOf(name, change = null, ...options) {
+  const base = name.replaceAll("/", "-");
+  collsim("run", join(scenarios, `${name}.json`), "--quiet", "-o", `${base}.json`);
+  if (change) {
+    const results = JSON.parse(readFileSync(join(folder, `${base}.json`)));
+    change(results);
+    writeFileSync(join(folder, `${base}.json`), JSON.stringify(results));
+  }
+  collsim("report", `${base}.json`, "-o", `${base}.html`, "--quiet", ...options);
+  return join(folder, `${base}.html`);
+}
+
+/** Runs that took 10% longer than predicted, the n-th n% more. */
+function measure(results) {
+  results.rows.forEach((row, i) => {
+    const time = row.time_s * (1.1 + i / 100);
+    row.measured = {
+      time_s: time, min_s: time * 0.98, max_s: time * 1.05, spread: i === 2 ? 0.3 : 0.01, noisy: i === 2,
+      error: row.time_s / time - 1, data: "right", backend: "host", paced: true, device: "a machine", iters: 5,
+    };
+  });
+}
+
+async function open(file, options) {
+  const page = await openFile(browser, file, options);
+  await page.waitForSelector("footer");
+  return page;
+}
+
+async function close(page) {
+  assertNoMistakes(page);
+  await page.context().close();
+}
+
+/** Middles of all elements, in pixels of the page. */
+function places(page, selector) {
+  return page.$$eval(selector, (all) =>
+    all.map((one) => {
+      const box = one.getBoundingClientRect();
+      return { x: box.x + box.width / 2 + scrollX, y: box.y + box.height / 2 + scrollY };
+    }),
+  );
+}
+
+/** Where the labelled ticks of an axis are: [[value, pixel]], the unit taken away. */
+async function ticks(page, figure, side) {
+  const all = await page.$$eval(`${figure} .axis-${side} .tick`, (list) =>
+    list.map((one) => {
+      const box = one.querySelector("line:not(.grid-line)").getBoundingClientRect();
+      return { text: one.textContent, x: box.x + box.width / 2 + scrollX, y: box.y + box.height / 2 + scrollY };
+    }),
+  );
+  return all.map(({ text, x, y }) => [Number.parseFloat(text.replace(",", "")), side === "bottom" ? x : y]);
+}
+
+/** From two ticks of a log axis to the place of any value on it. */
+function logPlace([[value1, at1], [value2, at2]], value) {
+  return at1 + ((at2 - at1) * Math.log(value / value1)) / Math.log(value2 / value1);
+}
+
+test("the lecture's curve: every row has its mark, and marks are where the formula says", async () => {
+  const page = await open(pageOf("lecture/ring-broadcast"));
+  assert.equal(await page.locator("#chunk-curve h3").textContent(), "57 chunks is best; 4,096 is worse than 1");
+  const marks = await places(page, "#chunk-curve .series .mark.dot");
+  const rows = JSON.parse(readFileSync(join(folder, "lecture-ring-broadcast.json"))).rows;
+  assert.equal(marks.length, rows.length);
+
+  const across = await ticks(page, "#chunk-curve", "bottom");
+  const up = await ticks(page, "#chunk-curve", "left"); // milliseconds
+  const ends = (list) => [list[0], list.at(-1)];
+  for (const chunks of [1, 57, 4096]) {
+    const milliseconds = (chunks + 6) * (5e-3 + (64 * 2 ** 20) / (chunks * 25e6));
+    const mark = marks[rows.findIndex((row) => row.chunks === chunks)];
+    assert.ok(Math.abs(mark.x - logPlace(ends(across), chunks)) < 0.5, `x of ${chunks}: ${mark.x}`);
+    assert.ok(Math.abs(mark.y - logPlace(ends(up), milliseconds)) < 0.5, `y of ${chunks}: ${mark.y}`);
+  }
+  await close(page);
+});
+
+test("pointing, keys and the wheel", async () => {
+  const page = await open(pageOf("lecture/ring-broadcast"));
+  const figure = page.locator("#chunk-curve");
+  await figure.scrollIntoViewIfNeeded();
+  const box = await figure.locator(".series .mark.dot").nth(6).boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  const tooltip = figure.locator(".tooltip");
+  assert.match(await tooltip.textContent(), /57 chunks\nsimulated 3\.282 ms\nformula 3\.282 ms/);
+
+  const labels = () => figure.locator(".axis-bottom .tick text").allTextContents();
+  const before = await labels();
+  await page.mouse.wheel(0, -400);
+  assert.deepEqual(await labels(), before, "the wheel scrolls the page until the chart is chosen");
+  const again = await figure.locator(".catcher").boundingBox();
+  await page.mouse.click(again.x + again.width / 2, again.y + again.height / 2);
+  await page.mouse.wheel(0, -400);
+  await page.waitForFunction((old) => JSON.stringify([...document.querySelectorAll("#chunk-curve .axis-bottom .tick text")].map((t) => t.textContent)) !== old, JSON.stringify(before));
+  await page.keyboard.press("0");
+  assert.deepEqual(await labels(), before);
+
+  await page.keyboard.press("ArrowRight");
+  assert.match(await tooltip.textContent(), /^1 chunk\n/);
+  await page.keyboard.press("ArrowRight");
+  assert.match(await tooltip.textContent(), /^2 chunks\n/);
+  await page.keyboard.press("Escape");
+  assert.equal(await tooltip.isVisible(), false);
+  await close(page);
+});
+
+test("measured beside predicted: squares, errors, and what is too noisy to judge", async () => {
+  const page = await open(pageOf("lecture/ring-broadcast", measure));
+  const rows = 12;
+  assert.equal(await page.locator("#chunk-curve .series .mark.square").count(), rows);
+  assert.equal(await page.locator("#chunk-curve .error-bar").count(), rows);
+  assert.equal(await page.locator("#accuracy .series .mark.square:not(.open)").count(), rows - 1);
+  assert.equal(await page.locator("#accuracy .series .mark.square.open").count(), 1);
+  // errors are 1/1.1 - 1, 1/1.11 - 1, 1/1.13 - 1 ... 1/1.21 - 1: median of eleven the sixth.
+  const text = await page.locator("#accuracy figcaption p").textContent();
+  assert.match(text, /^11 rows: median error 14%, 95th percentile 17%, worst 17%\. Reality was slower every time\. 1 more scattered too much/);
+  assert.match(await page.locator("#errors h3").textContent(), /^The largest error, -17%, is at 8,192 chunks$/);
+  await close(page);
+});
+
+test("sizes and algorithms: who is fastest where", async () => {
+  const page = await open(pageOf("tuner/ring-or-tree-on-two-dgx-h100"));
+  const { rows } = JSON.parse(readFileSync(join(folder, "tuner-ring-or-tree-on-two-dgx-h100.json")));
+  assert.equal(await page.locator("#size-curves .series .mark.dot").count(), rows.length);
+  const title = await page.locator("#size-curves h3").textContent();
+  const fastest = (size) => rows.filter((row) => row.size_bytes === size).reduce((a, b) => (b.time_s < a.time_s ? b : a)).algorithm;
+  const sizes = [...new Set(rows.map((row) => row.size_bytes))].sort((a, b) => a - b);
+  assert.ok(title.startsWith(`${fastest(sizes[0])} is fastest`), title);
+  assert.ok(title.includes(`${fastest(sizes.at(-1))} from `), title);
+  const first = await page.locator("#size-curves .axis-name").allTextContents();
+  await page.locator("#size-curves select").selectOption({ label: "time" });
+  assert.notDeepEqual(await page.locator("#size-curves .axis-name").allTextContents(), first);
+  await close(page);
+});
+
+test("tables have every row, and the same numbers as the terminal", async () => {
+  const page = await open(pageOf("lecture/naive-master-ring"));
+  assert.equal(await page.locator("#scaling .data-table").count(), 0);
+  await page.locator("#scaling summary").click();
+  await page.waitForSelector("#scaling tbody tr");
+  assert.equal(await page.locator("#scaling tbody tr").count(), 12);
+  const cells = await page.locator("#scaling tbody tr").first().locator("td").allTextContents();
+  assert.deepEqual(cells.slice(0, 2), ["4", "naive"]);
+  await close(page);
+});
+
+test("every figure saves as a well-formed SVG of its own", async () => {
+  const page = await open(pageOf("lecture/ring-broadcast", measure));
+  const buttons = page.locator("button.save-svg");
+  assert.ok((await buttons.count()) >= 5);
+  for (const button of await buttons.all()) {
+    const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+    const text = readFileSync(await download.path(), "utf8");
+    assert.equal(await xmlMistake(page, text), null, download.suggestedFilename());
+    assert.ok(!text.includes("var(--") && !text.includes("class="), "needs no style sheet");
+    assert.match(text, /<title>[^<]+<\/title>/);
+  }
+  await close(page);
+});
+
+test("dark, narrow and printed", async () => {
+  const file = pageOf("lecture/ring-broadcast", measure);
+  const paper = (page) => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const dark = await open(file, { colorScheme: "dark" });
+  assert.equal(await paper(dark), "rgb(21, 24, 28)");
+  await dark.emulateMedia({ media: "print", colorScheme: "dark" });
+  assert.equal(await paper(dark), "rgb(255, 255, 255)");
+  assert.equal(await dark.locator("button.save-svg").first().isVisible(), false);
+  await close(dark);
+
+  for (const name of ["lecture/ring-broadcast", "tuner/ring-or-tree-on-two-dgx-h100", "architect/double-the-nic"]) {
+    const narrow = await open(pageOf(name), { viewport: { width: 360, height: 800 } });
+    assert.equal(await narrow.evaluate(() => document.documentElement.scrollWidth), 360, name);
+    const outside = await narrow.$$eval("svg text", (all) => all.filter((one) => one.getBoundingClientRect().right > 361).map((one) => one.textContent));
+    assert.deepEqual(outside, [], name);
+    await close(narrow);
+  }
+});
+
+test("texts in the data are texts", async () => {
+  const evil = "</script><img src=x onerror=alert(1)>";
+  const page = await open(
+    pageOf("lecture/ring-broadcast", (results) => {
+      Object.assign(results, { title: evil, description: evil });
+      results.warnings.push({ code: "x", message: evil });
+      results.rows.forEach((row) => (row.algorithm = evil));
+    }),
+  );
+  assert.equal(await page.locator("h1").textContent(), evil);
+  assert.equal(await page.locator("img").count(), 0);
+  assert.equal(await page.evaluate(() => document.scripts.length), 2);
+  await page.locator("#chunk-curve summary").click();
+  await page.waitForSelector("#chunk-curve tbody tr");
+  assert.equal(await page.locator("img").count(), 0);
+  await close(page);
+});
+
+test("rows that were left out, interrupted runs and failed expectations are said", async () => {
+  const page = await open(
+    pageOf("lecture/ring-broadcast", (results) => {
+      results.rows = Array.from({ length: 5003 }, (_, i) => results.rows[i % 12]);
+      results.complete = false;
+      results.points = 9000;
+      results.expect[0] = { id: "a-hope", ok: false, failure: "it was not so" };
+    }),
+  );
+  const notices = (await page.locator(".notice").allTextContents()).join("\n");
+  assert.match(notices, /first 5,000 of 5,003 rows/);
+  assert.match(notices, /only 5,003 of 9,000 rows/);
+  assert.match(notices, /a-hope failed: it was not so/);
+  await close(page);
+});
+
+test("below 400 KB but for the data", () => {
+  const file = pageOf("tutorial/all-reduce");
+  assert.ok(statSync(file).size < 400e3, `${statSync(file).size} bytes`);
+});
