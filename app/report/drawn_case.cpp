@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/study/calibrated.hpp"
 #include "app/study/row.hpp"
 #include "plots/engine/records.hpp"
 #include "sim/critical_path.hpp"
@@ -121,6 +122,7 @@ void add_picture(Value& value, const Topology& topology, const Schedule& schedul
 DrawnCase simulate_case(Case& point, const std::string& algorithm, std::uint64_t most_steps,
                         bool with_steps) {
   if (point.choice.name == "auto") point.choice.name = algorithm;
+  point = calibrated(std::move(point));
   const Schedule schedule = schedule_of(point);
   const Topology& topology = point.cluster->topology;
   SimulationOptions options;
