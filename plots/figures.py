@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of what collsim wrote, as SVG or PNG: the same input gives the same file, byte for byte.
+
+usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark]
+
+Several views stand one above the other in one picture.  Several files of one view are called by
+their names: space-time 1-message.json 8-messages.json.
+
+  chunk-curve RESULTS      time against chunks: formula, simulation, measurement, optimum, floor
+  time-by-size RESULTS     time against size, with the bounds
+  algbw-by-size RESULTS    bandwidth against size, and the sizes where another algorithm becomes best
+  busbw-by-size RESULTS    the same with busbw
+  scaling RESULTS          time against ranks
+  accuracy RESULTS         predicted against measured
+  space-time TRACE...      who sends what when, one row per rank; several above each other
+  links-time TRACE...      the same, one row per link
+  breakdown TRACE...       what the critical path is made of
+  buffers BUFFERS          every rank's numbers before and after
+
+RESULTS: collsim run FILE -o results.json, or collsim validate.  TRACE: collsim trace FILE -o trace.json.
+BUFFERS: collsim show FILE --format json.
+
+From Python each view is a function of the parsed JSON that returns a matplotlib Figure:
+
+  import json, sys
+  sys.path.insert(0, "plots")
+  from figures import chunk_curve
+  chunk_curve(json.load(open("results.json")), dark=True).savefig("curve.png")
+
+A line was calculated, a dot simulated, a square measured.  Needs Debian's python3-matplotlib.
+Exit code 2: wrong usage or input, or matplotlib is missing.
+"""
+import pathlib
+import sys
+
+try:
+    import matplotlib  # noqa: F401
+    import numpy  # noqa: F401
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    sys.exit(print(f"figures.py needs {error.name}: apt-get install python3-matplotlib, and run it with "
+                   "/usr/bin/python3", file=sys.stderr) or 2)
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from static.accuracy import accuracy  # noqa: E402
+from static.breakdown import breakdown  # noqa: E402
+from static.buffers import buffers  # noqa: E402
+from static.by_size import by_size  # noqa: E402
+from static.chunk_curve import chunk_curve  # noqa: E402
+from static.reading import FigureError, read  # noqa: E402
+from static.scaling import scaling  # noqa: E402
+from static.space_time import links_time, space_time  # noqa: E402
+from static.style import save, stack  # noqa: E402
+
+VIEWS = {
+    "chunk-curve": chunk_curve,
+    "time-by-size": by_size,
+    "algbw-by-size": by_size,
+    "busbw-by-size": by_size,
+    "scaling": scaling,
+    "accuracy": accuracy,
+    "space-time": space_time,
+    "links-time": links_time,
+    "breakdown": breakdown,
+    "buffers": buffers,
+}
+MANY_FILES = ("space-time", "links-time", "breakdown")
+
+
+def parts_of(words):
+    """[(view's name, files)]"""
+    parts = []
+    for word in words:
+        if word in VIEWS:
+            parts.append((word, []))
+        elif not parts:
+            raise FigureError(f'there is no view "{word}"; views: {", ".join(VIEWS)}')
+        else:
+            parts[-1][1].append(word)
+    for name, files in parts:
+        if not files:
+            raise FigureError(f"{name} needs a file")
+        if len(files) > 1 and name not in MANY_FILES:
+            raise FigureError(f"{name} takes one file")
+    return parts
+
+
+def options_of(words):
+    words, output, dark = list(words), None, False
+    if "--dark" in words:
+        words.remove("--dark")
+        dark = True
+    if "-o" in words:
+        at = words.index("-o")
+        if at + 1 == len(words):
+            raise FigureError("-o needs the name of a picture")
+        output = words[at + 1]
+        del words[at:at + 2]
+    unknown = [word for word in words if word.startswith("-")]
+    if unknown:
+        raise FigureError(f"there is no option {unknown[0]}; figures.py --help")
+    if not words:
+        raise FigureError("which view, of which file?  figures.py --help")
+    if output is None:
+        raise FigureError("where to?  -o picture.svg")
+    return parts_of(words), output, dark
+
+
+def part_of_picture(name, files):
+    """What stack() takes.  Several files of one view are called by their names."""
+    options = {}
+    if name in MANY_FILES and len(files) > 1:
+        options["names"] = [pathlib.Path(file).stem.replace("-", " ") for file in files]
+    if name.endswith("-by-size"):
+        options["metric"] = name.split("-")[0]
+    return VIEWS[name], [read(file) for file in files], options
+
+
+def main(words):
+    if not words or words[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if words else 2
+    try:
+        parts, output, dark = options_of(words)
+        save(stack([part_of_picture(name, files) for name, files in parts], dark), output)
+    except FigureError as error:
+        print(f"figures.py: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How all figures look, and how they are written: the same input gives the same bytes.
+
+Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart; every
+series has a marker of its own besides.  A line was calculated, a dot simulated, a square measured.
+"""
+import functools
+import math
+import pathlib
+import re
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from static.reading import FigureError, size_text, time_text
+
+LIGHT = {
+    "paper": "#ffffff", "ink": "#1b1f24", "muted": "#59636e", "grid": "#e4e7eb", "edge": "#c4cad1",
+    "mark": "#8a5200",
+    "series": ("#0072b2", "#d55e00", "#009e73", "#b8578a", "#c98500", "#3a9bd6", "#8f8500", "#444b53"),
+}
+DARK = {
+    "paper": "#15181c", "ink": "#e8eaed", "muted": "#a3acb6", "grid": "#2b3138", "edge": "#47505a",
+    "mark": "#f2b84b",
+    "series": ("#56b4e9", "#ff8a45", "#2fc99b", "#e394bd", "#e69f00", "#8fd0f5", "#f0e442", "#c9ced4"),
+}
+MARKERS = ("o", "^", "D", "v", "P", "X", "<", ">")
+WIDTH = 7.4  # inches
+
+
+def rules(theme):
+    return {
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans", "Arial"],
+        "font.size": 9,
+        "axes.edgecolor": theme["edge"], "axes.facecolor": theme["paper"], "axes.labelcolor": theme["muted"],
+        "axes.grid": True, "axes.axisbelow": True, "grid.color": theme["grid"], "grid.linewidth": 0.7,
+        "axes.spines.top": False, "axes.spines.right": False,
+        "axes.titlelocation": "left", "axes.titlesize": 10.5, "axes.titleweight": "bold",
+        "axes.titlecolor": theme["ink"],
+        "figure.facecolor": theme["paper"], "savefig.facecolor": theme["paper"],
+        "text.color": theme["ink"], "xtick.color": theme["muted"], "ytick.color": theme["muted"],
+        "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
+        "lines.linewidth": 1.6, "lines.markersize": 5,
+        "text.parse_math": False,  # names come from files
+        "svg.fonttype": "none", "svg.hashsalt": "collsim",
+    }
+
+
+def view(height):
+    """Makes `draw(frame, theme, *data)` a view: (*data, dark=False, into=None) -> the figure.
+
+    `into` is a figure or a part of one (Figure.subfigures) to draw in; else there is a new one of
+    this height in inches (a number, or a function of the data).
+    """
+
+    def decorate(draw):
+        def how_high(*data):
+            return height(*data) if callable(height) else height
+
+        @functools.wraps(draw)
+        def drawn(*data, dark=False, into=None, **options):
+            theme = DARK if dark else LIGHT
+            with matplotlib.rc_context(rules(theme)):
+                frame = into or Figure(figsize=(WIDTH, how_high(*data)))
+                draw(frame, theme, *data, **options)
+            return frame
+
+        drawn.height = how_high
+        return drawn
+
+    return decorate
+
+
+def stack(parts, dark=False):
+    """One figure of several views, one above the other: [(view, data, options of the view)]."""
+    theme = DARK if dark else LIGHT
+    heights = [view_function.height(*data) for view_function, data, _ in parts]
+    with matplotlib.rc_context(rules(theme)):
+        figure = Figure(figsize=(WIDTH, sum(heights)))
+        frames = figure.subfigures(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0]
+        for frame, (view_function, data, options) in zip(frames, parts):
+            frame.set_facecolor(theme["paper"])
+            view_function(*data, dark=dark, into=frame, **options)
+    return figure
+
+
+
+
+def save(figure, path):
+    """Writes .svg or .png; without the date, so that the same figure is the same file."""
+    path = pathlib.Path(path)
+    kind = path.suffix[1:].lower()
+    canvases = {"svg": FigureCanvasSVG, "png": FigureCanvasAgg}
+    if kind not in canvases:
+        raise FigureError(f"{path.name}: pictures are .svg or .png")
+    canvas = canvases[kind](figure)
+    try:
+        with matplotlib.rc_context(rules(LIGHT)):  # colours are in the figure
+            if kind == "svg":
+                canvas.print_svg(path, metadata={"Date": None})
+                text = path.read_text(encoding="utf-8")
+                path.write_text(smaller(text), encoding="utf-8")
+            else:
+                figure.set_dpi(160)
+                canvas.print_png(path)
+    except OSError as error:
+        raise FigureError(f"{path}: {error.strerror}") from None
+
+
+def smaller(svg):
+    """The same drawing without names and spaces that nobody reads, in hundredths of a point."""
+
+    def short(number):
+        text = f"{float(number.group()):.2f}".rstrip("0").rstrip(".")
+        return "0" if text == "-0" else text
+
+    svg = re.sub(r"-?\d+\.\d{5,}", short, svg)
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)
+    svg = re.sub(r"<!--.*?-->", "", svg)
+    svg = re.sub(r'(<path[^>]* d=")([^"]*)"', lambda path: path[1] + path[2].replace("\n", "").strip() + '"', svg)
+    svg = re.sub(r"^\s+", "", svg, flags=re.MULTILINE)
+    svg = re.sub(r' transform="rotate\(-0 [^"]*"', "", svg)
+    while (flatter := re.sub(r"<g>\n((?:(?!</?g[ >]).)*?)</g>\n", r"\1", svg, flags=re.DOTALL)) != svg:
+        svg = flatter
+    return svg
+
+
+def plain(axis, text, at=None):
+    """Ticks that are numbers with units, on a logarithmic axis too."""
+    if at is not None:
+        axis.set_ticks(at)
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_time(axis, low, high):
+    axis.axes.set_yscale("log") if axis.axis_name == "y" else axis.axes.set_xscale("log")
+    axis.set_major_locator(LogLocator(subs=(1,) if high / low > 100 else (1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    plain(axis, time_text)
+
+
+def powers_of_two(values, most=14):
+    """Ticks from the smallest to the largest of the values, not too many."""
+    low, high = min(values), max(values)
+    first, last = 0, 0
+    while 2 ** (first + 1) <= low:
+        first += 1
+    while 2**last < high:
+        last += 1
+    step = 1 + (last - first) // most
+    return [2**power for power in range(first, last + 1, step)]
+
+
+def log_sizes(axes, sizes):
+    axes.set_xscale("log", base=2)
+    plain(axes.xaxis, size_text, powers_of_two(sizes, most=9))
+    axes.set_xlabel("size")
+
+
+def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5):
+    """A finding over the axes, broken where it would not fit, and the margins around them.
+
+    left, right: where the axes begin and end, as parts of the width.  above: inches between axes and
+    title.  below: inches for the lower axis.  height: of the view, in inches.
+    """
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) > 72:
+            lines.append("")
+        lines[-1] += (" " if lines[-1] else "") + word
+    axes.set_title("\n".join(lines), pad=72 * above)
+    frame.subplots_adjust(left=left, right=right, bottom=below / height,
+                          top=1 - (above + 0.12 + 0.17 * len(lines)) / height)
+
+
+def label_ends(axes, ends):
+    """Names of lines at their right ends: [(y, name, colour)], moved apart where they would meet."""
+    low, high = axes.get_ylim()
+    scale = math.log if axes.get_yscale() == "log" else float
+    last = -1.0
+    for y, name, colour in sorted(ends):
+        place = (scale(y) - scale(low)) / (scale(high) - scale(low))
+        last = max(place, last + 0.07)
+        axes.annotate(name, (1.01, last), xycoords="axes fraction", color=colour, va="center", fontsize=8.5)

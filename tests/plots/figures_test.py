@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""plots/figures.py: marks where the data are, the same bytes every time, mistakes told in words.
+
+usage: figures_test.py ROOT PROGRAM    (77: this Python has no matplotlib)
+"""
+import copy
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+ROOT, PROGRAM = pathlib.Path(sys.argv[1]), sys.argv[2]
+FIGURES = ROOT / "plots" / "figures.py"
+LECTURE = ROOT / "scenarios" / "lecture"
+
+
+def collsim(*words):
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, check=True).stdout
+
+
+def results(name, *words):
+    return json.loads(collsim("run", LECTURE / f"{name}.json", "--quiet", "--format", "json", *words))
+
+
+def trace(name, *words):
+    return json.loads(collsim("trace", LECTURE / f"{name}.json", "--quiet", "-o", "-", *words))
+
+
+def draw(words, python=(sys.executable, "-B"), stdin=None):
+    return subprocess.run([*python, FIGURES, *map(str, words)], capture_output=True, text=True, check=False, input=stdin)
+
+
+class Marks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.curve = results("ring-broadcast")
+
+    def test_the_curve_has_the_rows_the_optimum_and_the_floor(self):
+        document = copy.deepcopy(self.curve)
+        document["rows"][3]["measured"] = {"time_s": 0.005, "min_s": 0.0045, "max_s": 0.006}
+        axes = figures.chunk_curve(document).axes[0]
+        dots = next(line for line in axes.lines if line.get_marker() == "o")
+        self.assertEqual([tuple(xy) for xy in dots.get_xydata()], [(row["chunks"], row["time_s"]) for row in document["rows"]])
+        dashed = next(line for line in axes.lines if line.get_linestyle() == "--")
+        self.assertAlmostEqual(dashed.get_xdata()[0], 56.7558, places=3)
+        dotted = next(line for line in axes.lines if line.get_linestyle() == ":")
+        self.assertEqual(dotted.get_ydata()[0], document["rows"][0]["bound_s"])
+        square = next(line for line in axes.lines if line.get_marker() == "s")
+        self.assertEqual(tuple(square.get_xydata()[0]), (8, 0.005))
+
+    def test_the_line_between_the_rows_is_the_formula(self):
+        axes = figures.chunk_curve(self.curve).axes[0]
+        line = max(axes.lines, key=lambda one: len(one.get_xdata()))
+        for s, time in line.get_xydata():
+            formula = (8 - 2 + s) * (5e-6 + 64 * 2**20 / (s * 25e9))
+            self.assertAlmostEqual(time / formula, 1, places=6)
+
+    def test_a_formula_of_another_form_goes_from_row_to_row(self):
+        document = copy.deepcopy(self.curve)
+        document["rows"][4]["analytic_s"] *= 1.1
+        axes = figures.chunk_curve(document).axes[0]
+        line = next(line for line in axes.lines if line.get_linestyle() == "-" and line.get_marker() == "None")
+        self.assertEqual(len(line.get_xdata()), len(document["rows"]))
+
+    def test_titles_come_from_the_data(self):
+        title = figures.chunk_curve(self.curve).axes[0].get_title(loc="left")
+        self.assertEqual(title, "57 chunks are 5.7 times faster than 1; 4,096 are slower than 1")
+        document = copy.deepcopy(self.curve)
+        del document["rows"][6]
+        self.assertIn("64 chunks are 5.7 times", figures.chunk_curve(document).axes[0].get_title(loc="left"))
+
+    def test_crossovers_lie_between_the_sizes_where_the_best_changes(self):
+        rows = []
+        for size in (1024, 4096, 16384):
+            for algorithm, time in (("tree", 1e-5 + size * 4e-9), ("ring", 3e-5 + size * 1e-9)):
+                rows.append({"params": {}, "algorithm": algorithm, "op": "all-reduce", "ranks": 8, "size_bytes": size, "chunks": 1,
+                             "time_s": time, "algbw_bytes_per_s": size / time, "busbw_bytes_per_s": size / time})
+        axes = figures.by_size({"format": 1, "rows": rows}, metric="time").axes[0]
+        at = next(line for line in axes.lines if line.get_linestyle() == "--").get_xdata()[0]
+        self.assertGreater(at, 4096)
+        self.assertLess(at, 16384)
+        self.assertLess(abs(at / (2e-5 / 3e-9) - 1), 0.15)  # between the points lines are straight in logarithms
+
+    def test_accuracy_leaves_out_what_is_too_noisy(self):
+        document = copy.deepcopy(self.curve)
+        for row in document["rows"]:
+            time = row["time_s"] * 1.02
+            row["measured"] = {"time_s": time, "min_s": time, "max_s": time, "noisy": False, "spread": 0.01}
+        document["rows"][0]["measured"] |= {"time_s": 1.0, "max_s": 1.0, "noisy": True}
+        title = figures.accuracy(document).axes[0].get_title(loc="left").replace("\n", " ")
+        self.assertEqual(title, "11 rows: half are off by less than 2.0%, 95% by less than 2.0%; 1 more too noisy to judge")
+
+    def test_messages_have_the_colour_of_their_piece(self):
+        run = run_of(trace("ring-broadcast", "--at", "chunks=4"))
+        self.assertEqual(run.pieces, 4)
+        for rank in range(7):
+            mine = sorted((message.start, message.piece) for message in run.messages if message.source == rank)
+            self.assertEqual([piece for _, piece in mine], [0, 1, 2, 3])
+        around = run_of(trace("all-reduce-in-two-halves", "--at", "ranks=4", "--at", "op=all-reduce"))
+        self.assertEqual(around.pieces, 4)
+        self.assertEqual({len([m for m in around.messages if m.piece == piece]) for piece in range(4)}, {6})
+        gather = run_of(trace("all-reduce-in-two-halves", "--at", "ranks=4", "--at", "op=all-gather"))
+        self.assertEqual({len([m for m in gather.messages if m.piece == piece]) for piece in range(4)}, {3})
+
+    def test_bars_lie_where_the_messages_were(self):
+        axes = figures.space_time(trace("ring-broadcast", "--at", "chunks=2")).axes[0]
+        boxes = [path.get_extents() for path in axes.collections[0].get_paths()]
+        hop = 5e-6 + 32 * 2**20 / 25e9
+        self.assertEqual(len(boxes), 14)
+        self.assertAlmostEqual(max(box.x1 for box in boxes), 8 * hop, places=8)
+        self.assertAlmostEqual(boxes[0].width, hop, places=8)
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.here = pathlib.Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def put(self, name, document):
+        path = self.here / name
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    def refused(self, words, *parts):
+        done = draw([*words, "-o", self.here / "refused.svg"])
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        for part in parts:
+            self.assertIn(part, done.stderr)
+        self.assertFalse((self.here / "refused.svg").exists())
+
+    def test_the_same_input_gives_the_same_bytes(self):
+        curve = self.put("curve.json", results("ring-broadcast"))
+        ranks = self.put("ranks.json", results("naive-master-ring"))
+        sizes = self.put("sizes.json", results("double-tree-against-ring"))
+        one = self.put("one.json", trace("ring-broadcast", "--at", "chunks=8"))
+        shown = self.put("shown.json", collsim("show", ROOT / "scenarios/tutorial/reduce-scatter.json", "--format", "json"))
+        words = ["chunk-curve", curve, "scaling", ranks, "time-by-size", sizes, "busbw-by-size", sizes, "algbw-by-size", sizes,
+                 "space-time", one, one, "links-time", one, "breakdown", one, "buffers", shown]
+        for name in ("a.svg", "a.png"):
+            pictures = []
+            for _ in range(2):
+                done = draw([*words, "-o", self.here / name])
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                pictures.append((self.here / name).read_bytes())
+            self.assertEqual(*pictures)
+        self.assertIn(">57 chunks are 5.7 times faster than 1; 4,096 are slower than 1</text>", (self.here / "a.svg").read_text())
+
+    def test_dark_is_dark(self):
+        curve = self.put("curve.json", results("ring-broadcast"))
+        draw(["chunk-curve", curve, "--dark", "-o", self.here / "dark.svg"])
+        self.assertIn("#15181c", (self.here / "dark.svg").read_text())
+
+    def test_names_from_a_file_are_text_in_the_picture(self):
+        hostile = json.dumps(trace("ring-broadcast", "--at", "chunks=2")).replace("broadcast (chain)", "</text><img onerror=x> $x$")
+        path = self.put("hostile.json", hostile)
+        done = draw(["space-time", path, "-o", self.here / "hostile.svg"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        picture = xml.dom.minidom.parse(str(self.here / "hostile.svg"))
+        self.assertEqual(picture.getElementsByTagName("img"), [])
+
+    def test_hostile_results_are_refused_in_words(self):
+        good = results("ring-broadcast")
+
+        def changed(change):
+            document = copy.deepcopy(good)
+            change(document)
+            return self.put("changed.json", document)
+
+        self.refused(["chunk-curve", self.put("a.json", "{")], "not JSON")
+        self.refused(["chunk-curve", self.put("a.json", "[1]")], "no object")
+        self.refused(["chunk-curve", self.put("a.json", '{"format": 1, "rows": [{"time_s": NaN}]}')], "NaN")
+        self.refused(["chunk-curve", self.put("a.json", "[" * 100_000)], "not JSON")
+        self.refused(["chunk-curve", self.put("a.json", "{}")], "collsim run")
+        self.refused(["chunk-curve", changed(lambda d: d.update(format=2))], "format 2")
+        self.refused(["chunk-curve", changed(lambda d: d.update(rows=[]))], "no rows")
+        self.refused(["chunk-curve", changed(lambda d: d["rows"][1].pop("time_s"))], "row 1", "time_s")
+        self.refused(["chunk-curve", changed(lambda d: d["rows"][1].update(time_s="fast"))], "row 1", "time_s")
+        self.refused(["chunk-curve", changed(lambda d: d["rows"][2].update(measured={"time_s": 1}))], "row 2", "measured")
+        self.refused(["chunk-curve", changed(lambda d: d.update(rows=d["rows"][:1] * 20_001))], "20,001")
+        self.refused(["scaling", self.put("a.json", good)], "ranks")
+        self.refused(["accuracy", self.put("a.json", good)], "no measurements")
+        self.refused(["space-time", self.put("a.json", good)], "collsim trace")
+        self.refused(["space-time", self.put("a.json", {"traceEvents": [{"ph": "X", "ts": 0, "cat": "message"}]})], "not written by collsim")
+        self.refused(["space-time", self.put("a.json", {"traceEvents": []})], "no messages")
+        self.refused(["chunk-curve", self.put("a.json", trace("ring-broadcast"))], "not a trace")
+        self.refused(["buffers", self.put("a.json", good)], "collsim show")
+
+    def test_wrong_usage_is_told(self):
+        self.refused(["chunk-curve", self.here / "nowhere.json"], "nowhere.json", "No such file")
+        self.refused(["pie-chart", "a.json"], "pie-chart", "chunk-curve")
+        self.refused(["chunk-curve"], "needs a file")
+        self.refused(["chunk-curve", "a.json", "b.json"], "one file")
+        self.refused(["--lite", "chunk-curve", "a.json"], "--lite")
+        curve = self.put("curve.json", results("ring-broadcast"))
+        for output, part in (("a.gif", ".svg or .png"), ("nowhere/a.svg", "No such file")):
+            done = draw(["chunk-curve", curve, "-o", self.here / output])
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(part, done.stderr)
+        self.assertEqual(draw(["chunk-curve", curve]).returncode, 2)
+
+    def test_without_matplotlib_it_says_what_to_install(self):
+        done = draw(["chunk-curve", "a.json", "-o", "a.svg"], python=(sys.executable, "-B", "-S", "-I"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("apt-get install python3-matplotlib", done.stderr)
+
+
+if __name__ == "__main__":
+    if not importlib.util.find_spec("matplotlib"):
+        print(f"skipped: {sys.executable} has no matplotlib: apt-get install python3-matplotlib")
+        sys.exit(1 if os.environ.get("COLLSIM_NO_SKIPS") else 77)
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(ROOT / "plots"))
+    import figures
+    from static.trace import run_of
+
+    unittest.main(argv=sys.argv[:1], verbosity=1)
