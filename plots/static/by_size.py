@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time or bandwidth against the size, one line per algorithm, with the sizes where the best changes."""
-import math
+import numpy
 
 from static import style
 from static.reading import rate_text, series_of, size_text, time_text
@@ -17,8 +17,9 @@ HEIGHT = 3.4
 
 @style.view(height=HEIGHT)
 def by_size(frame, theme, results, metric="busbw"):
-    """Results of a sweep over sizes.  Line and dots: simulated.  Squares: measured.  Dotted: the
-    bounds, which no schedule passes.  Dashed: where another series becomes the fastest."""
+    """Results of a sweep over sizes.  Dots: simulated; the lines between them are straight in time and
+    size.  Squares: measured.  Dotted: the bounds, which no schedule passes.  Dashed: where another
+    series becomes the fastest."""
     series = series_of(results, "size_bytes")
     key, name, text = METRICS[metric]
     axes = frame.subplots()
@@ -35,8 +36,12 @@ def by_size(frame, theme, results, metric="busbw"):
     ends = []
     for index, (label, group) in enumerate(series):
         colour = theme["series"][index % 8]
-        axes.plot([row["size_bytes"] for row in group], [row[key] for row in group], color=colour,
-                  marker=style.MARKERS[index % 8])
+        sizes = [row["size_bytes"] for row in group]
+        x = between(sizes)
+        time = numpy.interp(x, sizes, [row["time_s"] for row in group])
+        values_of_time = {"time_s": time, "algbw_bytes_per_s": x / time}
+        axes.plot(x, values_of_time.get(key, x / time * ratio(group)), color=colour)
+        axes.plot(sizes, [row[key] for row in group], style.MARKERS[index % 8], color=colour)
         measured = [row for row in group if row.get("measured")]
         axes.plot([row["size_bytes"] for row in measured], [row["measured"][key] for row in measured], "s",
                   color=colour, markerfacecolor="none", markersize=8)
@@ -52,32 +57,44 @@ def by_size(frame, theme, results, metric="busbw"):
     style.title(frame, axes, finding(series, changes), HEIGHT, left=0.11, right=0.79)
 
 
+def between(sizes):
+    """Many sizes, evenly spread on a logarithmic axis."""
+    return numpy.geomspace(max(sizes[0], 1), sizes[-1], 81)
+
+
+def ratio(group):
+    """busbw / algbw, which depends on the ranks only."""
+    return group[-1]["busbw_bytes_per_s"] / group[-1]["algbw_bytes_per_s"]
+
+
 def draw_bounds(axes, theme, rows):
     """The bound by bandwidth and the bound by latency, where all series have the same."""
     for key, name in (("bound_bandwidth_s", "bandwidth bound"), ("bound_latency_s", "latency bound")):
         points = sorted({(row["size_bytes"], row[key]) for row in rows if row.get(key)})
         if len(points) < 2 or len(points) != len({size for size, _ in points}):
             continue
-        axes.plot(*zip(*points), color=theme["mark"], linestyle=":", linewidth=1.4)
-        flat = points[-1][1] < points[0][1] * 1.5
-        size, bound = points[-1] if flat else points[len(points) * 3 // 4]
-        axes.annotate(name, (size, bound), xytext=(0, -4) if flat else (8, -4), textcoords="offset points", fontsize=8.5,
+        sizes, bounds = zip(*points)
+        x = between(sizes)
+        y = numpy.interp(x, sizes, bounds)
+        axes.plot(x, y, color=theme["mark"], linestyle=":", linewidth=1.4)
+        flat = bounds[-1] < bounds[0] * 1.5
+        at = -1 if flat else 62
+        axes.annotate(name, (x[at], y[at]), xytext=(0, -4) if flat else (8, -4), textcoords="offset points", fontsize=8.5,
                       color=theme["mark"], va="top", ha="right" if flat else "left")
 
 
 def crossovers(series):
-    """[(size, the fastest before, the fastest after)], on straight lines in log time and log size."""
+    """[(size, the fastest before, the fastest after)].  Between two sizes time grows in proportion."""
     tables = [(label, {row["size_bytes"]: row["time_s"] for row in group}) for label, group in series]
     sizes = sorted(set.intersection(*(set(times) for _, times in tables))) if tables else []
     found = []
     for low, high in zip(sizes, sizes[1:]):
         before = min(tables, key=lambda table: table[1][low])
         after = min(tables, key=lambda table: table[1][high])
-        if before is after or before[1][high] == after[1][high] or low == 0:
+        if before is after or before[1][high] == after[1][high]:
             continue
-        gap_low = math.log(after[1][low] / before[1][low])
-        gap_high = math.log(before[1][high] / after[1][high])
-        found.append((low * (high / low) ** (gap_low / (gap_low + gap_high)), before[0], after[0]))
+        lead_low, lead_high = after[1][low] - before[1][low], before[1][high] - after[1][high]
+        found.append((low + (high - low) * lead_low / (lead_low + lead_high), before[0], after[0]))
     return found
 
 

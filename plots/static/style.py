@@ -4,6 +4,7 @@
 Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart; every
 series has a marker of its own besides.  A line was calculated, a dot simulated, a square measured.
 """
+import collections
 import functools
 import math
 import pathlib
@@ -123,6 +124,10 @@ def smaller(svg):
     svg = re.sub(r"<!--.*?-->", "", svg)
     svg = re.sub(r'(<path[^>]* d=")([^"]*)"', lambda path: path[1] + path[2].replace("\n", "").strip() + '"', svg)
     svg = re.sub(r"^\s+", "", svg, flags=re.MULTILINE)
+    styles = collections.Counter(re.findall(r' style="([^"]*)"', svg))
+    classes = {style: f"c{number}" for number, (style, times) in enumerate(styles.items()) if times > 2}
+    svg = re.sub(r' style="([^"]*)"', lambda old: f' class="{classes[old[1]]}"' if old[1] in classes else old[0], svg)
+    svg = svg.replace("</style>", "".join(f"\n.{name}{{{style}}}" for style, name in classes.items()) + "</style>", 1)
     svg = re.sub(r' transform="rotate\(-0 [^"]*"', "", svg)
     while (flatter := re.sub(r"<g>\n((?:(?!</?g[ >]).)*?)</g>\n", r"\1", svg, flags=re.DOTALL)) != svg:
         svg = flatter
@@ -183,8 +188,11 @@ def label_ends(axes, ends):
     """Names of lines at their right ends: [(y, name, colour)], moved apart where they would meet."""
     low, high = axes.get_ylim()
     scale = math.log if axes.get_yscale() == "log" else float
-    last = -1.0
+    places, last, room = [], -1.0, 0.98
     for y, name, colour in sorted(ends):
-        place = (scale(y) - scale(low)) / (scale(high) - scale(low))
-        last = max(place, last + 0.07)
-        axes.annotate(name, (1.01, last), xycoords="axes fraction", color=colour, va="center", fontsize=8.5)
+        last = max((scale(y) - scale(low)) / (scale(high) - scale(low)), last + 0.07)
+        places.append((last, name, colour))
+    for place, name, colour in reversed(places):
+        room = min(place, room)
+        axes.annotate(name, (1.01, room), xycoords="axes fraction", color=colour, va="center", fontsize=8.5)
+        room -= 0.07

@@ -27,7 +27,7 @@ class Run:
     name: str  # what tells it apart from others in the same picture
     time: float
     messages: list
-    links: list  # names, in the order of the machine
+    links: list  # names of those that were used
     pauses: list  # (rank, start, end)
     starts: dict  # rank -> when it began, in seconds
     ranks: list
@@ -92,8 +92,7 @@ def gather(events, other):
                 pauses.append((rank, start, start + arguments["waited (us)"] * 1e-6))
     if title is None or not messages:
         raise FigureError("the trace shows no messages")
-    links = [name for _, name in sorted((int(name.split(":")[0]), name.split(": ")[1].removesuffix(" and back"))
-                                        for (pid, _), name in threads.items() if pid == 1)]
+    links = list(dict.fromkeys(message.link for message in messages))  # a route's links follow each other
     pieces = find_pieces(messages, instructions, title.split(" ")[0] in ONE_VECTOR)
     startup = startups.pop() * 1e-6 if len(startups) == 1 else 0.0
     return Run(title, title, other["time_us"] * 1e-6, messages, links, pauses, starts, sorted(starts), pieces, shares, startup)

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/lessons: every number is one that a run or a formula gives, every exercise fails until it is
+solved, every link to the playground opens a setting that exists.
+
+usage: lessons_test.py ROOT PROGRAM
+
+What collsim prints there is held by readme_test.py, the pictures by pictures_test.py.  With
+UPDATE_GOLDEN=1 the outputs of solved exercises are written anew.
+"""
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SOLUTION = re.compile(r"<summary>Solution</summary>\n(.*?)</details>", re.DOTALL)
+EXERCISE = re.compile(r"^\$ collsim run (docs/lessons/exercises/[\w-]+\.json)$", re.MULTILINE)
+SCENARIO = re.compile(r"(?:scenarios|docs/lessons/exercises)/[\w/-]+\.json")
+PLAYGROUND = re.compile(r"\.\./\.\./build/playground\.html#([^)\s]+)")
+HEADINGS = ["Before you run it", "Run it", "The picture", "Try it", "Exercise"]
+
+UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20,
+         "GiB": 2.0**30, "MB/s": 1e6, "GB/s": 1e9, "%": 0.01}
+KINDS = {**dict.fromkeys(("ns", "us", "ms", "s"), "time"), **dict.fromkeys(("B", "kB", "MB", "GB", "KiB", "MiB", "GiB"), "size"),
+         **dict.fromkeys(("MB/s", "GB/s"), "rate"), "%": "share"}
+UNIT = "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+NUMBER = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})+|\d+(?:\.\d+)?)(?:\s?({UNIT})(?![\w/]))?")
+
+
+def numbers(text):
+    """[(as written, value, half a unit of its last digit, kind)]"""
+    for match in NUMBER.finditer(text):
+        digits, unit = match.group(1).replace(",", ""), match.group(2)
+        factor = UNITS[unit] if unit else 1.0
+        decimals = len(digits.partition(".")[2])
+        yield match.group().strip(), float(digits) * factor, 0.5000001 * 10**-decimals * factor, KINDS.get(unit, "count")
+
+
+# --- formulas -----------------------------------------------------------------------------------
+
+
+def value_of(segment):
+    """What a segment with nothing but numbers, units and functions comes to; None for others."""
+    with_factors = NUMBER.sub(lambda match: f"({match.group(1).replace(',', '')}*{UNITS.get(match.group(2), 1.0)!r})", segment)
+    names = set(re.findall(r"[A-Za-z_]\w*", re.sub(r"\d[\d.]*e[+-]?\d+", "", with_factors)))
+    if names - {"sqrt", "log2"} or not re.fullmatch(r"[\w\s.*/+()-]+", with_factors):
+        return None
+    try:
+        return eval(with_factors, {"__builtins__": {}}, {"sqrt": math.sqrt, "log2": math.log2})
+    except SyntaxError:
+        return None
+
+
+def check_formula(line):
+    """What is wrong with "name: a = b = c": all that can be calculated must agree, to the digits of the last."""
+    segments = [segment.strip() for segment in re.sub(r"^[^=:]*:", "", line).split("=")]
+    values = [value for value in map(value_of, segments) if value is not None]
+    if not values:
+        return None  # a definition
+    last = [number for number in numbers(segments[-1])]
+    if len(values) < 2 or len(last) != 1:
+        return f"nothing to check in: {line}"
+    _, result, half, _ = last[0]
+    if any(abs(value - result) > half for value in values):
+        return f"does not come to that: {line} ({', '.join(f'{value:.6g}' for value in values)})"
+    return None
+
+
+# --- pages --------------------------------------------------------------------------------------
+
+
+def check_page(path, root, program):
+    text = path.read_text()
+    blocks = BLOCK.findall(text)
+    if [line for line in re.findall(r"^## (.*)$", text, re.MULTILINE) if line in HEADINGS] != HEADINGS:
+        yield f"has not the headings {HEADINGS}"
+    lines = [line for kind, block in blocks if kind == "formula" for line in block.splitlines()]
+    yield from filter(None, map(check_formula, lines))
+    yield from check_numbers(text, blocks, root)
+    yield from check_links(text, root, program)
+
+
+def check_numbers(text, blocks, root):
+    """Every number of the prose stands in an output, a formula or a scenario, rounded perhaps."""
+    known = "\n".join(block for kind, block in blocks if kind in ("formula", "console", "text"))
+    for name in SCENARIO.findall(text):
+        known += (root / name).read_text()
+    sources = {}
+    for _, value, _, kind in numbers(known.replace('"', " ")):
+        sources.setdefault(kind, set()).add(value)
+    prose = BLOCK.sub("", text)
+    prose = re.sub(r"\]\([^)]*\)|^# .*$|`[^`]*`", "", prose, flags=re.MULTILINE)
+    for written, value, half, kind in numbers(prose):
+        if kind == "count" and value <= 10 and value == int(value):
+            continue  # a small number is often just a word
+        if not any(abs(value - source) <= half for source in sources.get(kind, ())):
+            yield f"says {written}, which no output, formula or scenario of the page gives"
+
+
+# --- the playground -----------------------------------------------------------------------------
+
+
+def playground_keys(root):
+    """The keys of settingKeys() in setting.js."""
+    body = re.search(r"function settingKeys\(.*?^}", (root / "plots/playground/setting.js").read_text(), re.DOTALL | re.MULTILINE)
+    return set(re.findall(r"^    (\w+): ", body.group(), re.MULTILINE))
+
+
+def check_links(text, root, program):
+    keys = playground_keys(root)
+    links = PLAYGROUND.findall(text)
+    if not links:
+        yield "has no link to the playground"
+    for link in links:
+        pairs = [part.partition("=")[::2] for part in link.split("&")]
+        setting = {key: urllib.parse.unquote(value) for key, value in pairs}
+        unknown = {key.removeprefix("a.") for key in setting} - keys - {"rows"}
+        if unknown:
+            yield f"gives the playground {', '.join(sorted(unknown))}, which it does not know; it knows {', '.join(sorted(keys))}"
+            continue
+        for pinned in (False, True):
+            own = {key: value for key, value in setting.items() if not key.startswith("a.")}
+            if pinned:
+                own |= {key[2:]: value for key, value in setting.items() if key.startswith("a.")}
+            problem = trial(own, program)
+            if problem:
+                yield f"links to a setting that collsim refuses: {problem}"
+
+
+def trial(setting, program):
+    """What collsim says against a setting of the playground."""
+    cluster = {"shape": setting["shape"], "ranks": int(setting["ranks"]),
+               "link": {key: setting[key] for key in ("bandwidth", "overhead", "latency")}}
+    if "slow_link" in setting:
+        source, target = setting["slow_link"].split("-")
+        cluster["links_override"] = [{"from": source, "to": target, "bandwidth": "1GB/s"}]
+    collective = {"op": setting["op"], "algorithm": setting["algorithm"], "size": setting["size"], "chunks": int(setting["chunks"])}
+    done = subprocess.run([program, "run", "-q", "-"], input=json.dumps({"scenario": 1, "cluster": cluster, "collective": collective}),
+                          capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else None
+
+
+# --- exercises ----------------------------------------------------------------------------------
+
+
+def solved(exercise, diff):
+    """The text of the exercise with the lines of a diff replaced."""
+    old = "".join(line[1:] for line in diff.splitlines(True) if line.startswith("-"))
+    new = "".join(line[1:] for line in diff.splitlines(True) if line.startswith("+"))
+    if exercise.count(old) != 1:
+        return None
+    return exercise.replace(old, new)
+
+
+def run(program, path, root):
+    return subprocess.run([program, "run", path], cwd=root, capture_output=True, text=True, check=False)
+
+
+def check_exercise(path, root, program):
+    """(complaints, the page with the output of the solution)"""
+    text = path.read_text()
+    names, solution = EXERCISE.findall(text), SOLUTION.search(text)
+    if len(names) != 1 or not solution:
+        return ["has not exactly one exercise with a solution"], text
+    given = run(program, names[0], root)
+    if given.returncode != 1:
+        return [f"the exercise does not fail as handed out, it ends with {given.returncode}: {given.stderr}"], text
+    parts = {kind: block for kind, block in BLOCK.findall(solution.group(1))}
+    repaired = solved((root / names[0]).read_text(), parts.get("diff", "-"))
+    if repaired is None:
+        return ["the lines that the solution replaces are not in the exercise"], text
+    with tempfile.TemporaryDirectory() as folder:
+        answer = pathlib.Path(folder) / "answer.json"
+        answer.write_text(repaired)
+        done = run(program, answer, root)
+    if done.returncode:
+        return [f"the solution does not solve the exercise: {done.stdout}{done.stderr}"], text
+    complaints = [] if parts.get("text") == done.stdout else [f"the solved exercise prints something else:\n{done.stdout}"]
+    renewed = re.sub(r"^```text\n.*?^```$", lambda _: f"```text\n{done.stdout}```", solution.group(1), flags=re.MULTILINE | re.DOTALL)
+    return complaints, text.replace(solution.group(1), renewed)
+
+
+def main():
+    root, program = sys.argv[1:]
+    root = pathlib.Path(root).resolve()
+    update = os.environ.get("UPDATE_GOLDEN") == "1"
+    folder = root / "docs" / "lessons"
+    pages = sorted(path for path in folder.glob("*.md") if path.name != "README.md")
+    wrong = []
+    if not 8 <= len(pages) <= 10:
+        wrong.append(f"{len(pages)} lessons: is {folder} the right folder?")
+    index = (folder / "README.md").read_text()
+    wrong += [f"README.md does not list {page.name}" for page in pages if f"({page.name})" not in index]
+    used = {name for page in pages for name in EXERCISE.findall(page.read_text())}
+    wrong += [f"no lesson hands out {path.name}" for path in folder.glob("exercises/*")
+              if path.relative_to(root).as_posix() not in used]
+    for page in pages:
+        complaints, renewed = check_exercise(page, root, program)
+        if update:
+            page.write_text(renewed)
+        else:
+            wrong += [f"{page.name} {text}" for text in complaints]
+        wrong += [f"{page.name} {text}" for text in check_page(page, root, program)]
+    if wrong:
+        print("\n".join(wrong))
+        sys.exit(f"{len(wrong)} complaints; UPDATE_GOLDEN=1 in the environment writes outputs anew")
+
+
+if __name__ == "__main__":
+    main()
