@@ -98,9 +98,10 @@ Action declare_report(CLI::App& app) {
   app.add_option("-o,--output", options->output,
                  "where to write the page (default: standard output, when it is no terminal)")
       ->type_name("FILE");
-  app.add_option("--at", options->at,
-                 "which row to draw as a timeline: chunks=16; repeats (default: the first, and the "
-                 "fastest where chunks vary)")
+  app.add_option(
+         "--at", options->at,
+         "which row to draw as a timeline: chunks=16; repeats (default: one or two that tell "
+         "most, such as the first and the fastest number of chunks)")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   return [options](Terminal& terminal) { return report(*options, terminal); };
