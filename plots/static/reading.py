@@ -5,6 +5,7 @@ results   collsim run/validate FILE -o results.json
 trace     collsim trace FILE -o trace.json
 buffers   collsim show FILE --format json
 """
+import contextlib
 import json
 import math
 import pathlib
@@ -16,6 +17,15 @@ FORMAT = 1
 
 class FigureError(Exception):
     """What the person who wants the picture has to change."""
+
+
+@contextlib.contextmanager
+def trust():
+    """Files of other programs, or changed by hand, can break anything: that is told as their mistake."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise FigureError(f"these data are not as collsim writes them: {type(error).__name__}: {error}") from error
 
 
 def read(path):

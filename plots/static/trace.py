@@ -3,7 +3,7 @@
 import dataclasses
 import re
 
-from static.reading import FigureError, is_number
+from static.reading import FigureError, is_number, trust
 
 MOST_EVENTS = 200_000
 # One buffer that all ranks share: the same element of all is the same piece of the data.
@@ -43,10 +43,8 @@ def run_of(trace):
         raise FigureError("this view needs a trace: collsim trace FILE -o trace.json")
     if len(events) > MOST_EVENTS:
         raise FigureError(f"the trace has {len(events):,} events; a picture shows at most {MOST_EVENTS:,}")
-    try:
+    with trust():
         return gather(events, trace.get("otherData", {}))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FigureError(f"this trace was not written by collsim: {type(error).__name__} {error}") from None
 
 
 def named_runs(traces, names=()):

@@ -188,7 +188,7 @@ def check_exercise(path, root, program):
 
 def main():
     root, program = sys.argv[1:]
-    root = pathlib.Path(root).resolve()
+    root, program = pathlib.Path(root).resolve(), pathlib.Path(program).resolve()
     update = os.environ.get("UPDATE_GOLDEN") == "1"
     folder = root / "docs" / "lessons"
     pages = sorted(path for path in folder.glob("*.md") if path.name != "README.md")

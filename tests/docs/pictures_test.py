@@ -62,7 +62,7 @@ def skip(why):
 
 def main():
     root, program, python = sys.argv[1:]
-    root = pathlib.Path(root).resolve()
+    root, program = pathlib.Path(root).resolve(), pathlib.Path(program).resolve()
     update = os.environ.get("UPDATE_GOLDEN") == "1"
     asked = subprocess.run([python, "-c", "import matplotlib; print(matplotlib.__version__)"], capture_output=True, text=True,
                            check=False)

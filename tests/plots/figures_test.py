@@ -188,10 +188,12 @@ class Files(unittest.TestCase):
         self.refused(["scaling", self.put("a.json", good)], "ranks")
         self.refused(["accuracy", self.put("a.json", good)], "no measurements")
         self.refused(["space-time", self.put("a.json", good)], "collsim trace")
-        self.refused(["space-time", self.put("a.json", {"traceEvents": [{"ph": "X", "ts": 0, "cat": "message"}]})], "not written by collsim")
+        self.refused(["space-time", self.put("a.json", {"traceEvents": [{"ph": "X", "ts": 0, "cat": "message"}]})], "not as collsim writes")
         self.refused(["space-time", self.put("a.json", {"traceEvents": []})], "no messages")
         self.refused(["chunk-curve", self.put("a.json", trace("ring-broadcast"))], "not a trace")
         self.refused(["buffers", self.put("a.json", good)], "collsim show")
+        self.refused(["buffers", self.put("a.json", {"ranks": [{"before": 1}]})], "not as collsim writes")
+        self.refused(["chunk-curve", changed(lambda d: d["rows"][0].update(params=[1]))], "not as collsim writes")
 
     def test_wrong_usage_is_told(self):
         self.refused(["chunk-curve", self.here / "nowhere.json"], "nowhere.json", "No such file")
