@@ -209,6 +209,13 @@ class Drawing {
         if (pictures.contains(row)) data_.set("why_no_picture", drawn.why_not);
         continue;
       }
+      if (!(at(drawn.value, "fingerprint") == copy_of(rows_[row], "fingerprint"))) {
+        data_.set(
+            "why_no_picture",
+            "simulated again, a row gives another timeline: the file is of another version of "
+            "collsim, or was changed");
+        return;
+      }
       drawn.value.set("row", static_cast<std::int64_t>(row));
       cases.items().push_back(std::move(drawn.value));
     }

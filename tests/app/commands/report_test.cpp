@@ -82,6 +82,18 @@ TEST_F(Report, AScenarioThatIsNotUnderstoodCostsThePicturesOnly) {
   EXPECT_EQ(report({folder_.path("changed.json"), "--at", "chunks=1"}).code, 2);
 }
 
+TEST_F(Report, ARowIsNotDrawnAsSomethingElse) {
+  write_results("A curve");
+  std::string text = folder_.read("results.json");
+  const std::string key = "\"fingerprint\": \"";
+  const std::size_t digit = text.find(key) + key.size();
+  text[digit] = text[digit] == '0' ? '1' : '0';
+  const Ran ran = report({folder_.write("changed.json", text)});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(contains(ran.out, "a row gives another timeline")) << ran.err;
+  EXPECT_FALSE(contains(ran.out, "\"cases\""));
+}
+
 TEST_F(Report, Mistakes) {
   write_results("A curve");
   EXPECT_EQ(report({folder_.path("nothing.json"), "-o", page_}).code, 2);
