@@ -14,8 +14,8 @@
 
 #include "collectives/algorithms.hpp"
 #include "collectives/execute.hpp"
-#include "topo/shapes.hpp"
 #include "tests/validate/real_cases.hpp"
+#include "topo/shapes.hpp"
 #include "validate/backend.hpp"
 #include "validate/host/host_backend.hpp"
 #include "validate/host/host_machine.hpp"
