@@ -18,6 +18,8 @@ function(collsim_embed target function)
 // Made by cmake/CollsimEmbed.cmake.
 #include "app/embedded_files.hpp"
 
+#pragma GCC diagnostic ignored "-Woverlength-strings"  // files are as long as they are
+
 namespace collsim {
 namespace {
 constexpr EmbeddedFile @function@_files[] = {

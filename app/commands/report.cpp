@@ -80,6 +80,7 @@ int report(const ReportCommandOptions& options, Terminal& terminal) {
 
   AskedPoint asked(options.at);
   std::vector<Value> data;
+  data.reserve(all.size());
   for (const StoredResults& results : all) data.push_back(report_data(results, asked.of(results)));
   asked.insist();
   write_file(options.output, terminal,
