@@ -22,7 +22,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SOLUTION = re.compile(r"<summary>Solution</summary>\n(.*?)</details>", re.DOTALL)
 EXERCISE = re.compile(r"^\$ collsim run (docs/lessons/exercises/[\w-]+\.json)$", re.MULTILINE)
 SCENARIO = re.compile(r"(?:scenarios|docs/lessons/exercises)/[\w/-]+\.json")
-PLAYGROUND = re.compile(r"\.\./\.\./build/playground\.html#([^)\s]+)")
+PLAYGROUND = re.compile(r"\.\./\.\./build/release/playground\.html#([^)\s]+)")
 HEADINGS = ["Before you run it", "Run it", "The picture", "Try it", "Exercise"]
 
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20,
