@@ -127,14 +127,15 @@ class Calibrator {
       start.insert(start.end(), {usual_rate, usual_rate, usual_rate, usual_lanes_at_full_speed});
     std::vector<double> measured;
     for (const Probe& probe : machine_.probes) measured.push_back(probe.measured.median_s);
-    measured.resize(measured.size() + (knots_.size() - 1) * parameters_per_row, 1.0);
+    const std::size_t steps = (knots_.size() - 1) * parameters_per_row;
+    measured.resize(measured.size() + steps, 1.0);
     const std::vector<Fitted> fitted = fit(
         [this](const std::vector<double>& x) {
           std::vector<double> times = predictions(x);
           append_steps(x, times);
           return times;
         },
-        measured, start);
+        measured, start, steps);
     machine_.latency_s = fitted[0];
     machine_.overhead_s = fitted[1];
     for (std::size_t row = 0; row < knots_.size(); ++row) {

@@ -78,22 +78,23 @@ class LogFit {
 }  // namespace
 
 std::vector<Fitted> fit(const Predictions& predicted, const std::vector<double>& measured,
-                        const std::vector<double>& start) {
+                        const std::vector<double>& start, std::size_t beliefs) {
   const LogFit problem(predicted, measured);
   VectorXd logs(static_cast<Index>(start.size()));
   for (std::size_t p = 0; p < start.size(); ++p) logs[static_cast<Index>(p)] = std::log(start[p]);
   logs = problem.minimum(logs);
 
   const MatrixXd slopes = problem.derivatives(logs);
-  const auto freedom = static_cast<double>(std::max<std::ptrdiff_t>(
-      1, static_cast<std::ptrdiff_t>(measured.size()) - static_cast<std::ptrdiff_t>(start.size())));
-  const double variance = problem.errors(logs).squaredNorm() / freedom;
+  const auto measurements = static_cast<Index>(measured.size() - beliefs);
+  const auto freedom =
+      static_cast<double>(std::max<Index>(1, measurements - static_cast<Index>(start.size())));
+  const double variance = problem.errors(logs).head(measurements).squaredNorm() / freedom;
   const MatrixXd normal = slopes.transpose() * slopes;
   const MatrixXd inverse = normal.completeOrthogonalDecomposition().pseudoInverse();
   std::vector<Fitted> fitted;
   for (std::size_t p = 0; p < start.size(); ++p) {
     const auto at = static_cast<Index>(p);
-    const double influence = slopes.col(at).cwiseAbs().maxCoeff();
+    const double influence = slopes.col(at).head(measurements).cwiseAbs().maxCoeff();
     if (influence < no_influence) {
       // Either nothing ever depended on it, or it went so far that it costs nothing any more.
       const bool moved = std::abs(logs[at] - std::log(start[p])) > small_step;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <vector>
 
@@ -23,10 +24,12 @@ struct Fitted {
 // began; one that the fit makes free (a rate without end, a time of nothing) stays where it stopped to
 // matter; both have an interval from 0 to infinity.
 //
-// `predicted` gives as many positive numbers as were measured.
+// `predicted` gives as many positive numbers as were measured.  The last `beliefs` of both are no
+// measurements but what is thought likely beforehand: they pull at the answer where measurements say
+// little, and say nothing about how far measurements scatter.
 using Predictions = std::function<std::vector<double>(const std::vector<double>& parameters)>;
 [[nodiscard]] std::vector<Fitted> fit(const Predictions& predicted,
                                       const std::vector<double>& measured,
-                                      const std::vector<double>& start);
+                                      const std::vector<double>& start, std::size_t beliefs = 0);
 
 }  // namespace collsim

@@ -55,6 +55,29 @@ TEST(Fit, WhatNothingDependsOnStaysAndIsUnknown) {
   EXPECT_TRUE(std::isinf(fitted[1].high));
 }
 
+// A parameter that no measurement depends on is what is believed of it, and unknown all the same.
+TEST(Fit, BeliefsDecideWhatNothingElseDoesAndAreNoMeasurements) {
+  const auto with_belief = [](const std::vector<double>& x) {
+    std::vector<double> times(sizes.size(), x[0]);
+    times.push_back(x[1] / x[0]);  // believed to be 1
+    return times;
+  };
+  std::vector<double> measured(sizes.size(), 2);
+  measured[0] = 2.2;
+  measured.push_back(1);
+  const std::vector<Fitted> fitted = fit(with_belief, measured, {1, 7}, 1);
+  EXPECT_NEAR(fitted[1].value, fitted[0].value, 1e-6);
+  EXPECT_TRUE(std::isinf(fitted[1].high));
+  measured.pop_back();
+  const auto without = [](const std::vector<double>& x) {
+    return std::vector<double>(sizes.size(), x[0]);
+  };
+  // The scatter is of 8 measurements with 2 parameters against 8 with 1.
+  const double width = std::log(fitted[0].high / fitted[0].low);
+  const std::vector<Fitted> alone = fit(without, measured, {1});
+  EXPECT_NEAR(width / std::log(alone[0].high / alone[0].low), std::sqrt(7.0 / 6.0), 1e-3);
+}
+
 // 95% means that 19 of 20 intervals hold the truth.
 TEST(Fit, IntervalsHoldTheTruthAsOftenAsTheySay) {
   std::mt19937 random(1);
