@@ -83,18 +83,37 @@ def draw_bounds(axes, theme, rows):
                       color=theme["mark"], va="top", ha="right" if flat else "left")
 
 
+def times_in_common(series):
+    """({size: {label: time}} of the sizes that all series have, whether that is every size)"""
+    tables = [(label, {row["size_bytes"]: row["time_s"] for row in group}) for label, group in series]
+    every = set().union(*(times for _, times in tables))
+    common = sorted(every.intersection(*(times for _, times in tables)))
+    return {size: {label: times[size] for label, times in tables} for size in common}, len(common) == len(every)
+
+
+def stretches(times):
+    """[(labels that are the fastest all the way, sizes)]: as few stretches as can be.  Series that take
+    the same time are the fastest together."""
+    found = []
+    for size, of in times.items():
+        fastest = [label for label, time in of.items() if time == min(of.values())]
+        still = [label for label in found[-1][0] if label in fastest] if found else []
+        if still:
+            found[-1] = (still, found[-1][1] + [size])
+        else:
+            found.append((fastest, [size]))
+    return found
+
+
 def crossovers(series):
     """[(size, the fastest before, the fastest after)].  Between two sizes time grows in proportion."""
-    tables = [(label, {row["size_bytes"]: row["time_s"] for row in group}) for label, group in series]
-    sizes = sorted(set.intersection(*(set(times) for _, times in tables))) if tables else []
-    found = []
-    for low, high in zip(sizes, sizes[1:]):
-        before = min(tables, key=lambda table: table[1][low])
-        after = min(tables, key=lambda table: table[1][high])
-        if before is after or before[1][high] == after[1][high]:
-            continue
-        lead_low, lead_high = after[1][low] - before[1][low], before[1][high] - after[1][high]
-        found.append((low + (high - low) * lead_low / (lead_low + lead_high), before[0], after[0]))
+    times, _ = times_in_common(series)
+    parts, found = stretches(times), []
+    for (before, sizes), (after, more) in zip(parts, parts[1:]):
+        low, high = sizes[-1], more[0]
+        lead_low = times[low][after[0]] - times[low][before[0]]
+        lead_high = times[high][before[0]] - times[high][after[0]]
+        found.append((low + (high - low) * lead_low / (lead_low + lead_high), " and ".join(before), " and ".join(after)))
     return found
 
 
@@ -102,8 +121,17 @@ def finding(series, changes):
     if len(series) == 1:
         top = max(series[0][1], key=lambda row: row["algbw_bytes_per_s"])
         return f"algbw reaches {rate_text(top['algbw_bytes_per_s'])} at {size_text(top['size_bytes'])}"
+    times, at_all = times_in_common(series)
+    if not times:
+        return "Which is the fastest cannot be said: no size is common to all"
     if changes:
         parts = [f"{before} up to {size_text(at, 2)}" for at, before, _ in changes]
-        return f"Fastest: {', '.join(parts)}, then {changes[-1][2]}"
-    best = min(series, key=lambda one: one[1][-1]["time_s"])
-    return f"{best[0]} is the fastest at every size"
+        return f"Fastest{'' if at_all else ' at sizes that all have'}: {', '.join(parts)}, then {changes[-1][2]}"
+    where = "every size" if at_all else "every size that all have" if len(times) > 1 else f"{size_text(*times)}, which all have"
+    [(best, _)] = stretches(times)
+    if len(best) == len(series):
+        return f"All take the same time at {where}"
+    if len(best) > 1:
+        return f"{' and '.join(best)} are the fastest at {where}"
+    shared = any(list(of.values()).count(of[best[0]]) > 1 for of in times.values())
+    return f"{best[0]} is {'at least as fast as the others' if shared else 'the fastest'} at {where}"

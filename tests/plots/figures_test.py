@@ -75,15 +75,39 @@ class Marks(unittest.TestCase):
         del document["rows"][6]
         self.assertIn("64 chunks are 5.7 times", figures.chunk_curve(document).axes[0].get_title(loc="left"))
 
+    def by_size_of(self, **series):
+        """The axes for {algorithm: {size: time}}."""
+        rows = [{"params": {}, "algorithm": algorithm, "op": "all-reduce", "ranks": 8, "size_bytes": size, "chunks": 1,
+                 "time_s": time, "algbw_bytes_per_s": size / time, "busbw_bytes_per_s": size / time}
+                for algorithm, times in series.items() for size, time in times.items()]
+        return figures.by_size({"format": 1, "rows": rows}, metric="time").axes[0]
+
     def test_crossovers_are_where_two_straight_lines_meet(self):
-        rows = []
-        for size in (1024, 4096, 16384):
-            for algorithm, time in (("tree", 1e-5 + size * 4e-9), ("ring", 3e-5 + size * 1e-9)):
-                rows.append({"params": {}, "algorithm": algorithm, "op": "all-reduce", "ranks": 8, "size_bytes": size, "chunks": 1,
-                             "time_s": time, "algbw_bytes_per_s": size / time, "busbw_bytes_per_s": size / time})
-        axes = figures.by_size({"format": 1, "rows": rows}, metric="time").axes[0]
+        sizes = (1024, 4096, 16384)
+        axes = self.by_size_of(tree={size: 1e-5 + size * 4e-9 for size in sizes}, ring={size: 3e-5 + size * 1e-9 for size in sizes})
         at = next(line for line in axes.lines if line.get_linestyle() == "--").get_xdata()[0]
         self.assertAlmostEqual(at, 2e-5 / 3e-9, places=3)
+
+    def test_who_is_fastest_is_said_of_sizes_that_all_have(self):
+        def title(**series):
+            return self.by_size_of(**series).get_title(loc="left").replace("\n", " ")
+
+        fast, slow = {1024: 1e-5, 2048: 2e-5, 4096: 4e-5}, {1024: 2e-5, 2048: 3e-5, 4096: 5e-5}
+        self.assertEqual(title(ring=slow, tree=fast), "tree is the fastest at every size")
+        self.assertEqual(title(ring=slow, tree=fast, star=fast), "tree and star are the fastest at every size")
+        self.assertEqual(title(ring=fast, tree=fast), "All take the same time at every size")
+        self.assertEqual(title(ring=fast, tree={8192: 6e-5, 16384: 9e-5}),
+                         "Which is the fastest cannot be said: no size is common to all")
+        self.assertEqual(title(ring=fast, tree=slow | {8192: 1e-6}), "ring is the fastest at every size that all have")
+        self.assertEqual(title(ring=fast, tree={4096: 5e-5, 8192: 1e-6}), "ring is the fastest at 4 KiB, which all have")
+        self.assertEqual(title(ring=fast, tree=fast | {4096: 5e-5}), "ring is at least as fast as the others at every size")
+
+    def test_equal_times_do_not_hide_a_crossover(self):
+        early, late = {1024: 1e-5, 2048: 3e-5, 4096: 9e-5}, {1024: 2e-5, 2048: 3e-5, 4096: 4e-5}
+        for series in ({"tree": early, "ring": late}, {"ring": late, "tree": early}):
+            axes = self.by_size_of(**series)
+            self.assertEqual(axes.get_title(loc="left"), "Fastest: tree up to 2 KiB, then ring")
+            self.assertEqual([line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--"], [2048])
 
     def test_accuracy_leaves_out_what_is_too_noisy(self):
         document = copy.deepcopy(self.curve)
