@@ -7,13 +7,15 @@ from static.reading import FigureError, rows_of, time_text
 
 
 HEIGHT = 5.2
+NOISY, WRONG = "too noisy to judge", "wrong data"
 
 
 @style.view(height=HEIGHT)
 def accuracy(frame, theme, results):
-    """Results of `collsim validate`.  On the diagonal the prediction is right; the bands are 10% and
-    25% wide.  Bars: fastest to slowest run.  Hollow: runs scattered too far to judge."""
-    rows = [row for row in rows_of(results) if row.get("measured")]
+    """Results of `collsim validate`.  On the diagonal the prediction is right; the bands hold
+    errors up to 10% and 25% of what was measured.  Bars: fastest to slowest run.  Hollow: not judged, because
+    the runs scattered too far or the data were wrong."""
+    rows = [row for row in rows_of(results) if row.get("measured") and row["measured"]["time_s"] > 0]
     if not rows:
         raise FigureError("the results hold no measurements: collsim validate FILE -o results.json")
     axes = frame.subplots()
@@ -25,7 +27,7 @@ def accuracy(frame, theme, results):
     axes.set_ylim(low, high)
     ends = numpy.array([low, high])
     for width, strength in ((0.25, 0.10), (0.10, 0.16)):
-        axes.fill_between(ends, ends / (1 + width), ends * (1 + width), color=theme["series"][5], alpha=strength, linewidth=0)
+        axes.fill_between(ends, ends * (1 - width), ends * (1 + width), color=theme["series"][5], alpha=strength, linewidth=0)
         axes.annotate(f"+{width:.0%}", (low * 1.3, low * 1.3 * (1 + width)), fontsize=8,
                       color=theme["muted"], va="bottom", ha="right")
     axes.plot(ends, ends, color=theme["muted"], linewidth=1)
@@ -40,26 +42,31 @@ def accuracy(frame, theme, results):
 
 
 def draw_points(axes, rows, name, colour, marker):
-    for noisy in (False, True):
-        points = [row for row in rows if is_noisy(row) == noisy]
+    for why in (None, NOISY, WRONG):
+        points = [row for row in rows if why_not_judged(row) == why]
         if not points:
             continue
         middle = numpy.array([row["measured"]["time_s"] for row in points])
         away = [middle - [row["measured"]["min_s"] for row in points], [row["measured"]["max_s"] for row in points] - middle]
         axes.errorbar(middle, [row["time_s"] for row in points], xerr=away, fmt=marker, color=colour, markersize=5.5,
-                      markerfacecolor="none" if noisy else colour, linewidth=1, capsize=2,
-                      label=f"{name}, too noisy to judge" if noisy else name)
+                      markerfacecolor="none" if why else colour, linewidth=1, capsize=2, label=f"{name}, {why}" if why else name)
 
 
-def is_noisy(row):
-    return bool(row["measured"].get("noisy")) or row["measured"].get("spread") is None
+def why_not_judged(row):
+    """None where the row is judged."""
+    measured = row["measured"]
+    if measured.get("data") == "wrong":
+        return WRONG
+    return NOISY if measured.get("noisy") or measured.get("spread") is None else None
 
 
 def finding(rows):
-    errors = [abs(row["time_s"] / row["measured"]["time_s"] - 1) for row in rows if not is_noisy(row)]
+    reasons = [why_not_judged(row) for row in rows]
+    errors = [abs(row["time_s"] / row["measured"]["time_s"] - 1) for row, why in zip(rows, reasons) if not why]
+    noisy, wrong = reasons.count(NOISY), reasons.count(WRONG)
     if not errors:
-        return f"None of {len(rows)} rows can be judged: the runs scattered too far"
+        rest = "the data were wrong" if not noisy else "the runs scattered too far" + (" or the data were wrong" if wrong else "")
+        return f"None of {len(rows)} rows can be judged: {rest}"
     median, most = numpy.median(errors), numpy.percentile(errors, 95)
-    noisy = len(rows) - len(errors)
-    rest = f"; {noisy} more too noisy to judge" if noisy else ""
+    rest = (f"; {noisy} more too noisy to judge" if noisy else "") + (f"; {wrong} more gave wrong data" if wrong else "")
     return f"{len(errors)} rows: half are off by less than {median:.1%}, 95% by less than {most:.1%}{rest}"

@@ -109,14 +109,35 @@ class Marks(unittest.TestCase):
             self.assertEqual(axes.get_title(loc="left"), "Fastest: tree up to 2 KiB, then ring")
             self.assertEqual([line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--"], [2048])
 
-    def test_accuracy_leaves_out_what_is_too_noisy(self):
+    def measured_curve(self):
+        """The curve with measured times that the prediction misses by 2%."""
         document = copy.deepcopy(self.curve)
         for row in document["rows"]:
-            time = row["time_s"] * 1.02
-            row["measured"] = {"time_s": time, "min_s": time, "max_s": time, "noisy": False, "spread": 0.01}
+            time = row["time_s"] / 1.02
+            row["measured"] = {"time_s": time, "min_s": time, "max_s": time, "noisy": False, "spread": 0.01, "data": "right"}
+        return document
+
+    def test_accuracy_leaves_out_what_is_too_noisy_or_wrong(self):
+        def title():
+            return figures.accuracy(document).axes[0].get_title(loc="left").replace("\n", " ")
+
+        document = self.measured_curve()
         document["rows"][0]["measured"] |= {"time_s": 1.0, "max_s": 1.0, "noisy": True}
-        title = figures.accuracy(document).axes[0].get_title(loc="left").replace("\n", " ")
-        self.assertEqual(title, "11 rows: half are off by less than 2.0%, 95% by less than 2.0%; 1 more too noisy to judge")
+        judged = "rows: half are off by less than 2.0%, 95% by less than 2.0%; 1 more too noisy to judge"
+        self.assertEqual(title(), f"11 {judged}")
+        document["rows"][1]["measured"] |= {"time_s": 1.0, "max_s": 1.0, "data": "wrong"}
+        self.assertEqual(title(), f"10 {judged}; 1 more gave wrong data")
+        named = [text.get_text() for text in figures.accuracy(document).axes[0].get_legend().get_texts()]
+        self.assertEqual(sorted(named), ["chain", "chain, too noisy to judge", "chain, wrong data"])
+        for row in document["rows"][2:]:
+            row["measured"]["data"] = "wrong"
+        self.assertEqual(title(), "None of 12 rows can be judged: the runs scattered too far or the data were wrong")
+
+    def test_the_bands_of_accuracy_are_those_of_the_error(self):
+        axes = figures.accuracy(self.measured_curve()).axes[0]
+        edges = [{round(y / x, 6) for x, y in band.get_paths()[0].vertices} for band in axes.collections[:2]]
+        self.assertEqual(edges, [{0.75, 1.25}, {0.9, 1.1}])
+        self.assertEqual((axes.get_xlabel(), axes.get_ylabel()), ("measured", "predicted"))
 
     def test_messages_have_the_colour_of_their_piece(self):
         run = run_of(trace("ring-broadcast", "--at", "chunks=4"))
