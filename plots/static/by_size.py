@@ -10,6 +10,7 @@ METRICS = {
     "algbw": ("algbw_bytes_per_s", "algbw = size / time", rate_text),
     "busbw": ("busbw_bytes_per_s", "busbw", rate_text),
 }
+BANDWIDTHS = ("algbw_bytes_per_s", "busbw_bytes_per_s")
 
 
 HEIGHT = 3.4
@@ -20,7 +21,7 @@ def by_size(frame, theme, results, metric="busbw"):
     """Results of a sweep over sizes.  Dots: simulated; the lines between them are straight in time and
     size.  Squares: measured.  Dotted: the bounds, which no schedule passes.  Dashed: where another
     series becomes the fastest."""
-    series = series_of(results, "size_bytes")
+    series = series_of(results, "size_bytes", also=BANDWIDTHS)
     key, name, text = METRICS[metric]
     axes = frame.subplots()
     rows = [row for _, group in series for row in group]

@@ -7,8 +7,8 @@ buffers   collsim show FILE --format json
 """
 import contextlib
 import json
-import math
 import pathlib
+import sys
 
 MOST_BYTES = 256 * 2**20
 MOST_ROWS = 20_000
@@ -45,15 +45,16 @@ def read(path):
 
     try:
         document = json.loads(text, parse_constant=refuse)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: numbers of thousands of digits too
         raise FigureError(f"{name} is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise FigureError(f"{name} holds no object, so collsim did not write it")
     return document
 
 
-def rows_of(results):
-    """The rows of results; each has at least ranks, size_bytes, chunks and a time above zero."""
+def rows_of(results, also=()):
+    """The rows of results; each has at least ranks, size_bytes, chunks and a time above zero, and what
+    the view needs also."""
     if "traceEvents" in results:
         raise FigureError("this view needs results (collsim run FILE -o results.json), not a trace")
     if isinstance(results.get("format"), int) and results["format"] != FORMAT:
@@ -66,36 +67,46 @@ def rows_of(results):
     if len(rows) > MOST_ROWS:
         raise FigureError(f"the results hold {len(rows):,} rows; a picture shows at most {MOST_ROWS:,}")
     for number, row in enumerate(rows):
-        check_row(row, number)
+        check_row(row, number, also)
     return rows
 
 
-def check_row(row, number):
+MAY_BE_NULL = ("analytic_s", "best_chunks", "bound_s", "bound_bandwidth_s", "bound_latency_s")
+
+
+def check_row(row, number, also):
     if not isinstance(row, dict):
         raise FigureError(f"row {number} of the results is no object")
-    for key in ("ranks", "size_bytes", "chunks", "time_s"):
+    for key in ("ranks", "size_bytes", "chunks", "time_s", *also, *MAY_BE_NULL):
         value = row.get(key)
+        if value is None and key in MAY_BE_NULL:
+            continue
         if not is_number(value) or value < 0:
             raise FigureError(f"row {number} of the results has no usable {key}")
+    if not isinstance(row.get("params"), (dict, type(None))):
+        raise FigureError(f"row {number} of the results has no usable params")
     if row["time_s"] <= 0:
         raise FigureError(f"row {number} takes no time, which a logarithmic axis cannot show")
     measured = row.get("measured")
-    if measured is not None and not all(is_number(measured.get(key)) for key in ("time_s", "min_s", "max_s")):
+    times = ("time_s", "min_s", "max_s", *also)
+    if measured is not None and not (isinstance(measured, dict) and all(is_number(measured.get(key)) for key in times)):
         raise FigureError(f"row {number} of the results has no usable measured time")
 
 
 def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """A number that a picture can show: as large as a double at most."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 # What tells series apart, and how it is said.
 ASPECTS = ("op", "algorithm", "size_bytes", "ranks", "chunks", "channels")
 
 
-def series_of(results, along):
-    """[(label, rows)]: rows that differ in `along` only, in the order in which they came."""
+def series_of(results, along, also=()):
+    """[(label, rows)]: rows that differ in `along` only, in the order in which they came; `also`: what
+    each must have besides."""
     groups = {}
-    rows = rows_of(results)
+    rows = rows_of(results, also)
     for row in rows:
         others = {path: value for path, value in (row.get("params") or {}).items() if not names(path, along)}
         aspects = tuple(row.get(key) for key in ASPECTS if key != along)

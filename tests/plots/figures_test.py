@@ -238,7 +238,22 @@ class Files(unittest.TestCase):
         self.refused(["chunk-curve", self.put("a.json", trace("ring-broadcast"))], "not a trace")
         self.refused(["buffers", self.put("a.json", good)], "collsim show")
         self.refused(["buffers", self.put("a.json", {"ranks": [{"before": 1}]})], "not as collsim writes")
-        self.refused(["chunk-curve", changed(lambda d: d["rows"][0].update(params=[1]))], "not as collsim writes")
+
+    def test_a_row_that_cannot_be_drawn_is_named(self):
+        good = results("double-tree-against-ring")
+
+        def refused(part, **values):
+            document = copy.deepcopy(good)
+            document["rows"][3].update(values)
+            self.refused(["time-by-size", self.put("changed.json", document)], "row 3", part)
+
+        refused("chunks", chunks=10**400)
+        refused("bound_s", bound_s="soon")
+        refused("params", params=[1])
+        refused("measured", measured=[1])
+        refused("measured", measured={"time_s": 1, "min_s": 1, "max_s": 10**400})
+        refused("busbw", busbw_bytes_per_s=None)
+        self.refused(["time-by-size", self.put("a.json", '{"format": ' + "1" * 5000 + "}")], "a.json", "not JSON")
 
     def test_wrong_usage_is_told(self):
         self.refused(["chunk-curve", self.here / "nowhere.json"], "nowhere.json", "No such file")
