@@ -96,9 +96,8 @@ def check_numbers(text, blocks, root):
         sources.setdefault(kind, set()).add(value)
     prose = BLOCK.sub("", text)
     prose = re.sub(r"\]\([^)]*\)|^# .*$|`[^`]*`", "", prose, flags=re.MULTILINE)
+    prose = re.sub(r"\b(ranks?|lessons?) \d+\b", "", prose, flags=re.IGNORECASE)  # a name
     for written, value, half, kind in numbers(prose):
-        if kind == "count" and value <= 10 and value == int(value):
-            continue  # a small number is often just a word
         if not any(abs(value - source) <= half for source in sources.get(kind, ())):
             yield f"says {written}, which no output, formula or scenario of the page gives"
 
@@ -134,16 +133,64 @@ def check_links(text, root, program):
 
 
 def trial(setting, program):
-    """What collsim says against a setting of the playground."""
+    """What is wrong with a setting of the playground: a value that it or collsim refuses."""
+    setting = {key: value for key, value in setting.items() if value != "none"}
+    if setting.get("rows", "ranks") not in ("ranks", "links"):
+        return f"rows={setting['rows']}"
+    for key, needed in (("slow_factor", "slow_link"), ("late", "late_rank")):
+        if key in setting and needed not in setting:
+            return f"{key} without {needed}"
+    try:
+        scenario = scenario_of(setting)
+    except ValueError as error:
+        return str(error)
+    done = subprocess.run([program, "run", "-q", "-"], input=json.dumps(scenario), capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else None
+
+
+def scenario_of(setting):
+    """As scenarioOf() in setting.js."""
     cluster = {"shape": setting["shape"], "ranks": int(setting["ranks"]),
                "link": {key: setting[key] for key in ("bandwidth", "overhead", "latency")}}
     if "slow_link" in setting:
         source, target = setting["slow_link"].split("-")
-        cluster["links_override"] = [{"from": source, "to": target, "bandwidth": "1GB/s"}]
+        factor = float(setting.get("slow_factor", 4))
+        if not 1 <= factor <= 1000:
+            raise ValueError(f"slow_factor={factor}")
+        [(_, rate, _, _)] = numbers(setting["bandwidth"])
+        cluster["links_override"] = [{"from": source, "to": target, "bandwidth": f"{round(rate / factor)}B/s"}]
+    if "late_rank" in setting:
+        cluster["late"] = {setting["late_rank"]: setting.get("late", "500us")}
     collective = {"op": setting["op"], "algorithm": setting["algorithm"], "size": setting["size"], "chunks": int(setting["chunks"])}
-    done = subprocess.run([program, "run", "-q", "-"], input=json.dumps({"scenario": 1, "cluster": cluster, "collective": collective}),
-                          capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode else None
+    if "slots" in setting:
+        collective["slots"] = int(setting["slots"])
+    return {"scenario": 1, "cluster": cluster, "collective": collective}
+
+
+# --- what these checks must find ------------------------------------------------------------------
+
+GOOD_LINK = ("op=all-reduce&algorithm=ring&shape=ring&ranks=8&size=64MiB&chunks=1&bandwidth=24GB%2Fs&overhead=2us&latency=0"
+             "&slow_link=gpu2-gpu3&slow_factor=4&late_rank=7&late=5us&slots=2&rows=links")
+WRONG_IN_LINK = {"rows=links": "rows=lanes", "slow_factor=4": "slow_factor=0", "slow_link=gpu2-gpu3": "slow_link=none",
+                 "late_rank=7": "late_rank=8", "late=5us": "late=5 parsecs", "slots=2": "slots=0", "gpu3": "gpu9", "size": "seize"}
+PAGE = """```formula
+time = 2 * 3 ms = 6 ms
+```
+"""
+WRONG_PROSE = ("It takes 7 ms.", "It takes 6 us.", "There are 7 steps.")
+
+
+def check_the_checks(root, program):
+    def link(setting):
+        return list(check_links(f"(../../build/playground.html#{setting})", root, program))
+
+    yield from (f"refuses a good link: {problem}" for problem in link(GOOD_LINK))
+    for right, wrong in WRONG_IN_LINK.items():
+        if not link(GOOD_LINK.replace(right, wrong, 1)):
+            yield f"takes a link with {wrong}"
+    for words in WRONG_PROSE:
+        if not list(check_numbers(PAGE + words, BLOCK.findall(PAGE), root)):
+            yield f"takes a page that says: {words}"
 
 
 # --- exercises ----------------------------------------------------------------------------------
@@ -192,7 +239,7 @@ def main():
     update = os.environ.get("UPDATE_GOLDEN") == "1"
     folder = root / "docs" / "lessons"
     pages = sorted(path for path in folder.glob("*.md") if path.name != "README.md")
-    wrong = []
+    wrong = [f"this test {text}" for text in check_the_checks(root, program)]
     if not 8 <= len(pages) <= 10:
         wrong.append(f"{len(pages)} lessons: is {folder} the right folder?")
     index = (folder / "README.md").read_text()
