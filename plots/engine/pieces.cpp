@@ -17,6 +17,8 @@ class Origins {
         known_(timeline.steps.size(), unknown) {
     std::int64_t inputs = 0;
     for (int position = 0; position < collective_.size(); ++position) {
+      positions_[collective_.group[static_cast<std::size_t>(position)]] =
+          static_cast<std::size_t>(position);
       first_of_input_.push_back(inputs);
       if (!reduces(collective_.operation)) inputs += input_count(collective_, position);
       outputs_.push_back(requirements(collective_, position));
@@ -42,8 +44,7 @@ class Origins {
   // Steps that stored something at this place of the scratch memory, by lane and order.
   using Stores = std::map<std::int64_t, std::vector<std::uint32_t>>;
 
-  // The group is ranks 0..K-1 here.
-  [[nodiscard]] static std::size_t position_of(const Step& step) { return step.rank.index(); }
+  [[nodiscard]] std::size_t position_of(const Step& step) const { return positions_.at(step.rank); }
 
   std::int64_t of_source(const Step& step) {
     const std::size_t position = position_of(step);
@@ -95,6 +96,7 @@ class Origins {
   const Collective& collective_;
   const std::vector<Step>& steps_;
   std::vector<std::int64_t> known_;
+  std::map<Rank, std::size_t> positions_;     // in the group
   std::vector<std::int64_t> first_of_input_;  // by position
   std::vector<std::vector<Requirement>> outputs_;
   std::vector<Stores> stores_;

@@ -1,15 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/app/commands/running.hpp"
 
 namespace collsim {
 namespace {
 
-bool contains(const std::string& text, const std::string& piece) {
-  return text.find(piece) != std::string::npos;
+std::string data_text(const std::string& page) {
+  const std::string mark = R"(id="data">)";
+  const std::size_t begin = page.find(mark) + mark.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+// What the page was given about each of its results.
+nlohmann::json data_of(const std::string& page) {
+  return nlohmann::json::parse(data_text(page)).at("results");
+}
+
+// The rows whose timelines are drawn.
+std::vector<int> drawn_rows(const nlohmann::json& results) {
+  std::vector<int> rows;
+  for (const nlohmann::json& one : results.at("cases"))
+    if (one.contains("steps")) rows.push_back(one.at("row"));
+  return rows;
+}
+
+// "1,2,3"
+std::vector<double> column_of(const nlohmann::json& steps, const std::string& name) {
+  std::istringstream text(steps.at(name).get<std::string>());
+  std::vector<double> numbers;
+  for (std::string cell; std::getline(text, cell, ',');) numbers.push_back(std::stod(cell));
+  return numbers;
 }
 
 std::string scenario(const std::string& title) {
@@ -24,6 +53,13 @@ class Report : public ::testing::Test {
   void write_results(const std::string& title) {
     const std::string file = folder_.write("curve.json", scenario(title));
     ASSERT_EQ(run_collsim({"run", file, "--quiet", "-o", results_, "-o", run_page_}).code, 0);
+  }
+  // The file of results.
+  std::string results_of(const std::string& name, const std::string& scenario) {
+    const std::string file = folder_.path("results-" + name);
+    const Ran ran = run_collsim({"run", folder_.write(name, scenario), "--quiet", "-o", file});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return file;
   }
   Ran report(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "report");
@@ -51,9 +87,7 @@ TEST_F(Report, NothingThatComesWithTheDataIsAnElement) {
   write_results("</script><img src=x onerror=alert(1)><!--<script>");
   ASSERT_EQ(report({results_, "-o", page_}).code, 0);
   const std::string page = folder_.read("report.html");
-  const std::string mark = R"(id="data">)";
-  const std::size_t begin = page.find(mark) + mark.size();
-  const std::string data = page.substr(begin, page.find("</script>", begin) - begin);
+  const std::string data = data_text(page);
   EXPECT_TRUE(data.ends_with("}")) << data.substr(data.size() - 40);
   EXPECT_TRUE(contains(data, "\\u003c/script>\\u003cimg src=x"));
   EXPECT_FALSE(contains(data, "<"));
@@ -68,6 +102,32 @@ TEST_F(Report, AtDrawsThatRow) {
   const Ran ran = report({results_, "-o", page_, "--at", "chunks=3"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(contains(ran.err, "it takes 1, 4, 16")) << ran.err;
+}
+
+// Whichever ranks take part, in whatever order: piece by place in the group.
+TEST_F(Report, PiecesAreThoseOfTheGroup) {
+  const auto pieces = [&](const std::string& collective, const std::vector<int>& group) {
+    const std::string file =
+        results_of("group.json", R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": 16,
+          "link": {"bandwidth": "1GB/s", "overhead": "1us"}}, "collective": {"size": "1KiB",
+          "ranks": )" + nlohmann::json(group).dump() +
+                                     "," + collective + "}}");
+    const nlohmann::json results = data_of(report({file}).out).at(0);
+    const nlohmann::json& steps = results.at("cases").at(0).at("steps");
+    const std::vector<double> rank = column_of(steps, "rank"), index = column_of(steps, "index"),
+                              piece = column_of(steps, "piece");
+    std::map<std::pair<std::ptrdiff_t, double>, double> found;
+    for (std::size_t i = 0; i < rank.size(); ++i)
+      found[{std::find(group.begin(), group.end(), rank[i]) - group.begin(), index[i]}] = piece[i];
+    return found;
+  };
+  for (const char* collective :
+       {R"("op": "all-gather", "algorithm": "ring")", R"("op": "gather", "algorithm": "binomial")",
+        R"("op": "all-to-all", "algorithm": "bruck")"}) {
+    const auto usual = pieces(collective, {0, 1, 2, 3});
+    EXPECT_EQ(pieces(collective, {10, 11, 12, 13}), usual) << collective;
+    EXPECT_EQ(pieces(collective, {0, 2, 1, 3}), usual) << collective;
+  }
 }
 
 TEST_F(Report, AScenarioThatIsNotUnderstoodCostsThePicturesOnly) {
