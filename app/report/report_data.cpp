@@ -126,6 +126,13 @@ void forget_places(Value& value) {
     }
 }
 
+// Results come from others too, and none of their texts is a reason to open a file.
+bool names_a_file(const Value& scenario) {
+  const Value* const model = scenario.find("model");
+  const Value* const calibration = model != nullptr ? model->find("calibration") : nullptr;
+  return calibration != nullptr && calibration->is_string();
+}
+
 // Simulates rows again, and writes down what came out.
 class Drawing {
  public:
@@ -230,6 +237,12 @@ class Drawing {
 }  // namespace
 
 std::optional<Scenario> stored_scenario(const StoredResults& results, std::string& why_not) {
+  if (names_a_file(at(results.document, "scenario"))) {
+    why_not =
+        "the calibration in its scenario is the name of a file, which a report does not open: "
+        "collsim writes results with the calibration itself";
+    return std::nullopt;
+  }
   Sources sources;
   Diagnostics diagnostics;
   LoadOptions options;

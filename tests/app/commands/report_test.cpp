@@ -104,6 +104,22 @@ TEST_F(Report, AtDrawsThatRow) {
   EXPECT_TRUE(contains(ran.err, "it takes 1, 4, 16")) << ran.err;
 }
 
+TEST_F(Report, OpensNoFileThatResultsName) {
+  write_results("A curve");
+  std::string text = folder_.read("results.json");
+  const std::string machine = folder_.write(
+      "machine.json",
+      R"({"model": {"calibration": {"rates": [{"working_set": "1MiB", "copy_bandwidth": "1GB/s"}]}}})");
+  const std::string model = "\"model\": {";
+  ASSERT_TRUE(contains(text, model));
+  text.insert(text.find(model) + model.size(), "\"calibration\": \"" + machine + "\",");
+  const Ran ran = report({folder_.write("changed.json", text)});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const nlohmann::json results = data_of(ran.out).at(0);
+  EXPECT_FALSE(results.contains("cases"));
+  EXPECT_TRUE(contains(results.at("why_no_picture"), "is the name of a file")) << results;
+}
+
 // Whichever ranks take part, in whatever order: piece by place in the group.
 TEST_F(Report, PiecesAreThoseOfTheGroup) {
   const auto pieces = [&](const std::string& collective, const std::vector<int>& group) {
