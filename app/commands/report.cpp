@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "app/commands/command.hpp"
 #include "app/commands/results_writer.hpp"
@@ -19,7 +22,7 @@ struct ReportCommandOptions {
   std::string output = "-";
 };
 
-// Of the first results whose sweep has such a point; the others are drawn as if nobody had asked.
+// Of all results whose sweep has such a point; the others are drawn as if nobody had asked.
 class AskedPoint {
  public:
   explicit AskedPoint(const std::vector<std::string>& at) : at_(at) {}
@@ -35,7 +38,7 @@ class AskedPoint {
     try {
       ChosenPoint chosen = choose_point(*scenario, at_);
       found_ = true;
-      note_ = std::move(chosen.note);
+      if (!chosen.note.empty()) notes_.insert(std::move(chosen.note));
       return chosen.point;
     } catch (const UsageError& error) {
       problem_ = error.what();
@@ -46,22 +49,23 @@ class AskedPoint {
   void insist() const {
     if (!at_.empty() && !found_) throw UsageError(problem_);
   }
-  [[nodiscard]] const std::string& note() const { return note_; }
+  [[nodiscard]] const std::set<std::string>& notes() const { return notes_; }
 
  private:
   const std::vector<std::string>& at_;
   bool found_ = false;
-  std::string problem_, note_;
+  std::string problem_;
+  std::set<std::string> notes_;
 };
 
 void tell(const std::vector<StoredResults>& all, const ReportCommandOptions& options,
-          const std::string& note, Terminal& terminal) {
+          const std::set<std::string>& notes, Terminal& terminal) {
   for (const StoredResults& results : all)
     if (results.left_out > 0)
       terminal.err << fmt::format("{} has {} rows; the report shows the first {}\n", results.file,
                                   results.left_out + most_stored_rows, most_stored_rows);
   if (terminal.quiet) return;
-  if (!note.empty()) terminal.err << note << '\n';
+  for (const std::string& note : notes) terminal.err << note << '\n';
   if (options.output != "-")
     terminal.err << fmt::format("wrote {}; open it in a browser\n", options.output);
 }
@@ -85,7 +89,7 @@ int report(const ReportCommandOptions& options, Terminal& terminal) {
   asked.insist();
   write_file(options.output, terminal,
              [&](std::ostream& out) { write_report(out, std::move(data)); });
-  tell(all, options, asked.note(), terminal);
+  tell(all, options, asked.notes(), terminal);
   return exit_fine;
 }
 
@@ -99,10 +103,10 @@ Action declare_report(CLI::App& app) {
   app.add_option("-o,--output", options->output,
                  "where to write the page (default: standard output, when it is no terminal)")
       ->type_name("FILE");
-  app.add_option(
-         "--at", options->at,
-         "which row to draw as a timeline: chunks=16; repeats (default: one or two that tell "
-         "most, such as the first and the fastest number of chunks)")
+  app.add_option("--at", options->at,
+                 "which row to draw as a timeline, in each of the files that has it: chunks=16; "
+                 "repeats (default: one or two that tell "
+                 "most, such as the first and the fastest number of chunks)")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
   return [options](Terminal& terminal) { return report(*options, terminal); };

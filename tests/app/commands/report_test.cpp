@@ -104,6 +104,37 @@ TEST_F(Report, AtDrawsThatRow) {
   EXPECT_TRUE(contains(ran.err, "it takes 1, 4, 16")) << ran.err;
 }
 
+TEST_F(Report, AtDrawsThatRowOfEveryFileThatHasIt) {
+  const std::string one = results_of("one.json", scenario("One"));
+  std::string text = scenario("Other");
+  const std::string chunks = "[1, 4, 16]";
+  const std::string other =
+      results_of("other.json", text.replace(text.find(chunks), chunks.size(), "[2, 4, 8, 16, 32]"));
+  const auto rows = [&](const std::string& at) {
+    const Ran ran = report({one, other, "--at", at});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const nlohmann::json results = data_of(ran.out);
+    return std::vector{drawn_rows(results.at(0)), drawn_rows(results.at(1))};
+  };
+  const std::vector<int> unasked = drawn_rows(data_of(report({one}).out).at(0));
+  EXPECT_EQ(rows("chunks=4"), (std::vector<std::vector<int>>{{1}, {1}}));
+  EXPECT_EQ(rows("chunks=8"), (std::vector<std::vector<int>>{unasked, {2}}));
+  EXPECT_EQ(report({one, other, "--at", "chunks=3"}).code, 2);
+}
+
+TEST_F(Report, TellsOfEveryFileInWhichAtFitsSeveralRows) {
+  std::string text = scenario("Two sizes");
+  const std::string sweep = "\"sweep\": {";
+  text.insert(text.find(sweep) + sweep.size(), R"("collective.size": ["1MiB", "2MiB"], )");
+  const std::string several = results_of("several.json", text);
+  const std::string single = results_of("single.json", scenario("One size"));
+  for (const std::vector<std::string>& files : {std::vector{several, single}, {single, several}}) {
+    const Ran ran = report({files[0], files[1], "--at", "chunks=4", "-o", page_});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_TRUE(contains(ran.err, "this is the first: collective.size = 1MiB")) << ran.err;
+  }
+}
+
 TEST_F(Report, OpensNoFileThatResultsName) {
   write_results("A curve");
   std::string text = folder_.read("results.json");
