@@ -39,7 +39,7 @@ Value steps_value(const Records& records) {
       {"ended", &numbers.ended},     {"departed", &numbers.departed},
       {"left", &numbers.left},       {"arrived", &numbers.arrived},
       {"bytes", &numbers.bytes},     {"pathFrom", &numbers.path_from},
-      {"pathTo", &numbers.path_to}};
+      {"pathTo", &numbers.path_to},  {"routeStartup", &numbers.route_startup}};
   for (const auto& [name, values] : reals) steps.set(name, column(*values));
   const std::pair<const char*, const std::vector<std::int32_t>*> integers[] = {
       {"rank", &whole.rank},
@@ -134,7 +134,6 @@ DrawnCase simulate_case(Case& point, const std::string& algorithm, std::uint64_t
   DrawnCase drawn{Value::object(), {}};
   drawn.value.set("time_s", simulation.time.seconds());
   drawn.value.set("fingerprint", fmt::format("{:016x}", simulation.fingerprint));
-  drawn.value.set("overhead_s", point.cluster->link ? point.cluster->link->overhead.seconds() : 0);
   drawn.value.set("shares", shares_value(topology, schedule, simulation));
   if (with_steps) add_picture(drawn.value, topology, schedule, simulation);
   return drawn;

@@ -7,7 +7,6 @@
  * @typedef {object} SpaceTimePanel
  * @property {string} name               shown when there are several
  * @property {SpaceTimeModel} model
- * @property {number} [overhead]         seconds at the start of each message that move no data
  *
  * @typedef {object} SpaceTimeView       what a reader has chosen; kept by the page between drawings
  * @property {number} [followed]         the piece that was clicked, -1: none

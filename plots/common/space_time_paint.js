@@ -24,7 +24,7 @@ function paintBars(state) {
 /** @param {any} painter @param {any} state @param {number} index of the panel */
 function paintPanel(painter, { diagram, layout, shown, colours }, index) {
   const place = layout.places[index];
-  const { model, overhead = 0 } = place.panel;
+  const { model } = place.panel;
   const { steps } = model;
   const followed = diagram.view.followed ?? -1;
   const colourOf = colours[index];
@@ -42,10 +42,11 @@ function paintPanel(painter, { diagram, layout, shown, colours }, index) {
       painter.bar(x, y, w, h, pauseColours[model.pauses.kind[i]], followed >= 0 ? 0.3 : 1),
     );
     paintIn(model.messages, top + box.top, box.height, (i, x, y, w, h) => {
-      const piece = steps.piece[model.messages.step[i]];
+      const step = model.messages.step[i];
+      const piece = steps.piece[step];
       const dim = followed >= 0 && piece !== followed;
       painter.bar(x, y, w, h, colourOf(piece), dim ? 0.15 : 1);
-      const startup = Math.min(w, shown.x(overhead) - shown.x(0));
+      const startup = Math.min(w, shown.x(steps.routeStartup[steps.route[step]] * picosecond) - shown.x(0));
       if (startup > 1.5 && !dim) painter.startup(x, y, startup, h);
       if (w > 20 && h > 10 && !dim) painter.label(x + startup + (w - startup) / 2, y + h / 2, w - startup, piece + 1, colourOf(piece));
     });

@@ -26,6 +26,7 @@
  * @property {ArrayLike<number>} route       of its message; -1: it sends none
  * @property {ArrayLike<number>} routeFirst  links of route r: routeLinks from [r] to [r + 1]
  * @property {ArrayLike<number>} routeLinks
+ * @property {ArrayLike<number>} routeStartup  by route: how long a message holds its links before data flow
  * @property {ArrayLike<number>} pathKind    the critical path: plots/engine/records.hpp
  * @property {ArrayLike<number>} pathStep
  * @property {ArrayLike<number>} pathFrom

@@ -48,7 +48,7 @@ static_assert(sizeof(Answer) == 14 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
-  Place numbers[12];
+  Place numbers[13];
   Place whole[16];
 };
 
@@ -112,8 +112,8 @@ void add_columns() {
   const WholeColumns& w = records.whole;
   columns = {{place_of(n.reached), place_of(n.began), place_of(n.ended), place_of(n.departed),
               place_of(n.left), place_of(n.arrived), place_of(n.bytes), place_of(n.path_from),
-              place_of(n.path_to), place_of(n.link_busy), place_of(n.link_bytes),
-              place_of(n.link_messages)},
+              place_of(n.path_to), place_of(n.route_startup), place_of(n.link_busy),
+              place_of(n.link_bytes), place_of(n.link_messages)},
              {place_of(w.rank), place_of(w.lane), place_of(w.index), place_of(w.op), place_of(w.to),
               place_of(w.from), place_of(w.piece), place_of(w.wait), place_of(w.waited_for),
               place_of(w.message_from), place_of(w.queued_behind), place_of(w.route),

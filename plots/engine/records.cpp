@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plots/engine/records.hpp"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -22,8 +23,9 @@ double number(Time time) {
 // Every route once.
 class Routes {
  public:
-  Routes(const Topology& topology, WholeColumns& whole) : router_(topology), whole_(whole) {
-    whole_.route_first.push_back(0);
+  Routes(const Topology& topology, Records& records)
+      : topology_(topology), router_(topology), records_(records) {
+    records_.whole.route_first.push_back(0);
   }
 
   std::int32_t of(const Step& step) {
@@ -31,16 +33,24 @@ class Routes {
     const auto [place, is_new] = known_.try_emplace(std::make_tuple(step.rank, to, step.lane),
                                                     static_cast<std::int32_t>(known_.size()));
     if (is_new) {
-      for (const LinkId link : router_.route(step.rank, to, step.lane))
-        whole_.route_links.push_back(static_cast<std::int32_t>(link.index()));
-      whole_.route_first.push_back(static_cast<std::int32_t>(whole_.route_links.size()));
+      WholeColumns& whole = records_.whole;
+      Time startup;  // the model: sim/simulate.hpp
+      bool holds_links = false;
+      for (const LinkId link : router_.route(step.rank, to, step.lane)) {
+        whole.route_links.push_back(static_cast<std::int32_t>(link.index()));
+        startup = std::max(startup, topology_.link(link).overhead);
+        holds_links |= topology_.link(link).sharing == Sharing::exclusive;
+      }
+      whole.route_first.push_back(static_cast<std::int32_t>(whole.route_links.size()));
+      records_.numbers.route_startup.push_back(number(holds_links ? startup : Time{}));
     }
     return place->second;
   }
 
  private:
+  const Topology& topology_;
   Router router_;
-  WholeColumns& whole_;
+  Records& records_;
   std::map<std::tuple<Rank, Rank, Lane>, std::int32_t> known_;
 };
 
@@ -87,7 +97,7 @@ Records records_of(const Topology& topology, const Schedule& schedule,
                    const Simulation& simulation) {
   Records records;
   const std::vector<Step>& steps = simulation.timeline->steps;
-  Routes routes(topology, records.whole);
+  Routes routes(topology, records);
   const Bytes element = size_of(schedule.collective().type);
   for (const Step& step : steps) {
     add_step(step, steps, routes, records);

@@ -15,7 +15,9 @@ struct NumberColumns {                                                 // column
   std::vector<double> reached, began, ended, departed, left, arrived;  // see Step
   std::vector<double> bytes;                                           // of its message
   std::vector<double> path_from, path_to;                              // of the critical path
-  std::vector<double> link_busy, link_bytes, link_messages;            // by link
+  // By route: how long each of its messages holds links before its data flow.
+  std::vector<double> route_startup;
+  std::vector<double> link_busy, link_bytes, link_messages;  // by link
 };
 struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> rank, lane, index, op;

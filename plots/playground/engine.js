@@ -13,7 +13,7 @@ const answerNumbers = [
 /** As the columns of plots/engine/records.hpp. */
 const numberColumns = [
   "reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo",
-  "linkBusy", "linkBytes", "linkMessages",
+  "routeStartup", "linkBusy", "linkBytes", "linkMessages",
 ];
 const wholeColumns = [
   "rank", "lane", "index", "op", "to", "from", "piece", "wait", "waitedFor", "messageFrom",

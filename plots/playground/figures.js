@@ -72,7 +72,6 @@ function spaceTimePanel(one, page) {
       byLink: page.view.rows === "links",
       linkNames: linkNames(page.engine, one.numbers).map((link) => link.replace("-", "→").replaceAll("gpu", "")),
     }),
-    overhead: setting.overhead * picosecond,
   };
 }
 

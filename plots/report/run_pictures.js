@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of single runs: who sent what when, and where the time went.
 
-const realColumns = new Set(["reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo"]);
+const realColumns = new Set(["reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo", "routeStartup"]);
 
 /** Columns are texts of numbers with commas. @param {any} stored @returns {Steps} */
 function readSteps(stored) {
@@ -43,7 +43,7 @@ function addSpaceTime(parent, results, cases) {
   const model = (one) => spaceTimeModel(one.steps, { end: one.time_s, ranks: one.ranks, byLink, linkNames: one.link_names.map(linkText) });
   let panels = [];
   const makePanels = () => {
-    panels = cases.map((one) => ({ name: `${one.name}: ${timeText(one.time_s)}`, model: model(one), overhead: one.overhead_s }));
+    panels = cases.map((one) => ({ name: `${one.name}: ${timeText(one.time_s)}`, model: model(one) }));
   };
   makePanels();
   const { figure, redraw } = addFigure(parent, {

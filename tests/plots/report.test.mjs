@@ -132,6 +132,18 @@ test("pointing, keys and the wheel", async () => {
   await close(page);
 });
 
+test("the pale start of a bar is the start-up of the links it crosses", async () => {
+  const change = { shape: "chain", ranks: 3, link: { bandwidth: "1GB/s", overhead: "50us" }, links_override: [{ from: "gpu1", to: "gpu2", overhead: "500us" }] };
+  const scenario = { scenario: 1, cluster: change, collective: { op: "broadcast", algorithm: "chain", size: "1MB" } };
+  writeFileSync(join(folder, "startups.json"), JSON.stringify(scenario));
+  collsim("run", "startups.json", "--quiet", "-o", "startups.html");
+  const page = await open(join(folder, "startups.html"));
+  const widths = await page.$$eval("[id$=space-time] rect.startup", (pale) => pale.map((one) => Number(one.getAttribute("width"))));
+  assert.equal(widths.length, 2);
+  assert.ok(Math.abs(widths[1] / widths[0] - 10) < 0.5, String(widths));
+  await close(page);
+});
+
 test("measured beside predicted: squares, errors, and what is too noisy to judge", async () => {
   const page = await open(pageOf("lecture/ring-broadcast", measure));
   const rows = 12;
