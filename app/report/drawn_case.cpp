@@ -34,6 +34,7 @@ Value steps_value(const Records& records) {
   const WholeColumns& whole = records.whole;
   Value steps = Value::object();
   steps.set("pieces", records.pieces);
+  steps.set("mixed", records.mixed);
   const std::pair<const char*, const std::vector<double>*> reals[] = {
       {"reached", &numbers.reached}, {"began", &numbers.began},
       {"ended", &numbers.ended},     {"departed", &numbers.departed},

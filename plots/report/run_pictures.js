@@ -5,9 +5,9 @@ const realColumns = new Set(["reached", "began", "ended", "departed", "left", "a
 
 /** Columns are texts of numbers with commas. @param {any} stored @returns {Steps} */
 function readSteps(stored) {
-  const steps = { pieces: stored.pieces };
+  const steps = { pieces: stored.pieces, mixed: stored.mixed };
   for (const [name, text] of Object.entries(stored)) {
-    if (name === "pieces") continue;
+    if (typeof text !== "string") continue;
     const numbers = text === "" ? [] : text.split(",").map(Number);
     steps[name] = realColumns.has(name) ? Float64Array.from(numbers) : Int32Array.from(numbers);
   }

@@ -177,6 +177,19 @@ TEST_F(Report, PiecesAreThoseOfTheGroup) {
   }
 }
 
+TEST_F(Report, SaysWhetherMessagesHoldSeveralPieces) {
+  const auto mixed = [&](const std::string& algorithm) {
+    std::string text = R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": 4,
+        "link": {"bandwidth": "1GB/s"}}, "collective": {"op": "all-to-all", "size": "1KiB",
+        "algorithm": ")" +
+                       algorithm + "\"}}";
+    const nlohmann::json results = data_of(report({results_of("mixed.json", text)}).out).at(0);
+    return results.at("cases").at(0).at("steps").value("mixed", nlohmann::json());
+  };
+  EXPECT_EQ(mixed("bruck"), true);
+  EXPECT_EQ(mixed("pairwise"), false);
+}
+
 TEST_F(Report, AMessageStartsUpAsTheSlowestLinkOnItsWayDoes) {
   const auto startups = [&](const std::string& cluster) {
     const std::string file = results_of("links.json", R"({"scenario": 1, "cluster": )" + cluster +
