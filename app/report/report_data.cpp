@@ -34,7 +34,7 @@ std::string text_of(const Value& value) {
   return value.is_string() ? value.string() : to_json(value, -1);
 }
 
-Value column(const Value::Array& rows, std::string_view key) {
+Value cells_of(const Value::Array& rows, std::string_view key) {
   Value::Array cells;
   cells.reserve(rows.size());
   for (const Value& row : rows) cells.push_back(copy_of(row, key));
@@ -92,7 +92,7 @@ Value row_columns(const StoredResults& results) {
   for (const char* key :
        {"op", "algorithm", "ranks", "size_bytes", "chunks", "time_s", "analytic_s", "bound_s",
         "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks", "formula"})
-    columns.set(key, column(rows, key));
+    columns.set(key, cells_of(rows, key));
   columns.set("measured", measured_column(rows));
   return columns;
 }
