@@ -44,10 +44,8 @@ Value steps_value(const Records& records) {
   for (const auto& [name, values] : reals) steps.set(name, column(*values));
   const std::pair<const char*, const std::vector<std::int32_t>*> integers[] = {
       {"rank", &whole.rank},
-      {"lane", &whole.lane},
       {"index", &whole.index},
       {"to", &whole.to},
-      {"from", &whole.from},
       {"piece", &whole.piece},
       {"wait", &whole.wait},
       {"waitedFor", &whole.waited_for},

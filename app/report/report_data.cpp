@@ -66,7 +66,7 @@ Value measured_column(const Value::Array& rows) {
       continue;
     }
     Value one = Value::object();
-    for (const char* key : {"time_s", "min_s", "max_s", "spread", "noisy", "error", "data"})
+    for (const char* key : {"time_s", "min_s", "max_s", "noisy", "error", "data"})
       one.set(key, copy_of(measured, key));
     cells.push_back(std::move(one));
   }
@@ -79,8 +79,7 @@ Value how_measured(const Value::Array& rows) {
     const Value& measured = at(row, "measured");
     if (measured.is_null()) continue;
     Value how = Value::object();
-    for (const char* key : {"backend", "paced", "device", "iters"})
-      how.set(key, copy_of(measured, key));
+    for (const char* key : {"backend", "paced", "device"}) how.set(key, copy_of(measured, key));
     return how;
   }
   return {};

@@ -13,10 +13,8 @@
  * @property {ArrayLike<number>} arrived
  * @property {ArrayLike<number>} bytes
  * @property {ArrayLike<number>} rank
- * @property {ArrayLike<number>} lane
  * @property {ArrayLike<number>} index
  * @property {ArrayLike<number>} to          the rank its message goes to
- * @property {ArrayLike<number>} from        the rank its message comes from
  * @property {ArrayLike<number>} piece       which piece of the data its message carries
  * @property {number} pieces                 how many there are
  * @property {boolean} [mixed]               some messages hold several pieces, and count as their first

@@ -37,19 +37,18 @@ struct Answer {
   double best_chunks;  // NaN: none
   double exact;        // 1: the formula holds to the rounding of picoseconds
   double messages;
-  double wire_bytes;
   double instructions;
   double recorded;  // 1: the columns hold every step; 0: there were too many
   double pieces;
   double mixed;  // 1: some messages hold several pieces
   Place formula, reference;
 };
-static_assert(sizeof(Answer) == 14 * 8, "engine.js counts fields of 8 bytes");
+static_assert(sizeof(Answer) == 13 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
-  Place numbers[13];
-  Place whole[16];
+  Place numbers[12];
+  Place whole[12];
 };
 
 Setting setting{};
@@ -113,12 +112,11 @@ void add_columns() {
   columns = {{place_of(n.reached), place_of(n.began), place_of(n.ended), place_of(n.departed),
               place_of(n.left), place_of(n.arrived), place_of(n.bytes), place_of(n.path_from),
               place_of(n.path_to), place_of(n.route_startup), place_of(n.link_busy),
-              place_of(n.link_bytes), place_of(n.link_messages)},
-             {place_of(w.rank), place_of(w.lane), place_of(w.index), place_of(w.op), place_of(w.to),
-              place_of(w.from), place_of(w.piece), place_of(w.wait), place_of(w.waited_for),
-              place_of(w.message_from), place_of(w.queued_behind), place_of(w.route),
-              place_of(w.route_first), place_of(w.route_links), place_of(w.path_kind),
-              place_of(w.path_step)}};
+              place_of(n.link_messages)},
+             {place_of(w.rank), place_of(w.index), place_of(w.to), place_of(w.piece),
+              place_of(w.wait), place_of(w.waited_for), place_of(w.queued_behind),
+              place_of(w.route), place_of(w.route_first), place_of(w.route_links),
+              place_of(w.path_kind), place_of(w.path_step)}};
 }
 
 // One case with the setting's chunks; keeps every step when there are at most `max_steps`.
@@ -137,7 +135,6 @@ void run(double max_steps) {
   answer.fingerprint = simulation.fingerprint;
   answer.bound_ps = lower_bound(collective, topology).ps();
   answer.messages = static_cast<double>(simulation.messages);
-  answer.wire_bytes = static_cast<double>(simulation.wire_bytes);
   answer.instructions = static_cast<double>(simulation.instructions);
   add_formula(collective, choice, topology);
   answer.recorded = simulation.timeline ? 1 : 0;

@@ -75,18 +75,13 @@ void add_step(const Step& step, const std::vector<Step>& steps, Routes& routes, 
   numbers.arrived.push_back(number(step.arrived));
   WholeColumns& whole = records.whole;
   whole.rank.push_back(static_cast<std::int32_t>(step.rank.index()));
-  whole.lane.push_back(static_cast<std::int32_t>(step.lane.index()));
   whole.index.push_back(static_cast<std::int32_t>(step.index));
-  whole.op.push_back(static_cast<std::int32_t>(instruction.op));
   whole.to.push_back(has_message ? static_cast<std::int32_t>(instruction.to.rank.index()) : none);
-  whole.from.push_back(
-      receives(instruction.op) ? static_cast<std::int32_t>(instruction.from.rank.index()) : none);
   const Wait wait = wait_of(step, steps);
   whole.wait.push_back(wait);
   whole.waited_for.push_back(wait == no_wait    ? none
                              : wait == for_slot ? step_or_none(step.slot_freed_by)
                                                 : step_or_none(step.message_from));
-  whole.message_from.push_back(step_or_none(step.message_from));
   whole.queued_behind.push_back(step_or_none(step.queued_behind));
   whole.route.push_back(has_message ? routes.of(step) : none);
 }
@@ -116,7 +111,6 @@ Records records_of(const Topology& topology, const Schedule& schedule,
   }
   for (const LinkUsage& link : simulation.links) {
     records.numbers.link_busy.push_back(number(link.busy));
-    records.numbers.link_bytes.push_back(static_cast<double>(link.bytes));
     records.numbers.link_messages.push_back(static_cast<double>(link.messages));
   }
   return records;

@@ -17,17 +17,17 @@ struct NumberColumns {                                                 // column
   std::vector<double> path_from, path_to;                              // of the critical path
   // By route: how long each of its messages holds links before its data flow.
   std::vector<double> route_startup;
-  std::vector<double> link_busy, link_bytes, link_messages;  // by link
+  std::vector<double> link_busy, link_messages;  // by link
 };
 struct WholeColumns {  // columns of std::int32_t
-  std::vector<std::int32_t> rank, lane, index, op;
-  std::vector<std::int32_t> to, from;  // ranks
-  std::vector<std::int32_t> piece;     // of its message, see pieces.hpp
+  std::vector<std::int32_t> rank, index;
+  std::vector<std::int32_t> to;     // the rank its message goes to
+  std::vector<std::int32_t> piece;  // of its message, see pieces.hpp
   // Why it did not begin when its lane reached it: 0 no wait, 1 a message, 2 a free slot, 3 a signal
   // of another lane; and the step that ended the wait.
   std::vector<std::int32_t> wait, waited_for;
-  std::vector<std::int32_t> message_from, queued_behind;  // steps
-  std::vector<std::int32_t> route;                        // of its message
+  std::vector<std::int32_t> queued_behind;  // the step whose message held the link
+  std::vector<std::int32_t> route;          // of its message
   // Links of route r: route_links[route_first[r]] up to route_first[r + 1].
   std::vector<std::int32_t> route_first, route_links;
   std::vector<std::int32_t> path_kind, path_step;  // CriticalPath::Kind

@@ -8,16 +8,16 @@ const settingFields = [
 ];
 /** As `struct Answer` of plots/engine/engine.cpp: two places of 64-bit whole numbers, then doubles. */
 const answerNumbers = [
-  "formulaS", "bestChunks", "exact", "messages", "wireBytes", "instructions", "recorded", "pieces", "mixed",
+  "formulaS", "bestChunks", "exact", "messages", "instructions", "recorded", "pieces", "mixed",
 ];
 /** As the columns of plots/engine/records.hpp. */
 const numberColumns = [
   "reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo",
-  "routeStartup", "linkBusy", "linkBytes", "linkMessages",
+  "routeStartup", "linkBusy", "linkMessages",
 ];
 const wholeColumns = [
-  "rank", "lane", "index", "op", "to", "from", "piece", "wait", "waitedFor", "messageFrom",
-  "queuedBehind", "route", "routeFirst", "routeLinks", "pathKind", "pathStep",
+  "rank", "index", "to", "piece", "wait", "waitedFor", "queuedBehind", "route", "routeFirst",
+  "routeLinks", "pathKind", "pathStep",
 ];
 /**
  * @typedef {object} EngineSetting   numbers only; see settingFields
@@ -29,7 +29,6 @@ const wholeColumns = [
  * @property {number} bestChunks     NaN: there is none
  * @property {number} exact
  * @property {number} messages
- * @property {number} wireBytes
  * @property {number} instructions
  * @property {string} formula
  * @property {string} reference

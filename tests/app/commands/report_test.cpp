@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -188,6 +190,20 @@ TEST_F(Report, SaysWhetherMessagesHoldSeveralPieces) {
   };
   EXPECT_EQ(mixed("bruck"), true);
   EXPECT_EQ(mixed("pairwise"), false);
+}
+
+TEST_F(Report, EveryColumnOfStepsIsRead) {
+  write_results("A curve");
+  const nlohmann::json cases = data_of(report({results_}).out).at(0).at("cases");
+  std::string scripts;
+  for (const char* part : {"common", "report"})
+    for (const auto& entry : std::filesystem::directory_iterator(
+             std::filesystem::path(COLLSIM_SOURCE_DIR) / "plots" / part)) {
+      std::ifstream file(entry.path());
+      scripts.append(std::istreambuf_iterator<char>(file), {});
+    }
+  for (const auto& [name, column] : cases.at(0).at("steps").items())
+    EXPECT_TRUE(contains(scripts, "steps." + name) || contains(scripts, "stored." + name)) << name;
 }
 
 TEST_F(Report, AMessageStartsUpAsTheSlowestLinkOnItsWayDoes) {
