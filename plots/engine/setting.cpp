@@ -27,22 +27,26 @@ Bandwidth bandwidth(double bytes_per_second) {
   return Bandwidth(whole(bytes_per_second, "the bandwidth"));
 }
 
+std::size_t ranks_of(const Setting& setting) {
+  const std::int64_t count = whole(setting.ranks, "the number of ranks");
+  if (count < 1 || count > 1024)
+    throw_error(ErrorCode::invalid_argument,
+                "ranks must be 1 to 1024 here, not " + std::to_string(count));
+  return static_cast<std::size_t>(count);
+}
+
 Topology uniform_topology(const Setting& setting) {
   const LinkParameters link{.bandwidth = bandwidth(setting.bandwidth_bytes_per_s),
                             .latency = Time(whole(setting.latency_ps, "the latency")),
                             .overhead = Time(whole(setting.overhead_ps, "the overhead"))};
-  const auto count = whole(setting.ranks, "the number of ranks");
-  if (count < 1 || count > 1024)
-    throw_error(ErrorCode::invalid_argument,
-                "ranks must be 1 to 1024 here, not " + std::to_string(count));
-  const auto ranks = static_cast<std::size_t>(count);
+  const std::size_t ranks = ranks_of(setting);
   switch (whole(setting.shape, "the shape")) {
     case 0: return make_chain(ranks, link);
     case 1: return make_ring(ranks, link);
     case 2: return make_fully_connected(ranks, link);
     case 3: return make_switch(ranks, link);
-    case 4: return make_torus(squarest_dims(static_cast<int>(count)), link);
-    case 5: return make_mesh(squarest_dims(static_cast<int>(count)), link);
+    case 4: return make_torus(squarest_dims(static_cast<int>(ranks)), link);
+    case 5: return make_mesh(squarest_dims(static_cast<int>(ranks)), link);
     case 6: return make_hypercube(ranks, link);
     default: break;
   }
@@ -86,7 +90,7 @@ Topology topology_of(const Setting& setting) {
 Collective collective_of(const Setting& setting) {
   Collective collective;
   collective.operation = algorithm_of(setting).operation;
-  collective.group = first_ranks(static_cast<std::size_t>(setting.ranks));
+  collective.group = first_ranks(ranks_of(setting));
   const Bytes bytes = whole(setting.bytes, "the size");
   if (bytes % size_of(collective.type) != 0)
     throw_error(ErrorCode::invalid_argument,

@@ -4,7 +4,7 @@
 // usage: COLLSIM=collsim COLLSIM_PLAYGROUND=playground.html node --test playground_results.test.mjs
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -134,4 +134,18 @@ test("copying as a scenario gives a file that runs and agrees", async () => {
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   const own = native(copied);
   assert.deepEqual([own.status, own.ps, own.fingerprint], [0, shown.ps, shown.fingerprint]);
+});
+
+test("the engine counts ranks once, for the network and for the group", async () => {
+  const source = readFileSync(new URL("../../plots/playground/engine.js", import.meta.url), "utf8");
+  const Engine = new Function(`${source}; return Engine;`)();
+  const page = readFileSync(process.env.COLLSIM_PLAYGROUND, "utf8");
+  const engine = await Engine.load(Buffer.from(/engineBase64 = "([^"]*)"/.exec(page)[1], "base64"));
+  const algorithm = engine.algorithms.find((one) => one.operation === "broadcast" && one.name === "chain").index;
+  const messages = (ranks) =>
+    engine.run({ shape: 0, algorithm, ranks, bytes: 1024, chunks: 1, slots: 0, bandwidth: 1e9, overheadPs: 0, latencyPs: 0,
+      slowLink: -1, slowBandwidth: 0, lateRank: -1, latePs: 0 }, 0).messages;
+  assert.equal(messages(3), 2);
+  assert.equal(messages(2.6), 2);
+  assert.throws(() => messages(NaN), /the number of ranks is not a number/);
 });
