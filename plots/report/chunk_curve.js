@@ -41,11 +41,12 @@ function fastestOf(rows) {
 }
 
 /** "57 chunks is best; 4,096 is worse than 1" @param {Groups} groups */
-function chunkCurveTitle({ shown }) {
-  if (shown.length > 1) return severalCurvesTitle(shown);
-  const [{ rows }] = shown;
+function chunkCurveTitle({ all }) {
+  if (all.length > 1) return severalCurvesTitle(all);
+  const [{ rows }] = all;
   const best = fastestOf(rows);
   const [first, last] = [rows[0], rows.at(-1)];
+  if (rows.every((row) => row.time === best.time)) return "Cutting into chunks changes nothing here";
   if (best === first) return `${chunksText(best.chunks)} is best: more chunks only cost`;
   if (best === last) return `More chunks help up to the last, ${countText(last.chunks)}: ${timesText(first.time / last.time)} times faster than ${countText(first.chunks)}`;
   const worse = rows.find((row) => row.chunks > best.chunks && row.time > first.time);

@@ -26,7 +26,8 @@ function comparisonTitle(results) {
   const worst = results.rows.reduce((a, b) => (b.time > a.time ? b : a));
   if (best.time === worst.time) return `All ${results.rows.length} take ${timeText(best.time)}`;
   const name = (row) => rowWords(results, row);
-  return `${name(best)} is fastest: ${timeText(best.time)}; ${name(worst)} takes ${timesText(worst.time / best.time)} times as long`;
+  const fastest = results.rows.filter((row) => row.time === best.time).map(name);
+  return `${fastestWords(fastest, results.rows.length)}: ${timeText(best.time)}; ${name(worst)} takes ${timesText(worst.time / best.time)} times as long`;
 }
 
 /** @param {HTMLElement} host @param {number} width @param {Results} results @param {Row[]} rows */

@@ -2,42 +2,73 @@
 // Which of several curves is best where.
 
 /**
- * @typedef {{group: Group, from: number, to: number, rows: Row[]}} Stretch   of neighbouring x
+ * @typedef {{groups: Group[], from: number, to: number, rows: Row[]}} Stretch
+ *   neighbouring x at which the same groups are the fastest: several when their times are equal
  */
 
-/** The fastest group at each x that all have, neighbours put together.
+/** The x at which every group has a row, smallest first.
+ *  @param {Group[]} groups @param {(row: Row) => number} xOf @returns {number[]} */
+function commonXs(groups, xOf) {
+  const sets = groups.map(({ rows }) => new Set(rows.map(xOf)));
+  return [...sets[0]].filter((x) => sets.every((set) => set.has(x))).sort((a, b) => a - b);
+}
+
+/** The groups with the shortest time at an x that all have.
+ *  @param {Group[]} groups @param {(row: Row) => number} xOf @param {number} x */
+function fastestAt(groups, xOf, x) {
+  const times = groups.map(({ rows }) => d3.min(rows.filter((row) => xOf(row) === x), (row) => row.time));
+  const best = d3.min(times);
+  const fastest = groups.filter((_, i) => times[i] === best);
+  return { groups: fastest, row: fastest[0].rows.find((row) => xOf(row) === x && row.time === best) };
+}
+
+/** Who is fastest at each x that all have, neighbours put together; also of groups that are not drawn.
  *  @param {Groups} groups @param {(row: Row) => number} xOf @returns {Stretch[]} */
-function fastestStretches(groups, xOf) {
-  const best = new Map();
-  for (const group of groups.shown)
-    for (const row of group.rows) {
-      const x = xOf(row);
-      const before = best.get(x);
-      // Of equals the one that was fastest just before would be fairest; the first listed is simplest.
-      if (!before || row.time < before.row.time) best.set(x, { group, row });
-    }
+function fastestStretches({ all }, xOf) {
   const stretches = [];
-  for (const [x, { group, row }] of [...best].sort((a, b) => a[0] - b[0])) {
+  for (const x of commonXs(all, xOf)) {
+    const { groups, row } = fastestAt(all, xOf, x);
     const last = stretches[stretches.length - 1];
-    if (last?.group === group) {
+    if (last?.groups.length === groups.length && groups.every((one) => last.groups.includes(one))) {
       last.to = x;
       last.rows.push(row);
-    } else stretches.push({ group, from: x, to: x, rows: [row] });
+    } else stretches.push({ groups, from: x, to: x, rows: [row] });
   }
   return stretches;
 }
 
-/** "tree is fastest up to 16 MiB, ring from 32 MiB on" @param {Stretch[]} stretches @param {(x: number) => string} text */
-function fastestText(stretches, text) {
-  if (stretches.length === 1) return `${stretches[0].group.name} is fastest everywhere`;
+/** "ring", "ring and tree", "4 of 9 curves" @param {string[]} names @param {number} of how many */
+function jointly(names, of) {
+  if (names.length === of && of > 2) return `all ${of}`;
+  if (names.length > 3) return `${names.length} of ${of} curves`;
+  return names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+/** "ring is fastest", "ring and tree are equally fast" @param {string[]} names @param {number} of how many */
+function fastestWords(names, of) {
+  const who = jointly(names, of);
+  if (names.length === 1) return `${who} is fastest`;
+  return names.length === of ? `${who} are equally fast` : `${who} share first place`;
+}
+
+/**
+ * "tree is fastest up to 16 MiB, ring from 32 MiB on"
+ * @param {Groups} groups @param {(row: Row) => number} xOf @param {(x: number) => string} text
+ * @param {string} things   what x are: "sizes"
+ */
+function fastestText({ all }, stretches, xOf, text, things) {
+  if (!stretches.length) return `The curves have no ${things} in common: none can be called the fastest`;
+  const everywhere = commonXs(all, xOf).length === distinct(all.flatMap(({ rows }) => rows), xOf);
+  const words = (stretch) => jointly(stretch.groups.map((one) => one.name), all.length);
+  const first = fastestWords(stretches[0].groups.map((one) => one.name), all.length);
+  const capital = (sentence) => sentence.replace(/^all /, "All ");
+  if (stretches.length === 1) return capital(`${first} ${everywhere ? "everywhere" : `at all ${things} that they have in common`}`);
+  const where = everywhere ? "" : `, of the ${things} that all have`;
   if (stretches.length > 4) {
-    const count = new Set(stretches.map((one) => one.group)).size;
-    return `Which of ${count} is fastest changes ${stretches.length - 1} times between ${text(stretches[0].from)} and ${text(stretches.at(-1).to)}`;
+    const count = new Set(stretches.flatMap((one) => one.groups)).size;
+    return `Which of ${count} is fastest changes ${stretches.length - 1} times between ${text(stretches[0].from)} and ${text(stretches.at(-1).to)}${where}`;
   }
-  const words = stretches.map(({ group, from, to }, i) => {
-    const is = i ? "" : " is fastest";
-    if (i === 0) return `${group.name}${is} up to ${text(to)}`;
-    return i === stretches.length - 1 ? `${group.name} from ${text(from)} on` : `${group.name} to ${text(to)}`;
-  });
-  return words.join(", ");
+  const later = stretches.slice(1, -1).map((one) => `${words(one)} to ${text(one.to)}`);
+  const last = stretches.at(-1);
+  return capital([`${first} up to ${text(stretches[0].to)}`, ...later, `${words(last)} from ${text(last.from)} on`].join(", ") + where);
 }

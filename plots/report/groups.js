@@ -8,8 +8,9 @@
  * @property {Row[]} rows       by x
  *
  * @typedef {object} Groups
- * @property {Group[]} shown
- * @property {number} leftOut   more than can be told apart
+ * @property {Group[]} all      what titles judge
+ * @property {Group[]} shown    as many as can be told apart
+ * @property {number} leftOut   how many are not drawn
  */
 
 const mostGroups = 8;
@@ -39,7 +40,7 @@ function groupsOf(results, xOf) {
     colour: (i % 8) + 1,
     rows: members.sort((a, b) => xOf(a) - xOf(b)),
   }));
-  return { shown: all.slice(0, mostGroups), leftOut: Math.max(0, all.length - mostGroups) };
+  return { all, shown: all.slice(0, mostGroups), leftOut: Math.max(0, all.length - mostGroups) };
 }
 
 /** Whether the first value of a row tells the second. @param {Row[]} rows */

@@ -20,20 +20,24 @@ function addScaling(parent, results) {
 }
 
 /** "From 2 to 64 ranks the time grows 1.9 times: ..." @param {Groups} groups */
-function scalingTitle({ shown }) {
+function scalingTitle({ all }) {
   const growth = ({ rows }) => rows.at(-1).time / rows[0].time;
-  const [{ rows }] = shown;
+  const [{ rows }] = all;
   const [first, last] = [rows[0], rows.at(-1)];
-  if (shown.length === 1) {
-    const change = growth(shown[0]);
+  if (all.length === 1) {
+    const change = growth(all[0]);
     const range = `From ${countText(first.ranks)} to ${countText(last.ranks)} ranks`;
     if (!(change > 0) || !Number.isFinite(change)) return `${range}: ${timeText(first.time)} and ${timeText(last.time)}`;
     if (change < 1) return `${range} the time falls to ${percentText(change)}`;
     return change < 1.02 ? `${range} the time stays the same` : `${range} the time grows ${timesText(change)} times`;
   }
-  const most = d3.max(shown, (group) => group.rows.at(-1).ranks);
-  const there = shown.filter((group) => group.rows.at(-1).ranks === most).sort((a, b) => a.rows.at(-1).time - b.rows.at(-1).time);
-  if (there.length < 2) return `From ${countText(first.ranks)} to ${countText(most)} ranks`;
-  const ratio = there.at(-1).rows.at(-1).time / there[0].rows.at(-1).time;
-  return `With ${countText(most)} ranks ${there[0].name} is fastest; ${there.at(-1).name} takes ${timesText(ratio)} times as long`;
+  const most = commonXs(all, (row) => row.ranks).at(-1);
+  const [fewest, highest] = d3.extent(all.flatMap(({ rows: members }) => members), (row) => row.ranks);
+  if (most === undefined) return `From ${countText(fewest)} to ${countText(highest)} ranks; the curves have no number of ranks in common`;
+  const { groups, row: best } = fastestAt(all, (row) => row.ranks, most);
+  const fastest = `With ${countText(most)} ranks ${fastestWords(groups.map((one) => one.name), all.length)}`;
+  if (groups.length === all.length) return fastest;
+  const times = all.map(({ name, rows: members }) => ({ name, time: d3.min(members.filter((row) => row.ranks === most), (row) => row.time) }));
+  const slowest = times.reduce((a, b) => (b.time > a.time ? b : a));
+  return `${fastest}; ${slowest.name} takes ${timesText(slowest.time / best.time)} times as long`;
 }

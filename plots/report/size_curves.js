@@ -54,13 +54,14 @@ function addSizeCurves(parent, results) {
     xOf,
     pages: pagesOf(rows, (row) => row.ranks, (ranks) => `${countText(ranks)} ranks`, xOf).map(({ name, rows: members }) => {
       const groups = groupsOf({ ...results, rows: members }, xOf);
-      const stretches = groups.shown.length > 1 ? fastestStretches(groups, xOf) : [];
+      const alone = groups.all.length === 1;
+      const stretches = alone ? [] : fastestStretches(groups, xOf);
       return {
         name,
         rows: members,
         groups,
         stretches,
-        title: stretches.length ? fastestText(stretches, bytesText) : saturationTitle(groups.shown[0].rows),
+        title: alone ? saturationTitle(groups.all[0].rows) : fastestText(groups, stretches, xOf, bytesText, "sizes"),
         verticals: stretches.slice(1).map(({ from }) => ({ x: from, name: `from ${bytesText(from)}` })),
       };
     }),
@@ -163,12 +164,13 @@ function curveText(series, view, { what, page }) {
 }
 
 /** @returns {Series[]} */
-function envelopeOf({ stretches }, xOf, of) {
+function envelopeOf({ groups: { shown }, stretches }, xOf, of) {
   if (!stretches.length) return [];
-  return stretches.map(({ group, rows }, i) => {
+  return stretches.map(({ groups, rows }, i) => {
     const next = stretches[i + 1]?.rows[0];
     const points = [...rows, ...(next ? [next] : [])].map((row) => ({ x: xOf(row), y: of.simulated(row) }));
-    return { name: "fastest", colour: group.colour, line: "envelope", points, nameless: true, silent: true };
+    const { colour } = groups.find((one) => shown.includes(one)) ?? { colour: 8 };
+    return { name: "fastest", colour, line: "envelope", points, nameless: true, silent: true };
   });
 }
 

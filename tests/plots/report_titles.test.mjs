@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the report concludes from rows: its functions alone, without a browser.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const plots = join(dirname(fileURLToPath(import.meta.url)), "../../plots");
+const source = (name) => readFileSync(join(plots, name), "utf8");
+const files = [
+  "common/units", "common/axes", "report/crossovers", "report/groups", "report/chunk_curve", "report/size_curves",
+  "report/scaling", "report/comparison", "report/accuracy", "report/table",
+].map((name) => `${name}.js`);
+const wanted = [
+  "groupsOf", "fastestStretches", "fastestText", "chunkCurveTitle", "scalingTitle", "comparisonTitle", "bytesText",
+  "drawAccuracy", "byAlgorithm",
+];
+
+/** The page's functions, where charts are handed to `drawXyChart` instead of drawn. */
+function pageWith(drawXyChart = () => {}) {
+  const script = [source("vendor/d3-subset.min.js"), ...files.map(source), `return { ${wanted.join(", ")} };`].join("\n");
+  return new Function("drawXyChart", script)(drawXyChart);
+}
+const page = pageWith();
+
+/** Results over one swept path and another. */
+function resultsOf(paths, names, rows) {
+  return { paths, names, rows };
+}
+
+/** Sizes times curves: `times[name]` are those at 1, 2, 4 ... MiB; null: no such row. */
+function overSizes(times, path = "collective.algorithm", name = "algorithm") {
+  const rows = Object.entries(times).flatMap(([param, list]) =>
+    list.flatMap((time, i) => (time === null ? [] : [{ params: [param, `${2 ** i}MiB`], size: 2 ** (20 + i), time, algorithm: param }])),
+  );
+  return resultsOf([path, "collective.size"], [name, "size"], rows);
+}
+
+function sizeTitle(results) {
+  const xOf = (row) => row.size;
+  const groups = page.groupsOf(results, xOf);
+  return page.fastestText(groups, page.fastestStretches(groups, xOf), xOf, page.bytesText, "sizes");
+}
+
+test("the fastest of nine curves is called so although eight are drawn", () => {
+  const times = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 100].map((rate) => [`${rate}GB/s`, [1 / rate, 2 / rate, 4 / rate]]));
+  assert.equal(sizeTitle(overSizes(times, "cluster.link.bandwidth", "bandwidth")), "bandwidth 100 GB/s is fastest everywhere");
+});
+
+test("only sizes that all have are judged, and that is said", () => {
+  assert.equal(sizeTitle(overSizes({ ring: [2, 2, 2, null], tree: [1, 1, 3, 4] })), "tree is fastest up to 2 MiB, ring from 4 MiB on, of the sizes that all have");
+  assert.equal(sizeTitle(overSizes({ ring: [1, 2, 3, null], tree: [2, 3, 4, 1] })), "ring is fastest at all sizes that they have in common");
+  assert.equal(sizeTitle(overSizes({ ring: [1, 2], tree: [null, 3, 4], flat: [null, null, 1, 2] })), "The curves have no sizes in common: none can be called the fastest");
+});
+
+test("equal times are a tie", () => {
+  assert.equal(sizeTitle(overSizes({ ring: [1, 2, 3], tree: [1, 2, 3] })), "ring and tree are equally fast everywhere");
+  assert.equal(sizeTitle(overSizes({ a: [1, 2, 3], b: [1, 2, 3], c: [1, 2, 3] })), "All 3 are equally fast everywhere");
+  assert.equal(sizeTitle(overSizes({ ring: [1, 2, 3], tree: [1, 2, 3], flat: [9, 9, 9] })), "ring and tree share first place everywhere");
+});
+
+test("with most ranks: of all curves, where all have a row, with ties", () => {
+  const title = (times) => {
+    const rows = Object.entries(times).flatMap(([algorithm, list]) =>
+      list.map((time, i) => ({ params: [algorithm, String(2 ** i)], ranks: 2 ** i, time })),
+    );
+    return page.scalingTitle(page.groupsOf(resultsOf(["collective.algorithm", "cluster.ranks"], ["algorithm", "ranks"], rows), (row) => row.ranks));
+  };
+  const nine = Object.fromEntries([9, 8, 7, 6, 5, 4, 3, 2, 1].map((time) => [`algorithm${time}`, [time, time, time]]));
+  assert.equal(title(nine), "With 4 ranks algorithm1 is fastest; algorithm9 takes 9 times as long");
+  assert.equal(title({ ring: [1, 2, 3, 4], tree: [2, 3, 6], flat: [5, 5, 5] }), "With 4 ranks ring is fastest; tree takes 2 times as long");
+  assert.equal(title({ ring: [1, 2, 3], tree: [1, 2, 3] }), "With 4 ranks ring and tree are equally fast");
+});
