@@ -49,8 +49,8 @@ function readFragment(fragment, engine) {
     const key = decoded(at < 0 ? part : part.slice(0, at));
     const value = at < 0 ? "" : decoded(part.slice(at + 1));
     if (key === "rows" && ["ranks", "links"].includes(value)) view.rows = value;
-    else if (key in keys) own.push([key, value]);
-    else if (key.startsWith("a.") && key.slice(2) in keys) ofPinned.push([key.slice(2), value]);
+    else if (Object.hasOwn(keys, key)) own.push([key, value]);
+    else if (key.startsWith("a.") && Object.hasOwn(keys, key.slice(2))) ofPinned.push([key.slice(2), value]);
     else notes.push(key === "rows" ? `rows is "ranks" or "links", not "${value}"` : unknownKey(key, Object.keys(keys)));
   }
   const setting = settingFrom(own, { ...defaultSetting }, keys, engine, notes);

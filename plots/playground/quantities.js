@@ -14,7 +14,7 @@ function parseQuantity(text, suffixes, example) {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ/]*)\s*$/.exec(text);
   const suffix = match?.[2].replace("µ", "u") ?? "";
   if (match && Number(match[1]) === 0) return 0;
-  if (!match || !(suffix in suffixes))
+  if (!match || !Object.hasOwn(suffixes, suffix))
     throw new Error(`"${text}" is not understood: write it like ${example} (${Object.keys(suffixes).join(", ")})`);
   return Math.round(Number(match[1]) * suffixes[suffix]);
 }

@@ -55,7 +55,7 @@ function wholeIn(low, high, what) {
 function within(parse, low, high, what, word) {
   return (text) => {
     const value = parse(text);
-    if (value < low || value > high) throw new Error(`${what} goes from ${word(low)} to ${word(high)}, not "${text}"`);
+    if (!(value >= low && value <= high)) throw new Error(`${what} goes from ${word(low)} to ${word(high)}, not "${text}"`);
     return value;
   };
 }

@@ -137,6 +137,10 @@ test("a wrong address is a note, never a broken page", async () => {
     ["rank=8", /there is no key "rank"; did you mean "ranks"/],
     ["ranks=1000", /ranks is a whole number from 2 to 64/],
     ["op=<img src=x onerror=alert(1)>", /there is no op "<img src=x onerror=alert\(1\)>"/],
+    ["toString=5", /there is no key "toString"/],
+    ["a.constructor=5", /there is no key "a.constructor"/],
+    ["size=5constructor", /"5constructor" is not understood: write it like 64MiB/],
+    ["latency=3valueOf", /"3valueOf" is not understood: write it like 5us/],
     ["size=64M", /"64M" is not understood: write it like 64MiB/],
     ["slow_link=gpu0-gpu7", /this network has no link "gpu0-gpu7"; one is "gpu0-gpu1"/],
     ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain/],
@@ -217,6 +221,14 @@ test("what a rank has is shown only where messages hold one chunk each", async (
     assert.equal(await page.locator("#stepper svg text", { hasText: "several chunks" }).count(), cells ? 0 : 1);
     await close(page);
   }
+});
+
+test("a run that takes no time leaves the moving picture usable", async () => {
+  const page = await open("op=barrier&algorithm=dissemination&overhead=0&latency=0");
+  assert.match(await page.locator("#stepper .clock").textContent(), /^0 s of 0 s$/);
+  await turn(page, "#control-op", "broadcast");
+  assert.match(await page.locator("#stepper .clock").textContent(), /^0 s of [0-9.]+ ms$/);
+  await close(page);
 });
 
 test("playing moves with the clock, and step by step where motion is not wanted", async () => {
