@@ -34,7 +34,7 @@ function drawStepper(host, width, parts) {
   const state = { playing: 0, time: parts.view.place * parts.end };
   const goTo = (time) => {
     state.time = Math.min(parts.end, Math.max(0, time));
-    parts.view.place = state.time / parts.end;
+    parts.view.place = placeIn(state.time, parts.end);
     scene.show(state.time);
     controls.show(state.time, state.playing !== 0);
   };
@@ -61,6 +61,11 @@ function drawStepper(host, width, parts) {
   controls.connect(act);
   svg.on("keydown", (event) => onStepperKey(event, act, parts.end));
   goTo(state.time);
+}
+
+/** How far a time is in a run; a run that takes no time is at its start. */
+function placeIn(time, end) {
+  return end > 0 ? time / end : 0;
 }
 
 /** Moves with the clock; step by step for those who asked for less motion. */
@@ -134,7 +139,7 @@ function stepperControls(host, { end }) {
   host.append(bar);
   return {
     show: (time, playing) => {
-      scrub.value = String(Math.round((time / end) * 1000));
+      scrub.value = String(Math.round(placeIn(time, end) * 1000));
       scrub.setAttribute("aria-valuetext", timeText(time));
       clock.textContent = `${timeText(time)} of ${timeText(end)}`;
       toggle.textContent = playing ? "Stop" : "Play";
