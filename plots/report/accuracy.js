@@ -15,7 +15,7 @@ function addAccuracy(parent, results) {
   addFigure(parent, {
     id: `${results.id}accuracy`,
     title: accuracyTitle(judged),
-    text: `${accuracyText(judged, others)} On the diagonal both are the same; the bands are 10% and 25% to either side.`,
+    text: `${accuracyText(judged, others)} On the diagonal both are the same; the bands are errors of up to 10% and 25%.`,
     hint: chartHint,
     draw: (host, width) => drawAccuracy(host, width, results, judged, others),
     table: { columns: rowColumns(results), rows },
@@ -65,7 +65,9 @@ function drawAccuracy(host, width, results, judged, others) {
     ...byAlgorithm(judged).map(({ name, colour, rows }) => ({ name, colour, mark: "square", points: rows.map(point) })),
   ];
   if (others.length) series.push({ name: "not judged", colour: 8, mark: "square", open: true, points: others.map(point) });
-  const band = (share) => ({ points: [[domain[0], domain[0] * (1 - share)], [domain[1], domain[1] * (1 - share)], [domain[1], domain[1] * (1 + share)], [domain[0], domain[0] * (1 + share)]] });
+  // The error is predicted / measured - 1, so an edge is measured = predicted / (1 + error).
+  const edge = (error) => domain.map((x) => [x, x / (1 + error)]);
+  const band = (share) => ({ points: [...edge(share), ...edge(-share).reverse()] });
   drawXyChart(host, width, {
     x: { quantity: { ...quantities.time, name: "predicted" }, scale: "log", domain },
     y: { quantity: { ...quantities.time, name: "measured" }, scale: "log", domain },

@@ -72,3 +72,14 @@ test("with most ranks: of all curves, where all have a row, with ties", () => {
   assert.equal(title({ ring: [1, 2, 3, 4], tree: [2, 3, 6], flat: [5, 5, 5] }), "With 4 ranks ring is fastest; tree takes 2 times as long");
   assert.equal(title({ ring: [1, 2, 3], tree: [1, 2, 3] }), "With 4 ranks ring and tree are equally fast");
 });
+
+test("the bands of accuracy hold the errors that they name", () => {
+  let drawn;
+  const row = (time, measured) => ({ time, algorithm: "ring", measured: { time: measured, low: measured, high: measured, error: time / measured - 1 } });
+  pageWith((host, width, parts) => (drawn = parts)).drawAccuracy(null, 600, resultsOf([], [], []), [row(1, 1), row(2, 3)], []);
+  for (const [i, share] of [0.25, 0.1].entries())
+    for (const [k, [predicted, measured]] of drawn.bands[i].points.entries()) {
+      const error = predicted / measured - 1;
+      assert.ok(Math.abs(error - (k < 2 ? share : -share)) < 1e-9, `corner ${k} of the band of ${share}: ${error}`);
+    }
+});
