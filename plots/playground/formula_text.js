@@ -22,6 +22,17 @@ function formulaValues(setting) {
   };
 }
 
+/** How the closed form's value and the simulation agree.  Where they do not, the answer knows why.
+ *  @param {{timePs: bigint, formulaS: number, exact: number}} answer */
+function agreementText({ timePs, formulaS, exact }) {
+  const seconds = Number(timePs) * picosecond;
+  const apart = seconds === formulaS ? 0 : seconds / formulaS - 1;
+  if (Math.abs(apart) < 5e-7) return "as simulated";
+  const why = exact ? "it rounds each message up to a picosecond" : "the data do not divide evenly into what the formula takes for even";
+  const far = Math.abs(apart) < 5e-4 ? "less than 0.1%" : percentText(apart);
+  return `${far} away from the simulation: ${why}`;
+}
+
 /** @param {string} formula @param {Record<string, string>} values */
 function withValues(formula, values) {
   return formula.replace(/[A-Za-z]+(?:_[A-Za-z]+)?/g, (word) => values[word] ?? word);

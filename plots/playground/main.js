@@ -175,10 +175,7 @@ function drawFormula({ setting, answer }) {
     const right = definition.split("= ")[1];
     line("formula definition", `${definition} = ${withValues(right, values)}`);
   }
-  const seconds = Number(answer.timePs) * picosecond;
-  const apart = Math.abs(seconds / answer.formulaS - 1);
-  const agreement = apart < 5e-7 ? "as simulated" : `${percentText(seconds / answer.formulaS - 1)} away from the simulation: the data do not divide evenly`;
-  line("formula", `= ${timeText(answer.formulaS)}, ${agreement}`);
+  line("formula", `= ${timeText(answer.formulaS)}, ${agreementText(answer)}`);
   line("muted reference", answer.reference);
 }
 
