@@ -22,7 +22,7 @@
  */
 
 const spaceTimeHint =
-  "Point at a bar; click it to follow its chunk. Click, then + - or the wheel zooms, drag or arrow keys move, 0 shows all";
+  "Point at a bar; click it to follow its piece. Click, then + - or the wheel zooms, drag or arrow keys move, 0 shows all";
 
 /** @param {HTMLElement} host @param {number} width @param {SpaceTime} diagram */
 function drawSpaceTime(host, width, diagram) {

@@ -7,8 +7,9 @@ function stepText(steps, step, kind) {
   const long = (from, to) => `${at(to - from)}, from ${at(from)} to ${at(to)}`;
   if (kind === spanKinds.message) {
     const waited = steps.departed[step] - steps.ended[step];
+    const several = steps.mixed ? ", perhaps with others" : ""; // it counts as its first
     const lines = [
-      `chunk ${steps.piece[step] + 1} of ${countText(steps.pieces)}: ${bytesText(steps.bytes[step])}`,
+      `piece ${steps.piece[step] + 1} of ${countText(steps.pieces)}${several}: ${bytesText(steps.bytes[step])}`,
       `rank ${steps.rank[step]} → rank ${steps.to[step]}`,
       `on the link ${long(steps.departed[step], steps.left[step])}`,
     ];
@@ -28,13 +29,13 @@ function stepText(steps, step, kind) {
 function queueText(steps, step) {
   const behind = steps.queuedBehind[step];
   if (behind < 0) return "the link was busy";
-  return `the link was busy with chunk ${steps.piece[behind] + 1} of rank ${steps.rank[behind]}`;
+  return `the link was busy with piece ${steps.piece[behind] + 1} of rank ${steps.rank[behind]}`;
 }
 
 function whyNotEarlier(steps, step) {
   const cause = steps.waitedFor[step];
   if (steps.wait[step] === waits.message)
-    return `waited for chunk ${steps.piece[cause] + 1} from rank ${steps.rank[cause]}`;
+    return `waited for piece ${steps.piece[cause] + 1} from rank ${steps.rank[cause]}`;
   if (steps.wait[step] === waits.slot)
     return `waited for a free slot${cause >= 0 ? ` at rank ${steps.rank[cause]}` : ""}`;
   if (steps.wait[step] === waits.signal) return "waited for another lane of this rank";

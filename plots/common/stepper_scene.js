@@ -45,7 +45,7 @@ function stepperScene(svg, width, height, { steps, ranks }) {
     links.append("line").attr("x1", a[0]).attr("y1", a[1]).attr("x2", b[0]).attr("y2", b[1]);
   }
   if (steps.mixed)
-    svg.append("text").attr("x", 4).attr("y", 14).text("Messages hold several chunks here, so what a rank has is not shown.");
+    svg.append("text").attr("x", 4).attr("y", 14).text("Messages hold several pieces here, so what a rank has is not shown.");
   const travelling = svg.append("g");
   const wheels = svg.append("g");
   const ranksDrawn = d3.range(ranks).map((rank) => rankWheel(wheels, at(rank), size, rank, { steps, colourOf }));

@@ -168,8 +168,8 @@ test("pointing says what a bar is, a click follows its chunk", async () => {
   const third = boxes[2];
   await page.mouse.move(third.x + third.width / 2, third.y + third.height / 2);
   const words = await page.locator("#space-time .tooltip").textContent();
-  assert.match(words, /^chunk 3 of 4: 16 MiB\nrank 0 → rank 1\non the link/);
-  assert.match(words, /was ready at 0 s; the link was busy with chunk 2 of rank 0/);
+  assert.match(words, /^piece 3 of 4: 16 MiB\nrank 0 → rank 1\non the link/);
+  assert.match(words, /was ready at 0 s; the link was busy with piece 2 of rank 0/);
   await page.mouse.click(third.x + third.width / 2, third.y + third.height / 2);
   assert.ok((await page.locator("#space-time .bar[fill-opacity='0.15']").count()) === 21, "all but chunk 3's seven bars are pale");
   await page.keyboard.press("Escape");
@@ -214,11 +214,25 @@ test("arrow keys step from event to event in true time", async () => {
   await close(page);
 });
 
-test("what a rank has is shown only where messages hold one chunk each", async () => {
+test("what a rank has is shown only where messages hold one piece each", async () => {
   for (const [fragment, cells] of [["op=all-gather&algorithm=ring&ranks=4&chunks=2", 32], ["op=all-gather&algorithm=recursive-doubling&ranks=4&chunks=1", 0], ["op=all-to-all&algorithm=bruck&ranks=4&chunks=1", 0]]) {
     const page = await open(`${fragment}&shape=switch`);
     assert.equal(await page.locator("#stepper .segment").count(), cells, fragment);
-    assert.equal(await page.locator("#stepper svg text", { hasText: "several chunks" }).count(), cells ? 0 : 1);
+    assert.equal(await page.locator("#stepper svg text", { hasText: "several pieces" }).count(), cells ? 0 : 1);
+    await close(page);
+  }
+});
+
+test("where formula and simulation part, the reason is the case's own", async () => {
+  const reasons = [
+    ["op=all-reduce&algorithm=bidirectional-ring&shape=ring&ranks=16&size=64B&chunks=1", /less than 0\.1% away from the simulation: the data do not divide evenly/],
+    ["op=all-reduce&algorithm=ring&shape=ring&ranks=8&size=64B&chunks=1&overhead=0&bandwidth=300GB/s", /rounds each message up to a picosecond/],
+    ["op=all-reduce&algorithm=ring&shape=ring&ranks=7&size=64B&chunks=1&overhead=0", /the data do not divide evenly/],
+    ["size=0B&overhead=0&latency=0", /= 0 s, as simulated/],
+  ];
+  for (const [fragment, reason] of reasons) {
+    const page = await open(fragment);
+    assert.match(await page.locator("#formula").textContent(), reason, fragment);
     await close(page);
   }
 });
