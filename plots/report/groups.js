@@ -23,12 +23,14 @@ function distinct(rows, of) {
 }
 
 /**
- * Rows that differ in x alone, and in what follows from x, are one curve.
- * @param {Results} results @param {(row: Row) => number} xOf @returns {Groups}
+ * Rows that differ in x alone, in what follows from x, and in what x is made from, are one curve.
+ * @param {Results} results @param {(row: Row) => number} xOf
+ * @param {(path: string) => boolean} makesX   whether a path of the sweep is another way to say x
+ * @returns {Groups}
  */
-function groupsOf(results, xOf) {
+function groupsOf(results, xOf, makesX = () => false) {
   const { rows } = results;
-  const telling = tellingParams(results, rows).filter((i) => !follows(rows, xOf, (row) => row.params[i]));
+  const telling = tellingParams(results, rows, makesX).filter((i) => !follows(rows, xOf, (row) => row.params[i]));
   const byName = new Map();
   for (const row of rows) {
     const name = telling.map((i) => paramWords(results, i, row)).join(", ");
@@ -48,10 +50,11 @@ function follows(rows, first, second) {
   return distinct(rows, (row) => `${first(row)} ${second(row)}`) === distinct(rows, first);
 }
 
-/** Positions of what varies; of what always changes together the first. @param {Results} results @param {Row[]} rows */
-function tellingParams({ paths }, rows) {
+/** Positions of what varies; of what always changes together the first.
+ *  @param {Results} results @param {Row[]} rows @param {(path: string) => boolean} isIgnored */
+function tellingParams({ paths }, rows, isIgnored = () => false) {
   const of = (i) => (row) => row.params[i];
-  const varying = d3.range(paths.length).filter((i) => distinct(rows, of(i)) > 1);
+  const varying = d3.range(paths.length).filter((i) => !isIgnored(paths[i]) && distinct(rows, of(i)) > 1);
   return varying.filter((i) => !varying.some((j) => j < i && follows(rows, of(j), of(i)) && follows(rows, of(i), of(j))));
 }
 
