@@ -78,10 +78,14 @@ function drawAccuracy(host, width, results, judged, others) {
   });
 }
 
-/** @param {Row[]} rows */
+/** Rows by algorithm; where colours do not suffice, the last of them are together. @param {Row[]} rows */
 function byAlgorithm(rows) {
   const names = [...new Set(rows.map((row) => row.algorithm))];
-  return names.slice(0, 7).map((name, i) => ({ name, colour: i + 1, rows: rows.filter((row) => row.algorithm === name) }));
+  const own = names.slice(0, names.length > 7 ? 6 : 7);
+  const groups = own.map((name, i) => ({ name, colour: i + 1, alike: true, rows: rows.filter((row) => row.algorithm === name) }));
+  const others = rows.filter((row) => !own.includes(row.algorithm));
+  if (others.length) groups.push({ name: `${names.length - own.length} other algorithms`, colour: 7, alike: false, rows: others });
+  return groups;
 }
 
 /** The error against what varies. @param {HTMLElement} parent @param {Results} results @param {Row[]} judged */
@@ -94,11 +98,11 @@ function addErrors(parent, results, judged) {
   const axis = axes.find(({ xOf }) => distinct(judged, xOf) >= 3);
   if (!axis) return;
   const { quantity, xOf } = axis;
-  const series = byAlgorithm(judged).map(({ name, colour, rows }) => ({
+  const series = byAlgorithm(judged).map(({ name, colour, alike, rows }) => ({
     name,
     colour,
     mark: "square",
-    line: "thread",
+    line: alike ? "thread" : "none",
     points: rows.sort((a, b) => xOf(a) - xOf(b)).map((row) => ({ x: xOf(row), y: row.measured.error, text: rowText(results, row) })),
   }));
   const errors = judged.map((row) => row.measured.error);

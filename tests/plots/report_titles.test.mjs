@@ -14,7 +14,7 @@ const files = [
 ].map((name) => `${name}.js`);
 const wanted = [
   "groupsOf", "fastestStretches", "fastestText", "chunkCurveTitle", "scalingTitle", "comparisonTitle", "bytesText",
-  "drawAccuracy", "byAlgorithm",
+  "drawAccuracy", "byAlgorithm", "isChunkSize",
 ];
 
 /** The page's functions, where charts are handed to `drawXyChart` instead of drawn. */
@@ -82,4 +82,21 @@ test("the bands of accuracy hold the errors that they name", () => {
       const error = predicted / measured - 1;
       assert.ok(Math.abs(error - (k < 2 ? share : -share)) < 1e-9, `corner ${k} of the band of ${share}: ${error}`);
     }
+});
+
+test("sizes of a chunk that give the same number of chunks are one curve", () => {
+  const sweep = [[8, 1, 8], [6, 2, 5], [4, 2, 5], [2, 4, 3], [1, 8, 4]];
+  const rows = sweep.map(([size, chunks, time]) => ({ params: [`${size}MiB`], chunks, time }));
+  const results = resultsOf(["collective.chunk_size"], ["chunk_size"], rows);
+  const groups = page.groupsOf(results, (row) => row.chunks, page.isChunkSize);
+  assert.equal(groups.all.length, 1);
+  assert.equal(page.chunkCurveTitle(groups), "4 chunks are best: 2.7 times faster than 1");
+});
+
+test("every judged row is in the figure, however many algorithms there are", () => {
+  const rows = Array.from({ length: 18 }, (_, i) => ({ algorithm: `algorithm${i % 9}` }));
+  const groups = page.byAlgorithm(rows);
+  assert.deepEqual(groups.map((group) => group.rows.length), [2, 2, 2, 2, 2, 2, 6]);
+  assert.equal(groups.at(-1).name, "3 other algorithms");
+  assert.equal(page.byAlgorithm(rows.slice(0, 7)).length, 7);
 });
