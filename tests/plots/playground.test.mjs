@@ -295,6 +295,16 @@ test("the drawing can be saved as well-formed SVG", async () => {
   await close(page);
 });
 
+test("a drawing on a canvas can be saved too", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=8&chunks=256");
+  assert.equal(await page.locator("#space-time .drawing").getAttribute("data-bars"), "canvas");
+  const download = page.waitForEvent("download");
+  await page.locator("#space-time .save-svg").click();
+  const { readFileSync } = await import("node:fs");
+  assert.match(readFileSync(await (await download).path(), "utf8"), /<image[^>]*href="data:image\/png/);
+  await close(page);
+});
+
 test("fits narrow screens, and everything can be reached by keyboard", async () => {
   const page = await open("chunks=16&slow_link=gpu1-gpu2&late_rank=2", { viewport: { width: 360, height: 740 } });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
