@@ -182,7 +182,7 @@ WRONG_PROSE = ("It takes 7 ms.", "It takes 6 us.", "There are 7 steps.")
 
 def check_the_checks(root, program):
     def link(setting):
-        return list(check_links(f"(../../build/playground.html#{setting})", root, program))
+        return list(check_links(f"(../../build/release/playground.html#{setting})", root, program))
 
     yield from (f"refuses a good link: {problem}" for problem in link(GOOD_LINK))
     for right, wrong in WRONG_IN_LINK.items():
