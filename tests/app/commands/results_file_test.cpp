@@ -11,7 +11,7 @@
 namespace collsim {
 namespace {
 
-const std::string scenario = R"({"scenario": 1, "name": "curve",
+const std::string curve_scenario = R"({"scenario": 1, "name": "curve",
   "cluster": {"shape": "chain", "ranks": 4, "link": {"bandwidth": "1GB/s", "overhead": "1us"}},
   "collective": {"op": "broadcast", "algorithm": "chain", "size": "1MiB"},
   "sweep": {"collective.chunks": [1, 4, 16]}})";
@@ -20,7 +20,7 @@ const std::string scenario = R"({"scenario": 1, "name": "curve",
 class ResultsFile : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string file = folder_.write("curve.json", scenario);
+    const std::string file = folder_.write("curve.json", curve_scenario);
     ASSERT_EQ(run_collsim({"run", file, "--quiet", "-o", folder_.path("results.json")}).code, 0);
     text_ = folder_.read("results.json");
   }
