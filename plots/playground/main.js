@@ -175,6 +175,8 @@ function drawFormula({ setting, answer }) {
     const right = definition.split("= ")[1];
     line("formula definition", `${definition} = ${withValues(right, values)}`);
   }
+  if (setting.slow_link)
+    line("formula definition", `on the slow link, ${setting.slow_link}: n/B = n/${rateText(slowBandwidth(setting))}`);
   line("formula", `= ${timeText(answer.formulaS)}, ${agreementText(answer)}`);
   line("muted reference", answer.reference);
 }
