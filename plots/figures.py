@@ -40,6 +40,8 @@ try:
 except ImportError as error:
     if __name__ != "__main__":
         raise
+    if {"-h", "--help"} & set(sys.argv[1:]):
+        sys.exit(print(__doc__))
     sys.exit(print(f"figures.py needs {error.name}: apt-get install python3-matplotlib, and run it with "
                    "/usr/bin/python3", file=sys.stderr) or 2)
 

@@ -30,7 +30,7 @@ function spaceTimeFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "space-time",
     title: "",
-    text: "Time goes to the right. A bar is a message on its link, in the colour of its chunk of the data; its pale beginning is alpha. Thin grey lines: a rank waits for a message; orange: for a free slot; red: for a link that others use. The dark line is the critical path: what the time is made of.",
+    text: "Time goes to the right. A bar is a message on its link, in the colour of its piece of the data; its pale beginning is alpha. Thin grey lines: a rank waits for a message to come, which it may do while it sends; ochre: for a free slot; orange-red: for a link that others use; black: it starts late. The dark line is the critical path: what the time is made of.",
     hint: spaceTimeHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -160,7 +160,7 @@ function stepperFigure(parent, page) {
   const { redraw, setTitle } = addFigure(parent, {
     id: "stepper",
     title: "",
-    text: "The same run in true time. Circles are ranks; a segment of a circle is filled when that chunk of the data has come to the rank, or is sent by it first. Dots are messages on their way.",
+    text: "The same run in true time. Circles are ranks; a segment of a circle is filled when that piece of the data (or a sum of some ranks' pieces) has come to the rank, or is sent by it first. Dots are messages on their way.",
     hint: stepperHint,
     draw: (host, width) => {
       const steps = page.now?.answer.steps;
