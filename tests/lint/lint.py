@@ -69,6 +69,8 @@ class Tree:
             here = Path(folder)
             folders[:] = sorted(name for name in folders if self._wanted_folder(here, name))
             for name in sorted(files):
+                if name == ".git":  # a file in a work tree of its own
+                    continue
                 try:
                     text = (here / name).read_text(encoding="utf-8")
                 except UnicodeDecodeError:
