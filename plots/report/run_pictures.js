@@ -119,11 +119,12 @@ function addBreakdown(parent, results) {
   const relative = d3.max(times) > 20 * d3.min(times); // else the short ones could not be seen
   const name = (one) => `${caseName(results, one.row)}${relative ? `: ${timeText(one.time_s)}` : ""}`;
   const rows = cases.map((one) => ({ name: name(one), shares: one.shares, time: one.time_s }));
+  const some = cases.length < results.rows.length ? `${cases.length} of ${results.rows.length} rows. ` : "";
   const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
   addFigure(parent, {
     id: `${results.id}breakdown`,
     title: rows.length > 1 ? breakdownsTitle(rows) : breakdownTitle(rows[0].shares),
-    text: `${relative ? "Each bar is all of the time of its run. " : ""}What the critical path is made of, from the start to the end of the last rank: only what is on it can make the run shorter. ${used.map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
+    text: `${some}${relative ? "Each bar is all of the time of its run. " : ""}What the critical path is made of, from the start to the end of the last rank: only what is on it can make the run shorter. ${used.map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
     draw: (host, width) => drawBreakdown(host, width, rows, "Where the time goes", relative),
     table: {
       columns: [
