@@ -111,7 +111,8 @@ class Calibrator {
     const Calibration calibration = calibration_of(parameters);
     std::vector<double> times;
     for (const ProbeCase& probe : cases_) {
-      const CostModel costs = calibrated_costs(topology, probe.schedule, calibration);
+      const CostModel costs =
+          calibrated_costs(topology, probe.schedule, probe.working_set, calibration);
       times.push_back(simulate(topology, probe.schedule, costs).time.seconds());
     }
     return times;

@@ -109,4 +109,15 @@ std::string pointer_to(std::string_view parent, std::size_t index) {
   return std::string(parent) + "/" + std::to_string(index);
 }
 
+void forget_places(Value& value) {
+  value.place = {};
+  if (value.is_array())
+    for (Value& item : value.items()) forget_places(item);
+  if (value.is_object())
+    for (Value::Member& member : value.members()) {
+      member.key_place = {};
+      forget_places(member.value);
+    }
+}
+
 }  // namespace collsim

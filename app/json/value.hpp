@@ -99,6 +99,9 @@ struct Value::Member {
   }
 };
 
+// For a value that goes on without the text it was read from: a place would point into another.
+void forget_places(Value& value);
+
 // "/cluster/link" + "band/width" -> "/cluster/link/band~1width" (RFC 6901).
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::string_view key);
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::size_t index);

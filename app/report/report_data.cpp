@@ -90,7 +90,7 @@ Value row_columns(const StoredResults& results) {
   Value columns = Value::object();
   for (const char* key :
        {"op", "algorithm", "ranks", "size_bytes", "chunks", "time_s", "analytic_s", "bound_s",
-        "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks", "formula"})
+        "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks"})
     columns.set(key, cells_of(rows, key));
   columns.set("measured", measured_column(rows));
   return columns;
@@ -111,18 +111,6 @@ std::optional<std::size_t> point_of(const Scenario& scenario, const Value& row,
   for (std::size_t point = number; point < end; ++point)
     if (is_about(row, scenario, point)) return point;
   return std::nullopt;
-}
-
-// Places of another text say nothing to whoever reads the value anew.
-void forget_places(Value& value) {
-  value.place = {};
-  if (value.is_array())
-    for (Value& item : value.items()) forget_places(item);
-  if (value.is_object())
-    for (Value::Member& member : value.members()) {
-      member.key_place = {};
-      forget_places(member.value);
-    }
 }
 
 // Results come from others too, and none of their texts is a reason to open a file.
@@ -259,7 +247,7 @@ Value report_data(const StoredResults& results, const std::optional<std::size_t>
   const Value& document = results.document;
   Value data = Value::object();
   for (const char* key :
-       {"name", "title", "description", "complete", "points", "comparison", "expect", "warnings"})
+       {"name", "title", "description", "complete", "points", "expect", "warnings"})
     data.set(key, copy_of(document, key));
   data.set("left_out", static_cast<std::int64_t>(results.left_out));
   data.set("params", params_columns(results));

@@ -11,18 +11,6 @@ namespace collsim {
 
 namespace {
 
-// Places in a preset's text mean nothing among the sources of a scenario.
-void forget_places(Value& value) {
-  value.place = {};
-  if (value.is_array())
-    for (Value& item : value.items()) forget_places(item);
-  if (value.is_object())
-    for (Value::Member& member : value.members()) {
-      member.key_place = {};
-      forget_places(member.value);
-    }
-}
-
 const Value& member(const Value& object, std::string_view key, const std::string& of) {
   const Value* found = object.find(key);
   COLLSIM_CHECK(found != nullptr, "preset " + of + " has no \"" + std::string(key) + "\"");

@@ -18,13 +18,12 @@ double lanes_at_work(const Simulation& simulation) {
 
 }  // namespace
 
-CostModel calibrated_costs(const Topology& topology, const Schedule& schedule,
+CostModel calibrated_costs(const Topology& topology, const Schedule& schedule, Bytes working_set,
                            const Calibration& calibration, const SimulationOptions& options) {
-  const Bytes size = working_set(schedule);
   SimulationOptions how = options;
   how.recording = Recording::summary;
-  const CostModel alone = calibration.costs_at(size, 1);
-  return calibration.costs_at(size, lanes_at_work(simulate(topology, schedule, alone, how)));
+  const CostModel alone = calibration.costs_at(working_set, 1);
+  return calibration.costs_at(working_set, lanes_at_work(simulate(topology, schedule, alone, how)));
 }
 
 Case calibrated(Case point) {
@@ -34,13 +33,13 @@ Case calibrated(Case point) {
   const Schedule schedule = make_schedule(point.collective, point.choice);
   const Effort effort = effort_of(point, schedule);
   if (is_too_long(effort)) refuse(effort, schedule);
+  const Bytes size = working_set(schedule);
   if (is_too_much(effort)) {
-    point.costs =
-        calibration->costs_at(working_set(schedule), 1.0 * schedule.size() * schedule.lanes());
+    point.costs = calibration->costs_at(size, 1.0 * schedule.size() * schedule.lanes());
   } else {
     SimulationOptions how;
     how.late = point.cluster->late;
-    point.costs = calibrated_costs(point.cluster->topology, schedule, *calibration, how);
+    point.costs = calibrated_costs(point.cluster->topology, schedule, size, *calibration, how);
   }
   point.costs.launch = launch;
   return point;

@@ -53,7 +53,7 @@ function spaceTimeFigure(parent, page) {
     const cases = drawnCases(page);
     const last = cases.find(({ name }) => name === "now");
     setTitle(last ? busyTitle(last) : "Too many steps to draw");
-    setRows(messageTable(cases));
+    setRows(messageTable(cases.map(({ name, answer }) => ({ name, steps: answer.steps }))));
     redraw();
   };
 }

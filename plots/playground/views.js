@@ -55,25 +55,3 @@ function busyTitle(one) {
   if (alike === used) return `Every link that is used works ${share} of the time`;
   return `The busiest link${alike > 1 ? "s work" : " works"} ${share} of the time`;
 }
-
-/** Rows of the table below the diagram. @param {Case[]} cases */
-function messageTable(cases) {
-  const time = (ps) => timeText(ps * picosecond);
-  const columns = [
-    { head: "setting", cell: (row) => row.name, words: true },
-    { head: "from", cell: (row) => row.steps.rank[row.i] },
-    { head: "to", cell: (row) => row.steps.to[row.i] },
-    { head: "chunk", cell: (row) => row.steps.piece[row.i] + 1 },
-    { head: "bytes", cell: (row) => countText(row.steps.bytes[row.i]) },
-    { head: "ready", cell: (row) => time(row.steps.ended[row.i]) },
-    { head: "on the link", cell: (row) => time(row.steps.departed[row.i]) },
-    { head: "off the link", cell: (row) => time(row.steps.left[row.i]) },
-    { head: "arrived", cell: (row) => time(row.steps.arrived[row.i]) },
-  ];
-  const rows = [];
-  for (const { name, answer } of cases)
-    if (answer.steps)
-      for (let i = 0; i < answer.steps.rank.length; ++i)
-        if (answer.steps.route[i] >= 0) rows.push({ name, steps: answer.steps, i });
-  return { columns: cases.length > 1 ? columns : columns.slice(1), rows };
-}

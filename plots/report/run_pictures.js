@@ -92,25 +92,6 @@ function messagesAtATime({ steps, time_s }) {
   return Math.abs(many - Math.round(many)) < 0.005 ? Math.round(many) : many;
 }
 
-function messageTable(cases) {
-  const time = (ps) => timeText(ps * picosecond);
-  const columns = [
-    { head: "run", cell: (row) => row.name, words: true },
-    { head: "from", cell: (row) => row.steps.rank[row.i] },
-    { head: "to", cell: (row) => row.steps.to[row.i] },
-    { head: "piece", cell: (row) => row.steps.piece[row.i] + 1 },
-    { head: "bytes", cell: (row) => countText(row.steps.bytes[row.i]) },
-    { head: "ready", cell: (row) => time(row.steps.ended[row.i]) },
-    { head: "departed", cell: (row) => time(row.steps.departed[row.i]) },
-    { head: "left", cell: (row) => time(row.steps.left[row.i]) },
-    { head: "arrived", cell: (row) => time(row.steps.arrived[row.i]) },
-  ];
-  const rows = [];
-  for (const { name, steps } of cases)
-    for (let i = 0; i < steps.rank.length; ++i) if (steps.route[i] >= 0) rows.push({ name, steps, i });
-  return { columns: cases.length > 1 ? columns : columns.slice(1), rows };
-}
-
 /** @param {HTMLElement} parent @param {Results} results */
 function addBreakdown(parent, results) {
   const cases = results.data.cases ?? [];

@@ -51,7 +51,6 @@ function readResults(data, id) {
     algbw: columns.algbw_bytes_per_s[i],
     busbw: columns.busbw_bytes_per_s[i],
     bestChunks: columns.best_chunks[i],
-    formula: columns.formula[i],
     measured: measuredOf(columns.measured[i]),
   }));
   const paths = params.map(({ path }) => path);

@@ -11,6 +11,7 @@
 #include "app/json/write_json.hpp"
 #include "app/scenario/calibration.hpp"
 #include "app/study/calibrated.hpp"
+#include "collectives/working_set.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
@@ -32,7 +33,8 @@ RunOutcome run_simulated(const RunCase& run_case, const RunOptions& options) {
   Measurement measured;
   measured.device = "a simulator";
   const Calibration truth{{{1, true_costs(), true_lanes_at_full_speed}}};
-  const CostModel costs = calibrated_costs(topology, run_case.schedule, truth);
+  const CostModel costs =
+      calibrated_costs(topology, run_case.schedule, working_set(run_case.schedule), truth);
   const double time = simulate(topology, run_case.schedule, costs).time.seconds();
   measured.times_s.assign(static_cast<std::size_t>(options.iterations), time);
   return measured;
