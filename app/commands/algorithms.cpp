@@ -60,8 +60,10 @@ std::string text(const std::vector<Operation>& operations) {
                      std::string(algorithm->summary)});
   return table.text() +
          "\nThe first of each operation is its default; \"auto\" simulates all of them and takes "
-         "the "
-         "fastest.\n";
+         "the fastest.\nK: the number of ranks. vector: all data of one rank. block: a K-th of "
+         "it. chunk: a piece that is sent\nas one message. root: the rank that has the data or "
+         "gets them. node: the ranks of one machine. rail: the\nranks with the same place in "
+         "their nodes. lanes: how many programs a rank runs side by side.\n";
 }
 
 Value document(const std::vector<Operation>& operations) {

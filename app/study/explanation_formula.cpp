@@ -107,23 +107,43 @@ bool has(const std::vector<std::string>& names, const char* name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-void add_definitions(std::vector<std::string>& names, FormulaExplanation& result) {
-  const auto define = [&](const char* name, const char* text,
-                          std::initializer_list<const char*> uses) {
+// Of "pass" and "step", as far as this case needs them: with one message, or with adding for free,
+// less is left of them.
+std::string pass_definition(const FormulaValues& values) {
+  return values.S == 1 ? "pass(n) = tau(n) + L: n bytes over one link"
+                       : "pass(n) = S*tau(n/S) + L: n bytes over one link in S messages";
+}
+
+std::string step_definition(const FormulaValues& values) {
+  if (std::isinf(values.gamma))
+    return values.S == 1
+               ? "step(n) = tau(n) + L: n bytes over one link and added up there, which is free"
+               : "step(n) = S*tau(n/S) + L: n bytes over one link in S messages and added up "
+                 "there, which is free";
+  return values.S == 1
+             ? "step(n) = tau(n) + L + n/gamma: n bytes over one link, then added up there"
+             : "step(n) = tau(n/S) + L + (S-1)*max(tau(n/S), n/(S*gamma)) + n/(S*gamma): n bytes "
+               "over one link in S messages; each is added up while the next one comes";
+}
+
+// Adds the names that the definitions use.
+void add_definitions(const FormulaValues& values, std::vector<std::string>& names,
+                     FormulaExplanation& result) {
+  const auto define = [&](const char* name, const std::string& text) {
     if (!has(names, name)) return;
-    result.definitions.emplace_back(text);
-    names.insert(names.end(), uses.begin(), uses.end());
+    result.definitions.push_back(text);
+    const std::string_view formula(text.data(), text.find(':'));
+    for (std::string& used : names_in(std::string(formula.substr(formula.find('=')))))
+      names.push_back(std::move(used));
   };
-  define("step",
-         "step(n) = tau(n/S) + L + (S-1)*max(tau(n/S), n/(S*gamma)) + n/(S*gamma): n bytes over "
-         "one link in S messages, added up as they arrive",
-         {"S", "L", "gamma", "tau"});
-  define("pass", "pass(n) = S*tau(n/S) + L: n bytes over one link in S messages",
-         {"S", "L", "tau"});
-  if (has(names, "tau"))
-    result.definitions.emplace_back(
-        "tau(n) = alpha + n/B: for so long one message of n bytes keeps a link busy");
-  if (has(names, "tau")) names.insert(names.end(), {"alpha", "B"});
+  define("step", step_definition(values));
+  define("pass", pass_definition(values));
+  define("tau", "tau(n) = alpha + n/B: for so long one message of n bytes keeps a link busy");
+  for (const char* name : {"floor", "ceil"})
+    if (has(names, name))
+      result.definitions.push_back(
+          fmt::format("{0}(x): x rounded {1}", name, *name == 'f' ? "down" : "up"));
+  if (has(names, "q")) names.emplace_back("K");
 }
 
 std::string chunks_meaning(const Case& point) {
@@ -139,7 +159,8 @@ void add_symbols(const Case& point, const std::vector<std::string>& names,
     if (has(names, symbol)) result.symbols.push_back({symbol, value, unit, meaning});
   };
   add("K", values.K, Unit::number, "ranks");
-  add("q", std::ceil(std::log2(values.K)), Unit::number, "ceil(log2 K)");
+  add("q", std::ceil(std::log2(values.K)), Unit::number,
+      "log2(K), rounded up: in q doublings 1 rank becomes K");
   add("k", values.radix, Unit::number, "the radix of the tree");
   add("N", values.N, Unit::bytes, "the size");
   add("S", values.S, Unit::number, chunks_meaning(point));
@@ -221,7 +242,7 @@ FormulaExplanation explain_formula(const Case& point, const Row& row) {
                    ? static_cast<double>(point.costs.reduce_bandwidth->bytes_per_second())
                    : std::numeric_limits<double>::infinity()};
   std::vector<std::string> names = names_in(result.form->formula);
-  add_definitions(names, result);
+  add_definitions(values, names, result);
   add_symbols(point, names, values, network.has_value(), result);
   const double seconds = result.form->seconds;
   if (std::optional<EvaluatedFormula> evaluated = evaluate_formula(result.form->formula, values);

@@ -175,23 +175,30 @@ class FormulaParser {
     const double adding = piece / values_.gamma;
     return tau(piece) + values_.L + (values_.S - 1) * std::max(tau(piece), adding) + adding;
   }
+  // A function of a message's size: its value goes into the term, how it came about to the calls.
   Shown message(const std::string& name, double bytes, double seconds) {
     const std::string text = fmt::format("{}({})", name, bytes_text(bytes));
     const bool known = std::any_of(calls_.begin(), calls_.end(),
                                    [&](const FormulaTerm& term) { return term.text == text; });
-    if (!known) calls_.push_back({text, with_values(name, bytes), seconds});
-    return {seconds, text};
+    if (!known) {
+      if (name != "tau") message("tau", bytes / values_.S, tau(bytes / values_.S));
+      calls_.push_back({text, with_values(name, bytes), seconds});
+    }
+    return {seconds, seconds_text(seconds)};
   }
+  // By the definitions of explanation_formula.cpp.
   [[nodiscard]] std::string with_values(const std::string& name, double bytes) const {
     const FormulaValues& v = values_;
     if (name == "tau")
       return fmt::format("{} + {}", seconds_text(v.alpha), seconds_text(bytes / v.B));
-    if (name == "pass")
-      return fmt::format("{}*{} + {}", v.S, seconds_text(tau(bytes / v.S)), seconds_text(v.L));
     const double piece = bytes / v.S;
-    return fmt::format("{} + {} + {}*max({}, {}) + {}", seconds_text(tau(piece)), seconds_text(v.L),
-                       v.S - 1, seconds_text(tau(piece)), seconds_text(piece / v.gamma),
-                       seconds_text(piece / v.gamma));
+    const std::string one = seconds_text(tau(piece)), latency = seconds_text(v.L);
+    const std::string adding = seconds_text(piece / v.gamma);
+    if (name == "pass" || std::isinf(v.gamma))
+      return v.S == 1 ? fmt::format("{} + {}", one, latency)
+                      : fmt::format("{}*{} + {}", v.S, one, latency);
+    if (v.S == 1) return fmt::format("{} + {} + {}", one, latency, adding);
+    return fmt::format("{} + {} + {}*max({}, {}) + {}", one, latency, v.S - 1, one, adding, adding);
   }
 
   std::string_view text_;
@@ -266,7 +273,8 @@ std::optional<EvaluatedFormula> evaluate_formula(const std::string& text,
     definitions.push_back({name, *value});
     if (name == "t" || name == "g") {
       std::string with_values = clauses[i].substr(equals + 3);
-      if (summands.size() == 1) with_values += " = " + summands.front().with_values;
+      if (summands.size() == 1 && summands.front().with_values != seconds_text(*value))
+        with_values += " = " + summands.front().with_values;
       result.calls.push_back({name, with_values, *value});
     }
   }

@@ -65,7 +65,7 @@ TEST(Explanation, TheLectureCaseIsAPipelineThatFillsAndDrains) {
   ASSERT_TRUE(e.formula.applies);
   EXPECT_EQ(e.formula.terms.size(), 2U);
   EXPECT_EQ(e.formula.terms[0].text, "(K-2+S)*tau(N/S)");
-  EXPECT_EQ(e.formula.terms[0].with_values, "(8-2+16)*tau(4 MiB)");
+  EXPECT_EQ(e.formula.terms[0].with_values, "(8-2+16)*172.8 us");
   ASSERT_EQ(e.formula.calls.size(), 1U);
   EXPECT_EQ(e.formula.calls[0].text, "tau(4 MiB)");
   EXPECT_EQ(e.formula.calls[0].with_values, "5 us + 167.8 us");
@@ -286,6 +286,24 @@ TEST(Explanation, HugeNumbersAreErrorsOrAnswersButNeverCrash) {
   EXPECT_THROW(static_cast<void>(explain(
                    case_on(make_chain(3, slowest), Operation::broadcast, gibibytes(1), "chain"))),
                Error);
+}
+
+// Only what this case needs: messages in one piece have no S, and what is free is not added.
+TEST(Explanation, FunctionsInFormulasAreDefinedAsSimplyAsTheCaseAllows) {
+  const auto step = [](int chunks, bool adding_takes_time) {
+    Case point = case_on(make_switch(8, cable), Operation::all_reduce, mebibytes(8), "naive");
+    point.choice.chunks = chunks;
+    if (adding_takes_time) point.costs.reduce_bandwidth = gigabytes_per_second(100);
+    const FormulaExplanation f = explain(point).formula;
+    EXPECT_EQ(f.calls.size(), 2U);  // of step, and of tau in it
+    const std::string& text = f.definitions.front();
+    return text.substr(0, text.find(':'));
+  };
+  EXPECT_EQ(step(1, false), "step(n) = tau(n) + L");
+  EXPECT_EQ(step(1, true), "step(n) = tau(n) + L + n/gamma");
+  EXPECT_EQ(step(4, false), "step(n) = S*tau(n/S) + L");
+  EXPECT_EQ(step(4, true),
+            "step(n) = tau(n/S) + L + (S-1)*max(tau(n/S), n/(S*gamma)) + n/(S*gamma)");
 }
 
 // Every formula of the table is a sum that the evaluator reads, or says of itself that it is not.
