@@ -18,7 +18,7 @@ import sys
 import tempfile
 import urllib.parse
 
-from prose_numbers import BLOCK, NUMBER, UNITS, changed_digits, numbers, wrong_numbers
+from prose_numbers import BLOCK, NUMBER, UNITS, changed_digits, numbers, table_cells, wrong_numbers
 
 SOLUTION = re.compile(r"<summary>Solution</summary>\n(.*?)</details>", re.DOTALL)
 EXERCISE = re.compile(r"^\$ collsim run (docs/lessons/exercises/[\w-]+\.json)$", re.MULTILINE)
@@ -95,25 +95,33 @@ def check_links(text, root, program):
             own = {key: value for key, value in setting.items() if not key.startswith("a.")}
             if pinned:
                 own |= {key[2:]: value for key, value in setting.items() if key.startswith("a.")}
-            problem = trial(own, program)
+            problem, output = trial(own, program)
             if problem:
                 yield f"links to a setting that collsim refuses: {problem}"
+            elif not shows_its_time(text, output):
+                yield f"does not speak of the time that its link to the playground shows:\n{output}"
 
 
 def trial(setting, program):
-    """What is wrong with a setting of the playground: a value that it or collsim refuses."""
+    """What is wrong with a setting of the playground, a value that it or collsim refuses; or what collsim prints."""
     setting = {key: value for key, value in setting.items() if value != "none"}
     if setting.get("rows", "ranks") not in ("ranks", "links"):
-        return f"rows={setting['rows']}"
+        return f"rows={setting['rows']}", ""
     for key, needed in (("slow_factor", "slow_link"), ("late", "late_rank")):
         if key in setting and needed not in setting:
-            return f"{key} without {needed}"
+            return f"{key} without {needed}", ""
     try:
         scenario = scenario_of(setting)
     except ValueError as error:
-        return str(error)
+        return str(error), ""
     done = subprocess.run([program, "run", "-q", "-"], input=json.dumps(scenario), capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode else None
+    return done.stderr if done.returncode else None, done.stdout
+
+
+def shows_its_time(page, output):
+    [(_, time, rounded, _)] = numbers(dict(table_cells(output))["time"])
+    shown = "\n".join(block for _, block in BLOCK.findall(page))
+    return any(kind == "time" and abs(value - time) <= max(half, rounded) for _, value, half, kind in numbers(shown))
 
 
 def scenario_of(setting):
@@ -141,21 +149,25 @@ GOOD_LINK = ("op=all-reduce&algorithm=ring&shape=ring&ranks=8&size=64MiB&chunks=
              "&slow_link=gpu2-gpu3&slow_factor=4&late_rank=7&late=5us&slots=2&rows=links")
 WRONG_IN_LINK = {"rows=links": "rows=lanes", "slow_factor=4": "slow_factor=0", "slow_link=gpu2-gpu3": "slow_link=none",
                  "late_rank=7": "late_rank=8", "late=5us": "late=5 parsecs", "slots=2": "slots=0", "gpu3": "gpu9", "size": "seize"}
+PAGE_OF_LINK = "```text\n19.60 ms\n```\n"
 PAGE = """```formula
 time = 2 * 3 ms = 6 ms
 ```
 """
-WRONG_PROSE = ("It takes 7 ms.", "It takes 6 us.", "There are 7 steps.")
+WRONG_PROSE = ("It takes 7 ms.", "It takes 6 us.", "There are 7 steps.", "There are 6 ranks.", "It takes K-1 steps.", "See lesson 2.",
+               "See [lesson 2](03-cut-it-into-messages.md).", "It says `6 of 7`.", "In the order 3, 2, 1, 0.", "Rank 6 waits.")
 
 
 def check_the_checks(root, program):
-    def link(setting):
-        return list(check_links(f"(../../build/release/playground.html#{setting})", root, program))
+    def link(setting, page=PAGE_OF_LINK):
+        return list(check_links(f"(../../build/release/playground.html#{setting})\n{page}", root, program))
 
     yield from (f"refuses a good link: {problem}" for problem in link(GOOD_LINK))
     for right, wrong in WRONG_IN_LINK.items():
         if not link(GOOD_LINK.replace(right, wrong, 1)):
             yield f"takes a link with {wrong}"
+    if not link(GOOD_LINK, PAGE):
+        yield "takes a link that shows another time than the page"
     for words in WRONG_PROSE:
         if not wrong_numbers(PAGE + words, root):
             yield f"takes a page that says: {words}"

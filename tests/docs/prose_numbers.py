@@ -28,7 +28,7 @@ LIST = re.compile(rf"(?<![\w.])\d+(?:, \d+){{3,}}")
 NAME = re.compile(rf"\b(ranks?|GPUs?|parts?|steps?) (\d+(?:{AND} \d+)*)(?![\w.]| ranks| GPUs)", re.IGNORECASE)
 SYMBOL = re.compile(r"\b([KS]) (?:=|≥) (\d+)")
 LESSON = re.compile(rf"\blessons?\s+\d+", re.IGNORECASE)
-LESSON_LINK = re.compile(r"\[(?:lesson )?(\d+)\]\((\d\d)-[\w-]+\.md\)", re.IGNORECASE)
+LESSON_LINK = re.compile(r"\[(?:lesson\s+)?(\d+)\]\((\d\d)-[\w-]+\.md\)", re.IGNORECASE)
 EXPRESSION = re.compile(r"(?:\d+ ?)?\(K ?[-+] ?\d[^)]*\)(?: ?/ ?\w+)?|(?:\d+ ?)?K-\d(?:\+S)?|log\d+\(K\)|\(\d+ - \d+/K\)")
 
 
