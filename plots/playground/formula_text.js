@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // A closed form as text, and the same with the present values put in.
 
-/** As collectives/closed_forms.hpp defines them; adding is free here. */
+/** As collectives/closed_forms.hpp defines them; adding is free here.  Each: the definition, what it means. */
 const formulaDefinitions = {
-  q: "q = ceil(log2 K)",
-  step: "step(n) = S*tau(n/S) + L",
-  pass: "pass(n) = S*tau(n/S) + L",
-  tau: "tau(n) = alpha + n/B",
+  q: ["q = log2(K)", "rounded up: in so many doublings 1 rank becomes K"],
+  step: ["step(n) = S*tau(n/S) + L", "n bytes over one link in S messages, and added up there, which is free"],
+  pass: ["pass(n) = S*tau(n/S) + L", "n bytes over one link in S messages"],
+  tau: ["tau(n) = alpha + n/B", "for so long one message of n bytes keeps a link busy"],
 };
 
 /** @param {PageSetting} setting @returns {Record<string, string>} */
 function formulaValues(setting) {
   return {
     K: String(setting.ranks),
+    q: String(Math.ceil(Math.log2(setting.ranks))),
     N: bytesText(setting.size),
     S: String(setting.chunks),
     B: rateText(setting.bandwidth),
@@ -38,14 +39,16 @@ function withValues(formula, values) {
   return formula.replace(/[A-Za-z]+(?:_[A-Za-z]+)?/g, (word) => values[word] ?? word);
 }
 
-/** The words that a text and the definitions of its words use. @param {string} formula */
-function definitionsIn(formula) {
+/** What the words of a formula mean, with the present values put in.
+ *  @param {string} formula @param {Record<string, string>} values */
+function definitionsIn(formula, values) {
   const used = [];
   let text = formula;
-  for (const [word, definition] of Object.entries(formulaDefinitions)) {
+  for (const [word, [definition, meaning]] of Object.entries(formulaDefinitions)) {
     if (!new RegExp(`\\b${word}\\b`).test(text)) continue;
-    used.push(definition);
-    text += ` ${definition.split("= ")[1]}`;
+    const right = definition.split("= ")[1];
+    used.push(`${definition} = ${withValues(right, values)}: ${meaning}`);
+    text += ` ${right}`;
   }
   return used;
 }
