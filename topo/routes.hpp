@@ -98,4 +98,8 @@ class Router {
   std::minstd_rand random_;
 };
 
+// How long a message holds the links of its route before its data flow: the largest overhead where
+// one of the links is exclusive; where all are fair it waits before it enters them.
+[[nodiscard]] Time startup_on(const Topology& topology, std::span<const LinkId> route);
+
 }  // namespace collsim

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "app/output/trace_sink.hpp"
+#include "collectives/pieces.hpp"
 #include "sim/critical_path.hpp"
 #include "topo/routes.hpp"
 
@@ -104,7 +105,8 @@ class TraceWriter {
         topology_(input.topology),
         collective_(input.schedule.collective()),
         steps_(input.simulation.timeline->steps),
-        router_(topology_) {
+        router_(topology_),
+        pieces_(find_pieces(input.schedule, *input.simulation.timeline)) {
     if (input.measured.empty()) path_ = critical_path(topology_, input.schedule, input.simulation);
     survey_ranks();
     choose_arrows();
@@ -130,6 +132,7 @@ class TraceWriter {
     other.add("title", input_.title)
         .add("algorithm", input_.schedule.algorithm())
         .add("time_us", input_.simulation.time)
+        .add("pieces", std::int64_t{pieces_.count})
         .add("events", static_cast<std::int64_t>(summary_.events))
         .add("events_left_out", static_cast<std::int64_t>(summary_.left_out));
     sink.finish(group, other);
@@ -287,6 +290,15 @@ class TraceWriter {
     phases.add({"waiting for a free slot", came, step.began});
     phases.add({"working", step.began, step.ended});
     return phases;
+  }
+
+  // What ended the wait of a step.
+  [[nodiscard]] const char* cause_of(const Step& step) const {
+    if (orders_lanes(step.instruction.op)) return "a signal";
+    if (!sends(step.instruction.op)) return "a message";  // nothing needs a slot
+    const bool came_last =
+        step.message_from != Step::none && steps_[step.message_from].arrived >= step.began;
+    return came_last ? "a message" : "a free slot";
   }
 
   // --- tracks -----------------------------------------------------------------------------------
@@ -460,7 +472,8 @@ class TraceWriter {
     }
     if (receives(instruction.op)) arguments.add("src", number(instruction.from.rank));
     if (sends(instruction.op)) arguments.add("dst", number(instruction.to.rank));
-    if (step.began > step.reached) arguments.add("waited (us)", step.began - step.reached);
+    if (step.began > step.reached)
+      arguments.add("waited (us)", step.began - step.reached).add("waited for", cause_of(step));
     if (step.ended > step.began) arguments.add("worked (us)", step.ended - step.began);
     sink.slice(track, step.reached, step.ended, to_string(instruction.op), "instruction",
                arguments);
@@ -488,6 +501,7 @@ class TraceWriter {
   void write_message(TraceSink& sink, std::uint32_t index) {
     const Step& step = steps_[index];
     const Rank target = step.instruction.to.rank;
+    const Time startup = startup_on(topology_, route_of(step));
     for (const LinkId resource : resources_of(step)) {
       const bool fair = topology_.link(resource).sharing == Sharing::fair;
       TraceArguments arguments;
@@ -497,9 +511,14 @@ class TraceWriter {
           .add("link", topology_.name(resource))
           .add("lane", static_cast<std::int64_t>(step.lane.index()))
           .add("step", std::int64_t{step.index})
+          .add("piece", std::int64_t{pieces_.of_step[index]});
+      if (pieces_.mixed[index]) arguments.add("mixed", "and other pieces");
+      arguments.add("start-up (us)", startup)
           .add("on the link (us)", step.left - step.departed)
           .add("from ready to start (us)", step.departed - step.ended)
           .add("flight (us)", step.arrived - step.left);
+      if (step.queued_behind != Step::none)
+        arguments.add("behind a message of rank", number(steps_[step.queued_behind].rank));
       if (fair)
         sink.async_slice(track_of(resource), step.departed, step.left, name_of(resource), "message",
                          next_message_++, arguments);
@@ -518,6 +537,7 @@ class TraceWriter {
   const Collective& collective_;
   const std::vector<Step>& steps_;
   Router router_;
+  Pieces pieces_;
   CriticalPath path_;
   Time end_ = Time::never();
   TraceSummary summary_;

@@ -12,7 +12,8 @@ namespace collsim {
 // A simulated run as a trace that chrome://tracing and ui.perfetto.dev draw:
 //
 //   Summary   the whole collective; the critical path, cause by cause
-//   Links     every link that carried something, each direction by itself: who held it, and when.
+//   Links     every link that carried something, each direction by itself: who held it, when, and
+//             with which piece of the data (collectives/pieces.hpp).
 //             Messages that share a fair link overlap and are drawn below each other
 //   Ranks     (one process per node where there are nodes) one thread per lane: every instruction
 //             from the moment the lane came to it until it ended; inside, what it waited for and

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plots/engine/records.hpp"
 
-#include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
-#include "plots/engine/pieces.hpp"
+#include "collectives/pieces.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -34,15 +34,11 @@ class Routes {
                                                     static_cast<std::int32_t>(known_.size()));
     if (is_new) {
       WholeColumns& whole = records_.whole;
-      Time startup;  // the model: sim/simulate.hpp
-      bool holds_links = false;
-      for (const LinkId link : router_.route(step.rank, to, step.lane)) {
+      const std::span<const LinkId> route = router_.route(step.rank, to, step.lane);
+      for (const LinkId link : route)
         whole.route_links.push_back(static_cast<std::int32_t>(link.index()));
-        startup = std::max(startup, topology_.link(link).overhead);
-        holds_links |= topology_.link(link).sharing == Sharing::exclusive;
-      }
       whole.route_first.push_back(static_cast<std::int32_t>(whole.route_links.size()));
-      records_.numbers.route_startup.push_back(number(holds_links ? startup : Time{}));
+      records_.numbers.route_startup.push_back(number(startup_on(topology_, route)));
     }
     return place->second;
   }
@@ -102,7 +98,7 @@ Records records_of(const Topology& topology, const Schedule& schedule,
   Pieces pieces = find_pieces(schedule, *simulation.timeline);
   records.whole.piece = std::move(pieces.of_step);
   records.pieces = pieces.count;
-  records.mixed = pieces.mixed;
+  records.mixed = pieces.any_mixed();
   for (const auto& segment : critical_path(topology, schedule, simulation).segments) {
     records.numbers.path_from.push_back(number(segment.from));
     records.numbers.path_to.push_back(number(segment.to));

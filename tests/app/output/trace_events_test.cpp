@@ -141,6 +141,42 @@ TEST(TraceEvents, LinksShowEveryMessage) {
   EXPECT_EQ(messages, 5U * 3U * 2U);  // up and down the chain
 }
 
+TEST(TraceEvents, MessagesSayWhichPieceTheyCarry) {
+  const auto messages = [](const std::string& text) {
+    std::vector<Json> found;
+    for (const Json& event : events_of(text, "X"))
+      if (event["cat"] == "message") found.push_back(event["args"]);
+    return found;
+  };
+  const std::string chain = TestRun{make_chain(3, exclusive), all_reduce(3), by("chain", 2)}.text();
+  EXPECT_EQ(Json::parse(chain)["otherData"]["pieces"], 2);
+  for (const Json& message : messages(chain)) {
+    EXPECT_EQ(message["piece"], message["step"].get<int>() % 2) << message;
+    EXPECT_FALSE(message.contains("mixed")) << message;
+    EXPECT_EQ(message["start-up (us)"], 5) << message;
+  }
+  Collective everybody = all_reduce(4);
+  everybody.operation = Operation::all_to_all;
+  std::size_t mixed = 0;
+  for (const Json& message :
+       messages(TestRun{make_switch(4, exclusive), everybody, by("bruck")}.text()))
+    mixed += message.contains("mixed") ? 1 : 0;
+  EXPECT_EQ(mixed, 4U * 2U * 2U);  // ranks, rounds, links of a route
+}
+
+TEST(TraceEvents, WaitsSayWhatForAndBehindWhom) {
+  TestRun run{two_nodes_of(4), all_reduce(8), by("naive")};
+  std::set<std::string> causes;
+  std::set<int> behind;
+  for (const Json& event : events_of(run.text(), "X")) {
+    if (event["args"].contains("waited for")) causes.insert(event["args"]["waited for"]);
+    if (event["args"].contains("behind a message of rank"))
+      behind.insert(event["args"]["behind a message of rank"].get<int>());
+  }
+  EXPECT_EQ(causes, std::set<std::string>{"a message"});
+  EXPECT_FALSE(behind.empty());
+}
+
 TEST(TraceEvents, SharedLinksOverlapAsPairs) {
   const std::string text = TestRun{make_switch(4, fair), all_reduce(4), by("naive")}.text();
   EXPECT_EQ(events_of(text, "b").size(), 12U * 2U);  // messages, links of each

@@ -13,11 +13,13 @@ namespace collsim {
 // wherever it goes.  Pieces are numbered from 0 in the order of the data: of the vector for
 // broadcasts and reductions, where the same element of all ranks is the same piece; else of all
 // ranks' inputs one after the other.  A message that holds several blocks (Bruck and the like) counts
-// as its first.  Steps that send nothing have -1.
+// as its first.
 struct Pieces {
-  std::vector<std::int32_t> of_step;  // as Timeline::steps
-  std::int32_t count = 0;
-  bool mixed = false;  // some message holds more than the piece it counts as
+  std::vector<std::int32_t> of_step;  // as Timeline::steps; -1: it sends nothing
+  std::vector<bool> mixed;            // by step: its message holds more than the piece it counts as
+  std::int32_t count = 0;             // how many pieces there are
+
+  [[nodiscard]] bool any_mixed() const;
 };
 [[nodiscard]] Pieces find_pieces(const Schedule& schedule, const Timeline& timeline);
 

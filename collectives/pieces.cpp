@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/pieces.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "collectives/span.hpp"
+
+namespace collsim {
+namespace {
+
+// Follows data back to where they were an input.
+class Origins {
+ public:
+  Origins(const Schedule& schedule, const Timeline& timeline)
+      : collective_(schedule.collective()),
+        steps_(timeline.steps),
+        known_(timeline.steps.size(), unknown) {
+    const auto size = static_cast<std::size_t>(collective_.size());
+    std::int64_t inputs = 0;
+    for (std::size_t position = 0; position < size; ++position) {
+      const std::size_t rank = collective_.group[position].index();
+      if (positions_.size() <= rank) positions_.resize(rank + 1);
+      positions_[rank] = position;
+      first_of_input_.push_back(inputs);
+      if (!reduces(collective_.operation))
+        inputs += input_count(collective_, static_cast<int>(position));
+    }
+    outputs_.resize(size);
+    stores_.resize(size);
+    for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+      const Instruction& instruction = steps_[i].instruction;
+      if (stores(instruction.op) && instruction.destination_buffer == Buffer::scratch)
+        stores_[position_of(steps_[i])][instruction.destination_offset].push_back(i);
+    }
+  }
+
+  // The element, in the order in which pieces are numbered, with which a step's value begins.
+  // Data may have gone through any number of steps, so there is a loop and no recursion.
+  std::int64_t of_step(std::uint32_t index) {
+    way_.clear();
+    Source at{index, 0};
+    while (at.step != Step::none && known_[at.step] == unknown) {
+      way_.push_back(at);
+      known_[at.step] =
+          0;  // ends the loop, should times of a real run be so equal that data go round
+      at = source_of(steps_[at.step]);
+    }
+    std::int64_t element = at.offset + (at.step == Step::none ? 0 : known_[at.step]);
+    for (auto back = way_.rbegin(); back != way_.rend(); ++back) {
+      known_[back->step] = element;
+      element += back->offset;
+    }
+    return known_[index];
+  }
+
+  // How many elements there are from this one to the end of its block: what one rank has for another.
+  [[nodiscard]] std::int64_t left_of_block(std::int64_t element) const {
+    if (reduces(collective_.operation) || collective_.operation == Operation::broadcast)
+      return collective_.count - element;
+    const auto next = std::upper_bound(first_of_input_.begin(), first_of_input_.end(), element);
+    const auto position = static_cast<std::size_t>(next - first_of_input_.begin()) - 1;
+    const std::int64_t inside = element - first_of_input_[position];
+    const bool is_cut = collective_.operation == Operation::scatter ||
+                        collective_.operation == Operation::all_to_all;
+    if (!is_cut) return input_count(collective_, static_cast<int>(position)) - inside;
+    const Span input{Buffer::input, 0, collective_.count};
+    std::int64_t block = 0;
+    std::int64_t after = collective_.size();  // somewhere from `block` on, before `after`
+    while (after - block > 1) {
+      const std::int64_t middle = (block + after) / 2;
+      (input.piece(middle, collective_.size()).offset <= inside ? block : after) = middle;
+    }
+    const Span found = input.piece(block, collective_.size());
+    return found.offset + found.count - inside;
+  }
+
+ private:
+  static constexpr std::int64_t unknown = -1;
+  // So many elements behind the beginning of a step's value; of all data where there is no step.
+  struct Source {
+    std::uint32_t step;
+    std::int64_t offset;
+  };
+  // Steps that stored something at this place of the scratch memory, by lane and order.
+  using Stores = std::map<std::int64_t, std::vector<std::uint32_t>>;
+
+  [[nodiscard]] std::size_t position_of(const Step& step) const {
+    return positions_[step.rank.index()];
+  }
+
+  Source source_of(const Step& step) {
+    if (receives(step.instruction.op) && step.message_from != Step::none)
+      return {step.message_from, 0};
+    const std::size_t position = position_of(step);
+    const std::int64_t offset = step.instruction.source_offset;
+    switch (step.instruction.source_buffer) {
+      case Buffer::input: return {Step::none, first_of_input_[position] + offset};
+      case Buffer::output: return {Step::none, of_output(position, offset)};
+      case Buffer::scratch: return of_scratch(step, offset);
+    }
+    return {Step::none, 0};
+  }
+
+  std::int64_t of_output(std::size_t position, std::int64_t offset) {
+    std::vector<Requirement>& parts = outputs_[position];
+    if (parts.empty()) parts = requirements(collective_, static_cast<int>(position));
+    const auto ends_before = [](const Requirement& part, std::int64_t place) {
+      return part.output_offset + part.count <= place;
+    };
+    const auto part = std::lower_bound(parts.begin(), parts.end(), offset, ends_before);
+    if (part == parts.end() || offset < part->output_offset) return 0;  // an empty piece
+    const std::int64_t inside = part->input_offset + offset - part->output_offset;
+    return inside + (part->from ? first_of_input_[static_cast<std::size_t>(*part->from)] : 0);
+  }
+
+  Source of_scratch(const Step& reader, std::int64_t offset) {
+    const Stores& stores = stores_[position_of(reader)];
+    auto place = stores.upper_bound(offset);
+    while (place != stores.begin()) {
+      --place;
+      const std::uint32_t writer = latest_before(reader, place->second, offset);
+      if (writer != Step::none)
+        return {writer, offset - steps_[writer].instruction.destination_offset};
+    }
+    return {Step::none, 0};
+  }
+
+  [[nodiscard]] std::uint32_t latest_before(const Step& reader,
+                                            const std::vector<std::uint32_t>& writers,
+                                            std::int64_t offset) const {
+    std::uint32_t latest = Step::none;
+    for (const std::uint32_t i : writers) {
+      const Step& writer = steps_[i];
+      const Instruction& stored = writer.instruction;
+      const bool before =
+          writer.lane == reader.lane ? writer.index < reader.index : writer.ended <= reader.began;
+      if (!before || offset >= stored.destination_offset + stored.count) continue;
+      if (latest == Step::none || writer.ended >= steps_[latest].ended) latest = i;
+    }
+    return latest;
+  }
+
+  const Collective& collective_;
+  const std::vector<Step>& steps_;
+  std::vector<std::int64_t> known_;                // by step
+  std::vector<Source> way_;                        // back from the step that is asked for
+  std::vector<std::size_t> positions_;             // in the group, by rank
+  std::vector<std::int64_t> first_of_input_;       // by position
+  std::vector<std::vector<Requirement>> outputs_;  // by position; empty: not asked for yet
+  std::vector<Stores> stores_;                     // by position
+};
+
+}  // namespace
+
+bool Pieces::any_mixed() const {
+  return std::find(mixed.begin(), mixed.end(), true) != mixed.end();
+}
+
+Pieces find_pieces(const Schedule& schedule, const Timeline& timeline) {
+  Origins origins(schedule, timeline);
+  const std::size_t count = timeline.steps.size();
+  std::vector<std::int64_t> elements(count, -1);
+  std::vector<std::int64_t> distinct;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!sends(timeline.steps[i].instruction.op)) continue;
+    elements[i] = origins.of_step(i);
+    distinct.push_back(elements[i]);
+  }
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  Pieces pieces;
+  pieces.count = static_cast<std::int32_t>(distinct.size());
+  pieces.of_step.assign(count, -1);
+  pieces.mixed.assign(count, false);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (elements[i] < 0) continue;
+    const auto place = std::lower_bound(distinct.begin(), distinct.end(), elements[i]);
+    pieces.of_step[i] = static_cast<std::int32_t>(place - distinct.begin());
+    const std::int64_t elements_sent = timeline.steps[i].instruction.count;
+    const bool reaches_next = place + 1 != distinct.end() && elements[i] + elements_sent > place[1];
+    pieces.mixed[i] = reaches_next || elements_sent > origins.left_of_block(elements[i]);
+  }
+  return pieces;
+}
+
+}  // namespace collsim
