@@ -3,7 +3,8 @@
 import numpy
 
 from static import style
-from static.reading import FigureError, rows_of, time_text
+from static.reading import FigureError, rows_of
+from static.units import time_text
 
 
 HEIGHT = 5.2

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the time goes: what the critical path of each run is made of."""
 from static import style
-from static.reading import FigureError, time_text
+from static.reading import FigureError
+from static.units import time_text
 from static.trace import named_runs
 
 MEANING = {

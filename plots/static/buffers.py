@@ -4,7 +4,6 @@ from matplotlib.patches import Rectangle
 
 from static import style
 from static.reading import FigureError
-from static.space_time import ink_on
 
 MOST_RANKS, MOST_NUMBERS = 16, 24
 
@@ -77,7 +76,7 @@ def draw_buffer(axes, theme, left, row, blocks, ranks_of_number):
                                          facecolor=theme["series"][rank % 8]))
             axes.add_patch(Rectangle((x, row - 0.32), 1, 0.64, facecolor="none", edgecolor=theme["muted"], linewidth=0.8))
             plate = {"boxstyle": "round,pad=0.15", "facecolor": theme["paper"], "edgecolor": "none"} if len(strips) > 1 else None
-            ink = ink_on(theme["series"][strips[0] % 8]) if len(strips) == 1 else theme["ink"]
+            ink = style.ink_on(theme["series"][strips[0] % 8]) if len(strips) == 1 else theme["ink"]
             axes.annotate("–" if number is None else f"{number:g}", (x + 0.5, row), ha="center", va="center", fontsize=8.5,
                           color=ink, bbox=plate)
             x += 1

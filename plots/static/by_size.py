@@ -3,7 +3,8 @@
 import numpy
 
 from static import style
-from static.reading import rate_text, series_of, size_text, time_text
+from static.reading import series_of
+from static.units import rate_text, size_text, time_text
 
 METRICS = {
     "time": ("time_s", "time", time_text),
@@ -52,7 +53,7 @@ def by_size(frame, theme, results, metric="busbw"):
     changes = crossovers(series)
     for at, _, _ in changes:
         axes.axvline(at, color=theme["mark"], linestyle="--", linewidth=1.1)
-        axes.annotate(f"{size_text(at, 2)}", (at, 0.98), xytext=(3, 0), va="top", fontsize=8.5, color=theme["mark"],
+        axes.annotate(f"{size_text(at)}", (at, 0.98), xytext=(3, 0), va="top", fontsize=8.5, color=theme["mark"],
                       xycoords=("data", "axes fraction"), textcoords="offset points")
     style.label_ends(axes, ends)
     style.title(frame, axes, finding(series, changes), HEIGHT, left=0.11, right=0.79)
@@ -126,7 +127,7 @@ def finding(series, changes):
     if not times:
         return "Which is the fastest cannot be said: no size is common to all"
     if changes:
-        parts = [f"{before} up to {size_text(at, 2)}" for at, before, _ in changes]
+        parts = [f"{before} up to {size_text(at)}" for at, before, _ in changes]
         return f"Fastest{'' if at_all else ' at sizes that all have'}: {', '.join(parts)}, then {changes[-1][2]}"
     where = "every size" if at_all else "every size that all have" if len(times) > 1 else f"{size_text(*times)}, which all have"
     [(best, _)] = stretches(times)

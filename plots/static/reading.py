@@ -10,6 +10,8 @@ import json
 import pathlib
 import sys
 
+from static.units import count_text, size_text
+
 MOST_BYTES = 256 * 2**20
 MOST_ROWS = 20_000
 FORMAT = 1
@@ -137,36 +139,3 @@ def aspect_text(key, value):
     if key in ("op", "algorithm"):
         return str(value)
     return f"{count_text(value)} {key if value != 1 else key[:-1]}"
-
-
-def scaled(value, steps, digits=4):
-    """The value with the largest unit below it, with so many significant digits."""
-    factor, unit = next(((f, u) for f, u in steps if value >= f * 0.9995), steps[-1])
-    text = f"{value / factor:.{digits}g}"
-    if "e" in text:
-        text = f"{value / factor:.0f}"
-    return f"{text} {unit}"
-
-
-def time_text(seconds, digits=4):
-    if seconds == 0:
-        return "0"
-    return scaled(seconds, ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")), digits)
-
-
-def size_text(size, digits=4):
-    if size < 1024:
-        return f"{size:.0f} B"
-    return scaled(size, ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")), digits)
-
-
-def rate_text(rate, digits=4):
-    return scaled(rate, ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1, "B/s")), digits)
-
-
-def count_text(number):
-    return f"{number:,.0f}"
-
-
-def times_text(ratio):
-    return f"{ratio:.1f}".removesuffix(".0") if ratio < 9.95 else f"{ratio:.0f}"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time against the number of ranks."""
 from static import style
-from static.reading import count_text, series_of, time_text, times_text
+from static.reading import series_of
+from static.units import count_text, time_text, times_text
 
 
 HEIGHT = 3.2

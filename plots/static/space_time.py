@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends what when: time to the right, one row per rank or link, one colour per piece of the data."""
-from math import nan
-
-import matplotlib.colors
+"""Who sends what when: time to the right, one row per rank or link, one colour per piece of the data.
+As the pages draw it: plots/common/space_time.js."""
 from matplotlib.collections import PolyCollection
 
 from static import style
-from static.reading import FigureError, time_text, times_text
+from static.reading import FigureError
 from static.trace import named_runs, run_of
+from static.units import time_text, times_text
 
 MOST_ROWS = 80
 MOST_BARS = 20_000
+BAR_TOP, BAR_HEIGHT = -0.44, 0.66  # in a row that is 1 high and has its middle at 0
+LINE_TOP, LINE_HEIGHT = 0.28, 0.13
+# What a thin line below the bars says, its colour, and in which order it is explained.
+PAUSES = {
+    "a message": ("waits for a message", "edge"),
+    "a signal": ("waits for another of its lanes", "edge"),
+    "a free slot": ("waits for a free slot", 4),
+    "the link": ("waits for a link that others use", 1),
+    "late": ("has not started", "ink"),
+    "work": ("adds or copies", 2),
+}
 
 
 def rows_by_rank(run):
@@ -20,7 +30,7 @@ def rows_by_rank(run):
 def how_high(*traces, links=False):
     runs = [run_of(trace) for trace in traces]
     rows = sum(len(run.links if links else run.ranks) for run in runs)
-    return 0.95 + 0.42 * len(runs) + max(0.13, min(0.24, 5 / max(rows, 1))) * rows
+    return 0.9 + 0.42 * len(runs) + max(0.13, min(0.27, 5 / max(rows, 1))) * rows
 
 
 def draw(frame, theme, traces, links, names):
@@ -32,7 +42,9 @@ def draw(frame, theme, traces, links, names):
         raise FigureError(f"{sum(heights)} rows; a picture has at most {MOST_ROWS}")
     panels = frame.subplots(len(runs), 1, sharex=True, gridspec_kw={"height_ratios": heights}, squeeze=False)[:, 0]
     total = how_high(*traces, links=links)
-    style.title(frame, panels[0], finding(runs), total, left=0.17 if links else 0.1, above=0.28 if len(runs) > 1 else 0.12)
+    keyed = [] if links else pauses_shown(runs)
+    style.title(frame, panels[0], finding(runs), total, left=0.17 if links else 0.1,
+                above=0.28 if len(runs) > 1 else 0.12, below=0.45)
     frame.subplots_adjust(hspace=0.36 * len(runs) / max(0.36, total - 1))
     longest = max(run.time for run in runs)
     for axes, run in zip(panels, runs):
@@ -40,8 +52,13 @@ def draw(frame, theme, traces, links, names):
         if len(runs) > 1:
             axes.annotate(f"{run.name}: {time_text(run.time)}", (0, 1), xytext=(0, 3), va="bottom",
                           xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=theme["muted"])
-    panels[-1].set_xlabel("time")
+    panels[-1].set_xlabel("time", loc="right", labelpad=1)
     style.plain(panels[-1].xaxis, time_text)
+    if keyed:
+        handles = [panels[-1].plot([], [], color=pause_colour(theme, kind), linewidth=2.5, label=f"a rank {PAUSES[kind][0]}")[0]
+                   for kind in keyed]
+        frame.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.09, 0), borderaxespad=0.3, ncol=len(handles),
+                     fontsize=8, handlelength=1.6, columnspacing=1.4, labelcolor=theme["muted"])
 
 
 @style.view(height=how_high)
@@ -49,8 +66,7 @@ def space_time(frame, theme, *traces, names=()):
     """Traces, one above the other on one time axis; a row is a rank with what it sends.  `names` says
     what to call them.
 
-    The pale beginning of a bar is the start-up of the message, where all messages have the same.
-    A thin line: the rank waits for a message."""
+    The pale beginning of a bar is the start-up of the message.  Thin lines: why a rank stands still."""
     draw(frame, theme, traces, False, names)
 
 
@@ -60,26 +76,31 @@ def links_time(frame, theme, *traces, names=()):
     draw(frame, theme, traces, True, names)
 
 
+def pauses_shown(runs):
+    """Kinds of pauses, those alike once."""
+    there = {pause.kind for run in runs for pause in run.pauses}
+    return [kind for kind in PAUSES if kind in there and not (kind == "a signal" and "a message" in there)]
+
+
+def pause_colour(theme, kind):
+    colour = PAUSES[kind][1]
+    return theme["series"][colour] if isinstance(colour, int) else theme[colour]
+
+
 def draw_run(axes, theme, run, links, longest):
     names = run.links if links else rows_by_rank(run)
     row_of = {name: row for row, name in enumerate(names)}
-    bars = packed([(row_of[message.link if links else f"rank {message.source}"], message) for message in run.messages])
     axes.set_xlim(0, longest * 1.005)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_yticks(range(len(names)), [name.replace("->", " → ") for name in names])
+    axes.set_yticks([row + BAR_TOP + BAR_HEIGHT / 2 for row in range(len(names))], [name.replace("->", " → ") for name in names])
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
-    if not links:
-        # One line with gaps: much less to write than many lines.
-        x = [value for _, start, end in run.pauses for value in (start, end, nan)]
-        y = [row_of[f"rank {rank}"] for rank, _, _ in run.pauses for _ in range(3)]
-        axes.plot(x, y, color=theme["edge"], linewidth=1, zorder=1)
-        for rank, start in run.starts.items():
-            if start > 0:
-                axes.plot((0, start), [row_of[f"rank {rank}"]] * 2, color=theme["series"][1], linewidth=3, zorder=1)
-                axes.annotate("late", (start / 2, row_of[f"rank {rank}"]), xytext=(0, 2), textcoords="offset points",
-                              ha="center", fontsize=8, color=theme["series"][1])
-    fill(axes, theme, run, bars, longest)
+    if links:
+        bars = [(row_of[link], message) for message in run.messages for link in message.links]
+    else:
+        bars = [(row_of[f"rank {message.source}"], message) for message in run.messages]
+        draw_pauses(axes, theme, [(row_of[f"rank {pause.rank}"], pause) for pause in run.pauses])
+    fill(axes, theme, run, packed(bars), longest)
     if run.time < longest * 0.999:
         axes.axvline(run.time, color=theme["mark"], linewidth=1.1, linestyle="--")
         axes.annotate(f"done after {time_text(run.time)}", (run.time, 0.5), xycoords=("data", "axes fraction"), xytext=(5, 0),
@@ -87,67 +108,67 @@ def draw_run(axes, theme, run, links, longest):
 
 
 def packed(bars):
-    """[(row, track, tracks of the row, message)]: what overlaps in a row stands side by side."""
+    """[(row, track, tracks of the row, what)]: what overlaps in a row stands side by side."""
     placed, free = [], {}
-    for row, message in sorted(bars, key=lambda bar: (bar[0], bar[1].start, bar[1].end)):
+    for row, what in sorted(bars, key=lambda bar: (bar[0], bar[1].start, bar[1].end)):
         tracks = free.setdefault(row, [])
-        slack = (message.end - message.start) * 1e-5 + 2e-9  # traces are rounded to nanoseconds
-        track = next((index for index, until in enumerate(tracks) if until <= message.start + slack), len(tracks))
-        tracks[track:track + 1] = [message.end]
-        placed.append((row, track, message))
-    return [(row, track, len(free[row]), message) for row, track, message in placed]
+        slack = (what.end - what.start) * 1e-5 + 2e-9  # traces are rounded to nanoseconds
+        track = next((index for index, until in enumerate(tracks) if until <= what.start + slack), len(tracks))
+        tracks[track:track + 1] = [what.end]
+        placed.append((row, track, what))
+    return [(row, track, len(free[row]), what) for row, track, what in placed]
+
+
+def draw_pauses(axes, theme, pauses):
+    boxes, colours = [], []
+    for row, track, tracks, pause in packed(pauses):
+        height = LINE_HEIGHT / tracks
+        boxes.append(box(pause.start, pause.end, row + LINE_TOP + track * height, height))
+        colours.append(pause_colour(theme, pause.kind))
+    if boxes:
+        axes.add_collection(PolyCollection(boxes, facecolors=colours, linewidths=0, zorder=1))
 
 
 def fill(axes, theme, run, bars, longest):
     boxes, colours, pale = [], [], []
+    room = 0.008 * (1 + len(str(run.pieces - 1)))
     for row, track, tracks, message in bars:
-        height = 0.74 / tracks
-        top = row - 0.37 + track * height
+        height = BAR_HEIGHT / tracks
+        top = row + BAR_TOP + track * height
+        colour = style.piece_colour(theme, message.piece, run.pieces)
+        startup = min(message.startup, message.end - message.start)
         boxes.append(box(message.start, message.end, top, height))
-        colours.append(piece_colour(theme, message.piece, run.pieces))
-        if run.startup > longest * 0.0025:
-            pale.append(box(message.start, min(message.end, message.start + run.startup), top, height))
+        colours.append(colour)
+        if startup > longest * 0.0025:
+            pale.append(box(message.start, message.start + startup, top, height))
+        if tracks == 1 < run.pieces <= 100 and message.end - message.start - startup > longest * room:
+            axes.annotate(str(message.piece), ((message.start + startup + message.end) / 2, top + height / 2), ha="center",
+                          va="center", fontsize=7.5, color=style.ink_on(colour), zorder=4)
     edges = 0.6 if len(bars) < 600 else 0.15
     axes.add_collection(PolyCollection(boxes, facecolors=colours, edgecolors=theme["paper"], linewidths=edges, zorder=2))
     if pale:
-        axes.add_collection(PolyCollection(pale, facecolors=theme["paper"], alpha=0.55, linewidths=0, zorder=3))
-    for row, track, tracks, message in bars:
-        if tracks == 1 < run.pieces <= 99 and message.end - message.start > longest * 0.022:
-            colour = piece_colour(theme, message.piece, run.pieces)
-            axes.annotate(str(message.piece + 1), ((message.start + message.end) / 2, row - 0.37 + (track + 0.5) * 0.74 / tracks),
-                          ha="center", va="center", fontsize=7.5, color=ink_on(colour), zorder=4)
+        axes.add_collection(PolyCollection(pale, facecolors=theme["paper"], alpha=0.5, linewidths=0, zorder=3))
 
 
 def box(start, end, top, height):
     return [(start, top), (end, top), (end, top + height), (start, top + height)]
 
 
-def piece_colour(theme, piece, pieces):
-    """Few pieces get colours that differ as much as can be; many a ramp."""
-    if pieces <= 7:
-        return theme["series"][piece]
-    stops = [theme["series"][index] for index in (0, 5, 2, 6, 4, 1, 3)]
-    ramp = matplotlib.colors.LinearSegmentedColormap.from_list("pieces", stops)
-    return matplotlib.colors.to_hex(ramp(piece / (pieces - 1)))
-
-
-def ink_on(colour):
-    red, green, blue = matplotlib.colors.to_rgb(colour)
-    return "#15181c" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#ffffff"
+def messages_at_a_time(run):
+    """How many messages hold links, on average over the whole time."""
+    many = sum(message.end - message.start for message in run.messages) / run.time if run.time else 0
+    return round(many) if abs(many - round(many)) < 0.005 else many
 
 
 def finding(runs):
+    last = runs[-1]
     if len(runs) == 1:
-        run = runs[0]
-        busy = {}
-        for message in run.messages:
-            busy[message.link] = busy.get(message.link, 0.0) + message.end - message.start
-        share = min(1.0, sum(busy.values()) / len(busy) / run.time)
-        return f"{run.name}: {time_text(run.time)}; its links are busy {share:.0%} of the time"
-    fast, slow = min(runs, key=lambda run: run.time), max(runs, key=lambda run: run.time)
-    ratio = slow.time / fast.time
-    if ratio < 1.0005:
-        return f"All take {time_text(fast.time)}"
-    if ratio >= 1.1:
-        return f"{fast.name}: {times_text(ratio)} times faster than {slow.name}"
-    return f"{slow.name}: {ratio - 1:.1%} longer than {fast.name}"
+        many = times_text(messages_at_a_time(last))
+        return f"{last.name}: done after {time_text(last.time)}, with {many} message{'' if many == '1' else 's'} at a time on average"
+    slow, fast = (runs[0], last) if runs[0].time >= last.time else (last, runs[0])
+    if time_text(fast.time) == time_text(slow.time):
+        return f"{runs[0].name} and {last.name}: both done after {time_text(last.time)}"
+    many, few = messages_at_a_time(fast), messages_at_a_time(slow)
+    # Only where it is a reason.
+    why = f", {times_text(many)} messages at a time instead of {times_text(few)}" if many > 1.1 * few else ""
+    return f"{fast.name}: {time_text(fast.time)} instead of {time_text(slow.time)}{why}"

@@ -9,14 +9,17 @@ import functools
 import math
 import pathlib
 import re
+import textwrap
 
 import matplotlib
+import matplotlib.colors
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from static.reading import FigureError, size_text, time_text, trust
+from static.reading import FigureError, trust
+from static.units import size_text, time_text
 
 LIGHT = {
     "paper": "#ffffff", "ink": "#1b1f24", "muted": "#59636e", "grid": "#e4e7eb", "edge": "#c4cad1",
@@ -46,6 +49,7 @@ def rules(theme):
         "text.color": theme["ink"], "xtick.color": theme["muted"], "ytick.color": theme["muted"],
         "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
         "lines.linewidth": 1.6, "lines.markersize": 5,
+        "legend.frameon": False,
         "text.parse_math": False,  # names come from files
         "svg.fonttype": "none", "svg.hashsalt": "collsim",
     }
@@ -88,7 +92,6 @@ def stack(parts, dark=False):
             frame.set_facecolor(theme["paper"])
             view_function(*data, dark=dark, into=frame, **options)
     return figure
-
 
 
 
@@ -135,6 +138,23 @@ def smaller(svg):
     return svg
 
 
+def piece_colour(theme, piece, pieces):
+    """Few pieces get colours that differ as much as can be; many a ramp, so that neighbours look alike:
+    plots/common/piece_colours.js."""
+    if pieces <= 7:
+        return theme["series"][piece]
+    stops = [theme["series"][index] for index in (0, 5, 2, 6, 4, 1, 3)]
+    steps = min(pieces, 256)
+    ramp = matplotlib.colors.LinearSegmentedColormap.from_list("pieces", stops, N=steps)
+    return matplotlib.colors.to_hex(ramp(piece * steps // pieces))
+
+
+def ink_on(colour):
+    """What can be read on a colour."""
+    red, green, blue = matplotlib.colors.to_rgb(colour)
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 / 255 else "#ffffff"
+
+
 def plain(axis, text, at=None):
     """Ticks that are numbers with units, on a logarithmic axis too."""
     if at is not None:
@@ -175,12 +195,10 @@ def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5
     left, right: where the axes begin and end, as parts of the width.  above: inches between axes and
     title.  below: inches for the lower axis.  height: of the view, in inches.
     """
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) > 72:
-            lines.append("")
-        lines[-1] += (" " if lines[-1] else "") + word
-    axes.set_title("\n".join(lines), pad=72 * above)
+    text = re.sub(r"(?<=\d) (?=\S)", "\N{NO-BREAK SPACE}", text)  # a number stays with what it counts
+    count = len(textwrap.wrap(text, 72))
+    lines = next(even for even in (textwrap.wrap(text, most) for most in range(24, 73)) if len(even) <= count)
+    axes.set_title("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), pad=72 * above)
     frame.subplots_adjust(left=left, right=right, bottom=below / height,
                           top=1 - (above + 0.12 + 0.17 * len(lines)) / height)
 

@@ -153,11 +153,36 @@ class Marks(unittest.TestCase):
 
     def test_bars_lie_where_the_messages_were(self):
         axes = figures.space_time(trace("ring-broadcast", "--at", "chunks=2")).axes[0]
-        boxes = [path.get_extents() for path in axes.collections[0].get_paths()]
+        messages = next(one for one in axes.collections if one.get_zorder() == 2)
+        boxes = [path.get_extents() for path in messages.get_paths()]
         hop = 5e-6 + 32 * 2**20 / 25e9
         self.assertEqual(len(boxes), 14)
         self.assertAlmostEqual(max(box.x1 for box in boxes), 8 * hop, places=8)
         self.assertAlmostEqual(boxes[0].width, hop, places=8)
+
+    def test_a_message_through_a_switch_is_one_bar_of_its_rank(self):
+        document = trace("double-tree-against-ring", "--at", "algorithm=ring", "--at", "size=64KiB", "--at", "ranks=8")
+        crossings = sum(event.get("cat") == "message" for event in document["traceEvents"])
+        run = run_of(document)
+        messages = 8 * 14 * 4  # ranks, steps, chunks
+        self.assertEqual((len(run.messages), crossings), (messages, 2 * messages))  # in and out of the switch
+        for view, bars in ((figures.space_time, messages), (figures.links_time, 2 * messages)):
+            axes = view(document).axes[0]
+            drawn = next(one for one in axes.collections if one.get_zorder() == 2).get_paths()
+            self.assertEqual(len(drawn), bars)
+            self.assertEqual({round(path.get_extents().height, 6) for path in drawn}, {0.66})
+
+    def test_the_title_counts_messages_as_the_pages_do(self):
+        title = figures.space_time(trace("ring-broadcast", "--at", "chunks=8")).axes[0].get_title(loc="left").replace("\n", " ")
+        self.assertEqual(title, "broadcast (chain) 64 MiB: done after 4.768 ms, with 4 messages at a time on average")
+
+    def test_lines_below_the_bars_say_why_a_rank_stands_still(self):
+        run = run_of(trace("ring-broadcast", "--at", "chunks=1", "--set", 'cluster.late={"3":"20ms"}'))
+        kinds = {(pause.rank, pause.kind) for pause in run.pauses}
+        self.assertIn((3, "late"), kinds)
+        self.assertIn((1, "a message"), kinds)
+        legend = figures.space_time(trace("ring-broadcast", "--at", "chunks=2")).legends[0]
+        self.assertEqual([text.get_text() for text in legend.get_texts()], ["a rank waits for a message"])
 
 
 class Files(unittest.TestCase):
