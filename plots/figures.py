@@ -7,7 +7,8 @@ usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark]
 Several views stand one above the other in one picture.  Several files of one view are called by
 their names: space-time 1-message.json 8-messages.json.
 
-  chunk-curve RESULTS      time against chunks: formula, simulation, measurement, optimum, floor
+  chunk-curve RESULTS...   time against chunks: formula, simulation, measurement, optimum, floor; of further
+                           sweeps the formula as a faint line, such as what the wire costs alone
   time-by-size RESULTS     time against size, with the bounds
   algbw-by-size RESULTS    bandwidth against size, and the sizes where another algorithm becomes best
   busbw-by-size RESULTS    the same with busbw
@@ -51,7 +52,7 @@ from static.breakdown import breakdown  # noqa: E402
 from static.buffers import buffers  # noqa: E402
 from static.by_size import by_size  # noqa: E402
 from static.chunk_curve import chunk_curve  # noqa: E402
-from static.reading import FigureError, read  # noqa: E402
+from static.reading import FigureError, read, trust  # noqa: E402, F401
 from static.scaling import scaling  # noqa: E402
 from static.space_time import links_time, space_time  # noqa: E402
 from static.style import save, stack  # noqa: E402
@@ -68,7 +69,7 @@ VIEWS = {
     "breakdown": breakdown,
     "buffers": buffers,
 }
-MANY_FILES = ("space-time", "links-time", "breakdown")
+MANY_FILES = ("chunk-curve", "space-time", "links-time", "breakdown")
 
 
 def parts_of(words):

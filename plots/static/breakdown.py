@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time goes: what the critical path of each run is made of."""
+"""Where the time goes: what the critical path of each run is made of.  Names and colours are those of
+the pages: plots/common/breakdown.js."""
 from static import style
-from static.reading import FigureError
-from static.units import time_text
+from static.reading import FigureError, name_of
 from static.trace import named_runs
+from static.units import fixed, percent_text, time_text
 
-MEANING = {
-    "start": "late start", "work": "copying and adding", "startup": "start-up of messages", "wire": "bytes on the wire",
-    "sharing": "sharing a link", "flight": "flight", "queue": "waiting for a busy link",
+# By the names in traces: what it is called, and which colour it has.
+KINDS = {
+    "start": ("not started", 7), "startup": ("start-up (alpha)", 1), "wire": ("wire", 0), "sharing": ("sharing", 5),
+    "flight": ("latency", 2), "work": ("adding and copying", 3), "queue": ("queue", 4),
 }
 
 
@@ -17,30 +19,61 @@ def how_high(*traces):
 
 @style.view(height=how_high)
 def breakdown(frame, theme, *traces, names=()):
-    """Traces, one bar each; `names` says what to call them."""
+    """Traces, one bar each; `names` says what to call them.  Where the times differ too much each bar is
+    all of the time of its run."""
     runs = named_runs(traces, names)
-    if not all(run.shares for run in runs):
-        raise FigureError("a trace has no critical path; collsim trace writes one, collsim validate --trace does not")
+    for run, trace in zip(runs, traces):
+        if not sum(run.shares.values()):
+            raise FigureError(f"{name_of(trace, 'trace')} has no critical path; collsim trace writes one, collsim validate --trace does not")
     axes = frame.subplots()
-    kinds = [kind for kind in MEANING if any(run.shares.get(kind) for run in runs)]
-    for index, kind in enumerate(kinds):
-        values = [run.shares.get(kind, 0) for run in runs]
-        left = [sum(run.shares.get(before, 0) for before in kinds[:index]) for run in runs]
-        axes.barh(range(len(runs)), values, left=left, height=0.6, color=theme["series"][list(MEANING).index(kind)],
-                  edgecolor=theme["paper"], label=MEANING[kind])
-    for row, run in enumerate(runs):
-        axes.annotate(time_text(run.time), (run.time, row), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.5)
-    axes.set_yticks(range(len(runs)), [run.name for run in runs])
+    times = [run.time for run in runs]
+    relative = max(times) > 20 * min(times)  # else the short ones could not be seen
+    whole = [sum(run.shares.values()) if relative else 1 for run in runs]
+    end = 1 if relative else max(times) * 1.1
+    left = [0] * len(runs)
+    kinds = [kind for kind in KINDS if any(run.shares.get(kind) for run in runs)]
+    for kind in kinds:
+        word, number = KINDS[kind]
+        colour = theme["series"][number]
+        seconds = [run.shares.get(kind, 0) for run in runs]
+        parts = [one / of for one, of in zip(seconds, whole)]
+        axes.barh(range(len(runs)), parts, left=left, height=0.6, color=colour, edgecolor=theme["paper"], label=word)
+        for row, part in enumerate(parts):
+            text = time_text(seconds[row])
+            if part > end * 0.0145 * len(text):
+                axes.annotate(text, (left[row] + part / 2, row), ha="center", va="center", fontsize=8.5, color=style.ink_on(colour))
+        left = [one + part for one, part in zip(left, parts)]
+    if not relative:
+        for row, run in enumerate(runs):
+            axes.annotate(time_text(run.time), (run.time, row), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8.5)
+    rows = [f"{run.name}: {time_text(run.time)}" if relative else run.name for run in runs]
+    axes.set_yticks(range(len(runs)), rows)
     axes.set_ylim(len(runs) - 0.5, -0.5)
-    axes.set_xlim(0, max(run.time for run in runs) * 1.1)
+    axes.set_xlim(0, end)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
-    style.plain(axes.xaxis, time_text)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=len(kinds), frameon=False, borderaxespad=0, fontsize=8.5)
-    style.title(frame, axes, finding(runs), how_high(*traces), left=0.2, right=0.93, above=0.3, below=0.3)
+    style.plain(axes.xaxis, percent_of_all if relative else time_text)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=len(kinds), borderaxespad=0, fontsize=8.5, handlelength=1.2,
+                columnspacing=1.4)
+    left_edge = 0.03 + 0.0118 * max(map(len, rows))
+    style.title(frame, axes, finding(runs), how_high(*traces), left=left_edge, right=0.95, above=0.3, below=0.3)
+
+
+def percent_of_all(share):
+    return f"{share:.0%}"
 
 
 def finding(runs):
-    slow = max(runs, key=lambda run: run.time)
-    kind = max(slow.shares, key=slow.shares.get)
-    return f"{slow.shares[kind] / slow.time:.0%} of {time_text(slow.time)} is {MEANING.get(kind, kind)}"
+    if len(runs) > 1:
+        return f"{most_of(runs[0])}; {most_of(runs[-1])}"
+    total = sum(runs[0].shares.values())
+    shares = sorted(((seconds / total, KINDS[kind][0]) for kind, seconds in runs[0].shares.items()), key=lambda one: -one[0])
+    words = [f"{'100' if share > 0.9995 else fixed(share * 100, 1)}%{' of the time goes' if not i else ''} to {name}"
+             for i, (share, name) in enumerate(shares) if share > 0.0005]
+    return ", ".join(words[:3])
+
+
+def most_of(run):
+    """1 chunk: 100% wire"""
+    kind = max(KINDS, key=lambda one: run.shares.get(one, 0))
+    return f"{run.name}: {percent_text(run.shares[kind] / run.time)} {KINDS[kind][0]}"

@@ -3,7 +3,7 @@
 from matplotlib.patches import Rectangle
 
 from static import style
-from static.reading import FigureError
+from static.reading import FigureError, check, is_number, name_of, told
 
 MOST_RANKS, MOST_NUMBERS = 16, 24
 
@@ -13,11 +13,23 @@ def how_high(shown):
 
 
 def ranks_of(shown):
+    name = name_of(shown, "document")
     ranks = shown.get("ranks")
-    if not isinstance(ranks, list) or not ranks or "before" not in ranks[0]:
-        raise FigureError("this view needs buffers: collsim show FILE --format json")
+    if not isinstance(ranks, list) or not ranks or "rows" in shown or "traceEvents" in shown:
+        raise FigureError(f"this view needs buffers (collsim show FILE --format json), and {name} holds none")
     if len(ranks) > MOST_RANKS:
-        raise FigureError(f"{len(ranks)} ranks; this view has room for {MOST_RANKS}")
+        raise FigureError(f"{name} has {len(ranks):,} ranks; this view has room for {MOST_RANKS}")
+    check(shown, name, "a text", "op")
+    check(shown, name, "a text", "reduction", may_be_missing=True)
+    for number, rank in enumerate(ranks):
+        where = f"{name}, ranks, {number}"
+        if not isinstance(rank, dict):
+            raise FigureError(f"{where} should be an object, and {told(rank)}")
+        check(rank, where, "a whole number of at least 0", "rank")
+        for side in ("before", "after"):
+            for value in flat(blocks_of(check(rank, where, "a list", side))):
+                if value is not None and not is_number(value):
+                    raise FigureError(f"{where}: {side} should hold numbers, and one {told(value)}")
     return ranks
 
 

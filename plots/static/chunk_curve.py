@@ -3,71 +3,85 @@
 import numpy
 
 from static import style
-from static.reading import series_of
-from static.units import count_text, time_text, times_text
-
+from static.marks import curve_look, draw_measured, name_measured, why_not_judged
+from static.reading import FigureError, name_of
+from static.series import jointly, series_of
+from static.units import count_text, fixed, time_text, times_text
 
 HEIGHT = 3.4
 
 
 @style.view(height=HEIGHT)
-def chunk_curve(frame, theme, results):
+def chunk_curve(frame, theme, results, *parts, names=()):
     """Results of a sweep over chunks: formula, simulation, measurement, optimum and floor.
 
     Line: the closed form.  Dots: simulated.  Squares with bars: median, fastest and slowest run.
-    Dashed: the best number by the formula.  Dotted: no schedule is faster.
-    """
+    Dashed: the best number by the formula.  Dotted: no algorithm is faster.  Faint: the closed form of each
+    further sweep in `parts`, such as what the wire costs alone; `names` calls them, after a first for `results`."""
     series = series_of(results, "chunks")
     axes = frame.subplots()
     rows = [row for _, group in series for row in group]
+    if min(row["chunks"] for row in rows) <= 0:
+        raise FigureError(f"{name_of(results, 'results')} has rows of 0 chunks, which a logarithmic axis cannot show")
     times = [row["time_s"] for row in rows] + [row["bound_s"] for row in rows if row.get("bound_s")]
     times += [row["measured"][key] for row in rows if row.get("measured") for key in ("min_s", "max_s")]
+    style.log_counts(axes, [row["chunks"] for row in rows], "chunks S (messages that the data are cut into)")
     style.log_time(axes.yaxis, min(times), max(times))
     axes.set_ylim(min(times) * 0.8, max(times) * 1.35)
-    axes.set_xscale("log", base=2)
-    chunks = [row["chunks"] for row in rows]
-    style.plain(axes.xaxis, count_text, style.powers_of_two(chunks))
-    axes.set_xlim(min(chunks) / 1.25, max(chunks) * 1.25)
-    axes.set_xlabel("chunks S (messages that the data are cut into)")
     axes.set_ylabel("time")
 
-    ends = []
+    alone = len(series) == 1
+    for part, name in zip(parts, [*names[1:], *(["another sweep"] * len(parts))]):
+        draw_part(axes, theme, part, name)
+    ends, drawn = [], []
     for index, (label, group) in enumerate(series):
-        colour = theme["series"][index % 8]
-        draw_series(axes, theme, group, colour, style.MARKERS[index % 8], alone=len(series) == 1)
-        ends.append((group[-1]["time_s"], label, colour))
-    if len(series) > 1:
+        x, y = line(group)
+        look = curve_look(theme, index, len(series))
+        if len(x):
+            axes.plot(x, y, linewidth=1.4, **look)
+        else:
+            axes.plot([row["chunks"] for row in group], [row["time_s"] for row in group], linewidth=1, alpha=0.5, **look)
+        axes.plot([row["chunks"] for row in group], [row["time_s"] for row in group], "o", color=look["color"])
+        drawn.append(draw_measured(axes, theme["series"][1] if alone else look["color"], [
+            (row["chunks"], row["measured"]["time_s"], row["measured"]["min_s"], row["measured"]["max_s"], why_not_judged(row["measured"]))
+            for row in group if row.get("measured")]))
+        ends.append((group[-1]["time_s"], label, look["color"]))
+    if alone:
+        draw_guides(axes, theme, series.all[0][1])
+    else:
         style.label_ends(axes, ends)
-    style.title(frame, axes, finding(series), HEIGHT, right=0.97 if len(series) == 1 else 0.8)
+    name_measured(frame, theme, drawn, 0.11)
+    style.title(frame, axes, finding(series), HEIGHT, left=0.11, right=style.room_for(label for label, _ in series))
 
 
-def draw_series(axes, theme, group, colour, marker, alone):
-    x, y = line(group)
-    if len(x):
-        axes.plot(x, y, color=colour, linewidth=1.4)
-    axes.plot([row["chunks"] for row in group], [row["time_s"] for row in group], marker, color=colour)
-    for row in group:
-        if row.get("measured"):
-            draw_measured(axes, theme, row)
+def draw_guides(axes, theme, group):
+    """The optimum and the floor."""
     best = next((row["best_chunks"] for row in group if row.get("best_chunks")), None)
-    floor = min((row["bound_s"] for row in group if row.get("bound_s")), default=None)
-    if best and group[0]["chunks"] < best < group[-1]["chunks"]:
-        axes.axvline(best, color=theme["mark"] if alone else colour, linestyle="--", linewidth=1.1)
-        if alone:
-            axes.annotate(f"best by the formula: {best:.1f}", (best, 0.97), xytext=(5, 0), va="top", fontsize=8.5,
-                          xycoords=("data", "axes fraction"), textcoords="offset points", color=theme["mark"])
-    if floor and alone:
+    floors = {row.get("bound_s") for row in group}
+    if best and group[0]["chunks"] <= best <= group[-1]["chunks"]:
+        axes.axvline(best, color=theme["mark"], linestyle="--", linewidth=1.1)
+        axes.annotate(f"best by formula: {count_text(float(fixed(best, 1)))}", (best, 0.97), xytext=(5, 0), va="top", fontsize=8.5,
+                      xycoords=("data", "axes fraction"), textcoords="offset points", color=theme["mark"])
+    if len(floors) == 1 and (floor := floors.pop()):
         axes.axhline(floor, color=theme["mark"], linestyle=":", linewidth=1.4)
-        axes.annotate(f"no schedule is faster than {time_text(floor)}", (0.01, floor), xytext=(0, -3), va="top",
+        axes.annotate(f"no algorithm is faster: {time_text(floor)}", (0.01, floor), xytext=(0, -3), va="top",
                       xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8.5, color=theme["mark"])
 
 
-def draw_measured(axes, theme, row):
-    measured = row["measured"]
-    middle = measured["time_s"]
-    away = [[middle - measured["min_s"]], [measured["max_s"] - middle]]
-    axes.errorbar(row["chunks"], middle, yerr=away, fmt="s", color=theme["series"][1], markerfacecolor="none",
-                  markersize=7, capsize=3, linewidth=1.2)
+def draw_part(axes, theme, part, name):
+    """Faint; its name is on the side on which the sum of all parts is not."""
+    x, y = line(series_of(part, "chunks").all[0][1])
+    if not len(x):
+        raise FigureError(f"{name_of(part, 'results')} holds no closed form to draw a line of")
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    seen = (x >= left) & (x <= right) & (y >= low) & (y <= high)
+    axes.plot(x[seen], y[seen], color=theme["muted"], linewidth=1, linestyle=(0, (5, 2.5)), zorder=1)
+    if not seen.any():
+        return
+    rises = y[-1] > y[0]
+    at = numpy.flatnonzero(seen)[seen.sum() // 3 if rises else -1]
+    axes.annotate(name, (x[at], y[at]), xytext=(5, -4) if rises else (0, 3), textcoords="offset points", fontsize=8.5,
+                  color=theme["muted"], ha="left" if rises else "right", va="top" if rises else "bottom")
 
 
 def line(group):
@@ -87,17 +101,33 @@ def line(group):
 
 
 def finding(series):
-    bests = [min(group, key=lambda row: row["time_s"]) for _, group in series]
+    """By the rules of the report: plots/report/chunk_curve.js."""
     if len(series) > 1:
-        words = ", ".join(f"{label}: {count_text(best['chunks'])}" for (label, _), best in zip(series, bests))
-        return f"The best number of chunks: {words}"
-    group, best = series[0][1], bests[0]
-    first = group[0]
+        return several(series)
+    group = series.all[0][1]
+    first, best, last = group[0], min(group, key=lambda row: row["time_s"]), group[-1]
+    few = count_text(first["chunks"])
+    if all(row["time_s"] == best["time_s"] for row in group):
+        return "Cutting into chunks changes nothing here"
     if best is first:
-        return f"{count_text(best['chunks'])} chunk{'s' if best['chunks'] > 1 else ''} is best: cutting more only costs"
+        return f"{are_best(best['chunks'])}: more chunks only cost"
     ratio = times_text(first["time_s"] / best["time_s"])
-    text = f"{count_text(best['chunks'])} chunks are {ratio} times faster than {count_text(first['chunks'])}"
+    if best is last:
+        return f"More chunks help up to the last, {count_text(last['chunks'])}: {ratio} times faster than {few}"
     worse = next((row for row in group if row["chunks"] > best["chunks"] and row["time_s"] > first["time_s"]), None)
-    if worse:
-        return f"{text}; {count_text(worse['chunks'])} are slower than {count_text(first['chunks'])}"
-    return text if best is not group[-1] else f"{text}, and more would be faster still"
+    text = f"{are_best(best['chunks'])}: {ratio} times faster than {few}"
+    return f"{text}; {count_text(worse['chunks'])} are slower than {few}" if worse else text
+
+
+def several(series):
+    bests = [(name, min(group, key=lambda row: row["time_s"])["chunks"]) for name, group in series]
+    low, high = min(count for _, count in bests), max(count for _, count in bests)
+    if low == high:
+        return f"{are_best(low)} everywhere"
+    if len(bests) > 3:
+        return f"The best number of chunks lies between {count_text(low)} and {count_text(high)}"
+    return f"The best number of chunks: {jointly([f'{count_text(count)} ({name})' for name, count in bests], 0)}"
+
+
+def are_best(count):
+    return "1 chunk is best" if count == 1 else f"{count_text(count)} chunks are best"

@@ -8,26 +8,37 @@ buffers   collsim show FILE --format json
 import contextlib
 import json
 import pathlib
-import sys
-
-from static.units import count_text, size_text
 
 MOST_BYTES = 256 * 2**20
 MOST_ROWS = 20_000
 FORMAT = 1
+LARGEST = 1e30  # with room to calculate; a picture needs no more
 
 
 class FigureError(Exception):
     """What the person who wants the picture has to change."""
 
 
+class Document(dict):
+    """What a file holds, and its name."""
+
+    def __init__(self, content, name):
+        super().__init__(content)
+        self.name = name
+
+
+def name_of(document, kind):
+    """Of the file, for messages; from Python there may be none."""
+    return getattr(document, "name", f"the {kind}")
+
+
 @contextlib.contextmanager
-def trust():
-    """Files of other programs, or changed by hand, can break anything: that is told as their mistake."""
+def trust(name="the data"):
+    """What the checks of this file did not foresee is still a mistake of the data."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise FigureError(f"these data are not as collsim writes them: {type(error).__name__}: {error}") from error
+        raise FigureError(f"{name} cannot be drawn: collsim does not write such values") from error
 
 
 def read(path):
@@ -51,91 +62,86 @@ def read(path):
         raise FigureError(f"{name} is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise FigureError(f"{name} holds no object, so collsim did not write it")
-    return document
+    return Document(document, name)
 
 
-def rows_of(results, also=()):
-    """The rows of results; each has at least ranks, size_bytes, chunks and a time above zero, and what
-    the view needs also."""
-    if "traceEvents" in results:
-        raise FigureError("this view needs results (collsim run FILE -o results.json), not a trace")
-    if isinstance(results.get("format"), int) and results["format"] != FORMAT:
-        raise FigureError(f"the results have format {results['format']}; this program reads {FORMAT}")
-    rows = results.get("rows")
-    if not isinstance(rows, list) or "format" not in results:
-        raise FigureError("this view needs results: collsim run FILE -o results.json")
-    if not rows:
-        raise FigureError("the results hold no rows")
-    if len(rows) > MOST_ROWS:
-        raise FigureError(f"the results hold {len(rows):,} rows; a picture shows at most {MOST_ROWS:,}")
-    for number, row in enumerate(rows):
-        check_row(row, number, also)
-    return rows
-
-
-MAY_BE_NULL = ("analytic_s", "best_chunks", "bound_s", "bound_bandwidth_s", "bound_latency_s")
-
-
-def check_row(row, number, also):
-    if not isinstance(row, dict):
-        raise FigureError(f"row {number} of the results is no object")
-    for key in ("ranks", "size_bytes", "chunks", "time_s", *also, *MAY_BE_NULL):
-        value = row.get(key)
-        if value is None and key in MAY_BE_NULL:
-            continue
-        if not is_number(value) or value < 0:
-            raise FigureError(f"row {number} of the results has no usable {key}")
-    if not isinstance(row.get("params"), (dict, type(None))):
-        raise FigureError(f"row {number} of the results has no usable params")
-    if row["time_s"] <= 0:
-        raise FigureError(f"row {number} takes no time, which a logarithmic axis cannot show")
-    measured = row.get("measured")
-    times = ("time_s", "min_s", "max_s", *also)
-    if measured is not None and not (isinstance(measured, dict) and all(is_number(measured.get(key)) for key in times)):
-        raise FigureError(f"row {number} of the results has no usable measured time")
+# Kinds of values, by the words in which they are asked for.
+KINDS = {
+    "a number above 0": lambda value: is_number(value) and value > 0,
+    "a number of at least 0": lambda value: is_number(value) and value >= 0,
+    "a whole number of at least 0": lambda value: is_number(value) and isinstance(value, int) and value >= 0,
+    "a text": lambda value: isinstance(value, str) and len(value) <= 1000,
+    "true or false": lambda value: isinstance(value, bool),
+    "an object": lambda value: isinstance(value, dict),
+    "a list": lambda value: isinstance(value, list),
+}
 
 
 def is_number(value):
-    """A number that a picture can show: as large as a double at most."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    """A number that a picture can show."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
-# What tells series apart, and how it is said.
-ASPECTS = ("op", "algorithm", "size_bytes", "ranks", "chunks", "channels")
+def check(holder, where, kind, *keys, may_be_missing=False):
+    """The value of the last key, when all have values of this kind; null is as good as missing.
+    `where`: the file, and what of it."""
+    value = None
+    for key in keys:
+        value = holder.get(key)
+        if value is None and may_be_missing:
+            continue
+        if not KINDS[kind](value):
+            raise FigureError(f"{where}: {key} should be {kind}, and {told(value) if key in holder else 'is missing'}")
+    return value
 
 
-def series_of(results, along, also=()):
-    """[(label, rows)]: rows that differ in `along` only, in the order in which they came; `also`: what
-    each must have besides."""
-    groups = {}
-    rows = rows_of(results, also)
-    for row in rows:
-        others = {path: value for path, value in (row.get("params") or {}).items() if not names(path, along)}
-        aspects = tuple(row.get(key) for key in ASPECTS if key != along)
-        groups.setdefault((aspects, json.dumps(others, sort_keys=True)), []).append(row)
-    series = [sorted(group, key=lambda row: row[along]) for group in groups.values()]
-    if max(len({row[along] for row in group}) for group in series) < 2:
-        raise FigureError(f"no two rows differ in {along.split('_')[0]} only; sweep over it")
-    return list(zip(labels(series, along), series))
+def told(value):
+    if is_number(value) or not isinstance(value, (int, float)):
+        try:
+            text = json.dumps(value, ensure_ascii=False)
+        except ValueError:  # a number of thousands of digits
+            text = "something else"
+        return f"is {text}" if len(text) <= 40 else f"is {text[:40]}..."
+    return "is true or false" if isinstance(value, bool) else "is too large a number"
 
 
-def names(path, along):
-    """Whether a path of the sweep is what the axis shows."""
-    return path.split(".")[-1] in (along, along.split("_")[0]) or (along == "chunks" and path.endswith("chunk_size"))
+def rows_of(results, also=()):
+    """The rows of results, checked; `also`: what the view needs of each row besides."""
+    name = name_of(results, "results")
+    if "traceEvents" in results:
+        raise FigureError(f"this view needs results (collsim run FILE -o results.json), and {name} is a trace")
+    if isinstance(results.get("format"), int) and results["format"] != FORMAT:
+        raise FigureError(f"{name} has format {told(results['format']).removeprefix('is ')}; this program reads {FORMAT}")
+    rows = results.get("rows")
+    if not isinstance(rows, list) or "format" not in results:
+        raise FigureError(f"this view needs results (collsim run FILE -o results.json), and {name} holds none")
+    if not rows:
+        raise FigureError(f"{name} holds no rows")
+    if len(rows) > MOST_ROWS:
+        raise FigureError(f"{name} holds {len(rows):,} rows; a picture shows at most {MOST_ROWS:,}")
+    for number, row in enumerate(rows):
+        check_row(row, f"{name}, row {number}", also)
+    return rows
 
 
-def labels(series, along):
-    firsts = [group[0] for group in series]
-    keys = [key for key in ASPECTS if key != along and len({first.get(key) for first in firsts}) > 1]
-    if not keys and len(firsts) > 1:  # something else was swept, such as one link
-        return [", ".join(f"{path.split('.')[-1]} {value}" for path, value in first["params"].items()
-                          if not names(path, along)) for first in firsts]
-    return [", ".join(aspect_text(key, first[key]) for key in keys) for first in firsts]
-
-
-def aspect_text(key, value):
-    if key == "size_bytes":
-        return size_text(value)
-    if key in ("op", "algorithm"):
-        return str(value)
-    return f"{count_text(value)} {key if value != 1 else key[:-1]}"
+def check_row(row, where, also):
+    if not isinstance(row, dict):
+        raise FigureError(f"{where} should be an object, and {told(row)}")
+    check(row, where, "a number above 0", "ranks", "time_s", *also)
+    check(row, where, "a number of at least 0", "size_bytes", "chunks")
+    check(row, where, "a number of at least 0", "channels", "analytic_s", "best_chunks", "bound_s", "bound_bandwidth_s",
+          "bound_latency_s", may_be_missing=True)
+    check(row, where, "a text", "op", "algorithm")
+    params = check(row, where, "an object", "params", may_be_missing=True) or {}
+    for path, value in params.items():
+        if not isinstance(value, (str, int, float)) or not (isinstance(value, (str, bool)) or is_number(value)):
+            raise FigureError(f"{where}: params, {path} should be a text or a number, and {told(value)}")
+    measured = check(row, where, "an object", "measured", may_be_missing=True)
+    if measured:
+        where += ", measured"
+        check(measured, where, "a number above 0", "time_s", "min_s", "max_s", *also)
+        check(measured, where, "true or false", "noisy", may_be_missing=True)
+        check(measured, where, "a number of at least 0", "spread", may_be_missing=True)
+        check(measured, where, "a text", "data", may_be_missing=True)
+        if not measured["min_s"] <= measured["time_s"] <= measured["max_s"]:
+            raise FigureError(f"{where}: time_s should be between min_s and max_s")

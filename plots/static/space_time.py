@@ -14,7 +14,7 @@ BAR_TOP, BAR_HEIGHT = -0.44, 0.66  # in a row that is 1 high and has its middle 
 LINE_TOP, LINE_HEIGHT = 0.28, 0.13
 # What a thin line below the bars says, its colour, and in which order it is explained.
 PAUSES = {
-    "a message": ("waits for a message", "edge"),
+    "a message": ("waits for a message and sends nothing", "edge"),
     "a signal": ("waits for another of its lanes", "edge"),
     "a free slot": ("waits for a free slot", 4),
     "the link": ("waits for a link that others use", 1),
@@ -52,7 +52,7 @@ def draw(frame, theme, traces, links, names):
         if len(runs) > 1:
             axes.annotate(f"{run.name}: {time_text(run.time)}", (0, 1), xytext=(0, 3), va="bottom",
                           xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=theme["muted"])
-    panels[-1].set_xlabel("time", loc="right", labelpad=1)
+    panels[-1].set_xlabel("time")
     style.plain(panels[-1].xaxis, time_text)
     if keyed:
         handles = [panels[-1].plot([], [], color=pause_colour(theme, kind), linewidth=2.5, label=f"a rank {PAUSES[kind][0]}")[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How all figures look, and how they are written: the same input gives the same bytes.
 
-Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart; every
-series has a marker of its own besides.  A line was calculated, a dot simulated, a square measured.
+Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart, and those of
+the pages: plots/common/theme.css.
 """
 import collections
 import functools
@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from static.reading import FigureError, trust
-from static.units import size_text, time_text
+from static.units import count_text, size_text, time_text
 
 LIGHT = {
     "paper": "#ffffff", "ink": "#1b1f24", "muted": "#59636e", "grid": "#e4e7eb", "edge": "#c4cad1",
@@ -31,7 +31,6 @@ DARK = {
     "mark": "#f2b84b",
     "series": ("#56b4e9", "#ff8a45", "#2fc99b", "#e394bd", "#e69f00", "#8fd0f5", "#f0e442", "#c9ced4"),
 }
-MARKERS = ("o", "^", "D", "v", "P", "X", "<", ">")
 WIDTH = 7.4  # inches
 
 
@@ -43,12 +42,12 @@ def rules(theme):
         "axes.edgecolor": theme["edge"], "axes.facecolor": theme["paper"], "axes.labelcolor": theme["muted"],
         "axes.grid": True, "axes.axisbelow": True, "grid.color": theme["grid"], "grid.linewidth": 0.7,
         "axes.spines.top": False, "axes.spines.right": False,
-        "axes.titlelocation": "left", "axes.titlesize": 10.5, "axes.titleweight": "bold",
+        "axes.titlelocation": "left", "xaxis.labellocation": "right", "axes.titlesize": 10.5, "axes.titleweight": "bold",
         "axes.titlecolor": theme["ink"],
         "figure.facecolor": theme["paper"], "savefig.facecolor": theme["paper"],
         "text.color": theme["ink"], "xtick.color": theme["muted"], "ytick.color": theme["muted"],
         "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
-        "lines.linewidth": 1.6, "lines.markersize": 5,
+        "lines.linewidth": 1.6, "lines.markersize": 5, "lines.scale_dashes": False,
         "legend.frameon": False,
         "text.parse_math": False,  # names come from files
         "svg.fonttype": "none", "svg.hashsalt": "collsim",
@@ -164,29 +163,45 @@ def plain(axis, text, at=None):
     axis.set_minor_formatter(NullFormatter())
 
 
-def log_time(axis, low, high):
+def log_axis(axis, low, high, text):
+    """With one tick per power of ten, or more where that would be few."""
     axis.axes.set_yscale("log") if axis.axis_name == "y" else axis.axes.set_xscale("log")
-    axis.set_major_locator(LogLocator(subs=(1,) if high / low > 100 else (1, 2, 5)))
+    ratio = high / low
+    axis.set_major_locator(LogLocator(subs=(1,) if ratio > 1000 else (1, 2, 5) if ratio > 6 else (1, 1.5, 2, 3, 4, 5, 6, 8), numticks=12))
     axis.set_minor_locator(NullLocator())
-    plain(axis, time_text)
+    plain(axis, text)
 
 
-def powers_of_two(values, most=14):
-    """Ticks from the smallest to the largest of the values, not too many."""
+def log_time(axis, low, high):
+    log_axis(axis, low, high, time_text)
+
+
+def ticks_of(values, most):
+    """The values themselves where there is room for them, else powers of two from the smallest to the largest,
+    not too many."""
     low, high = min(values), max(values)
-    first, last = 0, 0
-    while 2 ** (first + 1) <= low:
-        first += 1
-    while 2**last < high:
-        last += 1
-    step = 1 + (last - first) // most
-    return [2**power for power in range(first, last + 1, step)]
+    own = sorted(set(values))
+    if len(own) <= most and all(math.log(b / a) > math.log(high / low) * 0.6 / most for a, b in zip(own, own[1:])):
+        return own
+    first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+    return [2.0**power for power in range(first, last + 1, 1 + (last - first) // most)]
+
+
+def log_counts(axes, counts, name, text=count_text, most=14):
+    axes.set_xscale("log", base=2)
+    plain(axes.xaxis, text, ticks_of(counts, most))
+    reach = max(1.02, (max(counts) / min(counts)) ** 0.03)
+    axes.set_xlim(min(counts) / reach, max(counts) * reach)
+    axes.set_xlabel(name)
 
 
 def log_sizes(axes, sizes):
-    axes.set_xscale("log", base=2)
-    plain(axes.xaxis, size_text, powers_of_two(sizes, most=9))
-    axes.set_xlabel("size")
+    log_counts(axes, sizes, "size", size_text, most=9)
+
+
+def room_for(names):
+    """Where axes end so that names of curves fit beside them, as a part of the width."""
+    return min(0.97, 0.965 - 0.0125 * max(map(len, names), default=0))
 
 
 def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5):

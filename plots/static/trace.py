@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a trace (collsim trace FILE -o trace.json) says about messages, pauses and the critical path."""
 import dataclasses
-import re
+import itertools
 
-from static.reading import FigureError, is_number, trust
+from static.reading import FigureError, check, name_of, told
 
 MOST_EVENTS = 200_000
+MOST_PIECES = 10**9
+CAUSES = ("a message", "a signal", "a free slot")
+SHARES = ("start", "startup", "wire", "sharing", "flight", "work", "queue")
 
 
 @dataclasses.dataclass
@@ -24,7 +27,7 @@ class Pause:
     rank: int
     start: float
     end: float
-    kind: str  # "a message", "a free slot", "a signal", "the link", "work", "late"
+    kind: str  # one of CAUSES, "the link", "work", "late"
 
 
 @dataclasses.dataclass
@@ -42,13 +45,20 @@ class Run:
 
 def run_of(trace):
     """The parsed trace as a Run."""
+    name = name_of(trace, "trace")
     events = trace.get("traceEvents")
     if not isinstance(events, list):
-        raise FigureError("this view needs a trace: collsim trace FILE -o trace.json")
+        raise FigureError(f"this view needs a trace (collsim trace FILE -o trace.json), and {name} is none")
     if len(events) > MOST_EVENTS:
-        raise FigureError(f"the trace has {len(events):,} events; a picture shows at most {MOST_EVENTS:,}")
-    with trust():
-        return gather(events, trace.get("otherData", {}))
+        raise FigureError(f"{name} has {len(events):,} events; a picture shows at most {MOST_EVENTS:,}")
+    other = check(trace, name, "an object", "otherData")
+    gathered = Gathered(name, check(other, f"{name}, otherData", "a whole number of at least 0", "pieces"))
+    for number, event in enumerate(events):
+        where = f"{name}, event {number}"
+        if not isinstance(event, dict):
+            raise FigureError(f"{where} should be an object, and {told(event)}")
+        gathered.take(event, where)
+    return gathered.run(check(other, f"{name}, otherData", "a number above 0", "time_us") * 1e-6)
 
 
 def named_runs(traces, names=()):
@@ -62,55 +72,116 @@ def named_runs(traces, names=()):
     return runs
 
 
-def gather(events, other):
-    threads = {(event["pid"], event["tid"]): event["args"]["name"] for event in events
-               if event["ph"] == "M" and event["name"] == "thread_name"}
-    ends = {event["id"]: event["ts"] for event in events if event["ph"] == "e"}
-    messages, links, pauses, ranks, shares, title = {}, {}, [], [], {}, None
-    for event in events:
-        if event["ph"] not in "Xb" or "ts" not in event:
-            continue
-        kind, arguments = event.get("cat"), event.get("args", {})
-        start = event["ts"] * 1e-6
-        end = (ends[event["id"]] if event["ph"] == "b" else event["ts"] + event["dur"]) * 1e-6
-        if not (is_number(start) and is_number(end)):
-            raise ValueError("a time that is no number")
-        if kind == "message":
-            links[arguments["link"]] = event["tid"]
-            key = (arguments["src"], arguments["lane"], arguments["step"])
-            message = messages.setdefault(key, message_of(arguments, start, end))
-            message.links.append(arguments["link"])
-        elif kind == "collective":
-            title = event["name"]
-            shares = {re.sub(r"critical path: (.*) \(us\)", r"\1", name): value * 1e-6 for name, value in arguments.items()}
-        elif kind == "kernel":
-            ranks.append(arguments["Rank"])
-            if start > 0:
-                pauses.append(Pause(arguments["Rank"], 0, start, "late"))
-        elif kind == "instruction":
-            pauses += pauses_of(int(threads[event["pid"], event["tid"]].split()[1]), arguments, start)
-    if title is None or not messages:
-        raise FigureError("the trace shows no messages")
-    pauses += [pause for event in events if event.get("cat") == "message" for pause in queueing(event["args"], event["ts"])]
-    return Run(title, title, other["time_us"] * 1e-6, list(messages.values()), sorted(links, key=links.get),
-               list({(one.rank, one.start, one.end, one.kind): one for one in pauses}.values()), sorted(ranks), other["pieces"], shares)
+class Gathered:
+    """What was found in the events of a trace."""
+
+    def __init__(self, name, pieces):
+        self.name, self.pieces = name, min(pieces, MOST_PIECES)
+        self.title, self.shares = None, {}
+        self.messages, self.links = {}, {}
+        self.waits, self.pauses, self.ranks = [], [], []
+        self.threads, self.open = {}, {}
+
+    def take(self, event, where):
+        phase, kind = check(event, where, "a text", "ph"), event.get("cat")
+        if phase == "M" and event.get("name") == "thread_name":
+            arguments = check(event, where, "an object", "args")
+            self.threads[str(event.get("pid")), str(event.get("tid"))] = check(arguments, f"{where}, args", "a text", "name")
+        elif phase == "e" and kind == "message":
+            message = self.open.pop(str(event.get("id")), None)
+            if message is None:
+                raise FigureError(f"{where} ends a message that did not begin")
+            message.end = check(event, where, "a number of at least 0", "ts") * 1e-6
+        elif kind in ("message", "collective", "kernel", "instruction") and phase in ("X", "b"):
+            start = check(event, where, "a number of at least 0", "ts") * 1e-6
+            end = start if phase == "b" else start + check(event, where, "a number of at least 0", "dur") * 1e-6
+            arguments = check(event, where, "an object", "args")
+            getattr(self, kind)(event, arguments, f"{where}, args", start, end)
+
+    def collective(self, event, arguments, where, start, end):
+        self.title = check(event, where, "a text", "name")
+        for share in SHARES:
+            key = f"critical path: {share} (us)"
+            self.shares[share] = (check(arguments, where, "a number of at least 0", key, may_be_missing=True) or 0) * 1e-6
+
+    def kernel(self, event, arguments, where, start, end):
+        rank = check(arguments, where, "a whole number of at least 0", "Rank")
+        self.ranks.append(rank)
+        if start > 0:
+            self.pauses.append(Pause(rank, 0, start, "late"))
+
+    def message(self, event, arguments, where, start, end):
+        check(arguments, where, "a whole number of at least 0", "src", "dst", "lane", "step", "piece")
+        check(arguments, where, "a number of at least 0", "start-up (us)", "from ready to start (us)")
+        if arguments["piece"] >= self.pieces:
+            raise FigureError(f"{where}: piece should be below the number of pieces, {self.pieces}, and {told(arguments['piece'])}")
+        link = check(arguments, where, "a text", "link")
+        self.links[link] = check(event, where, "a whole number of at least 0", "tid")
+        key = (arguments["src"], arguments["lane"], arguments["step"])
+        message = self.messages.get(key)
+        if message is None:
+            message = Message([], start, end, arguments["src"], arguments["dst"], arguments["piece"], arguments["start-up (us)"] * 1e-6)
+            self.messages[key] = message
+            waited = arguments["from ready to start (us)"] * 1e-6
+            behind = check(arguments, where, "a whole number of at least 0", "behind a message of rank", may_be_missing=True)
+            if waited > 0 and behind not in (None, message.source):
+                self.pauses.append(Pause(message.source, max(0, start - waited), start, "the link"))
+        message.links.append(link)
+        if event["ph"] == "b":
+            self.open[str(event.get("id"))] = message
+
+    def instruction(self, event, arguments, where, start, end):
+        thread = self.threads.get((str(event.get("pid")), str(event.get("tid"))), "")
+        words = thread.split()
+        if len(words) < 2 or not words[1].isdecimal() or len(words[1]) > 18:
+            raise FigureError(f"{where}: its thread should be called after a rank")
+        rank = int(words[1])
+        waited = (check(arguments, where, "a number of at least 0", "waited (us)", may_be_missing=True) or 0) * 1e-6
+        worked = (check(arguments, where, "a number of at least 0", "worked (us)", may_be_missing=True) or 0) * 1e-6
+        if waited > 0:
+            cause = check(arguments, where, "a text", "waited for")
+            if cause not in CAUSES:
+                raise FigureError(f"{where}: waited for should be one of {', '.join(CAUSES)}, and {told(cause)}")
+            (self.pauses if cause == "a free slot" else self.waits).append(Pause(rank, start, start + waited, cause))
+        if worked > 0:
+            self.pauses.append(Pause(rank, start + waited, start + waited + worked, "work"))
+
+    def run(self, time):
+        if self.title is None or not self.messages:
+            raise FigureError(f"{self.name} shows no messages")
+        if self.open:
+            raise FigureError(f"{self.name} has messages that do not end")
+        messages = list(self.messages.values())
+        strange = {rank for message in messages for rank in (message.source, message.target)} | {wait.rank for wait in self.waits}
+        strange = (strange | {pause.rank for pause in self.pauses}) - set(self.ranks)
+        if strange:
+            raise FigureError(f"{self.name}: rank {min(strange)} does something and takes no part")
+        if max(message.end for message in messages) > time * (1 + 1e-6) + 1e-9:
+            raise FigureError(f"{self.name}: a message ends after the time of the whole, time_us")
+        pauses = self.pauses + idle_waits(self.waits, messages, self.pauses)
+        return Run(self.title, self.title, time, messages, sorted(self.links, key=lambda link: (self.links[link], link)), pauses,
+                   sorted(set(self.ranks)), self.pieces, self.shares)
 
 
-def message_of(arguments, start, end):
-    return Message([], start, end, arguments["src"], arguments["dst"], arguments["piece"], arguments["start-up (us)"] * 1e-6)
-
-
-def pauses_of(rank, arguments, start):
-    """A lane stood still, then it worked."""
-    began = start + arguments.get("waited (us)", 0) * 1e-6
-    if began > start:
-        yield Pause(rank, start, began, arguments["waited for"])
-    if "worked (us)" in arguments:
-        yield Pause(rank, began, began + arguments["worked (us)"] * 1e-6, "work")
-
-
-def queueing(arguments, departed):
-    """A message was ready and stood behind one of another rank."""
-    waited = arguments["from ready to start (us)"]
-    if waited > 0 and arguments.get("behind a message of rank", arguments["src"]) != arguments["src"]:
-        yield Pause(arguments["src"], (departed - waited) * 1e-6, departed * 1e-6, "the link")
+def idle_waits(waits, messages, pauses):
+    """Waiting for a message costs nothing while the rank sends or works: only the rest of it is shown, and
+    once where several lanes wait.  As plots/common/spans.js does."""
+    busy = {}
+    for message in messages:
+        busy.setdefault(message.source, []).append((message.start, message.end))
+    for pause in pauses:
+        if pause.kind == "work":
+            busy.setdefault(pause.rank, []).append((pause.start, pause.end))
+    shown = []
+    in_order = sorted(waits, key=lambda wait: (wait.rank, wait.start, wait.end))
+    for rank, of_rank in itertools.groupby(in_order, key=lambda wait: wait.rank):
+        spans, following, shown_until = sorted(busy.get(rank, [])), 0, 0.0
+        for wait in of_rank:
+            start = max(wait.start, shown_until)
+            while following < len(spans) and spans[following][0] < wait.end:
+                shown.append(Pause(rank, start, spans[following][0], wait.kind))
+                start = max(start, spans[following][1])
+                following += 1
+            shown.append(Pause(rank, start, wait.end, wait.kind))
+            shown_until = max(start, wait.end, shown_until)
+    return [pause for pause in shown if pause.end - pause.start > 2e-9]  # traces are rounded to nanoseconds

@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,7 @@ class Marks(unittest.TestCase):
 
     def test_the_curve_has_the_rows_the_optimum_and_the_floor(self):
         document = copy.deepcopy(self.curve)
-        document["rows"][3]["measured"] = {"time_s": 0.005, "min_s": 0.0045, "max_s": 0.006}
+        document["rows"][3]["measured"] = {"time_s": 0.005, "min_s": 0.0045, "max_s": 0.006, "spread": 0.01}
         axes = figures.chunk_curve(document).axes[0]
         dots = next(line for line in axes.lines if line.get_marker() == "o")
         self.assertEqual([tuple(xy) for xy in dots.get_xydata()], [(row["chunks"], row["time_s"]) for row in document["rows"]])
@@ -68,12 +69,20 @@ class Marks(unittest.TestCase):
         line = next(line for line in axes.lines if line.get_linestyle() == "-" and line.get_marker() == "None")
         self.assertEqual(len(line.get_xdata()), len(document["rows"]))
 
+    def test_parts_of_the_cost_are_faint_lines_with_names(self):
+        wire = results("ring-broadcast", "--set", "cluster.link.overhead=0us", "--set", "expect=[]")
+        axes = figures.chunk_curve(self.curve, wire, names=("results", "wire alone")).axes[0]
+        self.assertIn("wire alone", [text.get_text() for text in axes.texts])
+        line = next(one for one in axes.lines if one.get_color() == LIGHT["muted"])
+        for s, time in line.get_xydata():
+            self.assertAlmostEqual(time / ((8 - 2 + s) * 64 * 2**20 / (s * 25e9)), 1, places=6)
+
     def test_titles_come_from_the_data(self):
         title = figures.chunk_curve(self.curve).axes[0].get_title(loc="left")
-        self.assertEqual(title, "57 chunks are 5.7 times faster than 1; 4,096 are slower than 1")
+        self.assertEqual(title, "57 chunks are best: 5.7 times faster than 1; 4,096 are slower than 1")
         document = copy.deepcopy(self.curve)
         del document["rows"][6]
-        self.assertIn("64 chunks are 5.7 times", figures.chunk_curve(document).axes[0].get_title(loc="left"))
+        self.assertIn("64 chunks are best: 5.7 times", figures.chunk_curve(document).axes[0].get_title(loc="left"))
 
     def by_size_of(self, **series):
         """The axes for {algorithm: {size: time}}."""
@@ -82,32 +91,65 @@ class Marks(unittest.TestCase):
                 for algorithm, times in series.items() for size, time in times.items()]
         return figures.by_size({"format": 1, "rows": rows}, metric="time").axes[0]
 
-    def test_crossovers_are_where_two_straight_lines_meet(self):
+    def crossings(self, axes):
+        return [line.get_xdata()[0] for line in axes.lines if (line.get_linestyle(), line.get_color()) == ("--", LIGHT["mark"])]
+
+    def test_crossovers_are_the_first_sizes_at_which_another_is_the_fastest(self):
         sizes = (1024, 4096, 16384)
         axes = self.by_size_of(tree={size: 1e-5 + size * 4e-9 for size in sizes}, ring={size: 3e-5 + size * 1e-9 for size in sizes})
-        at = next(line for line in axes.lines if line.get_linestyle() == "--").get_xdata()[0]
-        self.assertAlmostEqual(at, 2e-5 / 3e-9, places=3)
+        self.assertEqual(self.crossings(axes), [16384])
+        self.assertEqual(axes.get_title(loc="left"), "tree is fastest up to 4 KiB, ring from 16 KiB on")
 
     def test_who_is_fastest_is_said_of_sizes_that_all_have(self):
         def title(**series):
             return self.by_size_of(**series).get_title(loc="left").replace("\n", " ")
 
         fast, slow = {1024: 1e-5, 2048: 2e-5, 4096: 4e-5}, {1024: 2e-5, 2048: 3e-5, 4096: 5e-5}
-        self.assertEqual(title(ring=slow, tree=fast), "tree is the fastest at every size")
-        self.assertEqual(title(ring=slow, tree=fast, star=fast), "tree and star are the fastest at every size")
-        self.assertEqual(title(ring=fast, tree=fast), "All take the same time at every size")
-        self.assertEqual(title(ring=fast, tree={8192: 6e-5, 16384: 9e-5}),
-                         "Which is the fastest cannot be said: no size is common to all")
-        self.assertEqual(title(ring=fast, tree=slow | {8192: 1e-6}), "ring is the fastest at every size that all have")
-        self.assertEqual(title(ring=fast, tree={4096: 5e-5, 8192: 1e-6}), "ring is the fastest at 4 KiB, which all have")
-        self.assertEqual(title(ring=fast, tree=fast | {4096: 5e-5}), "ring is at least as fast as the others at every size")
+        common = "at all sizes that they have in common"
+        self.assertEqual(title(ring=slow, tree=fast), "tree is fastest everywhere")
+        self.assertEqual(title(ring=slow, tree=fast, star=fast), "tree and star share first place everywhere")
+        self.assertEqual(title(ring=fast, tree=fast), "ring and tree are equally fast everywhere")
+        self.assertEqual(title(ring=fast, tree={8192: 6e-5, 16384: 9e-5}, star=fast),
+                         "The curves have no sizes in common: none can be called the fastest")
+        self.assertEqual(title(ring=fast, tree=slow | {8192: 1e-6}), f"ring is fastest {common}")
+        self.assertEqual(title(ring=fast, tree={4096: 5e-5, 8192: 1e-6}), f"ring is fastest {common}")
+        self.assertEqual(title(ring=fast, tree=fast | {4096: 5e-5}), "ring and tree are equally fast up to 2 KiB, ring from 4 KiB on")
 
     def test_equal_times_do_not_hide_a_crossover(self):
         early, late = {1024: 1e-5, 2048: 3e-5, 4096: 9e-5}, {1024: 2e-5, 2048: 3e-5, 4096: 4e-5}
-        for series in ({"tree": early, "ring": late}, {"ring": late, "tree": early}):
-            axes = self.by_size_of(**series)
-            self.assertEqual(axes.get_title(loc="left"), "Fastest: tree up to 2 KiB, then ring")
-            self.assertEqual([line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == "--"], [2048])
+        axes = self.by_size_of(tree=early, ring=late)
+        self.assertEqual(axes.get_title(loc="left"), "tree is fastest up to 1 KiB, tree and ring to 2 KiB, ring from 4 KiB on")
+        self.assertEqual(self.crossings(axes), [2048, 4096])
+
+    def test_nobody_is_the_fastest_among_those_who_do_something_else(self):
+        document = {"format": 1, "rows": [
+            {"algorithm": "ring", "op": op, "ranks": 8, "size_bytes": size, "chunks": 1, "time_s": time * size,
+             "algbw_bytes_per_s": 1 / time, "busbw_bytes_per_s": 1 / time}
+            for op, time in (("all-gather", 1e-9), ("broadcast", 2e-9)) for size in (1024, 2048)]}
+        axes = figures.by_size(document).axes[0]
+        self.assertEqual(axes.get_title(loc="left").replace("\n", " "), "At 2 KiB busbw is 1 GB/s for all-gather and 500 MB/s for broadcast")
+        self.assertEqual(self.crossings(axes), [])
+        for row in document["rows"]:
+            row["ranks"] = row["size_bytes"] // 512
+        self.assertEqual(figures.scaling(document).axes[0].get_title(loc="left"), "With 4 ranks broadcast takes 2 times as long as all-gather")
+
+    def test_numbers_are_written_as_on_the_pages(self):
+        for text, value, expected in (
+                (units.time_text, 0, "0 s"), (units.time_text, 18.8254e-3, "18.83 ms"), (units.time_text, 5e-6, "5 us"),
+                (units.time_text, 1e-12, "1 ps"), (units.size_text, 1536, "1.5 KiB"), (units.size_text, 10, "10 B"),
+                (units.rate_text, 25e9, "25 GB/s"), (units.rate_text, 12345e12, "12345 TB/s"), (units.count_text, 4096, "4,096"),
+                (units.count_text, 56.7558, "56.76"), (units.percent_text, 0.0123, "1.2%"), (units.percent_text, 0.99, "99%"),
+                (units.times_text, 1.034, "1.03"), (units.times_text, 5.74, "5.7"), (units.times_text, 12.5, "13"), (units.times_text, 4, "4")):
+            self.assertEqual(text(value), expected)
+
+    def test_few_and_many_pieces_have_the_colours_of_the_pages(self):
+        page = (ROOT / "plots" / "common" / "theme.css").read_text()
+        for theme, place in ((LIGHT, 0), (DARK, 1)):
+            colours = [re.findall(rf"--c{i}: (#\w+)", page)[place] for i in range(1, 9)]
+            self.assertEqual(list(theme["series"]), colours)
+            self.assertEqual([style.piece_colour(theme, piece, 7) for piece in range(7)], colours[:7])
+            for name in ("paper", "ink", "muted", "grid", "edge", "mark"):
+                self.assertEqual(theme[name], re.findall(rf"--{name}: (#\w+)", page)[place])
 
     def measured_curve(self):
         """The curve with measured times that the prediction misses by 2%."""
@@ -123,21 +165,21 @@ class Marks(unittest.TestCase):
 
         document = self.measured_curve()
         document["rows"][0]["measured"] |= {"time_s": 1.0, "max_s": 1.0, "noisy": True}
-        judged = "rows: half are off by less than 2.0%, 95% by less than 2.0%; 1 more too noisy to judge"
-        self.assertEqual(title(), f"11 {judged}")
+        judged = "Half of the predictions are within 2.0% of what was measured, 95% within 2.0%; of 12 rows 1 scattered too much to judge"
+        self.assertEqual(title(), judged)
         document["rows"][1]["measured"] |= {"time_s": 1.0, "max_s": 1.0, "data": "wrong"}
-        self.assertEqual(title(), f"10 {judged}; 1 more gave wrong data")
+        self.assertEqual(title(), f"{judged} and 1 gave wrong data")
         named = [text.get_text() for text in figures.accuracy(document).axes[0].get_legend().get_texts()]
-        self.assertEqual(sorted(named), ["chain", "chain, too noisy to judge", "chain, wrong data"])
+        self.assertEqual(sorted(named), ["chain", "too noisy to judge", "within 10% and 25%", "wrong data"])
         for row in document["rows"][2:]:
             row["measured"]["data"] = "wrong"
-        self.assertEqual(title(), "None of 12 rows can be judged: the runs scattered too far or the data were wrong")
+        self.assertEqual(title(), "None of 12 rows can be held against its prediction: 1 scattered too much to judge and 11 gave wrong data")
 
     def test_the_bands_of_accuracy_are_those_of_the_error(self):
         axes = figures.accuracy(self.measured_curve()).axes[0]
-        edges = [{round(y / x, 6) for x, y in band.get_paths()[0].vertices} for band in axes.collections[:2]]
-        self.assertEqual(edges, [{0.75, 1.25}, {0.9, 1.1}])
-        self.assertEqual((axes.get_xlabel(), axes.get_ylabel()), ("measured", "predicted"))
+        errors = [{round(x / y - 1, 6) for x, y in band.get_paths()[0].vertices} for band in axes.collections[:2]]
+        self.assertEqual(errors, [{-0.25, 0.25}, {-0.1, 0.1}])
+        self.assertEqual((axes.get_xlabel(), axes.get_ylabel()), ("predicted", "measured"))
 
     def test_messages_have_the_colour_of_their_piece(self):
         run = run_of(trace("ring-broadcast", "--at", "chunks=4"))
@@ -182,7 +224,7 @@ class Marks(unittest.TestCase):
         self.assertIn((3, "late"), kinds)
         self.assertIn((1, "a message"), kinds)
         legend = figures.space_time(trace("ring-broadcast", "--at", "chunks=2")).legends[0]
-        self.assertEqual([text.get_text() for text in legend.get_texts()], ["a rank waits for a message"])
+        self.assertEqual([text.get_text() for text in legend.get_texts()], ["a rank waits for a message and sends nothing"])
 
 
 class Files(unittest.TestCase):
@@ -221,7 +263,8 @@ class Files(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 pictures.append((self.here / name).read_bytes())
             self.assertEqual(*pictures)
-        self.assertIn(">57 chunks are 5.7 times faster than 1; 4,096 are slower than 1</text>", (self.here / "a.svg").read_text())
+        title = ">57 chunks are best: 5.7 times faster than 1; 4,096 are slower than 1</text>"
+        self.assertTrue(title in (self.here / "a.svg").read_text())
 
     def test_dark_is_dark(self):
         curve = self.put("curve.json", results("ring-broadcast"))
@@ -258,11 +301,11 @@ class Files(unittest.TestCase):
         self.refused(["scaling", self.put("a.json", good)], "ranks")
         self.refused(["accuracy", self.put("a.json", good)], "no measurements")
         self.refused(["space-time", self.put("a.json", good)], "collsim trace")
-        self.refused(["space-time", self.put("a.json", {"traceEvents": [{"ph": "X", "ts": 0, "cat": "message"}]})], "not as collsim writes")
-        self.refused(["space-time", self.put("a.json", {"traceEvents": []})], "no messages")
-        self.refused(["chunk-curve", self.put("a.json", trace("ring-broadcast"))], "not a trace")
+        self.refused(["space-time", self.put("a.json", {"traceEvents": [{"ph": "X", "ts": 0, "cat": "message"}]})], "otherData should be an object")
+        self.refused(["space-time", self.put("a.json", {"traceEvents": [], "otherData": {"pieces": 1, "time_us": 1}})], "no messages")
+        self.refused(["chunk-curve", self.put("a.json", trace("ring-broadcast"))], "is a trace")
         self.refused(["buffers", self.put("a.json", good)], "collsim show")
-        self.refused(["buffers", self.put("a.json", {"ranks": [{"before": 1}]})], "not as collsim writes")
+        self.refused(["buffers", self.put("a.json", {"op": "gather", "ranks": [{"rank": 0, "before": 1}]})], "before should be a list, and is 1")
 
     def test_a_row_that_cannot_be_drawn_is_named(self):
         good = results("double-tree-against-ring")
@@ -277,14 +320,17 @@ class Files(unittest.TestCase):
         refused("params", params=[1])
         refused("measured", measured=[1])
         refused("measured", measured={"time_s": 1, "min_s": 1, "max_s": 10**400})
-        refused("busbw", busbw_bytes_per_s=None)
+        refused("algorithm should be a text, and is [1]", algorithm=[1])
+        document = copy.deepcopy(good)
+        document["rows"][3]["busbw_bytes_per_s"] = None
+        self.refused(["busbw-by-size", self.put("changed.json", document)], "changed.json", "row 3", "busbw")
         self.refused(["time-by-size", self.put("a.json", '{"format": ' + "1" * 5000 + "}")], "a.json", "not JSON")
 
     def test_wrong_usage_is_told(self):
         self.refused(["chunk-curve", self.here / "nowhere.json"], "nowhere.json", "No such file")
         self.refused(["pie-chart", "a.json"], "pie-chart", "chunk-curve")
         self.refused(["chunk-curve"], "needs a file")
-        self.refused(["chunk-curve", "a.json", "b.json"], "one file")
+        self.refused(["scaling", "a.json", "b.json"], "one file")
         self.refused(["--lite", "chunk-curve", "a.json"], "--lite")
         curve = self.put("curve.json", results("ring-broadcast"))
         for output, part in (("a.gif", ".svg or .png"), ("nowhere/a.svg", "No such file")):
@@ -299,6 +345,85 @@ class Files(unittest.TestCase):
         self.assertIn("apt-get install python3-matplotlib", done.stderr)
 
 
+class StrangeValues(unittest.TestCase):
+    """Whatever one value of a file is, a picture comes of it or one sentence."""
+
+    STRANGE = ([1], {}, "x", -1, 0, 1e308, 10**400, None, True)
+
+    def places(self, value, path=()):
+        """Paths to all values of a document."""
+        if path:
+            yield path
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+            yield from self.places(inner, (*path, key))
+
+    def try_all(self, document, views, is_tried=lambda path: True):
+        drawn = refused = 0
+        for path in filter(is_tried, list(self.places(document))):
+            holder = document
+            for key in path[:-1]:
+                holder = holder[key]
+            good = holder[path[-1]]
+            for strange in self.STRANGE:
+                holder[path[-1]] = strange
+                for view, options in views:
+                    try:
+                        figure = view(document, **options)
+                        drawn += 1
+                    except FigureError as error:
+                        self.assertRegex(str(error), r"\A[^\n]+\Z")
+                        self.assertNotRegex(str(error), r"Error|object has no|not supported|collsim does not write", f"{path} = {str(strange)[:20]}")
+                        refused += 1
+                        continue
+                    if drawn % 25 == 0:
+                        with figures.trust():
+                            FigureCanvasAgg(figure).draw()
+            holder[path[-1]] = good
+        self.assertGreater(drawn, 20)
+        self.assertGreater(refused, 20)
+
+    def measured(self, name, *words):
+        document = results(name, *words)
+        document = {key: document[key] for key in ("format", "rows")}
+        for row in document["rows"]:
+            row["measured"] = {"time_s": row["time_s"], "min_s": row["time_s"], "max_s": row["time_s"] * 1.1, "spread": 0.01, "noisy": False,
+                               "data": "right", "algbw_bytes_per_s": 1e9, "busbw_bytes_per_s": 1e9}
+        return document
+
+    def is_of_first_row(self, path):
+        return path[0] != "rows" or len(path) == 1 or path[1] == 0
+
+    def test_results_over_chunks(self):
+        document = self.measured("ring-broadcast", "--set", "sweep.collective.chunks=[1,4,57]", "--set", "expect=[]")
+        self.try_all(document, [(figures.chunk_curve, {}), (figures.accuracy, {})], self.is_of_first_row)
+
+    def test_results_over_sizes_and_ranks(self):
+        document = self.measured("double-tree-against-ring", "--set", 'sweep={"cluster.ranks":[4,8],"collective.size":["64KiB","4MiB"]}',
+                                 "--set", "expect=[]")
+        views = [(figures.by_size, {"metric": metric}) for metric in ("time", "busbw")] + [(figures.scaling, {})]
+        self.try_all(document, views, self.is_of_first_row)
+
+    def test_traces(self):
+        document = trace("ring-broadcast", "--at", "chunks=1", "--set", "cluster.ranks=3", "--set", "expect=[]")
+        first = {}
+        for number, event in enumerate(document["traceEvents"]):
+            if event.get("cat") in ("message", "collective", "kernel", "instruction") or event["name"] == "thread_name":
+                first.setdefault(event.get("cat"), number)
+        read_of_kernels = ("ph", "cat", "ts", "dur", "args", "Rank")
+
+        def is_tried(path):
+            if path[0] != "traceEvents" or len(path) < 3:
+                return path[0] in ("traceEvents", "otherData")
+            return path[1] in first.values() and (path[1] != first["kernel"] or path[-1] in read_of_kernels)
+
+        self.try_all(document, [(figures.space_time, {})], is_tried)
+        self.try_all(document, [(figures.breakdown, {})], lambda path: is_tried(path) and (len(path) < 3 or path[1] == first["collective"]))
+
+    def test_buffers(self):
+        shown = json.loads(collsim("show", ROOT / "scenarios/tutorial/reduce-scatter.json", "--format", "json"))
+        self.try_all(shown, [(figures.buffers, {})], lambda path: path[0] != "ranks" or len(path) < 2 or path[1] == 0)
+
+
 if __name__ == "__main__":
     if not importlib.util.find_spec("matplotlib"):
         print(f"skipped: {sys.executable} has no matplotlib: apt-get install python3-matplotlib")
@@ -306,6 +431,10 @@ if __name__ == "__main__":
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(ROOT / "plots"))
     import figures
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from static import style, units
+    from static.reading import FigureError
+    from static.style import DARK, LIGHT
     from static.trace import run_of
 
     unittest.main(argv=sys.argv[:1], verbosity=1)
