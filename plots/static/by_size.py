@@ -98,7 +98,7 @@ def draw_bounds(axes, theme, rows):
         x, y = zip(*points)
         axes.plot(x, y, color=theme["mark"], linestyle=":", linewidth=1.4)
         flat = y[-1] < y[0] * 1.5
-        at = -1 if flat else max(0, len(x) * 3 // 4 - 1)
+        at = len(x) - 1 if flat else min(len(x) * 7 // 10, len(x) - 2)
         axes.annotate(name, (x[at], y[at]), xytext=(0, -4) if flat else (8, -6), textcoords="offset points", fontsize=8.5,
                       color=theme["mark"], va="top", ha="right" if flat else "left")
 

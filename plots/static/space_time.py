@@ -43,7 +43,7 @@ def draw(frame, theme, traces, links, names):
     panels = frame.subplots(len(runs), 1, sharex=True, gridspec_kw={"height_ratios": heights}, squeeze=False)[:, 0]
     total = how_high(*traces, links=links)
     keyed = [] if links else pauses_shown(runs)
-    style.title(frame, panels[0], finding(runs), total, left=0.17 if links else 0.1,
+    style.title(frame, panels[0], finding(runs), total, left=0.17 if links else 0.11,
                 above=0.28 if len(runs) > 1 else 0.12, below=0.45)
     frame.subplots_adjust(hspace=0.36 * len(runs) / max(0.36, total - 1))
     longest = max(run.time for run in runs)
@@ -57,7 +57,7 @@ def draw(frame, theme, traces, links, names):
     if keyed:
         handles = [panels[-1].plot([], [], color=pause_colour(theme, kind), linewidth=2.5, label=f"a rank {PAUSES[kind][0]}")[0]
                    for kind in keyed]
-        frame.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.09, 0), borderaxespad=0.3, ncol=len(handles),
+        frame.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.1, 0), borderaxespad=0.3, ncol=len(handles),
                      fontsize=8, handlelength=1.6, columnspacing=1.4, labelcolor=theme["muted"])
 
 
@@ -165,10 +165,10 @@ def finding(runs):
     if len(runs) == 1:
         many = times_text(messages_at_a_time(last))
         return f"{last.name}: done after {time_text(last.time)}, with {many} message{'' if many == '1' else 's'} at a time on average"
-    slow, fast = (runs[0], last) if runs[0].time >= last.time else (last, runs[0])
-    if time_text(fast.time) == time_text(slow.time):
-        return f"{runs[0].name} and {last.name}: both done after {time_text(last.time)}"
-    many, few = messages_at_a_time(fast), messages_at_a_time(slow)
-    # Only where it is a reason.
-    why = f", {times_text(many)} messages at a time instead of {times_text(few)}" if many > 1.1 * few else ""
-    return f"{fast.name}: {time_text(fast.time)} instead of {time_text(slow.time)}{why}"
+    first = runs[0]
+    if time_text(first.time) == time_text(last.time):
+        return f"{first.name} and {last.name}: both done after {time_text(last.time)}"
+    before, now = messages_at_a_time(first), messages_at_a_time(last)
+    is_reason = now > 1.1 * before if last.time < first.time else before > 1.1 * now
+    why = f", {times_text(now)} messages at a time instead of {times_text(before)}" if is_reason else ""
+    return f"{last.name}: {time_text(last.time)} instead of {time_text(first.time)}{why}"

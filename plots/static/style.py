@@ -167,7 +167,7 @@ def log_axis(axis, low, high, text):
     """With one tick per power of ten, or more where that would be few."""
     axis.axes.set_yscale("log") if axis.axis_name == "y" else axis.axes.set_xscale("log")
     ratio = high / low
-    axis.set_major_locator(LogLocator(subs=(1,) if ratio > 1000 else (1, 2, 5) if ratio > 6 else (1, 1.5, 2, 3, 4, 5, 6, 8), numticks=12))
+    axis.set_major_locator(LogLocator(subs=(1,) if ratio > 1000 else (1, 2, 5) if ratio > 6 else (1, 1.5, 2, 3, 4, 6, 8), numticks=12))
     axis.set_minor_locator(NullLocator())
     plain(axis, text)
 

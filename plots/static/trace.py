@@ -7,6 +7,7 @@ from static.reading import FigureError, check, name_of, told
 
 MOST_EVENTS = 200_000
 MOST_PIECES = 10**9
+ROUNDING = 2e-9  # traces hold whole nanoseconds
 CAUSES = ("a message", "a signal", "a free slot")
 SHARES = ("start", "startup", "wire", "sharing", "flight", "work", "queue")
 
@@ -184,4 +185,16 @@ def idle_waits(waits, messages, pauses):
                 following += 1
             shown.append(Pause(rank, start, wait.end, wait.kind))
             shown_until = max(start, wait.end, shown_until)
-    return [pause for pause in shown if pause.end - pause.start > 2e-9]  # traces are rounded to nanoseconds
+    return joined([pause for pause in shown if pause.end - pause.start > ROUNDING])
+
+
+def joined(pauses):
+    """What goes on without a break is one pause."""
+    whole = pauses[:1]
+    for pause in pauses[1:]:
+        last = whole[-1]
+        if (last.rank, last.kind) == (pause.rank, pause.kind) and abs(pause.start - last.end) <= ROUNDING:
+            whole[-1] = dataclasses.replace(last, end=pause.end)
+        else:
+            whole.append(pause)
+    return whole

@@ -31,9 +31,13 @@ def run(words, folder, program, python):
     output = None
     if ">" in words:
         words, output = words[: words.index(">")], folder / words[words.index(">") + 1]
+    if words[:2] == ["mkdir", "-p"]:
+        for name in words[2:]:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        return
     tools = {"collsim": [program], "plots/figures.py": [python, "-B", "plots/figures.py"]}
     if words[0] not in tools:
-        sys.exit(f"only collsim and plots/figures.py are known here, not: {words[0]}")
+        sys.exit(f"only collsim, plots/figures.py and mkdir -p are known here, not: {words[0]}")
     done = subprocess.run(tools[words[0]] + words[1:], cwd=folder, capture_output=True, check=False)
     if done.returncode:
         sys.exit(f"`{shlex.join(words)}` fails:\n{done.stderr.decode()}")
