@@ -52,7 +52,10 @@ def breakdown(frame, theme, *traces, names=()):
     axes.set_xlim(0, end)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
-    style.plain(axes.xaxis, percent_of_all if relative else time_text)
+    if relative:
+        style.plain(axes.xaxis, percent_of_all)
+    else:
+        style.linear_time(axes.xaxis, end)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncol=len(kinds), borderaxespad=0, fontsize=8.5, handlelength=1.2,
                 columnspacing=1.4)
     left_edge = 0.03 + 0.0118 * max(map(len, rows))

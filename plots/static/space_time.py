@@ -53,7 +53,7 @@ def draw(frame, theme, traces, links, names):
             axes.annotate(f"{run.name}: {time_text(run.time)}", (0, 1), xytext=(0, 3), va="bottom",
                           xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=theme["muted"])
     panels[-1].set_xlabel("time")
-    style.plain(panels[-1].xaxis, time_text)
+    style.linear_time(panels[-1].xaxis, longest)
     if keyed:
         handles = [panels[-1].plot([], [], color=pause_colour(theme, kind), linewidth=2.5, label=f"a rank {PAUSES[kind][0]}")[0]
                    for kind in keyed]

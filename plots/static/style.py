@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from static.reading import FigureError, trust
-from static.units import count_text, size_text, time_text
+from static.units import TIMES, count_text, fixed, size_text, time_text, unit_of
 
 LIGHT = {
     "paper": "#ffffff", "ink": "#1b1f24", "muted": "#59636e", "grid": "#e4e7eb", "edge": "#c4cad1",
@@ -161,6 +161,18 @@ def plain(axis, text, at=None):
         axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def linear_time(axis, end):
+    """Ticks in one unit, with as many decimals as each other."""
+    factor, unit = unit_of(end, TIMES)
+
+    def text(value, _):
+        ticks = [tick / factor for tick in axis.get_majorticklocs()]
+        decimals = next((count for count in range(6) if all(abs(tick - round(tick, count)) < 1e-6 * end / factor for tick in ticks)), 6)
+        return f"{fixed(value / factor, decimals)} {unit}" if value else "0"
+
+    axis.set_major_formatter(FuncFormatter(text))
 
 
 def log_axis(axis, low, high, text):

@@ -22,9 +22,14 @@ def four_digits(value):
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def in_largest_unit(value, units):
+def unit_of(value, units):
+    """(size, name) of the largest unit of which there is a whole one."""
     almost_one = 1 - 1e-9  # what seconds as a binary fraction lose of a whole picosecond
-    factor, unit = next((one for one in units if abs(value) >= one[0] * almost_one), units[-1])
+    return next((one for one in units if abs(value) >= one[0] * almost_one), units[-1])
+
+
+def in_largest_unit(value, units):
+    factor, unit = unit_of(value, units)
     return f"{four_digits(value / factor)} {unit}"
 
 

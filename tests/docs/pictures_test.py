@@ -56,6 +56,9 @@ def pictures_made(commands, root, program, python):
             (folder / picture).parent.mkdir(parents=True, exist_ok=True)
         for words in commands:
             run(words, folder, program, python)
+        litter = {path.name for path in folder.iterdir()} - {"build", "docs", "plots", "scenarios"}
+        if litter:
+            sys.exit(f"a recipe leaves {', '.join(sorted(litter))} in the top folder; build/ is the place for such files")
         return {picture: (folder / picture).read_bytes() for picture in wanted}
 
 

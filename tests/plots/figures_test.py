@@ -202,6 +202,12 @@ class Marks(unittest.TestCase):
         self.assertAlmostEqual(max(box.x1 for box in boxes), 8 * hop, places=8)
         self.assertAlmostEqual(boxes[0].width, hop, places=8)
 
+    def test_ticks_of_a_time_axis_are_in_one_unit(self):
+        figure = figures.space_time(trace("all-reduce-in-two-halves", "--at", "ranks=4", "--at", "op=all-reduce"))
+        FigureCanvasAgg(figure).draw()
+        ticks = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+        self.assertEqual(ticks[:4], ["0", "0.5 ms", "1.0 ms", "1.5 ms"])
+
     def test_a_message_through_a_switch_is_one_bar_of_its_rank(self):
         document = trace("double-tree-against-ring", "--at", "algorithm=ring", "--at", "size=64KiB", "--at", "ranks=8")
         crossings = sum(event.get("cat") == "message" for event in document["traceEvents"])
