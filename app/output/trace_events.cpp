@@ -296,9 +296,12 @@ class TraceWriter {
   [[nodiscard]] const char* cause_of(const Step& step) const {
     if (orders_lanes(step.instruction.op)) return "a signal";
     if (!sends(step.instruction.op)) return "a message";  // nothing needs a slot
-    const bool came_last =
-        step.message_from != Step::none && steps_[step.message_from].arrived >= step.began;
-    return came_last ? "a message" : "a free slot";
+    if (step.message_from == Step::none) return "a free slot";
+    const Time came = std::clamp(steps_[step.message_from].arrived, step.reached, step.began);
+    // Between the arrival of a message and the next instruction a real lane takes a moment.
+    const bool message_was_last =
+        input_.measured.empty() ? came == step.began : came - step.reached >= step.began - came;
+    return message_was_last ? "a message" : "a free slot";
   }
 
   // --- tracks -----------------------------------------------------------------------------------

@@ -14,12 +14,12 @@ BAR_TOP, BAR_HEIGHT = -0.44, 0.66  # in a row that is 1 high and has its middle 
 LINE_TOP, LINE_HEIGHT = 0.28, 0.13
 # What a thin line below the bars says, its colour, and in which order it is explained.
 PAUSES = {
-    "a message": ("waits for a message and sends nothing", "edge"),
-    "a signal": ("waits for another of its lanes", "edge"),
-    "a free slot": ("waits for a free slot", 4),
-    "the link": ("waits for a link that others use", 1),
-    "late": ("has not started", "ink"),
-    "work": ("adds or copies", 2),
+    "a message": ("waiting for a message, sending nothing", "edge"),
+    "a signal": ("waiting for another of its lanes", "edge"),
+    "a free slot": ("waiting for a free slot", 4),
+    "the link": ("waiting for a link that others use", 1),
+    "late": ("not started yet", "ink"),
+    "work": ("adding or copying", 2),
 }
 
 
@@ -30,7 +30,7 @@ def rows_by_rank(run):
 def how_high(*traces, links=False):
     runs = [run_of(trace) for trace in traces]
     rows = sum(len(run.links if links else run.ranks) for run in runs)
-    return 0.9 + 0.42 * len(runs) + max(0.13, min(0.27, 5 / max(rows, 1))) * rows
+    return 0.9 + below_axis(runs, links) - 0.45 + 0.42 * len(runs) + max(0.13, min(0.27, 5 / max(rows, 1))) * rows
 
 
 def draw(frame, theme, traces, links, names):
@@ -44,7 +44,7 @@ def draw(frame, theme, traces, links, names):
     total = how_high(*traces, links=links)
     keyed = [] if links else pauses_shown(runs)
     style.title(frame, panels[0], finding(runs), total, left=0.17 if links else 0.11,
-                above=0.28 if len(runs) > 1 else 0.12, below=0.45)
+                above=0.28 if len(runs) > 1 else 0.12, below=below_axis(runs, links))
     frame.subplots_adjust(hspace=0.36 * len(runs) / max(0.36, total - 1))
     longest = max(run.time for run in runs)
     for axes, run in zip(panels, runs):
@@ -55,9 +55,9 @@ def draw(frame, theme, traces, links, names):
     panels[-1].set_xlabel("time")
     style.linear_time(panels[-1].xaxis, longest)
     if keyed:
-        handles = [panels[-1].plot([], [], color=pause_colour(theme, kind), linewidth=2.5, label=f"a rank {PAUSES[kind][0]}")[0]
+        handles = [panels[-1].plot([], [], color=pause_colour(theme, kind), linewidth=2.5, label=PAUSES[kind][0])[0]
                    for kind in keyed]
-        frame.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.1, 0), borderaxespad=0.3, ncol=len(handles),
+        frame.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.1, 0), borderaxespad=0.3, ncol=min(2, len(handles)),
                      fontsize=8, handlelength=1.6, columnspacing=1.4, labelcolor=theme["muted"])
 
 
@@ -74,6 +74,12 @@ def space_time(frame, theme, *traces, names=()):
 def links_time(frame, theme, *traces, names=()):
     """As space_time; a row is a link with what crosses it."""
     draw(frame, theme, traces, True, names)
+
+
+def below_axis(runs, links):
+    """Inches: pauses are explained beside the name of the axis, and below that."""
+    kinds = 0 if links else len(pauses_shown(runs))
+    return 0.45 + 0.17 * max(0, (kinds - 1) // 2)
 
 
 def pauses_shown(runs):

@@ -230,7 +230,7 @@ class Marks(unittest.TestCase):
         self.assertIn((3, "late"), kinds)
         self.assertIn((1, "a message"), kinds)
         legend = figures.space_time(trace("ring-broadcast", "--at", "chunks=2")).legends[0]
-        self.assertEqual([text.get_text() for text in legend.get_texts()], ["a rank waits for a message and sends nothing"])
+        self.assertEqual([text.get_text() for text in legend.get_texts()], ["waiting for a message, sending nothing"])
 
 
 class Files(unittest.TestCase):

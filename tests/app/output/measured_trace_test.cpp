@@ -91,6 +91,23 @@ TEST(MeasuredTrace, APacedRunHasItsLinksAndNoCriticalPath) {
   EXPECT_EQ(trace["otherData"]["measured"], "on host");
 }
 
+// Real lanes go on a moment after what they waited for has come.
+TEST(MeasuredTrace, AWaitForAMessageIsCalledSoAlthoughTheLaneTookAMoment) {
+  const Recorded recorded;
+  Timeline timeline = recorded.paced();
+  for (Step& step : timeline.steps)
+    if (sends(step.instruction.op)) step.arrived = step.arrived - microseconds(1);
+  long waits = 0;
+  const Json trace =
+      recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, timeline));
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] == "M" || !event["args"].contains("waited for")) continue;
+    EXPECT_EQ(event["args"]["waited for"], "a message") << event;
+    ++waits;
+  }
+  EXPECT_GT(waits, 20);
+}
+
 TEST(MeasuredTrace, ANativeRunHasInstructionsOnly) {
   const Recorded recorded;
   const Json trace =
