@@ -20,13 +20,14 @@
  * @property {boolean} [open]      marks are not filled
  * @property {boolean} [nameless]  no label: others of this name have one
  * @property {boolean} [silent]    cannot be pointed at
+ * @property {"left"|"right"|"above"} [beside]   the name stands there at the last point, not where the others do
  *
  * @typedef {object} XyChart
  * @property {Axis} x
  * @property {Axis} y
  * @property {Series[]} series
  * @property {{x: number, name: string}[]} [verticals]     an optimum, a crossover
- * @property {{y: number, name: string}[]} [horizontals]   a floor, a ceiling
+ * @property {{y: number, name: string, below?: boolean}[]} [horizontals]   a floor, a ceiling; its name above it
  * @property {{points: [number, number][], name?: string}[]} [bands]
  * @property {string} describe     for those who do not see it
  * @property {number} [height]
@@ -77,6 +78,7 @@ function drawXyChart(host, width, chart) {
     drawGuideNames(names, chart, shown, layout);
     if (layout.key.length) drawKey(names, layout);
     else drawSeriesNames(names, chart, shown, layout);
+    drawNamesBeside(names, chart, shown, layout);
   };
   paint();
   attachPointing(host, svg, chart, { full, shown, layout, paint });
@@ -84,7 +86,7 @@ function drawXyChart(host, width, chart) {
 
 /** Where things are: names of series stand at the right where there is room, above otherwise. */
 function layoutOf(width, chart) {
-  const named = chart.series.filter((one) => !one.nameless);
+  const named = chart.series.filter((one) => !one.nameless && !one.beside);
   const narrow = width < 560;
   const nameWidth = named.length ? d3.max(named, (one) => textWidth(one.name)) + 46 : 8;
   const above = narrow || nameWidth > width * 0.3;
@@ -203,9 +205,9 @@ function drawGuideNames(names, chart, shown, layout) {
     busyUntil[row] = middle + half + 6;
     guideName(names, one.name, middle, layout.top - 8 - 13 * row, "middle");
   }
-  for (const { y, name } of chart.horizontals ?? []) {
+  for (const { y, name, below } of chart.horizontals ?? []) {
     const place = shown.y(y);
-    if (place >= layout.top && place <= layout.bottom) guideName(names, name, layout.left + 8, place - 5, "start");
+    if (place >= layout.top && place <= layout.bottom) guideName(names, name, layout.left + 8, place + (below ? 13 : -5), "start");
   }
 }
 
@@ -238,7 +240,7 @@ function drawKey(names, layout) {
 }
 
 function nameOf(names, series, x, y) {
-  names
+  return names
     .append("text")
     .attr("class", `series-name s${series.colour}${series.line === "faint" ? " faint-name" : ""}`)
     .attr("x", x)
@@ -251,7 +253,7 @@ function drawSeriesNames(names, chart, shown, layout) {
   const [top, bottom] = [layout.top, layout.bottom];
   const labels = [];
   for (const series of chart.series) {
-    if (series.nameless) continue;
+    if (series.nameless || series.beside) continue;
     const inside = series.points.filter((p) => Number.isFinite(p.y) && shown.x(p.x) <= layout.right + 1);
     const last = inside[d3.max(inside.keys())] ?? null;
     const rightmost = inside.reduce((a, b) => (a && a.x > b.x ? a : b), last);
@@ -268,4 +270,19 @@ function drawSeriesNames(names, chart, shown, layout) {
     drawSample(names, one.series, start, places[i]);
     nameOf(names, one.series, start + 27, places[i] + 4);
   });
+}
+
+function drawNamesBeside(names, chart, shown, layout) {
+  for (const series of chart.series) {
+    const last = series.beside && series.points[series.points.length - 1];
+    if (!last || !Number.isFinite(last.y)) continue;
+    const [x, y] = [shown.x(last.x), shown.y(last.y)];
+    if (x < layout.left - 1 || x > layout.right + 1 || y < layout.top - 1 || y > layout.bottom + 1) continue;
+    const width = textWidth(series.name);
+    const half = Math.min(Math.max(x, layout.left + width / 2 + 4), layout.right - width / 2);
+    const fits = series.beside === "left" ? x - 8 - width > layout.left : x + 8 + width < layout.width;
+    if (series.beside === "above" || !fits) nameOf(names, series, half, y - 12).attr("text-anchor", "middle");
+    else if (series.beside === "left") nameOf(names, series, x - 8, y - 6).attr("text-anchor", "end");
+    else nameOf(names, series, x + 8, y - 6);
+  }
 }

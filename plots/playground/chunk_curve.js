@@ -8,8 +8,10 @@ const sliceMs = 12;
 
 /**
  * @typedef {object} ChunkCurve
- * @property {{x: number, y: number, seconds: number}[]} formula
- * @property {{x: number, y: number}[]} simulated
+ * @property {Point[]} formula
+ * @property {Point[]} wireAlone     the formula if messages started and flew in no time
+ * @property {Point[]} startAlone    the formula if links had no end of bandwidth
+ * @property {Point[]} simulated
  * @property {number} best           of the formula, a real number; NaN: none
  * @property {number} floor          seconds
  * @property {number} leftOut        chunk counts that would take too long
@@ -57,11 +59,10 @@ function chunkCurveMaker(engine) {
 
 /** A generator whose steps are single simulations. */
 function curveWork(engine, setting, numbers) {
-  const curve = { formula: [], simulated: [], best: NaN, floor: 0, leftOut: 0, key: curveKey(numbers) };
+  const curve = { formula: [], wireAlone: [], startAlone: [], simulated: [], best: NaN, floor: 0, leftOut: 0, key: curveKey(numbers) };
   const steps = (function* () {
     curve.best = engine.formula(numbers).bestChunks;
     const chunks = curveChunks(setting, curve.best);
-    const last = chunks[chunks.length - 1];
     let effort = 0;
     for (const count of chunks) {
       if (effort > mostCurveInstructions) {
@@ -78,13 +79,26 @@ function curveWork(engine, setting, numbers) {
       }
       yield;
     }
-    for (const count of lineChunks(last)) {
-      const { formulaS } = engine.formula({ ...numbers, chunks: count });
-      if (Number.isFinite(formulaS)) curve.formula.push({ x: count, y: formulaS });
-      yield;
-    }
+    // As far as there are dots, so that nobody wonders about a line without them.
+    const last = Math.max(setting.chunks, curve.simulated[curve.simulated.length - 1]?.x ?? 1);
+    for (const { line, changed } of curveLines(curve, setting))
+      for (const count of lineChunks(last)) {
+        const { formulaS } = engine.formula({ ...numbers, ...changed, chunks: count });
+        if (Number.isFinite(formulaS)) line.push({ x: count, y: formulaS });
+        yield;
+      }
   })();
   return { next: () => steps.next(), curve };
+}
+
+/** The lines, and how the setting is changed for each.  Infinite bandwidth is no number, but no data take
+ *  no time either. @param {ChunkCurve} curve @param {PageSetting} setting */
+function curveLines(curve, setting) {
+  const lines = [{ line: curve.formula, changed: {} }];
+  if (setting.size === 0 || setting.overhead + setting.latency === 0) return lines;
+  lines.push({ line: curve.wireAlone, changed: { overheadPs: 0, latencyPs: 0 } });
+  lines.push({ line: curve.startAlone, changed: { bytes: 0 } });
+  return lines;
 }
 
 /** Enough for a smooth line on a log axis. */

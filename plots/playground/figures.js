@@ -105,7 +105,7 @@ function curveFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "chunk-curve",
     title: "",
-    text: "Few chunks: ranks wait for whole messages. Many chunks: every message pays alpha. Between them is the best number. Line: the closed form. Dots: simulated. Dotted: no algorithm is faster than this.",
+    text: "Few chunks: ranks wait for whole messages, and the wire costs most. Many chunks: every message pays its start-up. The time is both together, so between them is the best number. Line: the closed form; grey: either cost alone. Dots: simulated. Dotted: the lower bound, which no algorithm can beat, however it cuts.",
     hint: chartHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -127,23 +127,53 @@ function curveFigure(parent, page) {
 
 function drawCurve(host, width, page) {
   const { formula, simulated, best, floor, leftOut } = page.curve;
-  const { setting } = page.now;
-  const here = { x: setting.chunks, y: secondsOf(page.now) };
-  const series = [];
-  if (formula.length) series.push({ name: "formula", colour: 1, line: "solid", points: formula, silent: true });
-  series.push({ name: "simulated", colour: 1, mark: "dot", points: simulated });
-  series.push({ name: "now", colour: 2, mark: "dot", points: [here] });
+  const here = { x: page.now.setting.chunks, y: secondsOf(page.now) };
   const times = [...formula, ...simulated, here].map((p) => p.y).concat(floor > 0 ? [floor] : []);
   const scale = d3.min(times) > 0 ? "log" : "linear";
+  // Below the lower bound there is nothing but its name.
+  const room = scale === "log" ? floor / Math.max(1.05, (d3.max(times) / floor) ** 0.05) : floor;
+  const domain = domainOf(floor > 0 ? [...times, room] : times, scale);
   drawXyChart(host, width, {
     x: { quantity: quantities.chunks, scale: "log", domain: domainOf([...simulated, here].map((p) => p.x), "log") },
-    y: { quantity: quantities.time, scale, domain: domainOf(times, scale) },
-    series,
+    y: { quantity: quantities.time, scale, domain },
+    series: curveSeries(page, here, domain[0]),
     verticals: Number.isFinite(best) ? [{ x: best, name: `best by formula: ${countText(Number(best.toFixed(1)))}` }] : [],
-    horizontals: floor > 0 ? [{ y: floor, name: `lower bound: ${timeText(floor)}` }] : [],
+    horizontals: floor > 0 ? [{ y: floor, name: `no algorithm is faster: ${timeText(floor)}`, below: true }] : [],
     describe: `Time against number of chunks, both on log axes: ${curveTitle(page.curve)}`,
   });
   if (leftOut) host.append(element("p", "muted", `Not simulated: ${leftOut} larger numbers of chunks, which would take too long here.`));
+}
+
+/** @param {Playground} page @param {Point} here @param {number} lowest time that is shown */
+function curveSeries(page, here, lowest) {
+  const { formula, wireAlone, startAlone, simulated } = page.curve;
+  const alone = (name, points, dash) => ({
+    name: `${name} alone`,
+    colour: 8,
+    line: "faint",
+    dash,
+    points: points.filter((p) => p.y >= lowest),
+    silent: true,
+  });
+  const { overhead, latency } = page.now.setting;
+  const start = [overhead && "start-up", latency && "latency"].filter(Boolean).join(" + ");
+  return [
+    alone("wire", wireAlone, "7 3"),
+    alone(start, startAlone, "2 2"),
+    { name: "formula", colour: 1, line: "solid", points: formula, silent: true },
+    { name: "simulated", colour: 1, mark: "dot", points: simulated },
+    { name: "now", colour: 2, mark: "dot", points: [here], beside: roomBeside(simulated, here) },
+  ].filter(({ points }) => points.length > 0);
+}
+
+/** There is room to the right of a curve that falls, and to the left of one that rises.
+ *  @param {Point[]} curve @param {Point} here */
+function roomBeside(curve, here) {
+  const before = curve.filter(({ x }) => x < here.x).pop() ?? here;
+  const after = curve.find(({ x }) => x > here.x) ?? here;
+  const slope = after.y / before.y;
+  if (slope > 0.8 && slope < 1.25) return "above";
+  return slope > 1 ? "left" : "right";
 }
 
 /** @param {ChunkCurve|null} curve */
