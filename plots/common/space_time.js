@@ -17,7 +17,8 @@
  * @property {SpaceTimePanel[]} panels   one below the other, over one time axis
  * @property {SpaceTimeView} view
  * @property {string} describe           for those who do not see it
- * @property {(steps: Steps, step: number, kind: number) => string} textOf
+ * @property {(steps: Steps, step: number, kind: number, shown: number[]) => string} textOf   of the part of a step
+ *                                       that is shown as one bar, [start, end] in seconds
  * @property {(view: SpaceTimeView) => void} [onView]   the reader chose something else
  */
 
@@ -158,7 +159,7 @@ function drawOverlays({ diagram, layout, layers, shown }) {
     const followed = diagram.view.followed ?? -1;
     if (followed >= 0 && !model.byLink)
       layers.over.append("path").attr("class", "followed-way").attr("d", wayOf(model, followed, place, shown.x));
-    if (diagram.view.criticalPath === false || model.byLink) continue;
+    if (diagram.view.criticalPath === false) continue;
     const d = criticalWay(model, place, shown.x);
     layers.over.append("path").attr("class", "critical-halo").attr("d", d);
     layers.over.append("path").attr("class", "critical").attr("d", d);
@@ -166,20 +167,32 @@ function drawOverlays({ diagram, layout, layers, shown }) {
 }
 
 /** Along the row while a message leaves, across while it flies or its receiver goes on. */
-function criticalWay({ steps }, place, x) {
+function criticalWay(model, place, x) {
+  const { steps } = model;
   const parts = [];
   let last = "";
+  let row = 0;
   for (let i = 0; i < steps.pathKind.length; ++i) {
     const step = steps.pathStep[i];
-    const row = step < 0 ? 0 : steps.rank[step];
     const flies = pathKinds[steps.pathKind[i]] === "flight";
+    row = pathRow(model, step, row, false);
     const from = [x(steps.pathFrom[i] * picosecond), lineOf(place, row)];
-    const to = [x(steps.pathTo[i] * picosecond), lineOf(place, flies ? steps.to[step] : row)];
+    if (flies) row = pathRow(model, step, row, true);
+    const to = [x(steps.pathTo[i] * picosecond), lineOf(place, row)];
     const [start, stop] = [from, to].map((p) => p.map((v) => v.toFixed(1)).join(","));
     parts.push(last === "" ? `M${start}L${stop}` : start === last ? `L${stop}` : `L${start}L${stop}`);
     last = stop;
   }
   return parts.join("");
+}
+
+/** Of a rank, or of the link that a message takes first or last; what crosses no link stays where it was. */
+function pathRow({ steps, byLink, rowOf }, step, before, isThere) {
+  if (step < 0) return before;
+  if (!byLink) return isThere ? steps.to[step] : steps.rank[step];
+  const route = steps.route[step];
+  if (route < 0 || steps.routeFirst[route + 1] === steps.routeFirst[route]) return before;
+  return rowOf.get(steps.routeLinks[isThere ? steps.routeFirst[route + 1] - 1 : steps.routeFirst[route]]);
 }
 
 /** From where each message of a piece leaves to where it is received. */

@@ -12,7 +12,7 @@ function attachSpaceTimePointing(state, paint) {
     const { model } = hit.place.panel;
     for (const side of ["x", "y", "width", "height"]) pointed.attr(side, hit.box[side]);
     const inPage = host.clientWidth / layout.width;
-    tooltip.show(diagram.textOf(model.steps, hit.step, hit.kind), hit.at[0] * inPage, hit.at[1] * inPage);
+    tooltip.show(diagram.textOf(model.steps, hit.step, hit.kind, hit.shown), hit.at[0] * inPage, hit.at[1] * inPage);
   };
   const follow = (piece) => {
     diagram.view.followed = diagram.view.followed === piece ? -1 : piece;
@@ -66,6 +66,7 @@ function spanInRow({ spans, top, height }, place, row, x, px, inRow) {
     place,
     step: spans.step[i],
     kind: spans.kind[i],
+    shown: [spans.start[i], spans.end[i]],
     at: [px, rowTop + top + height],
     box: {
       x: x(spans.start[i]),

@@ -49,6 +49,7 @@
  * @property {Spans} messages
  * @property {Spans} pauses          waiting, and working
  * @property {boolean} byLink
+ * @property {Map<number, number>} rowOf   the row of a link, or of a rank
  */
 
 /** Values of Steps.wait. */
@@ -68,14 +69,16 @@ const mostTracks = 6;
  */
 function spaceTimeModel(steps, view) {
   const rows = view.byLink ? usedLinks(steps) : d3.range(view.ranks);
+  const rowOf = new Map(rows.map((one, row) => [one, row]));
   const names = rows.map((row) => (view.byLink ? view.linkNames[row] : `rank ${row}`));
   return {
     rows: names,
     end: view.end,
     steps,
-    messages: packed(view.byLink ? crossings(steps, rows) : sendings(steps), rows.length),
+    messages: packed(view.byLink ? crossings(steps, rowOf) : sendings(steps), rows.length),
     pauses: packed(view.byLink ? [] : pausesOf(steps), rows.length),
     byLink: view.byLink,
+    rowOf,
   };
 }
 
@@ -92,9 +95,8 @@ function sendings(steps) {
   return spans;
 }
 
-/** @param {Steps} steps @param {number[]} links */
-function crossings(steps, links) {
-  const rowOf = new Map(links.map((link, row) => [link, row]));
+/** @param {Steps} steps @param {Map<number, number>} rowOf */
+function crossings(steps, rowOf) {
   const spans = [];
   for (let i = 0; i < steps.rank.length; ++i) {
     const route = steps.route[i];
@@ -105,17 +107,47 @@ function crossings(steps, links) {
   return spans;
 }
 
-/** When a rank's lanes stood still or worked, and when its messages stood behind those of others. */
+/** When a rank stood still or worked, and when its messages stood behind those of others. */
 function pausesOf(steps) {
-  const spans = [];
+  const spans = idleWaits(steps);
   const add = (i, from, to, kind) => to > from && spans.push(span(steps.rank[i], from, to, i, kind));
   for (let i = 0; i < steps.rank.length; ++i) {
     if (steps.index[i] === 0) add(i, 0, steps.reached[i], spanKinds.late);
-    if (steps.wait[i] > 0) add(i, steps.reached[i], steps.began[i], steps.wait[i]);
+    if (steps.wait[i] === waits.slot) add(i, steps.reached[i], steps.began[i], steps.wait[i]);
     add(i, steps.began[i], steps.ended[i], spanKinds.work);
     const behind = steps.queuedBehind[i];
     if (behind >= 0 && steps.rank[behind] !== steps.rank[i])
       add(i, steps.ended[i], steps.departed[i], spanKinds.waitLink);
+  }
+  return spans;
+}
+
+/** Waiting for a message or a signal costs nothing while the rank sends or works: only the rest of it
+ *  is shown, and once where several lanes wait.  Steps of a rank follow one another. @param {Steps} steps */
+function idleWaits(steps) {
+  const spans = [];
+  const count = steps.rank.length;
+  for (let first = 0, end = 0; first < count; first = end) {
+    const busy = [];
+    const waiting = [];
+    for (end = first; end < count && steps.rank[end] === steps.rank[first]; ++end) {
+      if (steps.route[end] >= 0) busy.push([steps.departed[end], steps.left[end]]);
+      if (steps.ended[end] > steps.began[end]) busy.push([steps.began[end], steps.ended[end]]);
+      if (steps.wait[end] === waits.message || steps.wait[end] === waits.signal) waiting.push(end);
+    }
+    busy.sort((a, b) => a[0] - b[0]);
+    waiting.sort((a, b) => steps.reached[a] - steps.reached[b]);
+    let shownUntil = 0;
+    let next = 0; // of busy: all before are over by then
+    for (const i of waiting) {
+      let from = Math.max(steps.reached[i], shownUntil);
+      for (; next < busy.length && busy[next][0] < steps.began[i]; ++next) {
+        if (busy[next][0] > from) spans.push(span(steps.rank[i], from, busy[next][0], i, steps.wait[i]));
+        from = Math.max(from, busy[next][1]);
+      }
+      if (steps.began[i] > from) spans.push(span(steps.rank[i], from, steps.began[i], i, steps.wait[i]));
+      shownUntil = Math.max(from, steps.began[i], shownUntil);
+    }
   }
   return spans;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What pointing at a bar of a space-time diagram says.
 
-/** What pointing at a bar says. @param {Steps} steps */
-function stepText(steps, step, kind) {
+/** What pointing at a bar says. @param {Steps} steps @param {number[]} shown seconds, see SpaceTime.textOf */
+function stepText(steps, step, kind, shown) {
   const at = (ps) => timeText(ps * picosecond);
   const long = (from, to) => `${at(to - from)}, from ${at(from)} to ${at(to)}`;
   if (kind === spanKinds.message) {
@@ -23,7 +23,9 @@ function stepText(steps, step, kind) {
   if (kind === spanKinds.work) return `${rank} works ${long(steps.began[step], steps.ended[step])}`;
   if (kind === spanKinds.waitLink)
     return `a message of ${rank} waits for its link ${long(steps.ended[step], steps.departed[step])}\n${queueText(steps, step)}`;
-  return `${rank} waits ${long(steps.reached[step], steps.began[step])}\n${whyNotEarlier(steps, step)}`;
+  if (kind === spanKinds.waitSlot) return `${rank} waits ${long(steps.reached[step], steps.began[step])}\n${whyNotEarlier(steps, step)}`;
+  const [from, to] = shown;
+  return `${rank} sends nothing for ${timeText(to - from)}, from ${timeText(from)} to ${timeText(to)}\n${whyNotEarlier(steps, step)}`;
 }
 
 function queueText(steps, step) {

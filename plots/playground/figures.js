@@ -30,7 +30,7 @@ function spaceTimeFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "space-time",
     title: "",
-    text: "Time goes to the right. A bar is a message on its link, in the colour of its piece of the data; its pale beginning is alpha. Thin grey lines: a rank waits for a message to come, which it may do while it sends; ochre: for a free slot; orange-red: for a link that others use; black: it starts late. The dark line is the critical path: what the time is made of.",
+    text: "Time goes to the right. A bar is a message on its link, in the colour of its piece of the data; its pale beginning is alpha. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a link that others use; black, it starts late. The dark line is the critical path: what the time is made of.",
     hint: spaceTimeHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -95,10 +95,7 @@ function viewTools(tools, page, redraw) {
   });
   path.append(box, " critical path");
   tools.append(rows, path);
-  return () => {
-    select.value = page.view.rows;
-    box.disabled = page.view.rows === "links"; // the path goes from rank to rank
-  };
+  return () => (select.value = page.view.rows);
 }
 
 function curveFigure(parent, page) {

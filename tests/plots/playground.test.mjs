@@ -2,7 +2,7 @@
 // The playground in a real browser: what it shows, what changes it, and how fast.
 // usage: COLLSIM_PLAYGROUND=playground.html node --test playground.test.mjs
 import assert from "node:assert/strict";
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { assertNoMistakes, launch, openFile, xmlMistake } from "./browser.mjs";
 
@@ -335,6 +335,59 @@ test("rows can be links, and many bars go to a canvas", async () => {
   await close(page);
 });
 
+/** Heights and widths of thin lines below bars. */
+const thinLines = (page) =>
+  page.evaluate(() => [...document.querySelectorAll("#space-time .bar")].filter((bar) => bar.height.baseVal.value < 6).map((bar) => ({ fill: bar.getAttribute("fill"), width: bar.width.baseVal.value })));
+
+test("a rank that sends all the while is not shown to wait", async () => {
+  let page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=4");
+  assert.match(await titleOf(page, "space-time"), /works 100% of the time/);
+  assert.deepEqual(await thinLines(page), []);
+  await close(page);
+  // Rank r of a chain waits r steps for its first message; the last one sends nothing, and waits for all 8.
+  page = await open("chunks=8");
+  assert.equal((await thinLines(page)).length, 6 + 8);
+  await close(page);
+});
+
+test("waiting is shown only while a rank does nothing else, and once for all its lanes", async () => {
+  const read = (path) => readFileSync(new URL(`../../plots/${path}`, import.meta.url), "utf8");
+  const { Engine, pausesOf, waits, settingFields } = new Function(
+    `${read("playground/engine.js")}\n${read("common/spans.js")}; return { Engine, pausesOf, waits, settingFields };`,
+  )();
+  const engine = await Engine.load(Buffer.from(/engineBase64 = "([^"]*)"/.exec(readFileSync(file, "utf8"))[1], "base64"));
+  const { index } = engine.algorithms.find((one) => one.operation === "all-reduce" && one.name === "double-tree");
+  const setting = { ...Object.fromEntries(settingFields.map((name) => [name, 0])), shape: 3, algorithm: index, ranks: 9, bytes: 2 ** 20, chunks: 7 };
+  Object.assign(setting, { bandwidth: 25e9, overheadPs: 5e6, latencyPs: 3e7, slowLink: -1, lateRank: 2, latePs: 5e7 });
+  const { steps } = engine.run(setting, 1e6);
+  const idle = pausesOf(steps).filter(({ kind }) => kind === waits.message || kind === waits.signal);
+  const overlap = (a, b) => Math.min(a.end, b.end) - Math.max(a.start, b.start) > 1e-12;
+  const sendings = [...steps.rank].map((row, i) => ({ row, step: i, start: steps.departed[i] * 1e-12, end: steps.left[i] * 1e-12 })).filter(({ step }) => steps.route[step] >= 0);
+  assert.ok(idle.length > 20, `${idle.length} waits`);
+  for (const one of idle) {
+    for (const other of [...sendings, ...idle]) assert.ok(one === other || one.row !== other.row || !overlap(one, other), JSON.stringify([one, other]));
+    const lane = { start: steps.reached[one.step] * 1e-12, end: steps.began[one.step] * 1e-12 };
+    assert.ok(one.start > lane.start - 1e-12 && one.end < lane.end + 1e-12, "no more than the lane's own wait");
+  }
+  // Nothing is left out: each moment of a lane's waiting is shown, or its rank sends.
+  for (let i = 0; i < steps.rank.length; ++i) {
+    if (steps.wait[i] !== waits.message) continue;
+    const middle = (steps.reached[i] + steps.began[i]) * 0.5e-12;
+    const covers = ({ row, start, end }) => row === steps.rank[i] && start - 1e-12 <= middle && middle <= end + 1e-12;
+    assert.ok(idle.some(covers) || sendings.some(covers), `step ${i}`);
+  }
+});
+
+test("the critical path is drawn over links, too", async () => {
+  const page = await open("op=broadcast&shape=switch&ranks=4&rows=links");
+  const path = page.locator("#space-time .critical");
+  assert.ok((await path.getAttribute("d")).length > 20);
+  assert.match(await path.getAttribute("d"), /^M[0-9.,]+L(?!.*(NaN|undefined))/);
+  await page.locator("#critical-path").uncheck();
+  assert.equal(await path.count(), 0);
+  await close(page);
+});
+
 test("too many steps: time and fingerprint without a picture, and a note", async () => {
   const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=64&chunks=1024");
   assert.match(await page.locator(".too-many").textContent(), /8,323,072 steps, too many to draw/);
@@ -346,7 +399,6 @@ test("the drawing can be saved as well-formed SVG", async () => {
   const page = await open();
   const download = page.waitForEvent("download");
   await page.locator("#space-time .save-svg").click();
-  const { readFileSync } = await import("node:fs");
   const text = readFileSync(await (await download).path(), "utf8");
   assert.equal(await xmlMistake(page, text), null);
   assert.ok((text.match(/<rect/g) ?? []).length > 56);
@@ -358,7 +410,6 @@ test("a drawing on a canvas can be saved too", async () => {
   assert.equal(await page.locator("#space-time .drawing").getAttribute("data-bars"), "canvas");
   const download = page.waitForEvent("download");
   await page.locator("#space-time .save-svg").click();
-  const { readFileSync } = await import("node:fs");
   assert.match(readFileSync(await (await download).path(), "utf8"), /<image[^>]*href="data:image\/png/);
   await close(page);
 });
