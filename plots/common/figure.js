@@ -5,7 +5,9 @@
 /**
  * @typedef {object} Column        of the table below a figure
  * @property {string} head
- * @property {(row: any) => (string|number)} cell
+ * @property {(row: any) => (string|number)} [cell]
+ * @property {(row: any) => (number|null)} [seconds]   instead of cell: times, all written alike
+ * @property {(row: any) => (number|null)} [rate]      or bytes per second
  * @property {boolean} [words]     to the left; numbers go to the right
  *
  * @typedef {object} FigureParts
@@ -102,15 +104,23 @@ function tableOf(columns, rows) {
     head.append(cell);
   }
   const body = element("tbody");
-  for (const row of rows) {
+  const texts = columns.map((column) => columnCells(column, rows));
+  rows.forEach((_, i) => {
     const line = element("tr");
-    for (const column of columns) line.append(element("td", column.words ? "words" : "", String(column.cell(row))));
+    columns.forEach((column, j) => line.append(element("td", column.words ? "words" : "", texts[j][i])));
     body.append(line);
-  }
+  });
   const top = element("thead");
   top.append(head);
   table.append(top, body);
   return table;
+}
+
+/** @param {Column} column @param {any[]} rows @returns {string[]} */
+function columnCells(column, rows) {
+  if (column.seconds) return columnTexts(rows.map(column.seconds), timeUnits, "middle");
+  if (column.rate) return columnTexts(rows.map(column.rate), rateUnits, "largest");
+  return rows.map((row) => String(column.cell(row)));
 }
 
 /** @param {HTMLElement} host @param {string} name @param {() => string} title */

@@ -3,17 +3,16 @@
 
 /** @param {{name: string, steps: Steps}[]} cases */
 function messageTable(cases) {
-  const time = (ps) => timeText(ps * picosecond);
   const columns = [
     { head: "run", cell: (row) => row.name, words: true },
     { head: "from", cell: (row) => row.steps.rank[row.i] },
     { head: "to", cell: (row) => row.steps.to[row.i] },
-    { head: "piece", cell: (row) => row.steps.piece[row.i] + 1 },
+    { head: "piece", cell: (row) => row.steps.piece[row.i] },
     { head: "bytes", cell: (row) => countText(row.steps.bytes[row.i]) },
-    { head: "ready", cell: (row) => time(row.steps.ended[row.i]) },
-    { head: "on the link", cell: (row) => time(row.steps.departed[row.i]) },
-    { head: "off the link", cell: (row) => time(row.steps.left[row.i]) },
-    { head: "arrived", cell: (row) => time(row.steps.arrived[row.i]) },
+    { head: "ready", seconds: (row) => row.steps.ended[row.i] * picosecond },
+    { head: "on the link", seconds: (row) => row.steps.departed[row.i] * picosecond },
+    { head: "off the link", seconds: (row) => row.steps.left[row.i] * picosecond },
+    { head: "arrived", seconds: (row) => row.steps.arrived[row.i] * picosecond },
   ];
   const rows = [];
   for (const { name, steps } of cases)

@@ -121,7 +121,7 @@ function drawRows({ rows, names }, layout) {
 function drawTimeAxis(axes, x, layout) {
   axes.selectAll("*").remove();
   const bottom = axes.append("g").attr("transform", `translate(0,${layout.bottom})`);
-  drawAxis(bottom, x, { quantity: timeWithin(x.domain()), scale: "linear", domain: x.domain() }, "bottom", layout.bottom);
+  drawAxis(bottom, x, { quantity: timeWithin(x), scale: "linear", domain: x.domain() }, "bottom", layout.bottom);
   axes
     .append("text")
     .attr("class", "axis-name")
@@ -131,12 +131,15 @@ function drawTimeAxis(axes, x, layout) {
     .text("time →");
 }
 
-/** Times with as many digits as neighbours need to differ. @param {[number, number]} domain @returns {Quantity} */
-function timeWithin([low, high]) {
-  const unit = unitOf(high, timeUnits);
-  const decimals = Math.min(9, Math.max(0, Math.ceil(-Math.log10((high - low) / unit.size / 10))));
-  const text = (value) => (value === 0 ? "0" : `${Number((value / unit.size).toFixed(decimals))} ${unit.name}`);
-  return { name: "time", text };
+/** Times in one unit, with as many decimals as their ticks need. @returns {Quantity} */
+function timeWithin(x) {
+  const [from, to] = x.range();
+  const unit = unitOf(x.domain()[1], timeUnits);
+  const quantity = { name: "time", text: String };
+  const ticks = ticksOf(x, { quantity, scale: "linear", domain: x.domain() }, labelsThatFit(to - from, 72));
+  const isExact = (decimals) => ticks.every((value) => Math.abs(Number((value / unit.size).toFixed(decimals)) - value / unit.size) < 1e-12 * Math.abs(value / unit.size) + 1e-15);
+  const decimals = d3.range(0, 10).find(isExact) ?? 9;
+  return { ...quantity, text: (value) => (value === 0 ? "0" : `${(value / unit.size).toFixed(decimals)} ${unit.name}`) };
 }
 
 /** Where lines run that belong to a row: below the names of its bars. */

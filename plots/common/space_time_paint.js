@@ -48,7 +48,7 @@ function paintPanel(painter, { diagram, layout, shown, colours }, index) {
       painter.bar(x, y, w, h, colourOf(piece), dim ? 0.15 : 1);
       const startup = Math.min(w, shown.x(steps.routeStartup[steps.route[step]] * picosecond) - shown.x(0));
       if (startup > 1.5 && !dim) painter.startup(x, y, startup, h);
-      if (w > 20 && h > 10 && !dim) painter.label(x + startup + (w - startup) / 2, y + h / 2, w - startup, piece + 1, colourOf(piece));
+      if (w > 20 && h > 10 && !dim) painter.label(x + startup + (w - startup) / 2, y + h / 2, w - startup, piece, colourOf(piece));
     });
   });
 }

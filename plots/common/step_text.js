@@ -9,7 +9,7 @@ function stepText(steps, step, kind, shown) {
     const waited = steps.departed[step] - steps.ended[step];
     const several = steps.mixed ? ", perhaps with others" : ""; // it counts as its first
     const lines = [
-      `piece ${steps.piece[step] + 1} of ${countText(steps.pieces)}${several}: ${bytesText(steps.bytes[step])}`,
+      `piece ${steps.piece[step]}${ofHowMany(steps)}${several}: ${bytesText(steps.bytes[step])}`,
       `rank ${steps.rank[step]} → rank ${steps.to[step]}`,
       `on the link ${long(steps.departed[step], steps.left[step])}`,
     ];
@@ -28,16 +28,21 @@ function stepText(steps, step, kind, shown) {
   return `${rank} sends nothing for ${timeText(to - from)}, from ${timeText(from)} to ${timeText(to)}\n${whyNotEarlier(steps, step)}`;
 }
 
+/** Pieces are counted from 0, as ranks are. */
+function ofHowMany({ pieces }) {
+  return pieces > 1 ? ` (0 to ${countText(pieces - 1)})` : "";
+}
+
 function queueText(steps, step) {
   const behind = steps.queuedBehind[step];
   if (behind < 0) return "the link was busy";
-  return `the link was busy with piece ${steps.piece[behind] + 1} of rank ${steps.rank[behind]}`;
+  return `the link was busy with piece ${steps.piece[behind]} of rank ${steps.rank[behind]}`;
 }
 
 function whyNotEarlier(steps, step) {
   const cause = steps.waitedFor[step];
   if (steps.wait[step] === waits.message)
-    return `waited for piece ${steps.piece[cause] + 1} from rank ${steps.rank[cause]}`;
+    return `waited for piece ${steps.piece[cause]} from rank ${steps.rank[cause]}`;
   if (steps.wait[step] === waits.slot)
     return `waited for a free slot${cause >= 0 ? ` at rank ${steps.rank[cause]}` : ""}`;
   if (steps.wait[step] === waits.signal) return "waited for another lane of this rank";

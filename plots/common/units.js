@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them, by the rules of topo/units.cpp: four digits, sizes in powers of
-// 1024, times and rates in powers of 1000.
+// Numbers as people read them, as the command line writes them.  In a sentence, by the rules of
+// topo/units.cpp: four digits without zeros that say nothing, sizes in powers of 1024, times and rates
+// in powers of 1000.  In a column, by those of app/output/column_units.cpp: one unit, as many decimals.
 
 /** @typedef {{size: number, name: string}} Unit */
 
@@ -49,6 +50,20 @@ function unitOf(value, units) {
 function inLargestUnit(value, units) {
   const unit = unitOf(value, units);
   return `${digits(value / unit.size)} ${unit.name}`;
+}
+
+/** Numbers of a column in one unit, that of the middle of their span (or of the largest), each with as many
+ *  decimals as give the smallest four digits, at most three; null is "-".  Beyond four decades each has a
+ *  unit of its own. @param {(number|null)[]} values @param {Unit[]} units @param {"middle"|"largest"} common */
+function columnTexts(values, units, common) {
+  const above = values.filter((value) => value > 0);
+  const [low, high] = [d3.min(above) ?? 0, d3.max(above) ?? 0];
+  const decimalsFor = (number) => (number > 0 ? Math.min(3, Math.max(0, 3 - Math.floor(Math.log10(number)))) : 0);
+  const text = (value, unit, decimals) => `${(value / unit.size).toFixed(decimals)} ${unit.name}`;
+  const unit = unitOf(common === "largest" ? high : Math.sqrt(low) * Math.sqrt(high), units);
+  const decimals = decimalsFor(low / unit.size);
+  const own = (value) => text(value, unitOf(value, units), decimalsFor(value / unitOf(value, units).size));
+  return values.map((value) => (value === null ? "-" : high <= 1e4 * low ? text(value, unit, decimals) : own(value)));
 }
 
 /** "64 MiB" @param {number} bytes */

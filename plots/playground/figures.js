@@ -177,7 +177,7 @@ function roomBeside(curve, here) {
 function curveTable(curve) {
   const columns = [
     { head: "chunks", cell: (dot) => countText(dot.x) },
-    { head: "simulated", cell: (dot) => timeText(dot.y) },
+    { head: "simulated", seconds: (dot) => dot.y },
     { head: "× lower bound", cell: (dot) => (curve.floor > 0 ? (dot.y / curve.floor).toFixed(2) : "") },
   ];
   return { columns, rows: curve?.simulated ?? [] };
@@ -231,7 +231,7 @@ function breakdownFigure(parent, page) {
   const rowsOf = () => drawnCases(page).map(({ name, answer }) => ({ name: name === "A" ? "A" : "now", shares: pathShares(answer.steps) }));
   const columns = [
     { head: "setting", cell: (row) => row.name, words: true },
-    ...shareKinds.map(({ kind, name }) => ({ head: name, cell: (row) => timeText(row.shares[kind] ?? 0) })),
+    ...shareKinds.map(({ kind, name }) => ({ head: name, seconds: (row) => row.shares[kind] ?? 0 })),
   ];
   const { redraw, setTitle, setRows } = addFigure(parent, {
     id: "breakdown",

@@ -110,8 +110,8 @@ function addBreakdown(parent, results) {
     table: {
       columns: [
         { head: "run", cell: (row) => row.name, words: true },
-        { head: "time", cell: (row) => timeText(row.time) },
-        ...used.map(({ kind, name }) => ({ head: name, cell: (row) => timeText(row.shares[kind] ?? 0) })),
+        { head: "time", seconds: (row) => row.time },
+        ...used.map(({ kind, name }) => ({ head: name, seconds: (row) => row.shares[kind] ?? 0 })),
       ],
       rows,
     },

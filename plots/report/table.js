@@ -111,13 +111,13 @@ function rowColumns(results) {
     { head: "ranks", cell: (row) => row.ranks, unless: has("ranks") },
     { head: "size", cell: (row) => bytesText(row.size), unless: has("size") },
     { head: "chunks", cell: (row) => countText(row.chunks), unless: has("chunks") },
-    { head: "simulated", cell: (row) => timeText(row.time) },
-    { head: "formula", cell: (row) => (row.analytic === null ? "-" : timeText(row.analytic)), unless: !some((row) => row.analytic !== null) },
-    { head: "measured", cell: (row) => (row.measured ? timeText(row.measured.time) : "-"), unless: !some((row) => row.measured) },
+    { head: "simulated", seconds: (row) => row.time },
+    { head: "formula", seconds: (row) => row.analytic, unless: !some((row) => row.analytic !== null) },
+    { head: "measured", seconds: (row) => row.measured?.time ?? null, unless: !some((row) => row.measured) },
     { head: "error", cell: (row) => errorCell(row), unless: !some((row) => row.measured) },
-    { head: "lower bound", cell: (row) => timeText(row.bound) },
-    { head: "algbw", cell: (row) => rateText(row.algbw), unless: !some((row) => row.algbw > 0) },
-    { head: "busbw", cell: (row) => rateText(row.busbw), unless: !some((row) => row.busbw > 0) },
+    { head: "lower bound", seconds: (row) => row.bound },
+    { head: "algbw", rate: (row) => row.algbw, unless: !some((row) => row.algbw > 0) },
+    { head: "busbw", rate: (row) => row.busbw, unless: !some((row) => row.busbw > 0) },
   ];
   return [...params, ...fixed.filter((column) => !column.unless)];
 }

@@ -226,10 +226,10 @@ test("pointing says what a bar is, a click follows its chunk", async () => {
   const third = boxes[2];
   await page.mouse.move(third.x + third.width / 2, third.y + third.height / 2);
   const words = await page.locator("#space-time .tooltip").textContent();
-  assert.match(words, /^piece 3 of 4: 16 MiB\nrank 0 → rank 1\non the link/);
-  assert.match(words, /was ready at 0 s; the link was busy with piece 2 of rank 0/);
+  assert.match(words, /^piece 2 \(0 to 3\): 16 MiB\nrank 0 → rank 1\non the link/);
+  assert.match(words, /was ready at 0 s; the link was busy with piece 1 of rank 0/);
   await page.mouse.click(third.x + third.width / 2, third.y + third.height / 2);
-  assert.ok((await page.locator("#space-time .bar[fill-opacity='0.15']").count()) === 21, "all but chunk 3's seven bars are pale");
+  assert.ok((await page.locator("#space-time .bar[fill-opacity='0.15']").count()) === 21, "all but chunk 2's seven bars are pale");
   await page.keyboard.press("Escape");
   assert.equal(await page.locator("#space-time .bar[fill-opacity='0.15']").count(), 0);
   await close(page);
@@ -385,6 +385,20 @@ test("the critical path is drawn over links, too", async () => {
   assert.match(await path.getAttribute("d"), /^M[0-9.,]+L(?!.*(NaN|undefined))/);
   await page.locator("#critical-path").uncheck();
   assert.equal(await path.count(), 0);
+  await close(page);
+});
+
+test("columns and axes have one unit and one number of decimals, and pieces count from 0 as ranks do", async () => {
+  const page = await open("op=broadcast&ranks=3&size=24MiB&chunks=4");
+  await page.locator("#space-time summary").click();
+  const cells = await page.locator("#space-time tbody td").allTextContents();
+  const column = (i) => cells.filter((_, k) => k % 8 === i);
+  assert.deepEqual(column(2), ["0", "1", "2", "3", "0", "1", "2", "3"]);
+  assert.deepEqual(column(6).slice(0, 4), ["256.7 us", "513.3 us", "770.0 us", "1026.6 us"]);
+  const ticks = (await page.locator("#space-time .axis .tick text").allTextContents()).slice(1);
+  assert.deepEqual([...new Set(ticks.map((tick) => tick.replace(/\d/g, "0")))], ["0.0 ms"]);
+  const names = await page.locator("#space-time .bar-name").allTextContents();
+  assert.deepEqual(names, ["0", "1", "2", "3", "0", "1", "2", "3"]);
   await close(page);
 });
 
