@@ -30,12 +30,15 @@ function drawStepper(host, width, parts) {
     .attr("aria-label", parts.describe);
   const scene = stepperScene(svg, width, height, parts);
   const controls = stepperControls(host, parts);
+  const moment = element("p", "moment");
+  host.append(moment);
   const events = eventTimes(parts.steps);
   const state = { playing: 0, time: parts.view.place * parts.end };
   const goTo = (time) => {
     state.time = Math.min(parts.end, Math.max(0, time));
     parts.view.place = placeIn(state.time, parts.end);
     scene.show(state.time);
+    moment.textContent = momentText(scene.story.messages, state.time, parts);
     controls.show(state.time, state.playing !== 0);
   };
   const stop = () => {
@@ -61,6 +64,24 @@ function drawStepper(host, width, parts) {
   controls.connect(act);
   svg.on("keydown", (event) => onStepperKey(event, act, parts.end));
   goTo(state.time);
+}
+
+/** More events of one moment are only counted. */
+const mostEvents = 2;
+
+/** What happens just then. @param {{time: number}} state @param {StepperParts} parts */
+function momentText(messages, time, { end, steps }) {
+  if (time <= 0) return "The start: each rank has what it brings along. ▶ goes to the next event, Play lets it run.";
+  if (time >= end) return "The end: everything is where it belongs.";
+  const isNow = (other) => Math.abs(other - time) <= end * 1e-9;
+  const what = ({ piece }) => (steps.mixed ? "a message" : `piece ${piece}`);
+  const came = messages.filter(({ arrived }) => isNow(arrived)).map((one) => `rank ${one.to} has got ${what(one)}`);
+  const went = messages.filter(({ departed }) => isNow(departed)).map((one) => `rank ${one.from} begins to send ${what(one)} to rank ${one.to}`);
+  const some = (list, more) => [...list.slice(0, mostEvents), ...(list.length > mostEvents ? [`and ${list.length - mostEvents} ${more}`] : [])].join(", ");
+  const both = [some(came, "more arrive"), some(went, "more begin")].filter(Boolean).join("; ");
+  if (both) return `${both[0].toUpperCase()}${both.slice(1)}.`;
+  const moving = onTheirWay(messages, time).length;
+  return moving === 1 ? "1 message is on its way." : `${moving} messages are on their way.`;
 }
 
 /** How far a time is in a run; a run that takes no time is at its start. */

@@ -62,7 +62,7 @@ function stepperScene(svg, width, height, { steps, ranks }) {
       .attr("cx", (one) => between(at(one.from)[0], at(one.to)[0], one, time))
       .attr("cy", (one) => between(at(one.from)[1], at(one.to)[1], one, time));
   };
-  return { show };
+  return { show, story };
 }
 
 /** @param {{departed: number, arrived: number}[]} messages in order of departure */

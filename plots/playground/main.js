@@ -9,7 +9,7 @@ class Playground {
   constructor(engine) {
     this.engine = engine;
     this.keys = settingKeys(engine);
-    this.view = { rows: viewKeys.rows, spaceTime: { followed: -1, criticalPath: true }, stepper: { place: 0.45 } };
+    this.view = { rows: viewKeys.rows, spaceTime: { followed: -1, criticalPath: true }, stepper: { place: 0 } };
     /** @type {PageSetting} */
     this.setting = { ...defaultSetting };
     /** @type {Case|null} */

@@ -252,11 +252,25 @@ test("wheel and keys zoom the diagram", async () => {
   await close(page);
 });
 
+test("the moving picture begins at the start, and says what happens", async () => {
+  const page = await open("chunks=2&ranks=4");
+  const moment = () => page.locator("#stepper .moment").textContent();
+  assert.match(await page.locator("#stepper .clock").textContent(), /^0 s of/);
+  assert.match(await moment(), /^The start: /);
+  await page.getByLabel("one event on").click();
+  assert.equal(await moment(), "Rank 1 has got piece 0; rank 0 begins to send piece 1 to rank 1, rank 1 begins to send piece 0 to rank 2.");
+  await page.locator("#stepper svg").focus();
+  await page.keyboard.press("End");
+  assert.match(await moment(), /^The end: /);
+  await page.locator("#stepper .scrub").fill("100");
+  assert.equal(await moment(), "1 message is on its way.");
+  await close(page);
+});
+
 test("arrow keys step from event to event in true time", async () => {
   const page = await open("chunks=2");
   const clock = () => page.locator("#stepper .clock").textContent();
   await page.locator("#stepper svg").focus();
-  await page.keyboard.press("Home");
   assert.match(await clock(), /^0 s of/);
   const step = 5e-6 + 2 ** 25 / 25e9; // a message
   for (const k of [1, 2]) {
