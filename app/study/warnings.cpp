@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -14,12 +13,11 @@
 #include "app/scenario/presets.hpp"
 #include "app/study/idle_axes.hpp"
 #include "collectives/algorithms.hpp"
+#include "sim/cautions.hpp"
 
 namespace collsim {
 namespace {
 
-constexpr double small_message = 4096;
-constexpr double message_that_hides_start_up = 65536;
 constexpr double noticeable = 1e-4;
 
 std::string rows_text(std::size_t rows, const Results& results) {
@@ -28,17 +26,16 @@ std::string rows_text(std::size_t rows, const Results& results) {
   return fmt::format("in {} of {} rows: ", rows, results.rows.size());
 }
 
-double average_message(const Row& row) {
-  return row.messages == 0
-             ? std::numeric_limits<double>::infinity()
-             : static_cast<double>(row.wire_bytes) / static_cast<double>(row.messages);
-}
-
-// Elements of the longest message before it is cut.
-double elements_to_cut(const Row& row) {
-  const std::int64_t elements = row.size / size_of(row.type);
-  const bool whole = find_algorithm(row.operation, row.algorithm).cuts_whole_vector;
-  return static_cast<double>(elements) / row.channels / (whole ? 1 : row.ranks);
+RanCase ran_case(const Row& row) {
+  return {.algorithm = &find_algorithm(row.operation, row.algorithm),
+          .ranks = row.ranks,
+          .chunks = row.chunks,
+          .channels = row.channels,
+          .elements = row.size / size_of(row.type),
+          .messages = row.messages,
+          .wire_bytes = row.wire_bytes,
+          .time = row.time,
+          .links_are_free = row.alpha && *row.alpha == 0 && *row.L == 0};
 }
 
 class Collector {
@@ -83,35 +80,27 @@ class Collector {
     return sweeps("collective.chunks") || sweeps("collective.chunk_size");
   }
 
+  [[nodiscard]] std::vector<const Row*> rows_with(Caution caution) const {
+    return rows_that([caution](const Row& row) { return applies(caution, ran_case(row)); });
+  }
+
   void chunks_above_elements() {
-    const auto rows = rows_that([](const Row& row) {
-      return row.operation != Operation::barrier && row.chunks > 1 &&
-             row.chunks > elements_to_cut(row);
-    });
+    constexpr Caution caution = Caution::chunks_above_elements;
+    const auto rows = rows_with(caution);
     if (rows.empty()) return;
-    const Row& row = *rows.front();
     warn_at("collective.chunks", "chunks-above-elements",
-            fmt::format("{}there are more chunks than elements to cut (such as {} chunks for {} "
-                        "elements), so some messages are empty; they are sent and cost their "
-                        "start-up; use fewer chunks or a larger size",
-                        rows_text(rows.size(), results_), row.chunks,
-                        std::floor(elements_to_cut(row))));
+            rows_text(rows.size(), results_) + to_text(caution, ran_case(*rows.front())));
   }
 
   void small_chunks() {
-    const auto rows = rows_that([](const Row& row) {
-      return row.chunks > 1 && row.chunks <= elements_to_cut(row) &&
-             average_message(row) < small_message;
-    });
+    const auto rows = rows_with(Caution::small_chunks);
     if (rows.empty()) return;
-    const auto smallest = *std::min_element(
-        rows.begin(), rows.end(),
-        [](const Row* a, const Row* b) { return average_message(*a) < average_message(*b); });
+    const auto smallest =
+        *std::min_element(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
+          return average_message(ran_case(*a)) < average_message(ran_case(*b));
+        });
     warn_at("collective.chunks", "small-chunks",
-            fmt::format("{}a message has less than 4 KiB on average (down to {}): most of the time "
-                        "is then start-up on real networks; use fewer chunks",
-                        rows_text(rows.size(), results_),
-                        bytes_to_text(static_cast<Bytes>(average_message(*smallest)))));
+            rows_text(rows.size(), results_) + to_text(Caution::small_chunks, ran_case(*smallest)));
   }
 
   void free_start_up() {
@@ -126,17 +115,11 @@ class Collector {
 
   void free_messages() {
     if (sweeps_chunks()) return;
-    const auto rows = rows_that([](const Row& row) {
-      if (!row.alpha || *row.alpha > 0 || *row.L > 0) return false;
-      return row.time == Time{} ||
-             (row.wire_bytes > 0 && average_message(row) < message_that_hides_start_up);
-    });
+    const auto rows = rows_with(Caution::free_messages);
     if (rows.empty()) return;
     warn_at("cluster.link", "free-messages",
             rows_text(rows.size(), results_) +
-                "messages are short and the link has neither overhead nor latency, so that they "
-                "cost next to nothing, as on no real network; set cluster.link.overhead or "
-                "cluster.link.latency");
+                to_text(Caution::free_messages, ran_case(*rows.front())));
   }
 
   void approximate_formula() {

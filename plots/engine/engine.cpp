@@ -16,6 +16,7 @@
 #include "collectives/closed_forms.hpp"
 #include "plots/engine/records.hpp"
 #include "plots/engine/setting.hpp"
+#include "sim/cautions.hpp"
 
 #define COLLSIM_EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
@@ -42,8 +43,9 @@ struct Answer {
   double pieces;
   double mixed;  // 1: some messages hold several pieces
   Place formula, reference;
+  Place cautions;  // lines
 };
-static_assert(sizeof(Answer) == 13 * 8, "engine.js counts fields of 8 bytes");
+static_assert(sizeof(Answer) == 14 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
@@ -56,7 +58,7 @@ Answer answer{};
 Columns columns{};
 Records records;
 ClosedForm form;
-std::string text;
+std::string text, cautions;
 
 Place place_of(const std::string& of) {
   return {of.data(), static_cast<std::uint32_t>(of.size())};
@@ -98,6 +100,22 @@ double expected_instructions(const Topology& topology, const Collective& collect
   return counts[0] + (chunks - 1) * (counts[1] - counts[0]);
 }
 
+void add_cautions(const Schedule& schedule, const Simulation& simulation) {
+  const RanCase ran{.algorithm = &algorithm_of(setting),
+                    .ranks = schedule.collective().size(),
+                    .chunks = schedule.chunks(),
+                    .channels = schedule.channels(),
+                    .elements = schedule.collective().count,
+                    .messages = simulation.messages,
+                    .wire_bytes = simulation.wire_bytes,
+                    .time = simulation.time,
+                    .links_are_free = setting.overhead_ps == 0 && setting.latency_ps == 0};
+  cautions.clear();
+  for (const Caution caution : all_cautions)
+    if (applies(caution, ran)) cautions += to_text(caution, ran) + '\n';
+  answer.cautions = place_of(cautions);
+}
+
 void refuse(double instructions) {
   throw_error(ErrorCode::too_large,
               "this would be " + std::to_string(std::llround(instructions / 1e6)) +
@@ -137,6 +155,7 @@ void run(double max_steps) {
   answer.messages = static_cast<double>(simulation.messages);
   answer.instructions = static_cast<double>(simulation.instructions);
   add_formula(collective, choice, topology);
+  add_cautions(schedule, simulation);
   answer.recorded = simulation.timeline ? 1 : 0;
   records = simulation.timeline ? records_of(topology, schedule, simulation) : Records{};
   answer.pieces = records.pieces;

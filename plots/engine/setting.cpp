@@ -60,17 +60,17 @@ int within_int(double value, const char* what) {
   return static_cast<int>(number);
 }
 
+}  // namespace
+
+std::span<const std::string_view> setting_shapes() {
+  return shape_names;
+}
+
 const Algorithm& algorithm_of(const Setting& setting) {
   const std::int64_t row = whole(setting.algorithm, "the algorithm");
   if (row < 0 || row >= static_cast<std::int64_t>(algorithms().size()))
     throw_error(ErrorCode::unknown_name, "there is no such algorithm");
   return algorithms()[static_cast<std::size_t>(row)];
-}
-
-}  // namespace
-
-std::span<const std::string_view> setting_shapes() {
-  return shape_names;
 }
 
 Topology topology_of(const Setting& setting) {

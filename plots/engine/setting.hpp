@@ -31,6 +31,8 @@ struct Setting {
 // Names as in scenario files.
 [[nodiscard]] std::span<const std::string_view> setting_shapes();
 
+[[nodiscard]] const Algorithm& algorithm_of(const Setting& setting);
+
 // What the core makes of it.  Torus and mesh are as square as the number of ranks allows.
 [[nodiscard]] Topology topology_of(const Setting& setting);
 [[nodiscard]] Collective collective_of(const Setting& setting);

@@ -58,9 +58,9 @@ function controlGroups() {
       name: "What goes wrong",
       controls: [
         { key: "slow_link", label: "slow link", note: () => "one direction of one cable that has less bandwidth" },
-        { key: "slow_factor", label: "slower by", stops: factorStops, shownWith: "slow_link", note: () => "times less bandwidth than the other links" },
+        { key: "slow_factor", label: "slower by", stops: factorStops, note: () => "times less bandwidth than the other links" },
         { key: "late_rank", label: "late rank", note: () => "one rank that starts after the others" },
-        { key: "late", label: "late by", stops: lateStops, shownWith: "late_rank", note: () => "after the others" },
+        { key: "late", label: "late by", stops: lateStops, note: () => "after the others" },
         { key: "slots", label: "slots", stops: slotStops, note: () => "messages that a connection holds before its sender must wait" },
       ],
     },
@@ -70,8 +70,6 @@ function controlGroups() {
 function algorithmRow(engine, setting) {
   return algorithmsOf(engine, setting.op).find((row) => row.name === setting.algorithm);
 }
-
-const noneValues = { slow_link: "", late_rank: -1, slots: 0 };
 
 /**
  * Makes the controls. @param {HTMLElement} parent @param {Engine} engine
@@ -94,7 +92,7 @@ function addControls(parent, engine, onChange) {
   return {
     show: (setting) => {
       for (const { control, row, note, show } of shown) {
-        row.hidden = control.shownWith !== undefined && setting[control.shownWith] === noneValues[control.shownWith];
+        row.hidden = !matters(control.key, setting);
         note.textContent = control.note(setting, engine);
         show(setting);
       }

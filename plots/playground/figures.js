@@ -113,6 +113,8 @@ function curveFigure(parent, page) {
   });
   // Until the new curve is there the old one stays, pale, so that the page does not jump.
   return (isNew = false) => {
+    figure.hidden = !matters("chunks", page.now.setting);
+    if (figure.hidden) return;
     const stale = page.curve && page.curve.key !== curveKey(page.now.numbers);
     figure.classList.toggle("stale-figure", Boolean(stale));
     if (stale && !isNew) return;

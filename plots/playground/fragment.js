@@ -26,11 +26,9 @@ function isAlwaysWritten(key) {
 
 /** Values that stand for "none" are written as "none". */
 function partsOf(setting, keys, isWanted) {
-  const matters = { slow_factor: "slow_link", late: "late_rank" };
-  const none = { slow_link: "", late_rank: -1, slots: 0 };
   return Object.keys(keys)
-    .filter((key) => isWanted(key) && !(key in matters && setting[matters[key]] === none[matters[key]]))
-    .map((key) => [key, setting[key] === none[key] ? "none" : keys[key].text(setting[key])]);
+    .filter((key) => isWanted(key) && matters(key, setting))
+    .map((key) => [key, setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key])]);
 }
 
 /**
@@ -67,11 +65,10 @@ function decoded(text) {
 }
 
 function settingFrom(parts, setting, keys, engine, notes) {
-  const none = { slow_link: "", late_rank: -1, slots: 0 };
   const given = new Set();
   for (const [key, value] of parts) {
     try {
-      setting[key] = key in none && (value === "none" || value === "") ? none[key] : keys[key].parse(value);
+      setting[key] = key in noneValues && (value === "none" || value === "") ? noneValues[key] : keys[key].parse(value);
       given.add(key);
     } catch (error) {
       notes.push(error.message);

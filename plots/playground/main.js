@@ -55,7 +55,7 @@ class Playground {
   /** Simulates; a case that cannot be is a note, and what was there stays. */
   update() {
     const next = this.caseOf("now", this.setting);
-    showNotes(this.notes ?? []);
+    showNotes(this.notes ?? [], next?.answer.cautions ?? []);
     document.body.classList.toggle("stale", next === null);
     showScenario(this.engine, this.setting);
     document.body.classList.toggle("empty", next === null && this.now === null);
@@ -65,7 +65,7 @@ class Playground {
       this.view.spaceTime.zoom = undefined;
       this.view.spaceTime.followed = -1;
       this.draw();
-      this.makeCurve.make(next.setting, next.numbers, (curve) => {
+      if (matters("chunks", next.setting)) this.makeCurve.make(next.setting, next.numbers, (curve) => {
         this.curve = curve;
         this.figures.drawCurve(true);
       });
@@ -133,8 +133,10 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-function showNotes(notes) {
-  byId("notes").replaceChildren(...notes.map((text) => element("p", "notice", text)));
+/** @param {string[]} notes @param {string[]} cautions that the command line prints as warnings */
+function showNotes(notes, cautions) {
+  const all = [...notes.map((text) => element("p", "notice", text)), ...cautions.map((text) => element("p", "notice caution", `Warning: ${text}`))];
+  byId("notes").replaceChildren(...all);
 }
 
 /** Also of a setting that was refused: the command line says more about it. */
@@ -229,5 +231,5 @@ async function copyText(text) {
 
 Engine.load(Uint8Array.from(atob(engineBase64), (letter) => letter.charCodeAt(0))).then(
   (engine) => new Playground(engine),
-  (error) => showNotes([`This browser cannot run the simulator: ${error.message}`]),
+  (error) => showNotes([`This browser cannot run the simulator: ${error.message}`], []),
 );

@@ -106,6 +106,17 @@ function algorithmsOf(engine, op) {
   return engine.algorithms.filter((row) => row.operation === op);
 }
 
+/** Values that stand for "none", and are written so. */
+const noneValues = { slow_link: "", late_rank: -1, slots: 0 };
+
+/** Whether a knob can change anything in a setting; others are neither shown nor written. */
+function matters(key, setting) {
+  if (key === "size" || key === "chunks") return setting.op !== "barrier";
+  if (key === "slow_factor") return setting.slow_link !== noneValues.slow_link;
+  if (key === "late") return setting.late_rank !== noneValues.late_rank;
+  return true;
+}
+
 /** What the engine takes. @param {Engine} engine @param {PageSetting} setting @returns {EngineSetting} */
 function engineSetting(engine, setting) {
   const numbers = {
@@ -113,7 +124,7 @@ function engineSetting(engine, setting) {
     algorithm: algorithmsOf(engine, setting.op).find((row) => row.name === setting.algorithm).index,
     ranks: setting.ranks,
     bytes: setting.size,
-    chunks: setting.chunks,
+    chunks: matters("chunks", setting) ? setting.chunks : 1,
     slots: setting.slots,
     bandwidth: setting.bandwidth,
     overheadPs: setting.overhead,
@@ -183,8 +194,8 @@ function scenarioOf(engine, setting) {
   }
   if (setting.late_rank >= 0) cluster.late = { [setting.late_rank]: timeWord(setting.late) };
   const collective = { op: setting.op, algorithm: setting.algorithm };
-  if (setting.op !== "barrier") collective.size = sizeWord(setting.size);
-  collective.chunks = setting.chunks;
+  if (matters("size", setting)) collective.size = sizeWord(setting.size);
+  if (matters("chunks", setting)) collective.chunks = setting.chunks;
   if (setting.slots > 0) collective.slots = setting.slots;
   return { scenario: 1, name: "playground", cluster, collective };
 }

@@ -19,13 +19,19 @@ function headline(now, pinned) {
   const seconds = secondsOf(now);
   const { op, algorithm, ranks, size, shape } = now.setting;
   const what = op === "barrier" ? op : `${op} of ${bytesText(size)}`;
-  const text = `${ranks} ranks, ${shape}: ${what}, algorithm ${algorithm}, in ${countText(now.setting.chunks)} chunk${now.setting.chunks === 1 ? "" : "s"}`;
+  const text = `${ranks} ranks, ${shape}: ${what}, algorithm ${algorithm}${chunksText(now.setting)}`;
   const bound = Number(now.answer.boundPs) * picosecond;
   const facts = [];
   if (bound > 0) facts.push(`${timesText(seconds / bound)} × the lower bound of ${timeText(bound)}`);
   if (size > 0 && seconds > 0 && op !== "barrier") facts.push(`algbw ${rateText(size / seconds)}`);
   facts.push(`${countText(now.answer.messages)} messages`);
   return { time: timeText(seconds), text, facts: facts.join(" · "), compared: pinned ? comparedWith(now, pinned) : "" };
+}
+
+/** @param {PageSetting} setting */
+function chunksText(setting) {
+  if (!matters("chunks", setting)) return "";
+  return `, in ${countText(setting.chunks)} chunk${setting.chunks === 1 ? "" : "s"}`;
 }
 
 /** @param {Case} now @param {Case} pinned */
@@ -39,7 +45,7 @@ function comparedWith(now, pinned) {
 /** What differs between two settings: "chunks 1, overhead 5us". @param {PageSetting} one @param {PageSetting} other */
 function differences(one, other, keys) {
   const words = Object.keys(keys)
-    .filter((key) => one[key] !== other[key])
+    .filter((key) => one[key] !== other[key] && matters(key, one))
     .map((key) => `${key.replace("_", " ")} ${one[key] === noneValues[key] ? "none" : keys[key].text(one[key])}`);
   return words.join(", ");
 }

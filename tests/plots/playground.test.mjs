@@ -416,6 +416,30 @@ test("columns and axes have one unit and one number of decimals, and pieces coun
   await close(page);
 });
 
+test("a barrier has no size and no chunks", async () => {
+  const page = await open("op=barrier&size=4KiB&chunks=4");
+  for (const key of ["size", "chunks"]) assert.equal(await page.locator(`#control-${key}`).isVisible(), false, key);
+  assert.equal(await page.locator("#chunk-curve").isVisible(), false);
+  assert.doesNotMatch(await page.locator("#headline").textContent(), /chunk|size|4 KiB/);
+  await page.waitForURL(/op=barrier&(?!.*(size|chunks)=)/);
+  await turn(page, "#control-op", "broadcast");
+  await page.waitForSelector("#chunk-curve .mark.dot");
+  assert.match(await page.locator("#what").textContent(), /broadcast of 4 KiB, .* in 4 chunks/);
+  await close(page);
+});
+
+test("warns as the command line does", async () => {
+  const page = await open("size=64B&chunks=17&overhead=0");
+  const warnings = () => page.locator("#notes .caution").allTextContents();
+  const [first, second, ...others] = await warnings();
+  assert.match(first, /^Warning: there are more chunks than elements to cut \(such as 17 chunks for 16 elements\)/);
+  assert.match(second, /neither overhead nor latency/);
+  assert.deepEqual(others, []);
+  await turn(page, "#field-size", "64MiB");
+  assert.deepEqual(await warnings(), []);
+  await close(page);
+});
+
 test("too many steps: time and fingerprint without a picture, and a note", async () => {
   const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=64&chunks=1024");
   assert.match(await page.locator(".too-many").textContent(), /8,323,072 steps, too many to draw/);

@@ -41,7 +41,9 @@ async function show(fragment) {
   await page.waitForFunction(() => document.body.dataset.drawn === "1");
   return page.evaluate(() => ({
     refused: document.body.classList.contains("stale"),
-    notes: document.querySelector("#notes").textContent,
+    notes: [...document.querySelectorAll("#notes .notice:not(.caution)")].map((note) => note.textContent).join("\n"),
+    warnings: [...document.querySelectorAll("#notes .caution")].map((note) => note.textContent.replace(/^Warning: /, "")),
+    formula: document.querySelector("#formula").textContent,
     ps: document.querySelector("#time").dataset.ps,
     fingerprint: document.querySelector("#fingerprint").textContent,
     scenario: document.querySelector("#scenario-text").textContent,
@@ -55,8 +57,8 @@ function native(scenario) {
   writeFileSync(file, scenario);
   const { status, stdout, stderr } = spawnSync(process.env.COLLSIM, ["run", file, "--format", "json"], { encoding: "utf8" });
   if (status !== 0) return { status, stderr };
-  const [row] = JSON.parse(stdout).rows;
-  return { status, ps: String(Math.round(row.time_s * 1e12)), fingerprint: row.fingerprint };
+  const { rows: [row], warnings } = JSON.parse(stdout);
+  return { status, warnings, ps: String(Math.round(row.time_s * 1e12)), fingerprint: row.fingerprint };
 }
 
 async function choicesOfPage() {
@@ -93,6 +95,15 @@ function randomFragment({ shapes, algorithms }, random) {
   return { parts, slow: random() < 0.4, factor: pick([1, 1.5, 3, 10, 7.77]) };
 }
 
+/** The page warns of what the command line warns of; of an approximate formula it does so beside the formula. */
+function checkWarnings(shown, own, fragment) {
+  const approximate = own.warnings.some(({ code }) => code === "approximate-formula");
+  const others = own.warnings.filter(({ code }) => code !== "approximate-formula").map(({ message }) => message);
+  assert.deepEqual(shown.warnings, others, fragment);
+  if (approximate) assert.match(shown.formula, /the data do not divide evenly/, fragment);
+  return own.warnings.length;
+}
+
 const fragmentOf = (parts) => Object.entries(parts).map(([key, value]) => `${key}=${value}`).join("&");
 
 test(`time and fingerprint are those of collsim run, for ${wanted} settings`, async () => {
@@ -100,6 +111,7 @@ test(`time and fingerprint are those of collsim run, for ${wanted} settings`, as
   const choices = await choicesOfPage();
   let same = 0;
   let refused = 0;
+  let warned = 0;
   while (same < wanted) {
     const { parts, slow, factor } = randomFragment(choices, random);
     let shown = await show(fragmentOf(parts));
@@ -120,8 +132,10 @@ test(`time and fingerprint are those of collsim run, for ${wanted} settings`, as
     const own = native(shown.scenario);
     assert.equal(own.status, 0, `${fragment}\n${own.stderr}`);
     assert.deepEqual({ ps: shown.ps, fingerprint: shown.fingerprint }, { ps: own.ps, fingerprint: own.fingerprint }, fragment);
+    warned += checkWarnings(shown, own, fragment);
     same += 1;
   }
+  assert.ok(warned > 20, `only ${warned} warnings were compared`);
   assertNoMistakes(page);
 });
 
