@@ -159,7 +159,7 @@ function selectControl(control, engine, onChange) {
   select.setAttribute("aria-describedby", note.id);
   row.append(select, note);
   select.addEventListener("change", () => onChange(control.key, control.key === "late_rank" ? Number(select.value) : select.value));
-  let known = "";
+  let known = null;
   const show = (setting) => {
     const choices = choicesFor(control.key, engine, setting);
     if (choices.join("\n") !== known) {

@@ -46,13 +46,14 @@ function readFragment(fragment, engine) {
     const at = part.indexOf("=");
     const key = decoded(at < 0 ? part : part.slice(0, at));
     const value = at < 0 ? "" : decoded(part.slice(at + 1));
+    const note = (text) => notes.push(noteOn(key, at < 0 ? null : value, text));
     if (key === "rows" && ["ranks", "links"].includes(value)) view.rows = value;
     else if (Object.hasOwn(keys, key)) own.push([key, value]);
     else if (key.startsWith("a.") && Object.hasOwn(keys, key.slice(2))) ofPinned.push([key.slice(2), value]);
-    else notes.push(key === "rows" ? `rows is "ranks" or "links", not "${value}"` : unknownKey(key, Object.keys(keys)));
+    else note(key === "rows" ? 'rows are "ranks" or "links"' : unknownKey(key, Object.keys(keys)));
   }
-  const setting = settingFrom(own, { ...defaultSetting }, keys, engine, notes);
-  const pinned = ofPinned.length ? settingFrom(ofPinned, { ...setting }, keys, engine, notes) : null;
+  const setting = settingFrom(own, { ...defaultSetting }, keys, engine, { notes, prefix: "" });
+  const pinned = ofPinned.length ? settingFrom(ofPinned, { ...setting }, keys, engine, { notes, prefix: "a." }) : null;
   return { setting, pinned, view, notes };
 }
 
@@ -64,38 +65,32 @@ function decoded(text) {
   }
 }
 
-function settingFrom(parts, setting, keys, engine, notes) {
+/** What was written, and what is wrong with it. @param {string} key @param {string|null} value null: there is no "=" */
+function noteOn(key, value, text) {
+  const written = value === null ? key : `${key}=${value}`;
+  return `In the address, "${shortened(written, 60)}": ${text}.`;
+}
+
+function settingFrom(parts, setting, keys, engine, { notes, prefix }) {
   const given = new Set();
   for (const [key, value] of parts) {
     try {
       setting[key] = key in noneValues && (value === "none" || value === "") ? noneValues[key] : keys[key].parse(value);
       given.add(key);
     } catch (error) {
-      notes.push(error.message);
+      const instead = setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key]);
+      notes.push(noteOn(prefix + key, value, `${error.message}; instead, it is ${instead}`));
     }
   }
   const rows = algorithmsOf(engine, setting.op);
   if (!given.has("algorithm") && !rows.some((row) => row.name === setting.algorithm)) setting.algorithm = rows[0].name;
-  notes.push(...settle(engine, setting));
+  notes.push(...settle(engine, setting).map((text) => `${prefix && "A: "}${text}`));
   return setting;
 }
 
 /** @param {string} key @param {string[]} known */
 function unknownKey(key, known) {
-  const near = known.map((name) => ({ name, far: lettersApart(key, name) })).sort((a, b) => a.far - b.far)[0];
-  const meant = near.far <= 2 ? `; did you mean "${near.name}"?` : `; keys are ${known.join(", ")}, rows`;
-  return `there is no key "${shortened(key, 40)}"${meant}`;
-}
-
-/** Letters to change, add or drop. */
-function lettersApart(a, b) {
-  if (Math.abs(a.length - b.length) > 2) return 3;
-  let row = d3.range(b.length + 1);
-  for (let i = 1; i <= a.length; ++i) {
-    const next = [i];
-    for (let j = 1; j <= b.length; ++j)
-      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    row = next;
-  }
-  return row[b.length];
+  const all = [...known, ...Object.keys(viewKeys)];
+  const name = key.startsWith("a.") ? key.slice(2) : key;
+  return `there is no key "${shortened(key, 40)}"${didYouMean(name, all)}; keys are ${all.join(", ")}`;
 }

@@ -15,8 +15,15 @@ function parseQuantity(text, suffixes, example) {
   const suffix = match?.[2].replace("µ", "u") ?? "";
   if (match && Number(match[1]) === 0) return 0;
   if (!match || !Object.hasOwn(suffixes, suffix))
-    throw new Error(`"${text}" is not understood: write it like ${example} (${Object.keys(suffixes).join(", ")})`);
+    throw new Error(`"${shortened(text, 60)}" is not understood: write it like ${example}${likeSuffixes(match?.[1], suffix, suffixes)}, with one of ${Object.keys(suffixes).join(", ")}`);
   return Math.round(Number(match[1]) * suffixes[suffix]);
+}
+
+/** ' (did you mean 64MB, 64MiB?)' for 64M. */
+function likeSuffixes(number, suffix, suffixes) {
+  if (!number || !suffix) return "";
+  const near = Object.keys(suffixes).filter((known) => known.toLowerCase().startsWith(suffix.toLowerCase()));
+  return near.length ? ` (did you mean ${near.slice(0, 3).map((known) => number + known).join(", ")}?)` : "";
 }
 
 /** Bytes. @param {string} text */

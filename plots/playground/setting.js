@@ -62,7 +62,7 @@ function within(parse, low, high, what, word) {
 
 function oneOf(list, what) {
   return (text) => {
-    if (!list.includes(text)) throw new Error(`there is no ${what} "${text}"; known: ${list.join(", ")}`);
+    if (!list.includes(text)) throw new Error(`there is no ${what} "${shortened(text, 60)}"${didYouMean(text, list)}; known: ${list.join(", ")}`);
     return text;
   };
 }
@@ -157,18 +157,27 @@ function settle(engine, setting) {
   const notes = [];
   const rows = algorithmsOf(engine, setting.op);
   if (!rows.some((row) => row.name === setting.algorithm)) {
-    notes.push(`${setting.op} has no algorithm "${setting.algorithm}"; known: ${rows.map((row) => row.name).join(", ")}`);
+    const names = rows.map((row) => row.name);
+    notes.push(`${setting.op} has no algorithm "${shortened(setting.algorithm, 60)}"${didYouMean(setting.algorithm, names)}; known: ${names.join(", ")}; instead, it is ${names[0]}`);
     setting.algorithm = rows[0].name;
   }
   if (setting.late_rank >= setting.ranks) {
-    notes.push(`there is no rank ${setting.late_rank} among ${setting.ranks}`);
+    notes.push(`there is no late rank ${setting.late_rank} among ${setting.ranks} ranks, 0 to ${setting.ranks - 1}: nobody is late`);
     setting.late_rank = -1;
   }
   if (setting.slow_link && !hasLink(engine, setting)) {
-    notes.push(`this network has no link "${setting.slow_link}"; one is "${knownLinks.names[0] ?? ""}"`);
+    notes.push(noSuchLink(setting));
     setting.slow_link = "";
   }
   return notes;
+}
+
+/** Links of the same start, if there are any, are more likely meant. @param {PageSetting} setting */
+function noSuchLink({ shape, ranks, slow_link: wanted }) {
+  const same = knownLinks.names.filter((name) => name.startsWith(`${wanted.split("-")[0]}-`));
+  const some = (same.length ? same : knownLinks.names).slice(0, 4);
+  const links = some.length ? `there ${same.length ? "leave" : "are"}, for example, ${some.join(", ")}` : "there are none";
+  return `a ${shape} of ${ranks} ranks has no link "${shortened(wanted, 60)}"${didYouMean(wanted, some)}; ${links}: no link is slow`;
 }
 
 function hasLink(engine, setting) {

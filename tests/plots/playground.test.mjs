@@ -192,16 +192,24 @@ test("the address holds the setting, with what is pinned", async () => {
 
 test("a wrong address is a note, never a broken page", async () => {
   const wrong = [
-    ["rank=8", /there is no key "rank"; did you mean "ranks"/],
-    ["ranks=1000", /ranks is a whole number from 2 to 64/],
+    ["foo", /^In the address, "foo": there is no key "foo"; keys are op, algorithm, shape, ranks, .*rows\.$/],
+    ["op=foo", /^In the address, "op=foo": there is no op "foo"; known: broadcast, .*; instead, it is broadcast\.$/],
+    ["op=all-redcue", /there is no op "all-redcue" \(did you mean "all-reduce"\?\); known: broadcast/],
+    ["rank=8", /^In the address, "rank=8": there is no key "rank" \(did you mean "ranks"\?\); keys are op/],
+    ["ranks=1000", /^In the address, "ranks=1000": ranks is a whole number from 2 to 64, not "1000"; instead, it is 8\.$/],
+    ["a.ranks=1", /^In the address, "a.ranks=1": ranks is a whole number from 2 to 64/],
+    ["rows=columns", /^In the address, "rows=columns": rows are "ranks" or "links"\.$/],
     ["op=<img src=x onerror=alert(1)>", /there is no op "<img src=x onerror=alert\(1\)>"/],
     ["toString=5", /there is no key "toString"/],
     ["a.constructor=5", /there is no key "a.constructor"/],
     ["size=5constructor", /"5constructor" is not understood: write it like 64MiB/],
     ["latency=3valueOf", /"3valueOf" is not understood: write it like 5us/],
-    ["size=64M", /"64M" is not understood: write it like 64MiB/],
-    ["slow_link=gpu0-gpu7", /this network has no link "gpu0-gpu7"; one is "gpu0-gpu1"/],
-    ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain/],
+    ["size=64M", /"64M" is not understood: write it like 64MiB \(did you mean 64MB, 64MiB\?\), with one of B, kB.*; instead, it is 64MiB/],
+    ["slow_link=gpu0-gpu7", /a chain of 8 ranks has no link "gpu0-gpu7" \(did you mean "gpu0-gpu1"\?\); there leave, for example, gpu0-gpu1: no link is slow/],
+    ["shape=switch&slow_link=gpux", /a switch of 8 ranks has no link "gpux"; there are, for example, gpu0-switch0, /],
+    ["late_rank=9", /there is no late rank 9 among 8 ranks, 0 to 7: nobody is late/],
+    ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain, .*; instead, it is chain/],
+    ["algorithm=chian", /broadcast has no algorithm "chian" \(did you mean "chain"\?\)/],
     ["%E0%A4%A&=&&chunks", /there is no key/],
     ["op=all-reduce&algorithm=swing&shape=switch&ranks=7", /does not work with 7 ranks/],
     ["shape=hypercube&ranks=6", /6/],
@@ -210,6 +218,7 @@ test("a wrong address is a note, never a broken page", async () => {
   for (const [fragment, note] of wrong) {
     const page = await open(fragment);
     assert.match(await page.locator("#notes").textContent(), note);
+    for (const menu of await page.locator("#controls select").all()) assert.notEqual(await menu.evaluate((one) => one.selectedIndex), -1, `${fragment}: an empty menu`);
     assert.equal(await page.locator("#controls select").first().isVisible(), true);
     await turn(page, "#control-ranks", "14"); // 16 ranks
     await turn(page, "#control-chunks", "0");
