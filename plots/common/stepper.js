@@ -6,6 +6,7 @@
  * @typedef {object} StepperParts
  * @property {Steps} steps
  * @property {number} ranks
+ * @property {number} [root]         the top of a tree; 0 if nothing is said
  * @property {number} end            seconds
  * @property {string} describe
  * @property {{place: number}} view  where the reader is, 0 to 1; kept by the page between drawings

@@ -3,12 +3,12 @@
 
 /** @typedef {{places: {x: number, y: number}[], tree: boolean}} StepperLayout   within a box of 1 x 1 */
 
-/** @param {Steps} steps @param {number} ranks @returns {StepperLayout} */
-function stepperLayout(steps, ranks) {
+/** @param {Steps} steps @param {number} ranks @param {number} root @returns {StepperLayout} */
+function stepperLayout(steps, ranks, root) {
   const near = neighboursOf(steps, ranks);
   const edges = near.reduce((sum, set) => sum + set.size, 0) / 2;
   const widest = d3.max(near, (set) => set.size) ?? 0;
-  const order = edges === ranks - 1 && widest > 2 ? downFrom(0, near) : null;
+  const order = edges === ranks - 1 && widest > 2 ? downFrom(root, near) : null;
   return order && order.length === ranks ? { places: treePlaces(order, ranks), tree: true } : { places: circlePlaces(ranks), tree: false };
 }
 

@@ -31,9 +31,9 @@ function stepperStory(steps, ranks) {
 }
 
 /** @param {any} svg @param {number} width @param {number} height @param {StepperParts} parts */
-function stepperScene(svg, width, height, { steps, ranks }) {
+function stepperScene(svg, width, height, { steps, ranks, root = 0 }) {
   const story = stepperStory(steps, ranks);
-  const { places, tree } = stepperLayout(steps, ranks);
+  const { places, tree } = stepperLayout(steps, ranks, root);
   const size = Math.max(7, Math.min(26, (tree ? width / ranks : height / ranks) * 0.9, height / 12));
   const margin = size * 2.1 + 8;
   const box = tree ? { w: width - 2 * margin, h: height - 2 * margin } : { w: Math.min(width, height * (ranks > 16 ? 1.7 : 1.15)) - 2 * margin, h: height - 2 * margin };

@@ -109,7 +109,8 @@ void add_cautions(const Schedule& schedule, const Simulation& simulation) {
                     .messages = simulation.messages,
                     .wire_bytes = simulation.wire_bytes,
                     .time = simulation.time,
-                    .links_are_free = setting.overhead_ps == 0 && setting.latency_ps == 0};
+                    .links_are_free = has_one_kind_of_link(setting) && setting.overhead_ps == 0 &&
+                                      setting.latency_ps == 0};
   cautions.clear();
   for (const Caution caution : all_cautions)
     if (applies(caution, ran)) cautions += to_text(caution, ran) + '\n';
@@ -141,7 +142,7 @@ void add_columns() {
 void run(double max_steps) {
   const Topology topology = topology_of(setting);
   const Collective collective = collective_of(setting);
-  const AlgorithmChoice choice = choice_of(setting);
+  const AlgorithmChoice choice = choice_of(setting, topology);
   const Schedule schedule = make_schedule(collective, choice);
   SimulationOptions options = options_of(setting);
   const double expected = expected_instructions(topology, collective, choice);
@@ -197,7 +198,8 @@ COLLSIM_EXPORT(columns) collsim::Columns* collsim_columns() {
 // Only the closed form's fields are filled in.
 COLLSIM_EXPORT(formula) collsim::Answer* collsim_formula() {
   using namespace collsim;
-  add_formula(collective_of(setting), choice_of(setting), topology_of(setting));
+  const Topology topology = topology_of(setting);
+  add_formula(collective_of(setting), choice_of(setting, topology), topology);
   return &answer;
 }
 

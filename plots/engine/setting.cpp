@@ -6,14 +6,16 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "topo/shapes.hpp"
 
 namespace collsim {
 namespace {
 
-constexpr std::array<std::string_view, 7> shape_names{"chain", "ring", "fully-connected", "switch",
-                                                      "torus", "mesh", "hypercube"};
+constexpr std::array<std::string_view, 8> shape_names{"chain", "ring", "fully-connected", "switch",
+                                                      "torus", "mesh", "hypercube",       "nodes"};
+constexpr int shape_nodes = 7;
 
 std::int64_t whole(double value, const char* what) {
   constexpr double exact_below = 9007199254740992.0;  // 2^53
@@ -35,7 +37,30 @@ std::size_t ranks_of(const Setting& setting) {
   return static_cast<std::size_t>(count);
 }
 
-Topology uniform_topology(const Setting& setting) {
+int within_int(double value, const char* what) {
+  const std::int64_t number = whole(value, what);
+  if (number < 0 || number > std::numeric_limits<int>::max())
+    throw_error(ErrorCode::invalid_argument, std::string(what) + " is out of range");
+  return static_cast<int>(number);
+}
+
+Topology nodes_of(const Setting& setting, const LinkParameters& link) {
+  const int ranks = static_cast<int>(ranks_of(setting));
+  const int gpus = within_int(setting.gpus_per_node, "the number of GPUs per node");
+  if (gpus < 1 || ranks % gpus != 0)
+    throw_error(
+        ErrorCode::invalid_argument,
+        std::to_string(ranks) + " ranks are not whole nodes of " + std::to_string(gpus) + " GPUs");
+  LinkParameters network = link;
+  network.bandwidth = bandwidth(setting.network_bytes_per_s);
+  return make_nodes({.nodes = ranks / gpus,
+                     .gpus_per_node = gpus,
+                     .nics_per_node = gpus,
+                     .intra_link = link,
+                     .inter_link = network});
+}
+
+Topology unchanged_topology(const Setting& setting) {
   const LinkParameters link{.bandwidth = bandwidth(setting.bandwidth_bytes_per_s),
                             .latency = Time(whole(setting.latency_ps, "the latency")),
                             .overhead = Time(whole(setting.overhead_ps, "the overhead"))};
@@ -48,22 +73,28 @@ Topology uniform_topology(const Setting& setting) {
     case 4: return make_torus(squarest_dims(static_cast<int>(ranks)), link);
     case 5: return make_mesh(squarest_dims(static_cast<int>(ranks)), link);
     case 6: return make_hypercube(ranks, link);
+    case shape_nodes: return nodes_of(setting, link);
     default: break;
   }
   throw_error(ErrorCode::unknown_name, "there is no such shape");
 }
 
-int within_int(double value, const char* what) {
-  const std::int64_t number = whole(value, what);
-  if (number < 0 || number > std::numeric_limits<int>::max())
-    throw_error(ErrorCode::invalid_argument, std::string(what) + " is out of range");
-  return static_cast<int>(number);
+// As for a scenario file: the machine's own arrangement, else the most square one.
+std::vector<int> dims_of(const Setting& setting, const Topology& topology) {
+  std::int64_t product = 1;
+  for (const int dim : topology.dims()) product *= dim;
+  return product == static_cast<std::int64_t>(ranks_of(setting)) ? topology.dims()
+                                                                 : std::vector<int>{};
 }
 
 }  // namespace
 
 std::span<const std::string_view> setting_shapes() {
   return shape_names;
+}
+
+bool has_one_kind_of_link(const Setting& setting) {
+  return setting.shape != shape_nodes;
 }
 
 const Algorithm& algorithm_of(const Setting& setting) {
@@ -74,7 +105,7 @@ const Algorithm& algorithm_of(const Setting& setting) {
 }
 
 Topology topology_of(const Setting& setting) {
-  Topology topology = uniform_topology(setting);
+  Topology topology = unchanged_topology(setting);
   if (setting.slow_link < 0) return topology;
   const std::int64_t id = whole(setting.slow_link, "the slow link");
   if (id >= static_cast<std::int64_t>(topology.links().size()))
@@ -91,6 +122,7 @@ Collective collective_of(const Setting& setting) {
   Collective collective;
   collective.operation = algorithm_of(setting).operation;
   collective.group = first_ranks(ranks_of(setting));
+  collective.root = within_int(setting.root, "the root");
   const Bytes bytes = whole(setting.bytes, "the size");
   if (bytes % size_of(collective.type) != 0)
     throw_error(ErrorCode::invalid_argument,
@@ -101,10 +133,12 @@ Collective collective_of(const Setting& setting) {
   return collective;
 }
 
-AlgorithmChoice choice_of(const Setting& setting) {
+AlgorithmChoice choice_of(const Setting& setting, const Topology& topology) {
   AlgorithmChoice choice;
   choice.name = algorithm_of(setting).name;
   choice.chunks = within_int(setting.chunks, "the number of chunks");
+  choice.channels = within_int(setting.channels, "the number of channels");
+  choice.dims = dims_of(setting, topology);
   if (setting.slots > 0) choice.slots = within_int(setting.slots, "the number of slots");
   return choice;
 }

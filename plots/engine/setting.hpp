@@ -16,10 +16,14 @@ struct Setting {
   double shape;      // index into setting_shapes()
   double algorithm;  // index into algorithms(), which fixes the operation too
   double ranks;
-  double bytes;  // as in nccl-tests; whole float32 elements
+  double gpus_per_node;  // of shape nodes alone
+  double root;           // 0 where there is none
+  double bytes;          // as in nccl-tests; whole float32 elements
   double chunks;
+  double channels;
   double slots;  // 0: no limit
   double bandwidth_bytes_per_s;
+  double network_bytes_per_s;  // between nodes, of shape nodes alone
   double overhead_ps;
   double latency_ps;
   double slow_link;  // the link's id, or -1: none
@@ -31,12 +35,15 @@ struct Setting {
 // Names as in scenario files.
 [[nodiscard]] std::span<const std::string_view> setting_shapes();
 
+// All links have the setting's bandwidth, but for the slow one.
+[[nodiscard]] bool has_one_kind_of_link(const Setting& setting);
 [[nodiscard]] const Algorithm& algorithm_of(const Setting& setting);
 
-// What the core makes of it.  Torus and mesh are as square as the number of ranks allows.
+// What the core makes of it.  Torus and mesh are as square as the number of ranks allows.  Nodes are
+// switches of GPUs, each of which has a port of its own into one network of the same start-up and latency.
 [[nodiscard]] Topology topology_of(const Setting& setting);
 [[nodiscard]] Collective collective_of(const Setting& setting);
-[[nodiscard]] AlgorithmChoice choice_of(const Setting& setting);
+[[nodiscard]] AlgorithmChoice choice_of(const Setting& setting, const Topology& topology);
 [[nodiscard]] SimulationOptions options_of(const Setting& setting);
 
 }  // namespace collsim

@@ -2,13 +2,13 @@
 // The controls: each with its name, its value, and one line that says what it means.
 
 const opNotes = {
-  broadcast: "everybody gets rank 0's data",
-  reduce: "rank 0 gets the sum of everybody's data",
+  broadcast: "everybody gets the root's data",
+  reduce: "the root gets the sum of everybody's data",
   "all-reduce": "everybody gets the sum of everybody's data",
   "all-gather": "everybody gets everybody's part",
   "reduce-scatter": "everybody gets one part of the sum",
-  gather: "rank 0 gets everybody's part",
-  scatter: "everybody gets one part of rank 0's data",
+  gather: "the root gets everybody's part",
+  scatter: "everybody gets one part of the root's data",
   "all-to-all": "everybody has another part for everybody",
   barrier: "nobody leaves before all have come; no data",
   "send-recv": "everybody sends to the next rank",
@@ -21,6 +21,7 @@ const shapeNotes = {
   torus: "a grid whose rows and columns are rings",
   mesh: "a grid",
   hypercube: "2, 4, 8, ... ranks; neighbours differ in one bit",
+  nodes: "servers: a fast switch inside each, a slower network between them",
 };
 
 const micro = 1e6; // picoseconds
@@ -32,6 +33,9 @@ const chunkStops = [...new Set(d3.range(0, 121).map((i) => Math.round(2 ** (i / 
 const slotStops = [1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 0];
 const factorStops = [1.5, 2, 3, 4, 5, 8, 10, 20, 50, 100];
 
+const channelStops = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+const gpuStops = [1, 2, 3, 4, 6, 8, 12, 16, 32];
+
 /** Groups of controls, in the order of the page. `stops` makes a slider with a field beside it. */
 function controlGroups() {
   return [
@@ -40,8 +44,10 @@ function controlGroups() {
       controls: [
         { key: "op", label: "operation", note: (setting) => opNotes[setting.op] },
         { key: "algorithm", label: "algorithm", note: (setting, engine) => algorithmRow(engine, setting).summary },
+        { key: "root", label: "root", note: (setting) => (["reduce", "gather"].includes(setting.op) ? "the rank that gets the result" : "the rank that hands it out") },
         { key: "size", label: "size N", stops: sizeStops, note: () => "of the whole buffer, as in nccl-tests" },
         { key: "chunks", label: "chunks S", stops: chunkStops, note: () => "messages that each step's data is cut into, so that hops overlap" },
+        { key: "channels", label: "channels", stops: channelStops, note: () => "copies of the algorithm side by side, each with its share of the data" },
       ],
     },
     {
@@ -49,7 +55,9 @@ function controlGroups() {
       controls: [
         { key: "shape", label: "network", note: (setting) => shapeNotes[setting.shape] },
         { key: "ranks", label: "ranks K", stops: d3.range(2, mostRanks + 1), note: () => "GPUs that take part" },
-        { key: "bandwidth", label: "bandwidth B", stops: rateStops, note: () => "of every link, in one direction" },
+        { key: "gpus_per_node", label: "GPUs per node", stops: gpuStops, note: (setting) => nodesText(setting) },
+        { key: "bandwidth", label: "bandwidth B", stops: rateStops, note: (setting) => `of every link${setting.shape === "nodes" ? " inside a node" : ""}, in one direction` },
+        { key: "network_bandwidth", label: "between nodes", stops: rateStops, note: () => "bandwidth of each GPU's port into the network, in one direction" },
         { key: "overhead", label: "overhead alpha", stops: timeStops, note: () => "start-up of every message; the link is busy meanwhile" },
         { key: "latency", label: "latency L", stops: timeStops, note: () => "flight time of every message; the link is free meanwhile" },
       ],
@@ -65,6 +73,12 @@ function controlGroups() {
       ],
     },
   ];
+}
+
+/** "4 nodes of 8 GPUs" @param {PageSetting} setting */
+function nodesText({ ranks, gpus_per_node: gpus }) {
+  const count = ranks / gpus;
+  return `${count} node${count === 1 ? "" : "s"} of ${gpus} GPU${gpus === 1 ? "" : "s"}`;
 }
 
 function algorithmRow(engine, setting) {
@@ -158,7 +172,7 @@ function selectControl(control, engine, onChange) {
   select.id = `control-${control.key}`;
   select.setAttribute("aria-describedby", note.id);
   row.append(select, note);
-  select.addEventListener("change", () => onChange(control.key, control.key === "late_rank" ? Number(select.value) : select.value));
+  select.addEventListener("change", () => onChange(control.key, ["late_rank", "root"].includes(control.key) ? Number(select.value) : select.value));
   let known = null;
   const show = (setting) => {
     const choices = choicesFor(control.key, engine, setting);
@@ -172,8 +186,8 @@ function selectControl(control, engine, onChange) {
 }
 
 function choiceText(key, value) {
-  if (value === String(noneValues[key])) return "none";
-  return key === "late_rank" ? `rank ${value}` : key === "slow_link" ? value.replace("-", " → ") : value;
+  if (key in noneValues && value === String(noneValues[key])) return "none";
+  return key === "late_rank" || key === "root" ? `rank ${value}` : key === "slow_link" ? value.replace("-", " → ") : value;
 }
 
 /** A fully connected network has thousands of links: those of the first ranks do. */
@@ -184,6 +198,7 @@ function choicesFor(key, engine, setting) {
   if (key === "op") return [...new Set(engine.algorithms.map((row) => row.operation))];
   if (key === "algorithm") return algorithmsOf(engine, setting.op).map((row) => row.name);
   if (key === "shape") return engine.shapes;
+  if (key === "root") return d3.range(setting.ranks).map(String);
   if (key === "late_rank") return ["-1", ...d3.range(setting.ranks).map(String)];
   const links = linksOf(engine, setting).slice(0, mostLinkChoices);
   if (setting.slow_link && !links.includes(setting.slow_link)) links.push(setting.slow_link);

@@ -3,8 +3,8 @@
 
 /** As `struct Setting` of plots/engine/setting.hpp, in order. */
 const settingFields = [
-  "shape", "algorithm", "ranks", "bytes", "chunks", "slots", "bandwidth", "overheadPs", "latencyPs",
-  "slowLink", "slowBandwidth", "lateRank", "latePs",
+  "shape", "algorithm", "ranks", "gpusPerNode", "root", "bytes", "chunks", "channels", "slots", "bandwidth",
+  "networkBandwidth", "overheadPs", "latencyPs", "slowLink", "slowBandwidth", "lateRank", "latePs",
 ];
 /** As `struct Answer` of plots/engine/engine.cpp: two places of 64-bit whole numbers, then doubles. */
 const answerNumbers = [

@@ -200,6 +200,7 @@ function stepperFigure(parent, page) {
       drawStepper(host, width, {
         steps,
         ranks: page.now.setting.ranks,
+        root: page.now.numbers.root,
         end: secondsOf(page.now),
         describe: `Where the data are at each moment of ${headline(page.now, null).text}`,
         view: page.view.stepper,

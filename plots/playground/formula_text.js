@@ -34,6 +34,12 @@ function agreementText({ timePs, formulaS, exact }) {
   return `${far} away from the simulation: ${why}`;
 }
 
+/** One that says what its own symbols are ("..., S = 1") is a sentence, into which no numbers can be put.
+ *  @param {string} formula */
+function isSentence(formula) {
+  return /\b[A-Z] = /.test(formula);
+}
+
 /** @param {string} formula @param {Record<string, string>} values */
 function withValues(formula, values) {
   return formula.replace(/[A-Za-z]+(?:_[A-Za-z]+)?/g, (word) => values[word] ?? word);

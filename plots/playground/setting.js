@@ -7,9 +7,13 @@
  * @property {string} algorithm
  * @property {string} shape
  * @property {number} ranks
+ * @property {number} gpus_per_node  of shape nodes alone
+ * @property {number} root
  * @property {number} size
  * @property {number} chunks
+ * @property {number} channels
  * @property {number} bandwidth
+ * @property {number} network_bandwidth  between nodes, of shape nodes alone
  * @property {number} overhead
  * @property {number} latency
  * @property {string} slow_link     "gpu2-gpu3", "" for none
@@ -25,9 +29,13 @@ const defaultSetting = Object.freeze({
   algorithm: "chain",
   shape: "chain",
   ranks: 8,
+  gpus_per_node: 4,
+  root: 0,
   size: 64 * 2 ** 20,
   chunks: 8,
+  channels: 1,
   bandwidth: 25e9,
+  network_bandwidth: 12.5e9,
   overhead: 5e6,
   latency: 0,
   slow_link: "",
@@ -39,6 +47,7 @@ const defaultSetting = Object.freeze({
 
 const mostRanks = 64;
 const mostChunks = 65536;
+const mostChannels = 32;
 const mostBytes = 2 ** 40;
 const mostPs = 1e15; // a quarter of an hour
 
@@ -71,6 +80,7 @@ function oneOf(list, what) {
 function settingKeys(engine) {
   const plain = (parse) => ({ parse, text: String });
   const time = (what) => ({ parse: within(parseTime, 0, mostPs, what, timeWord), text: (ps) => (ps === 0 ? "0" : timeWord(ps)) });
+  const rate = (what) => ({ parse: within(parseRate, 1e3, 1e15, what, rateWord), text: rateWord });
   const parseElements = (text) => {
     const bytes = parseSize(text);
     if (bytes % 4) throw new Error(`${bytes} bytes is not a whole number of float32 elements, which have 4 bytes`);
@@ -81,9 +91,13 @@ function settingKeys(engine) {
     algorithm: plain(String),
     shape: plain(oneOf(engine.shapes, "shape")),
     ranks: plain(wholeIn(2, mostRanks, "ranks")),
+    gpus_per_node: plain(wholeIn(1, mostRanks, "gpus_per_node")),
+    root: plain(wholeIn(0, mostRanks - 1, "root")),
     size: { parse: within(parseElements, 0, mostBytes, "size", sizeWord), text: sizeWord },
     chunks: plain(wholeIn(1, mostChunks, "chunks")),
-    bandwidth: { parse: within(parseRate, 1e3, 1e15, "bandwidth", rateWord), text: rateWord },
+    channels: plain(wholeIn(1, mostChannels, "channels")),
+    bandwidth: rate("bandwidth"),
+    network_bandwidth: rate("network_bandwidth"),
     overhead: time("overhead"),
     latency: time("latency"),
     slow_link: { parse: String, text: String },
@@ -109,9 +123,14 @@ function algorithmsOf(engine, op) {
 /** Values that stand for "none", and are written so. */
 const noneValues = { slow_link: "", late_rank: -1, slots: 0 };
 
+/** As the core's has_root(). */
+const rootedOperations = ["broadcast", "reduce", "gather", "scatter"];
+
 /** Whether a knob can change anything in a setting; others are neither shown nor written. */
 function matters(key, setting) {
   if (key === "size" || key === "chunks") return setting.op !== "barrier";
+  if (key === "root") return rootedOperations.includes(setting.op) || (setting.op === "all-reduce" && setting.algorithm === "master");
+  if (key === "gpus_per_node" || key === "network_bandwidth") return setting.shape === "nodes";
   if (key === "slow_factor") return setting.slow_link !== noneValues.slow_link;
   if (key === "late") return setting.late_rank !== noneValues.late_rank;
   return true;
@@ -123,10 +142,14 @@ function engineSetting(engine, setting) {
     shape: engine.shapes.indexOf(setting.shape),
     algorithm: algorithmsOf(engine, setting.op).find((row) => row.name === setting.algorithm).index,
     ranks: setting.ranks,
+    gpusPerNode: setting.gpus_per_node,
+    root: matters("root", setting) ? setting.root : 0,
     bytes: setting.size,
     chunks: matters("chunks", setting) ? setting.chunks : 1,
+    channels: setting.channels,
     slots: setting.slots,
     bandwidth: setting.bandwidth,
+    networkBandwidth: setting.network_bandwidth,
     overheadPs: setting.overhead,
     latencyPs: setting.latency,
     slowLink: -1,
@@ -140,13 +163,16 @@ function engineSetting(engine, setting) {
 
 /** @param {PageSetting} setting */
 function slowBandwidth(setting) {
-  return Math.max(1, Math.round(setting.bandwidth / setting.slow_factor));
+  const { shape, ranks, gpus_per_node: gpus } = setting;
+  // Switches are those of the nodes in order, then the one that joins them.
+  const isNetwork = shape === "nodes" && setting.slow_link.split("-").includes(`switch${ranks / gpus}`);
+  return Math.max(1, Math.round((isNetwork ? setting.network_bandwidth : setting.bandwidth) / setting.slow_factor));
 }
 
 let knownLinks = { key: "", names: [] };
 /** "gpu0-gpu1", by the link's id. @param {Engine} engine @param {EngineSetting} numbers */
 function linkNames(engine, numbers) {
-  const key = `${numbers.shape} ${numbers.ranks}`;
+  const key = `${numbers.shape} ${numbers.ranks} ${numbers.gpusPerNode}`;
   if (knownLinks.key !== key) knownLinks = { key, names: engine.links(numbers).map(({ from, to }) => `${from}-${to}`) };
   return knownLinks.names;
 }
@@ -154,12 +180,16 @@ function linkNames(engine, numbers) {
 /** Makes a setting consistent after a change; says what had to give way.
  *  @param {Engine} engine @param {PageSetting} setting @returns {string[]} */
 function settle(engine, setting) {
-  const notes = [];
+  const notes = wholeNodes(setting);
   const rows = algorithmsOf(engine, setting.op);
   if (!rows.some((row) => row.name === setting.algorithm)) {
     const names = rows.map((row) => row.name);
     notes.push(`${setting.op} has no algorithm "${shortened(setting.algorithm, 60)}"${didYouMean(setting.algorithm, names)}; known: ${names.join(", ")}; instead, it is ${names[0]}`);
     setting.algorithm = rows[0].name;
+  }
+  if (setting.root >= setting.ranks) {
+    notes.push(`there is no root ${setting.root} among ${setting.ranks} ranks, 0 to ${setting.ranks - 1}: it is 0`);
+    setting.root = 0;
   }
   if (setting.late_rank >= setting.ranks) {
     notes.push(`there is no late rank ${setting.late_rank} among ${setting.ranks} ranks, 0 to ${setting.ranks - 1}: nobody is late`);
@@ -170,6 +200,14 @@ function settle(engine, setting) {
     setting.slow_link = "";
   }
   return notes;
+}
+
+/** @param {PageSetting} setting */
+function wholeNodes(setting) {
+  const { shape, ranks, gpus_per_node: gpus } = setting;
+  if (shape !== "nodes" || ranks % gpus === 0) return [];
+  setting.ranks = gpus * Math.max(1, Math.min(Math.floor(mostRanks / gpus), Math.round(ranks / gpus)));
+  return [`${ranks} ranks are not whole nodes of ${gpus} GPUs: it is ${setting.ranks} ranks`];
 }
 
 /** Links of the same start, if there are any, are more likely meant. @param {PageSetting} setting */
@@ -188,15 +226,25 @@ function hasLink(engine, setting) {
   }
 }
 
+/** @param {Engine} engine @param {PageSetting} setting */
+function clusterOf(engine, setting) {
+  const { shape, ranks, gpus_per_node: gpus } = setting;
+  const link = (bandwidth) => ({
+    bandwidth: rateWord(bandwidth),
+    ...(setting.overhead > 0 && { overhead: timeWord(setting.overhead) }),
+    ...(setting.latency > 0 && { latency: timeWord(setting.latency) }),
+  });
+  if (shape === "nodes") {
+    const intra = { shape: "switch", link: link(setting.bandwidth) };
+    return { shape, nodes: ranks / gpus, gpus_per_node: gpus, intra, inter: { link: link(setting.network_bandwidth) } };
+  }
+  const dims = engine.dims(engineSetting(engine, setting));
+  return { shape, ...(dims.length ? { dims } : { ranks }), link: link(setting.bandwidth) };
+}
+
 /** The file that `collsim run` takes. @param {Engine} engine @param {PageSetting} setting */
 function scenarioOf(engine, setting) {
-  const cluster = { shape: setting.shape };
-  const dims = engine.dims(engineSetting(engine, setting));
-  if (dims.length) cluster.dims = dims;
-  else cluster.ranks = setting.ranks;
-  cluster.link = { bandwidth: rateWord(setting.bandwidth) };
-  if (setting.overhead > 0) cluster.link.overhead = timeWord(setting.overhead);
-  if (setting.latency > 0) cluster.link.latency = timeWord(setting.latency);
+  const cluster = clusterOf(engine, setting);
   if (setting.slow_link) {
     const [from, to] = setting.slow_link.split("-");
     cluster.links_override = [{ from, to, bandwidth: rateWord(slowBandwidth(setting)) }];
@@ -205,6 +253,8 @@ function scenarioOf(engine, setting) {
   const collective = { op: setting.op, algorithm: setting.algorithm };
   if (matters("size", setting)) collective.size = sizeWord(setting.size);
   if (matters("chunks", setting)) collective.chunks = setting.chunks;
+  if (setting.channels > 1) collective.channels = setting.channels;
+  if (matters("root", setting) && setting.root > 0) collective.root = setting.root;
   if (setting.slots > 0) collective.slots = setting.slots;
   return { scenario: 1, name: "playground", cluster, collective };
 }

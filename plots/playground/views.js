@@ -19,7 +19,8 @@ function headline(now, pinned) {
   const seconds = secondsOf(now);
   const { op, algorithm, ranks, size, shape } = now.setting;
   const what = op === "barrier" ? op : `${op} of ${bytesText(size)}`;
-  const text = `${ranks} ranks, ${shape}: ${what}, algorithm ${algorithm}${chunksText(now.setting)}`;
+  const place = shape === "nodes" ? nodesText(now.setting) : shape;
+  const text = `${ranks} ranks, ${place}: ${what}${rootText(now.setting)}, algorithm ${algorithm}${chunksText(now.setting)}`;
   const bound = Number(now.answer.boundPs) * picosecond;
   const facts = [];
   if (bound > 0) facts.push(`${timesText(seconds / bound)} × the lower bound of ${timeText(bound)}`);
@@ -30,8 +31,15 @@ function headline(now, pinned) {
 
 /** @param {PageSetting} setting */
 function chunksText(setting) {
-  if (!matters("chunks", setting)) return "";
-  return `, in ${countText(setting.chunks)} chunk${setting.chunks === 1 ? "" : "s"}`;
+  const parts = [];
+  if (matters("chunks", setting)) parts.push(`in ${countText(setting.chunks)} chunk${setting.chunks === 1 ? "" : "s"}`);
+  if (setting.channels > 1) parts.push(`over ${setting.channels} channels`);
+  return parts.map((part) => `, ${part}`).join("");
+}
+
+/** @param {PageSetting} setting */
+function rootText(setting) {
+  return matters("root", setting) && setting.root > 0 ? ` with root ${setting.root}` : "";
 }
 
 /** @param {Case} now @param {Case} pinned */
@@ -46,7 +54,7 @@ function comparedWith(now, pinned) {
 function differences(one, other, keys) {
   const words = Object.keys(keys)
     .filter((key) => one[key] !== other[key] && matters(key, one))
-    .map((key) => `${key.replace("_", " ")} ${one[key] === noneValues[key] ? "none" : keys[key].text(one[key])}`);
+    .map((key) => `${key.replaceAll("_", " ")} ${one[key] === noneValues[key] ? "none" : keys[key].text(one[key])}`);
   return words.join(", ");
 }
 

@@ -310,6 +310,7 @@ test("where formula and simulation part, the reason is the case's own", async ()
     ["op=all-reduce&algorithm=ring&shape=ring&ranks=8&size=64B&chunks=1&overhead=0&bandwidth=300GB/s", /rounds each message up to a picosecond/],
     ["op=all-reduce&algorithm=ring&shape=ring&ranks=7&size=64B&chunks=1&overhead=0", /the data do not divide evenly/],
     ["size=0B&overhead=0&latency=0", /= 0 s, as simulated/],
+    ["op=all-reduce&algorithm=hierarchical&shape=nodes", /^(?!.*8 = 1).*between nodes: n\/B = n\/12\.5 GB\/s= .*, as simulated/],
   ];
   for (const [fragment, reason] of reasons) {
     const page = await open(fragment);
@@ -380,7 +381,7 @@ test("waiting is shown only while a rank does nothing else, and once for all its
   )();
   const engine = await Engine.load(Buffer.from(/engineBase64 = "([^"]*)"/.exec(readFileSync(file, "utf8"))[1], "base64"));
   const { index } = engine.algorithms.find((one) => one.operation === "all-reduce" && one.name === "double-tree");
-  const setting = { ...Object.fromEntries(settingFields.map((name) => [name, 0])), shape: 3, algorithm: index, ranks: 9, bytes: 2 ** 20, chunks: 7 };
+  const setting = { ...Object.fromEntries(settingFields.map((name) => [name, 0])), shape: 3, algorithm: index, ranks: 9, bytes: 2 ** 20, chunks: 7, channels: 2 };
   Object.assign(setting, { bandwidth: 25e9, overheadPs: 5e6, latencyPs: 3e7, slowLink: -1, lateRank: 2, latePs: 5e7 });
   const { steps } = engine.run(setting, 1e6);
   const idle = pausesOf(steps).filter(({ kind }) => kind === waits.message || kind === waits.signal);
@@ -422,6 +423,33 @@ test("columns and axes have one unit and one number of decimals, and pieces coun
   assert.deepEqual([...new Set(ticks.map((tick) => tick.replace(/\d/g, "0")))], ["0.0 ms"]);
   const names = await page.locator("#space-time .bar-name").allTextContents();
   assert.deepEqual(names, ["0", "1", "2", "3", "0", "1", "2", "3"]);
+  await close(page);
+});
+
+test("nodes, channels and roots: knobs where they mean something", async () => {
+  const page = await open();
+  const isVisible = (key) => page.locator(`#control-${key}`).isVisible();
+  assert.deepEqual([await isVisible("gpus_per_node"), await isVisible("network_bandwidth"), await isVisible("root")], [false, false, true]);
+  await turn(page, "#control-shape", "nodes");
+  assert.deepEqual([await isVisible("gpus_per_node"), await isVisible("network_bandwidth")], [true, true]);
+  assert.match(await page.locator("#what").textContent(), /^8 ranks, 2 nodes of 4 GPUs: /);
+  const seen = new Set([await timePs(page)]);
+  for (const [control, value] of [["#control-network_bandwidth", "2"], ["#control-root", "2"], ["#field-gpus_per_node", "2"], ["#field-channels", "4"]]) {
+    await turn(page, control, value);
+    const now = await timePs(page);
+    assert.ok(!seen.has(now), `${control} = ${value} changed nothing`);
+    seen.add(now);
+  }
+  assert.match(await page.locator("#what").textContent(), /with root 2, .* over 4 channels$/);
+  await turn(page, "#field-ranks", "7"); // whole nodes only
+  assert.match(await page.locator("#notes").textContent(), /7 ranks are not whole nodes of 2 GPUs: it is 8 ranks/);
+  await page.waitForURL(/shape=nodes&ranks=8&gpus_per_node=2&root=2&.*channels=4&.*network_bandwidth=3GB\/s/);
+  await turn(page, "#control-op", "all-gather");
+  assert.equal(await isVisible("root"), false);
+  assert.doesNotMatch(await page.locator("#scenario-text").textContent(), /root/);
+  await turn(page, "#control-shape", "ring");
+  assert.equal(await isVisible("gpus_per_node"), false);
+  assert.doesNotMatch(await page.locator("#scenario-text").textContent(), /gpus_per_node|inter/);
   await close(page);
 });
 

@@ -78,7 +78,9 @@ function randomFragment({ shapes, algorithms }, random) {
   const pick = (list) => list[Math.floor(random() * list.length)];
   const op = pick(Object.keys(algorithms));
   const shape = pick(shapes);
-  const ranks = shape === "hypercube" ? pick([2, 4, 8, 16]) : 2 + Math.floor(random() ** 2 * 31);
+  const anyRanks = shape === "hypercube" ? pick([2, 4, 8, 16]) : 2 + Math.floor(random() ** 2 * 31);
+  const gpus = pick([1, 2, 3, 4, 8]);
+  const ranks = shape === "nodes" ? gpus * Math.max(2, Math.floor(anyRanks / gpus)) : anyRanks;
   const parts = {
     op,
     algorithm: pick(algorithms[op]),
@@ -91,6 +93,9 @@ function randomFragment({ shapes, algorithms }, random) {
     latency: pick(["0", "0", "1us", "12.345us"]),
   };
   if (random() < 0.3) Object.assign(parts, { late_rank: Math.floor(random() * ranks), late: pick(["5us", "1ms", "0.25ns"]) });
+  if (shape === "nodes") Object.assign(parts, { gpus_per_node: gpus, network_bandwidth: pick(["3GB/s", "12.5GB/s", "25GB/s", "7777777B/s"]) });
+  if (random() < 0.3) parts.channels = pick([2, 3, 8]);
+  if (random() < 0.5) parts.root = Math.floor(random() * ranks);
   if (random() < 0.3) parts.slots = pick([1, 2, 8]);
   return { parts, slow: random() < 0.4, factor: pick([1, 1.5, 3, 10, 7.77]) };
 }
@@ -109,6 +114,7 @@ const fragmentOf = (parts) => Object.entries(parts).map(([key, value]) => `${key
 test(`time and fingerprint are those of collsim run, for ${wanted} settings`, async () => {
   const random = randomNumbers(20261122);
   const choices = await choicesOfPage();
+  const tried = { nodes: 0, channels: 0, root: 0, slowNetwork: 0 };
   let same = 0;
   let refused = 0;
   let warned = 0;
@@ -132,9 +138,15 @@ test(`time and fingerprint are those of collsim run, for ${wanted} settings`, as
     const own = native(shown.scenario);
     assert.equal(own.status, 0, `${fragment}\n${own.stderr}`);
     assert.deepEqual({ ps: shown.ps, fingerprint: shown.fingerprint }, { ps: own.ps, fingerprint: own.fingerprint }, fragment);
+    const { cluster, collective } = JSON.parse(shown.scenario);
+    tried.nodes += cluster.shape === "nodes";
+    tried.channels += collective.channels > 1;
+    tried.root += collective.root > 0;
+    tried.slowNetwork += cluster.shape === "nodes" && JSON.stringify(cluster.links_override ?? []).includes(`"switch${cluster.nodes}"`);
     warned += checkWarnings(shown, own, fragment);
     same += 1;
   }
+  for (const [what, count] of Object.entries(tried)) assert.ok(count >= (what === "slowNetwork" ? 2 : 15), `${what}: only ${count} of ${wanted} settings`);
   assert.ok(warned > 20, `only ${warned} warnings were compared`);
   assertNoMistakes(page);
 });
@@ -157,7 +169,7 @@ test("the engine counts ranks once, for the network and for the group", async ()
   const engine = await Engine.load(Buffer.from(/engineBase64 = "([^"]*)"/.exec(page)[1], "base64"));
   const algorithm = engine.algorithms.find((one) => one.operation === "broadcast" && one.name === "chain").index;
   const messages = (ranks) =>
-    engine.run({ shape: 0, algorithm, ranks, bytes: 1024, chunks: 1, slots: 0, bandwidth: 1e9, overheadPs: 0, latencyPs: 0,
+    engine.run({ shape: 0, algorithm, ranks, gpusPerNode: 1, root: 0, bytes: 1024, chunks: 1, channels: 1, slots: 0, bandwidth: 1e9, networkBandwidth: 1e9, overheadPs: 0, latencyPs: 0,
       slowLink: -1, slowBandwidth: 0, lateRank: -1, latePs: 0 }, 0).messages;
   assert.equal(messages(3), 2);
   assert.equal(messages(2.6), 2);
