@@ -21,8 +21,8 @@ struct RanCase {
   bool links_are_free = false;  // known to have neither overhead nor latency
 };
 
-// What is worth saying about a case though nothing is wrong with it: the answer holds, but hardly for
-// the question that somebody had in mind.
+// What is worth saying about a case though nothing is wrong with it: the answer holds, but hardly
+// for the question that somebody had in mind.
 enum class Caution { chunks_above_elements, small_chunks, free_messages };
 inline constexpr std::array all_cautions{Caution::chunks_above_elements, Caution::small_chunks,
                                          Caution::free_messages};
