@@ -145,7 +145,7 @@ function timeWithin(x) {
 /** Where lines run that belong to a row: below the names of its bars. */
 function lineOf(place, row) {
   const { top, height } = barBox(place.rowHeight);
-  return place.top + row * place.rowHeight + top + height * (height > 14 ? 0.9 : 0.5);
+  return place.top + row * place.rowHeight + top + height * (height > 10 ? 0.9 : 0.5);
 }
 
 /** Where in a row bars are, and below them pauses. @param {number} rowHeight */
