@@ -14,7 +14,7 @@
  * @property {string} name
  * @property {number} colour       1 .. 8
  * @property {Point[]} points      in the order in which a line goes through them
- * @property {string} [mark]       "dot", "square", "none" (default)
+ * @property {string} [mark]       "dot", "square", "crossed" (a square that does not count), "none" (default)
  * @property {string} [line]       "none" (default), "solid", "dashed", "dotted", "faint", "envelope"
  * @property {string} [dash]       dashes of the line, and in the label, for those who do not see colours
  * @property {boolean} [open]      marks are not filled
@@ -36,6 +36,17 @@
 const symbols = {
   dot: () => d3.symbolCircle,
   square: () => d3.symbolSquare,
+  crossed: () => crossedSquare,
+};
+const crossedSquare = {
+  draw(context, size) {
+    const half = Math.sqrt(size) / 2;
+    context.rect(-half, -half, 2 * half, 2 * half);
+    context.moveTo(-half, -half);
+    context.lineTo(half, half);
+    context.moveTo(-half, half);
+    context.lineTo(half, -half);
+  },
 };
 const dashes = { dashed: "7 4", dotted: "2 3", faint: "1 0" };
 let drawnCharts = 0; // clip paths need names of their own
@@ -55,24 +66,20 @@ function drawXyChart(host, width, chart) {
     .attr("tabindex", 0)
     .attr("aria-label", chart.describe);
   const clip = `plot-area-${++drawnCharts}`;
-  svg
-    .append("clipPath")
-    .attr("id", clip)
-    .append("rect")
-    .attr("x", layout.left - 7)
-    .attr("y", layout.top - 7)
-    .attr("width", layout.right - layout.left + 14)
-    .attr("height", layout.bottom - layout.top + 14);
+  addClip(svg, clip, layout, 7); // marks may reach over the edge
+  addClip(svg, `${clip}-exact`, layout, 0);
   const full = {
     x: scaleOf(chart.x, [layout.left, layout.right]),
     y: scaleOf(chart.y, [layout.bottom, layout.top]),
   };
   const axes = svg.append("g");
+  const bands = svg.append("g").attr("clip-path", `url(#${clip}-exact)`);
   const body = svg.append("g").attr("clip-path", `url(#${clip})`);
   const names = svg.append("g").attr("class", "names");
   const shown = { ...full };
   const paint = () => {
     drawAxes(axes, chart, shown, layout);
+    drawBands(bands, chart, shown);
     drawBody(body, chart, shown, layout);
     names.selectAll("*").remove();
     drawGuideNames(names, chart, shown, layout);
@@ -82,6 +89,17 @@ function drawXyChart(host, width, chart) {
   };
   paint();
   attachPointing(host, svg, chart, { full, shown, layout, paint });
+}
+
+function addClip(svg, id, { left, right, top, bottom }, air) {
+  svg
+    .append("clipPath")
+    .attr("id", id)
+    .append("rect")
+    .attr("x", left - air)
+    .attr("y", top - air)
+    .attr("width", right - left + 2 * air)
+    .attr("height", bottom - top + 2 * air);
 }
 
 /** Where things are: names of series stand at the right where there is room, above otherwise. */
@@ -136,14 +154,18 @@ function drawAxes(axes, chart, shown, layout) {
     .text(`↑ ${chart.y.quantity.name}${chart.y.scale === "log" ? " (log scale)" : ""}`);
 }
 
-function drawBody(body, chart, shown, layout) {
-  body.selectAll("*").remove();
+function drawBands(bands, chart, shown) {
+  bands.selectAll("*").remove();
   const place = d3
     .line()
     .x((p) => shown.x(p[0]))
     .y((p) => shown.y(p[1]));
   for (const band of chart.bands ?? [])
-    body.append("path").attr("class", "band").attr("d", `${place(band.points)}Z`);
+    bands.append("path").attr("class", "band").attr("d", `${place(band.points)}Z`);
+}
+
+function drawBody(body, chart, shown, layout) {
+  body.selectAll("*").remove();
   for (const { y } of chart.horizontals ?? []) guide(body, "horizontal", layout.left, shown.y(y), layout.right, shown.y(y));
   for (const { x } of chart.verticals ?? []) guide(body, "vertical", shown.x(x), layout.top, shown.x(x), layout.bottom);
   for (const series of chart.series) drawLine(body, series, shown);

@@ -6,6 +6,11 @@ function isJudged({ measured }) {
   return measured !== null && measured.error !== null && !measured.noisy && measured.data !== "wrong";
 }
 
+/** @param {Row} row */
+function isWrong({ measured }) {
+  return measured.data === "wrong";
+}
+
 /** @param {HTMLElement} parent @param {Results} results */
 function addAccuracy(parent, results) {
   const rows = results.rows.filter((row) => row.measured && row.measured.time > 0 && row.time > 0);
@@ -47,10 +52,10 @@ function accuracyText(judged, others) {
     if (slow === judged.length) sentences.push("Reality was slower every time.");
     if (slow === 0) sentences.push("Reality was faster every time.");
   }
-  const noisy = others.filter((row) => row.measured.noisy && row.measured.data !== "wrong").length;
-  const wrong = others.filter((row) => row.measured.data === "wrong").length;
+  const noisy = others.filter((row) => row.measured.noisy && !isWrong(row)).length;
+  const wrong = others.filter(isWrong).length;
   if (noisy) sentences.push(`${noisy} more scattered too much to judge (open squares).`);
-  if (wrong) sentences.push(`${wrong} gave wrong data (open squares).`);
+  if (wrong) sentences.push(`${wrong} gave wrong data (crossed squares).`);
   return sentences.join(" ");
 }
 
@@ -62,9 +67,11 @@ function drawAccuracy(host, width, results, judged, others) {
   const point = (row) => ({ x: row.time, y: row.measured.time, low: row.measured.low, high: row.measured.high, text: rowText(results, row) });
   const series = [
     { name: "same", colour: 8, line: "dashed", points: domain.map((x) => ({ x, y: x })), nameless: true, silent: true },
-    ...byAlgorithm(judged).map(({ name, colour, rows }) => ({ name, colour, mark: "square", points: rows.map(point) })),
+    ...errorGroups(results, judged).map(({ name, colour, rows }) => ({ name, colour, mark: "square", points: rows.map(point) })),
   ];
-  if (others.length) series.push({ name: "not judged", colour: 8, mark: "square", open: true, points: others.map(point) });
+  const [wrong, noisy] = [others.filter(isWrong), others.filter((row) => !isWrong(row))];
+  if (noisy.length) series.push({ name: "too noisy to judge", colour: 8, mark: "square", open: true, points: noisy.map(point) });
+  if (wrong.length) series.push({ name: "wrong data", colour: 8, mark: "crossed", open: true, points: wrong.map(point) });
   // The error is predicted / measured - 1, so an edge is measured = predicted / (1 + error).
   const edge = (error) => domain.map((x) => [x, x / (1 + error)]);
   const band = (share) => ({ points: [...edge(share), ...edge(-share).reverse()] });
@@ -78,38 +85,48 @@ function drawAccuracy(host, width, results, judged, others) {
   });
 }
 
-/** Rows by algorithm; where colours do not suffice, the last of them are together. @param {Row[]} rows */
-function byAlgorithm(rows) {
-  const names = [...new Set(rows.map((row) => row.algorithm))];
-  const own = names.slice(0, names.length > 7 ? 6 : 7);
-  const groups = own.map((name, i) => ({ name, colour: i + 1, alike: true, rows: rows.filter((row) => row.algorithm === name) }));
-  const others = rows.filter((row) => !own.includes(row.algorithm));
-  if (others.length) groups.push({ name: `${names.length - own.length} other algorithms`, colour: 7, alike: false, rows: others });
+/** What an error may hang on: the first of these of which there are three. @param {Row[]} rows */
+function errorAxis(rows) {
+  const axes = [
+    { quantity: quantities.size, xOf: (row) => row.size, makesX: () => false },
+    { quantity: quantities.chunks, xOf: (row) => row.chunks, makesX: isChunkSize },
+    { quantity: quantities.ranks, xOf: (row) => row.ranks, makesX: () => false },
+  ];
+  return axes.find(({ xOf }) => distinct(rows, xOf) >= 3);
+}
+
+/** Rows that differ in x alone, else by algorithm; where colours do not suffice, the last of them are together.
+ *  @param {Results} results @param {Row[]} rows */
+function errorGroups(results, rows) {
+  const axis = errorAxis(rows);
+  const all = axis
+    ? groupsOf({ ...results, rows }, axis.xOf, axis.makesX).all.map((one) => ({ ...one, name: one.name || one.rows[0].algorithm }))
+    : [...new Set(rows.map((row) => row.algorithm))].map((name) => ({ name, rows: rows.filter((row) => row.algorithm === name) }));
+  const own = all.slice(0, all.length > 7 ? 6 : 7);
+  const groups = own.map((one, i) => ({ ...one, colour: i + 1, alike: axis !== undefined }));
+  const others = all.slice(own.length);
+  if (others.length) groups.push({ name: `${others.length} others`, colour: 7, alike: false, rows: others.flatMap((one) => one.rows) });
   return groups;
 }
 
 /** The error against what varies. @param {HTMLElement} parent @param {Results} results @param {Row[]} judged */
 function addErrors(parent, results, judged) {
-  const axes = [
-    { quantity: quantities.size, xOf: (row) => row.size },
-    { quantity: quantities.chunks, xOf: (row) => row.chunks },
-    { quantity: quantities.ranks, xOf: (row) => row.ranks },
-  ];
-  const axis = axes.find(({ xOf }) => distinct(judged, xOf) >= 3);
+  const axis = errorAxis(judged);
   if (!axis) return;
   const { quantity, xOf } = axis;
-  const series = byAlgorithm(judged).map(({ name, colour, alike, rows }) => ({
+  const series = errorGroups(results, judged).map(({ name, colour, alike, rows }) => ({
     name,
     colour,
     mark: "square",
     line: alike ? "thread" : "none",
-    points: rows.sort((a, b) => xOf(a) - xOf(b)).map((row) => ({ x: xOf(row), y: row.measured.error, text: rowText(results, row) })),
+    dash: alike ? groupDashes[colour - 1] : undefined,
+    points: [...rows].sort((a, b) => xOf(a) - xOf(b)).map((row) => ({ x: xOf(row), y: row.measured.error, text: rowText(results, row) })),
   }));
   const errors = judged.map((row) => row.measured.error);
   const reach = Math.max(0.02, d3.max(errors, Math.abs)) * 1.2;
   addFigure(parent, {
     id: `${results.id}errors`,
-    title: errorsTitle(judged, xOf, quantity),
+    title: errorsTitle(results, judged, axis),
     text: "Above zero the prediction was too long, below zero reality was slower.",
     hint: chartHint,
     draw: (host, width) =>
@@ -118,15 +135,17 @@ function addErrors(parent, results, judged) {
         y: { quantity: { ...quantities.fraction, name: "error", text: signedPercent }, scale: "linear", domain: [-reach, reach] },
         series,
         horizontals: [{ y: 0, name: "" }],
-        describe: `Error of the prediction against ${quantity.name}. ${errorsTitle(judged, xOf, quantity)}`,
+        describe: `Error of the prediction against ${quantity.name}. ${errorsTitle(results, judged, axis)}`,
         height: 260,
       }),
     table: { columns: rowColumns(results), rows: judged },
   });
 }
 
-function errorsTitle(judged, xOf, quantity) {
+function errorsTitle(results, judged, { quantity, xOf }) {
   const worst = judged.reduce((a, b) => (Math.abs(b.measured.error) > Math.abs(a.measured.error) ? b : a));
   const at = quantity === quantities.size ? quantity.text(xOf(worst)) : `${quantity.text(xOf(worst))} ${quantity.name}`;
-  return `The largest error, ${signedPercent(worst.measured.error)}, is at ${at}`;
+  const groups = errorGroups(results, judged);
+  const whose = groups.length > 1 ? ` (${groups.find(({ rows }) => rows.includes(worst)).name})` : "";
+  return `The largest error, ${signedPercent(worst.measured.error)}, is at ${at}${whose}`;
 }

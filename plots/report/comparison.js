@@ -20,14 +20,42 @@ function addComparison(parent, results) {
   });
 }
 
-/** @param {Results} results */
+/** Who is fastest at what; where every row does something else, how their times differ.
+ *  @param {Results} results */
 function comparisonTitle(results) {
-  const best = fastestOf(results.rows);
-  const worst = results.rows.reduce((a, b) => (b.time > a.time ? b : a));
-  if (best.time === worst.time) return `All ${results.rows.length} take ${timeText(best.time)}`;
-  const name = (row) => rowWords(results, row);
-  const fastest = results.rows.filter((row) => row.time === best.time).map(name);
-  return `${fastestWords(fastest, results.rows.length)}: ${timeText(best.time)}; ${name(worst)} takes ${timesText(worst.time / best.time)} times as long`;
+  const { rows } = results;
+  const [fast, slow] = d3.extent(rows, (row) => row.time);
+  if (fast === slow) return `All ${countText(rows.length)} take ${timeText(fast)}`;
+  const jobs = jobsOf(results);
+  if (jobs.length === 1) return oneJobTitle(jobs[0]);
+  const choose = jobs.filter((job) => job.rows.length > 1);
+  if (!choose.length) return `${takesLongerText(rows.map((row) => ({ name: rowWords(results, row), time: row.time })))}: ${timeText(slow)} instead of ${timeText(fast)}`;
+  return severalJobsTitle(choose);
+}
+
+/** @param {Job} job */
+function fastestIn({ rows, choiceWords }) {
+  const best = fastestOf(rows).time;
+  return { best, names: rows.filter((row) => row.time === best).map(choiceWords) };
+}
+
+/** "hierarchical is fastest: 30.48 ms; ring takes 2.8 times as long" @param {Job} job */
+function oneJobTitle(job) {
+  const { best, names } = fastestIn(job);
+  const worst = job.rows.reduce((a, b) => (b.time > a.time ? b : a));
+  const slowest = best > 0 ? `takes ${timesText(worst.time / best)} times as long` : `takes ${timeText(worst.time)}`;
+  return `${fastestWords(names, job.rows.length)}: ${timeText(best)}; ${job.choiceWords(worst)} ${slowest}`;
+}
+
+/** "hierarchical is fastest every time: 7.189 ms (nic 800 Gb/s) to 14.37 ms (nic 400 Gb/s)" @param {Job[]} jobs */
+function severalJobsTitle(jobs) {
+  const all = jobs.map((job) => ({ job, ...fastestIn(job) }));
+  const words = ({ job, names }) => fastestWords(names, job.rows.length);
+  const ends = d3.extent(all, (one) => one.best).map((time) => all.find((one) => one.best === time));
+  const times = ends.map(({ job, best }) => `${timeText(best)} (${job.name})`);
+  if (distinct(all, words) === 1) return `${words(all[0])} every time: ${ends[0].best === ends[1].best ? timeText(ends[0].best) : `${times[0]} to ${times[1]}`}`;
+  if (all.length <= 3) return all.map((one) => `${one.job.name}: ${words(one)}`).join("; ");
+  return `Which is fastest depends on the case; the best times lie between ${times[0]} and ${times[1]}`;
 }
 
 /** @param {HTMLElement} host @param {number} width @param {Results} results @param {Row[]} rows */

@@ -44,10 +44,15 @@ function jointly(names, of) {
   return names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
+/** "8 chunks" @param {string} name */
+function isPlural(name) {
+  return /^(?!1 )[\d,]+ [a-z]+s$/.test(name);
+}
+
 /** "ring is fastest", "ring and tree are equally fast" @param {string[]} names @param {number} of how many */
 function fastestWords(names, of) {
   const who = jointly(names, of);
-  if (names.length === 1) return `${who} is fastest`;
+  if (names.length === 1) return `${who} ${isPlural(who) ? "are" : "is"} fastest`;
   return names.length === of ? `${who} are equally fast` : `${who} share first place`;
 }
 

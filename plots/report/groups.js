@@ -30,10 +30,10 @@ function distinct(rows, of) {
  */
 function groupsOf(results, xOf, makesX = () => false) {
   const { rows } = results;
-  const telling = tellingParams(results, rows, makesX).filter((i) => !follows(rows, xOf, (row) => row.params[i]));
+  const words = wordsFor(results, xOf, makesX);
   const byName = new Map();
   for (const row of rows) {
-    const name = telling.map((i) => paramWords(results, i, row)).join(", ");
+    const name = words(row);
     if (!byName.has(name)) byName.set(name, []);
     byName.get(name).push(row);
   }
@@ -64,6 +64,7 @@ function paramWords({ paths, names }, i, row) {
   const value = row.params[i];
   const late = paths[i].match(/(?:^|\.)late\.(\d+)$/);
   if (late) return Number.parseFloat(value) === 0 ? `rank ${late[1]} on time` : `rank ${late[1]} late by ${spaced(value)}`;
+  if (/^\d{5,} ?B$/.test(value)) return `${names[i] === "size" ? "" : `${names[i]} `}${bytesText(Number.parseInt(value, 10))}`;
   if (["algorithm", "op", "shape", "preset", "size"].includes(names[i])) return spaced(value);
   if (["chunks", "ranks", "nodes", "channels", "slots"].includes(names[i]) && /^\d+$/.test(value))
     return `${countText(Number(value))} ${value === "1" ? names[i].slice(0, -1) : names[i]}`;
@@ -73,7 +74,16 @@ function paramWords({ paths, names }, i, row) {
 
 /** What tells a row from the others: "ring, 8 KiB". @param {Results} results @param {Row} row */
 function rowWords(results, row) {
-  return tellingParams(results, results.rows).map((i) => paramWords(results, i, row)).join(", ") || row.algorithm;
+  return wordsFor(results, () => 0)(row) || row.algorithm;
+}
+
+/** What tells rows from each other, but for what follows from x and for some paths of the sweep.
+ *  @param {Results} results @param {(row: Row) => any} xOf @param {(path: string) => boolean} isIgnored
+ *  @returns {(row: Row) => string} */
+function wordsFor(results, xOf, isIgnored = () => false) {
+  const { rows } = results;
+  const telling = tellingParams(results, rows, isIgnored).filter((i) => !follows(rows, xOf, (row) => row.params[i]));
+  return (row) => telling.map((i) => paramWords(results, i, row)).join(", ");
 }
 
 /**

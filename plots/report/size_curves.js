@@ -52,28 +52,28 @@ function addSizeCurves(parent, results) {
     choices: ["busbw", "algbw", "time"],
     quantity: quantities.size,
     xOf,
-    pages: pagesOf(rows, (row) => row.ranks, (ranks) => `${countText(ranks)} ranks`, xOf).map(({ name, rows: members }) => {
-      const groups = groupsOf({ ...results, rows: members }, xOf);
-      const alone = groups.all.length === 1;
-      const stretches = alone ? [] : fastestStretches(groups, xOf);
+    pages: pagesOf({ ...results, rows }, (row) => row.ranks, (ranks) => `${countText(ranks)} ranks`, xOf).map(({ name, rows: members }) => {
+      const page = { ...results, rows: members };
+      const groups = groupsOf(page, xOf);
+      const compared = groups.all.length > 1 && !areOtherJobs(page, xOf);
+      const stretches = compared ? fastestStretches(groups, xOf) : [];
       return {
         name,
         rows: members,
         groups,
         stretches,
-        title: alone ? saturationTitle(groups.all[0].rows) : fastestText(groups, stretches, xOf, bytesText, "sizes"),
+        title: sizeCurvesTitle(page, groups, stretches, compared),
         verticals: stretches.slice(1).map(({ from }) => ({ x: from, name: `from ${bytesText(from)}` })),
       };
     }),
   });
 }
 
-/** Curves over one thing can be compared only where the other is the same: a page for each of its values.
- *  @param {Row[]} rows @returns {{name: string, rows: Row[]}[]} */
-function pagesOf(rows, of, text, xOf) {
-  const values = [...new Set(rows.map(of))].sort((a, b) => a - b);
-  if (values.length === 1 || follows(rows, xOf, of)) return [{ name: "", rows }];
-  return values.map((value) => ({ name: text(value), rows: rows.filter((row) => of(row) === value) }));
+/** @param {Results} results @param {Groups} groups @param {Stretch[]} stretches @param {boolean} compared   all do the same job */
+function sizeCurvesTitle(results, groups, stretches, compared) {
+  if (groups.all.length === 1) return saturationTitle(groups.all[0].rows);
+  if (!compared) return jobCurvesTitle(results, groups.all);
+  return fastestText(groups, stretches, (row) => row.size, bytesText, "sizes");
 }
 
 /** "busbw reaches 312 GB/s at 1 GiB, and half of it at 4 MiB" @param {Row[]} rows */
@@ -103,7 +103,7 @@ function addChoiceFigure(parent, results, view) {
   const chosen = { what: usable[0], page: view.pages.at(-1) };
   const title = () => {
     const { name, title: finding } = chosen.page;
-    return name ? `${name}: ${finding.replace(/^(With|From)/, (word) => word.toLowerCase())}` : finding;
+    return name ? `${name}: ${finding.replace(/^(With|From|At) /, (word) => word.toLowerCase())}` : finding;
   };
   const explain = () => curveText(curveSeries(results, view, chosen), view, chosen);
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {

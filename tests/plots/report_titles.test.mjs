@@ -9,12 +9,12 @@ import { fileURLToPath } from "node:url";
 const plots = join(dirname(fileURLToPath(import.meta.url)), "../../plots");
 const source = (name) => readFileSync(join(plots, name), "utf8");
 const files = [
-  "common/units", "common/axes", "report/crossovers", "report/groups", "report/chunk_curve", "report/size_curves",
+  "common/units", "common/axes", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve", "report/size_curves",
   "report/scaling", "report/comparison", "report/accuracy", "report/table",
 ].map((name) => `${name}.js`);
 const wanted = [
   "groupsOf", "fastestStretches", "fastestText", "chunkCurveTitle", "scalingTitle", "comparisonTitle", "bytesText",
-  "drawAccuracy", "byAlgorithm", "isChunkSize",
+  "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs",
 ];
 
 /** The page's functions, where charts are handed to `drawXyChart` instead of drawn. */
@@ -44,8 +44,9 @@ function sizeTitle(results) {
 }
 
 test("the fastest of nine curves is called so although eight are drawn", () => {
-  const times = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 100].map((rate) => [`${rate}GB/s`, [1 / rate, 2 / rate, 4 / rate]]));
-  assert.equal(sizeTitle(overSizes(times, "cluster.link.bandwidth", "bandwidth")), "bandwidth 100 GB/s is fastest everywhere");
+  const times = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8, 100].map((radix) => [String(radix), [1 / radix, 2 / radix, 4 / radix]]));
+  assert.equal(sizeTitle(overSizes(times, "collective.radix", "radix")), "radix 100 is fastest everywhere");
+  assert.match(sizeTitle(overSizes({ "8": [1, 2, 3], "4": [2, 3, 4] }, "collective.chunks", "chunks")), /^8 chunks are fastest/);
 });
 
 test("only sizes that all have are judged, and that is said", () => {
@@ -95,8 +96,58 @@ test("sizes of a chunk that give the same number of chunks are one curve", () =>
 
 test("every judged row is in the figure, however many algorithms there are", () => {
   const rows = Array.from({ length: 18 }, (_, i) => ({ algorithm: `algorithm${i % 9}` }));
-  const groups = page.byAlgorithm(rows);
+  const groups = page.errorGroups(resultsOf([], [], rows), rows);
   assert.deepEqual(groups.map((group) => group.rows.length), [2, 2, 2, 2, 2, 2, 6]);
-  assert.equal(groups.at(-1).name, "3 other algorithms");
-  assert.equal(page.byAlgorithm(rows.slice(0, 7)).length, 7);
+  assert.equal(groups.at(-1).name, "3 others");
+  assert.equal(page.errorGroups(resultsOf([], [], rows), rows.slice(0, 7)).length, 7);
+});
+
+/** Operations times algorithms over sizes: `times["all-reduce, ring"]` are those at 1, 2, 4 MiB. */
+function operations(times) {
+  const rows = Object.entries(times).flatMap(([name, list]) => {
+    const [op, algorithm] = name.split(", ");
+    return list.map((time, i) => {
+      const size = 2 ** (20 + i);
+      return { op, algorithm, ranks: 2, size, time, busbw: size / time, algbw: size / time, params: [op, algorithm, `${2 ** i}MiB`] };
+    });
+  });
+  return resultsOf(["collective.op", "collective.algorithm", "collective.size"], ["op", "algorithm", "size"], rows);
+}
+
+test("a line of errors joins rows of one operation only", () => {
+  const results = operations({ "all-reduce, ring": [1, 2, 3], "all-gather, ring": [1, 2, 3] });
+  const groups = page.errorGroups(results, results.rows);
+  assert.deepEqual(groups.map(({ name }) => name), ["all-reduce, ring", "all-gather, ring"].map((name) => name.split(", ")[0]));
+  for (const { rows } of groups) assert.equal(new Set(rows.map((row) => row.op)).size, 1);
+});
+
+function sizePages(results) {
+  const xOf = (row) => row.size;
+  return page.pagesOf(results, (row) => row.ranks, String, xOf).map(({ name, rows }) => {
+    const part = { ...results, rows };
+    const groups = page.groupsOf(part, xOf);
+    const other = page.areOtherJobs(part, xOf);
+    return { name, title: page.sizeCurvesTitle(part, groups, other ? [] : page.fastestStretches(groups, xOf), !other) };
+  });
+}
+
+test("operations are no alternatives: none of them is the fastest", () => {
+  const mib = 2 ** 20;
+  const one = sizePages(operations({ "broadcast, chain": [1, 2, 4 * mib / 2e9], "all-gather, ring": [1, 2, 4 * mib / 3e9] }));
+  assert.deepEqual(one, [{ name: "", title: "At 4 MiB busbw is 3 GB/s for all-gather and 2 GB/s for broadcast" }]);
+});
+
+test("operations with a choice of algorithms have a page each", () => {
+  const pages = sizePages(operations({ "broadcast, chain": [1, 2, 4], "broadcast, binomial": [2, 3, 5], "all-gather, ring": [9, 9, 9] }));
+  assert.deepEqual(pages[0], { name: "broadcast", title: "chain is fastest everywhere" });
+  assert.equal(pages[1].name, "all-gather");
+});
+
+test("rows side by side: the best choice of each job, else who takes longer", () => {
+  const rows = (list) => list.map(([ranks, algorithm, time]) => ({ op: "reduce", ranks, algorithm, size: 1, time, params: [String(ranks), algorithm] }));
+  const title = (list) => page.comparisonTitle(resultsOf(["cluster.ranks", "collective.algorithm"], ["ranks", "algorithm"], rows(list)));
+  assert.equal(title([[5, "a", 1e-3], [5, "b", 2e-3], [8, "a", 2e-3], [8, "b", 1e-3]]), "5 ranks: a is fastest; 8 ranks: b is fastest");
+  assert.equal(title([[5, "a", 1e-3], [5, "b", 2e-3], [8, "a", 3e-3], [8, "b", 4e-3]]), "a is fastest every time: 1 ms (5 ranks) to 3 ms (8 ranks)");
+  assert.equal(title([[5, "a", 1e-3], [8, "a", 3e-3]]), "8 ranks take 3 times as long as 5 ranks: 3 ms instead of 1 ms");
+  assert.equal(title([[5, "a", 1e-3], [5, "b", 2e-3]]), "a is fastest: 1 ms; b takes 2 times as long");
 });
