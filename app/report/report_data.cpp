@@ -3,26 +3,24 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "app/json/write_json.hpp"
 #include "app/report/drawn_case.hpp"
+#include "app/report/formula_curve.hpp"
+#include "app/report/link_rates.hpp"
+#include "app/report/stored_rows.hpp"
 
 namespace collsim {
 namespace {
 
 // Where the time goes is shown side by side for so many rows.
 constexpr std::size_t most_breakdowns = 8;
-
-const Value::Array& rows_of(const StoredResults& results) {
-  return results.document.find("rows")->items();
-}
-
-const Value& at(const Value& object, std::string_view key) {
-  return *object.find(key);
-}
+// So many curves can be told apart.
+constexpr std::size_t most_formula_curves = 8;
 
 // Of keys that may be absent.
 Value copy_of(const Value& object, std::string_view key) {
@@ -94,23 +92,6 @@ Value row_columns(const StoredResults& results) {
     columns.set(key, cells_of(rows, key));
   columns.set("measured", measured_column(rows));
   return columns;
-}
-
-bool is_about(const Value& row, const Scenario& scenario, std::size_t point) {
-  Value params = Value::object();
-  for (const auto& [path, value] : scenario.params(point)) params.set(path, value);
-  return params == at(row, "params");
-}
-
-// The point of the sweep that a row is about.  When the run was interrupted, some before it are
-// missing; that many are looked for, whatever the file says.
-std::optional<std::size_t> point_of(const Scenario& scenario, const Value& row,
-                                    std::size_t number) {
-  constexpr std::size_t most_missing = 100'000;
-  const std::size_t end = std::min(scenario.points(), number + most_missing);
-  for (std::size_t point = number; point < end; ++point)
-    if (is_about(row, scenario, point)) return point;
-  return std::nullopt;
 }
 
 // Results come from others too, and none of their texts is a reason to open a file.
@@ -221,6 +202,63 @@ class Drawing {
   Value& data_;
 };
 
+// What rows share that differ in the number of chunks alone.
+Value all_but_chunks(const Value& row) {
+  Value rest = Value::object();
+  for (const Value::Member& param : at(row, "params").members())
+    if (param.key != "collective.chunks" && param.key != "collective.chunk_size")
+      rest.set(param.key, param.value);
+  return rest;
+}
+
+// Rows of one curve over chunks: one with a closed form, and between which counts.
+struct ChunkCurve {
+  Value rest;
+  std::size_t row;
+  std::int64_t first, last;
+  std::set<std::int64_t> counts = {};
+};
+
+std::vector<ChunkCurve> chunk_curves(const Value::Array& rows) {
+  std::vector<ChunkCurve> curves;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (at(rows[row], "analytic_s").is_null()) continue;
+    Value rest = all_but_chunks(rows[row]);
+    const std::int64_t chunks = *at(rows[row], "chunks").integer();
+    auto found = std::find_if(curves.begin(), curves.end(),
+                              [&](const ChunkCurve& one) { return one.rest == rest; });
+    if (found == curves.end()) {
+      if (curves.size() == most_formula_curves) continue;
+      curves.push_back({std::move(rest), row, chunks, chunks});
+      found = curves.end() - 1;
+    }
+    found->first = std::min(found->first, chunks);
+    found->last = std::max(found->last, chunks);
+    found->counts.insert(chunks);
+  }
+  std::erase_if(curves, [](const ChunkCurve& one) { return one.counts.size() < 3; });
+  return curves;
+}
+
+// The formula between the rows, with the first row of each curve.
+Value formula_curves(const Value::Array& rows, const Scenario& scenario) {
+  Value all = Value::array();
+  ClusterCache clusters;
+  for (const ChunkCurve& one : chunk_curves(rows)) {
+    const std::optional<std::size_t> point = point_of(scenario, rows[one.row], one.row);
+    if (!point || one.last > std::numeric_limits<int>::max()) continue;
+    Diagnostics diagnostics;
+    std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
+    if (!found) continue;
+    if (found->choice.name == "auto") found->choice.name = at(rows[one.row], "algorithm").string();
+    Value curve = formula_curve(*found, static_cast<int>(one.first), static_cast<int>(one.last));
+    if (curve.is_null()) continue;
+    curve.set("row", static_cast<std::int64_t>(one.row));
+    all.items().push_back(std::move(curve));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::optional<Scenario> stored_scenario(const StoredResults& results, std::string& why_not) {
@@ -259,6 +297,8 @@ Value report_data(const StoredResults& results, const std::optional<std::size_t>
   if (!scenario) {
     data.set("why_no_picture", why_not);
   } else if (!rows_of(results).empty()) {
+    data.set("formula_curves", formula_curves(rows_of(results), *scenario));
+    data.set("link_rates", link_rates(rows_of(results), *scenario));
     Drawing drawing(results, *scenario, data);
     if (asked_point)
       drawing.draw_point(*asked_point);

@@ -15,7 +15,7 @@
  * @property {number} colour       1 .. 8
  * @property {Point[]} points      in the order in which a line goes through them
  * @property {string} [mark]       "dot", "square", "crossed" (a square that does not count), "none" (default)
- * @property {string} [line]       "none" (default), "solid", "dashed", "dotted", "faint", "envelope"
+ * @property {string} [line]       "none" (default), "solid", "dashed", "limit", "faint", "envelope"
  * @property {string} [dash]       dashes of the line, and in the label, for those who do not see colours
  * @property {boolean} [open]      marks are not filled
  * @property {boolean} [nameless]  no label: others of this name have one
@@ -27,7 +27,7 @@
  * @property {Axis} y
  * @property {Series[]} series
  * @property {{x: number, name: string}[]} [verticals]     an optimum, a crossover
- * @property {{y: number, name: string, below?: boolean}[]} [horizontals]   a floor, a ceiling; its name above it
+ * @property {{y: number, name: string, rate?: boolean}[]} [horizontals]   a floor; what a link carries
  * @property {{points: [number, number][], name?: string}[]} [bands]
  * @property {string} describe     for those who do not see it
  * @property {number} [height]
@@ -48,7 +48,7 @@ const crossedSquare = {
     context.lineTo(half, -half);
   },
 };
-const dashes = { dashed: "7 4", dotted: "2 3", faint: "1 0" };
+const dashes = { dashed: "7 4", limit: "2 3", faint: "1 0" };
 let drawnCharts = 0; // clip paths need names of their own
 
 /**
@@ -108,13 +108,20 @@ function layoutOf(width, chart) {
   const narrow = width < 560;
   const nameWidth = named.length ? d3.max(named, (one) => textWidth(one.name)) + 46 : 8;
   const above = narrow || nameWidth > width * 0.3;
-  const left = narrow ? 58 : 68;
   const right = width - (above ? 14 : nameWidth);
   const key = above ? keyOf(named, width - 8) : [];
   const keyHeight = key.length ? (d3.max(key, (one) => one.row) + 1) * 18 + 4 : 0;
   const top = 30 + keyHeight + (chart.verticals?.length ? 14 : 0);
   const height = Math.round(chart.height ?? Math.min(420, Math.max(280, width * 0.5))) + keyHeight;
-  return { width, height, left, right, top, bottom: height - 44, key };
+  const bottom = height - 44;
+  const left = Math.max(narrow ? 58 : 68, Math.ceil(widestLabel(chart.y, bottom - top)) + 15);
+  return { width, height, left, right, top, bottom, key };
+}
+
+/** Of an axis at the left. @param {Axis} axis @param {number} length */
+function widestLabel(axis, length) {
+  const ticks = ticksOf(scaleOf(axis, [length, 0]), axis, labelsThatFit(length, 36));
+  return d3.max(ticks, (tick) => textWidth(axis.quantity.text(tick))) ?? 0;
 }
 
 function keyOf(named, width) {
@@ -166,7 +173,7 @@ function drawBands(bands, chart, shown) {
 
 function drawBody(body, chart, shown, layout) {
   body.selectAll("*").remove();
-  for (const { y } of chart.horizontals ?? []) guide(body, "horizontal", layout.left, shown.y(y), layout.right, shown.y(y));
+  for (const { y, rate } of chart.horizontals ?? []) guide(body, rate ? "rate" : "horizontal", layout.left, shown.y(y), layout.right, shown.y(y));
   for (const { x } of chart.verticals ?? []) guide(body, "vertical", shown.x(x), layout.top, shown.x(x), layout.bottom);
   for (const series of chart.series) drawLine(body, series, shown);
   for (const series of chart.series) drawMarks(body, series, shown);
@@ -227,9 +234,15 @@ function drawGuideNames(names, chart, shown, layout) {
     busyUntil[row] = middle + half + 6;
     guideName(names, one.name, middle, layout.top - 8 - 13 * row, "middle");
   }
-  for (const { y, name, below } of chart.horizontals ?? []) {
+  let above = { place: -Infinity, end: 0 };
+  for (const { y, name } of [...(chart.horizontals ?? [])].sort((a, b) => b.y - a.y)) {
     const place = shown.y(y);
-    if (place >= layout.top && place <= layout.bottom) guideName(names, name, layout.left + 8, place + (below ? 13 : -5), "start");
+    if (place < layout.top || place > layout.bottom) continue;
+    const crowded = place - above.place < 14; // no room below the one above
+    const beside = crowded && above.end + 14 + textWidth(name) < layout.right;
+    const x = beside ? above.end + 14 : layout.left + 8;
+    guideName(names, name, x, beside ? above.place - 5 : crowded ? place + 14 : place - 5, "start");
+    above = { place: beside ? above.place : place, end: x + textWidth(name) };
   }
 }
 
@@ -264,7 +277,7 @@ function drawKey(names, layout) {
 function nameOf(names, series, x, y) {
   return names
     .append("text")
-    .attr("class", `series-name s${series.colour}${series.line === "faint" ? " faint-name" : ""}`)
+    .attr("class", `series-name s${series.colour}${["faint", "limit"].includes(series.line) ? ` ${series.line}-name` : ""}`)
     .attr("x", x)
     .attr("y", y)
     .text(series.name);

@@ -90,7 +90,8 @@ function wordsFor(results, xOf, isIgnored = () => false) {
  * The series of groups over x: formula as a line, simulation as dots, measurement as squares.
  * @param {Results} results @param {Groups} groups @param {(row: Row) => number} xOf
  * @param {{simulated: (row: Row) => number, analytic: (row: Row) => number|null,
- *          measured: (row: Row) => Partial<Point>|null}} of
+ *          measured: (row: Row) => Partial<Point>|null, curve?: (group: Group) => Point[]|null}} of
+ *   curve: the formula between the rows too
  * @returns {Series[]}
  */
 function seriesOf(results, groups, xOf, of) {
@@ -103,7 +104,7 @@ function seriesOf(results, groups, xOf, of) {
     const { colour } = group;
     const dash = alone ? undefined : groupDashes[colour - 1];
     const calculated = group.rows.filter((row) => of.analytic(row) !== null);
-    const points = calculated.map((row) => point(row, of.analytic(row)));
+    const points = of.curve?.(group) ?? calculated.map((row) => point(row, of.analytic(row)));
     if (points.length) series.push({ name: "formula", colour, dash, line: "solid", points, nameless: !alone, silent: true });
     series.push({
       name: alone ? "simulated" : group.name,

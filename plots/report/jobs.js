@@ -80,11 +80,12 @@ function jobCurvesTitle(results, curves) {
   const rates = all.every(({ row }) => row.busbw > 0);
   const value = ({ row }) => (rates ? row.busbw : row.time);
   const text = (one) => (rates ? rateText(value(one)) : timeText(value(one)));
-  const words = (one) => `${text(one)} for ${one.name}`;
   const sorted = [...all].sort((a, b) => value(b) - value(a));
+  const texts = [...new Set(sorted.map(text))];
+  const words = texts.map((one) => `${one} for ${jointly(sorted.filter((other) => text(other) === one).map(({ name }) => name), all.length)}`);
   const what = `At ${bytesText(most)} ${rates ? "busbw" : "the time"}`;
-  if (all.length > 4) return `${what} lies between ${words(sorted.at(-1))} and ${words(sorted[0])}`;
-  return `${what} is ${sorted.slice(0, -1).map(words).join(", ")} and ${words(sorted.at(-1))}`;
+  if (words.length > 4) return `${what} lies between ${words.at(-1)} and ${words[0]}`;
+  return `${what} is ${words.length === 1 ? words[0] : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`}`;
 }
 
 /** "all-reduce takes 2 times as long as reduce-scatter and all-gather" @param {{name: string, time: number}[]} all */

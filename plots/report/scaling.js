@@ -16,7 +16,6 @@ function addScaling(parent, results) {
       const groups = groupsOf(page, xOf);
       return { name, rows: members, groups, stretches: [], title: scalingTitle(groups, areOtherJobs(page, xOf)) };
     }),
-    floor: true,
   });
 }
 

@@ -8,11 +8,17 @@
  * @property {Quantity} quantity
  * @property {string} text       how to read it
  * @property {any} of            for seriesOf()
+ * @property {(row: Row) => number} limit   what no schedule can beat
  */
 
 /** busbw = algbw times a factor that depends on operation and ranks only. @param {Row} row */
 function busFactor(row) {
   return row.algbw > 0 ? row.busbw / row.algbw : 0;
+}
+
+/** @param {Row} row @param {number} seconds */
+function busRate(row, seconds) {
+  return (busFactor(row) * row.size) / seconds;
 }
 
 /** @param {(row: Row, seconds: number) => number} rate */
@@ -31,15 +37,17 @@ const shownQuantities = {
     name: "bus bandwidth (busbw)",
     quantity: { ...quantities.rate, name: "busbw" },
     text: "busbw is algbw times a factor that makes it comparable with the rate of a link, whatever the operation and the number of ranks.",
-    of: ratesOfRow((row, seconds) => (busFactor(row) * row.size) / seconds),
+    of: ratesOfRow(busRate),
+    limit: (row) => busRate(row, row.bound),
   },
   algbw: {
     name: "algorithm bandwidth (algbw)",
     quantity: { ...quantities.rate, name: "algbw" },
     text: "algbw is size divided by time.",
     of: ratesOfRow((row, seconds) => row.size / seconds),
+    limit: (row) => row.size / row.bound,
   },
-  time: { name: "time", quantity: quantities.time, text: "", of: timesOfRow },
+  time: { name: "time", quantity: quantities.time, text: "", of: timesOfRow, limit: (row) => row.bound },
 };
 
 /** @param {HTMLElement} parent @param {Results} results */
@@ -95,8 +103,7 @@ function saturationTitle(rows) {
  *
  * Curves of which the reader chooses what they show.
  * @param {HTMLElement} parent @param {Results} results
- * @param {{id: string, choices: string[], quantity: Quantity, xOf: (row: Row) => number, pages: CurvePage[],
- *          floor?: boolean}} view
+ * @param {{id: string, choices: string[], quantity: Quantity, xOf: (row: Row) => number, pages: CurvePage[]}} view
  */
 function addChoiceFigure(parent, results, view) {
   const usable = view.choices.filter((choice) => choice === "time" || view.pages.every(({ rows }) => rows.every((row) => row.algbw > 0)));
@@ -105,7 +112,7 @@ function addChoiceFigure(parent, results, view) {
     const { name, title: finding } = chosen.page;
     return name ? `${name}: ${finding.replace(/^(With|From|At) /, (word) => word.toLowerCase())}` : finding;
   };
-  const explain = () => curveText(curveSeries(results, view, chosen), view, chosen);
+  const explain = () => curveText(results, curveSeries(results, view, chosen), chosen);
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: `${results.id}${view.id}`,
     title: title(),
@@ -114,11 +121,13 @@ function addChoiceFigure(parent, results, view) {
     draw: (host, width) => {
       const series = curveSeries(results, view, chosen);
       const { name, quantity } = shownQuantities[chosen.what];
+      const domain = curveDomain(results, series, chosen.what);
       drawXyChart(host, width, {
         x: { quantity: view.quantity, scale: "log", domain: domainOf(chosen.page.rows.map(view.xOf), "log") },
-        y: { quantity, scale: "log", domain: domainOf(yValues(series), "log") },
+        y: { quantity, scale: "log", domain },
         series,
         verticals: chosen.page.verticals,
+        horizontals: linkRatesOf(results, chosen.what).filter(({ y }) => y >= domain[0] && y <= domain[1]),
         describe: `${name} against ${view.quantity.name}, both on log axes. ${title()}`,
       });
     },
@@ -150,15 +159,26 @@ function selection(text, names, first, onChange) {
 
 /** @returns {Series[]} */
 function curveSeries(results, view, { what, page }) {
-  const { of } = shownQuantities[what];
-  const under = [...envelopeOf(page, view.xOf, of), ...(view.floor && what === "time" ? floorsOf(page, view.xOf) : [])];
-  return [...under, ...seriesOf(results, page.groups, view.xOf, of)];
+  const { of, limit } = shownQuantities[what];
+  return [...envelopeOf(page, view.xOf, of), ...limitsOfCurves(page, view.xOf, limit), ...seriesOf(results, page.groups, view.xOf, of)];
 }
 
-/** @param {Series[]} series */
-function curveText(series, view, { what, page }) {
+/** All marks; and bounds and rates of links that are not far away, which would make a small thing of the rest.
+ *  @param {Results} results @param {Series[]} series @param {string} what @returns {[number, number]} */
+function curveDomain(results, series, what) {
+  const isBound = (one) => one.line === "limit";
+  const marks = yValues(series.filter((one) => !isBound(one))).filter((y) => y > 0);
+  const [low, high] = [d3.min(marks) / 10, d3.max(marks) * 10];
+  const others = [...yValues(series.filter(isBound)), ...linkRatesOf(results, what).map(({ y }) => y)];
+  return domainOf([...marks, ...others.filter((y) => y >= low && y <= high)], "log");
+}
+
+/** @param {Results} results @param {Series[]} series */
+function curveText(results, series, { what, page }) {
   const parts = [marksText(series)];
-  if (series.some((one) => one.line === "dotted")) parts.push("Dotted: no schedule can be faster.");
+  if (series.some((one) => one.line === "limit")) parts.push("Dotted: no schedule can be faster.");
+  const [low, high] = curveDomain(results, series, what);
+  if (linkRatesOf(results, what).some(({ y }) => y >= low && y <= high)) parts.push("Long dashes: what links carry in one direction.");
   if (page.stretches.length) parts.push("The wide pale line follows whoever is fastest.");
   return `${parts.join(" ")} ${shownQuantities[what].text}${leftOutText(page.groups)}`.trim();
 }
@@ -174,14 +194,29 @@ function envelopeOf({ groups: { shown }, stretches }, xOf, of) {
   });
 }
 
-/** Lower bounds, where groups share them once. @returns {Series[]} */
-function floorsOf({ groups }, xOf) {
-  const curves = new Map();
-  for (const { rows } of groups.shown) {
-    const points = rows.filter((row) => row.bound > 0).map((row) => ({ x: xOf(row), y: row.bound }));
-    curves.set(JSON.stringify(points), points);
+/** What no schedule can beat; groups that share it, or nearly so, have it once. @returns {Series[]} */
+function limitsOfCurves({ groups }, xOf, limit) {
+  const curves = [];
+  const alike = (one, other) => one.length === other.length && one.every((p, i) => p.x === other[i].x && Math.abs(p.y / other[i].y - 1) < 0.02);
+  for (const { name, rows } of groups.shown) {
+    const points = rows.filter((row) => row.bound > 0).map((row) => ({ x: xOf(row), y: limit(row) }));
+    if (points.length > 1 && !curves.some((curve) => alike(curve.points, points))) curves.push({ name, points });
   }
-  return [...curves.values()]
-    .filter((points) => points.length > 1)
-    .map((points, i) => ({ name: "lower bound", colour: 8, line: "dotted", points, silent: true, nameless: i > 0 }));
+  const alone = curves.length === 1;
+  const many = curves.length > 3; // pointing at a curve says its own
+  return curves.map(({ name, points }, i) => ({
+    name: alone || many ? "bound" : `bound of ${name}`,
+    colour: 8,
+    line: "limit",
+    points,
+    silent: true,
+    nameless: many && i > 0,
+  }));
+}
+
+/** What the links of the machine carry in one direction, where it is the same for all rows: busbw is made to
+ *  be held against it. @param {Results} results @param {string} what */
+function linkRatesOf({ data }, what) {
+  if (what !== "busbw") return [];
+  return (data?.link_rates ?? []).map(({ name, bytes_per_s: y }) => ({ y, name: `${name}: ${rateText(y)}`, rate: true }));
 }

@@ -100,6 +100,12 @@ test("the lecture's curve: every row has its mark, and marks are where the formu
     assert.ok(Math.abs(mark.x - logPlace(ends(across), chunks)) < 0.5, `x of ${chunks}: ${mark.x}`);
     assert.ok(Math.abs(mark.y - logPlace(ends(up), milliseconds)) < 0.5, `y of ${chunks}: ${mark.y}`);
   }
+  // Between 128 and 4,096 chunks there is one row only; the line is the formula's all the same.
+  const line = page.locator("#chunk-curve [clip-path] .series-line.solid");
+  const bends = (await line.getAttribute("d")).split("L").length;
+  assert.ok(bends > 50, `${bends} points`);
+  assert.deepEqual(await page.locator("#chunk-curve .faint-name").allTextContents(), ["wire alone", "start-up alone"]);
+  assert.match(await page.locator("#chunk-curve figcaption p").textContent(), /8 ranks, 64 MiB, alpha = 5 us, B = 25 GB\/s\./);
   await close(page);
 });
 
@@ -167,6 +173,9 @@ test("sizes and algorithms: who is fastest where", async () => {
   const sizes = [...new Set(rows.map((row) => row.size_bytes))].sort((a, b) => a - b);
   assert.ok(title.startsWith(`${fastest(sizes[0])} is fastest`), title);
   assert.ok(title.includes(`${fastest(sizes.at(-1))} from `), title);
+  const guides = await page.locator("#size-curves .guide-name").allTextContents();
+  assert.ok(guides.includes("gpu to nvswitch: 370.8 GB/s"), `what links carry is drawn: ${guides}`);
+  assert.equal(await page.locator("#size-curves [clip-path] .series-line.limit").count(), 1, "all have the same bound");
   const first = await page.locator("#size-curves .axis-name").allTextContents();
   await page.locator("#size-curves select").selectOption({ label: "time" });
   assert.notDeepEqual(await page.locator("#size-curves .axis-name").allTextContents(), first);

@@ -94,6 +94,17 @@ test("sizes of a chunk that give the same number of chunks are one curve", () =>
   assert.equal(page.chunkCurveTitle(groups), "4 chunks are best: 2.7 times faster than 1");
 });
 
+test("numbers of chunks that are equally good are all named", () => {
+  const title = (times) => {
+    const rows = Object.entries(times).map(([chunks, time]) => ({ params: [chunks], chunks: Number(chunks), time }));
+    return page.chunkCurveTitle(page.groupsOf(resultsOf(["collective.chunks"], ["chunks"], rows), (row) => row.chunks));
+  };
+  assert.equal(title({ 1: 9, 57: 3, 64: 3, 512: 10 }), "57 to 64 chunks are best; 512 are worse than 1");
+  assert.equal(title({ 1: 9, 2: 3, 4: 4, 8: 3, 16: 5 }), "2 and 8 chunks are best: 3 times faster than 1");
+  assert.equal(title({ 1: 9, 2: 3, 4: 3, 8: 4, 16: 3, 32: 8 }), "3 of 6 numbers of chunks are equally good, the smallest is 2: 3 times faster than 1");
+  assert.equal(title({ 1: 9, 2: 9, 4: 9 }), "Cutting into chunks changes nothing here");
+});
+
 test("every judged row is in the figure, however many algorithms there are", () => {
   const rows = Array.from({ length: 18 }, (_, i) => ({ algorithm: `algorithm${i % 9}` }));
   const groups = page.errorGroups(resultsOf([], [], rows), rows);

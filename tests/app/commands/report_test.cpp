@@ -98,9 +98,7 @@ TEST_F(Report, NothingThatComesWithTheDataIsAnElement) {
 TEST_F(Report, AtDrawsThatRow) {
   write_results("A curve");
   ASSERT_EQ(report({results_, "-o", page_, "--at", "chunks=16"}).code, 0);
-  const std::string page = folder_.read("report.html");
-  EXPECT_TRUE(contains(page, "\"row\":2"));
-  EXPECT_FALSE(contains(page, "\"row\":0"));
+  EXPECT_EQ(drawn_rows(data_of(folder_.read("report.html")).at(0)), std::vector{2});
   const Ran ran = report({results_, "-o", page_, "--at", "chunks=3"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_TRUE(contains(ran.err, "it takes 1, 4, 16")) << ran.err;
@@ -135,6 +133,44 @@ TEST_F(Report, TellsOfEveryFileInWhichAtFitsSeveralRows) {
     EXPECT_EQ(ran.code, 0);
     EXPECT_TRUE(contains(ran.err, "this is the first: collective.size = 1MiB")) << ran.err;
   }
+}
+
+TEST_F(Report, HasTheFormulaBetweenTheRows) {
+  write_results("A curve");
+  const nlohmann::json curves = data_of(report({results_}).out).at(0).at("formula_curves");
+  ASSERT_EQ(curves.size(), 1U);
+  const nlohmann::json& curve = curves.at(0);
+  EXPECT_EQ(curve.at("row"), 0);
+  const auto chunks = curve.at("chunks").get<std::vector<int>>();
+  ASSERT_EQ(chunks.size(), 16U);  // every whole number from 1 to 16
+  const double alpha = 1e-6, wire = 1048576 / 1e9;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const double chunk_count = chunks[i], steps = chunk_count + 2;  // of 4 ranks
+    EXPECT_NEAR(curve.at("time_s").at(i), steps * (alpha + wire / chunk_count), 1e-12);
+    EXPECT_NEAR(curve.at("wire_s").at(i), steps * wire / chunk_count, 1e-12);
+    EXPECT_NEAR(curve.at("startup_s").at(i), steps * alpha, 1e-12);
+  }
+  EXPECT_EQ(curve.at("alpha_s"), alpha);
+  EXPECT_EQ(curve.at("bytes_per_s"), 1e9);
+}
+
+TEST_F(Report, HasNoFormulaWhereNoneIsKnown) {
+  std::string text = scenario("Slots");
+  const std::string size = "\"size\": \"1MiB\"";
+  text.replace(text.find(size), size.size(), size + ", \"slots\": 1");
+  const nlohmann::json results = data_of(report({results_of("slots.json", text)}).out).at(0);
+  EXPECT_TRUE(results.at("formula_curves").empty());
+}
+
+TEST_F(Report, SaysWhatLinksCarryWhereAllRowsAgree) {
+  write_results("A curve");
+  const nlohmann::json one = {{"name", "gpu to gpu"}, {"bytes_per_s", 1000000000}};
+  EXPECT_EQ(data_of(report({results_}).out).at(0).at("link_rates"), nlohmann::json::array({one}));
+  std::string text = scenario("Two rates");
+  const std::string sweep = "\"sweep\": {";
+  text.insert(text.find(sweep) + sweep.size(), R"("cluster.link.bandwidth": ["1GB/s", "2GB/s"], )");
+  const nlohmann::json two = data_of(report({results_of("two.json", text)}).out).at(0);
+  EXPECT_TRUE(two.at("link_rates").empty());
 }
 
 TEST_F(Report, OpensNoFileThatResultsName) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "app/json/value.hpp"
+#include "app/scenario/scenario.hpp"
+
+namespace collsim {
+
+// A sweep over chunks has rows at some numbers of them; its formula is a curve.  How many points of it
+// are calculated, evenly spread over a logarithmic axis.
+inline constexpr std::size_t formula_points = 64;
+
+// The closed form of a case at numbers of chunks from `first` to `last`:
+//   {"chunks": [1, 2, ...], "time_s": [...],
+//    "wire_s": [...], "startup_s": [...],                 the same on a uniform network
+//    "alpha_s": 5e-6, "latency_s": 0, "bytes_per_s": 25e9}    without, and with nothing but, what a
+//                                                         message costs whatever its size
+// Null when no closed form is known for this case; the second and third line are absent where the
+// network is not uniform.  Numbers of chunks that the algorithm does not take are left out.
+[[nodiscard]] Value formula_curve(const Case& point, int first, int last);
+
+}  // namespace collsim

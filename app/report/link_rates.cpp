@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/report/link_rates.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/report/stored_rows.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::size_t most_kinds = 3;
+constexpr std::size_t most_machines = 64;
+
+// "nic" of "node1.nic12": the device without its number.
+std::string stem(const std::string& name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  const std::string text = end == std::string::npos ? name : name.substr(0, end + 1);
+  return text.substr(text.rfind('.') + 1);  // npos + 1 is the beginning
+}
+
+// Rates by what the link joins, either way round.
+using Rates = std::map<std::pair<std::string, std::string>, std::int64_t>;
+
+// False when links that join the same have several rates.
+bool add_links(const Topology& topology, Rates& rates) {
+  for (const Link& link : topology.links()) {
+    std::pair ends{stem(topology.name(link.from)), stem(topology.name(link.to))};
+    if (ends.second < ends.first) std::swap(ends.first, ends.second);
+    const std::int64_t rate = link.bandwidth.bytes_per_second();
+    const auto [found, added] = rates.emplace(std::move(ends), rate);
+    if (found->second != rate || rates.size() > most_kinds) return false;
+  }
+  return true;
+}
+
+Value machine_of(const Value& row) {
+  Value machine = Value::object();
+  for (const Value::Member& param : at(row, "params").members())
+    if (param.key.starts_with("cluster")) machine.set(param.key, param.value);
+  return machine;
+}
+
+}  // namespace
+
+Value link_rates(const Value::Array& rows, const Scenario& scenario) {
+  Value none = Value::array();
+  Rates rates;
+  std::vector<Value> machines;
+  ClusterCache clusters;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    Value machine = machine_of(rows[row]);
+    if (std::find(machines.begin(), machines.end(), machine) != machines.end()) continue;
+    if (machines.size() == most_machines) return none;
+    machines.push_back(std::move(machine));
+    const std::optional<std::size_t> point = point_of(scenario, rows[row], row);
+    if (!point) return none;
+    Diagnostics diagnostics;
+    const std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
+    if (!found || !add_links(found->cluster->topology, rates)) return none;
+  }
+  Value all = Value::array();
+  for (const auto& [ends, rate] : rates) {
+    Value one = Value::object();
+    one.set("name", ends.first + " to " + ends.second);
+    one.set("bytes_per_s", rate);
+    all.items().push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace collsim
