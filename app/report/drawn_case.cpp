@@ -82,6 +82,7 @@ Value links_value(const Topology& topology, const Simulation& simulation) {
     one.set("from", static_cast<std::int64_t>(link.from.index()));
     one.set("to", static_cast<std::int64_t>(link.to.index()));
     one.set("bytes_per_s", link.bandwidth.bytes_per_second());
+    one.set("fair", link.sharing == Sharing::fair);
     one.set("busy_s", usage.busy.seconds());
     one.set("bytes", std::int64_t{usage.bytes});
     one.set("messages", static_cast<std::int64_t>(usage.messages));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/json/write_json.hpp"
+#include "app/report/chosen_rows.hpp"
 #include "app/report/drawn_case.hpp"
 #include "app/report/formula_curve.hpp"
 #include "app/report/link_rates.hpp"
@@ -17,8 +18,6 @@
 namespace collsim {
 namespace {
 
-// Where the time goes is shown side by side for so many rows.
-constexpr std::size_t most_breakdowns = 8;
 // So many curves can be told apart.
 constexpr std::size_t most_formula_curves = 8;
 
@@ -114,60 +113,16 @@ class Drawing {
   }
 
   void draw_some() {
-    const bool alone = rows_.size() == 1;  // there is nothing else to choose
-    const std::vector<std::size_t> small = rows_with_messages(most_drawn_steps);
-    const std::vector<std::size_t> moderate =
-        alone ? small : rows_with_messages(moderate_steps / 2);
-    if (moderate.empty()) {
-      data_.set("why_no_picture", alone ? "the run has too many steps"
-                                        : "its runs have many steps; collsim report --at draws one "
-                                          "of them");
-      return;
-    }
-    const std::set<std::size_t> pictures = telling(moderate);
-    std::set<std::size_t> breakdowns = pictures;
-    breakdowns.insert({small.front(), small.back()});
-    const std::size_t wanted = std::min(most_breakdowns, small.size());
-    for (std::size_t i = 0; breakdowns.size() < wanted; ++i)
-      breakdowns.insert(
-          small[(i * small.size() / most_breakdowns + i / most_breakdowns) % small.size()]);
-    draw(pictures, breakdowns, most_drawn_steps);
+    const ChosenRows chosen = choose_rows(rows_);
+    if (chosen.pictures.empty())
+      data_.set("why_no_picture", rows_.size() == 1 ? "the run has too many steps"
+                                                    : "its runs have many steps; collsim report "
+                                                      "--at draws one of them");
+    else
+      draw(chosen.pictures, chosen.breakdowns, most_drawn_steps);
   }
 
  private:
-  [[nodiscard]] double time_of(std::size_t row) const { return at(rows_[row], "time_s").number(); }
-
-  [[nodiscard]] std::vector<std::size_t> rows_with_messages(std::uint64_t most) const {
-    std::vector<std::size_t> rows;
-    for (std::size_t row = 0; row < rows_.size(); ++row)
-      if (*at(rows_[row], "messages").integer() <= static_cast<std::int64_t>(most))
-        rows.push_back(row);
-    return rows;
-  }
-
-  // Those that explain the sweep: over chunks the first and the fastest, over sizes or ranks the
-  // fastest with most of them, else the fastest and the slowest.
-  [[nodiscard]] std::set<std::size_t> telling(const std::vector<std::size_t>& rows) const {
-    const auto faster = [&](std::size_t a, std::size_t b) { return time_of(a) < time_of(b); };
-    const auto smaller = [&](std::size_t a, std::size_t b) { return load_of(a) < load_of(b); };
-    const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), smaller);
-    const auto [fastest, slowest] = std::minmax_element(rows.begin(), rows.end(), faster);
-    if (smaller(*least, *most)) {
-      std::vector<std::size_t> largest;
-      for (const std::size_t row : rows)
-        if (!smaller(row, *most)) largest.push_back(row);
-      return {*std::min_element(largest.begin(), largest.end(), faster)};
-    }
-    const bool chunks_vary = std::any_of(rows.begin(), rows.end(), [&](std::size_t row) {
-      return !(at(rows_[row], "chunks") == at(rows_[rows.front()], "chunks"));
-    });
-    return chunks_vary ? std::set{rows.front(), *fastest} : std::set{*fastest, *slowest};
-  }
-
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> load_of(std::size_t row) const {
-    return {*at(rows_[row], "ranks").integer(), *at(rows_[row], "size_bytes").integer()};
-  }
-
   void draw(const std::set<std::size_t>& pictures, std::set<std::size_t> breakdowns,
             std::uint64_t most_steps) {
     breakdowns.insert(pictures.begin(), pictures.end());

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the time goes: the critical path by what it was spent on, as one bar per case.
 
-/** Kinds of the critical path, with the colour that each has everywhere. */
+/** Kinds of the critical path, with the colour that each has everywhere; what time goes to, where the name will not do. */
 const shareKinds = [
-  { kind: "start", name: "not started", colour: 8, note: "a rank had not started yet" },
+  { kind: "start", name: "not started", colour: 8, to: "ranks that start late", note: "a rank had not started yet" },
   { kind: "startup", name: "start-up (alpha)", colour: 2, note: "messages paid alpha" },
-  { kind: "wire", name: "wire", colour: 1, note: "bytes went through links" },
-  { kind: "sharing", name: "sharing", colour: 6, note: "other flows had their share of a link" },
+  { kind: "wire", name: "wire", colour: 1, to: "the wire", note: "bytes went through links" },
+  { kind: "sharing", name: "sharing", colour: 6, to: "sharing links", note: "other flows had their share of a link" },
   { kind: "flight", name: "latency", colour: 3, note: "messages were in flight" },
   { kind: "work", name: "adding and copying", colour: 4, note: "ranks worked" },
-  { kind: "queue", name: "queue", colour: 5, note: "messages waited for links" },
+  { kind: "queue", name: "queue", colour: 5, to: "queues for links", note: "messages waited for links" },
 ];
 
 /**
@@ -30,11 +30,12 @@ function pathShares(steps) {
 function breakdownTitle(shares) {
   const total = d3.range(shareKinds.length).reduce((sum, i) => sum + (shares[shareKinds[i].kind] ?? 0), 0);
   const parts = shareKinds
-    .map(({ kind, name }) => ({ name, share: (shares[kind] ?? 0) / total }))
+    .map(({ kind, name, to }) => ({ name: to ?? name, share: (shares[kind] ?? 0) / total }))
     .filter(({ share }) => share > 0.0005)
     .sort((a, b) => b.share - a.share);
   if (!parts.length) return "It takes no time";
   const exact = (share) => `${share > 0.9995 ? 100 : (share * 100).toFixed(1)}%`; // of parts that add up
+  if (parts.length === 1) return `All of the time goes to ${parts[0].name}`;
   const words = parts.map(({ name, share }, i) => `${exact(share)}${i ? "" : " of the time"} ${i ? "" : "goes "}to ${name}`);
   return words.slice(0, 3).join(", ");
 }
@@ -48,10 +49,13 @@ function drawBreakdown(host, width, rows, describe, relative = false) {
   const left = above || !longest ? 4 : longest + 10;
   const totals = rows.map((row) => used.reduce((sum, { kind }) => sum + (row.shares[kind] ?? 0), 0));
   const end = relative ? 1 : d3.max(totals) || 1e-12;
-  const x = d3.scaleLinear([0, end], [left, width - 10]);
+  const right = width - (relative ? 20 : 10); // half of "100%"
+  const x = d3.scaleLinear([0, end], [left, right]);
   const key = keyPlaces(used, width);
   const top = (key.rows + 1) * 20 + 4;
-  const each = above ? 54 : 40;
+  const thin = rows.length > 8;
+  const thick = thin ? 18 : 30;
+  const each = thick + (above ? 24 : thin ? 6 : 10);
   const bottom = top + rows.length * each;
   const svg = d3
     .select(host)
@@ -61,11 +65,11 @@ function drawBreakdown(host, width, rows, describe, relative = false) {
     .attr("role", "img")
     .attr("aria-label", describe);
   if (relative) drawShareAxis(svg.append("g"), x, bottom);
-  else drawTimeAxis(svg.append("g"), x, { left, right: width - 10, bottom, height: bottom + 40 });
+  else drawTimeAxis(svg.append("g"), x, { left, right, bottom, height: bottom + 40 });
   drawKeyOf(svg, key.places);
   const placeOf = (i) => (relative ? (seconds) => x(seconds / (totals[i] || 1)) : x);
-  rows.forEach((row, i) => drawShares(svg, row, used, placeOf(i), top + i * each + each - 40, 30));
-  if (longest) rows.forEach((row, i) => drawRowName(svg, row.name, top + i * each + (above ? 8 : 15), Math.floor(width / 6.2)));
+  rows.forEach((row, i) => drawShares(svg, row, used, placeOf(i), top + i * each + (above ? 14 : 0), thick));
+  if (longest) rows.forEach((row, i) => drawRowName(svg, row.name, top + i * each + (above ? 6 : thick / 2), Math.floor(width / 6.2)));
 }
 
 function drawShareAxis(group, x, bottom) {

@@ -20,6 +20,7 @@
  * @property {(steps: Steps, step: number, kind: number, shown: number[]) => string} textOf   of the part of a step
  *                                       that is shown as one bar, [start, end] in seconds
  * @property {(view: SpaceTimeView) => void} [onView]   the reader chose something else
+ * @property {number} [leastLeft]        where the time axis begins at the earliest: with that of a figure below
  */
 
 const spaceTimeHint =
@@ -27,7 +28,7 @@ const spaceTimeHint =
 
 /** @param {HTMLElement} host @param {number} width @param {SpaceTime} diagram */
 function drawSpaceTime(host, width, diagram) {
-  const layout = spaceTimeLayout(width, diagram.panels);
+  const layout = spaceTimeLayout(width, diagram.panels, diagram.leastLeft);
   const canvas = d3
     .select(host)
     .append("canvas")
@@ -75,10 +76,10 @@ function drawSpaceTime(host, width, diagram) {
 
 /** Rows are as high as there is room for: all of them on one screen.
  *  @param {number} width @param {SpaceTimePanel[]} panels */
-function spaceTimeLayout(width, panels) {
+function spaceTimeLayout(width, panels, leastLeft = 0) {
   const rows = panels.reduce((sum, panel) => sum + panel.model.rows.length, 0);
   const longest = d3.max(panels, (panel) => d3.max(panel.model.rows, textWidth)) ?? 40;
-  const left = Math.min(longest + 12, width * 0.3);
+  const left = Math.max(leastLeft, Math.min(longest + 12, width * 0.3));
   const heading = panels.length > 1 ? 22 : 4;
   const rowHeight = Math.max(5, Math.min(34, Math.floor(520 / Math.max(rows, 1))));
   let y = 0;

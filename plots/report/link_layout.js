@@ -16,7 +16,7 @@ function layoutDevices({ nodes, links, shape, dims }) {
   if (others === 1) return circle(nodes);
   if (!ranksAlone) return layers(nodes, links);
   if (dims.length === 2 && dims[0] * dims[1] === nodes.length && dims[0] > 1 && dims[1] > 1 && shape !== "nodes") return grid(nodes, dims);
-  if (shape === "chain" && nodes.length <= 16) return { spots: nodes.map((_, i) => ({ x: share(i, nodes.length), y: 0.5 })), flat: 0 };
+  if ((shape === "chain" && nodes.length <= 16) || nodes.length === 2) return { spots: nodes.map((_, i) => ({ x: share(i, nodes.length), y: 0.5 })), flat: 0 };
   return circle(nodes);
 }
 

@@ -16,7 +16,7 @@ function addLinkPicture(parent, results, one) {
   addFigure(parent, {
     id: `${results.id}links`,
     title: linksTitle(one, links, used),
-    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks. Each line is one direction of a link: the colour says how much of the time it was busy, the width how fast it is; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
+    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks${one.nodes.some((node) => node.rank === null) ? ", boxes other devices" : ""}. Each line is one direction of a link: the colour says how much of the time it was busy, the width how fast it is; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
     draw: (host, width) => drawMachine(host, width, one, links),
     table: {
       columns: [
@@ -31,8 +31,17 @@ function addLinkPicture(parent, results, one) {
   });
 }
 
+/** "under 0.1%" instead of "0.0%" @param {number} share */
+function smallPart(share) {
+  if (share === 0) return "0%";
+  return share < 0.0005 ? "under 0.1%" : percentText(share);
+}
+
 function linksTitle(one, links, used) {
   const most = used[0].busy;
+  const main = mainShare({ shares: one.shares ?? {}, time: one.time_s });
+  if (most < 0.1 && ["start", "work", "flight"].includes(main.key))
+    return `Links are hardly used, the busiest ${smallPart(most)} of the time: ${partText(main.share)} of it goes to ${main.to}`;
   const alike = used.filter((link) => link.busy > most * 0.999).length;
   const idle = links.length - used.length;
   const rest = idle ? `; ${countText(idle)} of ${countText(links.length)} carry nothing` : "";
@@ -44,7 +53,8 @@ function linksTitle(one, links, used) {
 /** @param {HTMLElement} host @param {number} width */
 function drawMachine(host, width, machine, links) {
   const { spots, flat } = layoutDevices(machine);
-  const inner = Math.min(width - 48, flat === 1 ? 440 : width - 48);
+  const few = machine.nodes.length === 2 ? 220 : width; // a cable needs no room
+  const inner = Math.min(width - 48, flat === 1 ? 440 : few);
   const height = inner * flat + 100;
   const left = (width - inner) / 2;
   const at = (i) => ({ x: left + spots[i].x * inner, y: 24 + spots[i].y * (height - 100) });
@@ -99,7 +109,7 @@ function drawDevice(svg, { x, y }, device, room) {
   if (isRank) group.append("circle").attr("class", "device").attr("cx", x).attr("cy", y).attr("r", half);
   else group.append("rect").attr("class", "device").attr("x", x - half).attr("y", y - half * 0.7).attr("width", room).attr("height", half * 1.4).attr("rx", 3);
   const text = isRank ? String(device.rank) : device.kind === "switch" ? "sw" : device.kind;
-  if (room >= textWidth(text) + 2) group.append("text").attr("class", "device-name").attr("x", x).attr("y", y).text(text);
+  if (room >= textWidth(text) + (isRank ? 2 : 8)) group.append("text").attr("class", "device-name").attr("x", x).attr("y", y).text(text);
 }
 
 /** What the colours mean. */

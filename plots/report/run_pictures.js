@@ -31,14 +31,27 @@ function addRunPictures(parent, results) {
   const cases = drawnCases(results);
   const why = results.data.why_no_picture;
   if (why) parent.append(element("p", "notice", `No timeline of a run is drawn: ${why}.`));
-  if (cases.length) addSpaceTime(parent, results, cases);
+  if (cases.length) addRunsOverTime(parent, results, cases);
   addBreakdown(parent, results);
   for (const one of cases.slice(-1)) addLinkPicture(parent, results, one);
 }
 
-/** @param {HTMLElement} parent @param {Results} results */
-function addSpaceTime(parent, results, cases) {
+/** Messages and links over one time axis. @param {HTMLElement} parent @param {Results} results */
+function addRunsOverTime(parent, results, cases) {
   const view = { followed: -1, criticalPath: true };
+  const margin = (width) => heatMargin(cases, width);
+  let drawHeat = () => {};
+  let asked = 0;
+  const onView = () => {
+    cancelAnimationFrame(asked);
+    asked = requestAnimationFrame(() => drawHeat());
+  };
+  const panels = addSpaceTime(parent, results, cases, { view, margin, onView });
+  drawHeat = addLinkHeat(parent, results, cases, { view, left: (width) => spaceTimeLayout(width, panels(), margin(width)).left });
+}
+
+/** @param {HTMLElement} parent @param {Results} results @returns {() => SpaceTimePanel[]} */
+function addSpaceTime(parent, results, cases, { view, margin, onView }) {
   let byLink = false;
   const model = (one) => spaceTimeModel(one.steps, { end: one.time_s, ranks: one.ranks, byLink, linkNames: one.link_names.map(linkText) });
   let panels = [];
@@ -51,7 +64,7 @@ function addSpaceTime(parent, results, cases) {
     title: spaceTimeTitle(results, cases),
     text: "Time goes to the right. A bar is a message on its way out, in the colour of its piece of the data; its pale beginning is the start-up. Thin lines below bars: grey, a rank waits for a message, which it may do while it sends; ochre, for a free slot; orange-red, for a link that others use; black, it starts late. The dark line is the critical path: what the time is made of.",
     hint: spaceTimeHint,
-    draw: (host, width) => drawSpaceTime(host, width, { panels, view, describe: `Space-time diagram. ${spaceTimeTitle(results, cases)}`, textOf: stepText }),
+    draw: (host, width) => drawSpaceTime(host, width, { panels, view, onView, leastLeft: margin(width), describe: `Space-time diagram. ${spaceTimeTitle(results, cases)}`, textOf: stepText }),
     table: messageTable(cases),
   });
   const tools = element("div", "choice screen-only");
@@ -60,9 +73,11 @@ function addSpaceTime(parent, results, cases) {
       byLink = i === 1;
       makePanels();
       redraw();
+      onView();
     }),
   );
   figure.querySelector("figcaption").append(tools);
+  return () => panels;
 }
 
 /** "gpu0->gpu1" @param {string} name */
@@ -102,9 +117,9 @@ function addBreakdown(parent, results) {
   const cases = results.data.cases ?? [];
   if (!cases.length) return;
   const times = cases.map((one) => one.time_s);
-  const relative = d3.max(times) > 20 * d3.min(times); // else the short ones could not be seen
+  const relative = d3.max(times) > 10 * d3.min(times); // else the short ones could not be seen
   const name = (one) => `${caseName(results, one.row)}${relative ? `: ${timeText(one.time_s)}` : ""}`;
-  const rows = cases.map((one) => ({ name: name(one), shares: one.shares, time: one.time_s }));
+  const rows = cases.map((one) => ({ name: name(one), run: caseName(results, one.row), shares: one.shares, time: one.time_s }));
   const some = cases.length < results.rows.length ? `${cases.length} of ${results.rows.length} rows. ` : "";
   const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
   addFigure(parent, {
@@ -123,11 +138,31 @@ function addBreakdown(parent, results) {
   });
 }
 
-/** "1 chunk: 100% wire; 4,096 chunks: 88% start-up" */
+/** What takes most of a row: "wire", 0.94. @param {BreakdownRow & {time: number}} row */
+function mainShare({ shares, time }) {
+  const { name, kind, to } = shareKinds.reduce((a, b) => ((shares[b.kind] ?? 0) > (shares[a.kind] ?? 0) ? b : a));
+  return { key: kind, kind: name, to: to ?? name, share: time > 0 ? (shares[kind] ?? 0) / time : 0 };
+}
+
+/** "over 94%": never 100% of what is less. @param {number} share */
+function partText(share) {
+  return share > 0.995 && share < 1 - 1e-9 ? "over 99%" : percentText(share);
+}
+
+/** "1 chunk: 100% wire; 4,096 chunks: 88% start-up"; what all rows share where they do
+ *  @param {(BreakdownRow & {time: number, run: string})[]} rows */
 function breakdownsTitle(rows) {
-  const words = (row) => {
-    const { name, kind } = shareKinds.reduce((a, b) => ((row.shares[b.kind] ?? 0) > (row.shares[a.kind] ?? 0) ? b : a));
-    return `${row.name.replace(/: [^:]*$/, "")}: ${percentText(row.shares[kind] / Math.max(row.time, 1e-15))} ${name}`;
-  };
-  return `${words(rows[0])}; ${words(rows.at(-1))}`;
+  const all = rows.map((row) => ({ name: row.run, ...mainShare(row) }));
+  const [first, last] = [all[0], all.at(-1)];
+  const words = ({ name, kind, share }) => `${name}: ${partText(share)} ${kind}`;
+  if (rows.every((row) => !(row.time > 0))) return "None of the rows takes any time";
+  if (first.kind !== last.kind) return `${words(first)}; ${words(last)}`;
+  const other = all.filter(({ kind }) => kind !== first.kind).sort((a, b) => b.share - a.share)[0];
+  const who = rows.length === 2 ? "both rows" : `all ${countText(rows.length)} rows`;
+  if (other) return `Most rows: mainly ${first.kind}; but ${words(other)}`;
+  const [low, high] = d3.extent(all, ({ share }) => share);
+  if (low > 1 - 1e-9) return `In ${who} all of the time goes to ${first.to}`;
+  if (low >= 0.9) return `In ${who} at least ${Math.floor(low * 100 + 1e-9)}% of the time goes to ${first.to}`;
+  const range = percentText(low) === percentText(high) ? percentText(low) : `${percentText(low)} to ${partText(high)}`;
+  return `In ${who} most goes to ${first.to}: ${range} of the time`;
 }

@@ -150,6 +150,28 @@ test("the pale start of a bar is the start-up of the links it crosses", async ()
   await close(page);
 });
 
+test("links over time stand below the messages, on the same axis, also when that is zoomed", async () => {
+  const page = await open(pageOf("architect/double-the-nic"));
+  const same = async () => {
+    const [messages, links] = [await ticks(page, "#space-time", "bottom"), await ticks(page, "#link-heat", "bottom")];
+    assert.deepEqual(links.map(([value]) => value), messages.map(([value]) => value));
+    for (const [i, [, x]] of messages.entries()) assert.ok(Math.abs(links[i][1] - x) < 0.5, `${x} and ${links[i][1]}`);
+    return messages.map(([value]) => value);
+  };
+  const before = await same();
+  await page.locator("#space-time svg").focus();
+  await page.keyboard.press("+");
+  await page.keyboard.press("+");
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  assert.notDeepEqual(await same(), before);
+  await page.locator("#link-heat summary").click();
+  await page.waitForSelector("#link-heat tbody tr");
+  const { data } = await page.evaluate(() => ({ data: JSON.parse(document.getElementById("data").textContent).results[0] }));
+  const used = data.cases.filter((one) => one.links).flatMap((one) => one.links.filter((link) => link.messages > 0));
+  assert.equal(await page.locator("#link-heat tbody tr").count(), used.length);
+  await close(page);
+});
+
 test("measured beside predicted: squares, errors, and what is too noisy to judge", async () => {
   const page = await open(pageOf("lecture/ring-broadcast", measure));
   const rows = 12;

@@ -10,11 +10,12 @@ const plots = join(dirname(fileURLToPath(import.meta.url)), "../../plots");
 const source = (name) => readFileSync(join(plots, name), "utf8");
 const files = [
   "common/units", "common/axes", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve", "report/size_curves",
-  "report/scaling", "report/comparison", "report/accuracy", "report/table",
+  "report/scaling", "report/comparison", "report/accuracy", "report/table", "common/spans", "common/breakdown",
+  "report/run_pictures", "report/link_picture", "report/link_layout", "report/link_heat",
 ].map((name) => `${name}.js`);
 const wanted = [
   "groupsOf", "fastestStretches", "fastestText", "chunkCurveTitle", "scalingTitle", "comparisonTitle", "bytesText",
-  "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs",
+  "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
 ];
 
 /** The page's functions, where charts are handed to `drawXyChart` instead of drawn. */
@@ -161,4 +162,42 @@ test("rows side by side: the best choice of each job, else who takes longer", ()
   assert.equal(title([[5, "a", 1e-3], [5, "b", 2e-3], [8, "a", 3e-3], [8, "b", 4e-3]]), "a is fastest every time: 1 ms (5 ranks) to 3 ms (8 ranks)");
   assert.equal(title([[5, "a", 1e-3], [8, "a", 3e-3]]), "8 ranks take 3 times as long as 5 ranks: 3 ms instead of 1 ms");
   assert.equal(title([[5, "a", 1e-3], [5, "b", 2e-3]]), "a is fastest: 1 ms; b takes 2 times as long");
+});
+
+test("where the time of several rows goes", () => {
+  const title = (list) => page.breakdownsTitle(list.map(([run, startup, wire]) => ({ run, time: startup + wire, shares: { startup, wire } })));
+  assert.equal(title([["a", 1, 99], ["b", 6, 94], ["c", 2, 98]]), "In all 3 rows at least 94% of the time goes to the wire");
+  assert.equal(title([["a", 0, 1], ["b", 0, 3]]), "In both rows all of the time goes to the wire");
+  assert.equal(title([["a", 1, 3], ["b", 1, 1.5]]), "In both rows most goes to the wire: 60% to 75% of the time");
+  assert.equal(title([["1 chunk", 1, 999], ["9 chunks", 9, 1]]), "1 chunk: over 99% wire; 9 chunks: 90% start-up (alpha)");
+  assert.equal(title([["a", 1, 3], ["b", 9, 1], ["c", 1, 3]]), "Most rows: mainly wire; but b: 90% start-up (alpha)");
+  assert.equal(title([["a", 0, 0], ["b", 0, 0]]), "None of the rows takes any time");
+});
+
+/** Links of a case, with what went over each: [from, to] in seconds. */
+function worksOf(...links) {
+  return links.map((spans, i) => ({ name: `${i}→${i + 1}`, busy: 0.5, from: spans.map(([from]) => from), to: spans.map(([, to]) => to), weight: spans.map(() => 1) }));
+}
+
+test("how much of each moment a link was busy", () => {
+  const [work] = worksOf([[0, 1], [1.5, 2]]);
+  assert.deepEqual([...page.busyShares(work, [0, 4], 4)], [1, 0.5, 0, 0]);
+  assert.deepEqual([...page.busyShares(work, [0.5, 1.5], 2)], [1, 0]);
+  assert.deepEqual([...page.busyShares({ from: [0, 0], to: [2, 2], weight: [0.5, 0.5] }, [0, 2], 1)], [1]);
+});
+
+test("when links work together", () => {
+  const title = (...links) => page.heatTitle({ time_s: 10 }, worksOf(...links));
+  assert.equal(title([[0, 10]], [[0, 4], [4, 10]]), "Both links work from start to end");
+  assert.equal(title([[0, 8]], [[1, 9]], [[2, 10]]), "All 3 links work together for 60% of the time");
+  assert.equal(title([[0, 4]], [[4, 8]], [[8, 10]]), "Of 3 links one works at a time");
+  assert.equal(title([[0, 4]], [[3, 8]], [[7, 10]]), "Of 3 links at most 2 work at the same time");
+  assert.equal(title([[9, 10]], [[9, 10]]), "No link works for 90% of the time");
+});
+
+test("links that are hardly used: where the time goes instead", () => {
+  const link = (busy) => ({ busy, name: "0→1", messages: 1 });
+  const one = { time_s: 100, shares: { work: 95, wire: 5 } };
+  assert.equal(page.linksTitle(one, [link(0.02)], [link(0.02)]), "Links are hardly used, the busiest 2.0% of the time: 95% of it goes to adding and copying");
+  assert.equal(page.linksTitle({ ...one, shares: { wire: 100 } }, [link(0.02), link(0.02)], [link(0.02), link(0.02)]), "All 2 links that are used are busy 2.0% of the time");
 });

@@ -173,6 +173,40 @@ TEST_F(Report, SaysWhatLinksCarryWhereAllRowsAgree) {
   EXPECT_TRUE(two.at("link_rates").empty());
 }
 
+std::vector<int> rows_taken_apart(const nlohmann::json& results) {
+  std::vector<int> rows;
+  for (const nlohmann::json& one : results.at("cases")) rows.push_back(one.at("row"));
+  return rows;
+}
+
+TEST_F(Report, TakesApartTheTimeOfAllRowsWhenTheyAreFew) {
+  write_results("A curve");
+  EXPECT_EQ(rows_taken_apart(data_of(report({results_}).out).at(0)), (std::vector{0, 1, 2}));
+}
+
+TEST_F(Report, OfManyRowsItTakesApartTheLargestAndTheFastestOfTheOthers) {
+  const std::string file = results_of("many.json", R"({"scenario": 1, "name": "many",
+    "cluster": {"shape": "switch", "ranks": 4, "link": {"bandwidth": "1GB/s", "overhead": "1us"}},
+    "collective": {"op": "all-reduce", "algorithm": "ring", "size": "1MiB"},
+    "sweep": {"collective.size": ["1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"],
+              "collective.algorithm": ["naive", "master", "ring", "recursive-doubling",
+                                       "halving-doubling"]}})");
+  const std::vector<int> rows = rows_taken_apart(data_of(report({file}).out).at(0));
+  EXPECT_EQ(rows.size(), 24U);
+  const nlohmann::json all = nlohmann::json::parse(folder_.read("results-many.json")).at("rows");
+  ASSERT_EQ(all.size(), 40U);
+  const auto has = [&](int row) { return std::find(rows.begin(), rows.end(), row) != rows.end(); };
+  for (int row = 35; row < 40; ++row) EXPECT_TRUE(has(row)) << row;
+  for (int size = 0; size < 8; ++size) {
+    int fastest = 5 * size, slowest = fastest;
+    for (int row = 5 * size; row < 5 * size + 5; ++row) {
+      if (all[row]["time_s"] < all[fastest]["time_s"]) fastest = row;
+      if (all[row]["time_s"] > all[slowest]["time_s"]) slowest = row;
+    }
+    EXPECT_TRUE(has(fastest) && has(slowest)) << size;
+  }
+}
+
 TEST_F(Report, OpensNoFileThatResultsName) {
   write_results("A curve");
   std::string text = folder_.read("results.json");
