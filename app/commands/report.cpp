@@ -70,9 +70,19 @@ void tell(const std::vector<StoredResults>& all, const ReportCommandOptions& opt
     terminal.err << fmt::format("wrote {}; open it in a browser\n", options.output);
 }
 
+void insist_on_a_page(const std::string& output) {
+  if (output == "-" || output.ends_with(".html") || output.ends_with(".htm")) return;
+  const std::size_t dot = output.find_last_of("./");
+  const bool has_suffix = dot != std::string::npos && output[dot] == '.';
+  throw UsageError(fmt::format(
+      "a report is a page for a browser: -o {}.html{}", has_suffix ? output.substr(0, dot) : output,
+      output.ends_with(".pdf") ? "; to get a PDF, open it there and print it" : ""));
+}
+
 int report(const ReportCommandOptions& options, Terminal& terminal) {
   if (options.output == "-" && terminal.out_is_terminal)
     throw UsageError("a page is not for reading here; write it to a file: -o report.html");
+  insist_on_a_page(options.output);
   refuse_overwriting(options.output, options.files);
   Sources sources;
   Diagnostics diagnostics;

@@ -31,10 +31,15 @@ function scaleOf(axis, range) {
   return scale.domain(axis.domain).range(range);
 }
 
+/** Whether an axis has a place for a value. @param {number} value @param {"log"|"linear"} scale */
+function isDrawable(value, scale) {
+  return Math.abs(value) < beyondAll && (scale === "linear" || value > 1 / beyondAll);
+}
+
 /** From the smallest to the largest, with some air; of a log axis only what is above zero counts.
  *  @param {number[]} values @param {"log"|"linear"} scale @returns {[number, number]} */
 function domainOf(values, scale) {
-  const usable = values.filter((value) => Number.isFinite(value) && (scale === "linear" || value > 0));
+  const usable = values.filter((value) => isDrawable(value, scale));
   if (!usable.length) return scale === "log" ? [1, 10] : [0, 1];
   const low = d3.min(usable);
   const high = d3.max(usable);

@@ -32,8 +32,12 @@ const rateUnits = [
   { size: 1e12, name: "TB/s" },
 ];
 
+/** More is nothing that was measured or simulated, and has no place in a drawing. */
+const beyondAll = 1e100;
+
 /** Four significant digits, without zeros that say nothing: as %.4g. @param {number} value */
 function digits(value) {
+  if (Math.abs(value) >= 1e15) return value.toExponential(3);
   if (Math.abs(value) >= 9999.5) return value.toFixed(0);
   return String(Number(value.toPrecision(4)));
 }
@@ -84,6 +88,7 @@ function rateText(bytesPerSecond) {
 /** "-1.2%" @param {number} fraction */
 function percentText(fraction) {
   const percent = fraction * 100;
+  if (Math.abs(percent) >= 1e15) return `${digits(percent)}%`;
   const decimals = Math.abs(percent) < 9.95 ? 1 : 0;
   return `${percent.toFixed(decimals)}%`;
 }
@@ -96,6 +101,7 @@ function countText(value) {
 
 /** "5.7", "12", "1.03": how many times more. @param {number} ratio */
 function timesText(ratio) {
+  if (!Number.isFinite(ratio)) return "countless";
   if (Number.isInteger(ratio)) return countText(ratio);
   return ratio < 1.1 ? ratio.toFixed(2) : ratio < 9.95 ? ratio.toFixed(1) : countText(Math.round(ratio));
 }

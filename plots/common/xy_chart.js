@@ -53,9 +53,10 @@ let drawnCharts = 0; // clip paths need names of their own
 
 /**
  * Draws a chart into an empty host.
- * @param {HTMLElement} host @param {number} width @param {XyChart} chart
+ * @param {HTMLElement} host @param {number} width @param {XyChart} given
  */
-function drawXyChart(host, width, chart) {
+function drawXyChart(host, width, given) {
+  const { chart, missing } = drawablePart(given);
   const layout = layoutOf(width, chart);
   const svg = d3
     .select(host)
@@ -85,10 +86,27 @@ function drawXyChart(host, width, chart) {
     drawGuideNames(names, chart, shown, layout);
     if (layout.key.length) drawKey(names, layout);
     else drawSeriesNames(names, chart, shown, layout);
-    drawNamesBeside(names, chart, shown, layout);
+    if (missing) names.append("text").attr("class", "missing").attr("x", layout.left + 8).attr("y", layout.bottom - 8).text(missing);
   };
   paint();
   attachPointing(host, svg, chart, { full, shown, layout, paint });
+}
+
+/** The chart without what has no place on its axes, and that in words. @param {XyChart} chart */
+function drawablePart(chart) {
+  const onX = (x) => isDrawable(x, chart.x.scale);
+  const onY = (y) => isDrawable(y, chart.y.scale);
+  let [left, all] = [0, 0];
+  const series = chart.series.map((one) => {
+    const points = one.points.filter(({ x, y }) => onX(x) && onY(y));
+    if (!one.silent) [left, all] = [left + one.points.length - points.length, all + one.points.length];
+    return { ...one, points: points.map((p) => (p.low === undefined || (onY(p.low) && onY(p.high)) ? p : { ...p, low: undefined })) };
+  });
+  const verticals = chart.verticals?.filter(({ x }) => onX(x));
+  const horizontals = chart.horizontals?.filter(({ y }) => onY(y));
+  const why = [chart.x, chart.y].some(({ scale }) => scale === "log") ? "a log scale has no place for 0, nor for what is beyond all measure" : "beyond all measure";
+  const which = left === all ? "Nothing can be drawn" : `${countText(left)} of ${countText(all)} points are not drawn`;
+  return { chart: { ...chart, series, verticals, horizontals }, missing: left ? `${which}: ${why}` : "" };
 }
 
 function addClip(svg, id, { left, right, top, bottom }, air) {

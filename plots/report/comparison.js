@@ -74,8 +74,8 @@ function drawComparison(host, width, results, rows) {
     .attr("role", "img")
     .attr("aria-label", comparisonTitle(results));
   const all = rows.flatMap((row) => [row.time, row.bound, row.analytic ?? row.time, row.measured?.high ?? row.time]);
-  const axis = { quantity: quantities.time, scale: "linear", domain: [0, d3.max(all) * 1.08 || 1] };
-  const x = scaleOf(axis, [left, width - (narrow ? 12 : 78)]);
+  const axis = { quantity: quantities.time, scale: "linear", domain: [0, d3.max(all.filter((time) => isDrawable(time, "linear"))) * 1.08 || 1] };
+  const x = scaleOf(axis, [left, width - (narrow ? 12 : 78)]).clamp(true); // its text says a time beyond all measure
   drawAxis(svg.append("g").attr("transform", `translate(0,${bottom})`), x, axis, "bottom", bottom - 10);
   svg.append("text").attr("class", "axis-name").attr("text-anchor", "end").attr("x", width - 8).attr("y", bottom + 38).text("time →");
   rows.forEach((row, i) => {

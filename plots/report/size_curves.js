@@ -54,7 +54,10 @@ const shownQuantities = {
 function addSizeCurves(parent, results) {
   const xOf = (row) => row.size;
   const rows = results.rows.filter((row) => row.size > 0 && row.time > 0);
-  if (distinct(rows, xOf) < 3) return;
+  if (distinct(rows, xOf) < 3) {
+    if (distinct(results.rows, xOf) >= 3) parent.append(element("p", "notice", "Nothing is drawn over size: most rows have no bytes, or take no time."));
+    return;
+  }
   addChoiceFigure(parent, results, {
     id: "size-curves",
     choices: ["busbw", "algbw", "time"],

@@ -32,7 +32,7 @@ function noticesOf({ data, rows }) {
   if (data.left_out)
     notices.push(`This page shows the first ${countText(rows.length)} of ${countText(rows.length + data.left_out)} rows; the others are in the results file only.`);
   if (!data.complete) notices.push(`The run was interrupted: only ${countText(rows.length + data.left_out)} of ${countText(data.points)} rows are there.`);
-  if (!rows.length) notices.push("There are no rows, so there is nothing to draw.");
+  if (!rows.length) notices.push("Nothing was run: these results have no rows, so there is nothing to draw.");
   for (const { message } of data.warnings) notices.push(message);
   return notices;
 }

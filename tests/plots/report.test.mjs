@@ -282,6 +282,32 @@ test("rows that were left out, interrupted runs and failed expectations are said
   await close(page);
 });
 
+test("what no axis has a place for is said", async () => {
+  const change = (time) => (results) => results.rows.forEach((row, i) => Object.assign(row, time(i) === undefined ? {} : { time_s: time(i), analytic_s: null, best_chunks: null }));
+  const texts = async (name, time, figure) => {
+    const page = await open(pageOf(name, change(time)));
+    const body = await page.locator("main").textContent();
+    assert.doesNotMatch(body, /NaN|undefined|Infinity|\d{20}/);
+    const said = await page.locator(`${figure} .missing, .notice`).allTextContents();
+    await close(page);
+    return said.join("\n");
+  };
+  assert.match(await texts("lecture/ring-broadcast", () => 0, "#chunk-curve"), /Nothing can be drawn: a log scale has no place for 0/);
+  assert.match(await texts("lecture/ring-broadcast", (i) => (i === 2 ? 1e308 : undefined), "#chunk-curve"), /^1 of \d+ points are not drawn/);
+  assert.match(await texts("lecture/ring-broadcast", () => 1e308, "#chunk-curve"), /Nothing can be drawn/);
+  assert.match(await texts("tuner/ring-or-tree-on-two-dgx-h100", () => 0, "#size-curves"), /Nothing is drawn over size/);
+  await texts("tuner/ring-or-tree-on-two-dgx-h100", (i) => (i % 3 ? undefined : 1e308), "#size-curves");
+  await texts("lecture/naive-master-ring", (i) => (i % 2 ? 0 : 1e308), "#scaling");
+  await texts("architect/double-the-nic", (i) => (i % 2 ? 0 : 1e308), "#comparison");
+});
+
+test("results without rows", async () => {
+  const page = await open(pageOf("lecture/ring-broadcast", (results) => (results.rows = [])));
+  assert.match((await page.locator(".notice").allTextContents()).join("\n"), /^Nothing was run: these results have no rows/m);
+  assert.equal(await page.locator("figure").count(), 0);
+  await close(page);
+});
+
 test("below 400 KB but for the data", () => {
   const file = pageOf("tutorial/all-reduce");
   assert.ok(statSync(file).size < 400e3, `${statSync(file).size} bytes`);

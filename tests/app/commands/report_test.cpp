@@ -207,6 +207,16 @@ TEST_F(Report, OfManyRowsItTakesApartTheLargestAndTheFastestOfTheOthers) {
   }
 }
 
+TEST_F(Report, IsAPageWhateverTheNameSays) {
+  write_results("A curve");
+  const Ran pdf = report({results_, "-o", folder_.path("curve.pdf")});
+  EXPECT_EQ(pdf.code, 2);
+  EXPECT_TRUE(contains(pdf.err, "curve.html; to get a PDF, open it there and print it")) << pdf.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("curve.pdf")));
+  EXPECT_TRUE(contains(report({results_, "-o", folder_.path("curve")}).err, "curve.html"));
+  EXPECT_EQ(report({results_, "-o", folder_.path("curve.htm")}).code, 0);
+}
+
 TEST_F(Report, OpensNoFileThatResultsName) {
   write_results("A curve");
   std::string text = folder_.read("results.json");
