@@ -30,6 +30,21 @@ function element(tag, className, text) {
   return made;
 }
 
+/** A number with its unit or what it counts, or a word with a hyphen: no line ends inside. */
+const whole = /\d[\d.,]* (?:[kKMGT]i?B\/s|[kMGT]b\/s|[KMGT]iB|B|[pnum]?s)(?![\w/])|[A-Za-z]+(?:-[A-Za-z]+)+/g;
+
+/** @param {HTMLElement} parent @param {string} text */
+function setWords(parent, text) {
+  const parts = [];
+  let done = 0;
+  for (const { 0: word, index } of text.matchAll(whole)) {
+    if (word.length > 24) continue; // no word of ours: narrow screens need to break it
+    parts.push(text.slice(done, index), element("span", "whole", word));
+    done = index + word.length;
+  }
+  parent.replaceChildren(...parts, text.slice(done));
+}
+
 /**
  * Puts a figure at the end of `parent` and keeps its drawing as wide as the page.
  * @param {HTMLElement} parent @param {FigureParts} parts
@@ -40,7 +55,8 @@ function addFigure(parent, parts) {
   const figure = element("figure", "figure");
   figure.id = parts.id;
   const caption = element("figcaption");
-  const title = element("h3", "", parts.title);
+  const title = element("h3");
+  setWords(title, parts.title);
   caption.append(title);
   if (parts.text) caption.append(element("p", "", parts.text));
   const host = element("div", "drawing");
@@ -64,6 +80,8 @@ function addFigure(parent, parts) {
     if (drawnWidth < 1) return;
     host.replaceChildren();
     parts.draw(host, drawnWidth);
+    const [, , wide, high] = host.querySelector("svg")?.getAttribute("viewBox").split(" ").map(Number) ?? [0, 0, 1, 1];
+    host.style.setProperty("--wide-per-high", String(wide / high)); // how wide it may be on paper
   };
   redraw();
   new ResizeObserver(() => {
@@ -74,7 +92,7 @@ function addFigure(parent, parts) {
   }).observe(host);
   // Some colours are computed while drawing.
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", redraw);
-  return { figure, redraw, setTitle: (text) => (title.textContent = text), setRows };
+  return { figure, redraw, setTitle: (text) => setWords(title, text), setRows };
 }
 
 /** Rows of a long table are made when somebody wants to see them. */

@@ -4,7 +4,9 @@
 /** @param {HTMLElement} parent @param {Results} results @param {string} tag "h1" or "h2" */
 function addSummary(parent, results, tag) {
   const { data, rows } = results;
-  parent.append(element(tag, "", data.title || data.name));
+  const head = element(tag);
+  setWords(head, data.title || data.name);
+  parent.append(head);
   if (data.description) parent.append(element("p", "muted", data.description));
   const facts = element("ul", "facts");
   for (const fact of factsOf(results)) facts.append(element("li", fact.failed ? "failed" : "", fact.text));

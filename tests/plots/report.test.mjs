@@ -248,6 +248,28 @@ test("dark, narrow and printed", async () => {
   }
 });
 
+test("two figures fit on a page of paper, without what only a screen can do", async () => {
+  const millimetre = 96 / 25.4;
+  const [wide, high] = [(210 - 26) * millimetre, (297 - 28) * millimetre];
+  for (const name of ["lecture/ring-broadcast", "tuner/ring-or-tree-on-two-dgx-h100", "architect/double-the-nic"]) {
+    const page = await open(pageOf(name));
+    await page.emulateMedia({ media: "print" });
+    await page.setViewportSize({ width: Math.floor(wide), height: Math.floor(high) });
+    for (const [id, height] of await page.$$eval("figure", (all) => all.map((one) => [one.id, one.getBoundingClientRect().height])))
+      assert.ok(height < high / 2, `${name}, ${id}: ${height} of ${high} pixels`);
+    assert.equal(await page.locator("select:visible, button:visible, details:visible, .hint:visible").count(), 0);
+    await close(page);
+  }
+});
+
+test("no line of a title ends inside a number with its unit or a word with a hyphen", async () => {
+  const page = await open(pageOf("tuner/ring-or-tree-on-two-dgx-h100"), { viewport: { width: 360, height: 800 } });
+  const wholes = await page.$$eval("h3 .whole", (all) => all.map((one) => ({ text: one.textContent, lines: one.getClientRects().length })));
+  for (const text of ["64 KiB", "halving-doubling", "512 KiB"]) assert.ok(wholes.some((one) => one.text === text), `${text} is one of ${JSON.stringify(wholes)}`);
+  for (const { text, lines } of wholes) assert.equal(lines, 1, text);
+  await close(page);
+});
+
 test("texts in the data are texts", async () => {
   const evil = "</script><img src=x onerror=alert(1)>";
   const page = await open(
