@@ -8,7 +8,7 @@ const choiceKeys = new Set(["aggregation", "algorithm", "channels", "chunk_size"
 /** Whether a path of the sweep says how a job is done. @param {string} path */
 function isChoice(path) {
   const [place, key] = path.split(".");
-  return path === "measure.protocol" || (place === "collective" && choiceKeys.has(key));
+  return place === "collective" && choiceKeys.has(key);
 }
 
 /**

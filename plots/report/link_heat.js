@@ -88,6 +88,7 @@ function heatTitle(one, works) {
   if (works.length === 1) return `One link does all the work; it is busy ${percentText(works[0].busy)} of the time`;
   const { all, none, most } = togetherOf(works, one.time_s);
   if (all > 0.995) return `${works.length === 2 ? "Both" : `All ${count}`} links work from start to end`;
+  if (none > 1 - 1e-9) return "No link works at any time";
   if (none > 0.5) return `No link works for ${partText(none)} of the time`;
   if (all >= 0.01) return `${works.length === 2 ? "Both" : `All ${count}`} links work together for ${percentText(all)} of the time`;
   return most === 1 ? `Of ${count} links one works at a time` : `Of ${count} links at most ${countText(most)} work at the same time`;

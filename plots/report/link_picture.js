@@ -45,7 +45,8 @@ function linksTitle(one, links, used) {
   const alike = used.filter((link) => link.busy > most * 0.999).length;
   const idle = links.length - used.length;
   const rest = idle ? `; ${countText(idle)} of ${countText(links.length)} carry nothing` : "";
-  if (alike === used.length) return `All ${countText(used.length)} links that are used are busy ${percentText(most)} of the time${rest}`;
+  const all = used.length === 2 ? "Both" : `All ${countText(used.length)}`;
+  if (alike === used.length && alike > 1) return `${all} links that are used are busy ${percentText(most)} of the time${rest}`;
   if (alike > 1) return `The ${countText(alike)} busiest links are busy ${percentText(most)} of the time${rest}`;
   return `The busiest link, ${used[0].name}, is busy ${percentText(most)} of the time${rest}`;
 }

@@ -96,11 +96,11 @@ function spaceTimeTitle(results, cases) {
   }
   const [slow, fast] = cases[0].time_s >= last.time_s ? [cases[0], last] : [last, cases[0]];
   if (timeText(fast.time_s) === timeText(slow.time_s)) return `${cases[0].name} and ${last.name}: both done after ${timeText(last.time_s)}`;
+  const rows = cases.map((one) => results.rows[one.row]);
+  if (distinct(rows, jobKeyOf({ ...results, rows })) > 1) return `${slow.name}: ${timeText(slow.time_s)}; ${fast.name}: ${timeText(fast.time_s)}`;
   const [many, few] = [messagesAtATime(fast), messagesAtATime(slow)];
   // Only where it is a reason.
   const why = many > 1.1 * few ? `, ${timesText(many)} messages at a time instead of ${timesText(few)}` : "";
-  const rows = cases.map((one) => results.rows[one.row]);
-  if (distinct(rows, jobKeyOf({ ...results, rows })) > 1) return `${slow.name}: ${timeText(slow.time_s)}; ${fast.name}: ${timeText(fast.time_s)}${why}`;
   return `${fast.name}: ${timeText(fast.time_s)} instead of ${timeText(slow.time_s)}${why}`;
 }
 
