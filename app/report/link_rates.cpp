@@ -15,7 +15,10 @@ namespace collsim {
 namespace {
 
 constexpr std::size_t most_kinds = 3;
+// Machines are built again for this: that takes no longer than the rest of a report.
 constexpr std::size_t most_machines = 64;
+constexpr std::int64_t most_ranks = 1024;
+constexpr std::size_t most_links = 100'000;
 
 // "nic" of "node1.nic12": the device without its number.
 std::string stem(const std::string& name) {
@@ -29,6 +32,7 @@ using Rates = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
 // False when links that join the same have several rates.
 bool add_links(const Topology& topology, Rates& rates) {
+  if (topology.links().size() > most_links) return false;
   for (const Link& link : topology.links()) {
     std::pair ends{stem(topology.name(link.from)), stem(topology.name(link.to))};
     if (ends.second < ends.first) std::swap(ends.first, ends.second);
@@ -56,7 +60,8 @@ Value link_rates(const Value::Array& rows, const Scenario& scenario) {
   for (std::size_t row = 0; row < rows.size(); ++row) {
     Value machine = machine_of(rows[row]);
     if (std::find(machines.begin(), machines.end(), machine) != machines.end()) continue;
-    if (machines.size() == most_machines) return none;
+    if (machines.size() == most_machines || *at(rows[row], "ranks").integer() > most_ranks)
+      return none;
     machines.push_back(std::move(machine));
     const std::optional<std::size_t> point = point_of(scenario, rows[row], row);
     if (!point) return none;

@@ -72,9 +72,13 @@ function paramWords({ paths, names }, i, row) {
   return `${name} ${spaced(value)}`;
 }
 
+/** By rows: looking at all of them once is enough. @type {WeakMap<Row[], (row: Row) => string>} */
+const knownWords = new WeakMap();
+
 /** What tells a row from the others: "ring, 8 KiB". @param {Results} results @param {Row} row */
 function rowWords(results, row) {
-  return wordsFor(results, () => 0)(row) || row.algorithm;
+  if (!knownWords.has(results.rows)) knownWords.set(results.rows, wordsFor(results, () => 0));
+  return knownWords.get(results.rows)(row) || row.algorithm;
 }
 
 /** What tells rows from each other, but for what follows from x and for some paths of the sweep.

@@ -44,5 +44,5 @@ function scalingTitle({ all }, otherJobs) {
   const fastest = `${where} ${fastestWords(groups.map((one) => one.name), all.length)}`;
   if (groups.length === all.length) return fastest;
   const slowest = times.reduce((a, b) => (b.time > a.time ? b : a));
-  return `${fastest}; ${slowest.name} takes ${timesText(slowest.time / best.time)} times as long`;
+  return `${fastest}; ${slowest.name} ${isPlural(slowest.name) ? "take" : "takes"} ${timesText(slowest.time / best.time)} times as long`;
 }
