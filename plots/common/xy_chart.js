@@ -27,7 +27,7 @@
  * @property {Axis} y
  * @property {Series[]} series
  * @property {{x: number, name: string}[]} [verticals]     an optimum, a crossover
- * @property {{y: number, name: string, rate?: boolean}[]} [horizontals]   a floor; what a link carries
+ * @property {{y: number, name: string, below?: boolean, rate?: boolean}[]} [horizontals]   a floor, its name above or below it; what a link carries
  * @property {{points: [number, number][], name?: string}[]} [bands]
  * @property {string} describe     for those who do not see it
  * @property {number} [height]
@@ -86,6 +86,7 @@ function drawXyChart(host, width, given) {
     drawGuideNames(names, chart, shown, layout);
     if (layout.key.length) drawKey(names, layout);
     else drawSeriesNames(names, chart, shown, layout);
+    drawNamesBeside(names, chart, shown, layout);
     if (missing) names.append("text").attr("class", "missing").attr("x", layout.left + 8).attr("y", layout.bottom - 8).text(missing);
   };
   paint();
@@ -253,13 +254,13 @@ function drawGuideNames(names, chart, shown, layout) {
     guideName(names, one.name, middle, layout.top - 8 - 13 * row, "middle");
   }
   let above = { place: -Infinity, end: 0 };
-  for (const { y, name } of [...(chart.horizontals ?? [])].sort((a, b) => b.y - a.y)) {
+  for (const { y, name, below } of [...(chart.horizontals ?? [])].sort((a, b) => b.y - a.y)) {
     const place = shown.y(y);
     if (place < layout.top || place > layout.bottom) continue;
     const crowded = place - above.place < 14; // no room below the one above
     const beside = crowded && above.end + 14 + textWidth(name) < layout.right;
     const x = beside ? above.end + 14 : layout.left + 8;
-    guideName(names, name, x, beside ? above.place - 5 : crowded ? place + 14 : place - 5, "start");
+    guideName(names, name, x, beside ? above.place - 5 : crowded || below ? place + 14 : place - 5, "start");
     above = { place: beside ? above.place : place, end: x + textWidth(name) };
   }
 }

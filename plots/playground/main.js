@@ -173,10 +173,7 @@ function drawFormula({ setting, answer }) {
   const line = (className, text) => place.append(element("p", className, text));
   line("formula", `T = ${answer.formula}`);
   if (!isSentence(answer.formula)) line("formula", `= ${withValues(answer.formula, values)}`);
-  for (const definition of definitionsIn(answer.formula)) {
-    const right = definition.split("= ")[1];
-    line("formula definition", `${definition} = ${withValues(right, values)}`);
-  }
+  for (const definition of definitionsIn(answer.formula, values)) line("formula definition", definition);
   if (setting.shape === "nodes") line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
   if (setting.slow_link)
     line("formula definition", `on the slow link, ${setting.slow_link}: n/B = n/${rateText(slowBandwidth(setting))}`);

@@ -62,7 +62,7 @@ function addSpaceTime(parent, results, cases, { view, margin, onView }) {
   const { figure, redraw } = addFigure(parent, {
     id: `${results.id}space-time`,
     title: spaceTimeTitle(results, cases),
-    text: "Time goes to the right. A bar is a message on its way out, in the colour of its piece of the data; its pale beginning is the start-up. Thin lines below bars: grey, a rank waits for a message, which it may do while it sends; ochre, for a free slot; orange-red, for a link that others use; black, it starts late. The dark line is the critical path: what the time is made of.",
+    text: "Time goes to the right. A bar is a message on its way out, in the colour of its piece of the data; its pale beginning is the start-up. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a link that others use; black, it starts late. The dark line is the critical path: what the time is made of.",
     hint: spaceTimeHint,
     draw: (host, width) => drawSpaceTime(host, width, { panels, view, onView, leastLeft: margin(width), describe: `Space-time diagram. ${spaceTimeTitle(results, cases)}`, textOf: stepText }),
     table: messageTable(cases),
