@@ -12,7 +12,7 @@
  *
  * @typedef {object} FigureParts
  * @property {string} id           unique in the page; the saved file is called so
- * @property {string} title        the finding: "57 chunks are best; 4,096 are worse than 1"
+ * @property {string} title        the finding: "57 chunks are best; 4,096 are slower than 1"
  * @property {string} [text]       how to read it, in a sentence
  * @property {string} [hint]       what keys and mouse do
  * @property {(host: HTMLElement, width: number) => void} draw   into an empty host that is so wide

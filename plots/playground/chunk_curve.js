@@ -107,17 +107,8 @@ function lineChunks(last) {
   return [...new Set(d3.range(0, 6 * most + 1).map((i) => Math.min(last, Math.round(2 ** (i / 6)))))];
 }
 
-/** The finding. @param {ChunkCurve} curve @param {string} step what a chunk is one of */
-function curveTitle({ simulated, formula }) {
+/** The finding. @param {ChunkCurve} curve */
+function curveTitle({ simulated }) {
   if (simulated.length < 2) return "Too few chunk counts could be simulated";
-  const best = simulated.reduce((a, b) => (b.y < a.y ? b : a));
-  const first = simulated[0];
-  const last = simulated[simulated.length - 1];
-  const low = d3.min(simulated, (dot) => dot.y);
-  if (d3.max(simulated, (dot) => dot.y) <= low * 1.001) return "Cutting into chunks changes nothing here";
-  if (best.x === 1) return `One chunk is best here: ${countText(last.x)} are ${timesText(last.y / first.y)} times slower`;
-  const gain = `${countText(best.x)} chunks are best: ${timesText(first.y / best.y)} times faster than one`;
-  const worse = simulated.find((dot) => dot.x > best.x && dot.y > first.y);
-  if (worse) return `${gain}; ${countText(worse.x)} are slower than one`;
-  return last.x === best.x && !formula.some((p) => p.y > last.y) ? `The more chunks the better: ${gain}` : gain;
+  return chunkCurveTitle(simulated.map(({ x, y }) => ({ chunks: x, time: y })));
 }

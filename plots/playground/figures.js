@@ -146,19 +146,9 @@ function drawCurve(host, width, page) {
 /** @param {Playground} page @param {Point} here @param {number} lowest time that is shown */
 function curveSeries(page, here, lowest) {
   const { formula, wireAlone, startAlone, simulated } = page.curve;
-  const alone = (name, points, dash) => ({
-    name: `${name} alone`,
-    colour: 8,
-    line: "faint",
-    dash,
-    points: points.filter((p) => p.y >= lowest),
-    silent: true,
-  });
   const { overhead, latency } = page.now.setting;
-  const start = [overhead && "start-up", latency && "latency"].filter(Boolean).join(" + ");
   return [
-    alone("wire", wireAlone, "7 3"),
-    alone(start, startAlone, "2 2"),
+    ...costsAlone({ wire: wireAlone, start: startAlone, overhead, latency }, lowest),
     { name: "formula", colour: 1, line: "solid", points: formula, silent: true },
     { name: "simulated", colour: 1, mark: "dot", points: simulated },
     { name: "now", colour: 2, mark: "dot", points: [here], beside: roomBeside(simulated, here) },

@@ -19,10 +19,10 @@ function addChunkCurve(parent, results) {
   const floor = alone && distinct(rows, (row) => row.bound) === 1 ? rows[0].bound : 0;
   const best = alone ? bestOfFormula(groups.shown[0].rows) : null;
   const domain = domainOf([...yValues(series), floor], "log");
-  const limits = alone ? limitsOf(formulaOf(results, groups.shown[0])).filter(({ points }) => points.some(({ y }) => y > domain[0])) : [];
+  const limits = alone ? limitsOf(formulaOf(results, groups.shown[0]), domain[0]) : [];
   addFigure(parent, {
     id: `${results.id}chunk-curve`,
-    title: chunkCurveTitle(groups),
+    title: chunksTitle(groups),
     text: `${chunkCurveText(results, groups, series, floor, limits)}${leftOutText(groups)}`,
     hint: chartHint,
     draw: (host, width) =>
@@ -32,7 +32,7 @@ function addChunkCurve(parent, results) {
         series: [...limits, ...series],
         verticals: best ? [{ x: best, name: `best by formula: ${countText(Number(best.toFixed(1)))}` }] : [],
         horizontals: floor ? [{ y: floor, name: `lower bound: ${timeText(floor)}` }] : [],
-        describe: `Time against number of chunks, both on log axes. ${chunkCurveTitle(groups)}`,
+        describe: `Time against number of chunks, both on log axes. ${chunksTitle(groups)}`,
       }),
     table: { columns: rowColumns(results), rows },
   });
@@ -40,7 +40,7 @@ function addChunkCurve(parent, results) {
 
 function chunkCurveText(results, groups, series, floor, limits) {
   const parts = ["Few chunks: ranks wait for whole messages. Many: every message pays its start-up.", marksText(series)];
-  if (limits.length) parts.push(`Faint: the formula with ${limits.map((one) => (one.name === "wire alone" ? "nothing but the wire" : "nothing but start-up")).join(", and with ")}.`);
+  if (limits.length) parts.push("Grey: what the wire costs alone, and what starting messages costs alone.");
   if (floor) parts.push("Dotted: no schedule can be faster.");
   const network = networkText(results, groups);
   if (network) parts.push(network);
@@ -58,12 +58,11 @@ function pointsOfFormula(formula, key) {
   return formula.chunks.map((x, i) => ({ x, y: formula[key][i] })).filter(({ y }) => y > 0);
 }
 
-/** What the formula comes near to where chunks are few, and where they are many. @returns {Series[]} */
-function limitsOf(formula) {
+/** What the formula is the sum of. @param {FormulaCurve|null} formula @param {number} lowest time that is shown @returns {Series[]} */
+function limitsOf(formula, lowest) {
   if (!formula) return [];
-  const all = [["wire_s", "wire alone"], ["startup_s", "start-up alone"]];
-  const lines = all.map(([key, name]) => ({ name, colour: 8, line: "faint", silent: true, points: pointsOfFormula(formula, key) ?? [] }));
-  return lines.every(({ points }) => points.length > 1) ? lines : []; // one of them alone is the formula itself
+  const points = (key) => pointsOfFormula(formula, key) ?? [];
+  return costsAlone({ wire: points("wire_s"), start: points("startup_s"), overhead: formula.alpha_s, latency: formula.latency_s }, lowest);
 }
 
 /** "All of it for 8 ranks, 64 MiB, alpha = 5 us, B = 25 GB/s." @param {Results} results @param {Groups} groups */
@@ -91,20 +90,9 @@ function fastestOf(rows) {
   return rows.reduce((a, b) => (b.time < a.time ? b : a));
 }
 
-/** "57 chunks are best; 4,096 are worse than 1" @param {Groups} groups */
-function chunkCurveTitle({ all }) {
-  if (all.length > 1) return severalCurvesTitle(all);
-  const [{ rows }] = all;
-  const best = fastestOf(rows);
-  const [first, last] = [rows[0], rows.at(-1)];
-  const bests = rows.filter((row) => row.time === best.time);
-  if (bests.length === rows.length) return "Cutting into chunks changes nothing here";
-  const are = chunksAreBest(bests.map((row) => row.chunks), rows.map((row) => row.chunks));
-  if (best === first) return `${are}: more chunks only cost`;
-  if (best === last) return `More chunks help up to the last, ${countText(last.chunks)}: ${timesText(first.time / last.time)} times faster than ${countText(first.chunks)}`;
-  const worse = rows.find((row) => row.chunks > best.chunks && row.time > first.time);
-  if (worse) return `${are}; ${countText(worse.chunks)} are worse than ${countText(first.chunks)}`;
-  return `${are}: ${timesText(first.time / best.time)} times faster than ${countText(first.chunks)}`;
+/** The finding. @param {Groups} groups */
+function chunksTitle({ all }) {
+  return all.length > 1 ? severalCurvesTitle(all) : chunkCurveTitle(all[0].rows);
 }
 
 /** @param {Group[]} groups */
@@ -114,16 +102,4 @@ function severalCurvesTitle(groups) {
   if (low === high) return `${chunksAreBest([low], [low])} everywhere`;
   if (bests.length > 3) return `The best number of chunks lies between ${countText(low)} and ${countText(high)}`;
   return `The best number of chunks: ${bests.map(({ name, chunks }) => `${countText(chunks)} (${name})`).join(", ")}`;
-}
-
-/** "57 chunks are best", "57 to 64 chunks are best", "8 and 32 chunks are best"
- *  @param {number[]} times   chunks of the best rows, smallest first @param {number[]} counts   of all rows */
-function chunksAreBest(times, counts) {
-  const [bests, all] = [[...new Set(times)], [...new Set(counts)]];
-  const [first, last] = [bests[0], bests.at(-1)];
-  const neighbours = all.indexOf(last) - all.indexOf(first) === bests.length - 1;
-  if (last === 1) return "1 chunk is best";
-  if (bests.length > 2 && !neighbours) return `${countText(bests.length)} of ${countText(all.length)} numbers of chunks are equally good, the smallest is ${countText(first)}`;
-  const who = bests.length === 1 ? countText(first) : `${countText(first)} ${neighbours ? "to" : "and"} ${countText(last)}`;
-  return `${who} chunks are best`;
 }

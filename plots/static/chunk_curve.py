@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time against the number of chunks: the U."""
+import math
+
 import numpy
 
 from static import style
@@ -101,33 +103,43 @@ def line(group):
 
 
 def finding(series):
-    """By the rules of the report: plots/report/chunk_curve.js."""
+    """In the words of the pages: plots/common/cutting.js."""
     if len(series) > 1:
         return several(series)
     group = series.all[0][1]
-    first, best, last = group[0], min(group, key=lambda row: row["time_s"]), group[-1]
-    few = count_text(first["chunks"])
-    if all(row["time_s"] == best["time_s"] for row in group):
+    first, last, least = group[0], group[-1], min(row["time_s"] for row in group)
+    if max(row["time_s"] for row in group) <= least * 1.001:
         return "Cutting into chunks changes nothing here"
-    if best is first:
-        return f"{are_best(best['chunks'])}: more chunks only cost"
-    ratio = times_text(first["time_s"] / best["time_s"])
-    if best is last:
+    few, bests = count_text(first["chunks"]), [row["chunks"] for row in group if row["time_s"] == least]
+    ratio = times_text(first["time_s"] / least if least else math.inf)
+    if bests[0] == last["chunks"]:
         return f"More chunks help up to the last, {count_text(last['chunks'])}: {ratio} times faster than {few}"
-    worse = next((row for row in group if row["chunks"] > best["chunks"] and row["time_s"] > first["time_s"]), None)
-    text = f"{are_best(best['chunks'])}: {ratio} times faster than {few}"
-    return f"{text}; {count_text(worse['chunks'])} are slower than {few}" if worse else text
+    best = are_best(bests, [row["chunks"] for row in group])
+    if bests[0] == first["chunks"]:
+        return f"{best}; {count_text(last['chunks'])} take {times_text(last['time_s'] / least if least else math.inf)} times as long"
+    gain = f"{best}: {ratio} times faster than {few}"
+    worse = next((row for row in group if row["chunks"] > bests[-1] and row["time_s"] > first["time_s"]), None)
+    return f"{gain}; {count_text(worse['chunks'])} are slower than {few}" if worse else gain
 
 
 def several(series):
     bests = [(name, min(group, key=lambda row: row["time_s"])["chunks"]) for name, group in series]
     low, high = min(count for _, count in bests), max(count for _, count in bests)
     if low == high:
-        return f"{are_best(low)} everywhere"
+        return f"{are_best([low], [low])} everywhere"
     if len(bests) > 3:
         return f"The best number of chunks lies between {count_text(low)} and {count_text(high)}"
     return f"The best number of chunks: {jointly([f'{count_text(count)} ({name})' for name, count in bests], 0)}"
 
 
-def are_best(count):
-    return "1 chunk is best" if count == 1 else f"{count_text(count)} chunks are best"
+def are_best(times, counts):
+    """57 chunks are best, 57 to 64 chunks are best, 8 and 32 chunks are best."""
+    bests, counts = sorted(set(times)), sorted(set(counts))
+    neighbours = counts.index(bests[-1]) - counts.index(bests[0]) == len(bests) - 1
+    if bests[-1] == 1:
+        return "1 chunk is best"
+    if len(bests) > 2 and not neighbours:
+        return f"{len(bests)} of {len(counts)} numbers of chunks are equally good, the smallest is {count_text(bests[0])}"
+    joint = "to" if neighbours else "and"
+    who = count_text(bests[0]) if len(bests) == 1 else f"{count_text(bests[0])} {joint} {count_text(bests[-1])}"
+    return f"{who} chunks are best"

@@ -2,7 +2,7 @@
 """Numbers as people read them, by the rules of the pages (plots/common/units.js): four digits, sizes in
 powers of 1024, times and rates in powers of 1000, "us" for microseconds as the program writes it."""
 from decimal import ROUND_HALF_UP, Decimal
-from math import floor
+from math import floor, isinf
 
 TIMES = ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"))
 SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
@@ -55,6 +55,8 @@ def percent_text(fraction):
 
 def times_text(ratio):
     """How many times more: 5.7, 12, 1.03."""
+    if isinf(ratio):
+        return "countless"
     if ratio == floor(ratio):
         return count_text(ratio)
     return fixed(ratio, 2 if ratio < 1.1 else 1) if ratio < 9.95 else count_text(floor(ratio + 0.5))

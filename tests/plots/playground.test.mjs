@@ -51,7 +51,7 @@ test("the first picture is the textbook's: (K-2+S)(alpha + N/(SB))", async () =>
   assert.ok(Math.abs(Number(await timePs(page)) - seconds * 1e12) < 200);
   assert.match(await page.locator("#formula").textContent(), /\(K-2\+S\)\*tau\(N\/S\).*as simulated/s);
   await page.waitForSelector("#chunk-curve .mark.dot");
-  assert.match(await titleOf(page, "chunk-curve"), /^57 chunks are best: 5\.7 times faster than one; 4,096 are slower than one$/);
+  assert.match(await titleOf(page, "chunk-curve"), /^57 chunks are best: 5\.7 times faster than 1; 4,096 are slower than 1$/);
   await close(page);
 });
 

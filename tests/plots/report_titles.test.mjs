@@ -9,12 +9,12 @@ import { fileURLToPath } from "node:url";
 const plots = join(dirname(fileURLToPath(import.meta.url)), "../../plots");
 const source = (name) => readFileSync(join(plots, name), "utf8");
 const files = [
-  "common/units", "common/axes", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve", "report/size_curves",
-  "report/scaling", "report/comparison", "report/accuracy", "report/table", "common/spans", "common/breakdown",
+  "common/units", "common/axes", "common/cutting", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve",
+  "report/size_curves", "report/scaling", "report/comparison", "report/accuracy", "report/table", "common/spans", "common/breakdown",
   "report/run_pictures", "report/link_picture", "report/link_layout", "report/link_heat",
 ].map((name) => `${name}.js`);
 const wanted = [
-  "groupsOf", "fastestStretches", "fastestText", "chunkCurveTitle", "scalingTitle", "comparisonTitle", "bytesText",
+  "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
   "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
 ];
 
@@ -92,15 +92,15 @@ test("sizes of a chunk that give the same number of chunks are one curve", () =>
   const results = resultsOf(["collective.chunk_size"], ["chunk_size"], rows);
   const groups = page.groupsOf(results, (row) => row.chunks, page.isChunkSize);
   assert.equal(groups.all.length, 1);
-  assert.equal(page.chunkCurveTitle(groups), "4 chunks are best: 2.7 times faster than 1");
+  assert.equal(page.chunksTitle(groups), "4 chunks are best: 2.7 times faster than 1");
 });
 
 test("numbers of chunks that are equally good are all named", () => {
   const title = (times) => {
     const rows = Object.entries(times).map(([chunks, time]) => ({ params: [chunks], chunks: Number(chunks), time }));
-    return page.chunkCurveTitle(page.groupsOf(resultsOf(["collective.chunks"], ["chunks"], rows), (row) => row.chunks));
+    return page.chunksTitle(page.groupsOf(resultsOf(["collective.chunks"], ["chunks"], rows), (row) => row.chunks));
   };
-  assert.equal(title({ 1: 9, 57: 3, 64: 3, 512: 10 }), "57 to 64 chunks are best; 512 are worse than 1");
+  assert.equal(title({ 1: 9, 57: 3, 64: 3, 512: 10 }), "57 to 64 chunks are best: 3 times faster than 1; 512 are slower than 1");
   assert.equal(title({ 1: 9, 2: 3, 4: 4, 8: 3, 16: 5 }), "2 and 8 chunks are best: 3 times faster than 1");
   assert.equal(title({ 1: 9, 2: 3, 4: 3, 8: 4, 16: 3, 32: 8 }), "3 of 6 numbers of chunks are equally good, the smallest is 2: 3 times faster than 1");
   assert.equal(title({ 1: 9, 2: 9, 4: 9 }), "Cutting into chunks changes nothing here");
