@@ -52,7 +52,7 @@ from static.breakdown import breakdown  # noqa: E402
 from static.buffers import buffers  # noqa: E402
 from static.by_size import by_size  # noqa: E402
 from static.chunk_curve import chunk_curve  # noqa: E402
-from static.reading import FigureError, read, trust  # noqa: E402, F401
+from static.reading import FigureError, read  # noqa: E402
 from static.scaling import scaling  # noqa: E402
 from static.space_time import links_time, space_time  # noqa: E402
 from static.style import save, stack  # noqa: E402

@@ -6,10 +6,11 @@ from static.reading import FigureError, name_of
 from static.trace import named_runs
 from static.units import fixed, percent_text, time_text
 
-# By the names in traces: what it is called, and which colour it has.
+# By the names in traces: what it is called, which colour it has, what time goes to.
 KINDS = {
-    "start": ("not started", 7), "startup": ("start-up (alpha)", 1), "wire": ("wire", 0), "sharing": ("sharing", 5),
-    "flight": ("latency", 2), "work": ("adding and copying", 3), "queue": ("queue", 4),
+    "start": ("not started", 7, "ranks that start late"), "startup": ("start-up (alpha)", 1, "start-up (alpha)"),
+    "wire": ("wire", 0, "the wire"), "sharing": ("sharing", 5, "sharing links"), "flight": ("latency", 2, "latency"),
+    "work": ("adding and copying", 3, "adding and copying"), "queue": ("queue", 4, "queues for links"),
 }
 
 
@@ -27,13 +28,13 @@ def breakdown(frame, theme, *traces, names=()):
             raise FigureError(f"{name_of(trace, 'trace')} has no critical path; collsim trace writes one, collsim validate --trace does not")
     axes = frame.subplots()
     times = [run.time for run in runs]
-    relative = max(times) > 20 * min(times)  # else the short ones could not be seen
+    relative = max(times) > 10 * min(times)  # else the short ones could not be seen
     whole = [sum(run.shares.values()) if relative else 1 for run in runs]
     end = 1 if relative else max(times) * 1.1
     left = [0] * len(runs)
     kinds = [kind for kind in KINDS if any(run.shares.get(kind) for run in runs)]
     for kind in kinds:
-        word, number = KINDS[kind]
+        word, number, _ = KINDS[kind]
         colour = theme["series"][number]
         seconds = [run.shares.get(kind, 0) for run in runs]
         parts = [one / of for one, of in zip(seconds, whole)]
@@ -67,16 +68,52 @@ def percent_of_all(share):
 
 
 def finding(runs):
+    """In the words of the pages: breakdownTitle() of plots/common/breakdown.js, breakdownsTitle() of
+    plots/report/run_pictures.js."""
     if len(runs) > 1:
-        return f"{most_of(runs[0])}; {most_of(runs[-1])}"
+        return finding_of_several(runs)
     total = sum(runs[0].shares.values())
-    shares = sorted(((seconds / total, KINDS[kind][0]) for kind, seconds in runs[0].shares.items()), key=lambda one: -one[0])
+    shares = sorted(((seconds / total, goes_to(kind)) for kind, seconds in runs[0].shares.items()), key=lambda one: -one[0])
+    shares = [one for one in shares if one[0] > 0.0005]
+    if len(shares) == 1:
+        return f"All of the time goes to {shares[0][1]}"
     words = [f"{'100' if share > 0.9995 else fixed(share * 100, 1)}%{' of the time goes' if not i else ''} to {name}"
-             for i, (share, name) in enumerate(shares) if share > 0.0005]
+             for i, (share, name) in enumerate(shares)]
     return ", ".join(words[:3])
 
 
-def most_of(run):
-    """1 chunk: 100% wire"""
+def goes_to(kind):
+    return KINDS[kind][2]
+
+
+def main_share(run):
+    """Of what the path of a run mostly is: its kind, its part."""
     kind = max(KINDS, key=lambda one: run.shares.get(one, 0))
-    return f"{run.name}: {percent_text(run.shares[kind] / run.time)} {KINDS[kind][0]}"
+    return kind, run.shares[kind] / sum(run.shares.values())
+
+
+def part_text(share):
+    """Never 100% of what is less."""
+    return "over 99%" if 0.995 < share < 1 - 1e-9 else percent_text(share)
+
+
+def finding_of_several(runs):
+    """1 chunk: 100% wire; 57 chunks: 76% wire"""
+    mains = [main_share(run) for run in runs]
+    kinds = [kind for kind, _ in mains]
+    said = [f"{run.name}: {part_text(share)} {KINDS[kind][0]}" for run, (kind, share) in zip(runs, mains)]
+    if len(set(kinds)) > 1:
+        most = max(KINDS, key=kinds.count)
+        if kinds[0] != kinds[-1] or kinds.count(most) * 2 <= len(runs):
+            other = next(i for i in reversed(range(len(runs))) if kinds[i] != kinds[0])
+            return f"{said[0]}; {said[other]}"
+        other = max((i for i in range(len(runs)) if kinds[i] != most), key=lambda i: mains[i][1])
+        return f"Most runs: mainly {KINDS[most][0]}; but {said[other]}"
+    who = "both runs" if len(runs) == 2 else f"all {len(runs)} runs"
+    low, high = min(share for _, share in mains), max(share for _, share in mains)
+    if low > 1 - 1e-9:
+        return f"In {who} all of the time goes to {goes_to(kinds[0])}"
+    if low >= 0.9:
+        return f"In {who} at least {int(low * 100 + 1e-9)}% of the time goes to {goes_to(kinds[0])}"
+    span = percent_text(low) if percent_text(low) == percent_text(high) else f"{percent_text(low)} to {part_text(high)}"
+    return f"In {who} most goes to {goes_to(kinds[0])}: {span} of the time"

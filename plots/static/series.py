@@ -193,11 +193,15 @@ def other_jobs_text(curves):
     key, text = ("busbw_bytes_per_s", rate_text) if rates else ("time_s", time_text)
     names = curves.jobs if len(set(curves.jobs)) == len(curves) else [name for name, _ in curves]
     sorted_rows = sorted(zip(names, rows), key=lambda one: -one[1][key])
-    said = [f"{text(row[key])} for {name}" for name, row in sorted_rows]
+    named = {}  # those of one value are said once
+    for name, row in sorted_rows:
+        named.setdefault(text(row[key]), []).append(name)
+    said = [f"{value} for {jointly(alike, len(curves))}" for value, alike in named.items()]
     what = f"At {size_text(xs[-1])} {'busbw' if rates else 'the time'}"
     if len(said) > 4:
         return f"{what} lies between {said[-1]} and {said[0]}"
-    return f"{what} is {', '.join(said[:-1])} and {said[-1]}"
+    *others, last = said
+    return f"{what} is {', '.join(others)} and {last}" if others else f"{what} is {last}"
 
 
 def takes_longer_text(times):

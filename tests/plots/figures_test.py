@@ -133,6 +133,55 @@ class Marks(unittest.TestCase):
             row["ranks"] = row["size_bytes"] // 512
         self.assertEqual(figures.scaling(document).axes[0].get_title(loc="left"), "With 4 ranks broadcast takes 2 times as long as all-gather")
 
+    def test_other_jobs_of_one_value_are_said_once(self):
+        def title(**times):
+            rows = [{"algorithm": "ring", "op": op, "ranks": 8, "size_bytes": size, "chunks": 1, "time_s": time * size,
+                     "algbw_bytes_per_s": 1 / time, "busbw_bytes_per_s": 1 / time} for op, time in times.items() for size in (1024, 2048)]
+            return figures.by_size({"format": 1, "rows": rows}).axes[0].get_title(loc="left").replace("\n", " ")
+
+        self.assertEqual(title(gather=1e-9, scatter=1e-9, reduce=2e-9), "At 2 KiB busbw is 1 GB/s for gather and scatter and 500 MB/s for reduce")
+        self.assertEqual(title(gather=1e-9, scatter=1e-9), "At 2 KiB busbw is 1 GB/s for gather and scatter")
+
+    def test_a_protocol_is_a_choice(self):
+        document = {"format": 1, "rows": [
+            {"params": {"measure.protocol": protocol}, "algorithm": "ring", "op": "all-reduce", "ranks": 8, "size_bytes": size, "chunks": 1,
+             "time_s": time * size, "algbw_bytes_per_s": 1 / time, "busbw_bytes_per_s": 1 / time}
+            for protocol, time in (("simple", 2e-9), ("ll", 1e-9)) for size in (1024, 2048)]}
+        self.assertEqual(figures.by_size(document).axes[0].get_title(loc="left"), "protocol ll is fastest everywhere")
+
+    def breakdown_of(self, *runs):
+        """Title and names of the bars of {kind: seconds}, called a, b, ..."""
+        traced = json.dumps(trace("ring-broadcast", "--at", "chunks=1"))
+        traces = []
+        for shares in runs:
+            document = json.loads(traced)
+            run = next(event for event in document["traceEvents"] if event.get("cat") == "collective")
+            for key in [key for key in run["args"] if key.startswith("critical path: ")]:
+                del run["args"][key]
+            run["args"].update({f"critical path: {kind} (us)": seconds * 1e6 for kind, seconds in shares.items()})
+            document["otherData"]["time_us"] = sum(shares.values()) * 1e6
+            traces.append(document)
+        axes = figures.breakdown(*traces, names="abcdefg"[:len(runs)] if len(runs) > 1 else ()).axes[0]
+        return axes.get_title(loc="left").replace("\n", " "), [text.get_text() for text in axes.get_yticklabels()]
+
+    def test_where_the_time_goes_is_said_as_the_pages_do(self):
+        def title(*runs):
+            return self.breakdown_of(*({"startup": startup, "wire": wire} for startup, wire in runs))[0]
+
+        self.assertEqual(title((1, 99), (6, 94), (2, 98)), "In all 3 runs at least 94% of the time goes to the wire")
+        self.assertEqual(title((0, 1), (0, 3)), "In both runs all of the time goes to the wire")
+        self.assertEqual(title((1, 3), (1, 1.5)), "In both runs most goes to the wire: 60% to 75% of the time")
+        self.assertEqual(title((1, 999), (9, 1)), "a: over 99% wire; b: 90% start-up (alpha)")
+        self.assertEqual(title((1, 3), (9, 1), (1, 3)), "Most runs: mainly wire; but b: 90% start-up (alpha)")
+        self.assertEqual(title((1, 3), (9, 1), (8, 2), (7, 3), (1, 3)), "Most runs: mainly start-up (alpha); but a: 75% wire")
+        self.assertEqual(title((1, 3), (9, 1), (8, 2), (1, 3)), "a: 75% wire; c: 80% start-up (alpha)")
+        self.assertEqual(title((1, 3)), "75.0% of the time goes to the wire, 25.0% to start-up (alpha)")
+        self.assertEqual(title((0, 3)), "All of the time goes to the wire")
+
+    def test_bars_are_as_long_as_their_runs_up_to_ten_times_as_long(self):
+        self.assertEqual(self.breakdown_of({"wire": 1}, {"wire": 10})[1], ["a", "b"])
+        self.assertEqual(self.breakdown_of({"wire": 1}, {"wire": 11})[1], ["a: 1 s", "b: 11 s"])
+
     def test_numbers_are_written_as_on_the_pages(self):
         for text, value, expected in (
                 (units.time_text, 0, "0 s"), (units.time_text, 18.8254e-3, "18.83 ms"), (units.time_text, 5e-6, "5 us"),
@@ -382,7 +431,7 @@ class StrangeValues(unittest.TestCase):
                         refused += 1
                         continue
                     if drawn % 25 == 0:
-                        with figures.trust():
+                        with trust():
                             FigureCanvasAgg(figure).draw()
             holder[path[-1]] = good
         self.assertGreater(drawn, 20)
@@ -439,7 +488,7 @@ if __name__ == "__main__":
     import figures
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from static import style, units
-    from static.reading import FigureError
+    from static.reading import FigureError, trust
     from static.style import DARK, LIGHT
     from static.trace import run_of
 
