@@ -2,13 +2,13 @@
 // What rows can be held against each other: those that do the same job.  Which algorithm does it, cut
 // into how many chunks, is a choice; another operation, size, number of ranks or machine is another job.
 
-/** Keys of a scenario's collective of which one takes the best. */
+/** Keys of a scenario's collective of which one takes the best; so does a protocol, and plots/static/series.py says the same. */
 const choiceKeys = new Set(["aggregation", "algorithm", "channels", "chunk_size", "chunks", "dims", "radix", "slots"]);
 
 /** Whether a path of the sweep says how a job is done. @param {string} path */
 function isChoice(path) {
   const [place, key] = path.split(".");
-  return place === "collective" && choiceKeys.has(key);
+  return (place === "collective" && choiceKeys.has(key)) || path === "measure.protocol";
 }
 
 /**

@@ -56,6 +56,11 @@ test("only sizes that all have are judged, and that is said", () => {
   assert.equal(sizeTitle(overSizes({ ring: [1, 2], tree: [null, 3, 4], flat: [null, null, 1, 2] })), "The curves have no sizes in common: none can be called the fastest");
 });
 
+test("a protocol is a choice, not another job", () => {
+  const results = overSizes({ ll: [1, 2], simple: [2, 3] }, "measure.protocol", "protocol");
+  assert.equal(page.areOtherJobs(results, (row) => row.size), false);
+});
+
 test("equal times are a tie", () => {
   assert.equal(sizeTitle(overSizes({ ring: [1, 2, 3], tree: [1, 2, 3] })), "ring and tree are equally fast everywhere");
   assert.equal(sizeTitle(overSizes({ a: [1, 2, 3], b: [1, 2, 3], c: [1, 2, 3] })), "All 3 are equally fast everywhere");
