@@ -66,11 +66,15 @@ struct Algorithm {
   std::int64_t (*scratch)(const Task&) = nullptr;
   std::string (*refuses)(int ranks) = nullptr;  // why not with this many ranks; empty: it works
   bool cuts_whole_vector = false;  // chunks cut the whole vector (chain) or one rank's block (ring)
+  bool has_master = false;         // Collective::root leads, though the operation has no root
 };
 
 // All, in the order of the documentation; those of an operation, the first being its default.
 [[nodiscard]] std::span<const Algorithm> algorithms();
 [[nodiscard]] std::vector<const Algorithm*> algorithms(Operation operation);
+
+// Whether users may choose Collective::root: a barrier has no data, and scenarios no root for it.
+[[nodiscard]] bool takes_root(const Algorithm& algorithm);
 
 // By name or alias, "" for the default; Error{unknown_name} lists the operation's algorithms.
 [[nodiscard]] const Algorithm& find_algorithm(Operation operation, std::string_view name);

@@ -122,6 +122,10 @@ Program program_of(const Plan& plan, int position, Lane lane) {
 
 }  // namespace
 
+bool takes_root(const Algorithm& algorithm) {
+  return has_root(algorithm.operation) || algorithm.has_master;
+}
+
 const Algorithm& find_algorithm(Operation operation, std::string_view name) {
   const std::vector<const Algorithm*> rows = algorithms(operation);
   COLLSIM_CHECK(!rows.empty(), "every operation has an algorithm");

@@ -154,10 +154,6 @@ class Origins {
 
 }  // namespace
 
-bool Pieces::any_mixed() const {
-  return std::find(mixed.begin(), mixed.end(), true) != mixed.end();
-}
-
 Pieces find_pieces(const Schedule& schedule, const Timeline& timeline) {
   Origins origins(schedule, timeline);
   const std::size_t count = timeline.steps.size();

@@ -18,8 +18,6 @@ struct Pieces {
   std::vector<std::int32_t> of_step;  // as Timeline::steps; -1: it sends nothing
   std::vector<bool> mixed;            // by step: its message holds more than the piece it counts as
   std::int32_t count = 0;             // how many pieces there are
-
-  [[nodiscard]] bool any_mixed() const;
 };
 [[nodiscard]] Pieces find_pieces(const Schedule& schedule, const Timeline& timeline);
 

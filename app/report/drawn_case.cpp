@@ -34,7 +34,6 @@ Value steps_value(const Records& records) {
   const WholeColumns& whole = records.whole;
   Value steps = Value::object();
   steps.set("pieces", records.pieces);
-  steps.set("mixed", records.mixed);
   const std::pair<const char*, const std::vector<double>*> reals[] = {
       {"reached", &numbers.reached}, {"began", &numbers.began},
       {"ended", &numbers.ended},     {"departed", &numbers.departed},
@@ -47,6 +46,7 @@ Value steps_value(const Records& records) {
       {"index", &whole.index},
       {"to", &whole.to},
       {"piece", &whole.piece},
+      {"mixed", &whole.mixed},
       {"wait", &whole.wait},
       {"waitedFor", &whole.waited_for},
       {"queuedBehind", &whole.queued_behind},

@@ -13,7 +13,7 @@
 #include "app/scenario/presets.hpp"
 #include "app/study/idle_axes.hpp"
 #include "collectives/algorithms.hpp"
-#include "sim/cautions.hpp"
+#include "collectives/cautions.hpp"
 
 namespace collsim {
 namespace {
@@ -31,7 +31,7 @@ RanCase ran_case(const Row& row) {
           .ranks = row.ranks,
           .chunks = row.chunks,
           .channels = row.channels,
-          .elements = row.size / size_of(row.type),
+          .elements = row.size / size_of(row.type),  // the size is Collective::bytes()
           .messages = row.messages,
           .wire_bytes = row.wire_bytes,
           .time = row.time,

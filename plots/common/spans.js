@@ -11,13 +11,13 @@
  * @property {ArrayLike<number>} departed
  * @property {ArrayLike<number>} left
  * @property {ArrayLike<number>} arrived
- * @property {ArrayLike<number>} bytes
+ * @property {Float64Array} bytes           of the message
  * @property {ArrayLike<number>} rank
  * @property {ArrayLike<number>} index
  * @property {ArrayLike<number>} to          the rank its message goes to
  * @property {ArrayLike<number>} piece       which piece of the data its message carries
  * @property {number} pieces                 how many there are
- * @property {boolean} [mixed]               some messages hold several pieces, and count as their first
+ * @property {Int32Array} mixed            1 where the message holds other pieces too
  * @property {ArrayLike<number>} wait        0 none, 1 a message, 2 a free slot, 3 a signal
  * @property {ArrayLike<number>} waitedFor   the step that ended the wait
  * @property {ArrayLike<number>} queuedBehind  the step whose message held the link

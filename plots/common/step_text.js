@@ -7,9 +7,8 @@ function stepText(steps, step, kind, shown) {
   const long = (from, to) => `${at(to - from)}, from ${at(from)} to ${at(to)}`;
   if (kind === spanKinds.message) {
     const waited = steps.departed[step] - steps.ended[step];
-    const several = steps.mixed ? ", perhaps with others" : ""; // it counts as its first
     const lines = [
-      `piece ${steps.piece[step]}${ofHowMany(steps)}${several}: ${bytesText(steps.bytes[step])}`,
+      `${carriedText(steps, step, ofHowMany(steps))}: ${bytesText(steps.bytes[step])}`,
       `rank ${steps.rank[step]} → rank ${steps.to[step]}`,
       `on the link ${long(steps.departed[step], steps.left[step])}`,
     ];
@@ -28,6 +27,13 @@ function stepText(steps, step, kind, shown) {
   return `${rank} sends nothing for ${timeText(to - from)}, from ${timeText(from)} to ${timeText(to)}\n${whyNotEarlier(steps, step)}`;
 }
 
+/** What a message carries: "piece 3", "piece 3 and others"; one of a barrier, or of an empty chunk, nothing.
+ *  @param {Steps} steps */
+function carriedText(steps, step, ofAll = "") {
+  if (!(steps.bytes[step] > 0)) return "a message";
+  return `piece ${steps.piece[step]}${ofAll}${steps.mixed[step] ? " and others" : ""}`;
+}
+
 /** Pieces are counted from 0, as ranks are. */
 function ofHowMany({ pieces }) {
   return pieces > 1 ? ` (0 to ${countText(pieces - 1)})` : "";
@@ -36,13 +42,13 @@ function ofHowMany({ pieces }) {
 function queueText(steps, step) {
   const behind = steps.queuedBehind[step];
   if (behind < 0) return "the link was busy";
-  return `the link was busy with piece ${steps.piece[behind]} of rank ${steps.rank[behind]}`;
+  return `the link was busy with ${carriedText(steps, behind)} of rank ${steps.rank[behind]}`;
 }
 
 function whyNotEarlier(steps, step) {
   const cause = steps.waitedFor[step];
   if (steps.wait[step] === waits.message)
-    return `waited for piece ${steps.piece[cause]} from rank ${steps.rank[cause]}`;
+    return `waited for ${carriedText(steps, cause)} from rank ${steps.rank[cause]}`;
   if (steps.wait[step] === waits.slot)
     return `waited for a free slot${cause >= 0 ? ` at rank ${steps.rank[cause]}` : ""}`;
   if (steps.wait[step] === waits.signal) return "waited for another lane of this rank";

@@ -75,7 +75,7 @@ function momentText(messages, time, { end, steps }) {
   if (time <= 0) return "The start: each rank has what it brings along. ▶ goes to the next event, Play lets it run.";
   if (time >= end) return "The end: everything is where it belongs.";
   const isNow = (other) => Math.abs(other - time) <= end * 1e-9;
-  const what = ({ piece }) => (steps.mixed ? "a message" : `piece ${piece}`);
+  const what = ({ step }) => carriedText(steps, step);
   const came = messages.filter(({ arrived }) => isNow(arrived)).map((one) => `rank ${one.to} has got ${what(one)}`);
   const went = messages.filter(({ departed }) => isNow(departed)).map((one) => `rank ${one.from} begins to send ${what(one)} to rank ${one.to}`);
   const some = (list, more) => [...list.slice(0, mostEvents), ...(list.length > mostEvents ? [`and ${list.length - mostEvents} ${more}`] : [])].join(", ");

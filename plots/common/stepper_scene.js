@@ -10,6 +10,7 @@ function stepperStory(steps, ranks) {
       messages.push({
         from: steps.rank[i],
         to: steps.to[i],
+        step: i,
         piece: steps.piece[i],
         departed: steps.departed[i] * picosecond,
         left: steps.left[i] * picosecond,
@@ -44,7 +45,7 @@ function stepperScene(svg, width, height, { steps, ranks, root = 0 }) {
     const [a, b] = pair.split(" ").map((rank) => at(Number(rank)));
     links.append("line").attr("x1", a[0]).attr("y1", a[1]).attr("x2", b[0]).attr("y2", b[1]);
   }
-  if (steps.mixed)
+  if (steps.mixed.includes(1))
     svg.append("text").attr("x", 4).attr("y", 14).text("Messages hold several pieces here, so what a rank has is not shown.");
   const travelling = svg.append("g");
   const wheels = svg.append("g");
@@ -75,12 +76,17 @@ function between(a, b, { departed, arrived }, time) {
   return a + (b - a) * Math.min(1, (time - departed) / Math.max(arrived - departed, 1e-15));
 }
 
+/** Of messages that hold several pieces only the first is known, and a barrier has no data.  @param {Steps} steps */
+function canFill({ mixed, bytes }) {
+  return !mixed.includes(1) && bytes.some((one) => one > 0);
+}
+
 /** A rank as a ring of as many segments as there are pieces; what has come, or was sent from here
  *  before it came, is filled. */
 function rankWheel(group, [cx, cy], size, rank, { steps, colourOf }) {
   const wheel = group.append("g").attr("class", "rank-wheel").attr("transform", `translate(${cx},${cy})`);
   wheel.append("circle").attr("class", "rank-paper").attr("r", size);
-  const cells = steps.mixed ? 0 : Math.min(steps.pieces, mostCells); // no telling what has come
+  const cells = canFill(steps) ? Math.min(steps.pieces, mostCells) : 0;
   const segments = d3.range(cells).map((cell) =>
     wheel.append("path").attr("class", "segment").attr("d", segmentPath(cell, cells, size * 0.58, size)),
   );

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "collectives/bounds.hpp"
+#include "collectives/cautions.hpp"
 #include "collectives/closed_forms.hpp"
 #include "plots/engine/records.hpp"
 #include "plots/engine/setting.hpp"
-#include "sim/cautions.hpp"
 
 #define COLLSIM_EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
@@ -41,16 +41,15 @@ struct Answer {
   double instructions;
   double recorded;  // 1: the columns hold every step; 0: there were too many
   double pieces;
-  double mixed;  // 1: some messages hold several pieces
   Place formula, reference;
   Place cautions;  // lines
 };
-static_assert(sizeof(Answer) == 14 * 8, "engine.js counts fields of 8 bytes");
+static_assert(sizeof(Answer) == 13 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
   Place numbers[12];
-  Place whole[12];
+  Place whole[13];
 };
 
 Setting setting{};
@@ -133,9 +132,9 @@ void add_columns() {
               place_of(n.path_to), place_of(n.route_startup), place_of(n.link_busy),
               place_of(n.link_messages)},
              {place_of(w.rank), place_of(w.index), place_of(w.to), place_of(w.piece),
-              place_of(w.wait), place_of(w.waited_for), place_of(w.queued_behind),
-              place_of(w.route), place_of(w.route_first), place_of(w.route_links),
-              place_of(w.path_kind), place_of(w.path_step)}};
+              place_of(w.mixed), place_of(w.wait), place_of(w.waited_for),
+              place_of(w.queued_behind), place_of(w.route), place_of(w.route_first),
+              place_of(w.route_links), place_of(w.path_kind), place_of(w.path_step)}};
 }
 
 // One case with the setting's chunks; keeps every step when there are at most `max_steps`.
@@ -160,7 +159,6 @@ void run(double max_steps) {
   answer.recorded = simulation.timeline ? 1 : 0;
   records = simulation.timeline ? records_of(topology, schedule, simulation) : Records{};
   answer.pieces = records.pieces;
-  answer.mixed = records.mixed ? 1 : 0;
   add_columns();
 }
 
@@ -205,13 +203,13 @@ COLLSIM_EXPORT(formula) collsim::Answer* collsim_formula() {
 
 // Texts: lines, and within a line tabs.
 
-// operation, name, summary, and 1 when chunks cut the whole vector.
+// operation, name, summary, and 1 when it matters which rank is the root.
 COLLSIM_EXPORT(algorithms) collsim::Place* collsim_algorithms() {
   using namespace collsim;
   std::string lines;
   for (const Algorithm& row : algorithms())
     lines += std::string(to_string(row.operation)) + '\t' + std::string(row.name) + '\t' +
-             std::string(row.summary) + '\t' + (row.cuts_whole_vector ? '1' : '0') + '\n';
+             std::string(row.summary) + '\t' + (takes_root(row) ? '1' : '0') + '\n';
   return lines_at(std::move(lines));
 }
 

@@ -98,7 +98,7 @@ Records records_of(const Topology& topology, const Schedule& schedule,
   Pieces pieces = find_pieces(schedule, *simulation.timeline);
   records.whole.piece = std::move(pieces.of_step);
   records.pieces = pieces.count;
-  records.mixed = pieces.any_mixed();
+  records.whole.mixed.assign(pieces.mixed.begin(), pieces.mixed.end());
   for (const auto& segment : critical_path(topology, schedule, simulation).segments) {
     records.numbers.path_from.push_back(number(segment.from));
     records.numbers.path_to.push_back(number(segment.to));

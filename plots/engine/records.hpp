@@ -21,8 +21,9 @@ struct NumberColumns {                                                 // column
 };
 struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> rank, index;
-  std::vector<std::int32_t> to;     // the rank its message goes to
-  std::vector<std::int32_t> piece;  // of its message, see collectives/pieces.hpp
+  std::vector<std::int32_t> to;  // the rank its message goes to
+  // Of its message, see collectives/pieces.hpp; mixed is 1 where it holds other pieces too.
+  std::vector<std::int32_t> piece, mixed;
   // Why it did not begin when its lane reached it: 0 no wait, 1 a message, 2 a free slot, 3 a signal
   // of another lane; and the step that ended the wait.
   std::vector<std::int32_t> wait, waited_for;
@@ -36,7 +37,6 @@ struct Records {
   NumberColumns numbers;
   WholeColumns whole;
   std::int32_t pieces = 0;
-  bool mixed = false;  // see collectives/pieces.hpp
 };
 
 [[nodiscard]] Records records_of(const Topology& topology, const Schedule& schedule,

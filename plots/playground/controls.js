@@ -106,7 +106,7 @@ function addControls(parent, engine, onChange) {
   return {
     show: (setting) => {
       for (const { control, row, note, show } of shown) {
-        row.hidden = !matters(control.key, setting);
+        row.hidden = !matters(control.key, setting, engine);
         note.textContent = control.note(setting, engine);
         show(setting);
       }

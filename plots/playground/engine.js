@@ -8,7 +8,7 @@ const settingFields = [
 ];
 /** As `struct Answer` of plots/engine/engine.cpp: two places of 64-bit whole numbers, then doubles. */
 const answerNumbers = [
-  "formulaS", "bestChunks", "exact", "messages", "instructions", "recorded", "pieces", "mixed",
+  "formulaS", "bestChunks", "exact", "messages", "instructions", "recorded", "pieces",
 ];
 /** As the columns of plots/engine/records.hpp. */
 const numberColumns = [
@@ -16,7 +16,7 @@ const numberColumns = [
   "routeStartup", "linkBusy", "linkMessages",
 ];
 const wholeColumns = [
-  "rank", "index", "to", "piece", "wait", "waitedFor", "queuedBehind", "route", "routeFirst",
+  "rank", "index", "to", "piece", "mixed", "wait", "waitedFor", "queuedBehind", "route", "routeFirst",
   "routeLinks", "pathKind", "pathStep",
 ];
 /**
@@ -37,7 +37,6 @@ const wholeColumns = [
  *
  * @typedef {object} Steps           columns named as in numberColumns and wholeColumns, and
  * @property {number} pieces         of how many pieces of data there are messages
- * @property {boolean} mixed         some messages hold several pieces, and count as their first
  */
 
 class EngineError extends Error {
@@ -70,7 +69,7 @@ class Engine {
     return this.call((wasm) => {
       this.write(setting);
       const answer = this.answerAt(wasm.run(mostSteps));
-      answer.steps = answer.recorded ? this.stepsAt(wasm.columns(), answer.pieces, answer.mixed === 1) : null;
+      answer.steps = answer.recorded ? this.stepsAt(wasm.columns(), answer.pieces) : null;
       return answer;
     });
   }
@@ -100,12 +99,12 @@ class Engine {
   }
 
   readAlgorithms() {
-    return this.call((wasm) => this.linesAt(wasm.algorithms())).map(([operation, name, summary, whole], index) => ({
+    return this.call((wasm) => this.linesAt(wasm.algorithms())).map(([operation, name, summary, root], index) => ({
       index,
       operation,
       name,
       summary,
-      cutsWholeVector: whole === "1",
+      takesRoot: root === "1",
     }));
   }
 
@@ -160,8 +159,8 @@ class Engine {
   }
 
   /** Copies, because the module's memory is used again. */
-  stepsAt(at, pieces, mixed) {
-    const steps = { pieces, mixed };
+  stepsAt(at, pieces) {
+    const steps = { pieces };
     const copy = (Type, names, first) =>
       names.forEach((name, i) => {
         const [start, count] = this.placeAt(first + 8 * i);

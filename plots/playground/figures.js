@@ -62,7 +62,7 @@ function spaceTimeFigure(parent, page) {
 function spaceTimePanel(one, page) {
   const { setting, answer, name } = one;
   const other = name === "A" ? page.now : page.pinned;
-  const different = other ? differences(setting, other.setting, page.keys) : "";
+  const different = other ? differences(setting, other.setting, page.keys, page.engine) : "";
   const seconds = secondsOf(one);
   return {
     name: `${name === "A" ? "A" : "Now"}: ${different || "the same setting"}: ${timeText(seconds)}`,
@@ -102,7 +102,7 @@ function curveFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "chunk-curve",
     title: "",
-    text: "Few chunks: ranks wait for whole messages, and the wire costs most. Many chunks: every message pays its start-up. The time is both together, so between them is the best number. Line: the closed form; grey: either cost alone. Dots: simulated. Dotted: the lower bound, which no algorithm can beat, however it cuts.",
+    text: curveText([]),
     hint: chartHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -124,6 +124,14 @@ function curveFigure(parent, page) {
   };
 }
 
+/** What is drawn: without a closed form there is no line. @param {Series[]} series */
+function curveText(series) {
+  const names = series.filter(({ line }) => line === "faint").map(({ name }) => name);
+  const grey = names.length ? `; grey: ${names.join(", and ")}` : "";
+  const line = series.some(({ name }) => name === "formula") ? ` Line: the closed form${grey}.` : "";
+  return `Few chunks: ranks wait for whole messages, and the wire costs most. Many chunks: every message pays its start-up. The time is both together, so between them is the best number.${line} Dots: simulated. Dotted: the lower bound, which no algorithm can beat, however it cuts.`;
+}
+
 function drawCurve(host, width, page) {
   const { formula, simulated, best, floor, leftOut } = page.curve;
   const here = { x: page.now.setting.chunks, y: secondsOf(page.now) };
@@ -132,10 +140,12 @@ function drawCurve(host, width, page) {
   // Below the lower bound there is nothing but its name.
   const room = scale === "log" ? floor / Math.max(1.05, (d3.max(times) / floor) ** 0.05) : floor;
   const domain = domainOf(floor > 0 ? [...times, room] : times, scale);
+  const series = curveSeries(page, here, domain[0]);
+  host.parentElement.querySelector("figcaption p").textContent = curveText(series);
   drawXyChart(host, width, {
     x: { quantity: quantities.chunks, scale: "log", domain: domainOf([...simulated, here].map((p) => p.x), "log") },
     y: { quantity: quantities.time, scale, domain },
-    series: curveSeries(page, here, domain[0]),
+    series,
     verticals: Number.isFinite(best) ? [{ x: best, name: `best by formula: ${countText(Number(best.toFixed(1)))}` }] : [],
     horizontals: floor > 0 ? [{ y: floor, name: `no algorithm is faster: ${timeText(floor)}`, below: true }] : [],
     describe: `Time against number of chunks, both on log axes: ${curveTitle(page.curve)}`,

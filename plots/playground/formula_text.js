@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A closed form as text, and the same with the present values put in.
 
-/** As collectives/closed_forms.hpp defines them; adding is free here.  Each: the definition, what it means. */
+/** As collectives/closed_forms.hpp defines them; adding is free here.  Each: the definition, what it means.  The
+ *  command line says the same, also of what does not occur here: app/study/explanation_formula.cpp. */
 const formulaDefinitions = {
   q: ["q = log2(K)", "rounded up: in so many doublings 1 rank becomes K"],
   step: ["step(n) = S*tau(n/S) + L", "n bytes over one link in S messages, and added up there, which is free"],
   pass: ["pass(n) = S*tau(n/S) + L", "n bytes over one link in S messages"],
   tau: ["tau(n) = alpha + n/B", "for so long one message of n bytes keeps a link busy"],
+  floor: ["floor(x)", "x rounded down"],
+  ceil: ["ceil(x)", "x rounded up"],
 };
 
 /** @param {PageSetting} setting @returns {Record<string, string>} */
@@ -52,9 +55,9 @@ function definitionsIn(formula, values) {
   let text = formula;
   for (const [word, [definition, meaning]] of Object.entries(formulaDefinitions)) {
     if (!new RegExp(`\\b${word}\\b`).test(text)) continue;
-    const right = definition.split("= ")[1];
-    used.push(`${definition} = ${withValues(right, values)}: ${meaning}`);
-    text += ` ${right}`;
+    const [, right] = definition.split("= ");
+    used.push(`${definition}${right ? ` = ${withValues(right, values)}` : ""}: ${meaning}`);
+    text += ` ${right ?? ""}`;
   }
   return used;
 }

@@ -7,12 +7,12 @@ const viewKeys = { rows: "ranks" };
 
 /**
  * @param {PageSetting} setting @param {PageSetting|null} pinned @param {{rows: string}} view
- * @param {Record<string, {text: (value: any) => string}>} keys
+ * @param {Record<string, {text: (value: any) => string}>} keys @param {Engine} engine
  */
-function writeFragment(setting, pinned, view, keys) {
-  const parts = partsOf(setting, keys, (key) => isAlwaysWritten(key) || setting[key] !== defaultSetting[key]);
+function writeFragment(setting, pinned, view, keys, engine) {
+  const parts = partsOf(setting, keys, engine, (key) => isAlwaysWritten(key) || setting[key] !== defaultSetting[key]);
   if (pinned) {
-    const changed = partsOf(pinned, keys, (key) => pinned[key] !== setting[key]);
+    const changed = partsOf(pinned, keys, engine, (key) => pinned[key] !== setting[key]);
     // At least one key, or nobody would know that something is pinned.
     parts.push(...(changed.length ? changed : [["op", pinned.op]]).map(([key, value]) => [`a.${key}`, value]));
   }
@@ -25,9 +25,9 @@ function isAlwaysWritten(key) {
 }
 
 /** Values that stand for "none" are written as "none". */
-function partsOf(setting, keys, isWanted) {
+function partsOf(setting, keys, engine, isWanted) {
   return Object.keys(keys)
-    .filter((key) => isWanted(key) && matters(key, setting))
+    .filter((key) => isWanted(key) && matters(key, setting, engine))
     .map((key) => [key, setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key])]);
 }
 

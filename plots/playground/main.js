@@ -118,7 +118,7 @@ class Playground {
 
   writeAddressNow() {
     if (location.hash.slice(1) !== this.address) return; // somebody else wrote one, which is read next
-    history.replaceState(null, "", `#${writeFragment(this.setting, this.pinned?.setting ?? null, this.view, this.keys)}`);
+    history.replaceState(null, "", `#${writeFragment(this.setting, this.pinned?.setting ?? null, this.view, this.keys, this.engine)}`);
     this.address = location.hash.slice(1);
   }
 
@@ -174,7 +174,7 @@ function drawFormula({ setting, answer }) {
   line("formula", `T = ${answer.formula}`);
   if (!isSentence(answer.formula)) line("formula", `= ${withValues(answer.formula, values)}`);
   for (const definition of definitionsIn(answer.formula, values)) line("formula definition", definition);
-  if (setting.shape === "nodes") line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
+  if (setting.shape === "nodes" && setting.ranks > setting.gpus_per_node) line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
   if (setting.slow_link)
     line("formula definition", `on the slow link, ${setting.slow_link}: n/B = n/${rateText(slowBandwidth(setting))}`);
   line("formula", `= ${timeText(answer.formulaS)}, ${agreementText(answer)}`);

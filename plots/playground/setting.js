@@ -123,13 +123,11 @@ function algorithmsOf(engine, op) {
 /** Values that stand for "none", and are written so. */
 const noneValues = { slow_link: "", late_rank: -1, slots: 0 };
 
-/** As the core's has_root(). */
-const rootedOperations = ["broadcast", "reduce", "gather", "scatter"];
-
-/** Whether a knob can change anything in a setting; others are neither shown nor written. */
-function matters(key, setting) {
+/** Whether a knob can change anything in a setting; others are neither shown nor written.
+ *  @param {string} key @param {PageSetting} setting @param {Engine} [engine] which knows it of the root */
+function matters(key, setting, engine) {
   if (key === "size" || key === "chunks") return setting.op !== "barrier";
-  if (key === "root") return rootedOperations.includes(setting.op) || (setting.op === "all-reduce" && setting.algorithm === "master");
+  if (key === "root") return algorithmsOf(engine, setting.op).some((row) => row.name === setting.algorithm && row.takesRoot);
   if (key === "gpus_per_node" || key === "network_bandwidth") return setting.shape === "nodes";
   if (key === "slow_factor") return setting.slow_link !== noneValues.slow_link;
   if (key === "late") return setting.late_rank !== noneValues.late_rank;
@@ -143,7 +141,7 @@ function engineSetting(engine, setting) {
     algorithm: algorithmsOf(engine, setting.op).find((row) => row.name === setting.algorithm).index,
     ranks: setting.ranks,
     gpusPerNode: setting.gpus_per_node,
-    root: matters("root", setting) ? setting.root : 0,
+    root: matters("root", setting, engine) ? setting.root : 0,
     bytes: setting.size,
     chunks: matters("chunks", setting) ? setting.chunks : 1,
     channels: setting.channels,
@@ -211,11 +209,13 @@ function wholeNodes(setting) {
 }
 
 /** Links of the same start, if there are any, are more likely meant. @param {PageSetting} setting */
-function noSuchLink({ shape, ranks, slow_link: wanted }) {
+function noSuchLink(setting) {
+  const { shape, ranks, slow_link: wanted } = setting;
   const same = knownLinks.names.filter((name) => name.startsWith(`${wanted.split("-")[0]}-`));
   const some = (same.length ? same : knownLinks.names).slice(0, 4);
   const links = some.length ? `there ${same.length ? "leave" : "are"}, for example, ${some.join(", ")}` : "there are none";
-  return `a ${shape} of ${ranks} ranks has no link "${shortened(wanted, 60)}"${didYouMean(wanted, some)}; ${links}: no link is slow`;
+  const network = shape === "nodes" ? `a network of ${nodesText(setting)}` : `a ${shape}${shape === "fully-connected" ? " network" : ""} of ${ranks} ranks`;
+  return `${network} has no link "${shortened(wanted, 60)}"${didYouMean(wanted, some)}; ${links}: no link is slow`;
 }
 
 function hasLink(engine, setting) {
@@ -254,7 +254,7 @@ function scenarioOf(engine, setting) {
   if (matters("size", setting)) collective.size = sizeWord(setting.size);
   if (matters("chunks", setting)) collective.chunks = setting.chunks;
   if (setting.channels > 1) collective.channels = setting.channels;
-  if (matters("root", setting) && setting.root > 0) collective.root = setting.root;
+  if (matters("root", setting, engine) && setting.root > 0) collective.root = setting.root;
   if (setting.slots > 0) collective.slots = setting.slots;
   return { scenario: 1, name: "playground", cluster, collective };
 }

@@ -20,7 +20,7 @@ function headline(now, pinned) {
   const { op, algorithm, ranks, size, shape } = now.setting;
   const what = op === "barrier" ? op : `${op} of ${bytesText(size)}`;
   const place = shape === "nodes" ? nodesText(now.setting) : shape;
-  const text = `${ranks} ranks, ${place}: ${what}${rootText(now.setting)}, algorithm ${algorithm}${chunksText(now.setting)}`;
+  const text = `${ranks} ranks, ${place}: ${what}${rootText(now.numbers)}, algorithm ${algorithm}${chunksText(now.setting)}`;
   const bound = Number(now.answer.boundPs) * picosecond;
   const facts = [];
   if (bound > 0) facts.push(`${timesText(seconds / bound)} × the lower bound of ${timeText(bound)}`);
@@ -37,9 +37,9 @@ function chunksText(setting) {
   return parts.map((part) => `, ${part}`).join("");
 }
 
-/** @param {PageSetting} setting */
-function rootText(setting) {
-  return matters("root", setting) && setting.root > 0 ? ` with root ${setting.root}` : "";
+/** @param {EngineSetting} numbers 0 where no root matters */
+function rootText({ root }) {
+  return root > 0 ? ` with root ${root}` : "";
 }
 
 /** @param {Case} now @param {Case} pinned */
@@ -50,10 +50,11 @@ function comparedWith(now, pinned) {
   return `${words} (${timeText(a)})`;
 }
 
-/** What differs between two settings: "chunks 1, overhead 5us". @param {PageSetting} one @param {PageSetting} other */
-function differences(one, other, keys) {
+/** What differs between two settings: "chunks 1, overhead 5us". @param {PageSetting} one @param {PageSetting} other
+ *  @param {Engine} engine */
+function differences(one, other, keys, engine) {
   const words = Object.keys(keys)
-    .filter((key) => one[key] !== other[key] && matters(key, one))
+    .filter((key) => one[key] !== other[key] && matters(key, one, engine))
     .map((key) => `${key.replaceAll("_", " ")} ${one[key] === noneValues[key] ? "none" : keys[key].text(one[key])}`);
   return words.join(", ");
 }

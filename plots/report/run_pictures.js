@@ -5,7 +5,7 @@ const realColumns = new Set(["reached", "began", "ended", "departed", "left", "a
 
 /** Columns are texts of numbers with commas. @param {any} stored @returns {Steps} */
 function readSteps(stored) {
-  const steps = { pieces: stored.pieces, mixed: stored.mixed };
+  const steps = { pieces: stored.pieces };
   for (const [name, text] of Object.entries(stored)) {
     if (typeof text !== "string") continue;
     const numbers = text === "" ? [] : text.split(",").map(Number);

@@ -65,6 +65,33 @@ TEST(Table, IsOrderedAndDocumentedLikeTheScenarioFormat) {
   }
 }
 
+// Whom a rank's programs send to, and what, for one root.
+std::string sendings(const Algorithm& row, int root) {
+  Collective collective = collective_of(row.operation, 4, 64);
+  collective.root = root;
+  AlgorithmChoice choice;
+  choice.name = row.name;
+  const Schedule schedule = make_schedule(collective, choice);
+  std::string text;
+  for (int position = 0; position < 4; ++position)
+    for (int lane = 0; lane < schedule.lanes(); ++lane) {
+      Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      while (const Instruction* instruction = program.next())
+        if (sends(instruction->op))
+          text += std::to_string(position) + ">" + std::to_string(instruction->to.rank.index()) +
+                  ":" + std::to_string(instruction->count) + " ";
+    }
+  return text;
+}
+
+TEST(Table, TheRootMattersWhereARowSaysSo) {
+  for (const Algorithm& row : algorithms()) {
+    const bool matters = sendings(row, 0) != sendings(row, 1);
+    EXPECT_EQ(takes_root(row), matters && row.operation != Operation::barrier)
+        << to_string(row.operation) << " " << row.name;
+  }
+}
+
 TEST(Table, NamesAndAliasesAreUnique) {
   for (const Operation operation : all_operations()) {
     std::set<std::string_view> names;

@@ -136,6 +136,20 @@ test("a network without start-up has one cost, and no lines of two", async () =>
   await close(page);
 });
 
+test("the words below the chunk curve name the lines that are there", async () => {
+  for (const [fragment, words] of [
+    ["", /Line: the closed form; grey: wire alone, and start-up alone\. Dots: simulated/],
+    ["latency=1us&overhead=0", /Line: the closed form; grey: wire alone\. Dots/], // latency alone lies below what is shown
+    ["overhead=0", /Line: the closed form\. Dots/],
+    ["slow_link=gpu1-gpu2&late_rank=2", /best number\. Dots: simulated/],
+  ]) {
+    const page = await open(fragment);
+    await page.waitForSelector("#chunk-curve .mark.dot");
+    assert.match(await page.locator("#chunk-curve figcaption p").textContent(), words, fragment);
+    await close(page);
+  }
+});
+
 test("controls change the result", async () => {
   const page = await open();
   const seen = new Set([await timePs(page)]);
@@ -206,6 +220,8 @@ test("a wrong address is a note, never a broken page", async () => {
     ["latency=3valueOf", /"3valueOf" is not understood: write it like 5us/],
     ["size=64M", /"64M" is not understood: write it like 64MiB \(did you mean 64MB, 64MiB\?\), with one of B, kB.*; instead, it is 64MiB/],
     ["slow_link=gpu0-gpu7", /a chain of 8 ranks has no link "gpu0-gpu7" \(did you mean "gpu0-gpu1"\?\); there leave, for example, gpu0-gpu1: no link is slow/],
+    ["shape=nodes&slow_link=gpux", /a network of 2 nodes of 4 GPUs has no link "gpux"/],
+    ["shape=fully-connected&slow_link=gpux", /a fully-connected network of 8 ranks has no link "gpux"/],
     ["shape=switch&slow_link=gpux", /a switch of 8 ranks has no link "gpux"; there are, for example, gpu0-switch0, /],
     ["late_rank=9", /there is no late rank 9 among 8 ranks, 0 to 7: nobody is late/],
     ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain, .*; instead, it is chain/],
@@ -295,6 +311,23 @@ test("arrow keys step from event to event in true time", async () => {
   await close(page);
 });
 
+test("a barrier's messages carry no pieces", async () => {
+  const page = await open("op=barrier&algorithm=dissemination&ranks=4");
+  await page.getByLabel("one event on").click();
+  await page.getByLabel("one event on").click();
+  assert.match(await page.locator("#stepper .moment").textContent(), /^Rank \d has got a message, (?!.*piece)/);
+  assert.equal(await page.locator("#stepper .segment").count(), 0);
+  assert.equal(await page.locator("#stepper svg text", { hasText: "several pieces" }).count(), 0);
+  await close(page);
+});
+
+test("of messages that hold several pieces the first is named", async () => {
+  const page = await open("op=all-gather&algorithm=recursive-doubling&ranks=4&chunks=1&shape=switch");
+  await page.getByLabel("one event on").click();
+  assert.match(await page.locator("#stepper .moment").textContent(), /has got piece \d, .*begins to send piece \d and others to/);
+  await close(page);
+});
+
 test("what a rank has is shown only where messages hold one piece each", async () => {
   for (const [fragment, cells] of [["op=all-gather&algorithm=ring&ranks=4&chunks=2", 32], ["op=all-gather&algorithm=recursive-doubling&ranks=4&chunks=1", 0], ["op=all-to-all&algorithm=bruck&ranks=4&chunks=1", 0]]) {
     const page = await open(`${fragment}&shape=switch`);
@@ -310,6 +343,8 @@ test("where formula and simulation part, the reason is the case's own", async ()
     ["op=all-reduce&algorithm=ring&shape=ring&ranks=8&size=64B&chunks=1&overhead=0&bandwidth=300GB/s", /rounds each message up to a picosecond/],
     ["op=all-reduce&algorithm=ring&shape=ring&ranks=7&size=64B&chunks=1&overhead=0", /the data do not divide evenly/],
     ["size=0B&overhead=0&latency=0", /= 0 s, as simulated/],
+    ["op=all-reduce&algorithm=ring&shape=nodes&gpus_per_node=8&chunks=1", /^(?!.*between nodes).*, as simulated/s],
+    ["op=broadcast&algorithm=binomial&shape=fully-connected&ranks=7", /floor\(x\): x rounded down/],
     ["op=all-reduce&algorithm=hierarchical&shape=nodes", /^(?!.*8 = 1).*between nodes: n\/B = n\/12\.5 GB\/s= .*, as simulated/],
   ];
   for (const [fragment, reason] of reasons) {
@@ -430,6 +465,11 @@ test("nodes, channels and roots: knobs where they mean something", async () => {
   const page = await open();
   const isVisible = (key) => page.locator(`#control-${key}`).isVisible();
   assert.deepEqual([await isVisible("gpus_per_node"), await isVisible("network_bandwidth"), await isVisible("root")], [false, false, true]);
+  await turn(page, "#control-op", "all-reduce");
+  assert.equal(await isVisible("root"), false);
+  await turn(page, "#control-algorithm", "master");
+  assert.equal(await isVisible("root"), true);
+  await turn(page, "#control-op", "broadcast");
   await turn(page, "#control-shape", "nodes");
   assert.deepEqual([await isVisible("gpus_per_node"), await isVisible("network_bandwidth")], [true, true]);
   assert.match(await page.locator("#what").textContent(), /^8 ranks, 2 nodes of 4 GPUs: /);

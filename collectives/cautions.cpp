@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/cautions.hpp"
+#include "collectives/cautions.hpp"
 
 #include <cmath>
 #include <limits>
