@@ -16,7 +16,10 @@ function chunkCurveTitle(runs) {
   const few = countText(first.chunks);
   if (bests[0] === last.chunks) return `More chunks help up to the last, ${countText(last.chunks)}: ${timesText(first.time / least)} times faster than ${few}`;
   const are = chunksAreBest(bests, runs.map(({ chunks }) => chunks));
-  if (bests[0] === first.chunks) return `${are}; ${countText(last.chunks)} take ${timesText(last.time / first.time)} times as long`;
+  if (bests[0] === first.chunks) {
+    const slowest = runs.filter(({ time }) => time === most).at(-1);
+    return most > 1.02 * least ? `${are}; ${countText(slowest.chunks)} take ${timesText(most / least)} times as long` : are;
+  }
   const gain = `${are}: ${timesText(first.time / least)} times faster than ${few}`;
   const worse = runs.find(({ chunks, time }) => chunks > bests.at(-1) && time > first.time);
   return worse ? `${gain}; ${countText(worse.chunks)} are slower than ${few}` : gain;

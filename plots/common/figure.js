@@ -30,15 +30,16 @@ function element(tag, className, text) {
   return made;
 }
 
-/** A number with its unit or what it counts, or a word with a hyphen: no line ends inside. */
-const whole = /\d[\d.,]* (?:[kKMGT]i?B\/s|[kMGT]b\/s|[KMGT]iB|B|[pnum]?s)(?![\w/])|[A-Za-z]+(?:-[A-Za-z]+)+/g;
+/** Numbers, with their units, and words: no line ends inside one that has a blank or a hyphen. Those without are
+ *  matched too, so that none is looked at twice: a word of others may be very long. */
+const wholes = /\d[\d.,]*(?: (?:[kKMGT]i?B\/s|[kMGT]b\/s|[KMGT]iB|B|[pnum]?s)(?![\w/]))?|[A-Za-z]+(?:-[A-Za-z]+)*/g;
 
 /** @param {HTMLElement} parent @param {string} text */
 function setWords(parent, text) {
   const parts = [];
   let done = 0;
-  for (const { 0: word, index } of text.matchAll(whole)) {
-    if (word.length > 24) continue; // no word of ours: narrow screens need to break it
+  for (const { 0: word, index } of text.matchAll(wholes)) {
+    if (word.length > 24 || !/[ -]/.test(word)) continue; // so long is no word of ours: narrow screens need to break it
     parts.push(text.slice(done, index), element("span", "whole", word));
     done = index + word.length;
   }

@@ -37,8 +37,8 @@ function comparisonTitle(results) {
 function slowestJobText(results) {
   const all = results.rows.map((row) => ({ name: rowWords(results, row), time: row.time }));
   const [fast, slow] = d3.extent(all, (one) => one.time);
-  if (distinct(results.rows, (row) => row.op) > 1 || !(fast > 0)) return takesLongerText(all);
-  const named = (time) => jointly(all.filter((one) => one.time === time).map((one) => one.name), all.length);
+  if (distinct(results.rows, (row) => row.op) > 1 || !(fast > 0)) return takesLongerText(all, "rows");
+  const named = (time) => jointly(all.filter((one) => one.time === time).map((one) => one.name), all.length, "rows");
   return `With ${named(slow)} it takes ${timesText(slow / fast)} times as long as with ${named(fast)}`;
 }
 
@@ -53,13 +53,13 @@ function oneJobTitle(job) {
   const { best, names } = fastestIn(job);
   const worst = job.rows.reduce((a, b) => (b.time > a.time ? b : a));
   const slowest = best > 0 ? `takes ${timesText(worst.time / best)} times as long` : `takes ${timeText(worst.time)}`;
-  return `${fastestWords(names, job.rows.length)}: ${timeText(best)}; ${job.choiceWords(worst)} ${slowest}`;
+  return `${fastestWords(names, job.rows.length, "rows")}: ${timeText(best)}; ${job.choiceWords(worst)} ${slowest}`;
 }
 
 /** "hierarchical is fastest in all 4 cases: 7.189 ms (nic 800 Gb/s) to 14.37 ms (nic 400 Gb/s)" @param {Job[]} jobs */
 function severalJobsTitle(jobs) {
   const all = jobs.map((job) => ({ job, ...fastestIn(job) }));
-  const words = ({ job, names }) => fastestWords(names, job.rows.length);
+  const words = ({ job, names }) => fastestWords(names, job.rows.length, "rows");
   const ends = d3.extent(all, (one) => one.best).map((time) => all.find((one) => one.best === time));
   const times = ends.map(({ job, best }) => `${timeText(best)} (${job.name})`);
   if (distinct(all, words) === 1) return `${words(all[0])} in ${all.length === 2 ? "both" : `all ${countText(all.length)}`} cases: ${ends[0].best === ends[1].best ? timeText(ends[0].best) : `${times[0]} to ${times[1]}`}`;

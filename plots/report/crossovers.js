@@ -37,10 +37,10 @@ function fastestStretches({ all }, xOf) {
   return stretches;
 }
 
-/** "ring", "ring and tree", "4 of 9 curves" @param {string[]} names @param {number} of how many */
-function jointly(names, of) {
+/** "ring", "ring and tree", "4 of 9 curves" @param {string[]} names @param {number} of how many @param {string} things */
+function jointly(names, of, things = "curves") {
   if (names.length === of && of > 2) return `all ${of}`;
-  if (names.length > 3) return `${names.length} of ${of} curves`;
+  if (names.length > 3) return `${names.length} of ${of} ${things}`;
   return names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
 }
 
@@ -49,9 +49,9 @@ function isPlural(name) {
   return /^(?!1 )[\d,]+ [a-z]+s$/.test(name);
 }
 
-/** "ring is fastest", "ring and tree are equally fast" @param {string[]} names @param {number} of how many */
-function fastestWords(names, of) {
-  const who = jointly(names, of);
+/** "ring is fastest", "ring and tree are equally fast" @param {string[]} names @param {number} of how many @param {string} things */
+function fastestWords(names, of, things = "curves") {
+  const who = jointly(names, of, things);
   if (names.length === 1) return `${who} ${isPlural(who) ? "are" : "is"} fastest`;
   return names.length === of ? `${who} are equally fast` : `${who} share first place`;
 }

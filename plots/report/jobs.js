@@ -88,11 +88,11 @@ function jobCurvesTitle(results, curves) {
   return `${what} is ${words.length === 1 ? words[0] : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`}`;
 }
 
-/** "all-reduce takes 2 times as long as reduce-scatter and all-gather" @param {{name: string, time: number}[]} all */
-function takesLongerText(all) {
+/** "all-reduce takes 2 times as long as reduce-scatter and all-gather" @param {{name: string, time: number}[]} all @param {string} things */
+function takesLongerText(all, things = "curves") {
   const [fast, slow] = d3.extent(all, (one) => one.time);
   const alike = (time) => all.filter((one) => one.time === time).map((one) => one.name);
-  const named = (time) => jointly(alike(time), all.length);
+  const named = (time) => jointly(alike(time), all.length, things);
   if (fast === slow) return `${named(fast)} take the same time`;
   const verb = alike(slow).length > 1 || isPlural(named(slow)) ? "take" : "takes";
   if (!(fast > 0)) return `${named(slow)} ${verb} ${timeText(slow)}, ${named(fast)} no time`;

@@ -84,6 +84,7 @@ function togetherOf(works, time) {
 
 /** "The 7 links are busy together for 71% of the time" @param {any} one a drawn case @param {LinkWork[]} works */
 function heatTitle(one, works) {
+  if (!(one.time_s > 0)) return "No link works at any time";
   const count = countText(works.length);
   if (works.length === 1) return `One link does all the work; it is busy ${percentText(works[0].busy)} of the time`;
   const { all, none, most } = togetherOf(works, one.time_s);

@@ -38,6 +38,7 @@ function smallPart(share) {
 }
 
 function linksTitle(one, links, used) {
+  if (!(one.time_s > 0)) return "The run takes no time: no link is ever busy";
   const most = used[0].busy;
   const main = mainShare({ shares: one.shares ?? {}, time: one.time_s });
   if (most < 0.1 && ["start", "work", "flight"].includes(main.key))

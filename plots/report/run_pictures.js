@@ -157,9 +157,12 @@ function breakdownsTitle(rows) {
   const words = ({ name, kind, share }) => `${name}: ${partText(share)} ${kind}`;
   if (rows.every((row) => !(row.time > 0))) return "None of the rows takes any time";
   if (first.kind !== last.kind) return `${words(first)}; ${words(last)}`;
-  const other = all.filter(({ kind }) => kind !== first.kind).sort((a, b) => b.share - a.share)[0];
+  const of = (wanted) => all.filter(({ kind }) => kind === wanted).length;
+  const most = all.reduce((a, b) => (of(b.kind) > of(a.kind) ? b : a)).kind;
+  const other = all.filter(({ kind }) => kind !== most).sort((a, b) => b.share - a.share)[0];
   const who = rows.length === 2 ? "both rows" : `all ${countText(rows.length)} rows`;
-  if (other) return `Most rows: mainly ${first.kind}; but ${words(other)}`;
+  if (other && 2 * of(most) > all.length) return `Most rows: mainly ${most}; but ${words(other)}`;
+  if (other) return `${words(first)}; ${words(other)}`;
   const [low, high] = d3.extent(all, ({ share }) => share);
   if (low > 1 - 1e-9) return `In ${who} all of the time goes to ${first.to}`;
   if (low >= 0.9) return `In ${who} at least ${Math.floor(low * 100 + 1e-9)}% of the time goes to ${first.to}`;

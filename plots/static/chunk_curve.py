@@ -58,7 +58,8 @@ def chunk_curve(frame, theme, results, *parts, names=()):
 
 def draw_guides(axes, theme, group):
     """The optimum and the floor."""
-    best = next((row["best_chunks"] for row in group if row.get("best_chunks")), None)
+    known = {row["best_chunks"] for row in group if row.get("best_chunks")}
+    best = known.pop() if len(known) == 1 and len({row.get("algorithm") for row in group}) == 1 else None  # else of several forms
     floors = {row.get("bound_s") for row in group}
     if best and group[0]["chunks"] <= best <= group[-1]["chunks"]:
         axes.axvline(best, color=theme["mark"], linestyle="--", linewidth=1.1)
@@ -116,7 +117,9 @@ def finding(series):
         return f"More chunks help up to the last, {count_text(last['chunks'])}: {ratio} times faster than {few}"
     best = are_best(bests, [row["chunks"] for row in group])
     if bests[0] == first["chunks"]:
-        return f"{best}; {count_text(last['chunks'])} take {times_text(last['time_s'] / least if least else math.inf)} times as long"
+        slowest = max(reversed(group), key=lambda row: row["time_s"])
+        longer = slowest["time_s"] / least if least else math.inf
+        return f"{best}; {count_text(slowest['chunks'])} take {times_text(longer)} times as long" if longer > 1.02 else best
     gain = f"{best}: {ratio} times faster than {few}"
     worse = next((row for row in group if row["chunks"] > bests[-1] and row["time_s"] > first["time_s"]), None)
     return f"{gain}; {count_text(worse['chunks'])} are slower than {few}" if worse else gain

@@ -84,6 +84,25 @@ class Marks(unittest.TestCase):
         del document["rows"][6]
         self.assertIn("64 chunks are best: 5.7 times", figures.chunk_curve(document).axes[0].get_title(loc="left"))
 
+    def test_what_takes_longest_is_named_where_it_takes_longer(self):
+        document = copy.deepcopy(self.curve)
+        document["rows"] = document["rows"][:3]
+
+        def title(*times):
+            for row, time in zip(document["rows"], times):
+                row["time_s"] = time
+            return figures.chunk_curve(document).axes[0].get_title(loc="left")
+
+        self.assertEqual([row["chunks"] for row in document["rows"]], [1, 2, 4])
+        self.assertEqual(title(1, 2, 4), "1 chunk is best; 4 take 4 times as long")
+        self.assertEqual(title(1, 2, 1), "1 and 4 chunks are best; 2 take 2 times as long")
+        self.assertEqual(title(1, 1.01, 1), "1 and 4 chunks are best")
+
+    def test_rows_of_several_algorithms_have_no_common_optimum(self):
+        document = copy.deepcopy(self.curve)
+        document["rows"][0]["algorithm"] = "binomial"
+        self.assertFalse([line for line in figures.chunk_curve(document).axes[0].lines if line.get_linestyle() == "--"])
+
     def by_size_of(self, **series):
         """The axes for {algorithm: {size: time}}."""
         rows = [{"params": {}, "algorithm": algorithm, "op": "all-reduce", "ranks": 8, "size_bytes": size, "chunks": 1,

@@ -9,19 +9,22 @@ import { fileURLToPath } from "node:url";
 const plots = join(dirname(fileURLToPath(import.meta.url)), "../../plots");
 const source = (name) => readFileSync(join(plots, name), "utf8");
 const files = [
-  "common/units", "common/axes", "common/cutting", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve",
+  "common/units", "common/figure", "common/axes", "common/cutting", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve",
   "report/size_curves", "report/scaling", "report/comparison", "report/accuracy", "report/table", "common/spans", "common/breakdown",
   "report/run_pictures", "report/link_picture", "report/link_layout", "report/link_heat",
 ].map((name) => `${name}.js`);
 const wanted = [
   "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
   "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
+  "addChunkCurve", "setWords",
 ];
 
-/** The page's functions, where charts are handed to `drawXyChart` instead of drawn. */
-function pageWith(drawXyChart = () => {}) {
-  const script = [source("vendor/d3-subset.min.js"), ...files.map(source), `return { ${wanted.join(", ")} };`].join("\n");
-  return new Function("drawXyChart", script)(drawXyChart);
+/** The page's functions, where charts are handed to `drawXyChart` instead of drawn, and figures to `addFigure`. */
+function pageWith(drawXyChart = () => {}, addFigure = () => {}) {
+  const own = "addFigure = putFigure;";
+  const script = [source("vendor/d3-subset.min.js"), ...files.map(source), own, `return { ${wanted.join(", ")} };`].join("\n");
+  const document = { createElement: () => ({}) };
+  return new Function("drawXyChart", "chartHint", "putFigure", "document", script)(drawXyChart, "", addFigure, document);
 }
 const page = pageWith();
 
@@ -78,6 +81,7 @@ test("with most ranks: of all curves, where all have a row, with ties", () => {
   assert.equal(title(nine), "With 4 ranks algorithm1 is fastest; algorithm9 takes 9 times as long");
   assert.equal(title({ ring: [1, 2, 3, 4], tree: [2, 3, 6], flat: [5, 5, 5] }), "With 4 ranks ring is fastest; tree takes 2 times as long");
   assert.equal(title({ ring: [1, 2, 3], tree: [1, 2, 3] }), "With 4 ranks ring and tree are equally fast");
+  assert.equal(title({ ring: [9999, 50, 1] }), "4 ranks take under 0.1% of the time of 1");
 });
 
 test("the bands of accuracy hold the errors that they name", () => {
@@ -109,6 +113,25 @@ test("numbers of chunks that are equally good are all named", () => {
   assert.equal(title({ 1: 9, 2: 3, 4: 4, 8: 3, 16: 5 }), "2 and 8 chunks are best: 3 times faster than 1");
   assert.equal(title({ 1: 9, 2: 3, 4: 3, 8: 4, 16: 3, 32: 8 }), "3 of 6 numbers of chunks are equally good, the smallest is 2: 3 times faster than 1");
   assert.equal(title({ 1: 9, 2: 9, 4: 9 }), "Cutting into chunks changes nothing here");
+  assert.equal(title({ 1: 2, 2: 3, 4: 6 }), "1 chunk is best; 4 take 3 times as long");
+  assert.equal(title({ 1: 3, 2: 6, 4: 3 }), "1 and 4 chunks are best; 2 take 2 times as long");
+  assert.equal(title({ 1: 3, 2: 3.01, 4: 3.02 }), "1 chunk is best");
+});
+
+test("numbers with units and words with hyphens are whole, others are not", () => {
+  let parts;
+  page.setWords({ replaceChildren: (...all) => (parts = all) }, "halving-doubling is fastest up to 64 KiB, 1.5 GB/s, 12 chunks");
+  assert.deepEqual(parts.map((part) => part.textContent ?? part), ["", "halving-doubling", " is fastest up to ", "64 KiB", ", ", "1.5 GB/s", ", 12 chunks"]);
+});
+
+test("a title of one very long word costs little", () => {
+  for (const letter of ["a", "1", "a-"]) {
+    let words;
+    const start = performance.now();
+    page.setWords({ replaceChildren: (...parts) => (words = parts) }, letter.repeat(100e3));
+    assert.deepEqual(words, [letter.repeat(100e3)]);
+    assert.ok(performance.now() - start < 500, `${letter}: ${performance.now() - start} ms`);
+  }
 });
 
 test("every judged row is in the figure, however many algorithms there are", () => {
@@ -167,6 +190,10 @@ test("rows side by side: the best choice of each job, else who takes longer", ()
   assert.equal(title([[5, "a", 1e-3], [5, "b", 2e-3], [8, "a", 3e-3], [8, "b", 4e-3]]), "a is fastest in both cases: 1 ms (5 ranks) to 3 ms (8 ranks)");
   assert.equal(title([[5, "a", 1e-3], [8, "a", 3e-3]]), "With 8 ranks it takes 3 times as long as with 5 ranks: 3 ms instead of 1 ms");
   assert.equal(title([[5, "a", 1e-3], [5, "b", 2e-3]]), "a is fastest: 1 ms; b takes 2 times as long");
+  const ties = ["a", "b", "c", "d"].map((name) => [5, name, 1e-3]);
+  assert.equal(title([...ties, [5, "e", 3e-3]]), "4 of 5 rows share first place: 1 ms; e takes 3 times as long");
+  assert.equal(title([2, 3, 4, 5].map((ranks) => [ranks, "a", 1e-3]).concat([[8, "a", 3e-3]])), "With 8 ranks it takes 3 times as long as with 4 of 5 rows: 3 ms instead of 1 ms");
+  assert.equal(title([2, 3, 4, 5].map((ranks) => [ranks, "a", 0]).concat([[8, "a", 3e-3]])), "8 ranks take 3 ms, 4 of 5 rows no time: 3 ms instead of 0 s");
 });
 
 test("where the time of several rows goes", () => {
@@ -176,6 +203,8 @@ test("where the time of several rows goes", () => {
   assert.equal(title([["a", 1, 3], ["b", 1, 1.5]]), "In both rows most goes to the wire: 60% to 75% of the time");
   assert.equal(title([["1 chunk", 1, 999], ["9 chunks", 9, 1]]), "1 chunk: over 99% wire; 9 chunks: 90% start-up (alpha)");
   assert.equal(title([["a", 1, 3], ["b", 9, 1], ["c", 1, 3]]), "Most rows: mainly wire; but b: 90% start-up (alpha)");
+  assert.equal(title([["a", 1, 3], ["b", 9, 1], ["c", 8, 2], ["d", 8, 2], ["e", 1, 4]]), "Most rows: mainly start-up (alpha); but e: 80% wire");
+  assert.equal(title([["a", 1, 3], ["b", 9, 1], ["c", 8, 2], ["d", 1, 4]]), "a: 75% wire; b: 90% start-up (alpha)");
   assert.equal(title([["a", 0, 0], ["b", 0, 0]]), "None of the rows takes any time");
 });
 
@@ -198,11 +227,14 @@ test("when links work together", () => {
   assert.equal(title([[0, 4]], [[4, 8]], [[8, 10]]), "Of 3 links one works at a time");
   assert.equal(title([[0, 4]], [[3, 8]], [[7, 10]]), "Of 3 links at most 2 work at the same time");
   assert.equal(title([[9, 10]], [[9, 10]]), "No link works for 90% of the time");
+  assert.equal(page.heatTitle({ time_s: 0 }, worksOf([[0, 0]], [[0, 0]])), "No link works at any time");
+  assert.equal(page.heatTitle({ time_s: 0 }, worksOf([[0, 0]])), "No link works at any time");
 });
 
 test("links that are hardly used: where the time goes instead", () => {
   const link = (busy) => ({ busy, name: "0→1", messages: 1 });
   const one = { time_s: 100, shares: { work: 95, wire: 5 } };
   assert.equal(page.linksTitle(one, [link(0.02)], [link(0.02)]), "Links are hardly used, the busiest 2.0% of the time: 95% of it goes to adding and copying");
+  assert.equal(page.linksTitle({ time_s: 0, shares: {} }, [link(0)], [link(0)]), "The run takes no time: no link is ever busy");
   assert.equal(page.linksTitle({ ...one, shares: { wire: 100 } }, [link(0.02), link(0.02)], [link(0.02), link(0.02)]), "Both links that are used are busy 2.0% of the time");
 });
