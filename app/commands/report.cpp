@@ -2,15 +2,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "app/commands/command.hpp"
 #include "app/commands/results_writer.hpp"
+#include "app/json/ascii.hpp"
 #include "app/report/report_data.hpp"
 #include "app/report/report_page.hpp"
 
@@ -70,13 +73,28 @@ void tell(const std::vector<StoredResults>& all, const ReportCommandOptions& opt
     terminal.err << fmt::format("wrote {}; open it in a browser\n", options.output);
 }
 
+// A terminal, a pipe, and standard output, whatever it is: they have no suffix.
+bool is_no_file_on_disk(const std::string& output) {
+  std::error_code ignored;
+  const auto type = std::filesystem::status(output, ignored).type();
+  using Type = std::filesystem::file_type;
+  return type == Type::character || type == Type::fifo || type == Type::socket ||
+         output == "/dev/stdout" || output == "/dev/stderr" || output.starts_with("/dev/fd/");
+}
+
 void insist_on_a_page(const std::string& output) {
-  if (output == "-" || output.ends_with(".html") || output.ends_with(".htm")) return;
-  const std::size_t dot = output.find_last_of("./");
-  const bool has_suffix = dot != std::string::npos && output[dot] == '.';
-  throw UsageError(fmt::format(
-      "a report is a page for a browser: -o {}.html{}", has_suffix ? output.substr(0, dot) : output,
-      output.ends_with(".pdf") ? "; to get a PDF, open it there and print it" : ""));
+  if (output.empty()) throw UsageError("-o names no file: -o report.html");
+  if (output == "-" || is_no_file_on_disk(output)) return;
+  const std::filesystem::path path(output);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw UsageError(fmt::format("{} is a folder: -o {}", output, (path / "report.html").string()));
+  const std::string suffix = lower(path.extension().string());
+  if (suffix == ".html" || suffix == ".htm") return;
+  throw UsageError(
+      fmt::format("a report is a page for a browser: -o {}{}",
+                  std::filesystem::path(path).replace_extension(".html").string(),
+                  suffix == ".pdf" ? "; to get a PDF, open it there and print it" : ""));
 }
 
 int report(const ReportCommandOptions& options, Terminal& terminal) {

@@ -141,9 +141,8 @@ DrawnCase simulate_case(Case& point, const std::string& algorithm, std::uint64_t
 
 }  // namespace
 
-DrawnCase draw_case(const Scenario& scenario, std::size_t point, const std::string& algorithm,
-                    std::uint64_t most_steps, bool with_steps) {
-  ClusterCache clusters;
+DrawnCase draw_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
+                    const std::string& algorithm, std::uint64_t most_steps, bool with_steps) {
   Diagnostics diagnostics;
   std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
   if (!found) return {{}, "its scenario is not valid: " + diagnostics.sorted().front().message};

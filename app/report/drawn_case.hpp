@@ -24,7 +24,7 @@ inline constexpr std::uint64_t most_drawn_steps = 250'000;
 // `algorithm`: the one that ran where the scenario says "auto".  `with_steps`: the whole timeline and
 // the links, else only where the time went.
 [[nodiscard]] DrawnCase draw_case(const Scenario& scenario, std::size_t point,
-                                  const std::string& algorithm, std::uint64_t most_steps,
-                                  bool with_steps);
+                                  ClusterCache& clusters, const std::string& algorithm,
+                                  std::uint64_t most_steps, bool with_steps);
 
 }  // namespace collsim

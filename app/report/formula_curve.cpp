@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "app/json/write_json.hpp"
+#include "app/report/stored_rows.hpp"
 #include "collectives/closed_forms.hpp"
 #include "topo/error.hpp"
 
@@ -39,6 +45,41 @@ std::optional<Parts> parts_of(const Topology& topology) {
 
 Value seconds_or_null(const std::optional<ClosedForm>& form) {
   return form && std::isfinite(form->seconds) ? Value(form->seconds) : Value();
+}
+
+// Rows that differ in the number of chunks alone.
+struct ChunkRows {
+  std::vector<std::size_t> rows = {};
+  std::set<std::string> algorithms = {};
+  std::set<std::int64_t> counts = {};  // of those with a closed form
+};
+
+std::string all_but_chunks(const Value& row) {
+  Value rest = Value::object();
+  for (const Value::Member& param : at(row, "params").members())
+    if (param.key != "collective.chunks" && param.key != "collective.chunk_size")
+      rest.set(param.key, param.value);
+  return to_json(rest, -1);
+}
+
+// In the order of their first rows.
+std::vector<ChunkRows> chunk_rows(const Value::Array& rows) {
+  std::vector<ChunkRows> all;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::size_t place = places.emplace(all_but_chunks(rows[row]), all.size()).first->second;
+    if (place == all.size()) all.emplace_back();
+    all[place].rows.push_back(row);
+    all[place].algorithms.insert(at(rows[row], "algorithm").string());
+    if (!at(rows[row], "analytic_s").is_null())
+      all[place].counts.insert(*at(rows[row], "chunks").integer());
+  }
+  std::erase_if(all, [](const ChunkRows& one) {
+    return one.counts.size() < 3 || one.algorithms.size() > 1 ||
+           *one.counts.rbegin() > std::numeric_limits<int>::max();
+  });
+  if (all.size() > most_formula_curves) all.resize(most_formula_curves);
+  return all;
 }
 
 }  // namespace
@@ -77,6 +118,28 @@ Value formula_curve(const Case& point, int first, int last) {
   curve.set("latency_s", parts->startup.hop.latency);
   curve.set("bytes_per_s", parts->wire.hop.bandwidth);
   return curve;
+}
+
+Value formula_curves(const Value::Array& rows, const Scenario& scenario, ClusterCache& clusters) {
+  Value all = Value::array();
+  for (const ChunkRows& one : chunk_rows(rows)) {
+    const std::size_t first = one.rows.front();
+    const std::optional<std::size_t> point = point_of(scenario, rows[first], first);
+    if (!point) continue;
+    Diagnostics diagnostics;
+    std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
+    if (!found) continue;
+    if (found->choice.name == "auto") found->choice.name = *one.algorithms.begin();
+    Value curve = formula_curve(*found, static_cast<int>(*one.counts.begin()),
+                                static_cast<int>(*one.counts.rbegin()));
+    if (curve.is_null()) continue;
+    Value numbers = Value::array();
+    for (const std::size_t row : one.rows)
+      numbers.items().emplace_back(static_cast<std::int64_t>(row));
+    curve.set("rows", std::move(numbers));
+    all.items().push_back(std::move(curve));
+  }
+  return all;
 }
 
 }  // namespace collsim

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/report/stored_rows.hpp"
+#include "app/scenario/document_path.hpp"
 
 namespace collsim {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t most_kinds = 3;
 // Machines are built again for this: that takes no longer than the rest of a report.
 constexpr std::size_t most_machines = 64;
-constexpr std::int64_t most_ranks = 1024;
+constexpr std::size_t most_ranks = 1024;
 constexpr std::size_t most_links = 100'000;
 
 // "nic" of "node1.nic12": the device without its number.
@@ -32,7 +33,7 @@ using Rates = std::map<std::pair<std::string, std::string>, std::int64_t>;
 
 // False when links that join the same have several rates.
 bool add_links(const Topology& topology, Rates& rates) {
-  if (topology.links().size() > most_links) return false;
+  if (topology.rank_count() > most_ranks || topology.links().size() > most_links) return false;
   for (const Link& link : topology.links()) {
     std::pair ends{stem(topology.name(link.from)), stem(topology.name(link.to))};
     if (ends.second < ends.first) std::swap(ends.first, ends.second);
@@ -50,21 +51,38 @@ Value machine_of(const Value& row) {
   return machine;
 }
 
+// As far as it is known before the machine is built, which may take long; a row has the ranks that take
+// part, of which the machine may have more.
+bool is_too_large(const Value& row, const Scenario& scenario, std::size_t point) {
+  const auto beyond = [](const Value* ranks) {
+    const std::optional<std::int64_t> number =
+        ranks != nullptr ? ranks->integer() : std::optional<std::int64_t>();
+    return number && *number > static_cast<std::int64_t>(most_ranks);
+  };
+  if (beyond(&at(row, "ranks"))) return true;
+  const std::string ranks = "cluster.ranks";
+  bool swept = false;
+  for (const auto& [path, value] : scenario.params(point)) {
+    if (!lies_in(ranks, path)) continue;
+    swept = true;
+    if (beyond(path == ranks ? &value : value_at(value, "ranks"))) return true;
+  }
+  return !swept && beyond(value_at(scenario.document, ranks));
+}
+
 }  // namespace
 
-Value link_rates(const Value::Array& rows, const Scenario& scenario) {
+Value link_rates(const Value::Array& rows, const Scenario& scenario, ClusterCache& clusters) {
   Value none = Value::array();
   Rates rates;
   std::vector<Value> machines;
-  ClusterCache clusters;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     Value machine = machine_of(rows[row]);
     if (std::find(machines.begin(), machines.end(), machine) != machines.end()) continue;
-    if (machines.size() == most_machines || *at(rows[row], "ranks").integer() > most_ranks)
-      return none;
+    if (machines.size() == most_machines) return none;
     machines.push_back(std::move(machine));
     const std::optional<std::size_t> point = point_of(scenario, rows[row], row);
-    if (!point) return none;
+    if (!point || is_too_large(rows[row], scenario, *point)) return none;
     Diagnostics diagnostics;
     const std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
     if (!found || !add_links(found->cluster->topology, rates)) return none;

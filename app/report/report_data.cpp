@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/report/report_data.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -17,9 +15,6 @@
 
 namespace collsim {
 namespace {
-
-// So many curves can be told apart.
-constexpr std::size_t most_formula_curves = 8;
 
 // Of keys that may be absent.
 Value copy_of(const Value& object, std::string_view key) {
@@ -103,8 +98,9 @@ bool names_a_file(const Value& scenario) {
 // Simulates rows again, and writes down what came out.
 class Drawing {
  public:
-  Drawing(const StoredResults& results, const Scenario& scenario, Value& data)
-      : rows_(rows_of(results)), scenario_(scenario), data_(data) {}
+  Drawing(const StoredResults& results, const Scenario& scenario, ClusterCache& clusters,
+          Value& data)
+      : rows_(rows_of(results)), scenario_(scenario), clusters_(clusters), data_(data) {}
 
   void draw_point(std::size_t point) {
     for (std::size_t row = 0; row < rows_.size(); ++row)
@@ -133,8 +129,9 @@ class Drawing {
         data_.set("why_no_picture", "its rows are not those of its scenario");
         return;
       }
-      DrawnCase drawn = draw_case(scenario_, *point, at(rows_[row], "algorithm").string(),
-                                  most_steps, pictures.contains(row));
+      DrawnCase drawn =
+          draw_case(scenario_, *point, clusters_, at(rows_[row], "algorithm").string(), most_steps,
+                    pictures.contains(row));
       if (drawn.value.is_null()) {
         if (pictures.contains(row)) data_.set("why_no_picture", drawn.why_not);
         continue;
@@ -154,65 +151,9 @@ class Drawing {
 
   const Value::Array& rows_;
   const Scenario& scenario_;
+  ClusterCache& clusters_;
   Value& data_;
 };
-
-// What rows share that differ in the number of chunks alone.
-Value all_but_chunks(const Value& row) {
-  Value rest = Value::object();
-  for (const Value::Member& param : at(row, "params").members())
-    if (param.key != "collective.chunks" && param.key != "collective.chunk_size")
-      rest.set(param.key, param.value);
-  return rest;
-}
-
-// Rows of one curve over chunks: one with a closed form, and between which counts.
-struct ChunkCurve {
-  Value rest;
-  std::size_t row;
-  std::int64_t first, last;
-  std::set<std::int64_t> counts = {};
-};
-
-std::vector<ChunkCurve> chunk_curves(const Value::Array& rows) {
-  std::vector<ChunkCurve> curves;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (at(rows[row], "analytic_s").is_null()) continue;
-    Value rest = all_but_chunks(rows[row]);
-    const std::int64_t chunks = *at(rows[row], "chunks").integer();
-    auto found = std::find_if(curves.begin(), curves.end(),
-                              [&](const ChunkCurve& one) { return one.rest == rest; });
-    if (found == curves.end()) {
-      if (curves.size() == most_formula_curves) continue;
-      curves.push_back({std::move(rest), row, chunks, chunks});
-      found = curves.end() - 1;
-    }
-    found->first = std::min(found->first, chunks);
-    found->last = std::max(found->last, chunks);
-    found->counts.insert(chunks);
-  }
-  std::erase_if(curves, [](const ChunkCurve& one) { return one.counts.size() < 3; });
-  return curves;
-}
-
-// The formula between the rows, with the first row of each curve.
-Value formula_curves(const Value::Array& rows, const Scenario& scenario) {
-  Value all = Value::array();
-  ClusterCache clusters;
-  for (const ChunkCurve& one : chunk_curves(rows)) {
-    const std::optional<std::size_t> point = point_of(scenario, rows[one.row], one.row);
-    if (!point || one.last > std::numeric_limits<int>::max()) continue;
-    Diagnostics diagnostics;
-    std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
-    if (!found) continue;
-    if (found->choice.name == "auto") found->choice.name = at(rows[one.row], "algorithm").string();
-    Value curve = formula_curve(*found, static_cast<int>(one.first), static_cast<int>(one.last));
-    if (curve.is_null()) continue;
-    curve.set("row", static_cast<std::int64_t>(one.row));
-    all.items().push_back(std::move(curve));
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -252,9 +193,10 @@ Value report_data(const StoredResults& results, const std::optional<std::size_t>
   if (!scenario) {
     data.set("why_no_picture", why_not);
   } else if (!rows_of(results).empty()) {
-    data.set("formula_curves", formula_curves(rows_of(results), *scenario));
-    data.set("link_rates", link_rates(rows_of(results), *scenario));
-    Drawing drawing(results, *scenario, data);
+    ClusterCache clusters;
+    data.set("formula_curves", formula_curves(rows_of(results), *scenario, clusters));
+    data.set("link_rates", link_rates(rows_of(results), *scenario, clusters));
+    Drawing drawing(results, *scenario, clusters, data);
     if (asked_point)
       drawing.draw_point(*asked_point);
     else

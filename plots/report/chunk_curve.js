@@ -3,7 +3,7 @@
 
 /**
  * The formula of a curve, as app/report/formula_curve.hpp writes it.
- * @typedef {{row: number, chunks: number[], time_s: (number|null)[], wire_s?: (number|null)[], startup_s?: (number|null)[],
+ * @typedef {{rows: number[], chunks: number[], time_s: (number|null)[], wire_s?: (number|null)[], startup_s?: (number|null)[],
  *            alpha_s?: number, latency_s?: number, bytes_per_s?: number}} FormulaCurve
  */
 
@@ -31,7 +31,7 @@ function addChunkCurve(parent, results) {
         y: { quantity: quantities.time, scale: "log", domain },
         series: [...limits, ...series],
         verticals: best ? [{ x: best, name: `best by formula: ${countText(Number(best.toFixed(1)))}` }] : [],
-        horizontals: floor ? [{ y: floor, name: `lower bound: ${timeText(floor)}` }] : [],
+        horizontals: floor ? [{ y: floor, name: `no algorithm is faster: ${timeText(floor)}` }] : [],
         describe: `Time against number of chunks, both on log axes. ${chunksTitle(groups)}`,
       }),
     table: { columns: rowColumns(results), rows },
@@ -40,16 +40,20 @@ function addChunkCurve(parent, results) {
 
 function chunkCurveText(results, groups, series, floor, limits) {
   const parts = ["Few chunks: ranks wait for whole messages. Many: every message pays its start-up.", marksText(series)];
-  if (limits.length) parts.push("Grey: what the wire costs alone, and what starting messages costs alone.");
+  if (limits.length) parts.push(`Grey: what ${limits.map(({ name }) => name).join(" and ")} would cost.`);
   if (floor) parts.push("Dotted: no schedule can be faster.");
   const network = networkText(results, groups);
   if (network) parts.push(network);
   return parts.join(" ");
 }
 
-/** @param {Results} results @param {Group} group @returns {FormulaCurve|null} */
+/** The one formula of all rows of a group; null when they have several, as on other machines.
+ *  @param {Results} results @param {Group} group @returns {FormulaCurve|null} */
 function formulaOf({ data }, { rows }) {
-  return (data?.formula_curves ?? []).find((one) => rows.some((row) => row.number === one.row)) ?? null;
+  const formula = (data?.formula_curves ?? []).find((one) => one.rows.includes(rows[0].number));
+  if (!formula) return null;
+  const own = new Set(formula.rows);
+  return rows.every((row) => own.has(row.number)) ? formula : null;
 }
 
 /** @param {FormulaCurve|null} formula @param {"time_s"|"wire_s"|"startup_s"} key @returns {Point[]|null} */
@@ -79,9 +83,12 @@ function isChunkSize(path) {
   return /(?:^|\.)chunk_size$/.test(path);
 }
 
-/** Where the closed form has its minimum; null when it has none among these rows. @param {Row[]} rows */
+/** Where the closed form has its minimum; null when it has none among these rows, or they have several forms.
+ *  @param {Row[]} rows */
 function bestOfFormula(rows) {
-  const best = rows.find((row) => row.bestChunks !== null)?.bestChunks ?? null;
+  const known = rows.filter((row) => row.bestChunks !== null);
+  const one = distinct(rows, (row) => row.algorithm) === 1 && distinct(known, (row) => row.bestChunks) === 1;
+  const best = one ? known[0].bestChunks : null;
   return best !== null && best >= rows[0].chunks && best <= rows.at(-1).chunks ? best : null;
 }
 

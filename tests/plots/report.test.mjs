@@ -105,6 +105,7 @@ test("the lecture's curve: every row has its mark, and marks are where the formu
   const bends = (await line.getAttribute("d")).split("L").length;
   assert.ok(bends > 50, `${bends} points`);
   assert.deepEqual(await page.locator("#chunk-curve .faint-name").allTextContents(), ["wire alone", "start-up alone"]);
+  assert.ok((await page.locator("#chunk-curve .guide-name").allTextContents()).some((text) => text.startsWith("no algorithm is faster: ")));
   assert.match(await page.locator("#chunk-curve figcaption p").textContent(), /8 ranks, 64 MiB, alpha = 5 us, B = 25 GB\/s\./);
   await close(page);
 });

@@ -118,6 +118,47 @@ test("numbers of chunks that are equally good are all named", () => {
   assert.equal(title({ 1: 3, 2: 3.01, 4: 3.02 }), "1 chunk is best");
 });
 
+/** The figure of a sweep over chunks: its text, and what is drawn. `rows`: [chunks, algorithm, best by formula]. */
+function chunkFigure(rows, curves, paths = ["collective.chunks"], names = ["chunks"]) {
+  let [figure, drawn] = [null, null];
+  const own = pageWith((host, width, parts) => (drawn = parts), (parent, parts) => (figure = parts));
+  const all = rows.map(([chunks, algorithm, bestChunks, ...params], number) => {
+    return { number, chunks, algorithm, bestChunks, params: [String(chunks), ...params], time: chunks + 4 / chunks, analytic: chunks + 4 / chunks, bound: 1, ranks: 8, size: 2 ** 20, measured: null };
+  });
+  own.addChunkCurve(null, { ...resultsOf(paths, names, all), id: "", data: { formula_curves: curves } });
+  figure.draw(null, 600);
+  const line = drawn.series.find(({ name }) => name === "formula").points;
+  return { text: figure.text, line: line.map(({ x, y }) => [x, y]), guides: [...drawn.verticals, ...drawn.horizontals].map(({ name }) => name) };
+}
+
+/** A formula at 1 to 4 chunks. */
+function formula(rows, more = {}) {
+  const costs = { wire_s: [4, 2, 1.5, 1], startup_s: [1, 2, 3, 4], alpha_s: 1, latency_s: 0, bytes_per_s: 1e9 };
+  return { rows, chunks: [1, 2, 3, 4], time_s: [5, 4, 4.5, 5], ...costs, ...more };
+}
+
+test("the formula between rows is drawn where it is that of all rows, else theirs alone", () => {
+  const alike = chunkFigure([[1, "chain", 2], [2, "chain", 2], [4, "chain", 2]], [formula([0, 1, 2])]);
+  assert.deepEqual(alike.line, [[1, 5], [2, 4], [3, 4.5], [4, 5]]);
+  assert.deepEqual(alike.guides, ["best by formula: 2", "no algorithm is faster: 1 s"]);
+  assert.match(alike.text, /B = 1 GB\/s/);
+  const auto = chunkFigure([[1, "ring", 3], [2, "chain", 2], [4, "chain", 2]], []);
+  assert.deepEqual(auto.line, [[1, 5], [2, 4], [4, 5]]);
+  assert.deepEqual(auto.guides, ["no algorithm is faster: 1 s"]);
+  const rows = [1, 2, 4].map((chunks) => [chunks, "chain", 2, "10GB/s"]).concat([8, 16, 32].map((chunks) => [chunks, "chain", 3, "25GB/s"]));
+  const zip = chunkFigure(rows, [formula([0, 1, 2]), formula([3, 4, 5])], ["collective.chunks", "cluster.link.bandwidth"], ["chunks", "link bandwidth"]);
+  assert.equal(zip.line.length, 6);
+  assert.doesNotMatch(zip.text, /hold for|Grey/);
+  assert.deepEqual(zip.guides, ["no algorithm is faster: 1 s"]);
+});
+
+test("only costs that are drawn are named", () => {
+  const text = (more) => chunkFigure([[1, "chain", 2], [2, "chain", 2], [4, "chain", 2]], [formula([0, 1, 2], more)]).text;
+  assert.match(text({}), /Grey: what wire alone and start-up alone would cost\./);
+  assert.match(text({ alpha_s: 0, latency_s: 1 }), /Grey: what wire alone and latency alone would cost\./);
+  assert.match(text({ startup_s: [1e-6, 2e-6, 3e-6, 4e-6] }), /Grey: what wire alone would cost\./);
+});
+
 test("numbers with units and words with hyphens are whole, others are not", () => {
   let parts;
   page.setWords({ replaceChildren: (...all) => (parts = all) }, "halving-doubling is fastest up to 64 KiB, 1.5 GB/s, 12 chunks");

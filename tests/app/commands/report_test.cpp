@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -140,7 +142,7 @@ TEST_F(Report, HasTheFormulaBetweenTheRows) {
   const nlohmann::json curves = data_of(report({results_}).out).at(0).at("formula_curves");
   ASSERT_EQ(curves.size(), 1U);
   const nlohmann::json& curve = curves.at(0);
-  EXPECT_EQ(curve.at("row"), 0);
+  EXPECT_EQ(curve.at("rows"), nlohmann::json({0, 1, 2}));
   const auto chunks = curve.at("chunks").get<std::vector<int>>();
   ASSERT_EQ(chunks.size(), 16U);  // every whole number from 1 to 16
   const double alpha = 1e-6, wire = 1048576 / 1e9;
@@ -215,6 +217,33 @@ TEST_F(Report, IsAPageWhateverTheNameSays) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path("curve.pdf")));
   EXPECT_TRUE(contains(report({results_, "-o", folder_.path("curve")}).err, "curve.html"));
   EXPECT_EQ(report({results_, "-o", folder_.path("curve.htm")}).code, 0);
+  EXPECT_EQ(report({results_, "-o", folder_.path("CURVE.HTML")}).code, 0);
+  EXPECT_TRUE(
+      contains(report({results_, "-o", folder_.path("a.b/.curve")}).err, "a.b/.curve.html"));
+}
+
+TEST_F(Report, ThatGoesToNoFileOnDiskNeedsNoSuffix) {
+  write_results("A curve");
+  EXPECT_EQ(report({results_, "-o", "/dev/null"}).code, 0);
+  // Standard output is often such a file: here the suffix of what is open does not count.
+  const std::string file = folder_.write("open", "");
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(descriptor, 0);
+  const Ran ran = report({results_, "-o", "/dev/fd/" + std::to_string(descriptor)});
+  ::close(descriptor);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contains(folder_.read("open"), "id=\"data\""));
+}
+
+TEST_F(Report, WithoutAFileNameSaysSo) {
+  write_results("A curve");
+  const Ran unnamed = report({results_, "-o", ""});
+  EXPECT_EQ(unnamed.code, 2);
+  EXPECT_TRUE(contains(unnamed.err, "-o names no file: -o report.html")) << unnamed.err;
+  const Ran folder = report({results_, "-o", folder_.path("")});
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_TRUE(contains(folder.err, " is a folder: -o " + folder_.path("report.html")))
+      << folder.err;
 }
 
 TEST_F(Report, OpensNoFileThatResultsName) {
