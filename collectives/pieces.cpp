@@ -2,6 +2,7 @@
 #include "collectives/pieces.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <utility>
 
@@ -41,18 +42,34 @@ class Origins {
   std::int64_t of_step(std::uint32_t index) {
     way_.clear();
     Source at{index, 0};
-    while (at.step != Step::none && known_[at.step] == unknown) {
+    while (at.step != Step::none && known(at) == unknown) {
       way_.push_back(at);
-      known_[at.step] =
-          0;  // ends the loop, should times of a real run be so equal that data go round
-      at = source_of(steps_[at.step]);
+      known(at) = 0;  // ends the loop, should times of a real run be so equal that data go round
+      at = source_of(at);
     }
-    std::int64_t element = at.offset + (at.step == Step::none ? 0 : known_[at.step]);
-    for (auto back = way_.rbegin(); back != way_.rend(); ++back) {
-      known_[back->step] = element;
-      element += back->offset;
+    const std::int64_t element = at.step == Step::none ? at.offset : known(at);
+    for (const Source& passed : way_) known(passed) = element;
+    return element;
+  }
+
+  // By position; all 0 where the same element of all inputs is the same piece.
+  [[nodiscard]] const std::vector<std::int64_t>& first_of_inputs() const { return first_of_input_; }
+
+  // Where the blocks begin that ranks keep for themselves.
+  [[nodiscard]] std::vector<std::int64_t> kept() const {
+    std::vector<std::int64_t> kept;
+    if (collective_.count == 0 || collective_.operation == Operation::barrier) return kept;
+    if (reduces(collective_.operation) || collective_.operation == Operation::broadcast) return {0};
+    const std::size_t ranks = first_of_input_.size();
+    for (std::size_t position = 0; position < ranks; ++position) {
+      if (input_count(collective_, static_cast<int>(position)) == 0) continue;
+      const bool is_cut = collective_.operation == Operation::scatter ||
+                          collective_.operation == Operation::all_to_all;
+      const Span input{Buffer::input, 0, is_cut ? collective_.count : 0};
+      const Span own = input.piece(static_cast<std::int64_t>(position), collective_.size());
+      if (!is_cut || own.count > 0) kept.push_back(first_of_input_[position] + own.offset);
     }
-    return known_[index];
+    return kept;
   }
 
   // How many elements there are from this one to the end of its block: what one rank has for another.
@@ -82,6 +99,7 @@ class Origins {
   struct Source {
     std::uint32_t step;
     std::int64_t offset;
+    auto operator<=>(const Source&) const = default;
   };
   // Steps that stored something at this place of the scratch memory, by lane and order.
   using Stores = std::map<std::int64_t, std::vector<std::uint32_t>>;
@@ -90,11 +108,17 @@ class Origins {
     return positions_[step.rank.index()];
   }
 
-  Source source_of(const Step& step) {
+  std::int64_t& known(const Source& at) {
+    return at.offset == 0 ? known_[at.step] : known_inside_.try_emplace(at, unknown).first->second;
+  }
+
+  // One step back on its way.
+  Source source_of(const Source& at) {
+    const Step& step = steps_[at.step];
     if (receives(step.instruction.op) && step.message_from != Step::none)
-      return {step.message_from, 0};
+      return {step.message_from, at.offset};
     const std::size_t position = position_of(step);
-    const std::int64_t offset = step.instruction.source_offset;
+    const std::int64_t offset = step.instruction.source_offset + at.offset;
     switch (step.instruction.source_buffer) {
       case Buffer::input: return {Step::none, first_of_input_[position] + offset};
       case Buffer::output: return {Step::none, of_output(position, offset)};
@@ -144,7 +168,8 @@ class Origins {
 
   const Collective& collective_;
   const std::vector<Step>& steps_;
-  std::vector<std::int64_t> known_;                // by step
+  std::vector<std::int64_t> known_;                // by step, of what its value begins with
+  std::map<Source, std::int64_t> known_inside_;    // of other places in it
   std::vector<Source> way_;                        // back from the step that is asked for
   std::vector<std::size_t> positions_;             // in the group, by rank
   std::vector<std::int64_t> first_of_input_;       // by position
@@ -158,7 +183,7 @@ Pieces find_pieces(const Schedule& schedule, const Timeline& timeline) {
   Origins origins(schedule, timeline);
   const std::size_t count = timeline.steps.size();
   std::vector<std::int64_t> elements(count, -1);
-  std::vector<std::int64_t> distinct;
+  std::vector<std::int64_t> distinct = origins.kept();
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!sends(timeline.steps[i].instruction.op)) continue;
     elements[i] = origins.of_step(i);
@@ -178,6 +203,8 @@ Pieces find_pieces(const Schedule& schedule, const Timeline& timeline) {
     const bool reaches_next = place + 1 != distinct.end() && elements[i] + elements_sent > place[1];
     pieces.mixed[i] = reaches_next || elements_sent > origins.left_of_block(elements[i]);
   }
+  pieces.starts = std::move(distinct);
+  pieces.inputs = origins.first_of_inputs();
   return pieces;
 }
 

@@ -109,7 +109,8 @@ void add_picture(Value& value, const Topology& topology, const Schedule& schedul
   Value dims = Value::array();
   for (const int size : topology.dims()) dims.items().emplace_back(size);
   value.set("dims", std::move(dims));
-  value.set("steps", steps_value(records_of(topology, schedule, simulation)));
+  const Pieces pieces = find_pieces(schedule, *simulation.timeline);
+  value.set("steps", steps_value(records_of(topology, schedule, simulation, pieces)));
   Value names = Value::array();
   for (std::uint32_t i = 0; i < topology.links().size(); ++i)
     names.items().emplace_back(topology.name(LinkId(i)));

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the stepper shows of one moment.
 
-/** Messages by when they left and arrived, and which ranks got which piece when.
+/**
+ * @typedef {{piece: number, begun: number, done: number}} Had   since when something of a piece is there, and all of it
+ * @typedef {{brought: number[], had: Had[]}} RankStory   pieces of the input; of the output, in its order
+ */
+
+/** Messages by when they left and arrived, and what each rank has since when.
  *  @param {Steps} steps @param {number} ranks */
 function stepperStory(steps, ranks) {
   const messages = [];
@@ -17,18 +22,13 @@ function stepperStory(steps, ranks) {
         arrived: steps.arrived[i] * picosecond,
       });
   messages.sort((a, b) => a.departed - b.departed);
-  const got = d3.range(ranks).map(() => new Map()); // piece -> when it last came
-  const origin = d3.range(ranks).map(() => new Map()); // piece -> sent before anything of it came
-  for (const one of [...messages].sort((a, b) => a.arrived - b.arrived)) {
-    const times = got[one.to];
-    if (!times.has(one.piece)) times.set(one.piece, []);
-    times.get(one.piece).push(one.arrived);
-  }
-  for (const one of messages) {
-    const first = got[one.from].get(one.piece)?.[0] ?? Infinity;
-    if (one.departed < first) origin[one.from].set(one.piece, 0);
-  }
-  return { messages, got, origin };
+  /** @type {RankStory[]} */
+  const ofRanks = d3.range(ranks).map(() => ({ brought: [], had: [] }));
+  steps.broughtRank.forEach((rank, i) => (ofRanks[rank].brought = d3.range(steps.broughtFirst[i], steps.broughtEnd[i])));
+  steps.hadRank.forEach((rank, i) =>
+    ofRanks[rank].had.push({ piece: steps.hadPiece[i], begun: steps.hadBegun[i] * picosecond, done: steps.hadDone[i] * picosecond }),
+  );
+  return { messages, ofRanks };
 }
 
 /** @param {any} svg @param {number} width @param {number} height @param {StepperParts} parts */
@@ -45,13 +45,12 @@ function stepperScene(svg, width, height, { steps, ranks, root = 0 }) {
     const [a, b] = pair.split(" ").map((rank) => at(Number(rank)));
     links.append("line").attr("x1", a[0]).attr("y1", a[1]).attr("x2", b[0]).attr("y2", b[1]);
   }
-  if (steps.mixed.includes(1))
-    svg.append("text").attr("x", 4).attr("y", 14).text("Messages hold several pieces here, so what a rank has is not shown.");
   const travelling = svg.append("g");
   const wheels = svg.append("g");
-  const ranksDrawn = d3.range(ranks).map((rank) => rankWheel(wheels, at(rank), size, rank, { steps, colourOf }));
+  const placesOf = wheelPlaces(story.ofRanks, steps.pieces);
+  const ranksDrawn = d3.range(ranks).map((rank) => rankWheel(wheels, at(rank), size, rank, { place: placesOf(rank), story: story.ofRanks[rank], colourOf }));
   const show = (time) => {
-    ranksDrawn.forEach((draw, rank) => draw(time, story.got[rank], story.origin[rank]));
+    for (const draw of ranksDrawn) draw(time);
     const moving = onTheirWay(story.messages, time);
     travelling
       .selectAll(".travelling")
@@ -76,30 +75,57 @@ function between(a, b, { departed, arrived }, time) {
   return a + (b - a) * Math.min(1, (time - departed) / Math.max(arrived - departed, 1e-15));
 }
 
-/** Of messages that hold several pieces only the first is known, and a barrier has no data.  @param {Steps} steps */
-function canFill({ mixed, bytes }) {
-  return !mixed.includes(1) && bytes.some((one) => one > 0);
+/**
+ * Where a piece stands on the rings of a rank.  Where some rank has all pieces, at the same angle everywhere;
+ * else, as in an all-to-all, where it stands among those that the rank brings along or gets.
+ * @param {RankStory[]} ofRanks @param {number} pieces
+ * @returns {(rank: number) => {brought: RingPlaces, had: RingPlaces}}
+ * @typedef {{of: (piece: number) => number, count: number}} RingPlaces
+ */
+function wheelPlaces(ofRanks, pieces) {
+  const someHasAll = ofRanks.some(({ brought, had }) => brought.length === pieces || had.length === pieces);
+  const everywhere = { of: (piece) => piece, count: pieces };
+  const among = (list) => {
+    const places = new Map(list.map((piece, i) => [piece, i]));
+    return { of: (piece) => places.get(piece), count: list.length };
+  };
+  return (rank) => {
+    if (someHasAll) return { brought: everywhere, had: everywhere };
+    const { brought, had } = ofRanks[rank];
+    return { brought: among(brought), had: among(had.map(({ piece }) => piece)) };
+  };
 }
 
-/** A rank as a ring of as many segments as there are pieces; what has come, or was sent from here
- *  before it came, is filled. */
-function rankWheel(group, [cx, cy], size, rank, { steps, colourOf }) {
+/** How strongly a piece is drawn of which only a part is there. */
+const partOpacity = 0.3;
+
+/** A rank: inside what it brings along, outside what it has of what it is to have in the end. */
+function rankWheel(group, [cx, cy], size, rank, { place, story, colourOf }) {
   const wheel = group.append("g").attr("class", "rank-wheel").attr("transform", `translate(${cx},${cy})`);
   wheel.append("circle").attr("class", "rank-paper").attr("r", size);
-  const cells = canFill(steps) ? Math.min(steps.pieces, mostCells) : 0;
-  const segments = d3.range(cells).map((cell) =>
-    wheel.append("path").attr("class", "segment").attr("d", segmentPath(cell, cells, size * 0.58, size)),
-  );
+  const brought = story.brought.map((piece) => ({ piece, begun: 0, done: 0 }));
+  drawRing(wheel, "brought", brought, place.brought, size * 0.56, size * 0.7, colourOf)(0);
+  const show = drawRing(wheel, "had", story.had, place.had, size * 0.74, size, colourOf);
   wheel.append("text").attr("text-anchor", "middle").attr("dy", "0.35em").text(rank);
-  const first = (cell) => Math.ceil((cell * steps.pieces) / cells);
-  return (time, got, origin) => {
-    segments.forEach((segment, cell) => {
-      const has = [];
-      for (let piece = first(cell); piece < first(cell + 1); ++piece)
-        if (origin.has(piece) || (got.get(piece)?.[0] ?? Infinity) <= time) has.push(piece);
-      const share = has.length / (first(cell + 1) - first(cell));
-      segment.attr("fill", has.length ? colourOf(has[0]) : "none").attr("fill-opacity", share);
-    });
+  return show;
+}
+
+/** Segments of a ring; returns what shows a moment. @param {Had[]} had @param {RingPlaces} place */
+function drawRing(wheel, name, had, place, inner, outer, colourOf) {
+  const cells = Math.min(place.count, mostCells);
+  const members = d3.range(cells).map(() => /** @type {Had[]} */ ([]));
+  for (const one of had) members[Math.floor((place.of(one.piece) * cells) / place.count)].push(one);
+  const drawn = members.flatMap((inCell, cell) => {
+    if (!inCell.length) return [];
+    const path = wheel.append("path").attr("class", `segment ${name}`).attr("d", segmentPath(cell, cells, inner, outer));
+    return [{ path, inCell, colour: colourOf(inCell[0].piece) }];
+  });
+  return (time) => {
+    const now = time * (1 + 1e-12); // sums of picoseconds as seconds
+    for (const { path, inCell, colour } of drawn) {
+      const share = d3.mean(inCell, ({ begun, done }) => (done <= now ? 1 : begun <= now ? partOpacity : 0));
+      path.attr("fill", share > 0 ? colour : "none").attr("fill-opacity", share);
+    }
   };
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <tuple>
 
-#include "collectives/pieces.hpp"
+#include "collectives/holdings.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -85,7 +85,7 @@ void add_step(const Step& step, const std::vector<Step>& steps, Routes& routes, 
 }  // namespace
 
 Records records_of(const Topology& topology, const Schedule& schedule,
-                   const Simulation& simulation) {
+                   const Simulation& simulation, const Pieces& pieces) {
   Records records;
   const std::vector<Step>& steps = simulation.timeline->steps;
   Routes routes(topology, records);
@@ -95,8 +95,7 @@ Records records_of(const Topology& topology, const Schedule& schedule,
     records.numbers.bytes.push_back(
         sends(step.instruction.op) ? static_cast<double>(step.instruction.count * element) : 0);
   }
-  Pieces pieces = find_pieces(schedule, *simulation.timeline);
-  records.whole.piece = std::move(pieces.of_step);
+  records.whole.piece = pieces.of_step;
   records.pieces = pieces.count;
   records.whole.mixed.assign(pieces.mixed.begin(), pieces.mixed.end());
   for (const auto& segment : critical_path(topology, schedule, simulation).segments) {
@@ -110,6 +109,22 @@ Records records_of(const Topology& topology, const Schedule& schedule,
     records.numbers.link_messages.push_back(static_cast<double>(link.messages));
   }
   return records;
+}
+
+void add_holdings(const Schedule& schedule, const Simulation& simulation, const Pieces& pieces,
+                  Records& records) {
+  const Holdings holdings = find_holdings(schedule, *simulation.timeline, pieces);
+  for (const Brought& brought : holdings.brought) {
+    records.whole.brought_rank.push_back(static_cast<std::int32_t>(brought.rank.index()));
+    records.whole.brought_first.push_back(brought.first);
+    records.whole.brought_end.push_back(brought.end);
+  }
+  for (const Holding& had : holdings.had) {
+    records.whole.had_rank.push_back(static_cast<std::int32_t>(had.rank.index()));
+    records.whole.had_piece.push_back(had.piece);
+    records.numbers.had_begun.push_back(number(had.begun));
+    records.numbers.had_done.push_back(number(had.done));
+  }
 }
 
 }  // namespace collsim

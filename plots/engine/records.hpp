@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "collectives/pieces.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/simulate.hpp"
 
@@ -18,6 +19,7 @@ struct NumberColumns {                                                 // column
   // By route: how long each of its messages holds links before its data flow.
   std::vector<double> route_startup;
   std::vector<double> link_busy, link_messages;  // by link
+  std::vector<double> had_begun, had_done;       // see Holding
 };
 struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> rank, index;
@@ -31,7 +33,9 @@ struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> route;          // of its message
   // Links of route r: route_links[route_first[r]] up to route_first[r + 1].
   std::vector<std::int32_t> route_first, route_links;
-  std::vector<std::int32_t> path_kind, path_step;  // CriticalPath::Kind
+  std::vector<std::int32_t> path_kind, path_step;                      // CriticalPath::Kind
+  std::vector<std::int32_t> had_rank, had_piece;                       // see Holding
+  std::vector<std::int32_t> brought_rank, brought_first, brought_end;  // see Brought
 };
 struct Records {
   NumberColumns numbers;
@@ -40,6 +44,10 @@ struct Records {
 };
 
 [[nodiscard]] Records records_of(const Topology& topology, const Schedule& schedule,
-                                 const Simulation& simulation);
+                                 const Simulation& simulation, const Pieces& pieces);
+
+// What ranks bring along and get, which only the moving picture shows.
+void add_holdings(const Schedule& schedule, const Simulation& simulation, const Pieces& pieces,
+                  Records& records);
 
 }  // namespace collsim

@@ -189,7 +189,7 @@ function stepperFigure(parent, page) {
   const { redraw, setTitle } = addFigure(parent, {
     id: "stepper",
     title: "",
-    text: "The same run in true time. Circles are ranks; a segment of a circle is filled when that piece of the data (or a sum of some ranks' pieces) has come to the rank, or is sent by it first. Dots are messages on their way.",
+    text: "The same run in true time. Circles are ranks. The inner ring of a circle is what the rank brings along; the outer ring fills with what it is to have in the end, pale while it is only a part of a sum. Dots are messages on their way. Lines join who sends to whom, whatever cables that takes.",
     hint: stepperHint,
     draw: (host, width) => {
       const steps = page.now?.answer.steps;
