@@ -35,7 +35,7 @@ function stepperStory(steps, ranks) {
 function stepperScene(svg, width, height, { steps, ranks, root = 0 }) {
   const story = stepperStory(steps, ranks);
   const { places, tree } = stepperLayout(steps, ranks, root);
-  const size = Math.max(7, Math.min(26, (tree ? width / ranks : height / ranks) * 0.9, height / 12));
+  const size = Math.max(7, Math.min(32, (tree ? width / ranks : height / ranks) * 0.9, height / 12));
   const margin = size * 2.1 + 8;
   const box = tree ? { w: width - 2 * margin, h: height - 2 * margin } : { w: Math.min(width, height * (ranks > 16 ? 1.7 : 1.15)) - 2 * margin, h: height - 2 * margin };
   const at = (rank) => [(width - box.w) / 2 + places[rank].x * box.w, margin + places[rank].y * box.h];
@@ -123,7 +123,8 @@ function drawRing(wheel, name, had, place, inner, outer, colourOf) {
   return (time) => {
     const now = time * (1 + 1e-12); // sums of picoseconds as seconds
     for (const { path, inCell, colour } of drawn) {
-      const share = d3.mean(inCell, ({ begun, done }) => (done <= now ? 1 : begun <= now ? partOpacity : 0));
+      const there = inCell.map(({ begun, done }) => (done <= now ? 1 : begun <= now ? partOpacity : 0));
+      const share = there.reduce((a, b) => a + b, 0) / there.length;
       path.attr("fill", share > 0 ? colour : "none").attr("fill-opacity", share);
     }
   };

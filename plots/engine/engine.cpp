@@ -127,16 +127,16 @@ void refuse(double instructions) {
 void add_columns() {
   const NumberColumns& n = records.numbers;
   const WholeColumns& w = records.whole;
-  columns = {{place_of(n.reached), place_of(n.began), place_of(n.ended), place_of(n.departed),
-              place_of(n.left), place_of(n.arrived), place_of(n.bytes), place_of(n.path_from),
-              place_of(n.path_to), place_of(n.route_startup), place_of(n.link_busy),
-              place_of(n.link_messages), place_of(n.had_begun), place_of(n.had_done)},
-             {place_of(w.rank), place_of(w.index), place_of(w.to), place_of(w.piece),
-              place_of(w.mixed), place_of(w.wait), place_of(w.waited_for),
-              place_of(w.queued_behind), place_of(w.route), place_of(w.route_first),
-              place_of(w.route_links), place_of(w.path_kind), place_of(w.path_step),
-              place_of(w.had_rank), place_of(w.had_piece), place_of(w.brought_rank),
-              place_of(w.brought_first), place_of(w.brought_end)}};
+  columns = {
+      {place_of(n.reached), place_of(n.began), place_of(n.ended), place_of(n.departed),
+       place_of(n.left), place_of(n.arrived), place_of(n.bytes), place_of(n.path_from),
+       place_of(n.path_to), place_of(n.route_startup), place_of(n.link_busy),
+       place_of(n.link_messages), place_of(n.had_begun), place_of(n.had_done)},
+      {place_of(w.rank), place_of(w.index), place_of(w.to), place_of(w.piece), place_of(w.mixed),
+       place_of(w.wait), place_of(w.waited_for), place_of(w.queued_behind), place_of(w.route),
+       place_of(w.route_first), place_of(w.route_links), place_of(w.path_kind),
+       place_of(w.path_step), place_of(w.had_rank), place_of(w.had_piece), place_of(w.brought_rank),
+       place_of(w.brought_first), place_of(w.brought_end)}};
 }
 
 // One case with the setting's chunks; keeps every step when there are at most `max_steps`.

@@ -84,8 +84,8 @@ void add_step(const Step& step, const std::vector<Step>& steps, Routes& routes, 
 
 }  // namespace
 
-Records records_of(const Topology& topology, const Schedule& schedule,
-                   const Simulation& simulation, const Pieces& pieces) {
+Records records_of(const Topology& topology, const Schedule& schedule, const Simulation& simulation,
+                   const Pieces& pieces) {
   Records records;
   const std::vector<Step>& steps = simulation.timeline->steps;
   Routes routes(topology, records);

@@ -304,7 +304,7 @@ test("arrow keys step from event to event in true time", async () => {
   }
   await page.keyboard.press("ArrowLeft");
   assert.equal((await clock()).split(" of")[0], `${Number((step * 1000).toPrecision(4))} ms`);
-  const filled = () => page.locator("#stepper .segment[fill-opacity='1']").count();
+  const filled = () => page.locator("#stepper .had[fill-opacity='1']").count();
   assert.equal(await filled(), 3); // rank 0 has both chunks, rank 1 one
   await page.keyboard.press("End");
   assert.equal(await filled(), 16);
@@ -317,7 +317,6 @@ test("a barrier's messages carry no pieces", async () => {
   await page.getByLabel("one event on").click();
   assert.match(await page.locator("#stepper .moment").textContent(), /^Rank \d has got a message, (?!.*piece)/);
   assert.equal(await page.locator("#stepper .segment").count(), 0);
-  assert.equal(await page.locator("#stepper svg text", { hasText: "several pieces" }).count(), 0);
   await close(page);
 });
 
@@ -328,13 +327,47 @@ test("of messages that hold several pieces the first is named", async () => {
   await close(page);
 });
 
-test("what a rank has is shown only where messages hold one piece each", async () => {
-  for (const [fragment, cells] of [["op=all-gather&algorithm=ring&ranks=4&chunks=2", 32], ["op=all-gather&algorithm=recursive-doubling&ranks=4&chunks=1", 0], ["op=all-to-all&algorithm=bruck&ranks=4&chunks=1", 0]]) {
-    const page = await open(`${fragment}&shape=switch`);
-    assert.equal(await page.locator("#stepper .segment").count(), cells, fragment);
-    assert.equal(await page.locator("#stepper svg text", { hasText: "several pieces" }).count(), cells ? 0 : 1);
+/** Full segments of the rings of each rank: what it brought along, what it has now. */
+const ringsOf = (page) =>
+  page.locator("#stepper .rank-wheel").evaluateAll((wheels) => {
+    const full = (wheel, ring) => wheel.querySelectorAll(`.${ring}[fill-opacity='1']`).length;
+    return wheels.map((wheel) => `${full(wheel, "brought")} ${full(wheel, "had")}`).join(", ");
+  });
+
+test("rings show what each rank brings along and what it has at the end", async () => {
+  const cases = [
+    ["op=broadcast&algorithm=chain", "1 1, 0 0, 0 0, 0 0", "1 1, 0 1, 0 1, 0 1"],
+    ["op=reduce&algorithm=chain", "1 0, 1 0, 1 0, 1 0", "1 1, 1 0, 1 0, 1 0"],
+    ["op=reduce-scatter&algorithm=ring", "4 0, 4 0, 4 0, 4 0", "4 1, 4 1, 4 1, 4 1"],
+    ["op=all-reduce&algorithm=master", "1 0, 1 0, 1 0, 1 0", "1 1, 1 1, 1 1, 1 1"],
+    ["op=gather&algorithm=binomial", "1 1, 1 0, 1 0, 1 0", "1 4, 1 0, 1 0, 1 0"],
+    ["op=scatter&algorithm=binomial&root=1", "0 0, 4 1, 0 0, 0 0", "0 1, 4 1, 0 1, 0 1"],
+    ["op=all-to-all&algorithm=direct", "4 1, 4 1, 4 1, 4 1", "4 4, 4 4, 4 4, 4 4"],
+  ];
+  for (const [fragment, start, end] of cases) {
+    const page = await open(`${fragment}&ranks=4&chunks=1&shape=switch`);
+    assert.equal(await ringsOf(page), start, fragment);
+    await page.locator("#stepper svg").focus();
+    await page.keyboard.press("End");
+    assert.equal(await ringsOf(page), end, fragment);
     await close(page);
   }
+});
+
+test("a part of a sum is pale", async () => {
+  const page = await open("op=all-reduce&algorithm=halving-doubling&ranks=4&chunks=1&shape=switch");
+  const pale = () => page.locator("#stepper .had[fill-opacity='0.3']").count();
+  assert.equal(await pale(), 0);
+  let seen = 0;
+  for (let i = 0; i < 6; ++i) {
+    await page.getByLabel("one event on").click();
+    seen = Math.max(seen, await pale());
+  }
+  assert.ok(seen > 0);
+  await page.locator("#stepper svg").focus();
+  await page.keyboard.press("End");
+  assert.equal(await pale(), 0);
+  await close(page);
 });
 
 test("where formula and simulation part, the reason is the case's own", async () => {
