@@ -268,9 +268,6 @@ std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
     diagnostics.add({large ? "too-large" : "encoding", std::move(message), start, "", "", ""});
     return std::nullopt;
   }
-  if (text.starts_with(byte_order_mark))
-    diagnostics.add({"encoding", "the file begins with a byte order mark (the bytes EF BB BF)",
-                     start, "", "", "save it as UTF-8 without byte order mark"});
   TreeBuilder builder(source, sources, diagnostics, limits, forgotten);
   nlohmann::json::sax_parse(text, &builder);
   return builder.take();

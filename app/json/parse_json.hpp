@@ -33,7 +33,8 @@ using ForgottenItems = std::map<std::uint32_t, std::size_t>;
 // Parses a source as strict JSON (RFC 8259).  Reports syntax errors (in words: "a comma is missing
 // before this", "comments are not JSON; use \"notes\""), duplicate keys, numbers that a double does
 // not hold, and what is beyond the limits above.  Nothing when there is no tree to go on
-// with; duplicate keys leave one (the first value) and so does a byte order mark.
+// with; duplicate keys leave one (the first value).  A byte order mark before the text, which some
+// editors write, is passed over.
 [[nodiscard]] std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
                                               Diagnostics& diagnostics);
 [[nodiscard]] std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,

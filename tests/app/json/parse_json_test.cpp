@@ -238,13 +238,16 @@ TEST(ParseJson, OddCharacters) {
                   "1:1: the file is not UTF-8 (it looks like UTF-16); save it as UTF-8"});
 }
 
-TEST(ParseJson, AByteOrderMarkIsReportedAndTheRestIsRead) {
+TEST(ParseJson, AByteOrderMarkIsPassedOverAtTheBeginningOnly) {
   const Result result = parse("\xEF\xBB\xBF{\"a\": 1}");
-  EXPECT_TRUE(result.tree);
-  EXPECT_EQ(result.text,
-            "f.json:1:1: the file begins with a byte order mark (the bytes EF BB BF)\n"
-            "    |   save it as UTF-8 without byte order mark\n"
-            "1 error; nothing was run\n");
+  ASSERT_TRUE(result.tree);
+  EXPECT_EQ(result.text, "");
+  EXPECT_EQ(to_json(*result.tree, -1), "{\"a\":1}");
+  expect_mistake({"\xEF\xBB\xBF[1,]", "1:3: a comma must not follow the last item", "  ^",
+                  "remove this comma"});
+  expect_mistake({"\xEF\xBB\xBF", "1:1: the file is empty"});
+  expect_mistake({"[\xEF\xBB\xBF\x31]", "1:2: this blank is not an ordinary one but U+FEFF", " ^",
+                  "replace it by an ordinary blank"});
 }
 
 TEST(ParseJson, OfAKeyThatIsGivenTwiceTheFirstValueStays) {
