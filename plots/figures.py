@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of what collsim wrote, as SVG or PNG: the same input gives the same file, byte for byte.
+"""Pictures of what collsim wrote, as SVG, PNG or PDF: the same input gives the same file, byte for byte.
 
 usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark]
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time or bandwidth against the size, one line per algorithm, with the sizes where the best changes."""
+import numpy
+
 from static import style
 from static.marks import draw_curve, draw_measured, name_measured, why_not_judged
 from static.reading import FigureError, name_of
-from static.series import fastest_stretches, fastest_text, other_jobs_text, series_of
-from static.units import rate_text, size_text, time_text
+from static.series import fastest_stretches, fastest_text, other_jobs_text, series_of, times_at
+from static.units import SIZES, rate_text, size_text, time_text, unit_of
 
 METRICS = {
     "time": ("time_s", "time", time_text),
@@ -18,7 +20,7 @@ HEIGHT = 3.4
 def by_size(frame, theme, results, metric="busbw"):
     """Results of a sweep over sizes.  Line: the closed form, or where there is none a thin one from dot to
     dot.  Dots: simulated.  Squares: measured.  Dotted: the bounds, which no schedule passes.  Wide: whoever is
-    the fastest.  Dashed: from which size on it is another one."""
+    the fastest.  Dashed: where the lines of the fastest cross, or from which size on it is another one."""
     key, name, _ = METRICS[metric]
     series = series_of(results, "size_bytes", also=() if metric == "time" else ("algbw_bytes_per_s", "busbw_bytes_per_s"))
     rows = [row for _, group in series for row in group]
@@ -30,7 +32,8 @@ def by_size(frame, theme, results, metric="busbw"):
     limits_of_axis(axes, metric, rows, value)
     axes.set_ylabel(name)
     stretches = [] if len(series) == 1 or series.other_jobs else fastest_stretches(series)
-    draw_fastest(axes, theme, series, stretches, value)
+    crossings = [crossing(series, *pair) for pair in zip(stretches, stretches[1:])]
+    draw_fastest(axes, theme, series, stretches, crossings, value)
     ends, drawn = [], []
     for index, (label, group) in enumerate(series):
         draw_curve(axes, theme, index, len(series), group, "size_bytes", lambda row: value(row, row.get("analytic_s")), value)
@@ -40,10 +43,11 @@ def by_size(frame, theme, results, metric="busbw"):
         ends.append((value(group[-1]), label, colour))
     if metric == "time":
         draw_bounds(axes, theme, rows)
-    for stretch in stretches[1:]:
-        axes.axvline(stretch.start, color=theme["mark"], linestyle="--", linewidth=1.1, zorder=1)
-        axes.annotate(f"from {size_text(stretch.start)}", (stretch.start, 1), xytext=(0, 2), va="bottom", ha="center", fontsize=8.5,
-                      color=theme["mark"], xycoords=("data", "axes fraction"), textcoords="offset points")
+    for stretch, cross in zip(stretches[1:], crossings):
+        axes.axvline(cross or stretch.start, color=theme["mark"], linestyle="--", linewidth=1.1, zorder=1)
+        axes.annotate(f"at {about(cross)}" if cross else f"from {size_text(stretch.start)}", (cross or stretch.start, 1), xytext=(0, 2),
+                      va="bottom", ha="center", fontsize=8.5, color=theme["mark"], xycoords=("data", "axes fraction"),
+                      textcoords="offset points")
     style.label_ends(axes, ends)
     name_measured(frame, theme, drawn, 0.13)
     style.title(frame, axes, finding(series, stretches), HEIGHT, left=0.13, right=style.room_for(label for label, _ in series),
@@ -76,14 +80,46 @@ def limits_of_axis(axes, metric, rows, value):
     axes.set_ylim(min(values) * (0.45 if metric == "time" else 0.7), max(values) * 1.5)
 
 
-def draw_fastest(axes, theme, series, stretches, value):
+def crossing(series, before, after):
+    """The size at which the fastest of one stretch and that of the next are equally fast, if times grow evenly
+    between these two sizes.  None where they share the first place, and where a third is faster there."""
+    if len(before.names) > 1 or len(after.names) > 1:
+        return None
+    if any(before.end < row["size_bytes"] < after.start for _, group in series for row in group):
+        return None  # a curve bends there
+    left, right = dict(times_at(series, before.end)), dict(times_at(series, after.start))
+    old, new = before.names[0], after.names[0]
+    lead, lag = left[new] - left[old], right[old] - right[new]
+    part = lead / (lead + lag)
+    times = {name: left[name] + part * (right[name] - left[name]) for name in left}
+    if min(times.values()) < times[old] * (1 - 1e-9):
+        return None
+    return before.end + part * (after.start - before.end)
+
+
+def about(size):
+    """With two digits: 2.2 MiB."""
+    factor, _ = unit_of(size, SIZES)
+    return size_text(float(f"{size / factor:.2g}") * factor)
+
+
+def draw_fastest(axes, theme, series, stretches, crossings, value):
     """A wide pale line along whoever is the fastest."""
     points = {name: {row["size_bytes"]: value(row) for row in group} for name, group in series}
     number = {name: index for index, (name, _) in enumerate(series)}
-    for stretch, after in zip(stretches, [*stretches[1:], None]):
+
+    def at_crossing(name, cross):
+        """On the line that is drawn from dot to dot."""
+        x, y = (numpy.log(list(part)) for part in zip(*points[name].items()))
+        return cross, float(numpy.exp(numpy.interp(numpy.log(cross), x, y)))
+
+    for stretch, after, came, goes in zip(stretches, [*stretches[1:], None], [None, *crossings], [*crossings, None]):
         name = stretch.names[0]
-        line = [(x, y) for x, y in points[name].items() if stretch.start <= x <= stretch.end]
-        if after:
+        line = [at_crossing(name, came)] if came else []
+        line += [(x, y) for x, y in points[name].items() if stretch.start <= x <= stretch.end]
+        if goes:
+            line.append(at_crossing(name, goes))
+        elif after:
             line.append((after.start, points[after.names[0]][after.start]))
         x, y = zip(*line)
         axes.plot(x, y, color=theme["series"][number[name] % 8], linewidth=7, alpha=0.25, solid_capstyle="round", zorder=1)

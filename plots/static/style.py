@@ -14,6 +14,7 @@ import textwrap
 import matplotlib
 import matplotlib.colors
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
@@ -93,14 +94,13 @@ def stack(parts, dark=False):
     return figure
 
 
-
 def save(figure, path):
-    """Writes .svg or .png; without the date, so that the same figure is the same file."""
+    """Writes .svg, .png or .pdf; without the date, so that the same figure is the same file."""
     path = pathlib.Path(path)
     kind = path.suffix[1:].lower()
-    canvases = {"svg": FigureCanvasSVG, "png": FigureCanvasAgg}
+    canvases = {"svg": FigureCanvasSVG, "png": FigureCanvasAgg, "pdf": FigureCanvasPdf}
     if kind not in canvases:
-        raise FigureError(f"{path.name}: pictures are .svg or .png")
+        raise FigureError(f"{path.name}: pictures are .svg, .png or .pdf")
     canvas = canvases[kind](figure)
     try:
         with matplotlib.rc_context(rules(LIGHT)), trust():  # colours are in the figure
@@ -108,6 +108,8 @@ def save(figure, path):
                 canvas.print_svg(path, metadata={"Date": None})
                 text = path.read_text(encoding="utf-8")
                 path.write_text(smaller(text), encoding="utf-8")
+            elif kind == "pdf":
+                canvas.print_pdf(path, metadata={"CreationDate": None})
             else:
                 figure.set_dpi(160)
                 canvas.print_png(path)

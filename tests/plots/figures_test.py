@@ -113,11 +113,21 @@ class Marks(unittest.TestCase):
     def crossings(self, axes):
         return [line.get_xdata()[0] for line in axes.lines if (line.get_linestyle(), line.get_color()) == ("--", LIGHT["mark"])]
 
-    def test_crossovers_are_the_first_sizes_at_which_another_is_the_fastest(self):
+    def test_crossovers_are_where_the_lines_of_the_fastest_cross(self):
         sizes = (1024, 4096, 16384)
-        axes = self.by_size_of(tree={size: 1e-5 + size * 4e-9 for size in sizes}, ring={size: 3e-5 + size * 1e-9 for size in sizes})
-        self.assertEqual(self.crossings(axes), [16384])
+        tree, ring = {size: 1e-5 + size * 4e-9 for size in sizes}, {size: 3e-5 + size * 1e-9 for size in sizes}
+        axes = self.by_size_of(tree=tree, ring=ring)
+        [cross] = self.crossings(axes)
+        self.assertAlmostEqual(cross, 2e-5 / 3e-9)
+        self.assertIn("at 6.5 KiB", [text.get_text() for text in axes.texts])
         self.assertEqual(axes.get_title(loc="left"), "tree is fastest up to 4 KiB, ring from 16 KiB on")
+
+    def test_where_lines_of_the_fastest_do_not_cross_it_is_the_first_size_of_the_next(self):
+        tree, ring = {1024: 1e-5, 16384: 9e-5}, {1024: 9e-5, 16384: 1e-5}
+        for other in ({1024: 2e-5, 16384: 2e-5}, {1024: 9e-5, 4096: 9e-5, 16384: 9e-5}):
+            axes = self.by_size_of(tree=tree, ring=ring, star=other)
+            self.assertEqual(self.crossings(axes), [16384])
+            self.assertIn("from 16 KiB", [text.get_text() for text in axes.texts])
 
     def test_who_is_fastest_is_said_of_sizes_that_all_have(self):
         def title(**series):
@@ -330,7 +340,7 @@ class Files(unittest.TestCase):
         shown = self.put("shown.json", collsim("show", ROOT / "scenarios/tutorial/reduce-scatter.json", "--format", "json"))
         words = ["chunk-curve", curve, "scaling", ranks, "time-by-size", sizes, "busbw-by-size", sizes, "algbw-by-size", sizes,
                  "space-time", one, one, "links-time", one, "breakdown", one, "buffers", shown]
-        for name in ("a.svg", "a.png"):
+        for name in ("a.svg", "a.png", "a.pdf"):
             pictures = []
             for _ in range(2):
                 done = draw([*words, "-o", self.here / name])
@@ -407,7 +417,7 @@ class Files(unittest.TestCase):
         self.refused(["scaling", "a.json", "b.json"], "one file")
         self.refused(["--lite", "chunk-curve", "a.json"], "--lite")
         curve = self.put("curve.json", results("ring-broadcast"))
-        for output, part in (("a.gif", ".svg or .png"), ("nowhere/a.svg", "No such file")):
+        for output, part in (("a.gif", ".svg, .png or .pdf"), ("nowhere/a.svg", "No such file")):
             done = draw(["chunk-curve", curve, "-o", self.here / output])
             self.assertEqual(done.returncode, 2)
             self.assertIn(part, done.stderr)
