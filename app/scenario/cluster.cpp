@@ -76,11 +76,9 @@ std::optional<Cluster> read_whole(const Value& value, const std::string& pointer
                   .late = {},
                   .preset = std::move(machine->preset),
                   .description = std::move(machine->description)};
-  const std::size_t changed = read_links_override(reader, &cluster.topology);
-  cluster.overridden = changed > 0;
-  if (cluster.overridden)
-    cluster.description +=
-        fmt::format(", {} changed", count_text(static_cast<std::int64_t>(changed), "link"));
+  const std::string changed = read_links_override(reader, &cluster.topology);
+  cluster.overridden = !changed.empty();
+  if (cluster.overridden) cluster.description += ", " + changed;
   cluster.late = read_late(reader, cluster.topology.rank_count());
   resolved = reader.finish();
   return cluster;

@@ -141,15 +141,23 @@ bool Changes::read(ObjectReader& item) {
   return fine;
 }
 
-std::size_t apply(ObjectReader& cluster, const Changes& changes, Topology& topology) {
+std::string changed_in_words(const std::vector<Topology::LinkChange>& changes,
+                             const Topology& topology) {
+  if (changes.empty()) return "";
+  if (changes.size() > 1) return fmt::format("{} links changed", changes.size());
+  const Link& link = topology.link(changes.front().link);
+  return fmt::format("link {} -> {} changed", topology.name(link.from), topology.name(link.to));
+}
+
+std::string apply(ObjectReader& cluster, const Changes& changes, Topology& topology) {
   const std::vector<Topology::LinkChange> all = changes.all();
   try {
     topology = topology.with_changed_links(all);
-    return all.size();
+    return changed_in_words(all, topology);
   } catch (const Error& error) {
     cluster.wrong("links_override", "invalid-argument", error.what(), {},
                   "\"both\": true changes both directions");
-    return 0;
+    return "";
   }
 }
 
@@ -164,20 +172,20 @@ std::optional<std::size_t> rank_number(std::string_view text) {
 
 }  // namespace
 
-std::size_t read_links_override(ObjectReader& cluster, Topology* topology) {
+std::string read_links_override(ObjectReader& cluster, Topology* topology) {
   const Value* list = cluster.raw("links_override");
-  if (list == nullptr) return 0;
+  if (list == nullptr) return "";
   if (!list->is_array()) {
     cluster.wrong("links_override", "wrong-type",
                   fmt::format("expected a list of links, but this is {}", list->kind_name()), {},
                   "write [{\"from\": \"gpu0\", \"to\": \"gpu1\", \"bandwidth\": \"10GB/s\"}]");
-    return 0;
+    return "";
   }
   if (list->items().size() > most_changes) {
     cluster.wrong("links_override", "too-large",
                   fmt::format("{} changes of links are too many", list->items().size()), {},
                   fmt::format("at most {}", count_text(most_changes, "change")));
-    return 0;
+    return "";
   }
   Changes changes(topology);
   Value resolved = Value::array();
@@ -190,7 +198,7 @@ std::size_t read_links_override(ObjectReader& cluster, Topology* topology) {
     resolved.items().push_back(item.finish());
   }
   cluster.resolve("links_override", std::move(resolved));
-  return fine && topology != nullptr ? apply(cluster, changes, *topology) : 0;
+  return fine && topology != nullptr ? apply(cluster, changes, *topology) : "";
 }
 
 std::vector<std::pair<Rank, Time>> read_late(ObjectReader& cluster,

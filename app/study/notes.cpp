@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/study/notes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -30,6 +32,19 @@ std::string name_of(const Cluster& cluster) {
   return cluster.topology.shape() == "explicit" ? "" : cluster.topology.shape();
 }
 
+// What all cases may share: of the machine, and who is late.
+std::vector<std::string> phrases_of(const Cluster& cluster) {
+  constexpr std::size_t most_named = 3;
+  std::vector<std::string> phrases = cut_at_commas(cluster.description);
+  std::vector<std::string> late;
+  for (const auto& [rank, time] : cluster.late)
+    if (time > Time{})
+      late.push_back(fmt::format("rank {} starts {} late", rank.index(), to_text(time)));
+  if (late.size() > most_named) late = {fmt::format("{} ranks start late", late.size())};
+  phrases.insert(phrases.end(), late.begin(), late.end());
+  return phrases;
+}
+
 }  // namespace
 
 void Notes::add(const Case& point) {
@@ -44,7 +59,7 @@ void Notes::add(const Case& point) {
 }
 
 void Notes::add_cluster(const Cluster& cluster) {
-  intersect(cut_at_commas(cluster.description), name_of(cluster), cluster.topology.rank_count());
+  intersect(phrases_of(cluster), name_of(cluster), cluster.topology.rank_count());
   if (!cluster.preset.empty()) presets_.insert(cluster.preset);
 }
 

@@ -21,7 +21,8 @@ class Notes {
 
   // What the descriptions of all clusters share: of "chain of 8 ranks, 25 GB/s, 5 us per message"
   // and "chain of 8 ranks, 50 GB/s, 5 us per message" that is "chain of 8 ranks, 5 us per message";
-  // for 4 and 8 ranks "chain, 25 GB/s, 5 us per message".  Empty when it is nothing.
+  // for 4 and 8 ranks "chain, 25 GB/s, 5 us per message".  Who is late is said too: "rank 3 starts
+  // 500 us late".  Empty when it is nothing.
   [[nodiscard]] std::string cluster() const;
   [[nodiscard]] const std::set<std::string>& presets() const { return presets_; }
   // Ranks that are late in some case in which they take no part.

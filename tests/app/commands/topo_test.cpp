@@ -147,7 +147,8 @@ TEST(TopoShow, lists_links_both_directions_on_one_line_when_they_are_alike) {
                    "link": { "bandwidth": "25GB/s", "overhead": "5us" }, "late": { "1": "2ms" },
                    "links_override": [ { "from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s" } ] },
       "collective": { "op": "broadcast", "size": "1MiB" } })");
-  EXPECT_EQ(shown({file, "--links"}), R"(chain of 3 ranks, 25 GB/s, 5 us per message, 1 link changed
+  EXPECT_EQ(shown({file, "--links"}),
+            R"(chain of 3 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed
 rank 1 starts 2 ms late
 
 from       to    bandwidth  latency  overhead  sharing
@@ -156,7 +157,7 @@ gpu1  ->   gpu2     1 GB/s        0      5 us  exclusive
 gpu2  ->   gpu1    25 GB/s        0      5 us  exclusive
 )");
   EXPECT_EQ(shown({file, "--links", "--ranks", "0-1"}),
-            R"(chain of 3 ranks, 25 GB/s, 5 us per message, 1 link changed
+            R"(chain of 3 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed
 rank 1 starts 2 ms late
 
 from       to    bandwidth  latency  overhead  sharing

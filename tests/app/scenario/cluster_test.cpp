@@ -251,7 +251,8 @@ TEST(LinksOverride, changes_one_direction_unless_both_is_said) {
   const Cluster one = cluster_of(with_link(R"("shape": "chain", "ranks": 4,
       "links_override": [{"from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s"}])"));
   EXPECT_TRUE(one.overridden);
-  EXPECT_EQ(one.description, "chain of 4 ranks, 25 GB/s, 5 us per message, 1 link changed");
+  EXPECT_EQ(one.description,
+            "chain of 4 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed");
   EXPECT_EQ(one.link->bandwidth, gigabytes_per_second(25));
   const auto link = [](const Cluster& cluster, std::size_t from, std::size_t to) {
     return cluster.topology.parameters(

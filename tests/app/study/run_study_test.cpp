@@ -225,6 +225,24 @@ TEST(Description, NamesThePresetWhoseNumbersAreSwept) {
   EXPECT_EQ(sweeping(R"("cluster.nodes": [1, 2])"), "ring all-reduce of 64 MiB; dgx-h100");
 }
 
+TEST(Description, SaysWhoIsLateAndWhichLinkIsChanged) {
+  const auto of = [](const std::string& cluster, const std::string& more = "") {
+    const std::string text = description(
+        R"({"scenario": 1, "cluster": {"shape": "ring", "ranks": 8,
+        "link": {"bandwidth": "25GB/s"}, )" +
+        cluster + R"(}, "collective": {"op": "all-reduce", "algorithm": "ring", "size": "1MiB"})" +
+        more + "}");
+    return text.substr(text.find("GB/s") + 4);
+  };
+  EXPECT_EQ(of(R"("late": {"3": "500us", "5": "0"})"), ", rank 3 starts 500 us late");
+  EXPECT_EQ(of(R"("late": {"0": "1us", "1": "1us", "2": "1us", "3": "1us"})"),
+            ", 4 ranks start late");
+  EXPECT_EQ(of(R"("late": {"3": "1ms"},
+                  "links_override": [{"from": "gpu2", "to": "gpu3", "bandwidth": "6GB/s"}])"),
+            ", link gpu2 -> gpu3 changed, rank 3 starts 1 ms late");
+  EXPECT_EQ(of(R"("late": {"3": "1ms"})", R"(, "sweep": {"cluster.late.3": ["1ms", "2ms"]})"), "");
+}
+
 TEST(Description, NamesASubgroup) {
   EXPECT_NE(description(lecture("", R"(, "ranks": [1, 3, 5])")).find("among 3 of 8 ranks"),
             std::string::npos);
