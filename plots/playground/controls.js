@@ -87,7 +87,7 @@ function algorithmRow(engine, setting) {
 
 /**
  * Makes the controls. @param {HTMLElement} parent @param {Engine} engine
- * @param {(key: string, value: any) => void} onChange
+ * @param {(part: Partial<PageSetting>) => void} onChange
  * @returns {{show: (setting: PageSetting) => void}}
  */
 function addControls(parent, engine, onChange) {
@@ -138,11 +138,11 @@ function sliderControl(control, { parse, text }, onChange) {
   row.append(slider, field, note, mistake);
   const none = noneValues[control.key];
   const written = (value) => (value === none ? "no limit" : text(value));
-  slider.addEventListener("input", () => onChange(control.key, control.stops[Number(slider.value)]));
+  slider.addEventListener("input", () => onChange({ [control.key]: control.stops[Number(slider.value)] }));
   field.addEventListener("change", () => {
     try {
       const value = none !== undefined && /^(no limit|none|)$/.test(field.value.trim()) ? none : parse(field.value.trim());
-      onChange(control.key, value);
+      onChange({ [control.key]: value });
     } catch (error) {
       mistake.textContent = error.message;
       mistake.hidden = false;
@@ -172,7 +172,7 @@ function selectControl(control, engine, onChange) {
   select.id = `control-${control.key}`;
   select.setAttribute("aria-describedby", note.id);
   row.append(select, note);
-  select.addEventListener("change", () => onChange(control.key, ["late_rank", "root"].includes(control.key) ? Number(select.value) : select.value));
+  select.addEventListener("change", () => onChange({ [control.key]: ["late_rank", "root"].includes(control.key) ? Number(select.value) : select.value }));
   let known = null;
   const show = (setting) => {
     const choices = choicesFor(control.key, engine, setting);

@@ -82,7 +82,7 @@ function viewTools(tools, page, redraw) {
   select.append(new Option("ranks, with what they send", "ranks"), new Option("links, with what crosses them", "links"));
   select.addEventListener("change", () => {
     page.view.rows = select.value;
-    page.writeAddress();
+    page.address.changed();
     page.draw();
   });
   rows.append(select);

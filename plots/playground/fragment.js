@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The setting in the page's address, behind the #: "op=broadcast&ranks=8&size=64MiB".  Keys are
-// listed in README.md; those of a pinned setting begin with "a.".
+// listed in README.md; those of a pinned setting, A, begin with "a."; with "a=follows" it follows in
+// all others.
 
 /** Keys that say what is shown, not what is simulated. */
 const viewKeys = { rows: "ranks" };
 
 /**
- * @param {PageSetting} setting @param {PageSetting|null} pinned @param {{rows: string}} view
+ * @param {PageSetting} setting @param {Compared|null} a @param {{rows: string}} view
  * @param {Record<string, {text: (value: any) => string}>} keys @param {Engine} engine
  */
-function writeFragment(setting, pinned, view, keys, engine) {
-  const parts = partsOf(setting, keys, engine, (key) => isAlwaysWritten(key) || setting[key] !== defaultSetting[key]);
-  if (pinned) {
-    const changed = partsOf(pinned, keys, engine, (key) => pinned[key] !== setting[key]);
-    // At least one key, or nobody would know that something is pinned.
-    parts.push(...(changed.length ? changed : [["op", pinned.op]]).map(([key, value]) => [`a.${key}`, value]));
-  }
+function writeFragment(setting, a, view, keys, engine) {
+  const parts = partsOf(setting, keys, (key) => matters(key, setting, engine) && (isAlwaysWritten(key) || setting[key] !== defaultSetting[key]));
+  if (a?.apart) parts.push(["a", "follows"]);
+  if (a) parts.push(...partsOfCompared(setting, a, keys, engine).map(([key, value]) => [`a.${key}`, value]));
   if (view.rows !== viewKeys.rows) parts.push(["rows", view.rows]);
   return parts.map(([key, value]) => `${key}=${encodeURIComponent(value).replaceAll("%2F", "/")}`).join("&");
+}
+
+function partsOfCompared(setting, a, keys, engine) {
+  if (a.apart) return partsOf({ ...a.setting, ...a.apart }, keys, (key) => key in a.apart);
+  const changed = partsOf(a.setting, keys, (key) => matters(key, a.setting, engine) && a.setting[key] !== setting[key]);
+  // At least one key, or nobody would know that something is pinned.
+  return changed.length ? changed : [["op", a.setting.op]];
 }
 
 function isAlwaysWritten(key) {
@@ -25,15 +30,15 @@ function isAlwaysWritten(key) {
 }
 
 /** Values that stand for "none" are written as "none". */
-function partsOf(setting, keys, engine, isWanted) {
+function partsOf(setting, keys, isWanted) {
   return Object.keys(keys)
-    .filter((key) => isWanted(key) && matters(key, setting, engine))
+    .filter(isWanted)
     .map((key) => [key, setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key])]);
 }
 
 /**
  * @param {string} fragment without the # @param {Engine} engine
- * @returns {{setting: PageSetting, pinned: PageSetting|null, view: {rows: string}, notes: string[]}}
+ * @returns {{setting: PageSetting, a: Compared|null, view: {rows: string}, notes: string[]}}
  */
 function readFragment(fragment, engine) {
   const keys = settingKeys(engine);
@@ -41,6 +46,7 @@ function readFragment(fragment, engine) {
   const own = [];
   const ofPinned = [];
   const view = { ...viewKeys };
+  let follows = false;
   for (const part of fragment.split("&")) {
     if (part === "") continue;
     const at = part.indexOf("=");
@@ -48,13 +54,24 @@ function readFragment(fragment, engine) {
     const value = at < 0 ? "" : decoded(part.slice(at + 1));
     const note = (text) => notes.push(noteOn(key, at < 0 ? null : value, text));
     if (key === "rows" && ["ranks", "links"].includes(value)) view.rows = value;
+    else if (key === "a" && value === "follows") follows = true;
     else if (Object.hasOwn(keys, key)) own.push([key, value]);
     else if (key.startsWith("a.") && Object.hasOwn(keys, key.slice(2))) ofPinned.push([key.slice(2), value]);
-    else note(key === "rows" ? 'rows are "ranks" or "links"' : unknownKey(key, Object.keys(keys)));
+    else note(Object.hasOwn(wrongKeys, key) ? wrongKeys[key] : unknownKey(key, Object.keys(keys)));
   }
-  const setting = settingFrom(own, { ...defaultSetting }, keys, engine, { notes, prefix: "" });
-  const pinned = ofPinned.length ? settingFrom(ofPinned, { ...setting }, keys, engine, { notes, prefix: "a." }) : null;
-  return { setting, pinned, view, notes };
+  const { setting } = settingFrom(own, { ...defaultSetting }, keys, engine, { notes, prefix: "" });
+  const a = ofPinned.length ? comparedFrom(ofPinned, follows, setting, keys, engine, notes) : null;
+  if (follows && !a?.apart) notes.push(noteOn("a", "follows", "A follows in all but what is set apart, with a key such as a.chunks=1"));
+  return { setting, a, view, notes };
+}
+
+/** What is said of keys that are known with other values. */
+const wrongKeys = { rows: 'rows are "ranks" or "links"', a: 'a is "follows", or is not there' };
+
+/** @returns {Compared} */
+function comparedFrom(parts, follows, setting, keys, engine, notes) {
+  const { setting: own, given } = settingFrom(parts, { ...setting }, keys, engine, { notes, prefix: "a." });
+  return { ...standing(own), apart: follows && given.length ? partOf(own, given) : null };
 }
 
 function decoded(text) {
@@ -71,6 +88,7 @@ function noteOn(key, value, text) {
   return `In the address, "${shortened(written, 60)}": ${text}.`;
 }
 
+/** @returns {{setting: PageSetting, given: string[]}} with the keys that were understood */
 function settingFrom(parts, setting, keys, engine, { notes, prefix }) {
   const given = new Set();
   for (const [key, value] of parts) {
@@ -82,10 +100,9 @@ function settingFrom(parts, setting, keys, engine, { notes, prefix }) {
       notes.push(noteOn(prefix + key, value, `${error.message}; instead, it is ${instead}`));
     }
   }
-  const rows = algorithmsOf(engine, setting.op);
-  if (!given.has("algorithm") && !rows.some((row) => row.name === setting.algorithm)) setting.algorithm = rows[0].name;
+  if (!given.has("algorithm")) fitAlgorithm(engine, setting);
   notes.push(...settle(engine, setting).map((text) => `${prefix && "A: "}${text}`));
-  return setting;
+  return { setting, given: [...given] };
 }
 
 /** @param {string} key @param {string[]} known */

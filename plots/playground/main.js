@@ -12,114 +12,138 @@ class Playground {
     this.view = { rows: viewKeys.rows, spaceTime: { followed: -1, criticalPath: true }, stepper: { place: 0 } };
     /** @type {PageSetting} */
     this.setting = { ...defaultSetting };
-    /** @type {Case|null} */
+    /** What worked last. @type {Case|null} */
     this.now = null;
-    /** @type {Case|null} */
+    /** The setting to compare with. @type {Compared|null} */
+    this.a = null;
+    /** What came out of it. @type {Case|null} */
     this.pinned = null;
+    this.said = { setting: [], refusal: null, refusalOfA: null };
     this.curve = null;
     this.makeCurve = chunkCurveMaker(engine);
-    this.addressTimer = 0;
-    this.address = ""; // as last read or written
-    this.controls = addControls(byId("controls"), engine, (key, value) => this.change({ [key]: value }));
+    this.address = addressKeeper(() => writeFragment(this.setting, this.a, this.view, this.keys, engine), (text) => this.readAddress(text));
+    this.controls = addControls(byId("controls"), engine, (part) => this.change(part));
     this.actions = addActions(byId("actions"), this);
     this.figures = addFigures(byId("figures"), this);
-    addEventListener("hashchange", () => this.readAddress());
-    this.readAddress();
+    this.readAddress(location.hash.slice(1));
   }
 
   /** @param {Partial<PageSetting>} part */
   change(part) {
     Object.assign(this.setting, part);
-    const rows = algorithmsOf(this.engine, this.setting.op);
-    if (!rows.some((row) => row.name === this.setting.algorithm)) this.setting.algorithm = rows[0].name;
-    this.notes = settle(this.engine, this.setting);
+    fitAlgorithm(this.engine, this.setting);
+    this.said.setting = settle(this.engine, this.setting);
     this.controls.show(this.setting);
     this.update();
+    this.address.changed();
   }
 
-  readAddress() {
-    const text = location.hash.slice(1);
-    if (this.now && text === this.address) return; // this page wrote it itself
-    this.address = text;
-    clearTimeout(this.addressTimer);
-    const { setting, pinned, view, notes } = readFragment(text, this.engine);
+  /** @param {string} text */
+  readAddress(text) {
+    const { setting, a, view, notes } = readFragment(text, this.engine);
     this.setting = setting;
-    this.notes = notes;
+    this.said.setting = notes;
     this.view.rows = view.rows;
-    this.pinned = null;
-    if (pinned) this.pinned = this.caseOf("A", pinned);
+    this.setA(a);
     this.controls.show(this.setting);
     this.update();
+    this.address.tidy();
+  }
+
+  startOver() {
+    this.view.rows = viewKeys.rows;
+    this.setA(null);
+    this.change({ ...defaultSetting });
   }
 
   /** Simulates; a case that cannot be is a note, and what was there stays. */
   update() {
-    const next = this.caseOf("now", this.setting);
-    showNotes(this.notes ?? [], next?.answer.cautions ?? []);
-    document.body.classList.toggle("stale", next === null);
+    const { found, refusal } = this.simulate("now", this.setting);
+    this.said.refusal = refusal;
     showScenario(this.engine, this.setting);
-    document.body.classList.toggle("empty", next === null && this.now === null);
-    this.actions.show(this.pinned !== null);
-    if (next) {
-      this.now = next;
+    if (found) {
+      this.now = found;
+      if (this.a?.apart) this.setA(following(this.engine, this.setting, this.a.apart));
+      if (this.a && !this.pinned) this.simulateA();
       this.view.spaceTime.zoom = undefined;
       this.view.spaceTime.followed = -1;
       this.draw();
-      if (matters("chunks", next.setting)) this.makeCurve.make(next.setting, next.numbers, (curve) => {
+      if (matters("chunks", found.setting)) this.makeCurve.make(found.setting, found.numbers, (curve) => {
         this.curve = curve;
         this.figures.drawCurve(true);
       });
     }
-    this.writeAddress();
+    this.say();
     document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
   }
 
-  /** @param {string} name @param {PageSetting} setting @returns {Case|null} */
-  caseOf(name, setting) {
+  /** @param {string} name @param {PageSetting} setting @returns {{found: Case|null, refusal: string|null}} */
+  simulate(name, setting) {
+    let numbers;
     try {
-      const numbers = engineSetting(this.engine, setting);
-      return { name, setting: { ...setting }, numbers, answer: this.engine.run(numbers, mostKeptSteps) };
+      numbers = engineSetting(this.engine, setting);
+      return { found: { name, setting: { ...setting }, numbers, answer: this.engine.run(numbers, mostKeptSteps) }, refusal: null };
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
-      const what = error.code === "deadlock" ? `Deadlock: ${error.message}` : error.message;
-      this.notes = [...(this.notes ?? []), name === "A" ? `A: ${what}` : what];
-      return null;
+      return { found: null, refusal: refusalText(this.engine, numbers, error) };
     }
   }
 
+  /** @param {Compared|null} a @param {Case|null} pinned if it is known what comes out */
+  setA(a, pinned = null) {
+    this.a = a;
+    this.pinned = pinned;
+    this.said.refusalOfA = null;
+  }
+
+  simulateA() {
+    const { found, refusal } = this.simulate("A", this.a.setting);
+    this.pinned = found;
+    this.said.refusalOfA = refusal && `A: ${refusal}`;
+  }
+
   pin() {
-    if (!this.now) return;
-    this.pinned = this.pinned ? null : { ...this.now, name: "A" };
-    this.draw();
-    this.writeAddress();
+    if (this.a) this.setA(null);
+    else this.setA(standing(this.setting), { ...this.now, name: "A" });
+    this.showA();
+  }
+
+  /** @param {boolean} on */
+  follow(on) {
+    const { setting } = this.a;
+    if (on) this.setA(following(this.engine, this.setting, setApart(this.engine, setting, this.setting)), this.pinned);
+    else this.setA(standing(setting), this.pinned);
+    this.showA();
   }
 
   /** Now and A change places. */
   swap() {
-    if (!this.pinned || !this.now) return;
-    const setting = { ...this.pinned.setting };
-    this.pinned = { ...this.now, name: "A" };
-    this.change(setting);
+    const { setting } = this.a;
+    this.setA(swapped(this.a, this.setting), { ...this.now, name: "A" });
+    this.change({ ...setting });
+  }
+
+  showA() {
+    this.draw();
+    this.say();
+    this.address.changed();
   }
 
   draw() {
     if (!this.now) return;
     drawHeadline(this.now, this.pinned);
     drawFormula(this.now);
-    this.actions.show(this.pinned !== null);
     this.figures.draw();
   }
 
-  /** When things have come to rest: browsers take their time over it, and refuse it when it is too often. */
-  writeAddress() {
-    clearTimeout(this.addressTimer);
-    this.addressTimer = setTimeout(() => this.writeAddressNow(), 200);
-  }
-
-  writeAddressNow() {
-    if (location.hash.slice(1) !== this.address) return; // somebody else wrote one, which is read next
-    history.replaceState(null, "", `#${writeFragment(this.setting, this.pinned?.setting ?? null, this.view, this.keys, this.engine)}`);
-    this.address = location.hash.slice(1);
+  /** All that is said about the setting, and the buttons. */
+  say() {
+    const { setting, refusal, refusalOfA } = this.said;
+    const notes = [...setting, ...(this.a?.notes ?? []), refusal, refusalOfA].filter(Boolean);
+    showNotes(notes, refusal ? [] : this.now.answer.cautions);
+    showWhose(refusal !== null, this.now);
+    const different = this.a && Object.keys(setApart(this.engine, this.a.setting, this.setting)).length > 0;
+    this.actions.show({ a: this.a, refused: refusal !== null, comparable: this.pinned !== null, different });
   }
 
   /** A above, what is turned now below. @returns {Case[]} */
@@ -179,55 +203,6 @@ function drawFormula({ setting, answer }) {
     line("formula definition", `on the slow link, ${setting.slow_link}: n/B = n/${rateText(slowBandwidth(setting))}`);
   line("formula", `= ${timeText(answer.formulaS)}, ${agreementText(answer)}`);
   line("muted reference", answer.reference);
-}
-
-/** @param {HTMLElement} parent @param {Playground} page */
-function addActions(parent, page) {
-  const button = (text, onClick) => {
-    const made = /** @type {HTMLButtonElement} */ (element("button", "", text));
-    made.type = "button";
-    made.addEventListener("click", () => onClick(made));
-    parent.append(made);
-    return made;
-  };
-  const copy = (words) => async (made) => {
-    const name = made.textContent;
-    made.textContent = (await copyText(words())) ? "Copied" : "Could not copy: see below";
-    setTimeout(() => (made.textContent = name), 1500);
-  };
-  const pin = button("Pin as A", () => page.pin());
-  pin.title = "keep this setting, to compare what comes next with it";
-  const swap = button("Swap with A", () => page.swap());
-  button("Copy as scenario", copy(() => byId("scenario-text").textContent)).id = "copy-scenario";
-  button("Copy link", copy(() => {
-    page.writeAddressNow();
-    return location.href;
-  })).id = "copy-link";
-  button("Start over", () => page.change({ ...defaultSetting }));
-  pin.id = "pin";
-  return {
-    show: (isPinned) => {
-      pin.textContent = isPinned ? "Unpin A" : "Pin as A";
-      pin.setAttribute("aria-pressed", String(isPinned));
-      swap.hidden = !isPinned;
-    },
-  };
-}
-
-/** @param {string} text @returns {Promise<boolean>} */
-async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = /** @type {HTMLTextAreaElement} */ (element("textarea"));
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const copied = document.execCommand("copy");
-    area.remove();
-    return copied;
-  }
 }
 
 Engine.load(Uint8Array.from(atob(engineBase64), (letter) => letter.charCodeAt(0))).then(

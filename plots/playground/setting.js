@@ -50,6 +50,7 @@ const mostChunks = 65536;
 const mostChannels = 32;
 const mostBytes = 2 ** 40;
 const mostPs = 1e15; // a quarter of an hour
+const mostSlots = 65536;
 
 /** Reads a whole number within limits. */
 function wholeIn(low, high, what) {
@@ -111,13 +112,19 @@ function settingKeys(engine) {
     },
     late_rank: plain(wholeIn(0, mostRanks - 1, "late_rank")),
     late: time("late"),
-    slots: plain(wholeIn(1, 65536, "slots")),
+    slots: plain(wholeIn(1, mostSlots, "slots")),
   };
 }
 
 /** Algorithms of an operation, the default first. @param {Engine} engine @param {string} op */
 function algorithmsOf(engine, op) {
   return engine.algorithms.filter((row) => row.operation === op);
+}
+
+/** The operation's first algorithm, where it has not the one that is set. @param {Engine} engine @param {PageSetting} setting */
+function fitAlgorithm(engine, setting) {
+  const rows = algorithmsOf(engine, setting.op);
+  if (!rows.some((row) => row.name === setting.algorithm)) setting.algorithm = rows[0].name;
 }
 
 /** Values that stand for "none", and are written so. */

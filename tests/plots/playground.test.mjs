@@ -4,42 +4,13 @@
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { assertNoMistakes, launch, openFile, xmlMistake } from "./browser.mjs";
+import { xmlMistake } from "./browser.mjs";
+import { close, startPlayground, timePs, titleOf, turn } from "./playground_page.mjs";
 
 const file = process.env.COLLSIM_PLAYGROUND;
-let browser;
-before(async () => (browser = await launch()));
-after(() => browser.close());
-
-async function open(fragment = "", options = {}) {
-  const page = await openFile(browser, file + (fragment && `#${fragment}`), options);
-  await page.waitForFunction(() => document.body.dataset.drawn);
-  return page;
-}
-
-/** Closes a page in which nothing may have gone wrong. */
-async function close(page) {
-  assertNoMistakes(page);
-  await page.context().close();
-}
-
-const timePs = (page) => page.locator("#time").getAttribute("data-ps");
-const drawn = (page) => page.evaluate(() => Number(document.body.dataset.drawn));
-const titleOf = (page, figure) => page.locator(`#${figure} h3`).textContent();
-
-/** Turns a control and waits until the picture is there. */
-async function turn(page, selector, value) {
-  const count = await drawn(page);
-  await page.evaluate(
-    ([where, to]) => {
-      const control = document.querySelector(where);
-      control.value = to;
-      control.dispatchEvent(new Event(control.type === "range" ? "input" : "change", { bubbles: true }));
-    },
-    [selector, value],
-  );
-  await page.waitForFunction((before) => Number(document.body.dataset.drawn) > before, count);
-}
+let open, stop;
+before(async () => ({ open, stop } = await startPlayground()));
+after(() => stop());
 
 test("one file below 1.5 MB", () => {
   assert.ok(statSync(file).size < 1.5e6, `${statSync(file).size} bytes`);

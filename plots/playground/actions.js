@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The buttons below the headline.
+
+/** @param {HTMLElement} parent @param {Playground} page */
+function addActions(parent, page) {
+  const button = (text, onClick) => {
+    const made = /** @type {HTMLButtonElement} */ (element("button", "", text));
+    made.type = "button";
+    made.addEventListener("click", () => onClick(made));
+    parent.append(made);
+    return made;
+  };
+  const copy = (words) => async (made) => {
+    const name = made.textContent;
+    made.textContent = (await copyText(words())) ? "Copied" : "Could not copy: see below";
+    setTimeout(() => (made.textContent = name), 1500);
+  };
+  const pin = button("Pin as A", () => page.pin());
+  pin.title = "keep this setting, to compare what comes next with it";
+  pin.id = "pin";
+  const swap = button("Swap with A", () => page.swap());
+  button("Copy as scenario", copy(() => byId("scenario-text").textContent)).id = "copy-scenario";
+  button("Copy link", copy(() => {
+    page.address.writeNow();
+    return location.href;
+  })).id = "copy-link";
+  button("Start over", () => page.startOver()).id = "start-over";
+  const follow = followBox(page);
+  parent.append(follow.label);
+  return {
+    /** @param {{a: Compared|null, refused: boolean, comparable: boolean, different: boolean}} state */
+    show: ({ a, refused, comparable, different }) => {
+      pin.textContent = a ? "Unpin A" : "Pin as A";
+      pin.setAttribute("aria-pressed", String(a !== null));
+      pin.disabled = refused && !a; // there is no time to compare with
+      swap.hidden = !comparable;
+      swap.disabled = refused;
+      follow.show(a, refused, different);
+    },
+  };
+}
+
+/** Whether A goes along with what is turned. @param {Playground} page */
+function followBox(page) {
+  const label = element("label", "follow");
+  const box = /** @type {HTMLInputElement} */ (element("input"));
+  Object.assign(box, { type: "checkbox", id: "follow" });
+  box.addEventListener("change", () => page.follow(box.checked));
+  const words = element("span");
+  label.append(box, words);
+  return {
+    label,
+    /** @param {Compared|null} a @param {boolean} refused @param {boolean} different */
+    show: (a, refused, different) => {
+      label.hidden = a === null;
+      if (!a) return;
+      box.checked = a.apart !== null;
+      box.disabled = refused || (!a.apart && !different);
+      words.textContent = ` A follows the other knobs${a.apart ? ` (all but ${apartText(a)})` : ""}`;
+      label.title = box.disabled ? "first turn the knob in which A is to differ" : "A is the present setting but for what now differs";
+    },
+  };
+}
+
+/** @param {string} text @returns {Promise<boolean>} */
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = /** @type {HTMLTextAreaElement} */ (element("textarea"));
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const copied = document.execCommand("copy");
+    area.remove();
+    return copied;
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A, the setting that one compares with: it stands still, or follows every knob but those that were
+// set apart.
+
+/**
+ * @typedef {object} Compared
+ * @property {PageSetting} setting
+ * @property {Partial<PageSetting>|null} apart   what is A's own while it follows; null: A stands still
+ * @property {string[]} notes                    what had to give way in it
+ */
+
+/** @param {PageSetting} setting @returns {Compared} */
+function standing(setting) {
+  return { setting: { ...setting }, apart: null, notes: [] };
+}
+
+/** The present setting but for what is set apart.
+ *  @param {Engine} engine @param {PageSetting} setting @param {Partial<PageSetting>} apart @returns {Compared} */
+function following(engine, setting, apart) {
+  const own = { ...setting, ...apart };
+  if (!("algorithm" in apart)) fitAlgorithm(engine, own);
+  return { setting: own, apart, notes: settle(engine, own).map((text) => `A: ${text}`) };
+}
+
+/** What one setting has of its own beside another; a key that means nothing in it is not its own.
+ *  @param {Engine} engine @param {PageSetting} one @param {PageSetting} other @returns {Partial<PageSetting>} */
+function setApart(engine, one, other) {
+  return partOf(one, Object.keys(settingKeys(engine)).filter((key) => one[key] !== other[key] && matters(key, one, engine)));
+}
+
+/** @param {PageSetting} setting @param {string[]} keys @returns {Partial<PageSetting>} */
+function partOf(setting, keys) {
+  return Object.fromEntries(keys.map((key) => [key, setting[key]]));
+}
+
+/** Both change places. @param {Compared} a @param {PageSetting} now @returns {Compared} */
+function swapped(a, now) {
+  return { ...standing(now), apart: a.apart && partOf(now, Object.keys(a.apart)) };
+}
+
+/** "algorithm, late rank" @param {Compared} a */
+function apartText({ apart }) {
+  return Object.keys(apart)
+    .map((key) => key.replaceAll("_", " "))
+    .join(", ");
+}
