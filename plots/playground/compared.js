@@ -28,9 +28,10 @@ function setApart(engine, one, other) {
   return partOf(one, Object.keys(settingKeys(engine)).filter((key) => one[key] !== other[key] && matters(key, one, engine)));
 }
 
-/** @param {PageSetting} setting @param {string[]} keys @returns {Partial<PageSetting>} */
+/** A size goes with its unit. @param {PageSetting} setting @param {string[]} keys @returns {Partial<PageSetting>} */
 function partOf(setting, keys) {
-  return Object.fromEntries(keys.map((key) => [key, setting[key]]));
+  const part = Object.fromEntries(keys.map((key) => [key, setting[key]]));
+  return "size" in part ? { ...part, size_unit: setting.size_unit } : part;
 }
 
 /** Both change places. @param {Compared} a @param {PageSetting} now @returns {Compared} */
@@ -41,6 +42,7 @@ function swapped(a, now) {
 /** "algorithm, late rank" @param {Compared} a */
 function apartText({ apart }) {
   return Object.keys(apart)
+    .filter((key) => key !== "size_unit")
     .map((key) => key.replaceAll("_", " "))
     .join(", ");
 }

@@ -24,6 +24,15 @@ const shapeNotes = {
   nodes: "servers: a fast switch inside each, a slower network between them",
 };
 
+/** Of the operations that have one, or algorithms that do. */
+const rootNotes = {
+  broadcast: "the rank that hands it out",
+  scatter: "the rank that hands it out",
+  reduce: "the rank that gets the result",
+  gather: "the rank that gets the result",
+  "all-reduce": "the rank that adds up and sends the sum back",
+};
+
 const micro = 1e6; // picoseconds
 const timeStops = [0, 0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100, 200, 500, 1000].map((us) => us * micro);
 const lateStops = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000].map((us) => us * micro);
@@ -44,7 +53,7 @@ function controlGroups() {
       controls: [
         { key: "op", label: "operation", note: (setting) => opNotes[setting.op] },
         { key: "algorithm", label: "algorithm", note: (setting, engine) => algorithmRow(engine, setting).summary },
-        { key: "root", label: "root", note: (setting) => (["reduce", "gather"].includes(setting.op) ? "the rank that gets the result" : "the rank that hands it out") },
+        { key: "root", label: "root", note: (setting) => rootNotes[setting.op] },
         { key: "size", label: "size N", stops: sizeStops, note: () => "of the whole buffer, as in nccl-tests" },
         { key: "chunks", label: "chunks S", stops: chunkStops, note: () => "messages that each step's data is cut into, so that hops overlap" },
         { key: "channels", label: "channels", stops: channelStops, note: () => "copies of the algorithm side by side, each with its share of the data" },
@@ -124,7 +133,7 @@ function controlRow(control) {
   return { row, note };
 }
 
-function sliderControl(control, { parse, text }, onChange) {
+function sliderControl(control, { parse, text, also }, onChange) {
   const { row, note } = controlRow(control);
   const slider = /** @type {HTMLInputElement} */ (element("input"));
   Object.assign(slider, { type: "range", min: "0", max: String(control.stops.length - 1), step: "1", id: `control-${control.key}` });
@@ -137,12 +146,13 @@ function sliderControl(control, { parse, text }, onChange) {
   mistake.hidden = true;
   row.append(slider, field, note, mistake);
   const none = noneValues[control.key];
-  const written = (value) => (value === none ? "no limit" : text(value));
-  slider.addEventListener("input", () => onChange({ [control.key]: control.stops[Number(slider.value)] }));
+  const written = (setting) => (setting[control.key] === none ? "no limit" : text(setting[control.key], setting));
+  const set = (value, typed) => onChange({ [control.key]: value, ...also?.(typed) });
+  slider.addEventListener("input", () => set(control.stops[Number(slider.value)], ""));
   field.addEventListener("change", () => {
     try {
       const value = none !== undefined && /^(no limit|none|)$/.test(field.value.trim()) ? none : parse(field.value.trim());
-      onChange({ [control.key]: value });
+      set(value, field.value);
     } catch (error) {
       mistake.textContent = error.message;
       mistake.hidden = false;
@@ -152,8 +162,9 @@ function sliderControl(control, { parse, text }, onChange) {
     const value = setting[control.key];
     mistake.hidden = true;
     slider.value = String(nearestStop(control.stops, value));
-    slider.setAttribute("aria-valuetext", written(value));
-    field.value = written(value);
+    slider.setAttribute("aria-valuetext", written(setting));
+    field.value = written(setting);
+    field.title = field.value; // which may be wider than the field
   };
   return { row, note, show };
 }

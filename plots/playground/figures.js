@@ -40,7 +40,7 @@ function spaceTimeFigure(parent, page) {
       drawSpaceTime(host, width, {
         panels: cases.map((one) => spaceTimePanel(one, page)),
         view: page.view.spaceTime,
-        describe: `Space-time diagram of ${headline(page.now, page.pinned).text}`,
+        describe: `Space-time diagram of ${settingText(page.now.setting, page.engine)}`,
         textOf: stepText,
       });
     },
@@ -192,23 +192,22 @@ function stepperFigure(parent, page) {
     text: "The same run in true time. Circles are ranks. The inner ring of a circle is what the rank brings along; the outer ring fills with what it is to have in the end, pale while it is only a part of a sum. Dots are messages on their way. Lines join who sends to whom, whatever cables that takes.",
     hint: stepperHint,
     draw: (host, width) => {
-      const steps = page.now?.answer.steps;
-      if (!steps || steps.rank.length > mostSteppedSteps) {
+      if (!hasStepper(page.now)) {
         host.append(element("p", "muted", "Too many steps for this picture: take fewer chunks or ranks."));
         return;
       }
       drawStepper(host, width, {
-        steps,
+        steps: page.now.answer.steps,
         ranks: page.now.setting.ranks,
         root: page.now.numbers.root,
         end: secondsOf(page.now),
-        describe: `Where the data are at each moment of ${headline(page.now, null).text}`,
+        describe: `Where the data are at each moment of ${settingText(page.now.setting, page.engine)}`,
         view: page.view.stepper,
       });
     },
   });
   return () => {
-    setTitle(page.now?.answer.steps ? stepperTitle(page.now) : "Step by step");
+    setTitle(hasStepper(page.now) ? sendersTitle(page.now) : "Step by step");
     redraw();
   };
 }
@@ -216,18 +215,10 @@ function stepperFigure(parent, page) {
 /** More steps than this are not told apart, and take too long to draw while a slider moves. */
 const mostSteppedSteps = 20000;
 
-/** The finding. @param {Case} one */
-function stepperTitle(one) {
-  const { steps } = one.answer;
-  const first = new Map();
-  for (let i = 0; i < steps.rank.length; ++i) {
-    if (steps.route[i] < 0) continue;
-    const to = steps.to[i];
-    first.set(to, Math.min(first.get(to) ?? Infinity, steps.arrived[i]));
-  }
-  const last = [...first].reduce((a, b) => (b[1] > a[1] ? b : a), [-1, -1]);
-  if (last[0] < 0) return "Nothing moves";
-  return `Rank ${last[0]} gets its first message after ${timeText(last[1] * picosecond)}; all is done after ${timeText(secondsOf(one))}`;
+/** @param {Case|null} now */
+function hasStepper(now) {
+  const steps = now?.answer.steps;
+  return Boolean(steps) && steps.rank.length <= mostSteppedSteps;
 }
 
 function breakdownFigure(parent, page) {

@@ -17,7 +17,7 @@ function formulaValues(setting) {
   return {
     K: String(setting.ranks),
     q: String(Math.ceil(Math.log2(setting.ranks))),
-    N: bytesText(setting.size),
+    N: sizeText(setting),
     S: String(setting.chunks),
     B: rateText(setting.bandwidth),
     L: timeText(setting.latency * picosecond),

@@ -8,7 +8,7 @@ const viewKeys = { rows: "ranks" };
 
 /**
  * @param {PageSetting} setting @param {Compared|null} a @param {{rows: string}} view
- * @param {Record<string, {text: (value: any) => string}>} keys @param {Engine} engine
+ * @param {Record<string, {text: (value: any, setting: PageSetting) => string}>} keys @param {Engine} engine
  */
 function writeFragment(setting, a, view, keys, engine) {
   const parts = partsOf(setting, keys, (key) => matters(key, setting, engine) && (isAlwaysWritten(key) || setting[key] !== defaultSetting[key]));
@@ -33,7 +33,7 @@ function isAlwaysWritten(key) {
 function partsOf(setting, keys, isWanted) {
   return Object.keys(keys)
     .filter(isWanted)
-    .map((key) => [key, setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key])]);
+    .map((key) => [key, setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key], setting)]);
 }
 
 /**
@@ -94,9 +94,10 @@ function settingFrom(parts, setting, keys, engine, { notes, prefix }) {
   for (const [key, value] of parts) {
     try {
       setting[key] = key in noneValues && (value === "none" || value === "") ? noneValues[key] : keys[key].parse(value);
+      Object.assign(setting, keys[key].also?.(value));
       given.add(key);
     } catch (error) {
-      const instead = setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key]);
+      const instead = setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key], setting);
       notes.push(noteOn(prefix + key, value, `${error.message}; instead, it is ${instead}`));
     }
   }

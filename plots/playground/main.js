@@ -131,7 +131,7 @@ class Playground {
 
   draw() {
     if (!this.now) return;
-    drawHeadline(this.now, this.pinned);
+    drawHeadline(this.now, this.pinned, this.engine);
     drawFormula(this.now);
     this.figures.draw();
   }
@@ -174,9 +174,9 @@ function showScenario(engine, setting) {
   byId("scenario-text").textContent = text;
 }
 
-/** @param {Case} now @param {Case|null} pinned */
-function drawHeadline(now, pinned) {
-  const { time, text, facts, compared } = headline(now, pinned);
+/** @param {Case} now @param {Case|null} pinned @param {Engine} engine */
+function drawHeadline(now, pinned, engine) {
+  const { time, text, facts, compared } = headline(now, pinned, engine);
   byId("time").textContent = time;
   byId("time").dataset.ps = String(now.answer.timePs);
   byId("what").textContent = text;

@@ -54,9 +54,18 @@ function exactQuantity(value, units) {
   return `${value / best[1]}${best[0]}`;
 }
 
-/** @param {number} bytes */
-function sizeWord(bytes) {
+/** In the unit that somebody chose, if that says it exactly in three decimals; else in the largest that does.
+ *  @param {number} bytes @param {string} [unit] */
+function sizeWord(bytes, unit = "") {
+  const shown = Number((bytes / sizeSuffixes[unit]).toFixed(3));
+  if (unit && bytes && Math.round(shown * sizeSuffixes[unit]) === bytes) return `${shown}${unit}`;
   return exactQuantity(bytes, [["B", 1], ["KiB", 2 ** 10], ["MiB", 2 ** 20], ["GiB", 2 ** 30]]);
+}
+
+/** The unit in which a size is written, where it says more than the number does. @param {string} text of a size */
+function sizeUnitIn(text) {
+  const unit = /[A-Za-z]*\s*$/.exec(text)[0].trim();
+  return unit === "B" ? "" : unit;
 }
 
 /** @param {number} ps scenario files know no picoseconds */

@@ -7,18 +7,18 @@ const slotSearchMs = 250;
 /** @param {Engine} engine @param {EngineSetting} numbers @param {EngineError} error */
 function refusalText(engine, numbers, error) {
   if (error.code !== "deadlock") return error.message;
-  if (numbers.slots === 0) return `Deadlock: everybody waits for somebody else, for ever. ${lanesText(error)}`;
+  if (numbers.slots === 0) return `Deadlock: some ranks wait for each other, for ever.\n${lanesText(error)}`;
   const slots = `${countText(numbers.slots)} message${numbers.slots === 1 ? "" : "s"}`;
   return (
-    `Deadlock: everybody waits for somebody else, for ever. A connection holds ${slots} here ("slots"); when it is full, its sender ` +
-    "waits until the receiver takes one. These senders stand in a circle: each waits for a free slot at the next one, which first " +
-    `wants to send itself, and so never comes to receive. ${wayOut(engine, numbers)} ${lanesText(error)}`
+    `Deadlock: some ranks wait for each other, for ever. A connection holds ${slots} here ("slots"); when it is full, its sender ` +
+    "waits until the receiver takes one. These ranks stand in a circle: each waits for the next one, which cannot go on either. " +
+    `${wayOut(engine, numbers)}\n${lanesText(error)}`
   );
 }
 
 /** @param {EngineError} error */
 function lanesText({ message }) {
-  return `In detail (a lane is a list of steps that a rank does one after the other; it may have several): ${message}.`;
+  return `In detail, where a lane is a list of steps that a rank does one after the other: ${message}.`;
 }
 
 /** @param {Engine} engine @param {EngineSetting} numbers */

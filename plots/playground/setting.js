@@ -10,6 +10,7 @@
  * @property {number} gpus_per_node  of shape nodes alone
  * @property {number} root
  * @property {number} size
+ * @property {string} size_unit     in which it was written; "": nobody wrote it
  * @property {number} chunks
  * @property {number} channels
  * @property {number} bandwidth
@@ -32,6 +33,7 @@ const defaultSetting = Object.freeze({
   gpus_per_node: 4,
   root: 0,
   size: 64 * 2 ** 20,
+  size_unit: "",
   chunks: 8,
   channels: 1,
   bandwidth: 25e9,
@@ -57,7 +59,7 @@ function wholeIn(low, high, what) {
   return (text) => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || value < low || value > high)
-      throw new Error(`${what} is a whole number from ${countText(low)} to ${countText(high)}, not "${text}"`);
+      throw new Error(`${what} is a whole number from ${countText(low)} to ${countText(high)}, not "${shortened(text, 60)}"`);
     return value;
   };
 }
@@ -65,7 +67,7 @@ function wholeIn(low, high, what) {
 function within(parse, low, high, what, word) {
   return (text) => {
     const value = parse(text);
-    if (!(value >= low && value <= high)) throw new Error(`${what} goes from ${word(low)} to ${word(high)}, not "${text}"`);
+    if (!(value >= low && value <= high)) throw new Error(`${what} goes from ${word(low)} to ${word(high)}, not "${shortened(text, 60)}"`);
     return value;
   };
 }
@@ -77,7 +79,7 @@ function oneOf(list, what) {
   };
 }
 
-/** How each key is written in a link and read from it. @param {Engine} engine */
+/** How each key is written in a link and read from it; `also`: what else a text sets. @param {Engine} engine */
 function settingKeys(engine) {
   const plain = (parse) => ({ parse, text: String });
   const time = (what) => ({ parse: within(parseTime, 0, mostPs, what, timeWord), text: (ps) => (ps === 0 ? "0" : timeWord(ps)) });
@@ -94,7 +96,11 @@ function settingKeys(engine) {
     ranks: plain(wholeIn(2, mostRanks, "ranks")),
     gpus_per_node: plain(wholeIn(1, mostRanks, "gpus_per_node")),
     root: plain(wholeIn(0, mostRanks - 1, "root")),
-    size: { parse: within(parseElements, 0, mostBytes, "size", sizeWord), text: sizeWord },
+    size: {
+      parse: within(parseElements, 0, mostBytes, "size", sizeWord),
+      text: (bytes, setting) => sizeWord(bytes, setting.size_unit),
+      also: (text) => ({ size_unit: sizeUnitIn(text) }),
+    },
     chunks: plain(wholeIn(1, mostChunks, "chunks")),
     channels: plain(wholeIn(1, mostChannels, "channels")),
     bandwidth: rate("bandwidth"),
@@ -105,7 +111,7 @@ function settingKeys(engine) {
     slow_factor: {
       parse: (text) => {
         if (!/^\d+(\.\d+)?$/.test(text) || Number(text) < 1 || Number(text) > 1000)
-          throw new Error(`slow_factor goes from 1 to 1000, not "${text}"`);
+          throw new Error(`slow_factor goes from 1 to 1000, not "${shortened(text, 60)}"`);
         return Number(text);
       },
       text: String,
@@ -139,6 +145,11 @@ function matters(key, setting, engine) {
   if (key === "slow_factor") return setting.slow_link !== noneValues.slow_link;
   if (key === "late") return setting.late_rank !== noneValues.late_rank;
   return true;
+}
+
+/** "100 MB" @param {PageSetting} setting */
+function sizeText({ size, size_unit: unit }) {
+  return unit && sizeWord(size, unit).endsWith(unit) ? `${digits(size / sizeSuffixes[unit])} ${unit}` : bytesText(size);
 }
 
 /** What the engine takes. @param {Engine} engine @param {PageSetting} setting @returns {EngineSetting} */
@@ -258,10 +269,11 @@ function scenarioOf(engine, setting) {
   }
   if (setting.late_rank >= 0) cluster.late = { [setting.late_rank]: timeWord(setting.late) };
   const collective = { op: setting.op, algorithm: setting.algorithm };
-  if (matters("size", setting)) collective.size = sizeWord(setting.size);
+  if (matters("size", setting)) collective.size = sizeWord(setting.size, setting.size_unit);
   if (matters("chunks", setting)) collective.chunks = setting.chunks;
   if (setting.channels > 1) collective.channels = setting.channels;
   if (matters("root", setting, engine) && setting.root > 0) collective.root = setting.root;
   if (setting.slots > 0) collective.slots = setting.slots;
-  return { scenario: 1, name: "playground", cluster, collective };
+  const name = [setting.algorithm, setting.op, ...(matters("size", setting) ? [collective.size] : []), setting.ranks].join("-");
+  return { scenario: 1, name: name.toLowerCase().replaceAll(".", "-"), title: settingText(setting, engine), cluster, collective };
 }
