@@ -87,7 +87,7 @@ def check_links(text, root, program):
     for link in links:
         pairs = [part.partition("=")[::2] for part in link.split("&")]
         setting = {key: urllib.parse.unquote(value) for key, value in pairs}
-        unknown = {key.removeprefix("a.") for key in setting} - keys - {"rows"}
+        unknown = {key.removeprefix("a.") for key in setting} - keys - {"rows", "a"}
         if unknown:
             yield f"gives the playground {', '.join(sorted(unknown))}, which it does not know; it knows {', '.join(sorted(keys))}"
             continue
@@ -107,6 +107,8 @@ def trial(setting, program):
     setting = {key: value for key, value in setting.items() if value != "none"}
     if setting.get("rows", "ranks") not in ("ranks", "links"):
         return f"rows={setting['rows']}", ""
+    if setting.get("a", "follows") != "follows":
+        return f"a={setting['a']}", ""
     for key, needed in (("slow_factor", "slow_link"), ("late", "late_rank")):
         if key in setting and needed not in setting:
             return f"{key} without {needed}", ""
@@ -146,8 +148,8 @@ def scenario_of(setting):
 # --- what these checks must find ------------------------------------------------------------------
 
 GOOD_LINK = ("op=all-reduce&algorithm=ring&shape=ring&ranks=8&size=64MiB&chunks=1&bandwidth=24GB%2Fs&overhead=2us&latency=0"
-             "&slow_link=gpu2-gpu3&slow_factor=4&late_rank=7&late=5us&slots=2&rows=links")
-WRONG_IN_LINK = {"rows=links": "rows=lanes", "slow_factor=4": "slow_factor=0", "slow_link=gpu2-gpu3": "slow_link=none",
+             "&slow_link=gpu2-gpu3&slow_factor=4&late_rank=7&late=5us&slots=2&rows=links&a=follows&a.chunks=1")
+WRONG_IN_LINK = {"rows=links": "rows=lanes", "a=follows": "a=leads", "slow_factor=4": "slow_factor=0", "slow_link=gpu2-gpu3": "slow_link=none",
                  "late_rank=7": "late_rank=8", "late=5us": "late=5 parsecs", "slots=2": "slots=0", "gpu3": "gpu9", "size": "seize"}
 PAGE_OF_LINK = "```text\n19.60 ms\n```\n"
 PAGE = """```formula
