@@ -112,3 +112,14 @@ function curveTitle({ simulated }) {
   if (simulated.length < 2) return "Too few chunk counts could be simulated";
   return chunkCurveTitle(simulated.map(({ x, y }) => ({ chunks: x, time: y })));
 }
+
+/** Why the curve is as it is: by where its least time is. @param {ChunkCurve} curve */
+function curveReason({ simulated }) {
+  const [least, most] = d3.extent(simulated, ({ y }) => y);
+  const few = "Few chunks: ranks wait for whole messages, and the wire costs most.";
+  if (most <= least * 1.001)
+    return "However the data are cut, it takes as long: nothing ends earlier because a part of it comes earlier, and more messages cost next to nothing.";
+  if (simulated[0].y === least) return "Nothing ends earlier here because a part of it comes earlier, and more messages cost more.";
+  if (simulated.at(-1).y === least) return `${few} Many chunks: ranks go on with a part while the rest is still coming, and more messages cost next to nothing.`;
+  return `${few} Many chunks: every message pays its start-up. The time is both together, so between them is the best number.`;
+}

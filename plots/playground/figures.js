@@ -102,7 +102,7 @@ function curveFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "chunk-curve",
     title: "",
-    text: curveText([]),
+    text: curveText("", []).trim(),
     hint: chartHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -124,12 +124,12 @@ function curveFigure(parent, page) {
   };
 }
 
-/** What is drawn: without a closed form there is no line. @param {Series[]} series */
-function curveText(series) {
+/** What is drawn: without a closed form there is no line. @param {string} why @param {Series[]} series */
+function curveText(why, series) {
   const names = series.filter(({ line }) => line === "faint").map(({ name }) => name);
   const grey = names.length ? `; grey: ${names.join(", and ")}` : "";
   const line = series.some(({ name }) => name === "formula") ? ` Line: the closed form${grey}.` : "";
-  return `Few chunks: ranks wait for whole messages, and the wire costs most. Many chunks: every message pays its start-up. The time is both together, so between them is the best number.${line} Dots: simulated. Dotted: the lower bound, which no algorithm can beat, however it cuts.`;
+  return `${why}${line} Dots: simulated. Dotted: the lower bound, which no algorithm can beat, however it cuts.`;
 }
 
 function drawCurve(host, width, page) {
@@ -141,7 +141,7 @@ function drawCurve(host, width, page) {
   const room = scale === "log" ? floor / Math.max(1.05, (d3.max(times) / floor) ** 0.05) : floor;
   const domain = domainOf(floor > 0 ? [...times, room] : times, scale);
   const series = curveSeries(page, here, domain[0]);
-  host.parentElement.querySelector("figcaption p").textContent = curveText(series);
+  host.parentElement.querySelector("figcaption p").textContent = curveText(curveReason(page.curve), series);
   drawXyChart(host, width, {
     x: { quantity: quantities.chunks, scale: "log", domain: domainOf([...simulated, here].map((p) => p.x), "log") },
     y: { quantity: quantities.time, scale, domain },

@@ -141,7 +141,7 @@ test("an A that is refused is said as long as it is pinned", async () => {
 test("a deadlock is explained, with the fewest slots that work", async () => {
   const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&slots=1");
   const words = await textOf(page, "#notes");
-  assert.match(words, /^Deadlock: .*holds 1 message here .*a lane is a list of steps/);
+  assert.match(words, /^Deadlock: .*holds 1 message here .*\nIn detail, where a lane is a list of steps/);
   const fewest = Number(/It works with (\d+) slots or more/.exec(words)[1]);
   await turn(page, "#field-slots", String(fewest - 1));
   assert.match(await textOf(page, "#notes"), new RegExp(`works with ${fewest} slots`));
