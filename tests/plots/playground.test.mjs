@@ -137,59 +137,6 @@ test("the chunk curve says why it is as it is", async () => {
   }
 });
 
-test("a size keeps the unit in which it was typed, wherever it is shown", async () => {
-  const page = await open("size=100MB");
-  const shown = async () => [await page.locator("#field-size").inputValue(), /of ([^,]*),/.exec(await page.locator("#what").textContent())[1], /"size": "(.*)"/.exec(await page.locator("#scenario-text").textContent())[1]];
-  assert.deepEqual(await shown(), ["100MB", "100 MB", "100MB"]);
-  await page.waitForURL(/size=100MB&/);
-  const typed = [["512kB", "512 kB"], ["1.5GB", "1.5 GB"], ["2048KiB", "2048 KiB"], ["0.0001MB", "100 B", "100B"], ["64B", "64 B"]];
-  for (const [text, words, field = text] of typed) {
-    await turn(page, "#field-size", text);
-    assert.deepEqual(await shown(), [field, words, field]);
-  }
-  await turn(page, "#control-size", "20"); // a stop of the slider is a power of two
-  assert.deepEqual(await shown(), ["4MiB", "4 MiB", "4MiB"]);
-  await page.locator("#pin").click();
-  await turn(page, "#field-size", "720MB");
-  assert.match(await page.locator("#space-time .panel-name").last().textContent(), /^Now: size 720MB: /);
-  await close(page);
-});
-
-test("headline and copied scenario say what goes wrong, and ratios have two decimals", async () => {
-  const page = await open("slow_link=gpu2-gpu3&slow_factor=4&late_rank=3&slots=2&a.late_rank=none&a.slow_link=none");
-  const wrong = /in 8 chunks; link gpu2 → gpu3 is 4 times slower, rank 3 starts 500 us late, 2 slots per connection/;
-  assert.match(await page.locator("#what").textContent(), wrong);
-  const { name, title } = JSON.parse(await page.locator("#scenario-text").textContent());
-  assert.match(title, wrong);
-  assert.equal(name, "chain-broadcast-64mib-8");
-  assert.match(await page.locator("#facts").textContent(), /^\d+\.\d\d × the lower bound/);
-  assert.match(await page.locator("#compared").textContent(), /^\d+\.\d\d times slower than A/);
-  await turn(page, "#control-slow_factor", "0"); // 1.5
-  assert.match(await page.locator("#what").textContent(), /is 1\.5 times slower/);
-  await close(page);
-});
-
-test("the root of an all-reduce adds up", async () => {
-  const page = await open("op=all-reduce&algorithm=master&shape=switch");
-  assert.equal(await page.locator("#note-root").textContent(), "the rank that adds up and sends the sum back");
-  await close(page);
-});
-
-test("the moving picture's title says how many ranks send", async () => {
-  const titles = [
-    ["", "4 of 8 ranks send at a time on average, 7 at most"], // 56 messages in 14 steps
-    ["op=all-reduce&algorithm=ring&shape=ring&ranks=4", "All 4 ranks send all the time"],
-    ["ranks=3&chunks=1", "All the time, 1 of 3 ranks sends"],
-    ["ranks=3&chunks=1&late_rank=0&late=20ms", /^0\.\d of 3 ranks send at a time on average, 1 at most$/],
-    ["op=barrier&overhead=0&latency=0", "No message takes any time"],
-  ];
-  for (const [fragment, title] of titles) {
-    const page = await open(fragment);
-    assert.match(await titleOf(page, "stepper"), title instanceof RegExp ? title : new RegExp(`^${title}$`), fragment);
-    await close(page);
-  }
-});
-
 test("controls change the result", async () => {
   const page = await open();
   const seen = new Set([await timePs(page)]);

@@ -1,62 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the playground says, by its functions alone.
-// usage: node --test playground_words.test.mjs
+// The playground's words about a setting: headline, copied scenario, titles, the lines at the knobs.
+// usage: COLLSIM_PLAYGROUND=playground.html node --test playground_words.test.mjs
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
+import { close, startPlayground, titleOf, turn } from "./playground_page.mjs";
 
-const source = (path) => readFileSync(new URL(`../../plots/${path}`, import.meta.url), "utf8");
-const files = ["common/units", "common/spans", "common/step_text", "common/stepper", "playground/nearest_word", "playground/formula_text"];
-const wanted = ["didYouMean", "lettersApart", "definitionsIn", "stepText", "momentText", "spanKinds", "waits"];
-const page = new Function([source("vendor/d3-subset.min.js"), ...files.map((file) => source(`${file}.js`)), `return { ${wanted.join(", ")} };`].join("\n"))();
+let open, stop;
+before(async () => ({ open, stop } = await startPlayground()));
+after(() => stop());
 
-test("letters to change, add or drop", () => {
-  for (const [a, b, far] of [["", "ab", 2], ["ring", "ring", 0], ["rign", "ring", 2], ["ranks", "rank", 1], ["chain", "chaim", 1], ["a", "abcd", 3]])
-    assert.deepEqual([page.lettersApart(a, b), page.lettersApart(b, a)], [far, far], `${a} ${b}`);
+test("a size keeps the unit in which it was typed, wherever it is shown", async () => {
+  const page = await open("size=100MB");
+  const shown = async () => [await page.locator("#field-size").inputValue(), /of ([^,]*),/.exec(await page.locator("#what").textContent())[1], /"size": "(.*)"/.exec(await page.locator("#scenario-text").textContent())[1]];
+  assert.deepEqual(await shown(), ["100MB", "100 MB", "100MB"]);
+  await page.waitForURL(/size=100MB&/);
+  const typed = [["512kB", "512 kB"], ["1.5GB", "1.5 GB"], ["2048KiB", "2048 KiB"], ["0.0001MB", "100 B", "100B"], ["64B", "64 B"]];
+  for (const [text, words, field = text] of typed) {
+    await turn(page, "#field-size", text);
+    assert.deepEqual(await shown(), [field, words, field]);
+  }
+  await turn(page, "#control-size", "20"); // a stop of the slider is a power of two
+  assert.deepEqual(await shown(), ["4MiB", "4 MiB", "4MiB"]);
+  await page.locator("#pin").click();
+  await turn(page, "#field-size", "720MB");
+  assert.match(await page.locator("#space-time .panel-name").last().textContent(), /^Now: size 720MB: /);
+  await close(page);
 });
 
-test("only what is near is suggested, and of several the nearest", () => {
-  const known = ["ranks", "root", "chunks"];
-  assert.equal(page.didYouMean("rank", known), ' (did you mean "ranks"?)');
-  assert.equal(page.didYouMean("CHUNK", known), ' (did you mean "chunks"?)');
-  assert.equal(page.didYouMean("ro", known), "");
-  assert.equal(page.didYouMean("bandwidth", known), "");
-  assert.equal(page.didYouMean("x", []), "");
+test("headline and copied scenario say what goes wrong, and ratios have two decimals", async () => {
+  const page = await open("slow_link=gpu2-gpu3&slow_factor=4&late_rank=3&slots=2&a.late_rank=none&a.slow_link=none");
+  const wrong = /in 8 chunks; link gpu2 → gpu3 is 4 times slower, rank 3 starts 500 us late, 2 slots per connection/;
+  assert.match(await page.locator("#what").textContent(), wrong);
+  const { name, title } = JSON.parse(await page.locator("#scenario-text").textContent());
+  assert.match(title, wrong);
+  assert.equal(name, "chain-broadcast-64mib-8");
+  assert.match(await page.locator("#facts").textContent(), /^\d+\.\d\d × the lower bound/);
+  assert.match(await page.locator("#compared").textContent(), /^\d+\.\d\d times slower than A/);
+  await turn(page, "#control-slow_factor", "0"); // 1.5
+  assert.match(await page.locator("#what").textContent(), /is 1\.5 times slower/);
+  await close(page);
 });
 
-test("the words of a formula are explained, those of its definitions too", () => {
-  const values = { K: "8", N: "1 MiB", S: "4", alpha: "5 us", B: "25 GB/s", L: "0 s" };
-  const tau = "tau(n) = alpha + n/B = 5 us + n/25 GB/s: for so long one message of n bytes keeps a link busy";
-  assert.deepEqual(page.definitionsIn("floor(log2(K))*tau(N)", values), [tau, "floor(x): x rounded down"]);
-  assert.deepEqual(page.definitionsIn("ceil(log2(K))*N/B", values), ["ceil(x): x rounded up"]);
-  assert.equal(page.definitionsIn("2*step(N/K)", values).length, 2);
+test("the root of an all-reduce adds up", async () => {
+  const page = await open("op=all-reduce&algorithm=master&shape=switch");
+  assert.equal(await page.locator("#note-root").textContent(), "the rank that adds up and sends the sum back");
+  await close(page);
 });
 
-/** Rank 0 sends to 1, which passes it on to 2; each takes 1 us. */
-function passedOn({ bytes, mixed = [0, 0] }) {
-  const us = 1e6;
-  const steps = {
-    rank: [0, 1], to: [1, 2], index: [0, 0], piece: [0, 0], pieces: 1, route: [0, 1], queuedBehind: [-1, 0], waitedFor: [-1, 0], wait: [0, page.waits.message],
-    reached: [0, 0], began: [0, us], ended: [0, us], departed: [0, us], left: [us, 2 * us], arrived: [us, 2 * us],
-  };
-  return { ...steps, bytes: Float64Array.from(bytes), mixed: Int32Array.from(mixed) };
-}
-
-const momentAt = (steps, time) => {
-  const messages = [0, 1].map((step) => ({ from: steps.rank[step], to: steps.to[step], step, piece: steps.piece[step], departed: steps.departed[step] * 1e-12, arrived: steps.arrived[step] * 1e-12 }));
-  return page.momentText(messages, time, { end: 2e-6, steps });
-};
-
-test("a message without data carries no piece", () => {
-  const barrier = passedOn({ bytes: [0, 0] });
-  assert.equal(momentAt(barrier, 1e-6), "Rank 1 has got a message; rank 1 begins to send a message to rank 2.");
-  assert.doesNotMatch(page.stepText(barrier, 1, page.spanKinds.message, []), /piece/);
-  assert.match(page.stepText(barrier, 1, page.spanKinds.message, []), /^a message: 0 B\n.*waited for a message from rank 0$/s);
-});
-
-test("of each message it is said whether it holds more than its piece", () => {
-  const steps = passedOn({ bytes: [4, 8], mixed: [0, 1] });
-  assert.equal(momentAt(steps, 1e-6), "Rank 1 has got piece 0; rank 1 begins to send piece 0 and others to rank 2.");
-  assert.match(page.stepText(steps, 0, page.spanKinds.message, []), /^piece 0: 4 B\n/);
-  assert.match(page.stepText(steps, 1, page.spanKinds.message, []), /^piece 0 and others: 8 B\n/);
+test("the moving picture's title says how many ranks send", async () => {
+  const titles = [
+    ["", "4 of 8 ranks send at a time on average, 7 at most"], // 56 messages in 14 steps
+    ["op=all-reduce&algorithm=ring&shape=ring&ranks=4", "All 4 ranks send all the time"],
+    ["ranks=3&chunks=1", "All the time, 1 of 3 ranks sends"],
+    ["ranks=3&chunks=1&late_rank=0&late=20ms", /^0\.\d of 3 ranks send at a time on average, 1 at most$/],
+    ["op=barrier&overhead=0&latency=0", "No message takes any time"],
+  ];
+  for (const [fragment, title] of titles) {
+    const page = await open(fragment);
+    assert.match(await titleOf(page, "stepper"), title instanceof RegExp ? title : new RegExp(`^${title}$`), fragment);
+    await close(page);
+  }
 });
