@@ -10,7 +10,7 @@ function(collsim_embed target function)
   foreach(file IN LISTS ARGN)
     cmake_path(GET file STEM stem)
     file(READ "${file}" text)
-    string(APPEND entries "    {\"${stem}\", R\"embedded(${text})embedded\"},\n")
+    string(APPEND entries "    {\"${stem}\", R\"embedded(${text})embedded\"sv},\n")
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   endforeach()
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp")
@@ -22,6 +22,8 @@ function(collsim_embed target function)
 
 namespace collsim {
 namespace {
+using namespace std::string_view_literals;  // which know how long they are: nothing is counted by the compiler
+
 constexpr EmbeddedFile @function@_files[] = {
 @entries@};
 }  // namespace
