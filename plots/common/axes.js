@@ -5,6 +5,7 @@
  * @typedef {object} Quantity      what an axis shows
  * @property {string} name         "time", "chunks"
  * @property {(value: number) => string} text
+ * @property {Unit[]} [units]      what it is counted in
  * @property {number} [base]       powers of what are round numbers: 2 for sizes, 10 otherwise
  * @property {boolean} [whole]     there is nothing between whole numbers
  *
@@ -16,9 +17,9 @@
 
 /** @type {Record<string, Quantity>} */
 const quantities = {
-  time: { name: "time", text: timeText },
-  size: { name: "size", text: bytesText, base: 2 },
-  rate: { name: "bandwidth", text: rateText },
+  time: { name: "time", text: timeText, units: timeUnits },
+  size: { name: "size", text: bytesText, units: byteUnits, base: 2 },
+  rate: { name: "bandwidth", text: rateText, units: rateUnits },
   chunks: { name: "chunks", text: countText, base: 2, whole: true },
   ranks: { name: "ranks", text: countText, base: 2, whole: true },
   fraction: { name: "fraction", text: percentText },
@@ -59,7 +60,41 @@ function ticksOf(scale, axis, most) {
   const wholes = (values) => (axis.quantity.whole ? values.filter(Number.isInteger) : values);
   if (axis.scale === "log" && base === 2 && powers >= 2.5) return powersWithin(low, high, base, most);
   if (axis.scale === "log" && base === 10 && powers >= 0.9) return decimalTicks(low, high, most);
-  return wholes(d3.ticks(low, high, Math.max(2, Math.min(most, 8))));
+  const count = Math.max(2, Math.min(most, 8));
+  if (base === 2 && !axis.quantity.whole) return binaryTicks(low, high, count);
+  return wholes(d3.ticks(low, high, count));
+}
+
+/** Multiples of a power of two: 448 KiB, 512 KiB, 576 KiB. */
+function binaryTicks(low, high, most) {
+  const step = 2 ** Math.ceil(Math.log2((high - low) / most));
+  return d3.range(Math.ceil(low / step), Math.floor(high / step) + 1).map((i) => i * step);
+}
+
+/** What ticks are called: evenly spaced ones in one unit, with as many decimals as all of them need.
+ *  @param {number[]} ticks @param {Quantity} quantity */
+function tickTexts(ticks, { text, units }) {
+  const steps = ticks.slice(1).map((tick, i) => tick - ticks[i]);
+  const even = steps.length > 1 ? d3.max(steps) < d3.min(steps) * (1 + 1e-6) : ticks[1] < 2 * ticks[0]; // else powers
+  if (!units || !even) return ticks.map(text);
+  const most = unitOf(d3.max(ticks.map(Math.abs)), units);
+  // Of powers of 1024, fractions are no round numbers.
+  const unit = units === byteUnits ? unitOf(Math.min(most.size, steps[0]), units) : most;
+  const decimals = decimalsOf(ticks.map((tick) => tick / unit.size));
+  return ticks.map((tick) => (tick === 0 ? text(0) : `${withCommas((tick / unit.size).toFixed(decimals))} ${unit.name}`));
+}
+
+/** How many decimals all of some numbers need. @param {number[]} values */
+function decimalsOf(values) {
+  const isExact = (decimals) => values.every((value) => Math.abs(Number(value.toFixed(decimals)) - value) < 1e-12 * Math.abs(value) + 1e-15);
+  return d3.range(0, 10).find(isExact) ?? 9;
+}
+
+/** How far an axis may be zoomed: its ticks are told apart with four digits, those of fractions as whole percents,
+ *  and of whole numbers there are some. @param {Axis} axis */
+function mostZoom({ scale, domain: [low, high], quantity: { units, whole } }) {
+  if (scale === "linear") return units ? 50 : Math.max(4, (high - low) / 0.08);
+  return Math.max(1, Math.log(high / low) / Math.log(whole ? 1.1 : 1.03));
 }
 
 /** Powers of the base, each or each second, third, ... so that they are few. */
@@ -95,7 +130,8 @@ function drawAxis(group, scale, axis, side, across) {
   const most = labelsThatFit(Math.abs(to - from), side === "bottom" ? 72 : 36);
   const ticks = ticksOf(scale, axis, most);
   const make = side === "bottom" ? d3.axisBottom : d3.axisLeft;
-  group.call(make(scale).tickValues(ticks).tickFormat(axis.quantity.text).tickSizeOuter(0).tickPadding(6).offset(0));
+  const texts = tickTexts(ticks, axis.quantity);
+  group.call(make(scale).tickValues(ticks).tickFormat((_, i) => texts[i]).tickSizeOuter(0).tickPadding(6).offset(0));
   group.attr("class", `axis axis-${side}`).attr("font-size", null).attr("font-family", null);
   group
     .selectAll(".tick")

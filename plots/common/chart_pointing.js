@@ -31,9 +31,9 @@ function attachPointing(host, svg, chart, view) {
   const catcher = addCatcher(svg, view.layout)
     .on("pointermove.point", (event) => show(...nearest(lists, view, d3.pointer(event))))
     .on("pointerleave.point", () => show(-1, -1));
-  const zoom = attachZoom(svg, catcher, view, () => show(-1, -1));
+  const zoom = attachZoom(svg, catcher, view, Math.min(mostZoom(chart.x), mostZoom(chart.y)), () => show(-1, -1));
   svg.on("keydown", (event) => {
-    if (onKey(event, lists, state, show, zoom)) event.preventDefault();
+    if (onKey(event, { lists, view, state, show, zoom })) event.preventDefault();
   });
   svg.on("blur", () => show(-1, -1));
 }
@@ -87,7 +87,7 @@ function nearest(lists, view, [x, y]) {
 }
 
 /** The wheel scrolls the page until the chart was clicked or chosen by keyboard. */
-function attachZoom(svg, catcher, view, moved) {
+function attachZoom(svg, catcher, view, most, moved) {
   const { layout, full, shown } = view;
   const corner = [
     [layout.left, layout.top],
@@ -96,7 +96,7 @@ function attachZoom(svg, catcher, view, moved) {
   const isChosen = () => document.activeElement === svg.node();
   const zoom = d3
     .zoom()
-    .scaleExtent([1, 10000])
+    .scaleExtent([1, Math.max(1, most)])
     .extent(corner)
     .translateExtent(corner)
     .filter((event) => !event.button && (event.type !== "wheel" || event.ctrlKey || isChosen()))
@@ -114,19 +114,32 @@ function attachZoom(svg, catcher, view, moved) {
   };
 }
 
+/** The mark above or below another, of the next curve that has one there; marks in one place one after the
+ *  other. Nothing at the end. @param {number} way 1: down @returns {[number, number]|undefined} */
+function markBeyond(lists, { shown }, { list, point }, way) {
+  const from = lists[list].points[point];
+  const column = lists.map(({ points }, i) => {
+    const away = (j) => Math.abs(shown.x(points[j].x) - shown.x(from.x));
+    const j = i === list ? point : d3.range(points.length).reduce((a, b) => (away(b) < away(a) ? b : a));
+    return { i, j, y: shown.y(points[j].y) };
+  });
+  column.sort((a, b) => a.y - b.y || a.i - b.i);
+  const next = column[column.findIndex(({ i }) => i === list) + way];
+  return next && [next.i, next.j];
+}
+
 /** True when the key meant something. */
-function onKey(event, lists, state, show, zoom) {
-  const list = Math.max(0, state.list);
+function onKey(event, { lists, view, state, show, zoom }) {
   const steps = { ArrowRight: 1, ArrowLeft: -1 };
-  const rows = { ArrowUp: -1, ArrowDown: 1 };
+  const ways = { ArrowUp: -1, ArrowDown: 1 };
   if (event.altKey || event.ctrlKey || event.metaKey || !lists.length) return false;
-  if (event.key in steps) {
-    const count = lists[list].points.length;
-    const next = state.list < 0 ? 0 : Math.min(count - 1, Math.max(0, state.point + steps[event.key]));
-    show(list, next);
-  } else if (event.key in rows) {
-    const other = (list + rows[event.key] + lists.length) % lists.length;
-    show(other, Math.min(Math.max(0, state.point), lists[other].points.length - 1));
+  if (state.list < 0 && (event.key in steps || event.key in ways)) show(0, 0);
+  else if (event.key in steps) {
+    const count = lists[state.list].points.length;
+    show(state.list, Math.min(count - 1, Math.max(0, state.point + steps[event.key])));
+  } else if (event.key in ways) {
+    const next = markBeyond(lists, view, state, ways[event.key]);
+    if (next) show(...next);
   } else if (event.key === "+" || event.key === "=") zoom.by(1.6);
   else if (event.key === "-") zoom.by(1 / 1.6);
   else if (event.key === "0") zoom.reset();

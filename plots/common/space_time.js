@@ -138,8 +138,7 @@ function timeWithin(x) {
   const unit = unitOf(x.domain()[1], timeUnits);
   const quantity = { name: "time", text: String };
   const ticks = ticksOf(x, { quantity, scale: "linear", domain: x.domain() }, labelsThatFit(to - from, 72));
-  const isExact = (decimals) => ticks.every((value) => Math.abs(Number((value / unit.size).toFixed(decimals)) - value / unit.size) < 1e-12 * Math.abs(value / unit.size) + 1e-15);
-  const decimals = d3.range(0, 10).find(isExact) ?? 9;
+  const decimals = decimalsOf(ticks.map((value) => value / unit.size));
   return { ...quantity, text: (value) => (value === 0 ? "0" : `${(value / unit.size).toFixed(decimals)} ${unit.name}`) };
 }
 

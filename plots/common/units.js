@@ -95,8 +95,12 @@ function percentText(fraction) {
 
 /** 4096 as "4,096"; fractions get four digits. @param {number} value */
 function countText(value) {
-  if (!Number.isInteger(value)) return digits(value);
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+  return Number.isInteger(value) ? withCommas(String(value)) : digits(value);
+}
+
+/** "4096" as "4,096"; what is behind a point stays. @param {string} number */
+function withCommas(number) {
+  return number.replace(/\B(?<!\..*)(?=(\d{3})+(?!\d))/g, ",");
 }
 
 /** "5.7", "12", "1.03": how many times more. @param {number} ratio */

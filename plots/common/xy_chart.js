@@ -57,7 +57,7 @@ let drawnCharts = 0; // clip paths need names of their own
  */
 function drawXyChart(host, width, given) {
   const { chart, missing } = drawablePart(given);
-  const layout = layoutOf(width, chart);
+  const layout = layoutOf(width, chart, missing);
   const svg = d3
     .select(host)
     .append("svg")
@@ -87,7 +87,7 @@ function drawXyChart(host, width, given) {
     if (layout.key.length) drawKey(names, layout);
     else drawSeriesNames(names, chart, shown, layout);
     drawNamesBeside(names, chart, shown, layout);
-    if (missing) names.append("text").attr("class", "missing").attr("x", layout.left + 8).attr("y", layout.bottom - 8).text(missing);
+    layout.missing.forEach((line, i) => names.append("text").attr("class", "missing").attr("x", 4).attr("y", layout.height - 16 * (layout.missing.length - i) + 10).text(line));
   };
   paint();
   attachPointing(host, svg, chart, { full, shown, layout, paint });
@@ -106,7 +106,7 @@ function drawablePart(chart) {
   const verticals = chart.verticals?.filter(({ x }) => onX(x));
   const horizontals = chart.horizontals?.filter(({ y }) => onY(y));
   const why = [chart.x, chart.y].some(({ scale }) => scale === "log") ? "a log scale has no place for 0, nor for what is beyond all measure" : "beyond all measure";
-  const which = left === all ? "Nothing can be drawn" : `${countText(left)} of ${countText(all)} points are not drawn`;
+  const which = left === all ? "Nothing can be drawn" : `${countText(left)} of ${countText(all)} points ${left === 1 ? "is" : "are"} not drawn`;
   return { chart: { ...chart, series, verticals, horizontals }, missing: left ? `${which}: ${why}` : "" };
 }
 
@@ -121,26 +121,32 @@ function addClip(svg, id, { left, right, top, bottom }, air) {
     .attr("height", bottom - top + 2 * air);
 }
 
-/** Where things are: names of series stand at the right where there is room, above otherwise. */
-function layoutOf(width, chart) {
+/** Where things are: names of series stand at the right where there is room, above otherwise, and there those of
+ *  rates too; what is missing stands below everything. */
+function layoutOf(width, chart, missing) {
   const named = chart.series.filter((one) => !one.nameless && !one.beside);
   const narrow = width < 560;
   const nameWidth = named.length ? d3.max(named, (one) => textWidth(one.name)) + 46 : 8;
   const above = narrow || nameWidth > width * 0.3;
   const right = width - (above ? 14 : nameWidth);
-  const key = above ? keyOf(named, width - 8) : [];
+  const rates = (chart.horizontals ?? []).filter((one) => one.rate).map(({ name }) => ({ name, colour: 8, line: "rate" }));
+  const key = above ? keyOf([...named, ...rates], width - 8) : [];
   const keyHeight = key.length ? (d3.max(key, (one) => one.row) + 1) * 18 + 4 : 0;
   const top = 30 + keyHeight + (chart.verticals?.length ? 14 : 0);
-  const height = Math.round(chart.height ?? Math.min(420, Math.max(280, width * 0.5))) + keyHeight;
-  const bottom = height - 44;
+  const missingLines = missing ? wrapped(missing, Math.floor((width - 8) / 6.7)) : [];
+  const plotHeight = Math.round(chart.height ?? Math.min(420, Math.max(280, width * 0.5))) + keyHeight;
+  const height = plotHeight + 16 * missingLines.length;
+  const bottom = plotHeight - 44;
   const left = Math.max(narrow ? 58 : 68, Math.ceil(widestLabel(chart.y, bottom - top)) + 15);
-  return { width, height, left, right, top, bottom, key };
+  return { width, height, left, right, top, bottom, key, missing: missingLines };
 }
 
-/** Of an axis at the left. @param {Axis} axis @param {number} length */
+/** Of an axis at the left, also when it is zoomed: then a label may have four digits.
+ *  @param {Axis} axis @param {number} length */
 function widestLabel(axis, length) {
   const ticks = ticksOf(scaleOf(axis, [length, 0]), axis, labelsThatFit(length, 36));
-  return d3.max(ticks, (tick) => textWidth(axis.quantity.text(tick))) ?? 0;
+  const zoomed = (axis.quantity.units ?? []).map(({ name }) => `1.234 ${name}`);
+  return d3.max([...tickTexts(ticks, axis.quantity), ...zoomed], textWidth) ?? 0;
 }
 
 function keyOf(named, width) {
@@ -170,7 +176,7 @@ function drawAxes(axes, chart, shown, layout) {
     .attr("class", "axis-name")
     .attr("text-anchor", "end")
     .attr("x", layout.right)
-    .attr("y", layout.height - 6)
+    .attr("y", layout.bottom + 38)
     .text(`${chart.x.quantity.name}${chart.x.scale === "log" ? " (log scale)" : ""} →`);
   axes
     .append("text")
@@ -253,16 +259,37 @@ function drawGuideNames(names, chart, shown, layout) {
     busyUntil[row] = middle + half + 6;
     guideName(names, one.name, middle, layout.top - 8 - 13 * row, "middle");
   }
-  let above = { place: -Infinity, end: 0 };
-  for (const { y, name, below } of [...(chart.horizontals ?? [])].sort((a, b) => b.y - a.y)) {
-    const place = shown.y(y);
-    if (place < layout.top || place > layout.bottom) continue;
-    const crowded = place - above.place < 14; // no room below the one above
-    const beside = crowded && above.end + 14 + textWidth(name) < layout.right;
-    const x = beside ? above.end + 14 : layout.left + 8;
-    guideName(names, name, x, beside ? above.place - 5 : crowded || below ? place + 14 : place - 5, "start");
-    above = { place: beside ? above.place : place, end: x + textWidth(name) };
+  nameHorizontals(names, chart, shown, layout);
+}
+
+/** Each beside its line, as far left as it hides no mark, line or other name. */
+function nameHorizontals(names, chart, shown, layout) {
+  const lines = (chart.horizontals ?? []).map((one) => ({ ...one, at: shown.y(one.y) })).filter(({ at }) => at >= layout.top && at <= layout.bottom);
+  const inKey = (one) => one.rate && layout.key.length > 0;
+  const marks = chart.series.filter((one) => one.mark && one.mark !== "none").flatMap((one) => one.points.map((p) => [shown.x(p.x), shown.y(p.y)]));
+  const named = [];
+  for (const { name, at, below } of lines.filter((one) => !inKey(one)).sort((a, b) => a.at - b.at)) {
+    const near = marks.filter(([, y]) => Math.abs(y - at) < 24);
+    const others = lines.filter((one) => one.at !== at);
+    const costs = placesAlong(at, textWidth(name), below, layout).map((box, i) => {
+      const hidden = near.filter(([x, y]) => x > box.left - 5 && x < box.right + 5 && y > box.top - 4 && y < box.bottom + 4);
+      const crossed = others.filter((one) => one.at > box.top && one.at < box.bottom);
+      const covered = named.filter((one) => one.right > box.left && one.left < box.right && one.bottom > box.top && one.top < box.bottom);
+      return { box, cost: 1000 * covered.length + 100 * (hidden.length + crossed.length) + i };
+    });
+    const { box } = costs.reduce((a, b) => (b.cost < a.cost ? b : a));
+    named.push(box);
+    guideName(names, name, box.left, box.bottom - 1, "start");
   }
+}
+
+/** Where a name may stand beside a horizontal line, the best first: above or below, from the left. */
+function placesAlong(at, width, below, { left, right, top, bottom }) {
+  const boxes = d3.range(left + 8, Math.max(left + 9, right - width), 14).flatMap((x) => {
+    const [over, under] = [at - 15, at + 4].map((y) => ({ left: x, right: x + width, top: y, bottom: y + 11 }));
+    return below ? [under, over] : [over, under];
+  });
+  return boxes.filter((box) => box.top >= top - 2 && box.bottom <= bottom);
 }
 
 function guideName(names, text, x, y, anchor) {
@@ -296,7 +323,7 @@ function drawKey(names, layout) {
 function nameOf(names, series, x, y) {
   return names
     .append("text")
-    .attr("class", `series-name s${series.colour}${["faint", "limit"].includes(series.line) ? ` ${series.line}-name` : ""}`)
+    .attr("class", `series-name s${series.colour}${["faint", "limit", "rate"].includes(series.line) ? ` ${series.line}-name` : ""}`)
     .attr("x", x)
     .attr("y", y)
     .text(series.name);
