@@ -132,7 +132,11 @@ DrawnCase simulate_case(Case& point, const std::string& algorithm, std::uint64_t
   options.max_recorded_steps = most_steps;
   const Simulation simulation = simulate(topology, schedule, point.costs, options);
 
-  DrawnCase drawn{Value::object(), {}};
+  DrawnCase drawn{Value::object(), {}, Value::object()};
+  drawn.facts.set("time_s", simulation.time.seconds());
+  drawn.facts.set("ranks", point.collective.size());
+  drawn.facts.set("size_bytes", std::int64_t{point.collective.bytes()});
+  drawn.facts.set("chunks", schedule.chunks());
   drawn.value.set("time_s", simulation.time.seconds());
   drawn.value.set("fingerprint", fmt::format("{:016x}", simulation.fingerprint));
   drawn.value.set("shares", shares_value(topology, schedule, simulation));
@@ -146,11 +150,11 @@ DrawnCase draw_case(const Scenario& scenario, std::size_t point, ClusterCache& c
                     const std::string& algorithm, std::uint64_t most_steps, bool with_steps) {
   Diagnostics diagnostics;
   std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
-  if (!found) return {{}, "its scenario is not valid: " + diagnostics.sorted().front().message};
+  if (!found) return {{}, "its scenario is not valid: " + diagnostics.sorted().front().message, {}};
   try {
     return simulate_case(*found, algorithm, most_steps, with_steps);
   } catch (const Error& error) {
-    return {{}, error.what()};
+    return {{}, error.what(), {}};
   }
 }
 

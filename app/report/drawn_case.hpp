@@ -15,6 +15,7 @@ namespace collsim {
 struct DrawnCase {
   Value value;          // for the page; null when there is nothing to draw
   std::string why_not;  // then; in words for whoever looks at the page
+  Value facts;          // what a row of results says of the case, with the same keys
 };
 
 // What is drawn when nobody asked for this row, and at most.

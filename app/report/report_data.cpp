@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/report/report_data.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -143,16 +144,34 @@ class Drawing {
             "collsim, or was changed");
         return;
       }
+      compare(row, drawn.facts);
       drawn.value.set("row", static_cast<std::int64_t>(row));
       cases.items().push_back(std::move(drawn.value));
     }
     data_.set("cases", std::move(cases));
+    data_.set("contradictions", std::move(contradictions_));
+  }
+
+  // Notes where a row says something else than its simulation.
+  void compare(std::size_t row, const Value& facts) {
+    for (const Value::Member& fact : facts.members()) {
+      const Value& stored = at(rows_[row], fact.key);
+      const double simulated = fact.value.number();
+      if (std::abs(stored.number() - simulated) <= 1e-9 * simulated) continue;
+      Value one = Value::object();
+      one.set("row", static_cast<std::int64_t>(row));
+      one.set("key", fact.key);
+      one.set("stored", stored);
+      one.set("simulated", fact.value);
+      contradictions_.items().push_back(std::move(one));
+    }
   }
 
   const Value::Array& rows_;
   const Scenario& scenario_;
   ClusterCache& clusters_;
   Value& data_;
+  Value contradictions_ = Value::array();
 };
 
 }  // namespace

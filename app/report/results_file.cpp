@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,14 @@ bool is(const Value& value, Kind kind) {
     case Kind::array: return value.is_array();
   }
   return false;
+}
+
+// Of a value that is refused.
+std::string_view what_is(const Value& value) {
+  if (!value.is_number()) return value.kind_name();
+  if (value.number() < 0) return "below zero";
+  return value.number() == std::trunc(value.number()) ? "larger than 9223372036854775807"
+                                                      : "with a fraction";
 }
 
 struct Key {
@@ -156,10 +165,8 @@ class ResultsCheck {
   }
 
   void wrong_kind(const Value& value, const std::string& pointer, Kind kind) {
-    const bool negative = value.is_number() && value.number() < 0;
     refuse(value, pointer, "wrong-type",
-           fmt::format("this must be {}, not {}", name_of(kind),
-                       negative ? "below zero" : value.kind_name()));
+           fmt::format("this must be {}, not {}", name_of(kind), what_is(value)));
   }
 
   void refuse(const Value& value, const std::string& pointer, std::string code, std::string message,
