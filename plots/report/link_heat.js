@@ -130,7 +130,7 @@ function addLinkHeat(parent, results, cases, axis) {
 /** How wide names of links want their margin. @param {any[]} cases @param {number} width */
 function heatMargin(cases, width) {
   const names = cases.filter((one) => one.links).flatMap((one) => one.link_names.map(linkText));
-  return Math.min((d3.max(names, textWidth) ?? 0) + 12, 130, width * 0.3);
+  return Math.min((d3.max(names, textWidth) ?? 0) + 12, 176, width * 0.3);
 }
 
 function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {
@@ -156,9 +156,12 @@ function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {
     .attr("aria-label", "How busy links were over time");
   drawTimeAxis(svg.append("g"), x, { left, right, bottom: y, height: y + 40 });
   const colour = d3.interpolateRgb(themeColour("--grid"), themeColour("--c2"));
+  const names = [...new Set(shown.flatMap(({ works }) => works.map(({ name }) => name)))];
+  const cut = shortenedWords(names, Math.floor((left - 6) / 7.6)); // wide letters fit too
+  const short = new Map(names.map((name, i) => [name, cut[i]]));
   for (const { one, works, top } of places) {
     if (drawn.length > 1) svg.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - 7).text(one.name);
-    works.forEach((work, i) => drawHeatRow(svg, work, top + i * rowHeight, rowHeight, x, colour));
+    works.forEach((work, i) => drawHeatRow(svg, { ...work, short: short.get(work.name) }, top + i * rowHeight, rowHeight, x, colour));
   }
   drawRamp(svg, colour, width, y + 80);
 }
@@ -166,8 +169,7 @@ function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {
 /** Neighbours of one colour are one bar. */
 function drawHeatRow(svg, work, y, height, x, colour) {
   const [left, right] = x.range();
-  const name = shortened(work.name, Math.floor((left - 10) / 6.2));
-  svg.append("text").attr("class", "row-name").attr("text-anchor", "end").attr("x", left - 6).attr("y", y + height / 2).attr("dy", "0.35em").text(name);
+  svg.append("text").attr("class", "row-name").attr("text-anchor", "end").attr("x", left - 6).attr("y", y + height / 2).attr("dy", "0.35em").text(work.short);
   const row = svg.append("g");
   row.append("title").text(`${work.name}: busy ${percentText(work.busy)} of the time, ${countText(work.from.length)} messages`);
   row.append("rect").attr("class", "heat-row").attr("x", left).attr("y", y).attr("width", right - left).attr("height", height - 1);

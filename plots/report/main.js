@@ -7,13 +7,24 @@ const views = [addChunkCurve, addSizeCurves, addScaling, addComparison, addAccur
 const page = JSON.parse(document.getElementById("data").textContent);
 const report = document.getElementById("report");
 const severalResults = page.results.length > 1;
-if (severalResults) report.append(element("h1", "", `${page.results.length} results`));
+if (severalResults) {
+  report.append(element("h1", "", `${page.results.length} results`));
+  addContents(report, page.results);
+}
 page.results.forEach((data, i) => {
   const results = readResults(data, severalResults ? `r${i + 1}-` : "");
   const section = element("section");
+  if (severalResults) section.id = `r${i + 1}`;
   report.append(section);
   addSummary(section, results, severalResults ? "h2" : "h1");
   if (results.rows.length) for (const view of views) view(section, results);
 });
-report.append(element("footer", "", `Made by collsim ${page.collsim}. A line was calculated, a dot was simulated, a square was measured.`));
+const end = element("div", "end"); // on paper the last line stays with the last figure
+report.append(end);
+const lastFigure = [...report.querySelectorAll("figure")].at(-1);
+if (lastFigure) {
+  lastFigure.after(end);
+  end.append(lastFigure);
+}
+end.append(element("footer", "", `Made by collsim ${page.collsim}. A line was calculated, a dot was simulated, a square was measured.`));
 document.title = `${page.results.map((data) => data.title || data.name).join(", ")} · collsim report`;

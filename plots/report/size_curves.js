@@ -181,7 +181,7 @@ function curveText(results, series, { what, page }) {
   const parts = [marksText(series)];
   if (series.some((one) => one.line === "limit")) parts.push("Dotted: no schedule can be faster.");
   const [low, high] = curveDomain(results, series, what);
-  if (linkRatesOf(results, what).some(({ y }) => y >= low && y <= high)) parts.push("Long dashes: what links carry in one direction.");
+  if (linkRatesOf(results, what).some(({ y }) => y >= low && y <= high)) parts.push("Long dashes: what one link carries in one direction; a GPU with several links may use all of them at a time, and the bound counts on that.");
   if (page.stretches.length) parts.push("The wide pale line follows whoever is fastest.");
   return `${parts.join(" ")} ${shownQuantities[what].text}${leftOutText(page.groups)}`.trim();
 }

@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of the results of one scenario: what it is, and what a reader must know.
 
+/** Links to each of several results. @param {HTMLElement} parent @param {any[]} all */
+function addContents(parent, all) {
+  const list = element("ol", "contents");
+  all.forEach((data, i) => {
+    const link = /** @type {HTMLAnchorElement} */ (element("a", "", data.title || data.name));
+    link.href = `#r${i + 1}`;
+    const line = element("li");
+    line.append(link);
+    list.append(line);
+  });
+  const frame = element("nav");
+  frame.setAttribute("aria-label", "Results");
+  frame.append(list);
+  parent.append(frame);
+}
+
 /** @param {HTMLElement} parent @param {Results} results @param {string} tag "h1" or "h2" */
 function addSummary(parent, results, tag) {
   const { data, rows } = results;
@@ -28,13 +44,42 @@ function factsOf({ data, rows }) {
   return facts;
 }
 
+/** Of what a simulation again contradicts. */
+const factTexts = {
+  time_s: { name: "time", text: timeText },
+  ranks: { name: "number of ranks", text: countText },
+  size_bytes: { name: "size", text: bytesText },
+  chunks: { name: "number of chunks", text: countText },
+};
+/** Whole picoseconds, 64 bits of them: 106 days. */
+const longestSimulated = 2 ** 63 * 1e-12;
+
+/** Where rows cannot be what a simulation gave. @param {Results} results @returns {string[]} */
+function doubtsOf(results) {
+  const { data, rows } = results;
+  const found = data.contradictions ?? [];
+  const doubts = d3.range(Math.min(3, found.length)).map((i) => {
+    const { row, key, stored, simulated } = found[i];
+    const { name, text } = factTexts[key];
+    return `${rowWords(results, rows[row])}: the ${name} in the results is ${text(stored)}, simulating it again gives ${text(simulated)}.`;
+  });
+  const more = found.length - doubts.length;
+  if (more) doubts.push(`${countText(more)} more numbers differ.`);
+  if (doubts.length) return [`${doubts.join(" ")} The file was changed, or is of another version of collsim.`];
+  const long = rows.filter(({ time }) => time > longestSimulated);
+  if (!long.length) return [];
+  return [`${rowWords(results, long[0])}: the time in the results is ${timeText(long[0].time)}, longer than anything that collsim simulates${long.length > 1 ? `; so it is in ${countText(long.length - 1)} more rows` : ""}. The file was changed.`];
+}
+
 /** @param {Results} results */
-function noticesOf({ data, rows }) {
+function noticesOf(results) {
+  const { data, rows } = results;
   const notices = [];
   if (data.left_out)
     notices.push(`This page shows the first ${countText(rows.length)} of ${countText(rows.length + data.left_out)} rows; the others are in the results file only.`);
   if (!data.complete) notices.push(`The run was interrupted: only ${countText(rows.length + data.left_out)} of ${countText(data.points)} rows are there.`);
   if (!rows.length) notices.push("Nothing was run: these results have no rows, so there is nothing to draw.");
+  notices.push(...doubtsOf(results));
   for (const { message } of data.warnings) notices.push(message);
   return notices;
 }

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { inflateSync } from "node:zlib";
 import { assertNoMistakes, launch, openFile, xmlMistake } from "./browser.mjs";
 
 const scenarios = join(dirname(fileURLToPath(import.meta.url)), "../../scenarios");
@@ -139,6 +140,55 @@ test("pointing, keys and the wheel", async () => {
   await close(page);
 });
 
+test("up and down go to the next mark above and below, whatever the order of the curves", async () => {
+  const page = await open(pageOf("tuner/ring-or-tree-on-two-dgx-h100"));
+  await page.locator("#size-curves svg").focus();
+  const height = () => page.$eval("#size-curves .pointed", (one) => Number(one.getAttribute("transform").match(/,([\d.]+)/)[1]));
+  await page.keyboard.press("ArrowRight");
+  const seen = [];
+  for (const key of ["ArrowDown", "ArrowUp"]) {
+    for (let i = 0; i < 5; ++i) {
+      const before = await height();
+      await page.keyboard.press(key);
+      const after = await height();
+      assert.ok(key === "ArrowUp" ? after <= before : after >= before, `${key}: from ${before} to ${after}`);
+      seen.push(after);
+    }
+  }
+  assert.ok(new Set(seen).size >= 3, `all marks of the size: ${seen}`);
+  await close(page);
+});
+
+test("zoomed as far as it goes, ticks are round, different and inside", async () => {
+  const page = await open(pageOf("tuner/ring-or-tree-on-two-dgx-h100"));
+  await page.locator("#size-curves svg").focus();
+  for (let i = 0; i < 30; ++i) await page.keyboard.press("+");
+  for (const side of ["left", "bottom"]) {
+    const texts = await page.locator(`#size-curves .axis-${side} .tick text`).allTextContents();
+    assert.ok(texts.length >= 2, `${side}: ${texts}`);
+    assert.equal(new Set(texts).size, texts.length, `${texts}`);
+    const decimals = texts.map((text) => /\.(\d+)/.exec(text)?.[1].length ?? 0);
+    assert.equal(new Set(decimals).size, 1, `${texts}`);
+    if (side === "bottom") assert.equal(decimals[0], 0, `${texts}`);
+  }
+  const inside = await page.$eval("#size-curves svg", (svg) => svg.getBoundingClientRect().left);
+  const left = await page.$$eval("#size-curves .axis-left .tick text", (all) => Math.min(...all.map((one) => one.getBoundingClientRect().left)));
+  assert.ok(left >= inside, `${left} of ${inside}`);
+  await close(page);
+});
+
+test("several results have a list of links to them", async () => {
+  const names = ["lecture/ring-broadcast", "architect/double-the-nic"];
+  names.forEach((name) => pageOf(name));
+  collsim("report", ...names.map((name) => `${name.replaceAll("/", "-")}.json`), "-o", "two.html", "--quiet");
+  const page = await open(join(folder, "two.html"));
+  const heads = await page.locator("h2").allTextContents();
+  assert.deepEqual(await page.locator("nav a").allTextContents(), heads);
+  await page.locator("nav a").nth(1).click();
+  assert.ok(Math.abs((await page.locator("h2").nth(1).boundingBox()).y) < 100);
+  await close(page);
+});
+
 test("the pale start of a bar is the start-up of the links it crosses", async () => {
   const change = { shape: "chain", ranks: 3, link: { bandwidth: "1GB/s", overhead: "50us" }, links_override: [{ from: "gpu1", to: "gpu2", overhead: "500us" }] };
   const scenario = { scenario: 1, cluster: change, collective: { op: "broadcast", algorithm: "chain", size: "1MB" } };
@@ -245,6 +295,14 @@ test("dark, narrow and printed", async () => {
     assert.equal(await narrow.evaluate(() => document.documentElement.scrollWidth), 360, name);
     const outside = await narrow.$$eval("svg text", (all) => all.filter((one) => one.getBoundingClientRect().right > 361).map((one) => one.textContent));
     assert.deepEqual(outside, [], name);
+    const marks = await places(narrow, "#size-curves .mark.dot");
+    const labels = await narrow.$$eval("#size-curves .rate-name", (all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right, top, bottom }) => ({ left, right, top: top + scrollY, bottom: bottom + scrollY })));
+    for (const { left, right, top, bottom } of labels) assert.ok(!marks.some(({ x, y }) => x > left && x < right && y > top && y < bottom), "rates are named where no dot is");
+    assert.equal(labels.length, name.startsWith("tuner") ? 3 : 0, name);
+    const rows = await narrow.$$eval("#link-heat .row-name", (all) => all.map((one) => ({ text: one.textContent, left: one.getBoundingClientRect().left })));
+    assert.ok(rows.every(({ left }) => left >= 0), name);
+    const links = await narrow.$$eval("#link-heat g > title", (all) => all.map((one) => one.textContent.split(": busy")[0]));
+    assert.equal(new Set(rows.map(({ text }) => text)).size, new Set(links).size, `${name}: ${JSON.stringify(rows)}`);
     await close(narrow);
   }
 });
@@ -261,6 +319,35 @@ test("two figures fit on a page of paper, without what only a screen can do", as
     assert.equal(await page.locator("select:visible, button:visible, details:visible, .hint:visible").count(), 0);
     await close(page);
   }
+});
+
+/** How many pages a page has on paper, and how many lines and curves are drawn on the last of them. */
+async function lastPaper(page) {
+  const pages = (await page.pdf({ format: "A4" })).toString("latin1").match(/\/Type\s*\/Page\b/g).length;
+  const last = (await page.pdf({ format: "A4", pageRanges: String(pages) })).toString("latin1");
+  const texts = [...last.matchAll(/stream\r?\n([\s\S]*?)\r?\nendstream/g)].map(([, stream]) => {
+    try {
+      return inflateSync(Buffer.from(stream, "latin1")).toString("latin1");
+    } catch {
+      return ""; // no compressed stream
+    }
+  });
+  return { pages, strokes: Math.max(...texts.map((text) => (text.match(/\s[lc]\n/g) ?? []).length)) };
+}
+
+test("no page of paper has the last line alone", async () => {
+  const page = await open(pageOf("lecture/naive-master-ring"));
+  await page.evaluate(() => document.querySelector(".end").before(document.createElement("hr")));
+  const before = (height) => page.$eval("hr", (one, space) => one.style.setProperty("height", `${space}mm`), height);
+  const { pages: first } = await lastPaper(page);
+  for (let space = 200, pages = first; pages === first; space += 4) {
+    assert.ok(space < 400, "somewhere the last figure does not fit any more");
+    await before(space);
+    const paper = await lastPaper(page);
+    pages = paper.pages;
+    assert.ok(paper.strokes > 100, `${space} mm farther down the last figure is on the last page: ${paper.strokes} lines`);
+  }
+  await close(page);
 });
 
 test("no line of a title ends inside a number with its unit or a word with a hyphen", async () => {
@@ -316,12 +403,44 @@ test("what no axis has a place for is said", async () => {
     return said.join("\n");
   };
   assert.match(await texts("lecture/ring-broadcast", () => 0, "#chunk-curve"), /Nothing can be drawn: a log scale has no place for 0/);
-  assert.match(await texts("lecture/ring-broadcast", (i) => (i === 2 ? 1e308 : undefined), "#chunk-curve"), /^1 of \d+ points are not drawn/);
+  assert.match(await texts("lecture/ring-broadcast", (i) => (i === 2 ? 1e308 : undefined), "#chunk-curve"), /^1 of \d+ points is not drawn/m);
   assert.match(await texts("lecture/ring-broadcast", () => 1e308, "#chunk-curve"), /Nothing can be drawn/);
   assert.match(await texts("tuner/ring-or-tree-on-two-dgx-h100", () => 0, "#size-curves"), /Nothing is drawn over size/);
   await texts("tuner/ring-or-tree-on-two-dgx-h100", (i) => (i % 3 ? undefined : 1e308), "#size-curves");
   await texts("lecture/naive-master-ring", (i) => (i % 2 ? 0 : 1e308), "#scaling");
   await texts("architect/double-the-nic", (i) => (i % 2 ? 0 : 1e308), "#comparison");
+});
+
+test("what simulating again contradicts is said", async () => {
+  const notices = async (change) => {
+    const page = await open(pageOf("lecture/ring-broadcast", change));
+    const texts = await page.locator(".notice").allTextContents();
+    await close(page);
+    return texts.join("\n");
+  };
+  const row57 = (results) => results.rows.find((row) => row.chunks === 57);
+  assert.equal(await notices(() => {}), "");
+  assert.match(await notices((results) => (row57(results).time_s = 0)), /^57 chunks: the time in the results is 0 s, simulating it again gives 3\.282 ms\. The file was changed/);
+  assert.match(await notices((results) => (row57(results).size_bytes = 0)), /the size in the results is 0 B, simulating it again gives 64 MiB/);
+  assert.match(await notices((results) => (row57(results).ranks = 1e9)), /the number of ranks in the results is 1,000,000,000, simulating it again gives 8\./);
+  assert.match(await notices((results) => results.rows.forEach((row) => (row.time_s = 0))), /simulating it again gives [^.]*\.\d+ ms\. \d+ more numbers differ\./);
+  const unlike = (results) => Object.assign(row57(results), { time_s: 1e9, messages: 1e12 }); // too many to be simulated again
+  assert.match(await notices(unlike), /57 chunks: the time in the results is 1000000000 s, longer than anything/);
+});
+
+test("what is missing from a chart stands below it, not in it", async () => {
+  const page = await open(pageOf("lecture/ring-broadcast", (results) => (results.rows[2].time_s = 1e308)));
+  const bottom = await page.$eval("#chunk-curve .catcher", (one) => one.getBoundingClientRect().bottom);
+  const tops = await page.$$eval("#chunk-curve .missing", (all) => all.map((one) => one.getBoundingClientRect().top));
+  assert.ok(tops.length > 0 && tops.every((top) => top > bottom), `${tops} below ${bottom}`);
+  await close(page);
+});
+
+test("a number that is too large is refused as such", () => {
+  pageOf("lecture/ring-broadcast");
+  const text = readFileSync(join(folder, "lecture-ring-broadcast.json"), "utf8");
+  writeFileSync(join(folder, "large.json"), text.replace(/"size_bytes": *\d+/, `"size_bytes": 1${"0".repeat(30)}`));
+  assert.throws(() => collsim("report", "large.json", "-o", "large.html"), /must be a whole number that is not negative, not larger than 9223372036854775807/);
 });
 
 test("results without rows", async () => {
