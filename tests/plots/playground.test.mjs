@@ -473,6 +473,7 @@ test("the critical path is drawn over links, too", async () => {
 test("columns and axes have one unit and one number of decimals, and pieces count from 0 as ranks do", async () => {
   const page = await open("op=broadcast&ranks=3&size=24MiB&chunks=4");
   await page.locator("#space-time summary").click();
+  await page.waitForSelector("#space-time tbody tr");
   const cells = await page.locator("#space-time tbody td").allTextContents();
   const column = (i) => cells.filter((_, k) => k % 8 === i);
   assert.deepEqual(column(2), ["0", "1", "2", "3", "0", "1", "2", "3"]);
