@@ -261,22 +261,29 @@ TEST(ShapeErrors, Dimensions) {
 }
 
 TEST(ShapeErrors, Nodes) {
-  using Intra = NodesShape::Intra;
   const auto refuse = [](ErrorCode code, const std::vector<std::string>& words,
                          const NodesShape& shape) {
     expect_error(code, words, [&] { (void)make_nodes(shape); });
   };
-  refuse(ErrorCode::invalid_argument, {"nodes", "0"}, nodes_shape(0, 8, 8, Intra::chain));
-  refuse(ErrorCode::invalid_argument, {"gpus_per_node", "-8"}, nodes_shape(2, -8, 8, Intra::chain));
-  refuse(ErrorCode::invalid_argument, {"nics_per_node", "0"}, nodes_shape(2, 8, 0, Intra::chain));
-  refuse(ErrorCode::invalid_argument, {"3 NICs", "8 GPUs"}, nodes_shape(2, 8, 3, Intra::chain));
-  refuse(ErrorCode::invalid_argument, {"16 NICs"}, nodes_shape(2, 8, 16, Intra::chain));
-  refuse(ErrorCode::invalid_argument, {"hypercube", "6"}, nodes_shape(2, 6, 6, Intra::hypercube));
-  refuse(ErrorCode::invalid_argument, {"dimensions"}, nodes_shape(2, 8, 8, Intra::torus));
-  refuse(ErrorCode::invalid_argument, {"6 ranks", "8"}, nodes_shape(2, 8, 8, Intra::mesh, {2, 3}));
-  refuse(ErrorCode::invalid_argument, {"intra_dims"}, nodes_shape(2, 8, 8, Intra::ring, {8}));
+  refuse(ErrorCode::invalid_argument, {"nodes", "0"},
+         nodes_shape(0, 8, 8, NodesShape::Intra::chain));
+  refuse(ErrorCode::invalid_argument, {"gpus_per_node", "-8"},
+         nodes_shape(2, -8, 8, NodesShape::Intra::chain));
+  refuse(ErrorCode::invalid_argument, {"nics_per_node", "0"},
+         nodes_shape(2, 8, 0, NodesShape::Intra::chain));
+  refuse(ErrorCode::invalid_argument, {"3 NICs", "8 GPUs"},
+         nodes_shape(2, 8, 3, NodesShape::Intra::chain));
+  refuse(ErrorCode::invalid_argument, {"16 NICs"}, nodes_shape(2, 8, 16, NodesShape::Intra::chain));
+  refuse(ErrorCode::invalid_argument, {"hypercube", "6"},
+         nodes_shape(2, 6, 6, NodesShape::Intra::hypercube));
+  refuse(ErrorCode::invalid_argument, {"dimensions"},
+         nodes_shape(2, 8, 8, NodesShape::Intra::torus));
+  refuse(ErrorCode::invalid_argument, {"6 ranks", "8"},
+         nodes_shape(2, 8, 8, NodesShape::Intra::mesh, {2, 3}));
+  refuse(ErrorCode::invalid_argument, {"intra_dims"},
+         nodes_shape(2, 8, 8, NodesShape::Intra::ring, {8}));
   refuse(ErrorCode::too_large, {"ranks"},
-         nodes_shape(2'147'483'647, 2'147'483'647, 1, Intra::chain));
+         nodes_shape(2'147'483'647, 2'147'483'647, 1, NodesShape::Intra::chain));
 }
 
 TEST(ShapeErrors, Fabrics) {
