@@ -17,7 +17,7 @@ struct ChosenRows {
   // with most of them, else the fastest and the slowest; with a moderate number of steps only, unless
   // there is one row.  Empty when all have more.
   std::set<std::size_t> pictures;
-  // What the time of is taken apart: all, or else all with most ranks and bytes, and of the others the
+  // Whose time is taken apart: all rows, or else all with most ranks and bytes, and of the others the
   // fastest and the slowest, those with many ranks and bytes first; what is still free is spread
   // evenly.  Rows with very many steps are left out.
   std::set<std::size_t> breakdowns;

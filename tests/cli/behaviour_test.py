@@ -70,7 +70,7 @@ class ExitCodes(Test):
         )
         time.sleep(0.5)
         process.send_signal(signal.SIGABRT)  # what a broken invariant does
-        self.assertEqual(process.communicate(timeout=120)[1], "what was run: collsim run case.json\n")
+        self.assertEqual(process.communicate(timeout=30)[1], "what was run: collsim run case.json\n")
         self.assertEqual(process.returncode, 70)
 
     def test_too_little_memory(self):
@@ -136,7 +136,7 @@ class Validating(Test):
         )
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=5)
         self.assertEqual(process.returncode, 130, err)
         results = json.loads(out)
         self.assertFalse(results["complete"])
@@ -369,7 +369,7 @@ class Interrupts(Test):
         process = self.start("-q", *arguments)
         self.wait_for_work(process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130, out[-2000:] + err)
         self.assertEqual(err, "")
         return out
@@ -399,7 +399,7 @@ class Interrupts(Test):
         time.sleep(0.2)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=5)
         self.assertEqual(process.returncode, 130)
 
     def ends_by(self, signal_number, *arguments):
@@ -407,7 +407,7 @@ class Interrupts(Test):
         time.sleep(1)
         self.assertIsNone(process.poll(), "the case is too short for this test")
         process.send_signal(signal_number)
-        process.communicate(timeout=60)
+        process.communicate(timeout=5)
         self.assertEqual(process.returncode, -signal_number)
 
     def test_a_request_to_terminate_ends_a_long_case(self):
@@ -423,7 +423,7 @@ class Interrupts(Test):
         time.sleep(0.2)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=5)
         self.assertEqual(process.returncode, 130)
 
 

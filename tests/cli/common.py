@@ -64,7 +64,7 @@ class Test(unittest.TestCase):
             env=self.environment(environment or {}),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=60,
             check=False,
             **more,
         )
@@ -78,7 +78,7 @@ class Test(unittest.TestCase):
             env=self.environment(environment or {}),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=60,
             check=False,
         )
         self.assertEqual(done.returncode, code, f"{line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

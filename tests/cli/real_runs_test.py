@@ -36,7 +36,7 @@ class Interrupted(Test):
         )
         time.sleep(after)
         os.killpg(program.pid, signal.SIGINT)
-        out, err = program.communicate(timeout=120)
+        out, err = program.communicate(timeout=30)
         self.assertEqual(program.returncode, 130, out + err)
         return out
 
