@@ -136,7 +136,7 @@ class Validating(Test):
         )
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=5)
+        out, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, err)
         results = json.loads(out)
         self.assertFalse(results["complete"])
