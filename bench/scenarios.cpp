@@ -10,7 +10,7 @@
 #include "app/json/parse_json.hpp"
 #include "app/output/format.hpp"
 #include "app/scenario/scenario.hpp"
-#include "app/study/study.hpp"
+#include "app/study/run_study.hpp"
 #include "bench/cases.hpp"
 #include "topo/error.hpp"
 

@@ -4,9 +4,10 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
+#include "app/explain/explanation.hpp"
+#include "app/explain/json.hpp"
+#include "app/explain/text.hpp"
 #include "app/json/write_json.hpp"
-#include "app/output/explanation_text.hpp"
-#include "app/study/explanation.hpp"
 
 namespace collsim {
 namespace {

@@ -10,8 +10,9 @@
 #include "app/commands/progress.hpp"
 #include "app/commands/resolved_view.hpp"
 #include "app/commands/results_writer.hpp"
+#include "app/expression/expectation.hpp"
 #include "app/json/screen_text.hpp"
-#include "app/study/study.hpp"
+#include "app/study/run_study.hpp"
 
 namespace collsim {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/commands/command.hpp"
-#include "app/study/results.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 

@@ -5,9 +5,9 @@
 
 #include "app/commands/command.hpp"
 #include "app/json/write_json.hpp"
-#include "app/output/buffers_text.hpp"
-#include "app/study/buffers.hpp"
-#include "app/study/row.hpp"
+#include "app/show/buffers.hpp"
+#include "app/show/buffers_text.hpp"
+#include "app/study/run_case.hpp"
 
 namespace collsim {
 namespace {

@@ -11,7 +11,7 @@
 #include "app/commands/results_writer.hpp"
 #include "app/output/trace_events.hpp"
 #include "app/study/calibrated.hpp"
-#include "app/study/row.hpp"
+#include "app/study/run_case.hpp"
 
 namespace collsim {
 namespace {

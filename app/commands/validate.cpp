@@ -18,10 +18,10 @@
 #include "app/output/comparison_table.hpp"
 #include "app/output/measured_trace.hpp"
 #include "app/output/trace_events.hpp"
+#include "app/results/comparison.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
 #include "app/scenario/read_source.hpp"
-#include "app/study/comparison.hpp"
 #include "app/study/measure_rows.hpp"
 #include "app/study/measured_file.hpp"
 

@@ -7,7 +7,7 @@
 #include "app/expression/expectation.hpp"
 #include "app/expression/expectation_parts.hpp"
 #include "app/expression/failure_text.hpp"
-#include "app/study/row.hpp"
+#include "app/results/row.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {

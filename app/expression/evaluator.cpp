@@ -4,7 +4,7 @@
 #include "app/expression/arithmetic.hpp"
 #include "app/expression/expression.hpp"
 #include "app/json/write_json.hpp"
-#include "app/study/row.hpp"
+#include "app/results/row.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {

@@ -10,33 +10,12 @@
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
+#include "app/results/results.hpp"
 #include "app/scenario/scenario.hpp"
 
 namespace collsim {
 
 struct Expectation;
-struct Row;
-
-// How an expectation of a scenario came out.
-struct ExpectationOutcome {
-  std::string id;
-  bool ok = false;
-  std::size_t checked = 0;  // rows; with argmin or argmax groups of rows
-  std::size_t failed = 0;   // of these
-  // Not checked, because what it needs was not measured or too noisily, and the first such reason.
-  // When that is all rows, the expectation is skipped.
-  std::size_t left_out = 0;
-  std::string why_left_out;
-  // Largest relative distance from what was expected: of `equals` from the value, of the others by
-  // how far the limit was missed; 0 when none was.  1 where 0 was expected (or another word), and
-  // rows without a value do not count.
-  double worst = 0;
-  std::string why;      // as in the file
-  std::string skipped;  // why it could not be checked at all; then ok is false
-  // The worst failing row in words: "collective.chunks = 16: time is 3.801 ms, expected 3.9 ms
-  // within 0.1% ((K-1)*(alpha+N/B))".
-  std::string failure;
-};
 
 // "expect" of a scenario, parsed: a list of
 //

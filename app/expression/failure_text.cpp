@@ -5,7 +5,7 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
-#include "app/study/row.hpp"
+#include "app/results/row.hpp"
 
 namespace collsim {
 

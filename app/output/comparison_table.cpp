@@ -13,7 +13,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/output/column_units.hpp"
 #include "app/output/writers.hpp"
-#include "app/study/comparison.hpp"
+#include "app/results/comparison.hpp"
 
 namespace collsim {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/output/text_table.hpp"
-#include "app/study/results.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/study/results.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 

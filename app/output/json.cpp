@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/output/writers.hpp"
+#include "app/results/comparison.hpp"
 #include "app/scenario/vocabulary.hpp"
-#include "app/study/comparison.hpp"
 
 namespace collsim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "app/output/format.hpp"
 #include "app/output/text_table.hpp"
-#include "app/study/results.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/study/calibrated.hpp"
-#include "app/study/row.hpp"
+#include "app/study/run_case.hpp"
 #include "plots/engine/records.hpp"
 #include "sim/critical_path.hpp"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "app/study/effort.hpp"
-#include "app/study/row.hpp"
+#include "app/study/run_case.hpp"
 #include "collectives/working_set.hpp"
 
 namespace collsim {

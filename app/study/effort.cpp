@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "app/study/row.hpp"
-
 namespace collsim {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/study/results.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 

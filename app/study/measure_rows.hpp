@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "app/results/results.hpp"
 #include "app/scenario/scenario.hpp"
-#include "app/study/results.hpp"
 #include "validate/backend.hpp"
 
 namespace collsim {

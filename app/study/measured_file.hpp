@@ -8,7 +8,7 @@
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
-#include "app/study/results.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/study/run_case.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 
 #include "app/study/calibrated.hpp"
 #include "app/study/effort.hpp"
-#include "app/study/row.hpp"
 
 namespace collsim {
 namespace {
@@ -129,6 +130,14 @@ Row fastest_row(const Case& point, const CaseOptions& options) {
 
 Row run_case(const Case& point, const CaseOptions& options) {
   return point.choice.name == "auto" ? fastest_row(point, options) : row_of(point, options);
+}
+
+Schedule schedule_of(const Case& point) {
+  COLLSIM_CHECK(point.choice.name != "auto", "somebody must choose an algorithm before");
+  Schedule schedule = make_schedule(point.collective, point.choice);
+  const Effort effort = effort_of(point, schedule);
+  if (is_too_long(effort) || is_too_much(effort)) refuse(effort, schedule);
+  return schedule;
 }
 
 }  // namespace collsim

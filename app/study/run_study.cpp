@@ -15,10 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "app/expression/expectation.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/study/effort.hpp"
 #include "app/study/notes.hpp"
-#include "app/study/study.hpp"
+#include "app/study/run_case.hpp"
+#include "app/study/run_study.hpp"
 #include "app/study/warnings.hpp"
 
 namespace collsim {

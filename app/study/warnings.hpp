@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "app/results/results.hpp"
 #include "app/study/notes.hpp"
-#include "app/study/results.hpp"
 
 namespace collsim {
 

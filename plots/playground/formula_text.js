@@ -2,7 +2,7 @@
 // A closed form as text, and the same with the present values put in.
 
 /** As collectives/closed_forms.hpp defines them; adding is free here.  Each: the definition, what it means.  The
- *  command line says the same, also of what does not occur here: app/study/explanation_formula.cpp. */
+ *  command line says the same, also of what does not occur here: app/explain/formula.cpp. */
 const formulaDefinitions = {
   q: ["q = log2(K)", "rounded up: in so many doublings 1 rank becomes K"],
   step: ["step(n) = S*tau(n/S) + L", "n bytes over one link in S messages, and added up there, which is free"],

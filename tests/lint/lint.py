@@ -27,6 +27,20 @@ MAY_INCLUDE = {
     "bench": {"topo", "collectives", "sim", "validate", "app", "bench"},
     "tests": {"topo", "collectives", "sim", "validate", "plots", "app", "tests"},
 }
+# The same for the folders of app/, from the ground up.  Headers of app/ itself are for all of them.
+APP_MAY_INCLUDE = {
+    "json": {"json"},
+    "scenario": {"json", "scenario"},
+    "results": {"json", "scenario", "results"},
+    "expression": {"json", "scenario", "results", "expression"},
+    "study": {"json", "scenario", "results", "expression", "study"},
+    "output": {"json", "scenario", "results", "output"},
+    "explain": {"json", "scenario", "results", "study", "explain"},
+    "show": {"json", "scenario", "output", "show"},
+    "calibrate": {"json", "scenario", "study", "calibrate"},
+    "report": {"json", "scenario", "results", "study", "report"},
+}
+APP_MAY_INCLUDE["commands"] = {*APP_MAY_INCLUDE, "commands"}
 GPU_FOLDER = "validate/cuda/"
 GPU_HEADER = re.compile(r"^(cuda|nccl|nvml|nvtx|cooperative_groups|cub/|thrust/|mma\.h)")
 STANDARD_HEADERS = set(
@@ -135,6 +149,20 @@ def check_layering(tree):
                     yield path, line, f"only {GPU_FOLDER} may include <{header}>"
             elif folder in CORE and header not in STANDARD_HEADERS:
                 yield path, line, f"the core depends on the standard library only, not on <{header}>"
+
+
+def check_app_layering(tree):
+    for path, text in tree.files(CPP, ("app",)):
+        folder = path.split("/")[1]
+        if folder == path.split("/")[-1]:
+            continue  # lies in app/ itself
+        if folder not in APP_MAY_INCLUDE:
+            yield path, 1, f"folder app/{folder}/ has no place in the layers, see APP_MAY_INCLUDE in lint.py"
+            continue
+        for line, header, _ in includes(text):
+            parts = header.split("/")
+            if parts[0] == "app" and len(parts) > 2 and parts[1] not in APP_MAY_INCLUDE[folder]:
+                yield path, line, f"app/{folder}/ must not include {header}"
 
 
 def check_licence_line(tree):

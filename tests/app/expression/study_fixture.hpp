@@ -10,8 +10,8 @@
 #include "app/expression/expression.hpp"
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
+#include "app/results/row.hpp"
 #include "app/scenario/scenario.hpp"
-#include "app/study/row.hpp"
 
 namespace collsim::test {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/json/parse_json.hpp"
-#include "app/study/study.hpp"
+#include "app/study/run_study.hpp"
 
 namespace collsim::testing {
 

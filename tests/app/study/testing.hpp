@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "app/study/row.hpp"
+#include "app/study/run_case.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/explain/explanation.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/explain/explanation_internal.hpp"
+#include "app/study/calibrated.hpp"
+#include "app/study/run_case.hpp"
+
+namespace collsim {
+namespace {
+
+// Instructions that may be simulated to find out what would help; some seconds at most.
+constexpr double work_allowed = 10e6;
+
+void put_fastest_first(std::vector<Contender>& contenders) {
+  std::stable_sort(contenders.begin(), contenders.end(),
+                   [](const Contender& a, const Contender& b) {
+                     return a.time.value_or(Time::never()) < b.time.value_or(Time::never());
+                   });
+}
+
+std::vector<Contender> all_algorithms(const Case& point, const Row& row, WorkBudget& budget) {
+  std::vector<Contender> contenders;
+  Case other = point;
+  for (const Algorithm* const algorithm : algorithms(row.operation)) {
+    other.choice.name = algorithm->name;
+    Attempt result =
+        other.choice.name == row.algorithm ? Attempt{row.time, "", false} : attempt(other, budget);
+    contenders.push_back(
+        {other.choice.name, result.time, std::move(result.why_not), result.too_long});
+  }
+  put_fastest_first(contenders);
+  return contenders;
+}
+
+// Of the first rank's and the root's programs, whole messages without chunks.
+Bytes largest_message(const Case& point) {
+  AlgorithmChoice uncut = point.choice;
+  uncut.chunks = 1;
+  uncut.chunk_size.reset();
+  const Schedule schedule = make_schedule(point.collective, uncut);
+  std::int64_t largest = 0;
+  for (const int position : {0, point.collective.root})
+    for (int lane = 0; lane < schedule.lanes(); ++lane) {
+      Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      int seen = 0;
+      while (const Instruction* const instruction = program.next()) {
+        if (sends(instruction->op)) largest = std::max(largest, instruction->count);
+        if (++seen == 10'000) break;
+      }
+    }
+  return largest * size_of(point.collective.type);
+}
+
+}  // namespace
+
+Explanation explain(const Case& point) {
+  Explanation result{point, run_case(point), {}, {}, {}, {}, {}, {}, {}, {}};
+  result.chosen_automatically = point.choice.name == "auto";
+  result.point.choice.name = result.row.algorithm;
+  result.point = calibrated(std::move(result.point));
+  const Case& chosen = result.point;
+  result.summary = find_algorithm(result.row.operation, result.row.algorithm).summary;
+  result.largest_message = largest_message(chosen);
+  result.formula = explain_formula(chosen, result.row);
+
+  const Schedule schedule = make_schedule(chosen.collective, chosen.choice);
+  const Simulation simulation = recorded_run(chosen, schedule, result.row);
+  COLLSIM_CHECK(simulation.time == result.row.time, "recording changes no times");
+  result.breakdown = explain_breakdown(chosen, schedule, simulation);
+  result.bound = explain_bound(chosen, result.row, result.breakdown);
+
+  WorkBudget budget(work_allowed);
+  budget.keep(work_allowed / 2);  // the knobs want their share
+  result.algorithms = all_algorithms(point, result.row, budget);
+  budget.keep(0);
+  result.knobs = explain_knobs(chosen, result.row, simulation, result.algorithms, budget);
+  return result;
+}
+
+}  // namespace collsim

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/results/row.hpp"
+#include "app/scenario/scenario.hpp"
+#include "collectives/closed_forms.hpp"
+#include "topo/units.hpp"
+
+namespace collsim {
+
+// Why one case takes as long as it does, as plain data; output/explanation_text.hpp puts it into
+// words and into JSON.
+
+// --- the formula --------------------------------------------------------------------------------
+
+struct FormulaSymbol {
+  enum class Unit : std::uint8_t { number, bytes, seconds, bytes_per_second };
+  std::string symbol;
+  double value = 0;  // infinite: gamma where adding is free
+  Unit unit = Unit::number;
+  std::string meaning;
+};
+
+// One summand: "(K-1)*L", "(8-1)*2 us", 14e-6.
+struct FormulaTerm {
+  std::string text, with_values;
+  double seconds = 0;
+};
+
+// What vanishes from the formula's value when one thing becomes free: overhead, N/B, ...
+struct FormulaPart {
+  std::string name;  // start-up, wire, latency, reduction
+  double seconds = 0;
+};
+
+struct FormulaExplanation {
+  std::optional<ClosedForm> form;
+  // The formula was made for exactly this case (then it is Row::analytic).  Otherwise it leaves out
+  // what `why_not` says: late ranks, cost of instructions, ...; without a form, why there is none.
+  bool applies = false;
+  std::string why_not;
+  std::vector<FormulaSymbol> symbols;    // those that the formula uses
+  std::vector<std::string> definitions;  // "tau(n) = alpha + n/B, ...": of functions that it uses
+  std::vector<FormulaTerm> terms;  // they add up to the value; empty when it is not a plain sum
+  std::vector<FormulaTerm> calls;  // values of the functions in the terms: tau(4 MiB)
+  std::vector<FormulaPart> parts;
+  bool parts_add_up = false;  // no max() in the way
+};
+
+// --- where the time goes ------------------------------------------------------------------------
+
+// The time of a stretch of the critical path by what it was spent on; see CriticalPath.
+struct TimeShares {
+  Time start, reduction, copy, instructions, startup, wire, sharing, flight, queue;
+
+  [[nodiscard]] Time total() const;
+  TimeShares& operator+=(const TimeShares& other);
+};
+
+// The link that was busy the longest (the first of equals): fill + busy + gaps + drain is the time.
+struct BusiestLink {
+  std::string name;
+  std::uint64_t messages = 0;
+  Bytes bytes = 0;
+  Time busy;
+  std::size_t equally_busy = 0;  // other links
+  // Known when every step was recorded.
+  std::optional<Time> fill;   // until its first message
+  std::optional<Time> gaps;   // between messages, and where others shared the path
+  std::optional<Time> drain;  // after its last byte
+};
+
+// A line of the critical path: one event, or several of the same kind one after the other.
+struct PathLine {
+  enum class Shape : std::uint8_t {
+    start,     // ranks[0] had not started
+    train,     // ranks[0] sends `count` messages to ranks[1], one after the other
+    relay,     // a message goes from ranks[0] to ranks[1] to ranks[2] ...
+    fan_out,   // ranks[0] sends to ranks[1], ranks[2], ... in turn
+    fan_in,    // ranks[1], ranks[2], ... send to ranks[0] in turn
+    work,      // ranks[0] works, `count` instructions
+    repeated,  // the `period` lines before come `count` more times
+    skipped    // `count` lines that are not shown
+  };
+  Shape shape{};
+  std::vector<std::uint32_t> ranks;  // at most max_ranks_shown; the last one is the last
+  bool more_ranks = false;           // some between were left out
+  std::int64_t count = 0;
+  int period = 0;
+  Bytes smallest = 0, largest = 0;  // of its messages
+  bool alike = true;                // its events cost the same
+  bool waited_for_others = false;   // other ranks' messages held the links it wanted
+  TimeShares shares;
+  Time from, to;
+};
+
+struct Breakdown {
+  bool every_step_recorded = false;  // otherwise there are too many, and no path
+  std::uint64_t instructions = 0;    // estimated where recorded_run() did not simulate
+  TimeShares path;                   // adds up to the time
+  Time launch;                       // part of path.start
+  Time waiting_for_others;     // of the path: its message waited for links that other ranks held
+  std::uint64_t messages = 0;  // on the path
+  std::uint64_t reductions = 0;
+  std::vector<PathLine> lines;  // at most max_path_lines
+  std::optional<BusiestLink> busiest;
+};
+inline constexpr std::uint64_t max_explained_instructions = 1'000'000;
+inline constexpr std::size_t max_path_lines = 12;
+inline constexpr std::size_t max_ranks_shown = 10;
+
+// --- what would change it -----------------------------------------------------------------------
+
+// One thing that could be changed, and the simulated time after that.
+struct Knob {
+  std::string name;             // "bandwidth of all links", "chunks", "algorithm"
+  std::string now, then;        // "25 GB/s", "50 GB/s"
+  bool by_degrees = false;      // a rate or a time: `then` is twice as good
+  std::optional<Time> time;     // with `then`; none when it was not simulated
+  std::optional<Time> time_20;  // by_degrees: 20% better
+  std::string why_not;          // no time: why
+  bool too_long = false;        // no time: it was not even tried
+};
+
+struct BestChunks {
+  std::optional<double> by_formula;  // real
+  struct Tried {
+    int chunks;
+    Time time;
+  };
+  std::vector<Tried> tried;  // in order of chunks, with the case's own
+  int best = 1;
+  Time best_time;
+};
+
+struct Knobs {
+  std::vector<Knob> all;  // the one that saves most first
+  std::optional<BestChunks> chunks;
+};
+
+// --- the bound ----------------------------------------------------------------------------------
+
+struct BoundExplanation {
+  enum class Kind : std::uint8_t { none, bandwidth, latency, compute };
+  Kind binding = Kind::none;
+  double ratio = 0;  // time / Row::bound; 0: no bound
+  Time launch;       // part of Row::bound
+  Time late;         // the run waited for a late rank, of which no bound knows
+  // Of the bandwidth bound: whose links are what binds.
+  std::optional<std::uint32_t> rank;  // none: all ranks together, 2(K-1)N of an all-reduce
+  bool sends = false;                 // else it receives
+  Bytes bytes = 0;                    // that must pass
+  double bytes_per_second = 0;        // of its links together
+  std::size_t links = 0;
+};
+
+// --- all of it ----------------------------------------------------------------------------------
+
+struct Contender {
+  std::string algorithm;
+  std::optional<Time> time;
+  std::string why_not;    // no time: why
+  bool too_long = false;  // no time: it was not even tried
+};
+
+struct Explanation {
+  Case point;  // its algorithm is the one that ran
+  Row row;
+  std::string summary;                // of the algorithm
+  bool chosen_automatically = false;  // "auto" was asked for
+  std::vector<Contender> algorithms;  // all of the operation, the fastest first
+  Bytes largest_message = 0;          // of one step: what chunks cut it into
+  FormulaExplanation formula;
+  Breakdown breakdown;
+  Knobs knobs;
+  BoundExplanation bound;
+};
+
+// Simulates the case, and it again with every knob turned, within a fixed amount of work (counted,
+// not timed, so that the answer is the same everywhere).  Throws Error as run_case does.
+[[nodiscard]] Explanation explain(const Case& point);
+
+}  // namespace collsim

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <limits>
+
+#include "app/explain/explanation.hpp"
+#include "sim/critical_path.hpp"
+
+namespace collsim {
+
+// Internal to explain(): its chapters.
+
+// The closed form of a case that was simulated, taken apart.
+[[nodiscard]] FormulaExplanation explain_formula(const Case& point, const Row& row);
+
+// A formula's text evaluated; see explanation_formula_text.cpp for what it may contain.
+struct FormulaValues {
+  double K = 0, N = 0, S = 0, radix = 0, alpha = 0, B = 1, L = 0;
+  double gamma = std::numeric_limits<double>::infinity();
+};
+struct EvaluatedFormula {
+  double seconds = 0;
+  std::vector<FormulaTerm> terms, calls;
+};
+[[nodiscard]] std::optional<EvaluatedFormula> evaluate_formula(const std::string& text,
+                                                               const FormulaValues& values);
+
+// Simulates the case of the row once more, with everything recorded that the limits allow.  Where
+// they allow nothing, it does not: then there are the row's time and an estimate of instructions.
+[[nodiscard]] Simulation recorded_run(const Case& point, const Schedule& schedule, const Row& row);
+[[nodiscard]] Breakdown explain_breakdown(const Case& point, const Schedule& schedule,
+                                          const Simulation& simulation);
+[[nodiscard]] std::vector<PathLine> path_lines(const Case& point, const Timeline& timeline,
+                                               const CriticalPath& path);
+// What one segment of the path was spent on.
+[[nodiscard]] TimeShares shares_of(const CriticalPath::Segment& segment, const Timeline& timeline,
+                                   const CostModel& costs);
+
+// How much simulating may still be done, in instructions.
+class WorkBudget {
+ public:
+  explicit WorkBudget(double instructions) : left_(instructions) {}
+  [[nodiscard]] bool take(double instructions) {
+    if (instructions > left_ - kept_) return false;
+    left_ -= instructions;
+    return true;
+  }
+  // So much is for later.
+  void keep(double instructions) { kept_ = instructions; }
+
+ private:
+  double left_;
+  double kept_ = 0;
+};
+// What simulating a case takes, roughly, in instructions.
+[[nodiscard]] double work_of(const Case& point);
+// The case simulated if the budget allows and it works.
+struct Attempt {
+  std::optional<Time> time;
+  std::string why_not;
+  bool too_long = false;  // for the budget
+};
+[[nodiscard]] Attempt attempt(const Case& point, WorkBudget& budget);
+
+[[nodiscard]] Knobs explain_knobs(const Case& point, const Row& row, const Simulation& simulation,
+                                  const std::vector<Contender>& algorithms, WorkBudget& budget);
+[[nodiscard]] BoundExplanation explain_bound(const Case& point, const Row& row,
+                                             const Breakdown& breakdown);
+
+// The same machine with other links.
+[[nodiscard]] Case with_links(const Case& point, const std::function<void(LinkParameters&)>& change,
+                              const std::optional<LinkParameters>& only = std::nullopt);
+
+}  // namespace collsim

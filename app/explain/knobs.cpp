@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "app/explain/explanation_internal.hpp"
+#include "app/study/effort.hpp"
+#include "app/study/run_case.hpp"
+#include "topo/routes.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::size_t max_link_classes = 4;
+
+Time scaled(Time time, double factor) {
+  return Time(std::llround(static_cast<double>(time.ps()) * factor));
+}
+Bandwidth scaled(Bandwidth bandwidth, double factor) {
+  const double value = static_cast<double>(bandwidth.bytes_per_second()) * factor;
+  if (value > 9e18) throw_error(ErrorCode::overflow, "a bandwidth beyond 64 bits");
+  return Bandwidth(std::max<std::int64_t>(1, std::llround(value)));
+}
+
+// Links with the same parameters, of which at least one carried a message.
+struct LinkClass {
+  LinkParameters parameters;
+  std::vector<std::size_t> links;
+  Time busiest;
+};
+
+std::vector<LinkClass> used_classes(const Topology& topology, const Simulation& simulation) {
+  std::vector<LinkClass> classes;
+  for (std::size_t i = 0; i < topology.links().size(); ++i) {
+    const LinkParameters parameters = topology.parameters(LinkId(i));
+    auto found = std::find_if(classes.begin(), classes.end(),
+                              [&](const LinkClass& one) { return one.parameters == parameters; });
+    if (found == classes.end()) {
+      if (classes.size() == 64) continue;  // a graph of all different links
+      found = classes.insert(found, LinkClass{parameters, {}, Time(-1)});
+    }
+    found->links.push_back(i);
+    if (simulation.links.empty())  // not recorded
+      found->busiest = Time{};
+    else if (simulation.links[i].messages > 0)
+      found->busiest = std::max(found->busiest, simulation.links[i].busy);
+  }
+  std::erase_if(classes, [](const LinkClass& one) { return one.busiest < Time{}; });
+  std::stable_sort(classes.begin(), classes.end(),
+                   [](const LinkClass& a, const LinkClass& b) { return a.busiest > b.busiest; });
+  return classes;
+}
+
+std::string name_of(const LinkClass& one, const Topology& topology) {
+  if (one.links.size() == topology.links().size()) return "all links";
+  const std::string example = topology.name(LinkId(one.links.front()));
+  if (one.links.size() == 1) return "link " + example;
+  return fmt::format("the {} links like {}", one.links.size(), example);
+}
+
+class KnobTurner {
+ public:
+  KnobTurner(const Case& point, const Row& row, WorkBudget& budget)
+      : point_(point), row_(row), budget_(budget) {}
+
+  void turn_links(const Topology& topology, const Simulation& simulation) {
+    const std::vector<LinkClass> classes = used_classes(topology, simulation);
+    // Links that a message crosses one after the other help only together.
+    if (classes.size() > 1 && row_.wire_bytes > 0)
+      by_degrees(new_knob("bandwidth of all links", "each", "twice each"), true,
+                 [this](double factor) {
+                   return with_links(point_, [=](LinkParameters& link) {
+                     link.bandwidth = scaled(link.bandwidth, factor);
+                   });
+                 });
+    for (const LinkClass& one : classes) {
+      if (&one == classes.data() + max_link_classes) break;
+      const std::string links = name_of(one, topology);
+      const LinkParameters& now = one.parameters;
+      if (row_.wire_bytes > 0)
+        by_degrees("bandwidth of " + links, now.bandwidth, [this, now](double factor) {
+          return with_links(
+              point_,
+              [=](LinkParameters& link) { link.bandwidth = scaled(link.bandwidth, factor); }, now);
+        });
+      if (now.overhead > Time{})
+        by_degrees("overhead of " + links, now.overhead, [this, now](double factor) {
+          return with_links(
+              point_, [=](LinkParameters& link) { link.overhead = scaled(link.overhead, factor); },
+              now);
+        });
+      if (now.latency > Time{})
+        by_degrees("latency of " + links, now.latency, [this, now](double factor) {
+          return with_links(
+              point_, [=](LinkParameters& link) { link.latency = scaled(link.latency, factor); },
+              now);
+        });
+    }
+  }
+
+  void turn_costs() {
+    turn_rate("reduce_bandwidth", &CostModel::reduce_bandwidth);
+    turn_rate("copy_bandwidth", &CostModel::copy_bandwidth);
+    turn_rate("second_write_bandwidth", &CostModel::second_write_bandwidth);
+    turn_time("instruction_overhead", &CostModel::instruction_overhead);
+    turn_time("launch", &CostModel::launch);
+    for (const auto& [rank, late] : point_.cluster->late) {
+      const auto& group = point_.collective.group;
+      if (late == Time{} || std::find(group.begin(), group.end(), rank) == group.end()) continue;
+      Case changed = point_;
+      Cluster cluster = *point_.cluster;
+      std::erase_if(cluster.late, [one = rank](const auto& entry) { return entry.first == one; });
+      changed.cluster = std::make_shared<const Cluster>(std::move(cluster));
+      once(fmt::format("late rank {}", rank.index()), to_text(late), "on time", changed);
+      if (++late_ranks_ == 3) break;
+    }
+  }
+
+  void turn_choice() {
+    const AlgorithmChoice& choice = point_.choice;
+    if (row_.size > 0 && row_.ranks > 1) {
+      if (choice.chunk_size) {
+        size_of_chunks(*choice.chunk_size <= std::numeric_limits<Bytes>::max() / 2
+                           ? 2 * *choice.chunk_size
+                           : *choice.chunk_size);
+        size_of_chunks(*choice.chunk_size / 2);
+      } else {
+        number("chunks", row_.chunks, 2 * std::int64_t{row_.chunks}, &AlgorithmChoice::chunks);
+        if (row_.chunks > 1)
+          number("chunks", row_.chunks, row_.chunks / 2, &AlgorithmChoice::chunks);
+      }
+      number("channels", row_.channels, 2 * std::int64_t{row_.channels},
+             &AlgorithmChoice::channels);
+      if (row_.channels > 1)
+        number("channels", row_.channels, row_.channels / 2, &AlgorithmChoice::channels);
+    }
+    if (choice.slots && *choice.slots <= std::numeric_limits<int>::max() / 2) {
+      Case changed = point_;
+      changed.choice.slots = 2 * *choice.slots;
+      once("slots", std::to_string(*choice.slots), std::to_string(2 * *choice.slots), changed);
+    }
+  }
+
+  void add_algorithms(const std::vector<Contender>& algorithms) {
+    for (const Contender& other : algorithms) {
+      if (other.algorithm == row_.algorithm) continue;
+      Knob knob = new_knob("algorithm", row_.algorithm, other.algorithm);
+      knob.time = other.time;
+      knob.why_not = other.why_not;
+      knob.too_long = other.too_long;
+      knobs.all.push_back(std::move(knob));
+    }
+  }
+
+  // After everything else, because it only sharpens the picture.
+  void turn_a_little() {
+    for (const auto& [index, change] : little_) knobs.all[index].time_20 = turned(change).time;
+  }
+
+  Knobs knobs;
+
+ private:
+  using Change = std::function<Case()>;
+
+  static Knob new_knob(std::string name, std::string now, std::string then) {
+    Knob knob;
+    knob.name = std::move(name);
+    knob.now = std::move(now);
+    knob.then = std::move(then);
+    return knob;
+  }
+
+  Attempt turned(const Change& change) {
+    try {
+      return attempt(change(), budget_);
+    } catch (const Error& error) {
+      return {std::nullopt, error.what(), false};
+    }
+  }
+  void add(Knob knob, const Change& change) {
+    Attempt result = turned(change);
+    knob.time = result.time;
+    knob.why_not = std::move(result.why_not);
+    knob.too_long = result.too_long;
+    knobs.all.push_back(std::move(knob));
+  }
+  void once(std::string name, std::string now, std::string then, const Case& changed) {
+    add(new_knob(std::move(name), std::move(now), std::move(then)), [&] { return changed; });
+  }
+
+  // A rate doubles, a time halves; or 20% more and less.
+  template <class Make>
+  void by_degrees(Knob knob, bool rate, Make make) {
+    knob.by_degrees = true;
+    little_.emplace_back(knobs.all.size(), [=] { return make(rate ? 1.2 : 0.8); });
+    add(std::move(knob), [=] { return make(rate ? 2 : 0.5); });
+  }
+  template <class Quantity, class Make>
+  void by_degrees(const std::string& name, Quantity now, Make make) {
+    constexpr bool rate = std::is_same_v<Quantity, Bandwidth>;
+    Knob knob = new_knob(name, to_text(now), "");
+    try {
+      knob.then = to_text(scaled(now, rate ? 2 : 0.5));
+    } catch (const Error&) {
+      return;  // nothing is twice as good as what 64 bits hold
+    }
+    by_degrees(std::move(knob), rate, make);
+  }
+  void turn_rate(const char* name, std::optional<Bandwidth> CostModel::*member) {
+    if (!(point_.costs.*member)) return;
+    by_degrees(name, *(point_.costs.*member), [this, member](double factor) {
+      Case changed = point_;
+      changed.costs.*member = scaled(*(point_.costs.*member), factor);
+      return changed;
+    });
+  }
+  void turn_time(const char* name, Time CostModel::*member) {
+    if (point_.costs.*member == Time{}) return;
+    by_degrees(name, point_.costs.*member, [this, member](double factor) {
+      Case changed = point_;
+      changed.costs.*member = scaled(point_.costs.*member, factor);
+      return changed;
+    });
+  }
+  void number(const char* name, std::int64_t now, std::int64_t then, int AlgorithmChoice::*member) {
+    if (then > std::numeric_limits<int>::max()) return;
+    Case changed = point_;
+    changed.choice.*member = static_cast<int>(then);
+    once(name, std::to_string(now), std::to_string(then), changed);
+  }
+  void size_of_chunks(Bytes then) {
+    if (then < 1 || then == *point_.choice.chunk_size) return;
+    Case changed = point_;
+    changed.choice.chunk_size = then;
+    once("chunk_size", bytes_to_text(*point_.choice.chunk_size), bytes_to_text(then), changed);
+  }
+
+  const Case& point_;
+  const Row& row_;
+  WorkBudget& budget_;
+  std::vector<std::pair<std::size_t, Change>> little_;
+  int late_ranks_ = 0;
+};
+
+// --- the best number of chunks ------------------------------------------------------------------
+
+class ChunkSearch {
+ public:
+  ChunkSearch(const Case& point, const Row& row, WorkBudget& budget)
+      : point_(point), budget_(budget) {
+    point_.choice.chunk_size.reset();
+    times_[row.chunks] = row.time;
+  }
+
+  // Powers of two while the time falls, and what the formula recommends.
+  std::optional<BestChunks> run(const std::optional<ClosedForm>& form) {
+    const bool has_best = form && form->best_chunks && *form->best_chunks < 1e6;
+    if (has_best)
+      for (const double rounded : {std::floor(*form->best_chunks), std::ceil(*form->best_chunks)})
+        try_chunks(static_cast<int>(rounded));
+    // More chunks than elements are empty messages.
+    const auto most =
+        static_cast<int>(std::min<std::int64_t>(point_.collective.count, std::int64_t{1} << 20));
+    int worse = 0;
+    std::optional<Time> before;
+    for (int chunks = 1; chunks <= most && worse < 2; chunks *= 2) {
+      const std::optional<Time> time = try_chunks(chunks);
+      if (!time) break;
+      // A thousandth is not worth more messages.
+      worse = before && time->seconds() > 0.999 * before->seconds() ? worse + 1 : 0;
+      before = time;
+    }
+    if (times_.size() < 2) return std::nullopt;
+    BestChunks best;
+    if (form) best.by_formula = form->best_chunks;
+    for (const auto& [chunks, time] : times_) best.tried.push_back({chunks, time});
+    const auto fastest =
+        std::min_element(times_.begin(), times_.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    best.best = fastest->first;
+    best.best_time = fastest->second;
+    return best;
+  }
+
+ private:
+  std::optional<Time> try_chunks(int chunks) {
+    if (chunks < 1) return std::nullopt;
+    if (const auto known = times_.find(chunks); known != times_.end()) return known->second;
+    point_.choice.chunks = chunks;
+    const std::optional<Time> time = attempt(point_, budget_).time;
+    if (time) times_[chunks] = *time;
+    return time;
+  }
+
+  Case point_;
+  WorkBudget& budget_;
+  std::map<int, Time> times_;
+};
+
+void put_best_first(std::vector<Knob>& knobs) {
+  std::stable_sort(knobs.begin(), knobs.end(), [](const Knob& a, const Knob& b) {
+    return a.time.value_or(Time::never()) < b.time.value_or(Time::never());
+  });
+}
+
+}  // namespace
+
+Case with_links(const Case& point, const std::function<void(LinkParameters&)>& change,
+                const std::optional<LinkParameters>& only) {
+  const Topology& topology = point.cluster->topology;
+  std::vector<Topology::LinkChange> changes;
+  for (std::size_t i = 0; i < topology.links().size(); ++i) {
+    LinkParameters parameters = topology.parameters(LinkId(i));
+    if (only && parameters != *only) continue;
+    change(parameters);
+    changes.push_back({LinkId(i), parameters});
+  }
+  Cluster cluster = *point.cluster;
+  if (cluster.link && (!only || *cluster.link == *only)) change(*cluster.link);
+  if (changes.size() < topology.links().size()) {
+    cluster.topology = topology.with_changed_links(changes);
+  } else {
+    // All links change alike: routes and symmetry, which with_changed_links() gives up, stay.
+    Topology::Parts parts = topology.parts();
+    for (const auto& [id, parameters] : changes) {
+      Link& link = parts.links[id.index()];
+      link.bandwidth = parameters.bandwidth;
+      link.latency = parameters.latency;
+      link.overhead = parameters.overhead;
+    }
+    cluster.topology = Topology(std::move(parts));
+  }
+  Case changed = point;
+  changed.cluster = std::make_shared<const Cluster>(std::move(cluster));
+  return changed;
+}
+
+// Of some messages of one rank: a message costs as much as it crosses links.
+double mean_route_length(const Topology& topology, const Schedule& schedule) {
+  Router router(topology);
+  const int position = schedule.size() / 2;
+  double links = 0;
+  double messages = 0;
+  Program program = schedule.program(position, Lane(0));
+  int seen = 0;
+  while (const Instruction* const instruction = program.next()) {
+    if (++seen > 64) break;
+    if (!sends(instruction->op) || orders_lanes(instruction->op)) continue;
+    links +=
+        static_cast<double>(router.route(schedule.rank(position), instruction->to.rank).size());
+    ++messages;
+  }
+  return messages > 0 ? links / messages : 1;
+}
+
+double work_of(const Case& point) {
+  const Schedule schedule = make_schedule(point.collective, point.choice);
+  const Topology& topology = point.cluster->topology;
+  const double crossed = mean_route_length(topology, schedule);
+  const bool shared = std::any_of(topology.links().begin(), topology.links().end(),
+                                  [](const Link& link) { return link.sharing == Sharing::fair; });
+  // Every message on shared links changes the rates of others.
+  const double instructions = effort_of(point, schedule).instructions * crossed * (shared ? 4 : 1);
+  // Longer routes meet those of other ranks, and then one rank cannot stand for all.
+  const bool one_stands_for_all =
+      schedule.symmetry() != Symmetry::none && point.cluster->late.empty() && crossed <= 2 &&
+      !topology.links().empty() && topology.orbit(schedule.symmetry(), LinkId(0)).has_value() &&
+      point.collective.group.size() == topology.rank_count();
+  // Every simulation also looks at every link and lane.
+  return (one_stands_for_all ? instructions / schedule.size() : instructions) +
+         static_cast<double>(topology.links().size()) + 100.0 * schedule.size();
+}
+
+Attempt attempt(const Case& point, WorkBudget& budget) {
+  try {
+    if (!budget.take(work_of(point))) return {std::nullopt, "it would take long", true};
+    return {run_case(point).time, "", false};
+  } catch (const Error& error) {
+    return {std::nullopt, error.what(), false};
+  }
+}
+
+Knobs explain_knobs(const Case& point, const Row& row, const Simulation& simulation,
+                    const std::vector<Contender>& algorithms, WorkBudget& budget) {
+  KnobTurner turner(point, row, budget);
+  if (row.messages > 0) turner.turn_links(point.cluster->topology, simulation);
+  turner.turn_costs();
+  turner.turn_choice();
+  turner.add_algorithms(algorithms);
+  if (row.size > 0 && row.ranks > 1)
+    turner.knobs.chunks = ChunkSearch(point, row, budget).run(row.analytic);
+  turner.turn_a_little();
+  Knobs knobs = std::move(turner.knobs);
+  put_best_first(knobs.all);
+  return knobs;
+}
+
+}  // namespace collsim

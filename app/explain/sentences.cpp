@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/explain/sentences.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/explain/numbers.hpp"
+#include "app/explain/text.hpp"
+
+namespace collsim {
+namespace {
+
+using Shape = PathLine::Shape;
+
+// --- the question -------------------------------------------------------------------------------
+
+std::string ranks_of(const Explanation& e) {
+  const std::size_t machine = e.point.cluster->topology.rank_count();
+  const auto taking_part = static_cast<std::size_t>(e.row.ranks);
+  if (taking_part == machine) return count_in_words(e.row.ranks, "rank");
+  return fmt::format("{} of the machine's {} ranks", taking_part, machine);
+}
+
+std::string messages_asked(const Explanation& e, const std::string& size,
+                           const std::string& ranks) {
+  const Pattern& pattern = e.point.collective.pattern;
+  switch (pattern.kind) {
+    case Pattern::Kind::shift:
+      return fmt::format("A message of {} from each of {} to the rank {} further", size, ranks,
+                         pattern.distance);
+    case Pattern::Kind::exchange:
+      return fmt::format("Messages of {} exchanged by pairs of neighbours among {}", size, ranks);
+    case Pattern::Kind::pairs:
+      return fmt::format("{} of {} among {}",
+                         count_in_words(static_cast<std::int64_t>(pattern.pairs.size()), "message"),
+                         size, ranks);
+  }
+  return "";
+}
+
+std::string what_is_asked(const Explanation& e) {
+  const Collective& c = e.point.collective;
+  const std::string size = bytes_to_text(c.bytes());
+  const std::string block = bytes_to_text((c.bytes() + c.size() - 1) / c.size());
+  const std::string ranks = ranks_of(e);
+  const std::string root =
+      fmt::format("rank {}", c.group[static_cast<std::size_t>(c.root)].index());
+  const std::string_view how = to_string(c.reduction);
+  switch (c.operation) {
+    case Operation::broadcast:
+      return fmt::format("A broadcast of {} from {} to {}", size, root, ranks);
+    case Operation::reduce:
+      return fmt::format("A reduce ({}) of {} from each of {} to {}", how, size, ranks, root);
+    case Operation::all_reduce:
+      return fmt::format("An all-reduce ({}) of {} over {}", how, size, ranks);
+    case Operation::all_gather:
+      return fmt::format("An all-gather of {} over {} (a block of {} each)", size, ranks, block);
+    case Operation::reduce_scatter:
+      return fmt::format("A reduce-scatter ({}) of {} over {} (a block of {} for each)", how, size,
+                         ranks, block);
+    case Operation::gather:
+      return fmt::format("A gather of {} from {} at {} (a block of {} each)", size, ranks, root,
+                         block);
+    case Operation::scatter:
+      return fmt::format("A scatter of {} from {} over {} (a block of {} each)", size, root, ranks,
+                         block);
+    case Operation::all_to_all:
+      return fmt::format("An all-to-all of {} per rank over {} (a block of {} to each)", size,
+                         ranks, block);
+    case Operation::barrier: return fmt::format("A barrier of {}", ranks);
+    case Operation::send_recv: return messages_asked(e, size, ranks);
+  }
+  return "";
+}
+
+// --- shares -------------------------------------------------------------------------------------
+
+struct NamedShare {
+  const char* name;
+  Time TimeShares::*member;
+};
+constexpr NamedShare named_shares[] = {
+    {"late start", &TimeShares::start}, {"instruction overhead", &TimeShares::instructions},
+    {"adding", &TimeShares::reduction}, {"copying", &TimeShares::copy},
+    {"waiting", &TimeShares::queue},    {"start-up", &TimeShares::startup},
+    {"wire", &TimeShares::wire},        {"sharing", &TimeShares::sharing},
+    {"latency", &TimeShares::flight},
+};
+
+// "3.2 ms = 16 x (5 us start-up + 168 us wire)"
+std::string cost_in_words(const PathLine& line) {
+  const bool each =
+      line.alike && line.count > 1 && line.shape != Shape::repeated && line.shape != Shape::skipped;
+  // Of messages that queue for a link only the last one's flight is on the path.
+  const bool flies_once = each && line.shape != Shape::relay && line.shares.flight > Time{};
+  const double share = each ? 1 / static_cast<double>(line.count) : 1;
+  std::string parts;
+  int kinds = 0;
+  for (const NamedShare& named : named_shares) {
+    const Time time = line.shares.*named.member;
+    if (time == Time{} || (flies_once && named.member == &TimeShares::flight)) continue;
+    parts += fmt::format("{}{} {}", kinds++ == 0 ? "" : " + ", seconds_text(time.seconds() * share),
+                         named.name);
+  }
+  const std::string total = seconds_text(line.shares.total().seconds());
+  const std::string last =
+      flies_once ? fmt::format(" + {} latency", seconds_text(line.shares.flight.seconds())) : "";
+  if (each) return fmt::format("{} = {} x ({}){}", total, line.count, parts, last);
+  return kinds == 1 ? parts : fmt::format("{} ({})", total, parts);
+}
+
+std::string ranks_in_words(const PathLine& line, std::size_t first, std::string_view separator) {
+  std::string text;
+  for (std::size_t i = first; i < line.ranks.size(); ++i) {
+    if (i > first) text += separator;
+    if (line.more_ranks && i + 1 == line.ranks.size()) text += fmt::format("...{}", separator);
+    text += std::to_string(line.ranks[i]);
+  }
+  return text;
+}
+
+std::string messages_in_words(const PathLine& line, std::string_view one = "message") {
+  const std::string sizes =
+      line.alike || line.smallest == line.largest
+          ? bytes_to_text(line.largest)
+          : fmt::format("{} to {}", bytes_to_text(line.smallest), bytes_to_text(line.largest));
+  return line.count == 1 ? sizes : fmt::format("{} of {}", count_in_words(line.count, one), sizes);
+}
+
+std::string what_happens(const PathLine& line) {
+  const bool adds = line.shares.reduction > Time{};
+  switch (line.shape) {
+    case Shape::start: return fmt::format("rank {} has not started yet", line.ranks[0]);
+    case Shape::train:
+      return fmt::format("rank {} {}sends {} to rank {}{}", line.ranks[0], adds ? "adds and " : "",
+                         messages_in_words(line), line.ranks[1],
+                         line.count > 1 ? ", one after the other" : "");
+    case Shape::relay:
+      return fmt::format("{} from rank {}, each hop {}sent on when the one before has arrived",
+                         messages_in_words(line, "hop"), ranks_in_words(line, 0, " -> "),
+                         adds ? "added and " : "");
+    case Shape::fan_out:
+      return fmt::format("rank {} {}sends {} to ranks {} in turn", line.ranks[0],
+                         adds ? "adds and " : "", messages_in_words(line),
+                         ranks_in_words(line, 1, ", "));
+    case Shape::fan_in:
+      return fmt::format("{} reach rank {} in turn, from ranks {}", messages_in_words(line),
+                         line.ranks[0], ranks_in_words(line, 1, ", "));
+    case Shape::work:
+      return fmt::format("rank {} {}{}", line.ranks[0],
+                         adds ? "adds what it has received" : "works",
+                         line.count > 1 ? fmt::format(", {} times", line.count) : "");
+    case Shape::repeated:
+      return fmt::format("... and again, {} more times: {}", line.count,
+                         line.period == 1 ? "the line above, further on"
+                                          : fmt::format("the {} lines above", line.period));
+    case Shape::skipped: return fmt::format("... {} more events", line.count);
+  }
+  return "";
+}
+
+// --- knobs --------------------------------------------------------------------------------------
+
+std::string turn_in_words(const Knob& knob) {
+  if (!knob.by_degrees) {
+    if (knob.name == "algorithm") return fmt::format("The algorithm {}", knob.then);
+    if (knob.then == "on time") return fmt::format("A punctual {}", knob.name.substr(5));
+    return fmt::format("{} {} instead of {}", knob.then, knob.name, knob.now);
+  }
+  const bool rate = knob.name.find("bandwidth") != std::string::npos;
+  return fmt::format("{} the {}", rate ? "Twice" : "Half", knob.name);
+}
+
+}  // namespace
+
+std::string percent(Time part, Time whole) {
+  if (whole == Time{}) return "0%";
+  const double value = 100 * part.seconds() / whole.seconds();
+  if (value > 0 && value < 0.1) return "<0.1%";
+  // Nothing but all of it is 100%.
+  if (value < 100 && value > 99.9) return ">99.9%";
+  const bool near_an_end = value < 9.95 || (value >= 99.5 && value < 100);
+  return near_an_end ? fmt::format("{:.1f}%", value) : fmt::format("{:.0f}%", value);
+}
+
+std::string percent_more(Time part, Time whole) {
+  const double value = whole == Time{} ? 0 : 100 * part.seconds() / whole.seconds();
+  return value < 99.5 ? percent(part, whole) : fmt::format("{:.0f}%", value);
+}
+
+std::string count_in_words(std::int64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+std::string question_of(const Explanation& e) {
+  std::string text = what_is_asked(e) + " by " + e.row.algorithm;
+  if (e.row.ranks > 1 && e.row.chunks > 1) {
+    const Bytes piece = (e.largest_message + e.row.chunks - 1) / e.row.chunks;
+    if (e.largest_message == e.row.size)
+      text += fmt::format(", cut into {} messages of {}", e.row.chunks, bytes_to_text(piece));
+    else
+      text += fmt::format(", each step's message cut into {} chunks", e.row.chunks);
+  }
+  if (e.row.channels > 1) text += fmt::format(", on {} channels", e.row.channels);
+  if (e.point.choice.slots)
+    text += fmt::format(", with {} per connection", count_in_words(*e.point.choice.slots, "slot"));
+  return text + ".";
+}
+
+std::string path_line_in_words(const PathLine& line) {
+  // That messages to one rank queue is said already.
+  const bool queued = line.waited_for_others && line.shape != Shape::fan_in;
+  std::string text = what_happens(line);
+  if (queued) text += " (queued behind other ranks' messages)";
+  text += ": " + cost_in_words(line);
+  return text;
+}
+
+std::vector<ShareWords> shares_in_words(const Explanation& e) {
+  const Breakdown& b = e.breakdown;
+  const TimeShares& p = b.path;
+  std::string start = "nobody on the path had started";
+  if (b.launch == p.start)
+    start = "the launch, before any rank starts";
+  else if (b.launch > Time{})
+    start = fmt::format("{} launch, then a late rank", to_text(b.launch));
+  else
+    start = "everybody waits for a rank that starts late";
+  std::vector<ShareWords> all{
+      {"start", p.start, start},
+      {"start-up", p.startup,
+       fmt::format("alpha of {} on the path",
+                   count_in_words(static_cast<std::int64_t>(b.messages), "message"))},
+      {"wire", p.wire, "bytes going through at full bandwidth"},
+      {"sharing", p.sharing, "other messages had a share of the links"},
+      {"latency", p.flight, "messages that have left, not arrived"},
+      {"queue", p.queue, "waiting for a link"},
+      {"adding", p.reduction,
+       fmt::format("summing received data, {}",
+                   count_in_words(static_cast<std::int64_t>(b.reductions), "time"))},
+      {"copying", p.copy, "moving data in memory, at copy_bandwidth"},
+      {"instructions", p.instructions, "fixed cost of instructions"},
+  };
+  std::erase_if(all, [](const ShareWords& share) { return share.time == Time{}; });
+  return all;
+}
+
+std::string comparison_in_words(const Explanation& e) {
+  const FormulaExplanation& f = e.formula;
+  if (!f.form) return fmt::format("No formula: {}.", f.why_not);
+  const double simulated = e.row.time_s();
+  const double difference = simulated - f.form->seconds;
+  if (!f.applies)
+    return fmt::format("This leaves out that {}. With that, the simulation says {}, {} more.",
+                       f.why_not, seconds_text(simulated), seconds_text(std::max(0.0, difference)));
+  // Every message and every addition that follow one another are rounded up to a picosecond.
+  const double rounding =
+      1e-12 * (2.0 * static_cast<double>(e.row.messages + 2) + static_cast<double>(e.row.ranks)) +
+      1e-9 * simulated;
+  if (std::abs(difference) <= rounding)
+    return fmt::format("The simulation says {}: the same.", seconds_text(simulated));
+  const std::string by = fmt::format("{} {} ({:.2g}%)", seconds_text(std::abs(difference)),
+                                     difference > 0 ? "more" : "less",
+                                     100 * std::abs(difference) / std::max(f.form->seconds, 1e-12));
+  return fmt::format("The simulation says {}: {}{}.", seconds_text(simulated), by,
+                     f.form->exact ? "" : ", because the data do not divide evenly");
+}
+
+std::string knob_in_words(const Knob& knob, Time now) {
+  if (!knob.time) return "";
+  const std::string turn = turn_in_words(knob);
+  if (*knob.time == now) return turn + " would change nothing.";
+  if (*knob.time > now)
+    return fmt::format("{} would cost {} more ({}).", turn, to_text(*knob.time - now),
+                       percent_more(*knob.time - now, now));
+  return fmt::format("{} would save {} ({}).", turn, to_text(now - *knob.time),
+                     percent(now - *knob.time, now));
+}
+
+namespace {
+
+std::string traffic_in_words(const Explanation& e) {
+  const BoundExplanation& b = e.bound;
+  const std::string rate = rate_text(b.bytes_per_second);
+  if (!b.rank)
+    return fmt::format(
+        "all ranks together must {} at least 2(K-1) times the vector, {}, and "
+        "their links carry {} together",
+        b.sends ? "send" : "receive", bytes_to_text(b.bytes), rate);
+  const std::string links = b.links == 1
+                                ? fmt::format("its one link of {}", rate)
+                                : fmt::format("its {} links of together {}", b.links, rate);
+  return fmt::format("rank {} must {} at least {} through {}", *b.rank,
+                     b.sends ? "send" : "receive", bytes_to_text(b.bytes), links);
+}
+
+// The larger of the bound's two parts first: it is the cause.
+std::string with_message(const std::string& work, Time whole, const LowerBounds& bounds) {
+  const Time message = bounds.startup + bounds.flight;
+  if (message == Time{}) return work;
+  std::string costs;
+  if (bounds.startup > Time{}) costs = fmt::format("a start-up of {}", to_text(bounds.startup));
+  if (bounds.flight > Time{})
+    costs += fmt::format("{}a latency of {}", costs.empty() ? "" : " and ", to_text(bounds.flight));
+  const std::string timed = fmt::format("{} ({})", work, to_text(whole - message));
+  if (message > whole - message) return fmt::format("a message costs {}, and {}", costs, timed);
+  return fmt::format("{}, and a message costs {} besides", timed, costs);
+}
+
+std::string why_bound(const Explanation& e) {
+  using Kind = BoundExplanation::Kind;
+  const LowerBounds& bounds = e.row.bounds;
+  switch (e.bound.binding) {
+    case Kind::bandwidth: return with_message(traffic_in_words(e), bounds.bandwidth, bounds);
+    case Kind::latency:
+      return e.row.size == 0 || e.row.operation == Operation::barrier
+                 ? "every rank must hear of every other, and messages cost a start-up and a latency"
+                 : "news of one rank must spread to all, and messages cost a start-up and a "
+                   "latency";
+    case Kind::compute:
+      return with_message(
+          fmt::format("the vectors of {} must be added up, even if they share the additions evenly",
+                      count_in_words(e.row.ranks, "rank")),
+          bounds.compute, bounds);
+    case Kind::none: break;
+  }
+  return "";
+}
+
+std::string meaning_of(const BoundExplanation& b) {
+  if (b.ratio < 1.005)
+    return "This run is within 0.5% of that: no other schedule can do noticeably better.";
+  const std::string times =
+      b.ratio < 9.95 ? fmt::format("{:.2f}", b.ratio) : fmt::format("{:.0f}", b.ratio);
+  if (b.late > Time{})
+    return fmt::format(
+        "This run takes {} times that, but a rank starts {} late, of which the bound "
+        "knows nothing: the gap is not what a better schedule could win.",
+        times, to_text(b.late));
+  if (b.ratio < 1.2)
+    return fmt::format(
+        "This run takes {} times that: hardly anything is left to gain without "
+        "better hardware.",
+        times);
+  return fmt::format(
+      "This run takes {} times that; the bound may not be reachable, but the gap is "
+      "what a better schedule could at most win.",
+      times);
+}
+
+}  // namespace
+
+std::string bound_in_words(const Explanation& e) {
+  const BoundExplanation& b = e.bound;
+  if (b.binding == BoundExplanation::Kind::none) {
+    if (e.row.time == Time{}) return "Nothing has to move, so no time is needed.";
+    if (e.row.bound > Time{})
+      return fmt::format(
+          "Nothing has to move, so no time is needed but for the launch, {}: empty messages need "
+          "not be sent.",
+          to_text(e.row.bound));
+    return "Nothing has to move, so no time is needed: empty messages need not be sent.";
+  }
+  const std::string launch =
+      b.launch > Time{} ? fmt::format(" (of which launch {})", to_text(b.launch)) : "";
+  return fmt::format("No schedule can be faster than {}{}, because {}. {}", to_text(e.row.bound),
+                     launch, why_bound(e), meaning_of(b));
+}
+
+}  // namespace collsim

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/explain/explanation.hpp"
+
+namespace collsim {
+
+// Internal to explanations: the sentences that text and JSON share.
+
+[[nodiscard]] std::string percent_more(Time part, Time whole);  // may be beyond 100%
+[[nodiscard]] std::string percent(Time part, Time whole);       // "32%"
+[[nodiscard]] std::string count_in_words(std::int64_t count, std::string_view one);  // "2 ranks"
+
+[[nodiscard]] std::string path_line_in_words(const PathLine& line);
+[[nodiscard]] std::string bound_in_words(const Explanation& explanation);
+// What simulation and formula differ by, and why.
+[[nodiscard]] std::string comparison_in_words(const Explanation& explanation);
+// "Twice the bandwidth of all links would save 1.2 ms (32%)."
+[[nodiscard]] std::string knob_in_words(const Knob& knob, Time now);
+// What one share of the path means; empty when it is zero.
+struct ShareWords {
+  std::string_view name;
+  Time time;
+  std::string meaning;
+};
+[[nodiscard]] std::vector<ShareWords> shares_in_words(const Explanation& explanation);
+
+}  // namespace collsim

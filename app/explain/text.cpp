@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/explain/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/explain/numbers.hpp"
+#include "app/explain/sentences.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::size_t width = 100;
+constexpr std::size_t bar_width = 20;
+constexpr std::size_t most_algorithms = 4;  // in the table
+
+// Columns on the screen of the UTF-8 that is written here.
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+  }));
+}
+
+std::string padded(std::string_view text, std::size_t to, bool right = false) {
+  const std::size_t used = columns(text);
+  const std::string blanks(to > used ? to - used : 0, ' ');
+  return right ? blanks + std::string(text) : std::string(text) + blanks;
+}
+
+class Page {
+ public:
+  explicit Page(bool colour) : colour_(colour) {}
+
+  void heading(std::string_view title) {
+    if (!text_.empty()) text_ += '\n';
+    text_ += colour_ ? fmt::format("\033[1m{}\033[0m\n", title) : fmt::format("{}\n", title);
+  }
+  // Wrapped; following lines begin at column `indent`.
+  void line(std::string_view first, std::string_view words, std::size_t indent) {
+    std::string line(first);
+    std::size_t used = columns(line);
+    bool fresh = true;
+    while (!words.empty()) {
+      const std::size_t blank = std::min(words.find(' '), words.size());
+      const std::string_view word = words.substr(0, blank);
+      words.remove_prefix(std::min(blank + 1, words.size()));
+      if (!fresh && used + 1 + columns(word) > width) {
+        text_ += line + '\n';
+        line = std::string(indent, ' ');
+        used = indent;
+        fresh = true;
+      }
+      if (!fresh) line += ' ';
+      used += columns(word) + (fresh ? 0 : 1);
+      line += word;
+      fresh = false;
+    }
+    while (!line.empty() && line.back() == ' ') line.pop_back();
+    text_ += line + '\n';
+  }
+  void paragraph(std::string_view words) { line("  ", words, 2); }
+
+  [[nodiscard]] std::string bold(std::string_view text) const {
+    return colour_ ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  bool colour_;
+  std::string text_;
+};
+
+// Eighths of a block, so that small shares are seen.
+std::string bar(double share) {
+  static constexpr const char* eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const auto all = static_cast<std::size_t>(
+      std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(bar_width * 8)));
+  std::string text;
+  for (std::size_t i = 0; i < all / 8; ++i) text += "█";
+  text += eighths[all % 8];
+  return text.empty() && share > 0 ? eighths[1] : text;
+}
+
+// --- 1, 2: question and answer ------------------------------------------------------------------
+
+void write_question(Page& page, const Explanation& e) {
+  page.heading("What is asked");
+  page.paragraph(question_of(e));
+  page.line("  ", fmt::format("{}: {}.", e.row.algorithm, e.summary), 4);
+  if (!e.point.cluster->description.empty())
+    page.line("  ", fmt::format("machine: {}.", e.point.cluster->description), 4);
+  if (!e.chosen_automatically) return;
+  std::string others;
+  int named = 0;
+  for (const Contender& one : e.algorithms)
+    if (one.algorithm != e.row.algorithm && one.time && named++ < 3)
+      others += fmt::format("{}{} {}", others.empty() ? "" : ", ", one.algorithm,
+                            seconds_text(one.time->seconds()));
+  page.line("  ",
+            fmt::format("The algorithm was chosen automatically, because {}.",
+                        others.empty() ? "no other works here"
+                                       : "it is the fastest; the next best: " + others),
+            4);
+}
+
+std::string busbw_meaning(const Explanation& e) {
+  const double factor = busbw_factor(e.row.operation, e.row.ranks);
+  std::string text = fmt::format("algbw x {:.4g}", factor);
+  if (e.row.operation == Operation::all_reduce)
+    text += " = 2(K-1)/K";
+  else if (factor != 1 || e.row.ranks == 1)
+    text += factor != 1 ? " = (K-1)/K" : "";
+  text += ": comparable with the bandwidth of the links, whatever the number of ranks";
+  if (e.row.B) text += fmt::format("; here a link has {}", rate_text(*e.row.B));
+  return text;
+}
+
+void write_answer(Page& page, const Explanation& e) {
+  page.heading("The answer");
+  page.line(fmt::format("  {:<7}{}", "time", page.bold(seconds_text(e.row.time_s()))), "", 0);
+  if (e.row.size == 0 || e.row.time == Time{}) return;
+  page.line(fmt::format("  {:<7}{:<12} ", "algbw", rate_text(e.row.algbw())), "size / time", 22);
+  page.line(fmt::format("  {:<7}{:<12} ", "busbw", rate_text(e.row.busbw())), busbw_meaning(e), 22);
+}
+
+// --- 3: the formula -----------------------------------------------------------------------------
+
+std::string value_of(const FormulaSymbol& symbol) {
+  using Unit = FormulaSymbol::Unit;
+  switch (symbol.unit) {
+    case Unit::number: return fmt::format("{:g}", symbol.value);
+    case Unit::bytes: return bytes_to_text(std::llround(symbol.value));
+    case Unit::seconds: return seconds_text(symbol.value);
+    case Unit::bytes_per_second:
+      return std::isinf(symbol.value) ? "infinite" : rate_text(symbol.value);
+  }
+  return "";
+}
+
+void write_numbers(Page& page, const FormulaExplanation& f) {
+  for (const FormulaTerm& call : f.calls)
+    page.line("    ",
+              fmt::format("{} = {} = {}", call.text, call.with_values, seconds_text(call.seconds)),
+              6);
+  std::size_t longest = 0;
+  for (const FormulaTerm& term : f.terms)
+    longest = std::max({longest, columns(term.text), columns(term.with_values)});
+  longest = std::min<std::size_t>(longest, 34);
+  for (const FormulaTerm& term : f.terms) {
+    // A term without symbols to fill in.
+    const bool same =
+        term.text == term.with_values || term.with_values == seconds_text(term.seconds);
+    page.line(
+        fmt::format("    {} ", padded(term.text, longest)),
+        fmt::format("= {}{}", same ? "" : term.with_values + " = ", seconds_text(term.seconds)),
+        longest + 7);
+  }
+}
+
+void write_parts(Page& page, const FormulaExplanation& f) {
+  if (f.parts.empty()) return;
+  std::string text;
+  for (const FormulaPart& part : f.parts)
+    text +=
+        fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", part.name, seconds_text(part.seconds),
+                    percent(from_seconds(part.seconds), from_seconds(f.form->seconds)));
+  page.line("  ",
+            (f.parts_add_up ? "Of this: "
+                            : "What would vanish if it were free (not a sum: one hides "
+                              "behind the other): ") +
+                text + ".",
+            4);
+}
+
+void write_formula(Page& page, const Explanation& e) {
+  const FormulaExplanation& f = e.formula;
+  page.heading("The formula");
+  if (f.form) {
+    page.line("  time = ", f.form->formula, 9);
+    page.line("         ", fmt::format("({})", f.form->reference), 10);
+    for (const std::string& definition : f.definitions) page.line("    ", definition, 6);
+    for (const FormulaSymbol& symbol : f.symbols)
+      page.line(fmt::format("    {:<6}= {:<20} ", symbol.symbol, value_of(symbol)), symbol.meaning,
+                33);
+    if (!f.terms.empty()) page.paragraph("With the numbers put in:");
+    write_numbers(page, f);
+    if (f.terms.size() != 1)
+      page.line(
+          "    ",
+          fmt::format("{}{}", f.terms.empty() ? "= " : "together ", seconds_text(f.form->seconds)),
+          6);
+    write_parts(page, f);
+  }
+  page.paragraph(comparison_in_words(e));
+}
+
+// --- 4, 5: where the time goes ------------------------------------------------------------------
+
+void write_busiest_link(Page& page, const Explanation& e) {
+  if (!e.breakdown.busiest) return;
+  const BusiestLink& link = *e.breakdown.busiest;
+  std::string text =
+      fmt::format("The busiest link, {}{}, works {} of {} ({}): {}, {}", link.name,
+                  link.equally_busy > 0 ? fmt::format(" ({} more {} as busy)", link.equally_busy,
+                                                      link.equally_busy == 1 ? "is" : "are")
+                                        : "",
+                  to_text(link.busy), to_text(e.row.time), percent(link.busy, e.row.time),
+                  count_in_words(static_cast<std::int64_t>(link.messages), "message"),
+                  bytes_to_text(link.bytes));
+  if (link.fill) {
+    std::string idle;
+    const auto add = [&](Time time, std::string_view what) {
+      // Rounding of fair rates is not worth a word.
+      if (time.seconds() <= 1e-6 * e.row.time_s()) return;
+      idle += fmt::format("{}{} {}", idle.empty() ? "" : ", ", to_text(time), what);
+    };
+    add(*link.fill, "before its first message (fill)");
+    add(*link.gaps, "between messages");
+    add(*link.drain, "after its last byte (drain: the others have to finish)");
+    text += idle.empty() ? "; it is never idle" : "; it is idle for " + idle;
+  }
+  page.paragraph(text + ".");
+}
+
+void write_breakdown(Page& page, const Explanation& e) {
+  const Breakdown& b = e.breakdown;
+  page.heading("Where the time goes");
+  if (!b.every_step_recorded) {
+    page.paragraph(
+        fmt::format("This run has about {} instructions, too many to record each of them, so "
+                    "there is no critical path.",
+                    b.instructions));
+    write_busiest_link(page, e);
+    return;
+  }
+  if (e.row.time == Time{}) return page.paragraph("No time passes.");
+  page.paragraph("Along the critical path, the one chain of causes that lasts until the end:");
+  for (const ShareWords& share : shares_in_words(e))
+    page.line(fmt::format("    {:<13}{:>10} {:>6}  {} ", share.name, to_text(share.time),
+                          percent(share.time, e.row.time),
+                          padded(bar(share.time.seconds() / e.row.time_s()), bar_width)),
+              share.meaning, 58);
+  if (b.waiting_for_others > Time{})
+    page.paragraph(
+        fmt::format("During {} of this ({}) a message on the path was ready to go, but messages of "
+                    "other ranks held its links: contention.",
+                    to_text(b.waiting_for_others), percent(b.waiting_for_others, e.row.time)));
+  write_busiest_link(page, e);
+}
+
+void write_path(Page& page, const Explanation& e) {
+  if (e.breakdown.lines.empty()) return;
+  page.heading("The critical path in words");
+  for (const PathLine& line : e.breakdown.lines)
+    page.line(fmt::format("  {:>9}  ", line.from == Time{} ? "0" : to_text(line.from)),
+              path_line_in_words(line), 15);
+  page.line(fmt::format("  {:>9}  ", to_text(e.row.time)), "the last rank has finished", 15);
+}
+
+// --- 6: knobs -----------------------------------------------------------------------------------
+
+std::string saving(const std::optional<Time>& time, Time now) {
+  if (!time) return "?";
+  if (*time == now) return "nothing";
+  return *time < now ? percent(now - *time, now) : "-" + percent_more(*time - now, now);
+}
+
+// "bandwidth of the 4 links like a->b" -> "bandwidth, 4x a->b"
+std::string short_name(const Knob& knob) {
+  std::string name = knob.name;
+  const auto shorten = [&](std::string_view what, std::string_view by) {
+    const std::size_t at = name.find(what);
+    if (at != std::string::npos) name.replace(at, what.size(), by);
+  };
+  shorten(" of the ", ", ");
+  shorten(" of ", ", ");
+  shorten(" links like ", "x ");
+  constexpr std::size_t most = 38;
+  return columns(name) <= most ? name : name.substr(0, most - 3) + "...";
+}
+
+std::string turn(const Knob& knob) {
+  return knob.name == "algorithm" ? knob.then : knob.now + " -> " + knob.then;
+}
+
+void write_knob_table(Page& page, const Explanation& e, const std::vector<const Knob*>& shown) {
+  std::size_t name = 6;
+  std::size_t turned = 9;
+  for (const Knob* knob : shown) {
+    name = std::max(name, columns(short_name(*knob)));
+    turned = std::max(turned, columns(turn(*knob)));
+  }
+  page.line(fmt::format("    {}  {}  {:>9}  {:>7}  {:>10}", padded("change", name),
+                        padded("from, to", turned), "time", "saves", "20% better"),
+            "", 0);
+  for (const Knob* knob : shown)
+    page.line(fmt::format("    {}  {}  {:>9}  {:>7}  {:>10}", padded(short_name(*knob), name),
+                          padded(turn(*knob), turned), knob->time ? to_text(*knob->time) : "?",
+                          saving(knob->time, e.row.time),
+                          knob->by_degrees ? saving(knob->time_20, e.row.time) : ""),
+              "", 0);
+}
+
+void write_best_chunks(Page& page, const Explanation& e) {
+  if (!e.knobs.chunks) return;
+  const BestChunks& chunks = *e.knobs.chunks;
+  const auto slower = [](const BestChunks::Tried& a, const BestChunks::Tried& b) {
+    return a.time < b.time;
+  };
+  const Time worst = std::max_element(chunks.tried.begin(), chunks.tried.end(), slower)->time;
+  if ((worst - chunks.best_time).seconds() <= 1e-3 * e.row.time_s())
+    return page.paragraph("The number of chunks hardly matters here.");
+  std::string text = fmt::format("Best number of chunks of those tried: {}", chunks.best);
+  if (chunks.best == e.row.chunks)
+    text += ", which is what this case has";
+  else if (chunks.best_time < e.row.time)
+    text += fmt::format(", with {} ({} saved)", to_text(chunks.best_time),
+                        percent(e.row.time - chunks.best_time, e.row.time));
+  if (chunks.by_formula)
+    text += fmt::format("; the formula's optimum is {:.4g}", *chunks.by_formula);
+  page.paragraph(text + ".");
+  std::string tried;
+  for (const BestChunks::Tried& one : chunks.tried)
+    tried += fmt::format("{}{}: {}", tried.empty() ? "" : ", ", one.chunks, to_text(one.time));
+  page.line("    ", "tried " + tried, 10);
+}
+
+// Settings and algorithms by what is to be said of them.
+struct SortedKnobs {
+  std::vector<const Knob*> table;
+  std::vector<std::string> useless, faster, slower, refused, not_tried;
+};
+
+void sort_algorithm(const Knob& knob, Time now, std::size_t& shown, SortedKnobs& sorted) {
+  if (!knob.time)
+    (knob.too_long ? sorted.not_tried : sorted.refused).push_back(knob.then);
+  else if (*knob.time < now && shown++ < most_algorithms)
+    sorted.table.push_back(&knob);
+  else
+    (*knob.time < now ? sorted.faster : sorted.slower)
+        .push_back(fmt::format("{} {}", knob.then, to_text(*knob.time)));
+}
+
+SortedKnobs sorted_knobs(const Explanation& e) {
+  SortedKnobs sorted;
+  std::size_t algorithms = 0;
+  for (const Knob& knob : e.knobs.all) {
+    const std::string setting = knob.by_degrees ? knob.name : knob.name + " " + knob.then;
+    if (knob.name == "algorithm")
+      sort_algorithm(knob, e.row.time, algorithms, sorted);
+    else if (!knob.time)
+      (knob.too_long ? sorted.not_tried : sorted.refused).push_back(setting);
+    else if (*knob.time == e.row.time)
+      sorted.useless.push_back(setting);
+    else
+      sorted.table.push_back(&knob);
+  }
+  return sorted;
+}
+
+void write_knobs(Page& page, const Explanation& e) {
+  page.heading("The next knob");
+  if (e.row.time == Time{}) return page.paragraph("There is nothing to make faster.");
+  const SortedKnobs sorted = sorted_knobs(e);
+  if (!sorted.table.empty() && *sorted.table.front()->time < e.row.time)
+    page.paragraph(knob_in_words(*sorted.table.front(), e.row.time));
+  else
+    page.paragraph("Nothing that was tried makes it faster.");
+  if (!sorted.table.empty()) write_knob_table(page, e, sorted.table);
+  const auto list = [&](const char* what, const std::vector<std::string>& which) {
+    if (!which.empty()) page.line("  ", fmt::format("{}: {}.", what, fmt::join(which, ", ")), 4);
+  };
+  list("Would change nothing", sorted.useless);
+  list("Faster algorithms, too", sorted.faster);
+  list("Algorithms that are not faster", sorted.slower);
+  list("Does not work here", sorted.refused);
+  list("Not tried, because it would take long", sorted.not_tried);
+  write_best_chunks(page, e);
+}
+
+// --- 7: the bound -------------------------------------------------------------------------------
+
+void write_bound(Page& page, const Explanation& e) {
+  page.heading("The bound");
+  const LowerBounds& bounds = e.row.bounds;
+  if (e.bound.binding != BoundExplanation::Kind::none) {
+    using Kind = BoundExplanation::Kind;
+    const auto row = [&](const char* name, Time time, Kind kind) {
+      if (time == Time{}) return;
+      page.line(fmt::format("    {:<11}{:>10} ", name, to_text(time)),
+                kind == e.bound.binding ? "<- binds" : "", 0);
+    };
+    row("bandwidth", bounds.bandwidth, Kind::bandwidth);
+    row("latency", bounds.latency, Kind::latency);
+    row("compute", bounds.compute, Kind::compute);
+    if (e.bound.launch > Time{})
+      page.line(fmt::format("    {:<11}{:>10} ", "launch", to_text(e.bound.launch)),
+                "on top of the largest", 0);
+  }
+  page.paragraph(bound_in_words(e));
+}
+
+}  // namespace
+
+std::string to_text(const Explanation& explanation, bool colour) {
+  Page page(colour);
+  write_question(page, explanation);
+  write_answer(page, explanation);
+  write_formula(page, explanation);
+  write_breakdown(page, explanation);
+  write_path(page, explanation);
+  write_knobs(page, explanation);
+  write_bound(page, explanation);
+  return page.take();
+}
+
+}  // namespace collsim

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/json/value.hpp"
+#include "app/results/row.hpp"
+
+namespace collsim {
+
+// Something a user should know about the run, in plain words, with what to do about it.
+struct Warning {
+  std::string code;  // sweep-changes-nothing, small-chunks, ...
+  std::string message;
+  Place place;
+};
+
+// How the rows were measured, and how far a prediction may be off (collsim validate).
+struct Comparison {
+  std::string backend;  // host, cuda, nccl; empty: from a file
+  std::string file;
+  Protocol protocol = Protocol::simple;
+  bool paced = false;
+  int iterations = 0;
+  int warmup = 0;
+  std::optional<double> max_error;  // 0.15 for 15%; nothing: it may be off by anything
+};
+
+// How an expectation of a scenario came out.
+struct ExpectationOutcome {
+  std::string id;
+  bool ok = false;
+  std::size_t checked = 0;  // rows; with argmin or argmax groups of rows
+  std::size_t failed = 0;   // of these
+  // Not checked, because what it needs was not measured or too noisily, and the first such reason.
+  // When that is all rows, the expectation is skipped.
+  std::size_t left_out = 0;
+  std::string why_left_out;
+  // Largest relative distance from what was expected: of `equals` from the value, of the others by
+  // how far the limit was missed; 0 when none was.  1 where 0 was expected (or another word), and
+  // rows without a value do not count.
+  double worst = 0;
+  std::string why;      // as in the file
+  std::string skipped;  // why it could not be checked at all; then ok is false
+  // The worst failing row in words: "collective.chunks = 16: time is 3.801 ms, expected 3.9 ms
+  // within 0.1% ((K-1)*(alpha+N/B))".
+  std::string failure;
+};
+
+// The answer to a scenario.  Every output (table, JSON, CSV, report, plots) is made from this alone.
+struct Results {
+  std::string file, name, title;
+  std::string description;        // "chain broadcast, 64 MiB, 8 ranks, ...": what all rows share
+  Value scenario;                 // resolved
+  std::vector<std::string> axes;  // paths of the sweep, zipped ones too
+  bool complete = true;           // false: interrupted, some points are missing
+  std::size_t points = 0;         // of the scenario; rows.size() when complete
+  std::vector<Row> rows;          // in the order of the sweep
+  std::optional<Comparison> comparison;  // when rows were measured, or should have been
+  std::vector<ExpectationOutcome> expect;
+  std::vector<Warning> warnings;
+};
+
+}  // namespace collsim
