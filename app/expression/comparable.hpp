@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/expression/dimension.hpp"
+#include "collectives/cost/units.hpp"
 #include "app/json/value.hpp"
 #include "collectives/collective.hpp"
 

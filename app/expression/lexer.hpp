@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/expression/dimension.hpp"
+#include "collectives/cost/units.hpp"
 
 namespace collsim {
 

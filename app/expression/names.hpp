@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "app/expression/dimension.hpp"
+#include "collectives/cost/units.hpp"
 
 namespace collsim {
 

@@ -34,8 +34,8 @@ struct Units {
   [[nodiscard]] std::string symbol() const;
   // As in "cannot add bytes and seconds": "seconds", "bytes", "bytes/s", "a plain number".
   [[nodiscard]] std::string plural() const;
-  // As in "time is a time (s)": "a time (s)", "a size (bytes)", "a bandwidth (bytes/s)", "a plain
-  // number", "in bytes^2/s".
+  // As in "time is a time (s)": "a time (s)", "a size (bytes)", "a bandwidth (bytes/s)", "a cost
+  // per byte (s/byte)", "a plain number", "in bytes^2/s".
   [[nodiscard]] std::string description() const;
 };
 
@@ -43,8 +43,10 @@ inline constexpr Units units_none{};
 inline constexpr Units units_time{{1, 1}, {}};
 inline constexpr Units units_size{{}, {1, 1}};
 inline constexpr Units units_bandwidth{{-1, 1}, {1, 1}};
+inline constexpr Units units_cost_per_byte{{1, 1}, {-1, 1}};
 
-// For people, with this many digits: "3.801 ms", "64 MiB", "25 GB/s", "0.25", "1.5 bytes^2/s".
+// For people, with this many digits: "3.801 ms", "64 MiB", "25 GB/s", "40 ps/B", "0.25",
+// "1.5 bytes^2/s".
 [[nodiscard]] std::string value_text(double value, const Units& units, int digits = 4);
 
 }  // namespace collsim

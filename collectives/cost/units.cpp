@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/expression/dimension.hpp"
-
-#include <fmt/format.h>
+#include "collectives/cost/units.hpp"
 
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 #include <span>
 
@@ -40,9 +39,10 @@ std::optional<Units> combined(const Units& a, const Units& b, std::int64_t sign)
 std::string factor(const char* unit, Exponent exponent) {
   if (exponent.numerator == 0) return {};
   if (exponent.denominator != 1)
-    return fmt::format("{}^({}/{})", unit, exponent.numerator, exponent.denominator);
+    return std::string(unit) + "^(" + std::to_string(exponent.numerator) + "/" +
+           std::to_string(exponent.denominator) + ")";
   if (exponent.numerator == 1) return unit;
-  return fmt::format("{}^{}", unit, exponent.numerator);
+  return std::string(unit) + "^" + std::to_string(exponent.numerator);
 }
 
 Exponent positive_part(Exponent exponent) {
@@ -70,12 +70,20 @@ constexpr std::array<Scale, 5> sizes{
     {{1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}}};
 constexpr std::array<Scale, 5> bandwidths{
     {{1, "B/s"}, {1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}}};
+constexpr std::array<Scale, 5> costs_per_byte{
+    {{1e-12, "ps/B"}, {1e-9, "ns/B"}, {1e-6, "us/B"}, {1e-3, "ms/B"}, {1, "s/B"}}};
+
+std::string printed(const char* format, int digits, double value) {
+  std::array<char, 400> text{};  // "%.0f" of the largest double has 309 digits
+  std::snprintf(text.data(), text.size(), format, digits, value);
+  return text.data();
+}
 
 std::string plain(double value, int digits) {
   constexpr double whole_numbers_end = 1e15;
   if (value == std::floor(value) && std::abs(value) < whole_numbers_end)
-    return fmt::format("{:.0f}", value == 0 ? 0.0 : value);
-  return fmt::format("{:.{}g}", value, digits);
+    return printed("%.*f", 0, value == 0 ? 0.0 : value);
+  return printed("%.*g", digits, value);
 }
 
 std::string scaled(double value, std::span<const Scale> scales, int digits) {
@@ -85,8 +93,8 @@ std::string scaled(double value, std::span<const Scale> scales, int digits) {
   const double number = value / chosen->size;
   constexpr double four_digits_end = 9999.5;
   if (std::abs(number) >= four_digits_end && std::abs(number) < 1e15 && digits <= 4)
-    return fmt::format("{:.0f} {}", number, chosen->name);
-  return fmt::format("{:.{}g} {}", number, digits, chosen->name);
+    return printed("%.*f", 0, number) + " " + chosen->name;
+  return printed("%.*g", digits, number) + " " + chosen->name;
 }
 
 }  // namespace
@@ -140,6 +148,7 @@ std::string Units::description() const {
   if (*this == units_time) return "a time (s)";
   if (*this == units_size) return "a size (bytes)";
   if (*this == units_bandwidth) return "a bandwidth (bytes/s)";
+  if (*this == units_cost_per_byte) return "a cost per byte (s/byte)";
   return "in " + symbol();
 }
 
@@ -149,6 +158,7 @@ std::string value_text(double value, const Units& units, int digits) {
   if (units == units_time) return value == 0 ? "0 s" : scaled(value, times, digits);
   if (units == units_size) return scaled(value, sizes, digits);
   if (units == units_bandwidth) return scaled(value, bandwidths, digits);
+  if (units == units_cost_per_byte) return scaled(value, costs_per_byte, digits);
   return plain(value, digits) + " " + units.symbol();
 }
 

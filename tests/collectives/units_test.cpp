@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/expression/dimension.hpp"
+#include "collectives/cost/units.hpp"
 
 #include <gtest/gtest.h>
 
