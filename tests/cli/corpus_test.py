@@ -4,9 +4,11 @@
 
 usage: corpus_test.py PROGRAM SCHEMA CORPUS
 
-CORPUS/valid              both accept
-CORPUS/invalid-structure  both refuse
-CORPUS/invalid-meaning    the schema accepts, the program refuses: what a schema cannot say
+CORPUS/valid.jsonl              both accept
+CORPUS/invalid-structure.jsonl  both refuse
+CORPUS/invalid-meaning.jsonl    the schema accepts, the program refuses: what a schema cannot say
+
+Each line is {"name": NAME, "scenario": FILE}; the program reads it as NAME.json.
 The schema's part needs python3-jsonschema and is reported as skipped (exit code 77) without it, or as
 failed when COLLSIM_NO_SKIPS is set.
 """
@@ -15,6 +17,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 try:
     import jsonschema
@@ -40,6 +43,16 @@ def complaints_about_program(program, path, accepts):
         yield f"crashes:\n{done.stderr}"
 
 
+def read(file):
+    scenarios = {}
+    for line in file.read_text().splitlines():
+        entry = json.loads(line)
+        if entry.keys() != {"name", "scenario"} or entry["name"] in scenarios:
+            sys.exit(f"{file}: a line has other keys, or a name that an earlier one has: {line}")
+        scenarios[entry["name"]] = entry["scenario"]
+    return scenarios
+
+
 def main():
     program, schema_path, corpus = sys.argv[1:]
     wrong = 0
@@ -48,19 +61,24 @@ def main():
         document = json.loads(pathlib.Path(schema_path).read_text())
         jsonschema.Draft7Validator.check_schema(document)
         schema = jsonschema.Draft7Validator(document)
-    for folder, accepts in PROGRAM_ACCEPTS.items():
-        paths = sorted(pathlib.Path(corpus, folder).glob("*.json"))
-        if strays := [path.name for path in pathlib.Path(corpus, folder).iterdir() if path not in paths]:
-            sys.exit(f"{folder} holds files that no test reads, such as {strays[0]}")
-        if len(paths) < AT_LEAST[folder]:
-            sys.exit(f"{folder} has only {len(paths)} files: is {corpus} the right folder?")
-        for path in paths:
-            found = list(complaints_about_program(program, path, accepts))
-            if schema and schema.is_valid(json.loads(path.read_text())) != SCHEMA_ACCEPTS[folder]:
-                found.append(f"is {'refused' if SCHEMA_ACCEPTS[folder] else 'accepted'} by the schema")
-            for text in found:
-                print(f"{folder}/{path.name} {text}")
-            wrong += len(found)
+    if strays := {path.name for path in pathlib.Path(corpus).iterdir()} - {f"{k}.jsonl" for k in AT_LEAST}:
+        sys.exit(f"{corpus} holds files that no test reads, such as {min(strays)}")
+    with tempfile.TemporaryDirectory() as root:
+        for kind, accepts in PROGRAM_ACCEPTS.items():
+            lines = read(pathlib.Path(corpus, f"{kind}.jsonl"))
+            if len(lines) < AT_LEAST[kind]:
+                sys.exit(f"{kind} has only {len(lines)} scenarios: is {corpus} the right folder?")
+            folder = pathlib.Path(root, "scenarios", kind)  # nothing is included from beyond "scenarios"
+            folder.mkdir(parents=True)
+            for name, scenario in lines.items():
+                path = folder / f"{name}.json"
+                path.write_text(json.dumps(scenario, ensure_ascii=False) + "\n")
+                found = list(complaints_about_program(program, path, accepts))
+                if schema and schema.is_valid(scenario) != SCHEMA_ACCEPTS[kind]:
+                    found.append(f"is {'refused' if SCHEMA_ACCEPTS[kind] else 'accepted'} by the schema")
+                for text in found:
+                    print(f"{kind}/{name} {text}")
+                wrong += len(found)
     if wrong:
         sys.exit(f"{wrong} complaints")
     if not schema:

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "app/json/write_json.hpp"
 #include "tests/app/scenario/loading.hpp"
@@ -249,12 +251,9 @@ TEST(Resolved, RunsTheSameAlsoWhereDefaultsDependOnTheSweep) {
 TEST(Resolved, RunsTheSameForEveryScenarioOfTheRepository) {
   namespace fs = std::filesystem;
   int files = 0;
-  for (const char* folder : {"scenarios/lecture", "scenarios/tutorial", "scenarios/tuner",
-                             "scenarios/architect", "tests/data/scenarios/valid"}) {
-    const fs::path path = fs::path(COLLSIM_SOURCE_DIR) / folder;
-    if (!fs::exists(path)) continue;
-    for (const auto& entry : fs::directory_iterator(path)) {
-      if (entry.path().extension() != ".json") continue;
+  for (const char* folder : {"lecture", "tutorial", "tuner", "architect"})
+    for (const auto& entry :
+         fs::directory_iterator(fs::path(COLLSIM_SOURCE_DIR) / "scenarios" / folder)) {
       SCOPED_TRACE(entry.path().string());
       Loaded loaded;
       loaded.scenario =
@@ -263,8 +262,19 @@ TEST(Resolved, RunsTheSameForEveryScenarioOfTheRepository) {
       expect_round_trip(loaded);
       ++files;
     }
+  EXPECT_GE(files, 30);
+}
+
+TEST(Resolved, RunsTheSameForEveryValidScenarioOfTheCorpus) {
+  std::ifstream corpus(COLLSIM_TEST_DATA "/scenarios/valid.jsonl");
+  int scenarios = 0;
+  for (std::string line; std::getline(corpus, line); ++scenarios) {
+    SCOPED_TRACE(line);
+    const Loaded loaded = load_text(nlohmann::ordered_json::parse(line).at("scenario").dump());
+    ASSERT_TRUE(loaded.scenario) << to_text(loaded.diagnostics, loaded.sources);
+    expect_round_trip(loaded);
   }
-  EXPECT_GT(files, 50);
+  EXPECT_GE(scenarios, 60);
 }
 
 }  // namespace
