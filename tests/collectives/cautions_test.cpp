@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/cautions.hpp"
+#include "tests/contains.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,8 +46,7 @@ TEST(Cautions, MoreChunksThanElementsOfWhatIsCut) {
   EXPECT_NE(cautions(chain), Found{Caution::chunks_above_elements});
   chain.chunks = 65;
   EXPECT_EQ(cautions(chain), Found{Caution::chunks_above_elements});
-  EXPECT_NE(to_text(Caution::chunks_above_elements, chain).find("65 chunks for 64 elements"),
-            std::string::npos);
+  expect_contains(to_text(Caution::chunks_above_elements, chain), "65 chunks for 64 elements");
   chain.chunks = 33;
   chain.channels = 2;
   EXPECT_EQ(cautions(chain), Found{Caution::chunks_above_elements});

@@ -9,6 +9,7 @@
 
 #include "collectives/checker/interval_map.hpp"
 #include "tests/collectives/schedules_for_tests.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -29,7 +30,7 @@ void expect_fault(const Schedule& schedule, FaultKind kind, int rank, int lane, 
     EXPECT_EQ(fault.rank.index(), static_cast<std::size_t>(rank)) << fault.text;
     EXPECT_EQ(fault.lane.index(), static_cast<std::size_t>(lane)) << fault.text;
     EXPECT_EQ(fault.step, step) << fault.text;
-    EXPECT_NE(fault.text.find(words), std::string::npos) << fault.text;
+    expect_contains(fault.text, words);
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/collective.hpp"
+#include "tests/contains.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,7 +43,7 @@ TEST(Operation, UnknownNamesSuggestTheNearest) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unknown_name);
-    EXPECT_NE(std::string(error.what()).find("did you mean 'all-reduce'"), std::string::npos);
+    expect_contains(error.what(), "did you mean 'all-reduce'");
   }
 }
 

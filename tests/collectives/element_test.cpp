@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/element.hpp"
+#include "tests/contains.hpp"
 
 #include <gtest/gtest.h>
 
@@ -83,9 +84,8 @@ TEST(Element, UnknownNamesListWhatIsAllowed) {
     FAIL() << "accepted f23";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unknown_name);
-    EXPECT_NE(std::string(error.what()).find("did you mean 'f32'"), std::string::npos)
-        << error.what();
-    EXPECT_NE(std::string(error.what()).find("bf16"), std::string::npos);
+    expect_contains(error.what(), "did you mean 'f32'");
+    expect_contains(error.what(), "bf16");
   }
   EXPECT_THROW((void)parse_reduction("xor"), Error);
   EXPECT_THROW((void)parse_reduction(""), Error);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/collectives/schedules_for_tests.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -72,15 +73,14 @@ TEST(Execute, NoticesWrongData) {
   Programs programs = record(ring_all_reduce(4, 8));
   programs[2][2].op = Op::receive_send;
   programs[2][2].destination_buffer = Buffer::output;
-  EXPECT_NE(judge(replay(ring_all_reduce(4, 8), programs)).find("wrong output"), std::string::npos);
+  expect_contains(judge(replay(ring_all_reduce(4, 8), programs)), "wrong output");
   programs = record(chain_broadcast(3, 5, 2));
   programs[2].pop_back();
-  EXPECT_NE(judge(replay(chain_broadcast(3, 5, 2), programs)).find("left over"), std::string::npos);
+  expect_contains(judge(replay(chain_broadcast(3, 5, 2), programs)), "left over");
   programs.back().push_back(receive(at(1), output(0, 2)));
   programs.back().push_back(receive(at(1), output(0, 2)));
   programs[1].push_back(send(at(2), output(0, 3)));
-  EXPECT_NE(judge(replay(chain_broadcast(3, 5, 2), programs)).find("gets 12 bytes, not 8"),
-            std::string::npos);
+  expect_contains(judge(replay(chain_broadcast(3, 5, 2), programs)), "gets 12 bytes, not 8");
 }
 
 TEST(Execute, NamesLanesThatAreStuck) {
@@ -132,7 +132,7 @@ TEST(Execute, RefusesWhatCannotBeExecuted) {
     const ExecutionResult result =
         execute(replay(right, programs), make_test_inputs(right.collective(), 1));
     EXPECT_EQ(result.status, Status::invalid) << to_string(bad.op);
-    EXPECT_NE(result.problem.find("position 0 lane 0 step 1"), std::string::npos);
+    expect_contains(result.problem, "position 0 lane 0 step 1");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/contains.hpp"
 #include "topo/error.hpp"
 #include "topo/routes.hpp"
 #include "topo/shapes.hpp"
@@ -22,9 +23,7 @@ void expect_error(ErrorCode code, const std::vector<std::string>& words, const A
     action();
   } catch (const Error& error) {
     EXPECT_EQ(to_string(error.code()), to_string(code)) << error.what();
-    for (const std::string& word : words)
-      EXPECT_NE(std::string(error.what()).find(word), std::string::npos)
-          << "'" << word << "' is missing in: " << error.what();
+    for (const std::string& word : words) expect_contains(error.what(), word);
     return;
   }
   ADD_FAILURE() << "no error, expected " << to_string(code);

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "collectives/algorithms.hpp"
+#include "tests/contains.hpp"
 #include "tests/validate/real_cases.hpp"
 #include "validate/cuda/cuda_backend.hpp"
 #include "validate/in_child.hpp"
@@ -91,7 +92,7 @@ TEST_F(CudaOnGpus, ABrokenScheduleEndsWithADiagnosis) {
   const auto* none = std::get_if<NoMeasurement>(&outcome);
   ASSERT_NE(none, nullptr) << "it was measured";
   EXPECT_EQ(none->why, NoMeasurement::Why::stuck) << none->reason;
-  EXPECT_NE(none->reason.find("waited 1 s for message"), std::string::npos) << none->reason;
+  expect_contains(none->reason, "waited 1 s for message");
 }
 
 }  // namespace

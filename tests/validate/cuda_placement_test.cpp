@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collectives/algorithms.hpp"
+#include "tests/contains.hpp"
 #include "topo/shapes.hpp"
 #include "validate/cuda/gpu_clocks.hpp"
 #include "validate/cuda/memory_layout.hpp"
@@ -61,8 +62,7 @@ TEST(CudaPlacement, ARankForEachGpuAsFarAsTheyGo) {
   EXPECT_EQ(shared.gpu_of, (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1, 2, 2}));
   EXPECT_TRUE(shared.virtual_ranks);
   EXPECT_EQ(shared.lanes[2], (std::vector<std::uint32_t>{6, 7}));
-  EXPECT_NE(virtual_ranks_note(eight, shared).find("8 ranks on 3 GPUs, 2 or 3 to each"),
-            std::string::npos);
+  expect_contains(virtual_ranks_note(eight, shared), "8 ranks on 3 GPUs, 2 or 3 to each");
 }
 
 TEST(CudaPlacement, OneGpuWhenThatIsAskedFor) {
@@ -87,7 +87,7 @@ TEST(CudaPlacement, WhatDoesNotFitIsRefusedWithTheNumbers) {
             "264 lanes must run at once on GPU 0 (H200), which holds 256 blocks of 32 threads (32 "
             "on each of 8 multiprocessors): use fewer ranks or channels, or more GPUs");
   const NoMeasurement large = refused(ring_plan(8, 34), {room()}, 512);
-  EXPECT_NE(large.reason.find("264 blocks of 512 threads"), std::string::npos) << large.reason;
+  expect_contains(large.reason, "264 blocks of 512 threads");
   for (const int threads : {1, 100, 1024, -32})
     EXPECT_EQ(refused(ring_plan(2), {room()}, threads).why, NoMeasurement::Why::unavailable);
   EXPECT_EQ(refused(ring_plan(2), {}).reason, "no GPU");

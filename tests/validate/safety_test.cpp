@@ -14,6 +14,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "collectives/execute.hpp"
+#include "tests/contains.hpp"
 #include "tests/validate/real_cases.hpp"
 #include "topo/shapes.hpp"
 #include "validate/backend.hpp"
@@ -60,7 +61,7 @@ NoMeasurement not_measured(const RunCase& run_case, const RunOptions& options) {
 TEST(Safety, AWrongScheduleIsRefusedBeforeAnythingRuns) {
   const NoMeasurement none = not_measured({with_a_step_missing(ring(3), 1, 0)}, {});
   EXPECT_EQ(none.why, NoMeasurement::Why::bad_schedule);
-  EXPECT_NE(none.reason.find("was not run"), std::string::npos) << none.reason;
+  expect_contains(none.reason, "was not run");
 }
 
 TEST(Safety, AMissingMessageEndsInADiagnosisInLessThanTwoSeconds) {
@@ -132,9 +133,7 @@ TEST(Safety, LinksThatNobodyGivesBackEndInADiagnosis) {
     HostMachine machine(plan, options);
     machine.fill(make_test_inputs(plan.schedule.collective(), 1));
     EXPECT_FALSE(machine.run<StolenLock>(1));
-    EXPECT_NE(machine.trouble().find(" waited 0.2 s for the emulated links to rank "),
-              std::string::npos)
-        << machine.trouble();
+    expect_contains(machine.trouble(), " waited 0.2 s for the emulated links to rank ");
   }
 }
 
@@ -143,7 +142,7 @@ TEST(Safety, TooFewSlotsEndInADiagnosisThatNamesTheSlot) {
   options.trust_schedule = true;
   const NoMeasurement none = not_measured({ring(3, 1, 4)}, options);
   EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
-  EXPECT_NE(none.reason.find("for one of 1 slots to rank"), std::string::npos) << none.reason;
+  expect_contains(none.reason, "for one of 1 slots to rank");
   EXPECT_TRUE(none.reason.ends_with(" had been taken out")) << none.reason;
 }
 
@@ -154,7 +153,7 @@ TEST(Safety, ARunBeyondTheMemoryOfAMachineIsRefusedWithAHint) {
   collective.group = first_ranks(4);
   const NoMeasurement none = not_measured({make_schedule(collective, {})}, {});
   EXPECT_EQ(none.why, NoMeasurement::Why::too_large);
-  EXPECT_NE(none.reason.find("use a smaller size"), std::string::npos) << none.reason;
+  expect_contains(none.reason, "use a smaller size");
 }
 
 // Sanitizers hold far more address space than any limit could leave.
@@ -211,7 +210,7 @@ TEST(Safety, AHangOfTheRunIsEnded) {
   });
   EXPECT_LT(seconds, 5);
   ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
-  EXPECT_NE(std::get<NoMeasurement>(outcome).reason.find("was killed"), std::string::npos);
+  expect_contains(std::get<NoMeasurement>(outcome).reason, "was killed");
 }
 
 TEST(Safety, AChildBringsEverythingBack) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -38,8 +39,8 @@ TEST(Check, RefusesTooFewSlotsAndSaysWhatHappens) {
   const Ran ran =
       run_collsim({"check", file, "--set", "collective.slots=" + std::to_string(least - 1)});
   EXPECT_EQ(ran.code, exit_failed);
-  EXPECT_NE(ran.out.find("REFUSED"), std::string::npos) << ran.out;
-  EXPECT_NE(ran.out.find("\nrefused, collective.chunks = 3: "), std::string::npos) << ran.out;
+  expect_contains(ran.out, "REFUSED");
+  expect_contains(ran.out, "\nrefused, collective.chunks = 3: ");
 }
 
 TEST(Check, ProvesWhatAutoChooses) {
@@ -57,7 +58,7 @@ TEST(Check, WhatWouldTakeForEverIsRefusedInWords) {
                                "cluster.ranks=1024", "--set", "sweep.collective.chunks=[2000]",
                                "--set", "collective.size=\"10GiB\""});
   EXPECT_EQ(ran.code, exit_usage);
-  EXPECT_NE(ran.err.find("fewer ranks or chunks"), std::string::npos) << ran.err;
+  expect_contains(ran.err, "fewer ranks or chunks");
 }
 
 TEST(Check, MistakesInTheFileComeAsJsonWhenAskedFor) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -29,12 +30,11 @@ TEST(CommandLine, HelpOfACommandEndsWithItsExamples) {
     const Ran help = run_collsim({"check", flag});
     EXPECT_EQ(help.code, exit_fine);
     EXPECT_EQ(help.err, "");
-    EXPECT_TRUE(contains(help.out, "usage: collsim check [OPTIONS] FILE\n")) << help.out;
-    EXPECT_TRUE(contains(help.out.substr(help.out.find("examples:")), "  collsim check "))
-        << help.out;
+    expect_contains(help.out, "usage: collsim check [OPTIONS] FILE\n");
+    expect_contains(help.out.substr(help.out.find("examples:")), "  collsim check ");
   }
-  EXPECT_TRUE(contains(run_collsim({"presets", "show", "--help"}).out,
-                       "usage: collsim presets show [OPTIONS] PRESET\n"));
+  expect_contains(run_collsim({"presets", "show", "--help"}).out,
+                  "usage: collsim presets show [OPTIONS] PRESET\n");
 }
 
 TEST(CommandLine, HelpIsShownAlsoWhenTheRestIsWrong) {

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -14,12 +15,8 @@ TEST(Completion, QuotesWhatShellsWouldExpand) {
   CompletedCommand program;
   program.options.push_back({{"--odd"}, "it's `this` $HOME: \\ and more", true, {{"a", "b"}}});
   const std::vector<CompletedCommand> commands{program};
-  EXPECT_NE(zsh_completion(commands).find(R"('--odd:it'\''s `this` $HOME\: \ and more')"),
-            std::string::npos)
-      << zsh_completion(commands);
-  EXPECT_NE(fish_completion(commands).find(R"(-d 'it\'s `this` $HOME: \\ and more')"),
-            std::string::npos)
-      << fish_completion(commands);
+  expect_contains(zsh_completion(commands), R"('--odd:it'\''s `this` $HOME\: \ and more')");
+  expect_contains(fish_completion(commands), R"(-d 'it\'s `this` $HOME: \\ and more')");
 }
 
 TEST(Completion, NamesEveryCommandInEveryShell) {
@@ -27,9 +24,8 @@ TEST(Completion, NamesEveryCommandInEveryShell) {
     const Ran ran = run_collsim({"completion", shell});
     EXPECT_EQ(ran.code, exit_fine);
     for (const Command& command : commands())
-      EXPECT_NE(ran.out.find("'" + std::string(command.name) + "'"), std::string::npos)
-          << shell << " " << command.name;
-    EXPECT_NE(ran.out.find("'topo show'"), std::string::npos) << shell;
+      expect_contains(ran.out, "'" + std::string(command.name) + "'");
+    expect_contains(ran.out, "'topo show'");
   }
 }
 

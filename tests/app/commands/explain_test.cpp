@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -202,10 +203,8 @@ TEST(Explain, BlamesALateRankAndNotTheSchedule) {
   const Ran ran = run_collsim({"explain", file, "--format", "json"});
   ASSERT_EQ(ran.code, exit_fine) << ran.err;
   const std::string text = json::parse(ran.out)["bound"]["text"];
-  EXPECT_NE(text.find("a rank starts 5 ms late, of which the bound knows nothing"),
-            std::string::npos)
-      << text;
-  EXPECT_EQ(text.find("could at most win"), std::string::npos) << text;
+  expect_contains(text, "a rank starts 5 ms late, of which the bound knows nothing");
+  expect_lacks(text, "could at most win");
 }
 
 TEST(Explain, ShowsTermsThatHoldAsExpectations) {
@@ -239,8 +238,8 @@ TEST(Explain, ExplainsWhatTakesNoTime) {
   const Ran ran =
       run_collsim({"explain", folder.write("a.json", lecture()), "--set", "cluster.ranks=1"});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
-  EXPECT_NE(ran.out.find("No time passes."), std::string::npos) << ran.out;
-  EXPECT_NE(ran.out.find("Nothing has to move, so no time is needed."), std::string::npos);
+  expect_contains(ran.out, "No time passes.");
+  expect_contains(ran.out, "Nothing has to move, so no time is needed.");
 }
 
 TEST(Explain, RefusesFormatsItDoesNotKnow) {

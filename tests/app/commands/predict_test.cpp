@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -58,13 +59,11 @@ TEST(Predict, ThreadsMultiplyTheRanks) {
   const Ran many =
       run_collsim({"predict", "all-reduce", "--preset", "dgx-h100", "-t", "2", "-g", "8"});
   EXPECT_EQ(many.code, exit_usage);
-  EXPECT_NE(many.err.find("-t times -g 16: dgx-h100 has 8 GPUs; --nodes 2 has enough"),
-            std::string::npos)
-      << many.err;
+  expect_contains(many.err, "-t times -g 16: dgx-h100 has 8 GPUs; --nodes 2 has enough");
   for (const char* gpus : {"-9223372036854775808", "0", "9223372036854775807"}) {
     const Ran ran = run_collsim(on_a_ring("all-reduce", {"-t", "1000000", "-g", gpus}));
     EXPECT_EQ(ran.code, exit_usage) << gpus;
-    EXPECT_NE(ran.err.find("that is no number of ranks"), std::string::npos) << ran.err;
+    expect_contains(ran.err, "that is no number of ranks");
   }
   EXPECT_EQ(run_collsim(on_a_ring("all-reduce", {"-t", "0", "-g", "4"})).code, exit_usage);
 }
@@ -73,7 +72,7 @@ TEST(Predict, SaysThatTheOperatorHasAnotherOption) {
   for (const char* word : {"sum", "ncclMax", "avg", "all"}) {
     const Ran ran = run_collsim(on_a_ring("all-reduce", {"-g", "4", "-o", word}));
     EXPECT_EQ(ran.code, exit_usage);
-    EXPECT_NE(ran.err.find("nccl-tests' -o is --redop here"), std::string::npos) << ran.err;
+    expect_contains(ran.err, "nccl-tests' -o is --redop here");
   }
 }
 
@@ -116,7 +115,7 @@ TEST(Predict, RoundsSizesOfWhichEachRankHasAPartToWholeElementsPerRank) {
   const Ran ran = run_collsim(
       on_a_ring("all-gather", {"-b", "8", "-g", "8", "--format", "nccl-tests", "--quiet"}));
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
-  EXPECT_NE(ran.out.find("\n           0             0     float"), std::string::npos) << ran.out;
+  expect_contains(ran.out, "\n           0             0     float");
   const Ran preset = run_collsim({"predict", "all-gather", "-b", "1000", "--preset", "dgx-h100",
                                   "--nodes", "2", "--print-scenario"});
   EXPECT_EQ(json::parse(preset.out)["collective"]["size"], "960B");
@@ -130,7 +129,7 @@ TEST(Predict, KeepsTheRangeWhereNothingIsRounded) {
 TEST(Predict, LeavesMistakesToTheLoader) {
   const Ran type = run_collsim(on_a_ring("all-gather", {"-g", "4", "-d", "flaot", "-b", "7"}));
   EXPECT_EQ(type.code, exit_usage);
-  EXPECT_NE(type.err.find("flaot"), std::string::npos) << type.err;
+  expect_contains(type.err, "flaot");
   EXPECT_EQ(run_collsim(on_a_ring("all-gather", {"-g", "0", "-b", "7"})).code, exit_usage);
   EXPECT_EQ(run_collsim(on_a_ring("all-gather", {"-g", "9223372036854775807"})).code, exit_usage);
   const Ran points =

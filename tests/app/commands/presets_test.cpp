@@ -5,11 +5,12 @@
 
 #include "app/json/parse_json.hpp"
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
 
-TEST(PresetsCommand, lists_all_machines) {
+TEST(PresetsCommand, ListsAllMachines) {
   const Ran ran = run_collsim({"presets"});
   EXPECT_EQ(ran.code, exit_fine);
   EXPECT_EQ(ran.err, "");
@@ -17,17 +18,16 @@ TEST(PresetsCommand, lists_all_machines) {
       ran.out.starts_with("preset             GPUs  calibrated  what it is\n"
                           "dgx-1-v100            8  no          NVIDIA DGX-1: 8 V100,"))
       << ran.out;
-  for (const Preset& preset : presets())
-    EXPECT_NE(ran.out.find("\n" + preset.name + " "), std::string::npos) << preset.name;
+  for (const Preset& preset : presets()) expect_contains(ran.out, "\n" + preset.name + " ");
 }
 
-TEST(PresetsCommand, shows_every_number_with_its_source) {
+TEST(PresetsCommand, ShowsEveryNumberWithItsSource) {
   for (const Preset& preset : presets()) {
     const Ran ran = run_collsim({"presets", "show", preset.name});
     EXPECT_EQ(ran.code, exit_fine);
     EXPECT_TRUE(ran.out.starts_with(preset.name + ": " + preset.title + "\n"));
     for (const Value::Member& type : preset.document.find("link_types")->members())
-      EXPECT_NE(ran.out.find("\n" + type.key + ": "), std::string::npos);
+      expect_contains(ran.out, "\n" + type.key + ": ");
     std::size_t column = 0;
     for (const char c : ran.out) {
       column = c == '\n' ? 0 : column + 1;
@@ -35,17 +35,16 @@ TEST(PresetsCommand, shows_every_number_with_its_source) {
     }
   }
   const std::string text = run_collsim({"presets", "show", "dgx-h100"}).out;
-  EXPECT_NE(text.find("\nnvlink: the 18 NVLink 4 links of a GPU into the NVSwitches together, one "
-                      "direction\n"
-                      "  bandwidth  370.8 GB/s  18 links of 20.6 GB/s, NCCL 2.28's rate for sm_90 "
-                      "(topo.h); raw 18 x 25\n"
-                      "                         = 450 GB/s in the data sheet\n"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("\n- not calibrated: "), std::string::npos);
+  expect_contains(text,
+                  "\nnvlink: the 18 NVLink 4 links of a GPU into the NVSwitches together, one "
+                  "direction\n"
+                  "  bandwidth  370.8 GB/s  18 links of 20.6 GB/s, NCCL 2.28's rate for sm_90 "
+                  "(topo.h); raw 18 x 25\n"
+                  "                         = 450 GB/s in the data sheet\n");
+  expect_contains(text, "\n- not calibrated: ");
 }
 
-TEST(PresetsCommand, gives_the_file_as_json) {
+TEST(PresetsCommand, GivesTheFileAsJson) {
   const Ran ran = run_collsim({"presets", "show", "h100", "--format", "json"});
   EXPECT_EQ(ran.code, exit_fine);
   Sources sources;
@@ -56,7 +55,7 @@ TEST(PresetsCommand, gives_the_file_as_json) {
   EXPECT_EQ(*value, find_preset("dgx-h100")->document);
 }
 
-TEST(PresetsCommand, mistakes_are_explained) {
+TEST(PresetsCommand, MistakesAreExplained) {
   const Ran unknown = run_collsim({"presets", "show", "dgx-h10"});
   EXPECT_EQ(unknown.code, exit_usage);
   EXPECT_TRUE(unknown.err.starts_with(

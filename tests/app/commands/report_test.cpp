@@ -8,12 +8,14 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -80,9 +82,9 @@ TEST_F(Report, IsTheSamePageAsRunWritesAndTheSameBytesEachTime) {
   write_results("A curve");
   const Ran ran = report({results_, "-o", page_});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(contains(ran.err, "open it in a browser"));
+  expect_contains(ran.err, "open it in a browser");
   const std::string first = folder_.read("report.html");
-  EXPECT_TRUE(contains(first, "\"title\":\"A curve\""));
+  expect_contains(first, "\"title\":\"A curve\"");
   EXPECT_EQ(first, folder_.read("run.html"));
   EXPECT_EQ(report({results_, "--quiet"}).out, first);
 }
@@ -93,8 +95,8 @@ TEST_F(Report, NothingThatComesWithTheDataIsAnElement) {
   const std::string page = folder_.read("report.html");
   const std::string data = data_text(page);
   EXPECT_TRUE(data.ends_with("}")) << data.substr(data.size() - 40);
-  EXPECT_TRUE(contains(data, "\\u003c/script>\\u003cimg src=x"));
-  EXPECT_FALSE(contains(data, "<"));
+  expect_contains(data, "\\u003c/script>\\u003cimg src=x");
+  expect_lacks(data, "<");
 }
 
 TEST_F(Report, AtDrawsThatRow) {
@@ -103,7 +105,7 @@ TEST_F(Report, AtDrawsThatRow) {
   EXPECT_EQ(drawn_rows(data_of(folder_.read("report.html")).at(0)), std::vector{2});
   const Ran ran = report({results_, "-o", page_, "--at", "chunks=3"});
   EXPECT_EQ(ran.code, 2);
-  EXPECT_TRUE(contains(ran.err, "it takes 1, 4, 16")) << ran.err;
+  expect_contains(ran.err, "it takes 1, 4, 16");
 }
 
 TEST_F(Report, AtDrawsThatRowOfEveryFileThatHasIt) {
@@ -133,7 +135,7 @@ TEST_F(Report, TellsOfEveryFileInWhichAtFitsSeveralRows) {
   for (const std::vector<std::string>& files : {std::vector{several, single}, {single, several}}) {
     const Ran ran = report({files[0], files[1], "--at", "chunks=4", "-o", page_});
     EXPECT_EQ(ran.code, 0);
-    EXPECT_TRUE(contains(ran.err, "this is the first: collective.size = 1MiB")) << ran.err;
+    expect_contains(ran.err, "this is the first: collective.size = 1MiB");
   }
 }
 
@@ -213,13 +215,12 @@ TEST_F(Report, IsAPageWhateverTheNameSays) {
   write_results("A curve");
   const Ran pdf = report({results_, "-o", folder_.path("curve.pdf")});
   EXPECT_EQ(pdf.code, 2);
-  EXPECT_TRUE(contains(pdf.err, "curve.html; to get a PDF, open it there and print it")) << pdf.err;
+  expect_contains(pdf.err, "curve.html; to get a PDF, open it there and print it");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("curve.pdf")));
-  EXPECT_TRUE(contains(report({results_, "-o", folder_.path("curve")}).err, "curve.html"));
+  expect_contains(report({results_, "-o", folder_.path("curve")}).err, "curve.html");
   EXPECT_EQ(report({results_, "-o", folder_.path("curve.htm")}).code, 0);
   EXPECT_EQ(report({results_, "-o", folder_.path("CURVE.HTML")}).code, 0);
-  EXPECT_TRUE(
-      contains(report({results_, "-o", folder_.path("a.b/.curve")}).err, "a.b/.curve.html"));
+  expect_contains(report({results_, "-o", folder_.path("a.b/.curve")}).err, "a.b/.curve.html");
 }
 
 TEST_F(Report, ThatGoesToNoFileOnDiskNeedsNoSuffix) {
@@ -232,18 +233,17 @@ TEST_F(Report, ThatGoesToNoFileOnDiskNeedsNoSuffix) {
   const Ran ran = report({results_, "-o", "/dev/fd/" + std::to_string(descriptor)});
   ::close(descriptor);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_TRUE(contains(folder_.read("open"), "id=\"data\""));
+  expect_contains(folder_.read("open"), "id=\"data\"");
 }
 
 TEST_F(Report, WithoutAFileNameSaysSo) {
   write_results("A curve");
   const Ran unnamed = report({results_, "-o", ""});
   EXPECT_EQ(unnamed.code, 2);
-  EXPECT_TRUE(contains(unnamed.err, "-o names no file: -o report.html")) << unnamed.err;
+  expect_contains(unnamed.err, "-o names no file: -o report.html");
   const Ran folder = report({results_, "-o", folder_.path("")});
   EXPECT_EQ(folder.code, 2);
-  EXPECT_TRUE(contains(folder.err, " is a folder: -o " + folder_.path("report.html")))
-      << folder.err;
+  expect_contains(folder.err, " is a folder: -o " + folder_.path("report.html"));
 }
 
 TEST_F(Report, OpensNoFileThatResultsName) {
@@ -253,13 +253,13 @@ TEST_F(Report, OpensNoFileThatResultsName) {
       "machine.json",
       R"({"model": {"calibration": {"rates": [{"working_set": "1MiB", "copy_bandwidth": "1GB/s"}]}}})");
   const std::string model = "\"model\": {";
-  ASSERT_TRUE(contains(text, model));
+  expect_contains(text, model);
   text.insert(text.find(model) + model.size(), "\"calibration\": \"" + machine + "\",");
   const Ran ran = report({folder_.write("changed.json", text)});
   EXPECT_EQ(ran.code, 0) << ran.err;
   const nlohmann::json results = data_of(ran.out).at(0);
   EXPECT_FALSE(results.contains("cases"));
-  EXPECT_TRUE(contains(results.at("why_no_picture"), "is the name of a file")) << results;
+  expect_contains(results.at("why_no_picture").get<std::string>(), "is the name of a file");
 }
 
 // Whichever ranks take part, in whatever order: piece by place in the group.
@@ -313,7 +313,7 @@ TEST_F(Report, EveryColumnOfStepsIsRead) {
       scripts.append(std::istreambuf_iterator<char>(file), {});
     }
   for (const auto& [name, column] : cases.at(0).at("steps").items())
-    EXPECT_TRUE(contains(scripts, "steps." + name) || contains(scripts, "stored." + name)) << name;
+    EXPECT_TRUE(std::regex_search(scripts, std::regex("(steps|stored)[.]" + name))) << name;
 }
 
 TEST_F(Report, AMessageStartsUpAsTheSlowestLinkOnItsWayDoes) {
@@ -354,8 +354,8 @@ TEST_F(Report, AScenarioThatIsNotUnderstoodCostsThePicturesOnly) {
   text.replace(text.find(shape), shape.size(), "\"shape\": \"chian\"");
   const Ran ran = report({folder_.write("changed.json", text)});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_TRUE(contains(ran.out, "unknown shape \\\"chian\\\"")) << ran.err;
-  EXPECT_FALSE(contains(ran.out, "\"cases\""));
+  expect_contains(ran.out, "unknown shape \\\"chian\\\"");
+  expect_lacks(ran.out, "\"cases\"");
   EXPECT_EQ(report({folder_.path("changed.json"), "--at", "chunks=1"}).code, 2);
 }
 
@@ -367,8 +367,8 @@ TEST_F(Report, ARowIsNotDrawnAsSomethingElse) {
   text[digit] = text[digit] == '0' ? '1' : '0';
   const Ran ran = report({folder_.write("changed.json", text)});
   EXPECT_EQ(ran.code, 0);
-  EXPECT_TRUE(contains(ran.out, "a row gives another timeline")) << ran.err;
-  EXPECT_FALSE(contains(ran.out, "\"cases\""));
+  expect_contains(ran.out, "a row gives another timeline");
+  expect_lacks(ran.out, "\"cases\"");
 }
 
 TEST_F(Report, Mistakes) {
@@ -378,7 +378,7 @@ TEST_F(Report, Mistakes) {
   EXPECT_EQ(report({results_, "-o", results_}).code, 2);
   EXPECT_EQ(report({results_, "-o", folder_.path("no/report.html")}).code, 2);
   const Ran ran = report({folder_.path("curve.json")});
-  EXPECT_TRUE(contains(ran.err, "these are no results of collsim")) << ran.err;
+  expect_contains(ran.err, "these are no results of collsim");
   EXPECT_EQ(ran.out, "");
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -46,8 +47,8 @@ class ResultsFile : public ::testing::Test {
 
   void expect_mistake(const std::string& piece, const std::string& by, const std::string& message) {
     EXPECT_TRUE(read(replaced(piece, by)).empty());
-    EXPECT_NE(message_.find(message), std::string::npos) << message_;
-    EXPECT_NE(message_.find("read.json:"), std::string::npos) << message_;
+    expect_contains(message_, message);
+    expect_contains(message_, "read.json:");
   }
 
   Folder folder_;
@@ -64,7 +65,7 @@ TEST_F(ResultsFile, WhatRunWroteIsRead) {
 TEST_F(ResultsFile, SeveralScenariosInOneFile) {
   EXPECT_EQ(read("[" + text_ + "," + text_ + "]").size(), 2U);
   EXPECT_TRUE(read("[" + text_ + R"(,{"errors": []}])").empty());
-  EXPECT_NE(message_.find("at /1"), std::string::npos) << message_;
+  expect_contains(message_, "at /1");
 }
 
 TEST_F(ResultsFile, MistakesAreNamedWithTheirPlace) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -57,7 +58,7 @@ TEST(Run, MoreThanAHundredThousandPointsNeedAYes) {
       chain_scenario(R"(, "sweep": {"collective.chunks": {"from": 1, "to": 100001, "step": 1}})"));
   const Ran refused = run_collsim({"run", file});
   EXPECT_EQ(refused.code, exit_usage);
-  EXPECT_NE(refused.err.find("--yes"), std::string::npos) << refused.err;
+  expect_contains(refused.err, "--yes");
   EXPECT_EQ(run_collsim({"run", file, "--yes"}, true).code, exit_interrupted);
 }
 

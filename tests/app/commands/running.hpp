@@ -28,10 +28,6 @@ inline Ran run_collsim(const std::vector<std::string>& arguments, bool interrupt
   return {code, out.str(), err.str()};
 }
 
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 // A folder that goes away with its files.
 class Folder {
  public:

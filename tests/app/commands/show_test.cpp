@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -87,10 +88,8 @@ TEST(Show, AFewElementsStandForMany) {
   const Folder folder;
   const std::string file =
       folder.write("a.json", on_three(R"({"op": "all-gather", "size": "48MiB"})"));
-  EXPECT_NE(run_collsim({"show", file}).out.find("shown with 6 elements instead of 12,582,912\n"),
-            std::string::npos);
-  EXPECT_NE(run_collsim({"show", file, "--elements", "3"}).out.find("[[10], [20], [30]]"),
-            std::string::npos);
+  expect_contains(run_collsim({"show", file}).out, "shown with 6 elements instead of 12,582,912\n");
+  expect_contains(run_collsim({"show", file, "--elements", "3"}).out, "[[10], [20], [30]]");
 }
 
 TEST(Show, AutoIsTheAlgorithmThatRunTakes) {
@@ -108,10 +107,9 @@ TEST(Show, ProgramsThatWaitForEachOtherFail) {
       "a.json", on_three(R"({"op": "all-reduce", "size": "1MiB", "chunks": 3, "slots": 1})"));
   const Ran ran = run_collsim({"show", file});
   EXPECT_EQ(ran.code, exit_failed);
-  EXPECT_NE(ran.out.find("\nThe programs of this schedule do not end: position 0 lane 0 step 1 "
-                         "waits for ever for a free slot to position 1 lane 0\n"),
-            std::string::npos)
-      << ran.out;
+  expect_contains(ran.out,
+                  "\nThe programs of this schedule do not end: position 0 lane 0 step 1 "
+                  "waits for ever for a free slot to position 1 lane 0\n");
 }
 
 TEST(Show, MistakesAreMistakesOfUsage) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -24,7 +25,7 @@ std::string mistake(std::vector<std::string> arguments) {
   return ran.err;
 }
 
-TEST(TopoShow, names_what_lies_between_two_ranks) {
+TEST(TopoShow, NamesWhatLiesBetweenTwoRanks) {
   EXPECT_EQ(shown({"--preset", "dgx-1-v100"}),
             R"(dgx-1-v100 (8 ranks); not calibrated
 NVIDIA DGX-1: 8 V100, hybrid cube mesh of NVLink 2, 4 NICs of 100 Gb/s
@@ -45,7 +46,7 @@ SYS   over several CPUs, from socket to socket
 )");
 }
 
-TEST(TopoShow, tells_switches_cpus_and_the_network_apart) {
+TEST(TopoShow, TellsSwitchesCpusAndTheNetworkApart) {
   const std::string text =
       shown({"--preset", "pcie-gen4-8gpu", "--nodes", "2", "--ranks", "0-1,4,8"});
   EXPECT_EQ(text, R"(pcie-gen4-8gpu x 2 (16 ranks); not calibrated
@@ -64,7 +65,7 @@ NET  over NICs and the network
 )");
 }
 
-TEST(TopoShow, counts_relays_and_switches) {
+TEST(TopoShow, CountsRelaysAndSwitches) {
   const Folder folder;
   const std::string file = folder.write("chain.json", chain_scenario());
   EXPECT_EQ(shown({file}), R"(chain of 4 ranks, 25 GB/s, 5 us per message
@@ -82,11 +83,11 @@ R#    passed on by # GPUs between
   const std::string tree = folder.write("tree.json", R"({ "scenario": 1,
       "cluster": { "shape": "fat-tree", "ports": 4, "link": { "bandwidth": "25GB/s" } },
       "collective": { "op": "all-reduce", "size": "1MiB" } })");
-  EXPECT_NE(shown({tree}).find("\nSW#  over # switches\n"), std::string::npos);
-  EXPECT_NE(shown({tree, "--ranks", "0-1"}).find("\nSW1  over one switch\n"), std::string::npos);
+  expect_contains(shown({tree}), "\nSW#  over # switches\n");
+  expect_contains(shown({tree, "--ranks", "0-1"}), "\nSW1  over one switch\n");
 }
 
-TEST(TopoShow, the_shape_nodes_has_a_network_without_nic_devices) {
+TEST(TopoShow, TheShapeNodesHasANetworkWithoutNicDevices) {
   const Folder folder;
   const std::string file = folder.write("nodes.json", R"({ "scenario": 1,
       "cluster": { "shape": "nodes", "nodes": 2, "gpus_per_node": 2,
@@ -94,22 +95,21 @@ TEST(TopoShow, the_shape_nodes_has_a_network_without_nic_devices) {
                    "inter": { "link": { "bandwidth": "50GB/s" } } },
       "collective": { "op": "all-reduce", "size": "1MiB" } })");
   const std::string text = shown({file});
-  EXPECT_NE(text.find("gpu0     X   SW1   NET   NET\n"), std::string::npos) << text;
+  expect_contains(text, "gpu0     X   SW1   NET   NET\n");
 }
 
-TEST(TopoShow, says_where_there_is_no_way) {
+TEST(TopoShow, SaysWhereThereIsNoRoute) {
   const Folder folder;
   const std::string file = folder.write("apart.json", R"({ "scenario": 1,
       "cluster": { "devices": [ { "id": "gpu", "kind": "gpu", "count": 3 } ],
                    "links": [ { "from": "gpu0", "to": "gpu1", "bandwidth": "1GB/s" } ] },
       "collective": { "op": "broadcast", "size": "1MiB", "ranks": [0, 1] } })");
-  EXPECT_NE(shown({file}).find("gpu0     X  LINK     -\n"), std::string::npos);
-  EXPECT_NE(shown({file}).find("\n-     no way there\n"), std::string::npos);
-  EXPECT_NE(shown({file, "--with", "bandwidth"}).find("gpu0     X     1     -\n"),
-            std::string::npos);
+  expect_contains(shown({file}), "gpu0     X  LINK     -\n");
+  expect_contains(shown({file}), "\n-     no way there\n");
+  expect_contains(shown({file, "--with", "bandwidth"}), "gpu0     X     1     -\n");
 }
 
-TEST(TopoShow, gives_numbers_with_their_unit_in_the_legend) {
+TEST(TopoShow, GivesNumbersWithTheirUnitInTheLegend) {
   const std::vector<std::string> box{"--preset", "pcie-gen4-4gpu-2s", "--ranks", "0-2", "--with"};
   const auto with = [&](const std::string& what) {
     std::vector<std::string> arguments = box;
@@ -140,7 +140,7 @@ links on the way, row to column
 )");
 }
 
-TEST(TopoShow, lists_links_both_directions_on_one_line_when_they_are_alike) {
+TEST(TopoShow, ListsLinksBothDirectionsOnOneLineWhenTheyAreAlike) {
   const Folder folder;
   const std::string file = folder.write("slow.json", R"({ "scenario": 1,
       "cluster": { "shape": "chain", "ranks": 3,
@@ -163,30 +163,27 @@ rank 1 starts 2 ms late
 from       to    bandwidth  latency  overhead  sharing
 gpu0  <->  gpu1    25 GB/s        0      5 us  exclusive
 )");
-  EXPECT_NE(
-      shown({file, "--links", "--set", "cluster.link.duplex=half", "--set",
-             "cluster.links_override=[]"})
-          .find("sharing    duplex\ngpu0  <->  gpu1    25 GB/s        0      5 us  exclusive  "
-                "half\n"),
-      std::string::npos);
-  EXPECT_NE(shown({file, "--links", "--set", "cluster.ranks=1", "--set", "cluster.late={}", "--set",
-                   "cluster.links_override=[]"})
-                .find("\nno links\n"),
-            std::string::npos);
+  expect_contains(shown({file, "--links", "--set", "cluster.link.duplex=half", "--set",
+                         "cluster.links_override=[]"}),
+                  "sharing    duplex\ngpu0  <->  gpu1    25 GB/s        0      5 us  exclusive  "
+                  "half\n");
+  expect_contains(shown({file, "--links", "--set", "cluster.ranks=1", "--set", "cluster.late={}",
+                         "--set", "cluster.links_override=[]"}),
+                  "\nno links\n");
 }
 
-TEST(TopoShow, shows_a_part_of_many_ranks_and_says_how_to_choose) {
+TEST(TopoShow, ShowsAPartOfManyRanksAndSaysHowToChoose) {
   const Ran ran = run_collsim({"topo", "show", "--preset", "gb200-nvl72"});
   EXPECT_EQ(ran.code, exit_fine);
-  EXPECT_NE(ran.out.find("gpu15"), std::string::npos);
-  EXPECT_EQ(ran.out.find("gpu16"), std::string::npos);
+  expect_contains(ran.out, "gpu15");
+  expect_lacks(ran.out, "gpu16");
   EXPECT_EQ(
       ran.err,
       "these are ranks 0 to 15 of 72; choose others with --ranks, such as --ranks 0,8,16-23\n");
   EXPECT_EQ(run_collsim({"--quiet", "topo", "show", "--preset", "gb200-nvl72"}).err, "");
 }
 
-TEST(TopoShow, mistakes_are_explained) {
+TEST(TopoShow, MistakesAreExplained) {
   EXPECT_EQ(
       mistake({}),
       std::string("collsim topo show: a scenario file or --preset NAME is missing\n") + see_help);

@@ -5,6 +5,7 @@
 
 #include "tests/app/commands/running.hpp"
 #include "tests/app/trace_rules.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -19,9 +20,7 @@ TEST(Trace, WritesAFileAndSaysWhatToDoWithIt) {
   const Ran ran = run_collsim({"trace", file, "-o", to});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
   EXPECT_EQ(ran.out, "");
-  EXPECT_NE(ran.err.find(" events to " + to + "; open it at https://ui.perfetto.dev\n"),
-            std::string::npos)
-      << ran.err;
+  expect_contains(ran.err, " events to " + to + "; open it at https://ui.perfetto.dev\n");
   EXPECT_EQ(TraceRules::broken_by(folder.read("trace.json")), std::vector<std::string>{});
 }
 
@@ -43,7 +42,7 @@ TEST(Trace, IsNotForATerminal) {
   Terminal terminal{out, err, true, false, false, false, false, interrupted};
   EXPECT_EQ(run_command_line({"trace", file}, terminal), exit_usage);
   EXPECT_EQ(out.str(), "");
-  EXPECT_NE(err.str().find("write it to a file: -o trace.json"), std::string::npos) << err.str();
+  expect_contains(err.str(), "write it to a file: -o trace.json");
 }
 
 TEST(Trace, TakesThePointThatIsAskedFor) {
@@ -67,7 +66,7 @@ TEST(Trace, SaysWhatTheLimitLeftOut) {
   const std::string file = folder.write("a.json", chain_scenario());
   const Ran ran = run_collsim({"trace", file, "--set", "collective.chunks=64", "--limit", "100"});
   EXPECT_EQ(ran.code, exit_fine);
-  EXPECT_NE(ran.err.find("more were left out (--limit "), std::string::npos) << ran.err;
+  expect_contains(ran.err, "more were left out (--limit ");
   EXPECT_EQ(TraceRules::broken_by(ran.out), std::vector<std::string>{});
 }
 
@@ -94,7 +93,7 @@ TEST(Trace, DoesNotOverwriteTheScenario) {
   for (const std::string& to : {file, folder.path("./a.json"), folder.path("link.json")}) {
     const Ran ran = run_collsim({"trace", file, "-o", to});
     EXPECT_EQ(ran.code, exit_usage) << to;
-    EXPECT_NE(ran.err.find("writing " + to + " would overwrite "), std::string::npos) << ran.err;
+    expect_contains(ran.err, "writing " + to + " would overwrite ");
   }
   EXPECT_EQ(folder.read("a.json"), chain_scenario());
 }

@@ -8,6 +8,7 @@
 
 #include "tests/app/commands/running.hpp"
 #include "tests/app/study/measuring.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -67,10 +68,9 @@ TEST_F(Validate, MeasuresEveryRow) {
   const Ran ran = validate({swept()});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
   EXPECT_EQ(runs.cases.size(), 3U);
-  EXPECT_TRUE(contains(
-      ran.out, "measured on host, protocol simple: median of 20 runs, more of short ones\n"))
-      << ran.out;
-  EXPECT_TRUE(contains(ran.out, "3 rows: median error")) << ran.out;
+  expect_contains(ran.out,
+                  "measured on host, protocol simple: median of 20 runs, more of short ones\n");
+  expect_contains(ran.out, "3 rows: median error");
   EXPECT_EQ(ran.err,
             "no backend is named, so this measures with host: threads of this machine (--backend "
             "chooses)\n");
@@ -113,8 +113,8 @@ TEST_F(Validate, EndsWith1PastTheLargestError) {
   EXPECT_EQ(validate({file()}, with_error("30%")).code, exit_fine);
   const Ran ran = validate({file()}, with_error("0.29"));
   EXPECT_EQ(ran.code, exit_failed);
-  EXPECT_TRUE(contains(ran.out, "beyond 29%")) << ran.out;
-  EXPECT_TRUE(contains(ran.out, "1 row: error 30%; 0 of 1 within 29%")) << ran.out;
+  expect_contains(ran.out, "beyond 29%");
+  expect_contains(ran.out, "1 row: error 30%; 0 of 1 within 29%");
 }
 
 TEST_F(Validate, NoisyRowsAreListedAndNoVerdictIsNoSuccess) {
@@ -122,8 +122,8 @@ TEST_F(Validate, NoisyRowsAreListedAndNoVerdictIsNoSuccess) {
   EXPECT_EQ(validate({swept()}).code, exit_fine);
   const Ran ran = validate({swept()}, with_error("1%"));
   EXPECT_EQ(ran.code, exit_not_measurable);
-  EXPECT_TRUE(contains(ran.out, "too noisy: spread 12%")) << ran.out;
-  EXPECT_TRUE(contains(ran.out, "3 rows, all too noisy to judge")) << ran.out;
+  expect_contains(ran.out, "too noisy: spread 12%");
+  expect_contains(ran.out, "3 rows, all too noisy to judge");
 }
 
 TEST_F(Validate, WithoutASingleJudgedRowThereIsNoSuccess) {
@@ -133,8 +133,8 @@ TEST_F(Validate, WithoutASingleJudgedRowThereIsNoSuccess) {
   EXPECT_EQ(validate({swept()}).code, exit_fine);
   const Ran ran = validate({swept()}, with_error("99%"));
   EXPECT_EQ(ran.code, exit_not_measurable);
-  EXPECT_TRUE(contains(ran.out, "  right   no verdict on fewer than 3 runs\n")) << ran.out;
-  EXPECT_TRUE(contains(ran.out, "3 rows: no error can be told from fewer than 3 runs")) << ran.out;
+  expect_contains(ran.out, "  right   no verdict on fewer than 3 runs\n");
+  expect_contains(ran.out, "3 rows: no error can be told from fewer than 3 runs");
   runs = {};
   runs.answers = {measurement_of(1, 0.5), NoMeasurement{NoMeasurement::Why::too_large, "too large"},
                   twice};
@@ -143,7 +143,7 @@ TEST_F(Validate, WithoutASingleJudgedRowThereIsNoSuccess) {
     options.run.format = "json";
   });
   EXPECT_EQ(mixed.code, exit_not_measurable);
-  EXPECT_TRUE(contains(mixed.err, "no row could be judged: too noisy: spread 50%")) << mixed.err;
+  expect_contains(mixed.err, "no row could be judged: too noisy: spread 50%");
   const json results = json::parse(mixed.out);
   EXPECT_EQ(results["comparison"]["too_few_runs"], 1);
   EXPECT_TRUE(results["rows"][2]["measured"]["spread"].is_null());
@@ -155,9 +155,7 @@ TEST_F(Validate, WrongDataWin) {
                   NoMeasurement{NoMeasurement::Why::stuck, "rank 1 waited"}, measurement_of(1)};
   const Ran ran = validate({swept()}, with_error("1%"));
   EXPECT_EQ(ran.code, exit_wrong_data);
-  EXPECT_TRUE(
-      contains(ran.out, "WRONG DATA at collective.chunks = 1: rank 1 element 5 is 3, not 4"))
-      << ran.out;
+  expect_contains(ran.out, "WRONG DATA at collective.chunks = 1: rank 1 element 5 is 3, not 4");
   runs = {};
   runs.answers = {measurement_of(1, 0.01, DataVerdict::wrong)};
   const Ran several = validate({folder_.write("bad.json", "{"), swept()});
@@ -168,15 +166,14 @@ TEST_F(Validate, EndsWith3WhereNothingCanBeMeasured) {
   unavailable = "there are no threads here";
   const Ran ran = validate({swept()});
   EXPECT_EQ(ran.code, exit_not_measurable);
-  EXPECT_TRUE(contains(ran.out,
-                       "none of 3 rows could be measured\n"
-                       "not measured: there are no threads here\n"))
-      << ran.out;
+  expect_contains(ran.out,
+                  "none of 3 rows could be measured\n"
+                  "not measured: there are no threads here\n");
   EXPECT_TRUE(runs.cases.empty());
   const Ran missing =
       validate({file()}, [](ValidateOptions& options) { options.backend = "nccl"; });
   EXPECT_EQ(missing.code, exit_not_measurable);
-  EXPECT_TRUE(contains(missing.out, "built without the backend nccl")) << missing.out;
+  expect_contains(missing.out, "built without the backend nccl");
 }
 
 TEST_F(Validate, SomeRowsMayBeMissingUnlessAMeasurementIsRequired) {
@@ -203,24 +200,24 @@ TEST_F(Validate, ExpectationsMaySpeakOfMeasurements) {
                         "at_most": "20%"}])j";
   const Ran good = validate({file(near)});
   EXPECT_EQ(good.code, exit_fine);
-  EXPECT_TRUE(contains(good.out, "ok    near (1 row)")) << good.out;
+  expect_contains(good.out, "ok    near (1 row)");
   runs.answers = {measurement_of(1)};
   EXPECT_EQ(validate({file(near)}).code, exit_failed);
   runs.answers = {measurement_of(1, 0.3)};
   const Ran noisy = validate({file(near)});
   EXPECT_EQ(noisy.code, exit_fine);
-  EXPECT_TRUE(contains(noisy.out, "skip  near: too noisy: spread 30%")) << noisy.out;
+  expect_contains(noisy.out, "skip  near: too noisy: spread 30%");
 }
 
 TEST_F(Validate, RunDoesNotCheckThemUnlessTheyAreRequired) {
   const std::string near = R"j(, "expect": [{"metric": "measured", "at_most": "1s"}])j";
   const Ran ran = run_collsim({"run", file(near)});
   EXPECT_EQ(ran.code, exit_fine);
-  EXPECT_TRUE(contains(ran.out, "needs a measurement: collsim validate\n")) << ran.out;
-  EXPECT_TRUE(contains(ran.out, "0 of 1 expectation holds, 1 not checked")) << ran.out;
+  expect_contains(ran.out, "needs a measurement: collsim validate\n");
+  expect_contains(ran.out, "0 of 1 expectation holds, 1 not checked");
   const Ran required = run_collsim({"run", file(near + R"(, "measure": {"required": true})")});
   EXPECT_EQ(required.code, exit_not_measurable);
-  EXPECT_TRUE(contains(required.err, "requires a measurement")) << required.err;
+  expect_contains(required.err, "requires a measurement");
 }
 
 TEST_F(Validate, OtherFormatsSayOnStandardErrorWhatTheExitCodeMeans) {
@@ -273,11 +270,11 @@ TEST_F(Validate, AFileThatIsNoMachineIsRefused) {
   };
   const Ran none = on(folder_.write("m.json", R"({"model": {}})"));
   EXPECT_EQ(none.code, exit_usage);
-  EXPECT_TRUE(contains(none.err, "it has no \"cluster\"")) << none.err;
+  expect_contains(none.err, "it has no \"cluster\"");
   EXPECT_EQ(on(folder_.path("nowhere.json")).code, exit_usage);
   const Ran bad = on(folder_.write("m.json", R"({"cluster": {"shape": "rign"}})"));
   EXPECT_EQ(bad.code, exit_usage);
-  EXPECT_TRUE(contains(bad.err, "m.json:1:23")) << bad.err;
+  expect_contains(bad.err, "m.json:1:23");
 }
 
 TEST_F(Validate, ALogIsComparedWithInsteadOfARun) {
@@ -289,14 +286,13 @@ TEST_F(Validate, ALogIsComparedWithInsteadOfARun) {
   const Ran ran = validate({scenario}, with_error("50%"));
   EXPECT_TRUE(runs.cases.empty());
   EXPECT_EQ(ran.err, "");
-  EXPECT_TRUE(contains(ran.out, "measured on host elsewhere, as " + folder_.path("log.json")))
-      << ran.out;
-  EXPECT_TRUE(contains(ran.out, "3 rows: median error")) << ran.out;
+  expect_contains(ran.out, "measured on host elsewhere, as " + folder_.path("log.json"));
+  expect_contains(ran.out, "3 rows: median error");
   (void)validate({scenario}, [](ValidateOptions& options) { options.backend = "host"; });
   EXPECT_EQ(runs.cases.size(), 3U) << "who names a backend wants a run";
   const Ran missing = validate({swept(R"(, "measure": {"file": "nowhere.json"})")});
   EXPECT_EQ(missing.code, exit_usage);
-  EXPECT_TRUE(contains(missing.err, "nowhere.json")) << missing.err;
+  expect_contains(missing.err, "nowhere.json");
 }
 
 TEST_F(Validate, OptionsForRunsAreRefusedWhereALogIsRead) {
@@ -311,9 +307,8 @@ TEST_F(Validate, OptionsForRunsAreRefusedWhereALogIsRead) {
   });
   EXPECT_EQ(ran.code, exit_usage);
   for (const char* option : {"--iters", "--paced"})
-    EXPECT_TRUE(contains(ran.err, std::string(option) + " has no effect on what this file says"))
-        << ran.err;
-  EXPECT_TRUE(contains(ran.err, "\"log.json\"")) << ran.err;
+    expect_contains(ran.err, std::string(option) + " has no effect on what this file says");
+  expect_contains(ran.err, "\"log.json\"");
   const Ran run = validate({scenario}, [](ValidateOptions& options) {
     options.iterations = 50;
     options.backend = "host";
@@ -342,8 +337,8 @@ TEST_F(Validate, WithoutRecordedStepsThereIsNoTrace) {
   const auto traced = [&](ValidateOptions& options) { options.trace = folder_.path("t.json"); };
   const Ran ran = validate({file()}, traced);
   EXPECT_EQ(ran.code, exit_not_measurable);
-  EXPECT_TRUE(contains(ran.err, "no trace was written: backend host records no steps")) << ran.err;
-  EXPECT_TRUE(contains(ran.out, "1 row: error")) << "the results are there";
+  expect_contains(ran.err, "no trace was written: backend host records no steps");
+  expect_contains(ran.out, "1 row: error");
   Measurement with_steps = measurement_of(140e-6);
   with_steps.timeline.emplace();
   runs.answers = {with_steps};
@@ -351,7 +346,7 @@ TEST_F(Validate, WithoutRecordedStepsThereIsNoTrace) {
     options.trace = folder_.path("no/such/folder.json");
   });
   EXPECT_EQ(nowhere.code, exit_usage);
-  EXPECT_TRUE(contains(nowhere.out, "1 row: error")) << nowhere.out;
+  expect_contains(nowhere.out, "1 row: error");
 }
 
 TEST_F(Validate, RefusesOptionsThatMakeNoSense) {
@@ -371,20 +366,20 @@ TEST_F(Validate, RefusesOptionsThatMakeNoSense) {
   EXPECT_EQ(refused([](ValidateOptions& options) { options.at = {"chunks=2"}; }),
             "--at says which row --trace records: add --trace");
   const auto to_standard_output = [](ValidateOptions& options) { options.trace = "-"; };
-  EXPECT_TRUE(contains(refused(to_standard_output), "needs a file of its own"));
-  EXPECT_TRUE(contains(refused(to_standard_output, {file(), file()}), "one scenario"));
-  EXPECT_TRUE(contains(refused([&](ValidateOptions& options) { options.trace = file(); }),
-                       "would overwrite"));
+  expect_contains(refused(to_standard_output), "needs a file of its own");
+  expect_contains(refused(to_standard_output, {file(), file()}), "one scenario");
+  expect_contains(refused([&](ValidateOptions& options) { options.trace = file(); }),
+                  "would overwrite");
   const std::string machine = folder_.write("machine.json", "{}");
-  EXPECT_TRUE(contains(refused([&](ValidateOptions& options) {
-                         options.machine = machine;
-                         options.run.outputs = {machine};
-                       }),
-                       "would overwrite"));
+  expect_contains(refused([&](ValidateOptions& options) {
+                    options.machine = machine;
+                    options.run.outputs = {machine};
+                  }),
+                  "would overwrite");
   const std::string log = folder_.write("log.json", "{}");
-  EXPECT_TRUE(contains(refused([&](ValidateOptions& options) { options.run.outputs = {log}; },
-                               {file(R"(, "measure": {"file": "log.json"})")}),
-                       "would overwrite"));
+  expect_contains(refused([&](ValidateOptions& options) { options.run.outputs = {log}; },
+                          {file(R"(, "measure": {"file": "log.json"})")}),
+                  "would overwrite");
 }
 
 TEST(ValidateCommand, RunsRealThreads) {
@@ -410,7 +405,7 @@ TEST(ValidateCommand, OptionsAreChecked) {
     all.insert(all.end(), arguments.begin(), arguments.end());
     const Ran ran = run_collsim(all);
     EXPECT_EQ(ran.code, exit_usage);
-    EXPECT_TRUE(contains(ran.err, arguments[0])) << ran.err;
+    expect_contains(ran.err, arguments[0]);
   }
 }
 

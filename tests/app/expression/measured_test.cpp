@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/expression/study_fixture.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim::test {
 namespace {
@@ -39,8 +40,7 @@ TEST(MeasuredExpectations, RelativeErrorIsThatOfThePrediction) {
   EXPECT_TRUE(outcome_of(at_most_20, 1 / 1.19).ok);
   const ExpectationOutcome far = outcome_of(at_most_20, 0.5);
   EXPECT_EQ(far.failed, 6U);
-  EXPECT_NE(far.failure.find("relative_error(time) is 1, expected at most 0.2"), std::string::npos)
-      << far.failure;
+  expect_contains(far.failure, "relative_error(time) is 1, expected at most 0.2");
 }
 
 TEST(MeasuredExpectations, RelativeErrorOfABandwidthIsThatOfTheBandwidth) {
@@ -84,9 +84,9 @@ TEST(MeasuredExpectations, RelativeErrorMayStandInAnotherExpression) {
   EXPECT_TRUE(
       outcome_of(R"j({"metric": "at(relative_error(time), S, 4) * 2", "equals": 1})j", 2).ok);
   EXPECT_TRUE(outcome_of(R"j({"metric": "argmax(relative_error(time), S)", "equals": 1})j", 1).ok);
-  EXPECT_NE(mistake_of(R"j({"metric": "argmin(time, S) * relative_error(time)", "at_most": 1})j")
-                .find("has another value for each collective.chunks"),
-            std::string::npos);
+  expect_contains(
+      mistake_of(R"j({"metric": "argmin(time, S) * relative_error(time)", "at_most": 1})j"),
+      "has another value for each collective.chunks");
 }
 
 // Time means one thing in the numerator and another in the denominator, also further in.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/json/write_json.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -181,13 +182,13 @@ TEST(Diagnostics, VeryLongLinesOfWideCharactersAreCutAtCharacters) {
   text += 'x';
   for (int i = 0; i < 3000; ++i) text += "\xE6\xBC\xA2";
   const std::string shown = about(text, "x");
-  EXPECT_EQ(shown.find('?'), std::string::npos) << shown;
+  expect_lacks(shown, "?");
   EXPECT_TRUE(shown.starts_with("f.json:1:3001: wrong\n"));
   // The caret stands under the x: every wide character before it takes two columns.
   const std::string line =
       shown.substr(shown.find("| ") + 2, shown.find('x') - shown.find("| ") - 2);
   const std::size_t columns = 3 + (line.size() - 3) / 3 * 2;
-  EXPECT_NE(shown.find("\n    | " + std::string(columns, ' ') + "^\n"), std::string::npos) << shown;
+  expect_contains(shown, "\n    | " + std::string(columns, ' ') + "^\n");
 }
 
 TEST(Diagnostics, WithoutAPlaceThereIsOnlyTheMessage) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/json/write_json.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -45,14 +46,12 @@ void expect_mistake(const Mistake& mistake) {
   const std::size_t end = result.text.find('\n');
   EXPECT_EQ(result.text.substr(0, end), "f.json:" + mistake.headline);
   if (!mistake.carets.empty()) {
-    EXPECT_NE(result.text.find("\n    | " + mistake.carets + "\n"), std::string::npos)
-        << result.text;
+    expect_contains(result.text, "\n    | " + mistake.carets + "\n");
   }
   if (mistake.hint.empty()) {
     EXPECT_LE(std::count(result.text.begin(), result.text.end(), '\n'), 4) << result.text;
   } else {
-    EXPECT_NE(result.text.find("\n    |   " + mistake.hint + "\n"), std::string::npos)
-        << result.text;
+    expect_contains(result.text, "\n    |   " + mistake.hint + "\n");
   }
   EXPECT_TRUE(result.text.ends_with("\n1 error; nothing was run\n")) << result.text;
 }

@@ -8,6 +8,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/write_json.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -127,12 +128,10 @@ TEST(WriteJson, Layouts) {
 TEST(WriteJson, WhatDoesNotFitGoesOnSeveralLines) {
   // With its comma the link takes 53 columns.
   const std::string wide = to_pretty_json(sample(), 53);
-  EXPECT_NE(wide.find("\"link\": { \"bandwidth\": \"25GB/s\", \"latency\": \"0s\" },\n"),
-            std::string::npos);
+  expect_contains(wide, "\"link\": { \"bandwidth\": \"25GB/s\", \"latency\": \"0s\" },\n");
   const std::string narrow = to_pretty_json(sample(), 52);
-  EXPECT_NE(
-      narrow.find("\"link\": {\n    \"bandwidth\": \"25GB/s\",\n    \"latency\": \"0s\"\n  },"),
-      std::string::npos);
+  expect_contains(narrow,
+                  "\"link\": {\n    \"bandwidth\": \"25GB/s\",\n    \"latency\": \"0s\"\n  },");
 }
 
 TEST(Sources, DescribeWhereAValueComesFrom) {

@@ -7,6 +7,7 @@
 #include "app/output/comparison_table.hpp"
 #include "tests/app/output/testing.hpp"
 #include "tests/app/study/measuring.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -114,7 +115,7 @@ TEST(ComparisonTable, WhatComesFromElsewhereCannotControlTheTerminal) {
   results.rows[0].measured->notes = {"\x1b[2J"};
   results.rows[1].not_measured->reason = "\x1b";
   for (const Format format : {Format::table, Format::markdown, Format::nccl_tests})
-    EXPECT_EQ(written(results, format).find('\x1b'), std::string::npos);
+    expect_lacks(written(results, format), "\x1b");
 }
 
 TEST(ComparisonTable, QuietIsRowsOnly) {
@@ -183,7 +184,7 @@ TEST(ComparisonFormats, NcclTestsShowsWhatWasMeasured) {
   results.rows[2].measured->data = DataVerdict::unchecked;
   results.rows[3].measured->data = DataVerdict::wrong;
   const auto lines = lines_of(written(results, Format::nccl_tests));
-  EXPECT_NE(lines[1].find("measured on host, paced"), std::string::npos) << lines[1];
+  expect_contains(lines[1], "measured on host, paced");
   EXPECT_EQ(lines[7].substr(52),
             "    37651    1.78    1.78      0    37651    1.78    1.78      0");
   EXPECT_EQ(lines[9], "# 67108864 bytes not measured: rank 3 waited for rank 2");
@@ -194,10 +195,9 @@ TEST(ComparisonFormats, NcclTestsShowsWhatWasMeasured) {
 
 TEST(ComparisonFormats, MarkdownHasTheTableAndTheSentence) {
   const std::string text = written(measured_results({1, 1, 1, 1.25}), Format::markdown);
-  EXPECT_NE(text.find("| chunks | formula | predicted | measured | [min .. max] | error | data |"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("\n- 4 rows: median error 0.0%, worst 20%\n"), std::string::npos) << text;
+  expect_contains(text,
+                  "| chunks | formula | predicted | measured | [min .. max] | error | data |");
+  expect_contains(text, "\n- 4 rows: median error 0.0%, worst 20%\n");
 }
 
 TEST(ComparisonFormats, ExpectationsSayWhatTheyLeftOut) {
@@ -207,9 +207,8 @@ TEST(ComparisonFormats, ExpectationsSayWhatTheyLeftOut) {
                      .checked = 3,
                      .left_out = 2,
                      .why_left_out = "too noisy: spread 12%"}};
-  EXPECT_NE(written(results, Format::table)
-                .find("ok    near (3 rows; 2 left out, too noisy: spread 12% ...)\n"),
-            std::string::npos);
+  expect_contains(written(results, Format::table),
+                  "ok    near (3 rows; 2 left out, too noisy: spread 12% ...)\n");
   const json outcome = json::parse(written(results, Format::json))["expect"][0];
   EXPECT_EQ(outcome["left_out"], 2);
 }

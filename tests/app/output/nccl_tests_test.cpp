@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "tests/app/output/testing.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -30,7 +31,7 @@ TEST(NcclTests, HasItsColumns) {
       written(sizes(Operation::all_reduce, "ring", {1024, gibibytes(1)}), Format::nccl_tests));
   ASSERT_EQ(lines.size(), 11U);
   EXPECT_EQ(lines[0], "# an example");
-  EXPECT_NE(lines[1].find("simulated"), std::string::npos);
+  expect_contains(lines[1], "simulated");
   EXPECT_EQ(lines[4],
             "#       size         count      type   redop    root     time   algbw   busbw #wrong  "
             "   time   algbw   busbw #wrong");

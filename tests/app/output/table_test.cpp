@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/output/testing.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -41,7 +42,7 @@ TEST(Table, WithoutAFormulaThereIsNoColumnForIt) {
   Results results = lecture_results({1, 2});
   for (Row& row : results.rows) row.analytic.reset();
   const std::string text = written(results, Format::table);
-  EXPECT_EQ(text.find("formula"), std::string::npos) << text;
+  expect_lacks(text, "formula");
 }
 
 TEST(Table, SomeRowsMayHaveNoFormula) {
@@ -98,10 +99,10 @@ TEST(Table, ColourMarksHeadingsAndVerdicts) {
   results.expect = {{.id = "one", .ok = true, .checked = 1},
                     {.id = "two", .ok = false, .checked = 1, .failed = 1, .failure = "no"}};
   const std::string text = written(results, Format::table, {.colour = true});
-  EXPECT_NE(text.find("\x1b[1mThe lecture\x1b[0m\n"), std::string::npos);
-  EXPECT_NE(text.find("\x1b[32mok\x1b[0m    one"), std::string::npos);
-  EXPECT_NE(text.find("\x1b[1;31mFAIL\x1b[0m  two"), std::string::npos);
-  EXPECT_EQ(written(results, Format::table).find('\x1b'), std::string::npos);
+  expect_contains(text, "\x1b[1mThe lecture\x1b[0m\n");
+  expect_contains(text, "\x1b[32mok\x1b[0m    one");
+  expect_contains(text, "\x1b[1;31mFAIL\x1b[0m  two");
+  expect_lacks(written(results, Format::table), "\x1b");
 }
 
 TEST(Table, WhatTheUserWroteCannotControlTheTerminal) {
@@ -109,15 +110,14 @@ TEST(Table, WhatTheUserWroteCannotControlTheTerminal) {
   results.title = "a\x1b[2Jb\nc";
   results.description = "\x1b";
   results.expect = {{.id = "\x1b", .ok = true, .checked = 1}};
-  EXPECT_EQ(written(results, Format::table).find('\x1b'), std::string::npos);
+  expect_lacks(written(results, Format::table), "\x1b");
 }
 
 TEST(Table, SaysWhenRowsAreMissing) {
   Results results = lecture_results({1, 2});
   results.complete = false;
   results.points = 14;
-  EXPECT_NE(written(results, Format::table).find("\nincomplete: 2 of 14 points\n"),
-            std::string::npos);
+  expect_contains(written(results, Format::table), "\nincomplete: 2 of 14 points\n");
 }
 
 TEST(Table, NoRowsAreNoCrash) {
@@ -169,13 +169,13 @@ TEST(Table, MarksTheFastestChoiceForEachTask) {
 TEST(Table, TheFastestOfDifferentTasksIsNotTheBest) {
   const std::string text =
       written(made_up({"collective.size"}, {{{"1KiB"}, 1}, {{"1MiB"}, 2}}), Format::table);
-  EXPECT_EQ(text.find("best"), std::string::npos) << text;
+  expect_lacks(text, "best");
 }
 
 TEST(Table, NobodyIsTheBestOfEquals) {
   const std::string text =
       written(made_up({"collective.slots"}, {{{1}, 3}, {{2}, 3}}), Format::table);
-  EXPECT_EQ(text.find("best"), std::string::npos) << text;
+  expect_lacks(text, "best");
 }
 
 TEST(Table, HeadingsAreAsShortAsTheyCanBe) {
@@ -197,7 +197,7 @@ TEST(Table, LeavesOutWhatDoesNotVary) {
   const std::string text =
       written(made_up({"collective.size", "cluster.ranks"}, {{{"1KiB", 2}, 1}, {{"1KiB", 4}, 2}}),
               Format::table);
-  EXPECT_EQ(text.find("size"), std::string::npos) << text;
+  expect_lacks(text, "size");
 }
 
 TEST(Table, SaysWhatAutoChose) {

@@ -5,6 +5,7 @@
 
 #include "tests/app/scenario/cluster_reading.hpp"
 #include "tests/app/scenario/loading.hpp"
+#include "tests/contains.hpp"
 
 // No mistake hides another one.
 
@@ -17,7 +18,7 @@ int lines_of(const std::string& text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST(AllMistakes, of_a_cluster_come_together) {
+TEST(AllMistakes, OfAClusterComeTogether) {
   const std::string mistakes = read_cluster_text(
                                    R"({"shape": "chian", "ranks": "8",
           "link": {"bandwith": "25GB", "overhead": 5, "duplex": "halff"},
@@ -29,11 +30,11 @@ TEST(AllMistakes, of_a_cluster_come_together) {
         "/cluster/link/bandwith: ", "/cluster/link/overhead: ", "/cluster/link/duplex: ",
         "/cluster/links_override/0/too: ", "/cluster/links_override/0/latency: ",
         "/cluster/late/x: \"x\" is no rank |  | write the number of a rank"})
-    EXPECT_NE(mistakes.find(pointer), std::string::npos) << pointer << " of\n" << mistakes;
+    expect_contains(mistakes, pointer);
   EXPECT_EQ(lines_of(mistakes), 8) << mistakes;
 }
 
-TEST(AllMistakes, ranks_are_counted_although_the_link_is_wrong) {
+TEST(AllMistakes, RanksAreCountedAlthoughTheLinkIsWrong) {
   EXPECT_EQ(
       read_cluster_text(R"({"shape": "chain", "ranks": 8, "link": {"bandwidth": "1GB/s",
                                   "duplex": 1}, "late": {"9": "5ms"}})")
@@ -42,18 +43,18 @@ TEST(AllMistakes, ranks_are_counted_although_the_link_is_wrong) {
       "/cluster/late/9: there is no rank 9 |  | ranks are 0 to 7\n");
 }
 
-TEST(AllMistakes, of_a_shape_that_nobody_knows_are_those_of_its_keys) {
-  EXPECT_EQ(read_cluster_text(R"({"shape": "pretzel", "ranks": 0, "groups": 2, "x": 1,
+TEST(AllMistakes, OfAnUnknownShapeAreThoseOfItsKeys) {
+  expect_lacks(read_cluster_text(R"({"shape": "pretzel", "ranks": 0, "groups": 2, "x": 1,
                                   "link": {"bandwidth": "1GB/s"}})")
-                .mistakes.find("/cluster/groups"),
-            std::string::npos);
+                   .mistakes,
+               "/cluster/groups");
   EXPECT_EQ(lines_of(read_cluster_text(R"({"shape": "pretzel", "ranks": 0, "groups": 2, "x": 1,
                                            "link": {"bandwidth": "1GB/s", "latency": "1"}})")
                          .mistakes),
             4);
 }
 
-TEST(AllMistakes, a_wrong_axis_hides_none_and_invents_none) {
+TEST(AllMistakes, AWrongAxisHidesNoneAndInventsNone) {
   const std::string cluster =
       R"("cluster": {"shape": "chain", "link": {"bandwidth": "1GB/s"}, "late": {"5": "1ms"}})";
   const auto load = [&](const std::string& collective, const std::string& sweep) {
@@ -77,7 +78,7 @@ TEST(AllMistakes, a_wrong_axis_hides_none_and_invents_none) {
       << "late of rank 5 is wrong as well";
 }
 
-TEST(AllMistakes, of_expectations_come_with_the_others) {
+TEST(AllMistakes, OfExpectationsComeWithTheOthers) {
   LoadOptions options;
   options.also_check = [](const Scenario& scenario, Diagnostics& diagnostics) {
     for (const char* code : {"bad-unit", "not-swept", "unknown-path"})
@@ -93,26 +94,25 @@ TEST(AllMistakes, of_expectations_come_with_the_others) {
   EXPECT_EQ(load("1"), 2U) << "what is not known may be right where something could not be read";
 }
 
-TEST(AllMistakes, set_takes_keys_away) {
+TEST(AllMistakes, SetTakesKeysAway) {
   LoadOptions options;
   options.set = {"collective.root=null", "cluster.preset=dgx-h100"};
   const std::string with_both =
       testing::load_collective(R"("op": "broadcast", "size": "1MiB", "root": 99)", "", options)
           .mistake();
-  EXPECT_NE(with_both.find("such as --set cluster.KEY=null"), std::string::npos) << with_both;
+  expect_contains(with_both, "such as --set cluster.KEY=null");
   for (const char* key : {"shape", "ranks", "link"})
     options.set.push_back(std::string("cluster.") + key + "=null");
   EXPECT_TRUE(
       testing::load_collective(R"("op": "broadcast", "size": "1MiB", "root": 99)", "", options)
           .scenario.has_value());
   options.set = {"collective.rot=null"};
-  EXPECT_NE(testing::load_collective(R"("op": "broadcast", "size": "1MiB")", "", options)
-                .mistake()
-                .find("there is no \"collective.rot\" to take away"),
-            std::string::npos);
+  expect_contains(
+      testing::load_collective(R"("op": "broadcast", "size": "1MiB")", "", options).mistake(),
+      "there is no \"collective.rot\" to take away");
 }
 
-TEST(AllMistakes, links_written_from_both_sides_are_one) {
+TEST(AllMistakes, LinksWrittenFromBothSidesAreOne) {
   const auto graph = [](const std::string& links) {
     return R"({"devices": [{"id": "gpu[0-2]", "kind": "gpu"}], "links": [)" + links + "]}";
   };
@@ -126,7 +126,7 @@ TEST(AllMistakes, links_written_from_both_sides_are_one) {
             "/cluster/links/0/both: \"both\" is not needed here |  | links go both ways already");
 }
 
-TEST(AllMistakes, devices_may_be_ranges) {
+TEST(AllMistakes, DevicesMayBeRanges) {
   const auto with = [](const std::string& device) {
     return R"({"devices": [{"id": "gpu", "kind": "gpu"}, )" + device + R"(], "links": []})";
   };
@@ -141,7 +141,7 @@ TEST(AllMistakes, devices_may_be_ranges) {
             "\"gpu[0,2-3]\"");
 }
 
-TEST(AllMistakes, overrides_by_kind_of_link_say_how_to_write_them) {
+TEST(AllMistakes, OverridesByKindOfLinkSayHowToWriteThem) {
   EXPECT_EQ(mistake_of(R"({"preset": "dgx-h100", "override": {"nic": {"bandwidth": "800Gb/s"}}})"),
             "/cluster/override/nic: \"nic\" is a kind of link, of which single values are changed "
             "|  | write \"nic.bandwidth\": \"800Gb/s\"");

@@ -20,7 +20,7 @@ std::string on_two_nodes(const std::string& intra, const std::string& more = {})
 
 const std::string plain_link = R"("link": {"bandwidth": "400GB/s"})";
 
-TEST(Shapes, are_built_as_their_keys_say) {
+TEST(Shapes, AreBuiltAsTheirKeysSay) {
   const struct {
     std::string keys, description;
     std::size_t ranks, links;
@@ -56,13 +56,13 @@ TEST(Shapes, are_built_as_their_keys_say) {
   }
 }
 
-TEST(Shapes, are_known_by_the_names_that_people_bring) {
+TEST(Shapes, AreKnownByTheNamesInUse) {
   const ReadCluster read = read_cluster_text(with_link(R"("shape": "Full_Mesh", "ranks": 4)"));
   EXPECT_EQ(read.mistakes, "");
   EXPECT_EQ(read.resolved.find("shape")->string(), "fully-connected");
 }
 
-TEST(Shapes, links_take_all_their_keys) {
+TEST(Shapes, LinksTakeAllTheirKeys) {
   const Cluster cluster = cluster_of(
       R"({"shape": "ring", "ranks": 4, "link": {"bandwidth": "200Gb/s", "latency": "1.5us",
           "overhead": "2us", "sharing": "fair", "duplex": "half"}})");
@@ -74,7 +74,7 @@ TEST(Shapes, links_take_all_their_keys) {
             "half duplex");
 }
 
-TEST(Shapes, of_nodes_have_a_nic_per_gpu_unless_said) {
+TEST(Shapes, OfNodesHaveANicPerGpuUnlessSaid) {
   const ReadCluster read =
       read_cluster_text(on_two_nodes(R"({"shape": "switch", )" + plain_link + "}"));
   ASSERT_EQ(read.mistakes, "");
@@ -90,7 +90,7 @@ TEST(Shapes, of_nodes_have_a_nic_per_gpu_unless_said) {
   EXPECT_EQ(Router(shared.topology).route(Rank(0), Rank(4)).size(), 4U);
 }
 
-TEST(Shapes, resolved_shows_every_default) {
+TEST(Shapes, ResolvedShowsEveryDefault) {
   const ReadCluster read =
       read_cluster_text(R"({"shape": "chain", "ranks": 8, "link": {"bandwidth": "25 GB/s"}})");
   EXPECT_EQ(to_json(read.resolved, -1),
@@ -98,7 +98,7 @@ TEST(Shapes, resolved_shows_every_default) {
             R"("overhead":"0s","sharing":"exclusive","duplex":"full"}})");
 }
 
-TEST(Clusters, resolved_is_a_cluster_that_comes_out_the_same) {
+TEST(Clusters, ResolvedIsAClusterThatComesOutTheSame) {
   for (const std::string& text :
        {with_link(R"("shape": "torus", "dims": [3, 4], "late": {"3": "5 ms", "0": "0"})"),
         with_link(R"("shape": "fat-tree", "ranks": 16,
@@ -127,14 +127,14 @@ TEST(Clusters, resolved_is_a_cluster_that_comes_out_the_same) {
   }
 }
 
-TEST(Clusters, resolved_values_keep_the_place_where_they_were_written) {
+TEST(Clusters, ResolvedValuesKeepThePlaceWhereTheyWereWritten) {
   const ReadCluster read = read_cluster_text(with_link(R"("shape": "chain", "ranks": 8)"));
   const Value& link = *read.resolved.find("link");
   EXPECT_NE(link.find("bandwidth")->place, Place{});
   EXPECT_EQ(link.find("latency")->place, Place{});
 }
 
-TEST(Clusters, are_described_in_one_way_only) {
+TEST(Clusters, AreDescribedInOneWayOnly) {
   const std::string ways =
       R"("shape" with its size and "link", "preset", or "devices" with "links")";
   EXPECT_EQ(mistake_of("{}"), "/cluster: nothing says what the cluster is |  | give " + ways);
@@ -157,7 +157,7 @@ TEST(Clusters, are_described_in_one_way_only) {
       "/cluster: expected an object, but this is an array |  | write { \"key\": value, ... }");
 }
 
-TEST(Clusters, mistakes_of_shapes_are_explained) {
+TEST(Clusters, MistakesOfShapesAreExplained) {
   const std::pair<std::string, std::string> cases[] = {
       {R"({"shape": "chian", "rnaks": 3})",
        "/cluster: \"link\" is missing |  | \n"
@@ -214,7 +214,7 @@ TEST(Clusters, mistakes_of_shapes_are_explained) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(mistake_of(text), expected) << text;
 }
 
-TEST(Clusters, absurd_sizes_are_refused_before_anything_is_built) {
+TEST(Clusters, AbsurdSizesAreRefusedBeforeAnythingIsBuilt) {
   const std::pair<std::string, std::string> cases[] = {
       {with_link(R"("shape": "chain", "ranks": 1000000000000)"),
        "/cluster/ranks: 1000000000000 is too large |  | allowed: 1 to 1048576"},
@@ -239,7 +239,7 @@ TEST(Clusters, absurd_sizes_are_refused_before_anything_is_built) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(mistake_of(text), expected) << text;
 }
 
-TEST(Clusters, mistakes_are_reported_each_time_a_cluster_is_read) {
+TEST(Clusters, MistakesAreReportedEachTimeAClusterIsRead) {
   Diagnostics diagnostics;
   Value resolved;
   EXPECT_FALSE(read_cluster(Value::object(), "/cluster", diagnostics, resolved).has_value());
@@ -247,7 +247,7 @@ TEST(Clusters, mistakes_are_reported_each_time_a_cluster_is_read) {
   EXPECT_EQ(diagnostics.size(), 1U);
 }
 
-TEST(LinksOverride, changes_one_direction_unless_both_is_said) {
+TEST(LinksOverride, ChangesOneDirectionUnlessBothIsSaid) {
   const Cluster one = cluster_of(with_link(R"("shape": "chain", "ranks": 4,
       "links_override": [{"from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s"}])"));
   EXPECT_TRUE(one.overridden);
@@ -270,7 +270,7 @@ TEST(LinksOverride, changes_one_direction_unless_both_is_said) {
       << "later changes build on earlier ones";
 }
 
-TEST(LinksOverride, that_says_what_is_so_anyway_changes_nothing) {
+TEST(LinksOverride, WithTheValuesThatHoldAnywayChangesNothing) {
   const Cluster cluster = cluster_of(with_link(R"("shape": "ring", "ranks": 4,
       "links_override": [{"from": "gpu1", "to": "gpu2", "bandwidth": "25GB/s"}])"));
   EXPECT_FALSE(cluster.overridden);
@@ -278,7 +278,7 @@ TEST(LinksOverride, that_says_what_is_so_anyway_changes_nothing) {
   EXPECT_TRUE(cluster.topology.orbit(Symmetry::rotation, LinkId(0)).has_value());
 }
 
-TEST(LinksOverride, changes_switches_nics_and_presets_too) {
+TEST(LinksOverride, ChangesSwitchesNicsAndPresetsToo) {
   const Cluster box = cluster_of(R"({"preset": "pcie-gen4-8gpu",
       "links_override": [{"from": "plx0", "to": "cpu0", "bandwidth": "6GB/s"},
                          {"from": "node0.gpu0", "to": "node0.plx0", "bandwidth": "12GB/s"}]})");
@@ -288,7 +288,7 @@ TEST(LinksOverride, changes_switches_nics_and_presets_too) {
   EXPECT_EQ(two.description, "pcie-gen4-8gpu x 2 (16 ranks), 2 links changed");
 }
 
-TEST(LinksOverride, mistakes_are_explained) {
+TEST(LinksOverride, MistakesAreExplained) {
   const auto mistake = [](const std::string& items) {
     return mistake_of(with_link(R"("shape": "chain", "ranks": 4, "links_override": )" + items));
   };
@@ -323,7 +323,7 @@ TEST(LinksOverride, mistakes_are_explained) {
       "/cluster/links_override: 1025 changes of links are too many |  | at most 1,024 changes");
 }
 
-TEST(LinksOverride, of_half_duplex_needs_both_directions) {
+TEST(LinksOverride, OfHalfDuplexNeedsBothDirections) {
   const std::string chain =
       R"({"shape": "chain", "ranks": 2, "link": {"bandwidth": "25GB/s", "duplex": "half"},
           "links_override": [{"from": "gpu0", "to": "gpu1", "bandwidth": "1GB/s", "both": )";
@@ -334,7 +334,7 @@ TEST(LinksOverride, of_half_duplex_needs_both_directions) {
   EXPECT_TRUE(cluster_of(chain + "true}]}").overridden);
 }
 
-TEST(Late, says_which_ranks_start_late) {
+TEST(Late, SaysWhichRanksStartLate) {
   const Cluster cluster = cluster_of(
       with_link(R"("shape": "chain", "ranks": 11, "late": {"10": "5ms", "3": "1us", "4": "0"})"));
   EXPECT_EQ(cluster.late,
@@ -342,7 +342,7 @@ TEST(Late, says_which_ranks_start_late) {
                 {Rank(3), microseconds(1)}, {Rank(4), Time{}}, {Rank(10), milliseconds(5)}}));
 }
 
-TEST(Late, mistakes_are_explained) {
+TEST(Late, MistakesAreExplained) {
   const auto mistake = [](const std::string& late, const std::string& ranks = "4") {
     return mistake_of(with_link(R"("shape": "chain", "ranks": )" + ranks + R"(, "late": )" + late));
   };

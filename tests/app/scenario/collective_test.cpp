@@ -5,6 +5,7 @@
 
 #include "app/json/write_json.hpp"
 #include "tests/app/scenario/loading.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -98,8 +99,7 @@ TEST(ReadCollective, SizeMustBeWholeElements) {
             "3:43 \"64M\" could mean two size");
   EXPECT_EQ(mistake(R"("op": "broadcast")"), "3:15 \"size\" is missing at /collective");
   EXPECT_EQ(made(R"("op": "all-reduce", "size": 0)").collective.count, 0);
-  EXPECT_NE(mistake(R"("op": "broadcast", "size": "8000000TiB")").find(" at /collective/size"),
-            std::string::npos);
+  expect_contains(mistake(R"("op": "broadcast", "size": "8000000TiB")"), " at /collective/size");
 }
 
 TEST(ReadCollective, ABarrierMovesNothing) {
@@ -114,8 +114,7 @@ TEST(ReadCollective, TheRootIsARankOfTheClusterNotAPosition) {
   const Case one = made(R"("op": "broadcast", "size": "4B", "ranks": [3, 1], "root": 1)");
   EXPECT_EQ(one.collective.root, 1);
   EXPECT_EQ(one.collective.group, (std::vector<Rank>{Rank(3), Rank(1)}));
-  EXPECT_NE(resolved(R"("op": "broadcast", "size": "4B", "ranks": [3, 1])").find("\"root\":3"),
-            std::string::npos);
+  expect_contains(resolved(R"("op": "broadcast", "size": "4B", "ranks": [3, 1])"), "\"root\":3");
   EXPECT_EQ(mistake(R"("op": "broadcast", "size": "4B", "ranks": [1, 3], "root": 2)"),
             "3:74 rank 2, the root, does not take part at /collective/root; these ranks take "
             "part: 1, 3");
@@ -197,11 +196,11 @@ TEST(ReadCollective, DimsComeFromTheMachine) {
 }
 
 TEST(ReadCollective, RankCountsThatAnAlgorithmRefusesAreItsMistake) {
-  EXPECT_NE(load_collective(
-                R"("op": "all-reduce", "size": "4B", "algorithm": "swing", "ranks": [0, 1, 2])")
-                .mistake()
-                .find("3:63 all-reduce 'swing' does not work with 3 ranks: "),
-            std::string::npos);
+  expect_contains(
+      load_collective(
+          R"("op": "all-reduce", "size": "4B", "algorithm": "swing", "ranks": [0, 1, 2])")
+          .mistake(),
+      "3:63 all-reduce 'swing' does not work with 3 ranks: ");
 }
 
 TEST(ReadCollective, PatternsAreReadInRanksOfTheCluster) {

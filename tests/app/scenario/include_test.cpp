@@ -9,6 +9,7 @@
 
 #include "app/json/write_json.hpp"
 #include "app/scenario/scenario.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -92,22 +93,20 @@ TEST_F(Include, MayGoUpToTheFolderCalledScenarios) {
 TEST_F(Include, MustNotLeaveTheScenarios) {
   write("secret.json", R"({"a": 1})");
   write("scenarios/lecture/top.json", R"({"scenario": 1, "include": ["../../secret.json"]})");
-  EXPECT_NE(read("scenarios/lecture/top.json")
-                .find("top.json:1:29: include \"../../secret.json\" leaves the scenarios at "
-                      "/include/0; included files must lie in "),
-            std::string::npos);
+  expect_contains(read("scenarios/lecture/top.json"),
+                  "top.json:1:29: include \"../../secret.json\" leaves the scenarios at "
+                  "/include/0; included files must lie in ");
   write("plain/top.json", R"({"scenario": 1, "include": ["../secret.json"]})");
-  EXPECT_NE(read("plain/top.json").find("leaves the scenarios"), std::string::npos);
+  expect_contains(read("plain/top.json"), "leaves the scenarios");
   write("plain/root.json", R"({"scenario": 1, "include": ["/etc/hostname"]})");
-  EXPECT_NE(read("plain/root.json").find("must not begin at the root of the file system"),
-            std::string::npos);
+  expect_contains(read("plain/root.json"), "must not begin at the root of the file system");
 }
 
 TEST_F(Include, MustNotLeaveTheScenariosThroughALink) {
   write("secret.json", R"({"a": 1})");
   write("plain/top.json", R"({"scenario": 1, "include": ["inside.json"]})");
   fs::create_symlink(folder_ / "secret.json", folder_ / "plain/inside.json");
-  EXPECT_NE(read("plain/top.json").find("leaves the scenarios"), std::string::npos);
+  expect_contains(read("plain/top.json"), "leaves the scenarios");
 }
 
 TEST_F(Include, CirclesAreRefused) {
@@ -137,7 +136,7 @@ TEST_F(Include, DepthAndNumberAreLimited) {
     write("wide" + std::to_string(i) + ".json",
           "{\"scenario\": 1, \"include\": [" + next + ", " + next + "]}");
   }
-  EXPECT_NE(read("wide0.json").find("more than 100 files are included"), std::string::npos);
+  expect_contains(read("wide0.json"), "more than 100 files are included");
 }
 
 TEST_F(Include, WhatCannotBeReadIsSaid) {
@@ -163,11 +162,11 @@ TEST_F(Include, WhatIsNotUtf8IsSaid) {
   EXPECT_EQ(read("latin1.json"),
             "latin1.json:2:12: the file is not UTF-8 text; save it in the encoding UTF-8");
   write("overlong.json", "{\"\xC0\xAF\": 1}");
-  EXPECT_NE(read("overlong.json").find("not UTF-8"), std::string::npos);
+  expect_contains(read("overlong.json"), "not UTF-8");
   write("cut.json", "\"\xE2\x82");
-  EXPECT_NE(read("cut.json").find("not UTF-8"), std::string::npos);
+  expect_contains(read("cut.json"), "not UTF-8");
   write("fine.json", "{\"scenario\": 1, \"title\": \"\xC2\xB5s \xE2\x82\xAC \xF0\x9F\x98\x80\"}");
-  EXPECT_EQ(read("fine.json").find("not UTF-8"), std::string::npos);
+  expect_lacks(read("fine.json"), "not UTF-8");
 }
 
 TEST_F(Include, TheVersionMustBeOne) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/app/scenario/cluster_reading.hpp"
+#include "tests/contains.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -34,7 +35,7 @@ Time empty_message(Router& router, const Topology& topology, std::size_t from, s
   return time + overhead;
 }
 
-TEST(Presets, are_those_that_are_promised) {
+TEST(Presets, AreThoseThatTheDocumentationLists) {
   std::set<std::string> names;
   for (const Preset& preset : presets()) names.insert(preset.name);
   for (const char* name :
@@ -46,7 +47,7 @@ TEST(Presets, are_those_that_are_promised) {
   EXPECT_EQ(names.size(), 19U);
 }
 
-TEST(Presets, give_a_source_for_every_number) {
+TEST(Presets, GiveASourceForEveryNumber) {
   for (const Preset& preset : presets()) {
     EXPECT_FALSE(preset.title.empty());
     EXPECT_FALSE(preset.calibrated) << preset.name << ": nothing was measured yet";
@@ -63,7 +64,7 @@ TEST(Presets, give_a_source_for_every_number) {
   }
 }
 
-TEST(Presets, join_every_pair_of_ranks_equally_in_both_directions) {
+TEST(Presets, JoinEveryPairOfRanksEquallyInBothDirections) {
   for (const Preset& preset : presets())
     for (const int nodes : {1, 2}) {
       const Cluster cluster = preset_cluster(preset.name, nodes);
@@ -92,7 +93,7 @@ TEST(Presets, join_every_pair_of_ranks_equally_in_both_directions) {
 }
 
 // More would not fit the limits of a cluster, which "nodes" has passed by then.
-TEST(Presets, are_small_enough_for_as_many_nodes_as_there_may_be) {
+TEST(Presets, AreSmallEnoughForAsManyNodesAsThereMayBe) {
   for (const Preset& preset : presets()) {
     const Cluster cluster = preset_cluster(preset.name, 2);
     EXPECT_LE(cluster.topology.node_count(), 2U * 4U * static_cast<std::size_t>(preset.gpus));
@@ -100,7 +101,7 @@ TEST(Presets, are_small_enough_for_as_many_nodes_as_there_may_be) {
   }
 }
 
-TEST(Presets, dgx_1_has_six_nvlinks_per_gpu_in_a_hybrid_cube_mesh) {
+TEST(Presets, Dgx1HasSixNvlinksPerGpuInAHybridCubeMesh) {
   const Topology topology = preset_cluster("dgx-1-v100").topology;
   // As `nvidia-smi topo -m` shows it: number of NVLinks, 0 where it says SYS.
   const int expected[8][8] = {{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0},
@@ -122,7 +123,7 @@ TEST(Presets, dgx_1_has_six_nvlinks_per_gpu_in_a_hybrid_cube_mesh) {
   EXPECT_EQ(narrowest(router, topology, 3, 4), 6) << "without an NVLink: from CPU to CPU";
 }
 
-TEST(Presets, nvlink_and_network_rates_are_nccls_and_the_data_sheets) {
+TEST(Presets, NvlinkAndNetworkRatesAreNcclsAndTheDataSheets) {
   const std::map<std::string, std::pair<double, double>> rates = {
       {"dgx-2", {120, 12}},      {"dgx-a100", {240, 24}},   {"dgx-h100", {370.8, 48}},
       {"hgx-h200", {370.8, 48}}, {"dgx-b200", {721.8, 48}}, {"gb200-nvl72", {721.8, 48}}};
@@ -138,7 +139,7 @@ TEST(Presets, nvlink_and_network_rates_are_nccls_and_the_data_sheets) {
 }
 
 // What NCCL 2.28's tuning model (ring, LL) gives one hop, which every preset must add up to.
-TEST(Presets, nearest_hops_in_a_node_take_nccls_latencies) {
+TEST(Presets, NearestHopsInANodeTakeNcclsLatencies) {
   for (const Preset& preset : presets()) {
     const Topology topology = preset_cluster(preset.name, 2).topology;
     Router router(topology);
@@ -159,7 +160,7 @@ TEST(Presets, nearest_hops_in_a_node_take_nccls_latencies) {
   }
 }
 
-TEST(Presets, hops_between_nodes_take_nccls_latency) {
+TEST(Presets, HopsBetweenNodesTakeNcclsLatency) {
   for (const Preset& preset : presets()) {
     const Topology topology = preset_cluster(preset.name, 2).topology;
     Router router(topology);
@@ -176,7 +177,7 @@ TEST(Presets, hops_between_nodes_take_nccls_latency) {
   }
 }
 
-TEST(Presets, sources_count_the_links_that_a_message_to_another_node_crosses) {
+TEST(Presets, SourcesCountTheLinksThatAMessageToAnotherNodeCrosses) {
   for (const Preset& preset : presets()) {
     const Topology topology = preset_cluster(preset.name, 2).topology;
     Router router(topology);
@@ -195,12 +196,12 @@ TEST(Presets, sources_count_the_links_that_a_message_to_another_node_crosses) {
     const std::string rest = "two NIC ports of " + whole(ports.begin()->first) + " ns;";
     const std::string& source =
         preset.document.find("link_types")->find("nic")->find("source")->find("latency")->string();
-    EXPECT_NE(source.find(sum), std::string::npos) << preset.name << ": " << source;
-    EXPECT_NE(source.find(rest), std::string::npos) << preset.name << ": " << source;
+    expect_contains(source, sum);
+    expect_contains(source, rest);
   }
 }
 
-TEST(Presets, longer_ways_in_a_node_take_what_the_sources_say) {
+TEST(Presets, LongerWaysInANodeTakeWhatTheSourcesSay) {
   const auto time = [](const std::string& preset, std::size_t from, std::size_t to) {
     const Topology topology = preset_cluster(preset).topology;
     Router router(topology);
@@ -217,7 +218,7 @@ TEST(Presets, longer_ways_in_a_node_take_what_the_sources_say) {
 }
 
 // Where NVLink takes the messages between GPUs, two slots still add up to NCCL's PCIe hop.
-TEST(Presets, slots_beside_nvlink_are_as_long_as_other_slots) {
+TEST(Presets, SlotsBesideNvlinkAreAsLongAsOtherSlots) {
   for (const char* name : {"dgx-1-v100", "dgx-2"}) {
     const Topology topology = preset_cluster(name).topology;
     const auto gpu = *topology.find_node("gpu0");
@@ -227,7 +228,7 @@ TEST(Presets, slots_beside_nvlink_are_as_long_as_other_slots) {
   }
 }
 
-TEST(Presets, pcie_boxes_have_their_bottlenecks_where_they_should) {
+TEST(Presets, PcieBoxesHaveTheirBottlenecksWhereTheyShould) {
   const auto shared = [](const std::string& preset, std::size_t a, std::size_t b, std::size_t c,
                          std::size_t d) {
     const Topology topology = preset_cluster(preset).topology;
@@ -255,7 +256,7 @@ TEST(Presets, pcie_boxes_have_their_bottlenecks_where_they_should) {
   }
 }
 
-TEST(Presets, are_described_by_name_and_size) {
+TEST(Presets, AreDescribedByNameAndSize) {
   EXPECT_EQ(preset_cluster("dgx-h100").description, "dgx-h100 (8 ranks)");
   EXPECT_EQ(preset_cluster("dgx-h100", 2).description, "dgx-h100 x 2 (16 ranks)");
   EXPECT_EQ(preset_cluster("dgx-h100", 2, R"({"nic.bandwidth": "400Gb/s"})").description,
@@ -264,14 +265,14 @@ TEST(Presets, are_described_by_name_and_size) {
             "dgx-h100 x 2 (16 ranks, overridden)");
 }
 
-TEST(Presets, are_found_by_what_people_call_them) {
+TEST(Presets, AreFoundByTheirUsualNames) {
   EXPECT_EQ(find_preset("h100"), find_preset("dgx-h100"));
   EXPECT_EQ(find_preset("DGX_H100"), find_preset("dgx-h100"));
   EXPECT_EQ(find_preset("dgx-h1000"), nullptr);
   EXPECT_EQ(cluster_of(R"({"preset": "nvl72"})").preset, "gb200-nvl72");
 }
 
-TEST(Presets, override_changes_a_link_type) {
+TEST(Presets, OverrideChangesALinkType) {
   const Topology topology = preset_cluster("dgx-h100", 2,
                                            R"({"nvlink.bandwidth": "100GB/s", "nvlink.latency": "0",
                                                "nvlink.overhead": "1 us", "nic.sharing": "exclusive"})")
@@ -286,7 +287,7 @@ TEST(Presets, override_changes_a_link_type) {
             Sharing::exclusive);
 }
 
-TEST(Presets, resolved_shows_every_number) {
+TEST(Presets, ResolvedShowsEveryNumber) {
   const ReadCluster read =
       read_cluster_text(R"({"preset": "dgx-h100", "override": {"nic.bandwidth": "800 Gb/s"}})");
   EXPECT_EQ(to_json(read.resolved, -1),
@@ -297,7 +298,7 @@ TEST(Presets, resolved_shows_every_number) {
             R"("nic.overhead":"200ns","nic.sharing":"fair"}})");
 }
 
-TEST(Presets, mistakes_are_explained) {
+TEST(Presets, MistakesAreExplained) {
   const std::string unknown = mistake_of(R"({"preset": "dgx-h10", "nodes": 2})");
   EXPECT_TRUE(unknown.starts_with(
       R"(/cluster/preset: unknown preset "dgx-h10" | dgx-h100 | allowed: dgx-1-v100, dgx-2, )"))

@@ -9,6 +9,7 @@
 
 #include "app/json/write_json.hpp"
 #include "tests/app/study/testing.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -53,13 +54,12 @@ TEST(BuffersText, WhatARankCopiesInPiecesIsToldOnce) {
   Case point = connected_case(Operation::broadcast, 2, "chain");
   point.choice.chunks = 3;
   const std::string text = text_of(show_buffers(point, {.steps = true, .elements = {}}));
-  EXPECT_NE(text.find("\nbefore the first message\n"
-                      "  rank 0 copies      [10, 11, 12, 13, 14, 15]   "
-                      "rank 0 now [10, 11, 12, 13, 14, 15]\n\nstep 1 of 3\n"
-                      "  rank 0 -> rank 1   [10, 11]                   "
-                      "rank 1 now [10, 11, -, -, -, -]\n"),
-            std::string::npos)
-      << text;
+  expect_contains(text,
+                  "\nbefore the first message\n"
+                  "  rank 0 copies      [10, 11, 12, 13, 14, 15]   "
+                  "rank 0 now [10, 11, 12, 13, 14, 15]\n\nstep 1 of 3\n"
+                  "  rank 0 -> rank 1   [10, 11]                   "
+                  "rank 1 now [10, 11, -, -, -, -]\n");
 }
 
 TEST(BuffersText, SubGroups) {
@@ -80,7 +80,7 @@ TEST(BuffersText, EmptyPiecesAndOneRank) {
   Case point = connected_case(Operation::all_gather, 3, "ring");
   point.collective.count = 2;
   const std::string text = text_of(show_buffers(point));
-  EXPECT_NE(text.find("     2  []      [[10], [20], []]\n"), std::string::npos) << text;
+  expect_contains(text, "     2  []      [[10], [20], []]\n");
   EXPECT_EQ(
       text_of(show_buffers(connected_case(Operation::all_reduce, 1), {true, {}})).substr(0, 38),
       "all-reduce (sum) by ring on 1 rank, fl");
@@ -103,16 +103,14 @@ TEST(BuffersText, ManyRanksAndLongListsAreShortened) {
   point.collective.count = 40;
   const Buffers buffers = show_buffers(point, {.steps = true, .elements = {}});
   const std::string text = text_of(buffers);
-  EXPECT_NE(text.find("[[10], [20], [30], [40], [50], [60], [70], [80], ..., [390], [400]]"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("  and 24 more ranks (--all shows them)\n"), std::string::npos) << text;
-  EXPECT_NE(text.find(" more lines, up to step 39 (--all shows them)\n"), std::string::npos);
+  expect_contains(text, "[[10], [20], [30], [40], [50], [60], [70], [80], ..., [390], [400]]");
+  expect_contains(text, "  and 24 more ranks (--all shows them)\n");
+  expect_contains(text, " more lines, up to step 39 (--all shows them)\n");
   BuffersStyle all;
   all.all = true;
   const std::string everything = text_of(buffers, all);
-  EXPECT_EQ(everything.find("..."), std::string::npos);
-  EXPECT_EQ(everything.find("--all"), std::string::npos);
+  expect_lacks(everything, "...");
+  expect_lacks(everything, "--all");
 }
 
 TEST(BuffersText, WrongResultsCannotBeMissed) {
@@ -121,9 +119,8 @@ TEST(BuffersText, WrongResultsCannotBeMissed) {
   buffers.ranks[1].after->pieces[0][0] = 7;
   buffers.right = false;
   const std::string text = text_of(buffers);
-  EXPECT_NE(text.find("WRONG, must be [30, 32, 34, 36, 38, 40]\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("\nWRONG: some ranks do not hold what the operation asks for.\n"),
-            std::string::npos);
+  expect_contains(text, "WRONG, must be [30, 32, 34, 36, 38, 40]\n");
+  expect_contains(text, "\nWRONG: some ranks do not hold what the operation asks for.\n");
 }
 
 TEST(BuffersText, NumbersAreAsShortAsTheirTypeAllows) {

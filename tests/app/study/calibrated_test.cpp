@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/app/scenario/loading.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -49,9 +50,8 @@ TEST(Calibrated, IsReadFromAFileBesideTheScenario) {
   const Loaded right = load("machine.json");
   ASSERT_TRUE(right.scenario) << right.mistake();
   EXPECT_EQ(calibrated(*case_of(right)).costs.copy_bandwidth, gigabytes_per_second(7));
-  EXPECT_NE(load("empty.json").mistake().find("holds no calibration at /model/calibration"),
-            std::string::npos);
-  EXPECT_NE(load("none.json").mistake().find("there is no such file"), std::string::npos);
+  expect_contains(load("empty.json").mistake(), "holds no calibration at /model/calibration");
+  expect_contains(load("none.json").mistake(), "there is no such file");
   std::filesystem::remove_all(folder);
 }
 

@@ -9,6 +9,7 @@
 #include "tests/app/study/measuring.hpp"
 #include "tests/app/study/scenarios.hpp"
 #include "tests/app/study/testing.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -188,7 +189,7 @@ TEST(MeasureRows, RefusesAWrongScheduleBeforeItRuns) {
   const auto* none = std::get_if<NoMeasurement>(&outcome);
   ASSERT_NE(none, nullptr);
   EXPECT_EQ(none->why, NoMeasurement::Why::bad_schedule);
-  EXPECT_NE(none->reason.find("was not run"), std::string::npos) << none->reason;
+  expect_contains(none->reason, "was not run");
   EXPECT_TRUE(runs.cases.empty());
 }
 
@@ -199,8 +200,7 @@ TEST(MeasureRows, RefusesWhatIsTooLargeToRunForReal) {
   EXPECT_TRUE(runs.cases.empty());
   ASSERT_TRUE(studied.results->rows[0].not_measured);
   EXPECT_EQ(studied.results->rows[0].not_measured->why, NoMeasurement::Why::too_large);
-  EXPECT_NE(studied.results->rows[0].not_measured->reason.find("fewer ranks or chunks"),
-            std::string::npos);
+  expect_contains(studied.results->rows[0].not_measured->reason, "fewer ranks or chunks");
 }
 
 TEST(MeasureRows, StopsBetweenRowsAndKeepsWhatWasMeasured) {

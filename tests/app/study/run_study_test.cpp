@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/app/study/scenarios.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -207,8 +208,8 @@ TEST(Description, LeavesOutWhatIsSwept) {
   EXPECT_EQ(sizes.find("chain broadcast; "), 0U) << sizes;
   const std::string bandwidths =
       description(lecture(R"(, "sweep": {"cluster.link.bandwidth": ["1GB/s", "25GB/s"]})"));
-  EXPECT_EQ(bandwidths.find("GB/s"), std::string::npos) << bandwidths;
-  EXPECT_NE(bandwidths.find("8 ranks"), std::string::npos) << bandwidths;
+  expect_lacks(bandwidths, "GB/s");
+  expect_contains(bandwidths, "8 ranks");
   const std::string ranks = description(lecture(R"(, "sweep": {"cluster.ranks": [3, 4]})"));
   EXPECT_EQ(ranks.find("chain broadcast of 64 MiB; chain, 25 GB/s"), 0U) << ranks;
 }
@@ -244,8 +245,7 @@ TEST(Description, SaysWhoIsLateAndWhichLinkIsChanged) {
 }
 
 TEST(Description, NamesASubgroup) {
-  EXPECT_NE(description(lecture("", R"(, "ranks": [1, 3, 5])")).find("among 3 of 8 ranks"),
-            std::string::npos);
+  expect_contains(description(lecture("", R"(, "ranks": [1, 3, 5])")), "among 3 of 8 ranks");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "collectives/algorithms.hpp"
+#include "tests/contains.hpp"
 #include "tests/validate/nccl_fakes/fake_cuda.hpp"
 #include "validate/cuda/nccl_backend.hpp"
 
@@ -69,7 +70,7 @@ void expect_none(const RunOutcome& outcome, NoMeasurement::Why why, const std::s
   const auto* none = std::get_if<NoMeasurement>(&outcome);
   ASSERT_NE(none, nullptr) << "there is a measurement";
   EXPECT_EQ(none->why, why) << none->reason;
-  EXPECT_NE(none->reason.find(part), std::string::npos) << none->reason;
+  expect_contains(none->reason, part);
 }
 
 TEST_F(NcclBackend, MeasuresAndChecks) {
@@ -111,8 +112,7 @@ TEST_F(NcclBackend, FindsWrongData) {
   const auto* measured = std::get_if<Measurement>(&outcome);
   ASSERT_NE(measured, nullptr) << std::get<NoMeasurement>(outcome).reason;
   EXPECT_EQ(measured->data, DataVerdict::wrong);
-  EXPECT_NE(measured->wrong_data.find("rank 0 element 999"), std::string::npos)
-      << measured->wrong_data;
+  expect_contains(measured->wrong_data, "rank 0 element 999");
   RunOptions unchecked = quick();
   unchecked.check = false;
   const RunOutcome other = run_on_nccl(case_of(Operation::all_reduce, 4, 1000), unchecked);
@@ -213,7 +213,7 @@ TEST_F(NcclBackend, SaysWhatItCannotDo) {
 TEST_F(NcclBackend, IsAvailableWithGpusAndNccl) {
   EXPECT_EQ(nccl_unavailable(), std::nullopt);
   use("fake_nccl_2_17");
-  EXPECT_NE(nccl_unavailable().value_or("").find("no usable NCCL"), std::string::npos);
+  expect_contains(nccl_unavailable().value_or(""), "no usable NCCL");
 }
 
 TEST_F(NcclBackend, SaysWhyThereIsNoGpu) {
