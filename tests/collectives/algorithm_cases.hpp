@@ -12,6 +12,7 @@
 #include "collectives/algorithms.hpp"
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace collsim::testing {
 
@@ -106,14 +107,6 @@ inline std::int64_t pat_messages(int ranks, int aggregation) {
     messages += (blocks + aggregation - 1) / aggregation;
   }
   return messages;
-}
-
-// The name of a test about one row of the table.
-inline std::string name_of(const ::testing::TestParamInfo<const Algorithm*>& one) {
-  std::string name =
-      std::string(to_string(one.param->operation)) + "_" + std::string(one.param->name);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
 }
 
 }  // namespace collsim::testing

@@ -11,6 +11,7 @@
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
 #include "tests/collectives/algorithm_cases.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace collsim {
 namespace {
@@ -46,15 +47,6 @@ Case make_case(const Algorithm& row, int ranks, std::int64_t count) {
   return test;
 }
 
-bool works_with(const Algorithm& row, int ranks) {
-  return row.refuses == nullptr || row.refuses(ranks).empty();
-}
-
-bool has_in_place_form(Operation operation) {
-  return operation != Operation::all_to_all && operation != Operation::send_recv &&
-         operation != Operation::barrier;
-}
-
 void expect_right(const Case& test) {
   const Schedule schedule = make_schedule(test.collective, test.choice);
   const CheckReport report = check(schedule, {.exact = true});
@@ -82,8 +74,7 @@ class RootedAlgorithm : public EveryAlgorithm {};   // those that have a root
 
 // All rank counts with counts of elements around them: none, one, fewer than ranks, not divisible.
 TEST_P(EveryAlgorithm, IsRightForAnyRanksAndCount) {
-  for (int ranks = 1; ranks <= 17; ++ranks) {
-    if (!works_with(row(), ranks)) continue;
+  for (const int ranks : nearest_ranks(row(), from_to(1, 17))) {
     for (const std::int64_t count : {0, 1, 7, 2 * ranks, 5 * ranks + 3}) {
       expect_right(make_case(row(), ranks, count));
       if (HasFatalFailure()) return;
@@ -92,8 +83,7 @@ TEST_P(EveryAlgorithm, IsRightForAnyRanksAndCount) {
 }
 
 TEST_P(InPlaceAlgorithm, IsRightInPlace) {
-  for (int ranks = 1; ranks <= 9; ++ranks) {
-    if (!works_with(row(), ranks)) continue;
+  for (const int ranks : nearest_ranks(row(), from_to(1, 9))) {
     for (const std::int64_t count : {0, 1, 5 * ranks + 3}) {
       for (const int channels : {1, 2}) {
         Case test = make_case(row(), ranks, count);
@@ -108,8 +98,7 @@ TEST_P(InPlaceAlgorithm, IsRightInPlace) {
 }
 
 TEST_P(RootedAlgorithm, IsRightFromAnyRoot) {
-  for (const int ranks : {2, 3, 5, 8, 9, 13}) {
-    if (!works_with(row(), ranks)) continue;
+  for (const int ranks : nearest_ranks(row(), {2, 3, 5, 8, 9, 13})) {
     for (int root = 0; root < ranks; ++root) {
       for (const int channels : {1, 3}) {
         Case test = make_case(row(), ranks, 3 * ranks + 2);
@@ -123,8 +112,7 @@ TEST_P(RootedAlgorithm, IsRightFromAnyRoot) {
 }
 
 TEST_P(EveryAlgorithm, IsRightInChunksOnChannels) {
-  for (const int ranks : {1, 2, 3, 4, 6, 7, 8, 12, 16}) {
-    if (!works_with(row(), ranks)) continue;
+  for (const int ranks : nearest_ranks(row(), {1, 2, 3, 4, 6, 7, 8, 12, 16})) {
     for (const std::int64_t count : {1, 6 * ranks, 6 * ranks + 5}) {
       for (const int chunks : {1, 4}) {
         for (const int channels : {2, 5}) {
@@ -139,11 +127,10 @@ TEST_P(EveryAlgorithm, IsRightInChunksOnChannels) {
   }
 }
 
-// One message per step needs no more than two slots: a ring in which everybody passes on needs one
-// for what waits and one for what comes.
-TEST_P(EveryAlgorithm, NeedsTwoSlotsWithoutChunks) {
-  for (const int ranks : {2, 3, 8, 9}) {
-    if (!works_with(row(), ranks)) continue;
+// With one message per step no algorithm needs more than two slots: a ring, where every rank passes
+// on what it gets, needs one for what waits and one for what comes.
+TEST_P(EveryAlgorithm, TwoSlotsAreEnoughWithoutChunks) {
+  for (const int ranks : nearest_ranks(row(), {2, 3, 8, 9})) {
     Case test = make_case(row(), ranks, 6 * ranks + 5);
     test.choice.channels = 2;
     test.choice.slots = 2;
@@ -153,11 +140,14 @@ TEST_P(EveryAlgorithm, NeedsTwoSlotsWithoutChunks) {
 }
 
 TEST_P(EveryAlgorithm, IsRightForAnyArrangement) {
-  for (const std::vector<int>& dims :
-       {std::vector<int>{1, 12}, {2, 6}, {3, 4}, {4, 3}, {6, 2}, {12, 1}, {2, 3, 2}}) {
-    if (!works_with(row(), 12)) continue;
-    for (const std::int64_t count : {5, 12, 61}) {
-      Case test = make_case(row(), 12, count);
+  const int ranks = nearest_ranks(row(), 12);
+  std::vector<std::vector<int>> arrangements{{2, ranks / 4, 2}};
+  for (int rows = 1; rows <= ranks; ++rows)
+    if (ranks % rows == 0) arrangements.push_back({rows, ranks / rows});
+  ASSERT_GE(arrangements.size(), 5U);
+  for (const std::vector<int>& dims : arrangements) {
+    for (const std::int64_t count : {5, ranks, 61}) {
+      Case test = make_case(row(), ranks, count);
       test.choice.dims = dims;
       test.choice.channels = 2;
       test.choice.chunks = 2;
@@ -169,9 +159,9 @@ TEST_P(EveryAlgorithm, IsRightForAnyArrangement) {
 
 // What two runs of the same program yield is the same, and the schedule may be asked in any order.
 TEST_P(EveryAlgorithm, YieldsTheSameAgain) {
-  const Case test = make_case(row(), 8, 50);
+  const Case test = make_case(row(), nearest_ranks(row(), 8), 50);
   const Schedule schedule = make_schedule(test.collective, test.choice);
-  for (int position = 7; position >= 0; --position)
+  for (int position = schedule.size() - 1; position >= 0; --position)
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       Program first = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       Program second = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
@@ -195,13 +185,11 @@ std::vector<const Algorithm*> rows_where(bool (*wanted)(Operation)) {
   return rows;
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm,
-                         ::testing::ValuesIn(rows_where([](Operation) { return true; })),
-                         testing::name_of);
+INSTANTIATE_TEST_SUITE_P(Table, EveryAlgorithm, ::testing::ValuesIn(all_rows()), name_of);
 INSTANTIATE_TEST_SUITE_P(Table, InPlaceAlgorithm,
-                         ::testing::ValuesIn(rows_where(has_in_place_form)), testing::name_of);
+                         ::testing::ValuesIn(rows_where(has_in_place_form)), name_of);
 INSTANTIATE_TEST_SUITE_P(Table, RootedAlgorithm, ::testing::ValuesIn(rows_where(has_root)),
-                         testing::name_of);
+                         name_of);
 
 TEST(KNomial, IsRightForEveryRadix) {
   const Algorithm& row = find_algorithm(Operation::broadcast, "k-nomial");

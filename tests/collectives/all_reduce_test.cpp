@@ -7,6 +7,8 @@
 #include <set>
 
 #include "tests/collectives/algorithm_cases.hpp"
+#include "tests/collectives/rows.hpp"
+#include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
@@ -23,13 +25,7 @@ Schedule all_reduce(const char* name, int ranks, std::int64_t count) {
   return make_schedule(make_collective(Operation::all_reduce, ranks, count), choice);
 }
 
-TEST(AllReduce, HasAllItsAlgorithmsTheRingFirst) {
-  std::vector<std::string_view> names;
-  for (const Algorithm* row : algorithms(Operation::all_reduce)) names.push_back(row->name);
-  EXPECT_EQ(names, (std::vector<std::string_view>{"ring", "naive", "master", "bidirectional-ring",
-                                                  "chain", "binomial", "recursive-doubling",
-                                                  "halving-doubling", "double-tree", "one-shot",
-                                                  "two-shot", "hierarchical", "torus", "swing"}));
+TEST(AllReduce, IsFoundByTheNamesInTheLiterature) {
   EXPECT_EQ(find_algorithm(Operation::all_reduce, "rabenseifner").name, "halving-doubling");
   EXPECT_EQ(find_algorithm(Operation::all_reduce, "rhd").name, "halving-doubling");
   EXPECT_EQ(find_algorithm(Operation::all_reduce, "tree").name, "double-tree");
@@ -173,8 +169,7 @@ TEST(AllReduce, SwingSaysWhichCountsWork) {
     FAIL() << "6 is not a power of two";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported_ranks);
-    EXPECT_NE(std::string(error.what()).find("power of two: 1, 2, 4, 8"), std::string::npos)
-        << error.what();
+    expect_contains(error.what(), "power of two: 1, 2, 4, 8");
   }
 }
 
@@ -220,9 +215,10 @@ TEST(AllReduce, MasterIsTheRoot) {
 
 TEST(AllReduce, WorksInAnyGroupOfRanks) {
   Collective collective = make_collective(Operation::all_reduce, 5, 23);
-  collective.group = {Rank(9), Rank(2), Rank(0), Rank(31), Rank(4)};
+  const std::vector<Rank> group{Rank(9), Rank(2), Rank(0), Rank(31), Rank(4), Rank(3)};
   for (const Algorithm* row : algorithms(Operation::all_reduce)) {
-    if (row->refuses != nullptr && !row->refuses(5).empty()) continue;
+    collective.group = group;
+    collective.group.resize(static_cast<std::size_t>(nearest_ranks(*row, 5)), Rank(100));
     AlgorithmChoice choice;
     choice.name = row->name;
     expect_right(collective, choice);

@@ -11,7 +11,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "collectives/checker.hpp"
-#include "tests/collectives/algorithm_cases.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace collsim {
 namespace {
@@ -70,16 +70,10 @@ void expect_proved_with_slots(const Schedule& schedule) {
   ASSERT_EQ(too_few.fault->kind, FaultKind::deadlock) << text_of(schedule);
 }
 
-class Proof : public ::testing::TestWithParam<const Algorithm*> {
- protected:
-  [[nodiscard]] static bool works_with(int ranks) {
-    return GetParam()->refuses == nullptr || GetParam()->refuses(ranks).empty();
-  }
-};
+class Proof : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(Proof, UpTo17RanksWithAnyChunksAndSlots) {
-  for (int ranks = 1; ranks <= 17; ++ranks) {
-    if (!works_with(ranks)) continue;
+  for (const int ranks : nearest_ranks(*GetParam(), from_to(1, 17))) {
     for (int chunks = 1; chunks <= 9; ++chunks) {
       expect_proved_with_slots(schedule_of(*GetParam(), ranks, chunks));
       if (HasFatalFailure()) return;
@@ -88,8 +82,7 @@ TEST_P(Proof, UpTo17RanksWithAnyChunksAndSlots) {
 }
 
 TEST_P(Proof, ManyRanks) {
-  for (const int ranks : {32, 64, 100}) {
-    if (!works_with(ranks)) continue;
+  for (const int ranks : nearest_ranks(*GetParam(), {32, 64, 100})) {
     for (const int chunks : {1, 2, 3, 9}) {
       expect_proved(schedule_of(*GetParam(), ranks, chunks));
       if (HasFatalFailure()) return;
@@ -97,13 +90,7 @@ TEST_P(Proof, ManyRanks) {
   }
 }
 
-std::vector<const Algorithm*> all_rows() {
-  std::vector<const Algorithm*> rows;
-  for (const Algorithm& row : algorithms()) rows.push_back(&row);
-  return rows;
-}
-
-INSTANTIATE_TEST_SUITE_P(Table, Proof, ::testing::ValuesIn(all_rows()), testing::name_of);
+INSTANTIATE_TEST_SUITE_P(Table, Proof, ::testing::ValuesIn(all_rows()), name_of);
 
 }  // namespace
 }  // namespace collsim

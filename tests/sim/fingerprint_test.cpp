@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fingerprint stands for every time of every step.  tests/data/fingerprints.txt holds those of every algorithm on four
-// networks; they must be the same from every compiler, in debug and release builds, today and tomorrow.  Whoever changes one on
-// purpose runs the tests once with UPDATE_GOLDEN=1 and says why in the commit.
-#include <cstdlib>
-#include <fstream>
+// A fingerprint stands for every time of every step.  tests/data/fingerprints.txt holds those of every
+// algorithm, in the order of the table, on four networks; they must be the same from every compiler,
+// in debug and release builds, today and tomorrow.  A commit that changes one on purpose, or adds an
+// algorithm, gets the file from UPDATE_GOLDEN=1 and says why.
 #include <iomanip>
 #include <sstream>
 
+#include "tests/golden.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
 namespace {
-
-constexpr const char* golden_file = COLLSIM_TEST_DATA "/fingerprints.txt";
 
 std::vector<Topology> networks() {
   const Bandwidth nvlink = gigabytes_per_second(300);
@@ -45,16 +43,7 @@ std::string table() {
 }
 
 TEST(Fingerprint, IsWhatItWas) {
-  const std::string found = table();
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    std::ofstream(golden_file) << found;
-    GTEST_SKIP() << "wrote " << golden_file;
-  }
-  std::ifstream file(golden_file);
-  std::stringstream golden;
-  golden << file.rdbuf();
-  EXPECT_EQ(found, golden.str())
-      << "if times were meant to change: UPDATE_GOLDEN=1, and say why in the commit";
+  expect_golden(table(), COLLSIM_TEST_DATA "/fingerprints.txt");
 }
 
 TEST(Fingerprint, IsTheSameTwiceInOneProcess) {

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tests/collectives/rows.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
@@ -278,7 +279,7 @@ double best(const Oracle& oracle, const Topology& topology) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const Algorithm* algorithm : algorithms(operation_of(oracle))) {
     const int ranks = static_cast<int>(topology.rank_count());
-    if (algorithm->refuses != nullptr && !algorithm->refuses(ranks).empty()) continue;
+    if (!works_with(*algorithm, ranks)) continue;
     for (const int chunks : {1, 4, 50}) {
       AlgorithmChoice choice;
       choice.name = algorithm->name;

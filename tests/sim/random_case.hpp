@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/collectives/rows.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
@@ -63,7 +64,7 @@ class RandomCase {
         collective.group.resize(2 + static_cast<std::size_t>(up_to(static_cast<int>(ranks) - 2)));
       }
       const int members = collective.size();
-      if (algorithm.refuses != nullptr && !algorithm.refuses(members).empty()) continue;
+      if (!works_with(algorithm, members)) continue;
       if (algorithm.operation != Operation::barrier)
         collective.count = chance(50) ? members * 16 * (1 + up_to(100'000)) : up_to(1'000'000);
       if (chance(30) && has_root(algorithm.operation)) collective.root = up_to(members);

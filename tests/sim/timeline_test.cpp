@@ -79,7 +79,6 @@ TEST(Timeline, SummaryKeepsTheSameUsageWithoutSteps) {
 
 TEST(Timeline, RecordingChangesNothing) {
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.refuses != nullptr && !algorithm.refuses(8).empty()) continue;
     const Topology topology = make_switch(8, link_of(ten, microseconds(1), microseconds(1)));
     const Schedule schedule =
         byte_schedule(algorithm.operation, 8, 80'000, std::string(algorithm.name), 2);
@@ -144,7 +143,6 @@ TEST(CriticalPath, ALateRankIsTheReason) {
 TEST(CriticalPath, IsSeamlessForEveryAlgorithmOnEveryKindOfLink) {
   int paths = 0;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.refuses != nullptr && !algorithm.refuses(8).empty()) continue;
     for (const Sharing sharing : {Sharing::exclusive, Sharing::fair}) {
       for (const Topology& topology :
            {make_ring(8, link_of(ten, microseconds(1), microseconds(1), sharing)),

@@ -2,6 +2,7 @@
 //
 // Places where simulators of this field have given wrong answers without a word.  One test each.
 #include "collectives/bounds.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
@@ -33,9 +34,8 @@ TEST(Traps, ASwitchHopIsNotSerialisedTwice) {
 TEST(Traps, NoResultBeatsItsBound) {
   int results = 0;
   for (const Algorithm& algorithm : algorithms()) {
-    for (const std::size_t ranks : {2U, 3U, 6U, 8U}) {
-      if (algorithm.refuses != nullptr && !algorithm.refuses(static_cast<int>(ranks)).empty())
-        continue;
+    for (const int count : nearest_ranks(algorithm, {2, 3, 6, 8})) {
+      const auto ranks = static_cast<std::size_t>(count);
       const Schedule schedule =
           byte_schedule(algorithm.operation, ranks, 1'000'003, std::string(algorithm.name), 3);
       for (const Topology& topology :

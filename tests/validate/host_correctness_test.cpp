@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/collectives/rows.hpp"
 #include "tests/validate/real_cases.hpp"
 
 namespace collsim {
@@ -29,8 +30,7 @@ TEST_P(HostCorrectness, EveryByteIsRight) {
   const Algorithm& row = *GetParam();
   std::size_t turn = static_cast<std::size_t>(&row - algorithms().data());
   int cases = 0;
-  for (int ranks = 2; ranks <= 8; ++ranks) {
-    if (!testing::works_with(row, ranks)) continue;
+  for (const int ranks : nearest_ranks(row, from_to(2, 8))) {
     for (const Protocol protocol : {Protocol::simple, Protocol::ll}) {
       for (int more = 0; more < 4; ++more) {
         RealCase real = real_case(row, ranks, ++turn);
@@ -53,8 +53,7 @@ TEST_P(HostCorrectness, TeamsOfThreadsAreRightToo) {
   std::size_t turn = 11 + static_cast<std::size_t>(&row - algorithms().data());
   HostOptions options = patient();
   options.threads_per_lane = 3;
-  for (const int ranks : {2, 4, 5}) {
-    if (!testing::works_with(row, ranks)) continue;
+  for (const int ranks : nearest_ranks(row, {2, 4, 5})) {
     for (const Protocol protocol : {Protocol::simple, Protocol::ll}) {
       RealCase real = real_case(row, ranks, ++turn);
       real.protocol = protocol;
@@ -63,18 +62,7 @@ TEST_P(HostCorrectness, TeamsOfThreadsAreRightToo) {
   }
 }
 
-std::vector<const Algorithm*> rows() {
-  std::vector<const Algorithm*> all;
-  for (const Algorithm& row : algorithms()) all.push_back(&row);
-  return all;
-}
-std::string name_of(const ::testing::TestParamInfo<const Algorithm*>& info) {
-  std::string name =
-      std::string(to_string(info.param->operation)) + "_" + std::string(info.param->name);
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(All, HostCorrectness, ::testing::ValuesIn(rows()), name_of);
+INSTANTIATE_TEST_SUITE_P(All, HostCorrectness, ::testing::ValuesIn(all_rows()), name_of);
 
 // Every type with every reduction, through the fused instructions of a ring.
 TEST(HostTypes, EveryTypeWithEveryReductionIsBitExact) {
@@ -134,8 +122,7 @@ TEST(HostDelays, RandomNapsFindNoDependenceOnOrder) {
     DreamyPolicy::seed = seed * 1000;
     std::size_t turn = seed;
     for (const Algorithm& row : algorithms()) {
-      const int ranks = 2 + static_cast<int>(turn % 4);
-      if (!testing::works_with(row, ranks)) continue;
+      const int ranks = nearest_ranks(row, 2 + static_cast<int>(turn % 4));
       RealCase real = real_case(row, ranks, ++turn);
       real.collective.count = std::min<std::int64_t>(real.collective.count, 37);
       real.protocol = turn % 2 == 0 ? Protocol::simple : Protocol::ll;

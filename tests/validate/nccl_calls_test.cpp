@@ -13,6 +13,8 @@
 
 #include "collectives/algorithms.hpp"
 #include "collectives/execute.hpp"
+#include "tests/collectives/rows.hpp"
+#include "tests/contains.hpp"
 #include "tests/validate/nccl_fakes/fake_stream.hpp"
 #include "validate/cuda/nccl_data.hpp"
 #include "validate/cuda/nccl_library.hpp"
@@ -91,7 +93,7 @@ TEST(NcclCalls, UnevenPiecesAreBroadcastOneByOneAndANoteSaysSo) {
                                                {NcclFunction::broadcast, 0, out(12), out(12), 2, 1},
                                                {NcclFunction::broadcast, 1, in(), out(12), 2, 1}}));
   ASSERT_EQ(work.notes.size(), 1U);
-  EXPECT_NE(work.notes[0].find("equal pieces"), std::string::npos);
+  expect_contains(work.notes[0], "equal pieces");
   EXPECT_EQ(nccl_work(collective_of(Operation::reduce_scatter, 2, 5)).notes.size(), 1U);
   EXPECT_TRUE(nccl_work(collective_of(Operation::reduce_scatter, 2, 6)).notes.empty());
 }
@@ -211,11 +213,6 @@ std::string to_text(const Collective& collective) {
          std::string(to_string(collective.type)) + " " +
          std::string(to_string(collective.reduction)) + ", root " +
          std::to_string(collective.root) + (collective.in_place ? ", in place" : "");
-}
-
-bool has_in_place_form(Operation operation) {
-  return operation != Operation::all_to_all && operation != Operation::send_recv &&
-         operation != Operation::barrier;
 }
 
 // The fake adds up no 16-bit floats.
@@ -346,7 +343,7 @@ TEST(NcclSettings, ATreeIsAChainInsideOneMachineAndANoteSaysSo) {
   const NcclSettings tree = settings_of(Operation::all_reduce, "double-tree", Protocol::ll);
   EXPECT_EQ(tree.variables, (Variables{{"NCCL_ALGO", "Tree"}, {"NCCL_PROTO", "LL"}}));
   ASSERT_EQ(tree.notes.size(), 2U);
-  EXPECT_NE(tree.notes[1].find("chain up and down"), std::string::npos);
+  expect_contains(tree.notes[1], "chain up and down");
   EXPECT_EQ(settings_of(Operation::all_reduce, "chain").notes.size(), 1U);
 }
 
@@ -354,7 +351,7 @@ TEST(NcclSettings, TheRestIsFreeAndANoteSaysSo) {
   const auto expect_free = [](const NcclSettings& settings, const std::string& why) {
     EXPECT_TRUE(settings.variables.empty());
     ASSERT_EQ(settings.notes.size(), 1U);
-    EXPECT_NE(settings.notes[0].find(why), std::string::npos) << settings.notes[0];
+    expect_contains(settings.notes[0], why);
   };
   expect_free(settings_of(Operation::all_reduce, "swing"), "no counterpart of all-reduce swing");
   // NCCL broadcasts along rings only.
@@ -391,7 +388,7 @@ TEST_F(NcclEnvironment, OfTheUserStaysAsItIs) {
   EXPECT_STREQ(std::getenv("NCCL_ALGO"), "Tree");
   EXPECT_EQ(std::getenv("NCCL_PROTO"), nullptr);
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("NCCL_ALGO=Tree"), std::string::npos) << notes[0];
+  expect_contains(notes[0], "NCCL_ALGO=Tree");
 }
 
 TEST(NcclPatience, GrowsWithTheBytes) {

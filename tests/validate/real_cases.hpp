@@ -11,6 +11,7 @@
 #include "collectives/algorithms.hpp"
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
+#include "tests/collectives/rows.hpp"
 #include "validate/data_check.hpp"
 #include "validate/host/host_machine.hpp"
 
@@ -33,10 +34,6 @@ inline std::string to_text(const RealCase& real) {
          (c.in_place ? ", in place" : "") + (real.protocol == Protocol::ll ? ", ll" : ", simple");
 }
 
-inline bool works_with(const Algorithm& row, int ranks) {
-  return row.refuses == nullptr || row.refuses(ranks).empty();
-}
-
 // Knobs that are not swept in full take turns: `turn` picks among types, reductions, counts, chunks,
 // channels, roots and groups, so that every value meets every other sooner or later.
 inline RealCase real_case(const Algorithm& row, int ranks, std::size_t turn) {
@@ -54,10 +51,7 @@ inline RealCase real_case(const Algorithm& row, int ranks, std::size_t turn) {
     collective.group.emplace_back(
         static_cast<std::size_t>(turn % 2 == 0 ? i : 2 * (ranks - i) + 1));
   if (has_root(row.operation)) collective.root = static_cast<int>(turn) % ranks;
-  const bool may_be_in_place = row.operation != Operation::all_to_all &&
-                               row.operation != Operation::send_recv &&
-                               row.operation != Operation::barrier;
-  collective.in_place = may_be_in_place && turn % 3 == 1;
+  collective.in_place = has_in_place_form(row.operation) && turn % 3 == 1;
   real.choice.name = row.name;
   real.choice.chunks = chunks[(turn / 3) % 4];
   real.choice.channels = 1 + static_cast<int>(turn / 5) % 2;

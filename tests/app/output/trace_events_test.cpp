@@ -15,6 +15,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "tests/app/trace_rules.hpp"
+#include "tests/golden.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {
@@ -290,20 +291,14 @@ TEST(TraceEvents, NeedsAFullRecording) {
   EXPECT_THROW(write_trace(out, {topology, schedule, simulation, ""}), Error);
 }
 
-// The whole of a small trace.  A commit that changes it on purpose runs this once with
-// UPDATE_GOLDEN=1.
+// The whole of a small trace.
 TEST(TraceEvents, ASmallTraceIsAsItWas) {
   Collective collective = all_reduce(3, 1'000);
   collective.operation = Operation::broadcast;
   TestRun run{make_chain(3, exclusive), collective, by("chain", 2)};
   const std::string text = run.text();
   EXPECT_EQ(text, run.text());
-  const std::string file = std::string(COLLSIM_TEST_DATA) + "/trace.json";
-  if (std::getenv("UPDATE_GOLDEN") != nullptr) std::ofstream(file) << text;
-  std::ifstream in(file);
-  std::stringstream known;
-  known << in.rdbuf();
-  EXPECT_EQ(text, known.str());
+  expect_golden(text, COLLSIM_TEST_DATA "/trace.json");
 }
 
 }  // namespace

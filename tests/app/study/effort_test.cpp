@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tests/app/study/testing.hpp"
+#include "tests/collectives/rows.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -32,10 +33,9 @@ Count counted(const Schedule& schedule) {
 TEST(Effort, IsNeverFarFromWhatProgramsDo) {
   const LinkParameters link = link_of(gigabytes_per_second(1));
   for (const Algorithm& algorithm : algorithms())
-    for (const int ranks : {1, 2, 3, 8, 13, 64})
+    for (const int ranks : nearest_ranks(algorithm, {1, 2, 3, 8, 13, 64}))
       for (const int chunks : {1, 5})
         for (const int channels : {1, 3}) {
-          if (algorithm.refuses != nullptr && !algorithm.refuses(ranks).empty()) continue;
           Case point = case_on(make_switch(static_cast<std::size_t>(ranks), link),
                                algorithm.operation, 7680, std::string(algorithm.name));
           point.choice.chunks = chunks;
@@ -43,8 +43,7 @@ TEST(Effort, IsNeverFarFromWhatProgramsDo) {
           const Schedule schedule = make_schedule(point.collective, point.choice);
           const Effort effort = effort_of(point, schedule);
           const Count count = counted(schedule);
-          const std::string what = std::string(to_string(algorithm.operation)) + " " +
-                                   std::string(algorithm.name) + " " + std::to_string(ranks) + " " +
+          const std::string what = text_of(algorithm) + " " + std::to_string(ranks) + " " +
                                    std::to_string(chunks) + " " + std::to_string(channels);
           EXPECT_LE(effort.per_lane, count.longest) << what;
           EXPECT_GE(effort.per_lane, count.longest / 2) << what;

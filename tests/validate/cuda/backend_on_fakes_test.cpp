@@ -10,6 +10,8 @@
 #include <variant>
 
 #include "collectives/algorithms.hpp"
+#include "tests/collectives/rows.hpp"
+#include "tests/contains.hpp"
 #include "tests/validate/cuda/fake_gpus.hpp"
 #include "topo/shapes.hpp"
 #include "validate/cuda/cuda_backend.hpp"
@@ -124,8 +126,7 @@ TEST_F(CudaBackend, RefusedPeerAccessIsTold) {
 TEST_F(CudaBackend, EveryAlgorithm) {
   fake_gpus.count = 2;
   for (const Algorithm& row : algorithms()) {
-    const int ranks = row.refuses && !row.refuses(5).empty() ? 4 : 5;
-    if (row.refuses && !row.refuses(ranks).empty()) continue;
+    const int ranks = nearest_ranks(row, 5);
     const std::int64_t count = row.operation == Operation::barrier ? 0 : 37;
     RunOptions options = quick();
     options.iterations = 1;
@@ -217,20 +218,20 @@ TEST_F(CudaBackend, NoDriverNoGpuOrOldOnes) {
   fake_gpus.count_error = 35;
   fake_gpus.driver = 0;
   EXPECT_EQ(refused(ring(2)).why, NoMeasurement::Why::unavailable);
-  EXPECT_NE(cuda_unavailable()->find("no NVIDIA driver"), std::string::npos);
+  expect_contains(*cuda_unavailable(), "no NVIDIA driver");
   fake_gpus.driver = 12020;
-  EXPECT_NE(cuda_unavailable()->find("too old: it is for CUDA 12.2, this program was built with "
-                                     "CUDA 13.0"),
-            std::string::npos);
+  expect_contains(*cuda_unavailable(),
+                  "too old: it is for CUDA 12.2, this program was built with "
+                  "CUDA 13.0");
   fake_gpus.count_error = 100;
   EXPECT_EQ(cuda_unavailable()->find("no GPU"), 0U);
   fake_gpus.count_error = 0;
   fake_gpus.major = 7;
-  EXPECT_NE(cuda_unavailable()->find("compute capability 7.0"), std::string::npos);
+  expect_contains(*cuda_unavailable(), "compute capability 7.0");
   fake_gpus.major = 9;
   EXPECT_EQ(cuda_unavailable(), std::nullopt);
   fake_gpus.load_error = 209;
-  EXPECT_NE(cuda_unavailable()->find("cudaErrorNoKernelImageForDevice"), std::string::npos);
+  expect_contains(*cuda_unavailable(), "cudaErrorNoKernelImageForDevice");
   EXPECT_EQ(refused(ring(2)).why, NoMeasurement::Why::unavailable);
 }
 
@@ -239,13 +240,12 @@ TEST_F(CudaBackend, TooLittleMemory) {
   fake_gpus.free_bytes = 100'000;
   const NoMeasurement by_plan = refused(run_case);
   EXPECT_EQ(by_plan.why, NoMeasurement::Why::too_large);
-  EXPECT_NE(by_plan.reason.find("of GPU memory are free"), std::string::npos) << by_plan.reason;
+  expect_contains(by_plan.reason, "of GPU memory are free");
   fake_gpus.free_bytes = std::size_t{1} << 30U;
   fake_gpus.largest_allocation = 100'000;
   const NoMeasurement by_gpu = refused(run_case);
   EXPECT_EQ(by_gpu.why, NoMeasurement::Why::too_large);
-  EXPECT_NE(by_gpu.reason.find("on GPU 0, of whose 80 GiB there are 1 GiB free"), std::string::npos)
-      << by_gpu.reason;
+  expect_contains(by_gpu.reason, "on GPU 0, of whose 80 GiB there are 1 GiB free");
 }
 
 TEST_F(CudaBackend, MoreLanesThanTheGpuHolds) {
@@ -254,10 +254,8 @@ TEST_F(CudaBackend, MoreLanesThanTheGpuHolds) {
                                        {.name = "ring", .channels = 8})};
   const NoMeasurement none = refused(run_case);
   EXPECT_EQ(none.why, NoMeasurement::Why::too_large);
-  EXPECT_NE(
-      none.reason.find("64 lanes must run at once on GPU 0 (Fake GPU), which holds 32 blocks"),
-      std::string::npos)
-      << none.reason;
+  expect_contains(none.reason,
+                  "64 lanes must run at once on GPU 0 (Fake GPU), which holds 32 blocks");
 }
 
 TEST_F(CudaBackend, ALaunchThatFails) {
@@ -265,7 +263,7 @@ TEST_F(CudaBackend, ALaunchThatFails) {
   fake_gpus.launch_error_on = 0;
   const NoMeasurement none = refused(ring(2));
   EXPECT_EQ(none.why, NoMeasurement::Why::failed);
-  EXPECT_NE(none.reason.find("starting the lanes on GPU 0 failed"), std::string::npos);
+  expect_contains(none.reason, "starting the lanes on GPU 0 failed");
 }
 
 // The first GPU's lanes already wait for those of the second.
@@ -276,7 +274,7 @@ TEST_F(CudaBackend, ALaunchThatFailsOnTheSecondGpuStopsTheFirst) {
   const auto begin = std::chrono::steady_clock::now();
   const NoMeasurement none = refused(ring(2));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
-  EXPECT_NE(none.reason.find("starting the lanes on GPU 1 failed"), std::string::npos);
+  expect_contains(none.reason, "starting the lanes on GPU 1 failed");
 }
 
 TEST_F(CudaBackend, BlockingLaunchesCannotBeUsedOnSeveralGpus) {
@@ -286,13 +284,13 @@ TEST_F(CudaBackend, BlockingLaunchesCannotBeUsedOnSeveralGpus) {
   const NoMeasurement none = refused(ring(2));
   unsetenv("CUDA_LAUNCH_BLOCKING");
   EXPECT_EQ(none.why, NoMeasurement::Why::unavailable);
-  EXPECT_NE(none.reason.find("CUDA_LAUNCH_BLOCKING"), std::string::npos);
+  expect_contains(none.reason, "CUDA_LAUNCH_BLOCKING");
 }
 
 TEST_F(CudaBackend, ThreadsThatABlockCannotHave) {
   RunOptions options = quick();
   options.threads_per_lane = 100;
-  EXPECT_NE(refused(ring(2), options).reason.find("100 threads per lane"), std::string::npos);
+  expect_contains(refused(ring(2), options).reason, "100 threads per lane");
 }
 
 Program without(Schedule schedule, int position, Lane lane, int step) {
@@ -316,9 +314,7 @@ TEST_F(CudaBackend, AStuckRunEndsWithADiagnosis) {
     const NoMeasurement none = refused({broken}, options);
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
     EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
-    EXPECT_NE(none.reason.find("rank 2 lane 0 step 4 (receive) waited 0.5 s for message 3"),
-              std::string::npos)
-        << none.reason;
+    expect_contains(none.reason, "rank 2 lane 0 step 4 (receive) waited 0.5 s for message 3");
   }
 }
 
@@ -332,8 +328,7 @@ TEST_F(CudaBackend, AGpuThatDoesNotStopIsLeftAlone) {
   fake_gpus_are_deaf = false;
   still_in_use_ = 3;  // its memory, the host's, its stream
   EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
-  EXPECT_NE(none.reason.find("were told to stop, which they did not do"), std::string::npos)
-      << none.reason;
+  expect_contains(none.reason, "were told to stop, which they did not do");
 }
 
 TEST_F(CudaBackend, FactsForReports) {

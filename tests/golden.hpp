@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+// Texts that must stay as they are to the byte.  With UPDATE_GOLDEN=1 in the environment the tests
+// write them anew instead: look at the difference before you commit it.  Where COLLSIM_NO_SKIPS is
+// set, as in continuous integration, writing is a failure.
+namespace collsim {
+
+namespace golden {
+
+inline bool updating() {
+  if (std::getenv("UPDATE_GOLDEN") == nullptr) return false;
+  EXPECT_EQ(std::getenv("COLLSIM_NO_SKIPS"), nullptr) << "UPDATE_GOLDEN judges nothing";
+  return true;
+}
+
+inline std::string read(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A string in a source: literals with nothing but white space between them are one.
+struct Literal {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::string value;
+};
+
+inline std::string escaped(const std::string& source, std::size_t& at) {
+  static const std::string letters = "nt\"\\'", meant = "\n\t\"\\'";
+  const char letter = source[at++];
+  if (const auto i = letters.find(letter); i != std::string::npos) return {meant[i]};
+  const int base = letter == 'x' ? 16 : 8;
+  if (base == 8) --at;
+  std::size_t digits = 0;
+  const int code = std::stoi(source.substr(at, base == 16 ? 2 : 3), &digits, base);
+  at += digits;
+  return {static_cast<char>(code)};
+}
+
+inline Literal literal_at(const std::string& source, std::size_t begin) {
+  Literal found{begin, begin, ""};
+  if (source[begin] == 'R') {
+    const std::size_t open = source.find('(', begin);
+    const std::string close = ")" + source.substr(begin + 2, open - begin - 2) + "\"";
+    const std::size_t end = source.find(close, open);
+    return {begin, end + close.size(), source.substr(open + 1, end - open - 1)};
+  }
+  for (found.end = begin + 1; source[found.end] != '"';) {
+    const char c = source[found.end++];
+    found.value += c == '\\' ? escaped(source, found.end) : std::string{c};
+  }
+  ++found.end;
+  return found;
+}
+
+inline std::vector<Literal> literals_of(const std::string& source) {
+  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  std::vector<Literal> all;
+  for (std::size_t at = 1; at < source.size(); ++at) {
+    if (source.compare(at, 2, "//") == 0) {
+      at = source.find('\n', at);
+    } else if (source[at] == '\'' && !is_name(source[at - 1])) {
+      at = source.find('\'', at + (source[at + 1] == '\\' ? 3 : 2));
+    } else if (source[at] == '"' ||
+               (source.compare(at, 2, "R\"") == 0 && !is_name(source[at - 1]))) {
+      Literal next = literal_at(source, at);
+      at = next.end - 1;
+      if (!all.empty() && std::all_of(source.begin() + static_cast<long>(all.back().end),
+                                      source.begin() + static_cast<long>(next.begin),
+                                      [](unsigned char c) { return std::isspace(c) != 0; })) {
+        all.back().end = next.end;
+        all.back().value += next.value;
+      } else {
+        all.push_back(std::move(next));
+      }
+    }
+  }
+  return all;
+}
+
+inline std::string as_literal(const std::string& text) {
+  const bool printable = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return c == '\n' || (c >= ' ' && c != 127);
+  });
+  if (printable && std::count(text.begin(), text.end(), '\n') > 1) return "R\"--(" + text + ")--\"";
+  std::string quoted;
+  for (const char c : text) {
+    constexpr const char* digits = "01234567";
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      quoted += std::string{'\\', c};
+    else if (c == '\n')
+      quoted += "\\n";
+    else if (byte >= ' ' && byte != 127)
+      quoted += c;
+    else
+      quoted += std::string{'\\', digits[byte / 64], digits[byte / 8 % 8], digits[byte % 8]};
+  }
+  return "\"" + quoted + "\"";
+}
+
+// Whether the source has `before`, which is `after` now.  Tests of one file may run side by side.
+inline bool rewrite(const std::string& file, const std::string& before, const std::string& after) {
+  const std::string tests = "tests/";  // a compiler cache may have made the path a relative one
+  const std::string path =
+      (std::filesystem::path(COLLSIM_SOURCE_DIR) / file.substr(file.rfind("/" + tests) + 1))
+          .string();
+  const int lock = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  (void)::flock(lock, LOCK_EX);
+  std::string source = read(path);
+  const std::vector<Literal> literals = literals_of(source);
+  bool found = false;
+  for (auto literal = literals.rbegin(); literal != literals.rend(); ++literal)
+    if (literal->value == before) {
+      source.replace(literal->begin, literal->end - literal->begin, as_literal(after));
+      found = true;
+    }
+  if (found) std::ofstream(path) << source;
+  (void)::close(lock);
+  return found;
+}
+
+}  // namespace golden
+
+// The text is the content of a file in tests/data.
+inline void expect_golden(const std::string& found, const std::string& path) {
+  if (golden::updating()) {
+    std::ofstream(path) << found;
+    return;
+  }
+  EXPECT_EQ(found, golden::read(path)) << "if it was meant to change: UPDATE_GOLDEN=1";
+}
+
+// The text is what the test's source says: a string literal, wherever it stands in the file of the
+// caller.  ./dev format breaks lines that have become too long.
+inline void expect_text(const std::string& found, const std::string& expected,
+                        const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  if (found == expected || (golden::updating() && golden::rewrite(file, expected, found))) return;
+  const ::testing::ScopedTrace caller(file, line, "if it was meant to change: UPDATE_GOLDEN=1");
+  EXPECT_EQ(found, expected);
+}
+
+}  // namespace collsim
