@@ -11,99 +11,113 @@
 
 namespace collsim {
 
-ConnectionTable::ConnectionTable() : table_(64) {}
-
-Connection& ConnectionTable::open(std::uint64_t key) {
-  std::uint32_t number = 0;
-  if (closed_.empty()) {
-    if (2 * (count_ + 1) > table_.size()) {
-      rehash(2 * table_.size());
-      last_place_ = place_of(key);
-    }
-    if (count_ == std::numeric_limits<std::uint32_t>::max() - 1)
-      throw_error(ErrorCode::too_large, "more than 4,294,967,294 connections at once");
-    if (count_ % block_size == 0) blocks_.push_back(std::make_unique<Connection[]>(block_size));
-    number = static_cast<std::uint32_t>(count_++);
-    (*this)[number].slots = take_slots(1);
-  } else {
-    number = closed_.back();
-    closed_.pop_back();
-  }
-  table_[last_place_] = {key, number + 1};
+Connection& ConnectionTable::open(LaneNumber source, LaneNumber target) {
+  const std::uint32_t number = new_number();
   Connection& connection = (*this)[number];
   connection.number = number;
+  connection.source = source;
+  connection.target = target;
+  std::uint32_t& first = first_[bucket_of(source, target)];
+  connection.next_plus_one = std::exchange(first, number + 1);
   return connection;
 }
 
-void ConnectionTable::close(std::uint64_t key) {
-  const std::size_t mask = table_.size() - 1;
-  std::size_t hole = place_of(key);
-  const std::uint32_t number = table_[hole].connection_plus_one - 1;
-  // Entries that were pushed on because of this one move up, so that searches still find them.
-  for (std::size_t place = (hole + 1) & mask; table_[place].connection_plus_one != 0;
-       place = (place + 1) & mask) {
-    const std::size_t home = home_of(table_[place].key) & mask;
-    if (((place - home) & mask) < ((place - hole) & mask)) continue;
-    table_[hole] = table_[place];
-    hole = place;
+std::uint32_t ConnectionTable::new_number() {
+  if (!closed_.empty()) {
+    const std::uint32_t number = closed_.back();
+    closed_.pop_back();
+    return number;
   }
-  table_[hole] = {};
-
-  Connection fresh;
-  Connection& connection = (*this)[number];
-  fresh.slots = connection.slots;
-  fresh.mask = connection.mask;
-  fresh.links_begin = connection.links_begin;
-  fresh.links_room = connection.links_room;
-  connection = fresh;
-  closed_.push_back(number);
+  if (count_ == first_.size()) rehash();
+  if (count_ == std::numeric_limits<std::uint32_t>::max() - 1)
+    throw_error(ErrorCode::too_large, "more than 4,294,967,294 connections at once");
+  if (count_ % block_size == 0) blocks_.push_back(std::make_unique<Connection[]>(block_size));
+  const auto number = static_cast<std::uint32_t>(count_++);
+  (*this)[number].queue.slots = take_slots(1);
+  return number;
 }
 
-void ConnectionTable::rehash(std::size_t capacity) {
-  std::vector<Entry> old(capacity);
-  old.swap(table_);
-  for (const Entry& entry : old)
-    if (entry.connection_plus_one != 0) table_[place_of(entry.key)] = entry;
+// Only when all numbers are in use.
+void ConnectionTable::rehash() {
+  first_.assign(2 * first_.size(), 0);
+  for (std::uint32_t number = 0; number < count_; ++number) {
+    Connection& connection = (*this)[number];
+    std::uint32_t& first = first_[bucket_of(connection.source, connection.target)];
+    connection.next_plus_one = std::exchange(first, number + 1);
+  }
+}
+
+// Its room for messages and links stays for whoever gets the number next.
+void ConnectionTable::close(Connection& connection) {
+  std::uint32_t* link = &first_[bucket_of(connection.source, connection.target)];
+  while (*link != connection.number + 1) link = &(*this)[*link - 1].next_plus_one;
+  *link = connection.next_plus_one;
+
+  Connection fresh;
+  fresh.queue.slots = connection.queue.slots;
+  fresh.queue.mask = connection.queue.mask;
+  fresh.path.links_begin = connection.path.links_begin;
+  fresh.path.links_room = connection.path.links_room;
+  closed_.push_back(connection.number);
+  connection = fresh;
+}
+
+void ConnectionTable::set_route(Connection& connection, const Topology& topology,
+                                std::span<const LinkId> route) {
+  Path& path = connection.path;
+  connection.queue.limit = limit_;
+  connection.queue.room = limit_ == Queue::unlimited ? 1 : 0;
+  set_links(path, route);
+  LinkId* const first = links_.data() + path.links_begin;
+  LinkId* last = first;
+  for (const LinkId id : route) {
+    const Link& link = topology.link(id);
+    path.add(link);
+    const bool listed = link.half_duplex && std::find(first, last, link.resource) != last;
+    if (!listed) *last++ = link.resource;
+  }
+  path.links_count = static_cast<std::uint32_t>(last - first);
 }
 
 // A connection that is opened again keeps its room for links and doubles it at most, so that
 // routes of all lengths taking turns do not add up.
-void ConnectionTable::set_links(Connection& connection, std::span<const LinkId> links) {
-  if (connection.links_room < links.size()) {
+void ConnectionTable::set_links(Path& path, std::span<const LinkId> links) {
+  if (static_cast<std::size_t>(std::bit_width(links.size() - 1)) >= path.links_room) {
     const std::size_t room = std::bit_ceil(links.size());
     if (links_.size() + room > std::numeric_limits<std::uint32_t>::max())
       throw_error(ErrorCode::too_large, "the routes of all open connections have more than " +
                                             std::to_string(links_.size()) + " links");
-    connection.links_begin = static_cast<std::uint32_t>(links_.size());
-    connection.links_room = static_cast<std::uint32_t>(room);
+    path.links_begin = static_cast<std::uint32_t>(links_.size());
+    path.links_room = static_cast<std::uint8_t>(std::bit_width(room));
     links_.resize(links_.size() + room);
   }
-  connection.links_count = static_cast<std::uint32_t>(links.size());
-  for (std::size_t i = 0; i < links.size(); ++i) links_[connection.links_begin + i] = links[i];
+  path.links_count = static_cast<std::uint32_t>(links.size());
+  std::copy(links.begin(), links.end(), links_.begin() + path.links_begin);
 }
 
-void ConnectionTable::set_limit(Connection& connection, std::uint64_t slots) {
-  connection.limit = slots;
-  connection.smallest_mask = static_cast<std::uint32_t>(std::bit_ceil(slots) - 1);
+// A few slots are made at once; many only when messages come to need them.  Where slots are limited,
+// those of the last `limit` messages must be kept, so room stays 0 until there are that many.
+bool ConnectionTable::make_room(Queue& queue) {
+  constexpr std::uint64_t few = 64;
+  const std::uint64_t allowed = std::min(queue.limit, run_ahead_);
+  if (queue.waiting() >= allowed) return false;
+  const bool limited = queue.limit != Queue::unlimited;
+  std::uint64_t capacity = queue.mask + std::uint64_t{1};
+  if (limited) capacity = std::max(capacity, std::min(std::bit_ceil(queue.limit), few));
+  const std::uint64_t kept = limited && capacity < queue.limit ? queue.sent : queue.waiting();
+  if (kept >= capacity) capacity *= 2;
+  if (capacity > queue.mask + std::uint64_t{1}) grow(queue, capacity);
+  queue.room = limited && capacity < queue.limit ? 0 : std::min(allowed, capacity);
+  return true;
 }
 
-// A few slots are made at once; many only when messages come to need them.
-void ConnectionTable::make_more_room(Connection& connection, bool full) {
-  constexpr std::uint32_t few = 63;
-  if (full || connection.sent > connection.mask) grow(connection);
-  while (connection.mask < std::min(connection.smallest_mask, few)) grow(connection);
-}
-
-void ConnectionTable::grow(Connection& connection) {
-  const std::size_t old_capacity = connection.mask + std::size_t{1};
-  const std::size_t capacity = 2 * old_capacity;
+void ConnectionTable::grow(Queue& queue, std::uint64_t capacity) {
   Slot* const slots = take_slots(capacity);
-  const std::uint64_t first =
-      connection.sent - std::min<std::uint64_t>(connection.sent, old_capacity);
-  for (std::uint64_t message = first; message != connection.sent; ++message)
-    slots[message & (capacity - 1)] = connection.slot(message);
-  connection.slots = slots;
-  connection.mask = static_cast<std::uint32_t>(capacity - 1);
+  const std::uint64_t kept = std::min<std::uint64_t>(queue.sent, queue.mask + std::uint64_t{1});
+  for (std::uint64_t message = queue.sent - kept; message != queue.sent; ++message)
+    slots[message & (capacity - 1)] = queue.slot(message);
+  queue.slots = slots;
+  queue.mask = static_cast<std::uint32_t>(capacity - 1);
 }
 
 Slot* ConnectionTable::take_slots(std::size_t count) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "topo/ids.hpp"
+#include "topo/topology.hpp"
 #include "topo/units.hpp"
 
 namespace collsim {
@@ -15,130 +19,137 @@ namespace collsim {
 
 using LaneNumber = std::uint32_t;  // dense number of a lane among all lanes that are simulated
 
-// One place of a connection's queue.  While it holds a message, `time` is when that arrives
-// (never(): not known yet); after the message was received, `time` is when the slot became free.
+// One place of a queue.  `time` is, while the place holds a message, when that arrives (never(): not
+// known yet, event engine only); after the message was received, when the slot became free; before
+// the first message, 0.
 struct Slot {
   Time time;
-  std::int64_t count = 0;
+  std::int64_t count = 0;  // of the message, in elements
 };
 
-struct Connection {
+// In order: message k lies in slots[k & mask] from its sending (k == sent) to its receiving (k ==
+// received).  0 <= sent - received <= limit, and the slots of the last `limit` messages are kept,
+// because a message that takes a slot over cannot be ready before it became free.
+struct Queue {
   static constexpr std::uint64_t unlimited = std::uint64_t{1} << 63U;
 
-  LaneNumber source = 0;
-  LaneNumber target = 0;
-
-  // The queue: message k lies in slots[k & mask] from its sending (k == sent) to its receiving (k
-  // == received).
-  std::uint64_t received = 0;
-  std::uint64_t sent = 0;
-  // At most `limit` messages are in it, and then the slots of the last `limit` are kept.
   Slot* slots = nullptr;
-  std::uint32_t mask = 0;
-  std::uint32_t smallest_mask = 0;  // that keeps the slots of the last `limit` messages
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
   std::uint64_t limit = unlimited;
+  std::uint64_t room = 1;  // with fewer messages in it than this, another one may be sent at once
+  std::uint32_t mask = 0;
   bool receiver_waits = false;
   bool sender_waits = false;
-  bool source_at_hand = false;  // the lane's latest connection, so that it keeps a pointer to it
-  bool target_at_hand = false;
-
-  // The route: what a message occupies and what it costs.  No links within a rank.
-  bool within_rank = false;  // carries signals between two lanes of one rank, which cost nothing
-  bool crosses_fair_link = false;
-  bool crosses_exclusive_link = false;
-  bool shares_links = false;  // with other connections (known to the dataflow engine only)
-  std::uint32_t number = 0;   // in order of opening
-  std::uint32_t links_begin = 0;
-  std::uint32_t links_count = 0;
-  std::uint32_t links_room = 0;
-  Time overhead{};
-  Time latency{};
-  Bandwidth bandwidth{1};
-  Time left{};  // when the last byte so far left the links
-
-  // Most messages of a connection have the length of the one before.
-  std::int64_t cached_count = -1;
-  Time cached_duration{};
 
   [[nodiscard]] bool empty() const { return received == sent; }
   [[nodiscard]] std::uint64_t waiting() const { return sent - received; }
   [[nodiscard]] Slot& slot(std::uint64_t message) { return slots[message & mask]; }
+  [[nodiscard]] const Slot& slot(std::uint64_t message) const { return slots[message & mask]; }
+};
 
-  // alpha + n/B for a message of `count` elements.
-  [[nodiscard]] Time duration(std::int64_t count, Bytes element_size) {
-    if (count != cached_count) {
-      cached_duration = overhead + transfer_time(count * element_size, bandwidth);
-      cached_count = count;
-    }
-    return cached_duration;
+// What a message occupies on its route, and what it costs.
+struct Path {
+  // The links that a message crosses, as bits.  within_rank: none; signals between two lanes of one
+  // rank occupy and cost nothing.  shared: with other connections (dataflow engine only).
+  enum Kind : std::uint8_t { within_rank = 0, exclusive = 1, fair = 2, shared = 4 };
+
+  Time latency{};
+  Time overhead{};
+  Bandwidth bandwidth{std::numeric_limits<std::int64_t>::max()};
+  Time duration{};  // of a message: alpha + n/B
+  std::uint32_t links_begin = 0;
+  std::uint32_t links_count = 0;
+  std::uint8_t links_room = 0;  // bits of the number of links there is room for
+  std::uint8_t kinds = within_rank;
+
+  [[nodiscard]] bool crosses(Kind kind) const { return (kinds & kind) != 0; }
+  // The route has one more link: the largest overhead, the smallest bandwidth, the sum of latencies.
+  void add(const Link& link) {
+    overhead = std::max(overhead, link.overhead);
+    bandwidth = std::min(bandwidth, link.bandwidth);
+    latency += link.latency;
+    kinds |= link.sharing == Sharing::fair ? fair : exclusive;
   }
 };
+
+// One per pair of lanes that talk, and direction.  Only its source writes `sent` and only its target
+// `received`.  What an engine knows of it besides lies in the engine's own arrays, by number.
+struct Connection {
+  Queue queue;
+  Path path;
+  LaneNumber source = 0;
+  LaneNumber target = 0;
+  std::uint32_t number = 0;         // in order of opening; used again after closing
+  std::uint32_t next_plus_one = 0;  // connection with the same hash; 0: none
+  Time left_at{};  // when the last byte of the messages that have left so far left the links
+  std::int64_t message_size =
+      -1;                     // elements of a message sent now, for which path.duration is right
+  std::uint64_t counted = 0;  // messages that are in Lanes::elements_sent
+};
+static_assert(sizeof(Connection) == 136, "there may be millions");
 
 // All connections of a simulation: found by who talks to whom, at stable addresses, in order of
 // opening.
 class ConnectionTable {
  public:
-  ConnectionTable();
+  // Every connection has this many slots; nothing: unlimited.
+  explicit ConnectionTable(std::optional<int> slots)
+      : limit_(slots ? static_cast<std::uint64_t>(*slots) : Queue::unlimited), first_(64) {}
 
-  // nullptr when it is not open.  The key is any 64-bit name of the connection.
-  [[nodiscard]] Connection* find(std::uint64_t key) {
-    last_place_ = place_of(key);
-    const std::uint32_t found = table_[last_place_].connection_plus_one;
-    return found == 0 ? nullptr : &(*this)[found - 1];
+  // nullptr when it is not open.
+  [[nodiscard]] Connection* find(LaneNumber source, LaneNumber target) const {
+    std::uint32_t plus_one = first_[bucket_of(source, target)];
+    while (plus_one != 0) {
+      Connection& connection = (*this)[plus_one - 1];
+      if (connection.source == source && connection.target == target) return &connection;
+      plus_one = connection.next_plus_one;
+    }
+    return nullptr;
   }
-  Connection& open(std::uint64_t key);  // after find() of the same key found nothing
+  // One that is not open; within a rank until it gets a route.
+  Connection& open(LaneNumber source, LaneNumber target);
   // Forgets an empty connection that nobody points to; opening it again starts from nothing.
-  void close(std::uint64_t key);
+  void close(Connection& connection);
 
   [[nodiscard]] std::size_t size() const { return count_; }
   [[nodiscard]] Connection& operator[](std::size_t number) const {
     return blocks_[number / block_size][number % block_size];
   }
 
-  // At most this many messages; before the first one is sent.
-  void set_limit(Connection& connection, std::uint64_t slots);
-  // Room for the message about to be sent.
-  void make_room(Connection& connection) {
-    const bool full = connection.waiting() > connection.mask;
-    if (full || connection.mask < connection.smallest_mask) [[unlikely]]
-      make_more_room(connection, full);
+  // From now on its messages take this route, and occupy its links' resources, each once
+  // (half-duplex directions share one).
+  void set_route(Connection& connection, const Topology& topology, std::span<const LinkId> route);
+  void set_links(Path& path, std::span<const LinkId> links);
+  [[nodiscard]] std::span<const LinkId> links(const Connection& connection) const {
+    return {links_.data() + connection.path.links_begin, connection.path.links_count};
   }
 
-  // The links of routes, all in one array.
-  void set_links(Connection& connection, std::span<const LinkId> links);
-  [[nodiscard]] std::span<const LinkId> links(const Connection& connection) const {
-    return {links_.data() + connection.links_begin, connection.links_count};
-  }
+  // A sender may not be further ahead of its receiver than this, even where slots are unlimited.
+  [[nodiscard]] std::uint64_t run_ahead() const { return run_ahead_; }
+  void set_run_ahead(std::uint64_t messages) { run_ahead_ = messages; }
+  // Room for one more message, where Queue::room says no; false when there is none.
+  [[nodiscard]] bool make_room(Queue& queue);
 
  private:
   static constexpr std::size_t block_size = 1024;
-  struct Entry {
-    std::uint64_t key = 0;
-    std::uint32_t connection_plus_one = 0;  // 0: unused
-  };
 
-  [[nodiscard]] std::size_t home_of(std::uint64_t key) const {
-    return (key * 0x9e3779b97f4a7c15U) >> 32U;
+  [[nodiscard]] std::size_t bucket_of(LaneNumber source, LaneNumber target) const {
+    const std::uint64_t key = (static_cast<std::uint64_t>(source) << 32U) | target;
+    return ((key * 0x9e3779b97f4a7c15U) >> 32U) & (first_.size() - 1);
   }
-  // Where the key is, or the unused place where it would go.
-  [[nodiscard]] std::size_t place_of(std::uint64_t key) const {
-    const std::size_t mask = table_.size() - 1;
-    std::size_t place = home_of(key) & mask;
-    while (table_[place].connection_plus_one != 0 && table_[place].key != key)
-      place = (place + 1) & mask;
-    return place;
-  }
-  void rehash(std::size_t capacity);
-  void make_more_room(Connection& connection, bool full);
-  void grow(Connection& connection);
+  std::uint32_t new_number();
+  void rehash();
+  void grow(Queue& queue, std::uint64_t capacity);
   Slot* take_slots(std::size_t count);
 
+  std::uint64_t limit_;
+  std::uint64_t run_ahead_ = Queue::unlimited;
   std::size_t count_ = 0;
   std::vector<std::unique_ptr<Connection[]>> blocks_;
   std::vector<std::uint32_t> closed_;  // numbers to be used again
-  std::vector<Entry> table_;
-  std::size_t last_place_ = 0;  // where find() looked: open() of the same key need not look again
-  std::vector<LinkId> links_;
+  std::vector<std::uint32_t> first_;   // by hash: number of a connection plus one; 0: none
+  std::vector<LinkId> links_;          // of all routes
 
   // Slots are carved from large blocks: millions of connections need a few bytes each.
   std::vector<std::unique_ptr<Slot[]>> slot_blocks_;

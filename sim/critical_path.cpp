@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "sim/connections.hpp"
-#include "sim/wiring.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -72,17 +71,17 @@ class Walk {
   }
 
   void at_end_of_wire() {
-    Connection route;
-    set_route(route, topology_, router_.route(step().rank, step().instruction.to.rank, step().lane),
-              resources_);
+    Path path;
+    for (const LinkId link : router_.route(step().rank, step().instruction.to.rank, step().lane))
+      path.add(topology_.link(link));
     const Time alone = transfer_time(
-        step().instruction.count * size_of(schedule_.collective().type), route.bandwidth);
-    const bool delays_only = !route.crosses_exclusive_link;
-    const Time flow_begins = delays_only ? step().departed : step().departed + route.overhead;
+        step().instruction.count * size_of(schedule_.collective().type), path.bandwidth);
+    const bool delays_only = !path.crosses(Path::exclusive);
+    const Time flow_begins = delays_only ? step().departed : step().departed + path.overhead;
     spend_until(std::min(now_, flow_begins + alone), Kind::sharing);
     spend_until(flow_begins, Kind::wire);
     if (!delays_only) spend_until(step().departed, Kind::startup);
-    const Time ready = step().ended + (delays_only ? route.overhead : Time{});
+    const Time ready = step().ended + (delays_only ? path.overhead : Time{});
     if (now_ > ready && step().queued_behind != Step::none)
       return go_to(step().queued_behind, &Walk::at_end_of_wire);
     spend_until(ready, Kind::queue);
@@ -94,7 +93,6 @@ class Walk {
 
   const std::vector<Step>& steps_;
   Router router_;
-  std::vector<LinkId> resources_;
   const Topology& topology_;
   const Schedule& schedule_;
   CriticalPath path_;

@@ -4,135 +4,145 @@
 #include <vector>
 
 #include "sim/engines.hpp"
-#include "sim/rank_machine.hpp"
+#include "sim/rank_wiring.hpp"
 
 namespace collsim {
 
 namespace {
 
-// Every link is used by one lane only, so nobody competes and no clock is needed: a message starts
-// when it is ready and the lane's earlier messages have left its links.  Lanes run in any order,
-// here last woken first, which keeps a batch of messages and both ends of a connection in the
-// cache.
-//
-// A lane that runs far ahead of its reader is put aside until the reader has caught up, so that
-// unlimited slots do not mean unlimited memory; when nobody can go on without, the limit is
-// doubled.
+// Every link is used by one lane only, so lanes do not compete and no clock is needed: a message
+// starts when it is ready and the lane's earlier messages have left its links.
 template <class Recorder>
-class DataflowEngine : public RankMachine<DataflowEngine<Recorder>, Recorder> {
-  using Base = RankMachine<DataflowEngine<Recorder>, Recorder>;
-
+class DataflowNetwork {
  public:
-  DataflowEngine(const Topology& topology, const Schedule& schedule, const CostModel& costs,
-                 const SimulationOptions& options, Recorder& recorder)
-      : Base(topology, schedule, costs, options, recorder),
-        first_user_(topology.links().size(), nobody),
+  static constexpr bool arrivals_are_known = true;
+
+  DataflowNetwork(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
+                  Recorder& recorder)
+      : topology_(topology),
+        lanes_(lanes),
+        wiring_(topology, lanes, options),
+        recorder_(recorder),
+        first_user_(topology.links().size(), no_user),
         free_at_(topology.links().size()) {}
 
-  // False when two lanes want the same link.
-  bool run_all();
+  // Two lanes want the same link.
+  [[nodiscard]] bool link_is_contended() const { return link_is_contended_; }
+  [[nodiscard]] RankWiring& wiring() { return wiring_; }
 
-  // --- what LaneMachine asks ---
-  [[nodiscard]] bool stopped() const { return link_is_contended_; }
-  void wake(LaneNumber lane) { runnable_.push_back(lane); }
-  bool may_post(LaneNumber, Connection& connection, Time) {
-    if (connection.waiting() < run_ahead_) return true;
-    connection.sender_waits = true;
-    return false;
+  // --- see Network ---
+  [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
+  static void release(const Connection&, Direction) {}  // its links still know it
+  [[nodiscard]] static bool may_post(LaneNumber, const Connection&, const InstructionTimes&) {
+    return true;
   }
-  void post(Connection& connection, std::uint64_t message, Time ready);
-  void opened(Connection& connection);
-  static void left_behind(const Connection&) {}  // its links still know it
+  void post(Connection& connection, Slot& slot, Time ready);
+  void wake(LaneNumber lane) { lanes_.runnable.push_back(lane); }
 
  private:
-  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+  static constexpr std::uint32_t no_user = ~std::uint32_t{0};
 
-  [[nodiscard]] Time free_links_at(const Connection& connection) const;
-  void raise_run_ahead();
+  void note_users(Connection& connection);
+  Time start_among_others(Connection& connection, Time ready);
 
-  std::vector<LaneNumber> runnable_;
+  const Topology& topology_;
+  Lanes& lanes_;
+  RankWiring wiring_;
+  Recorder& recorder_;
   std::vector<std::uint32_t> first_user_;  // by link: the first connection over it
   std::vector<Time> free_at_;  // by link; kept only for links that several connections share
-  std::uint64_t run_ahead_ = 64;
   bool link_is_contended_ = false;
 };
 
 template <class Recorder>
-bool DataflowEngine<Recorder>::run_all() {
-  for (std::size_t lane = this->lanes_.size(); lane-- > 0;)
-    runnable_.push_back(static_cast<LaneNumber>(lane));
-  while (!stopped()) {
-    while (!runnable_.empty() && !stopped()) {
-      const LaneNumber lane = runnable_.back();
-      runnable_.pop_back();
-      this->run(lane);
-    }
-    if (this->finished_lanes_ == this->lanes_.size() || stopped()) break;
-    raise_run_ahead();
-    if (runnable_.empty()) this->report_stuck();
-  }
-  return !stopped();
+Connection* DataflowNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
+                                               Direction direction) {
+  const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
+  if (Connection* const known = lanes_.connections.find(ends.source, ends.target)) return known;
+  Connection& connection = wiring_.open(ends);
+  note_users(connection);
+  return link_is_contended_ ? nullptr : &connection;
 }
 
 template <class Recorder>
-void DataflowEngine<Recorder>::raise_run_ahead() {
-  for (std::size_t number = 0; number < this->connections_.size(); ++number) {
-    Connection& connection = this->connections_[number];
-    if (!connection.sender_waits || connection.waiting() < run_ahead_) continue;
-    connection.sender_waits = false;
-    wake(connection.source);
-  }
-  run_ahead_ *= 2;
-}
-
-template <class Recorder>
-void DataflowEngine<Recorder>::opened(Connection& connection) {
-  for (const LinkId id : this->connections_.links(connection)) {
+void DataflowNetwork<Recorder>::note_users(Connection& connection) {
+  for (const LinkId id : lanes_.connections.links(connection)) {
     std::uint32_t& first = first_user_[id.index()];
-    if (first == nobody) {
+    if (first == no_user) {
       first = connection.number;
       continue;
     }
-    Connection& other = this->connections_[first];
-    const bool fair = this->topology_.link(id).sharing == Sharing::fair;
+    Connection& other = lanes_.connections[first];
+    const bool fair = topology_.link(id).sharing == Sharing::fair;
     if (fair || other.source != connection.source) link_is_contended_ = true;
-    connection.shares_links = other.shares_links = true;
-    free_at_[id.index()] = std::max(free_at_[id.index()], other.left);
+    connection.path.kinds |= Path::shared;
+    other.path.kinds |= Path::shared;
+    free_at_[id.index()] = std::max(free_at_[id.index()], other.left_at);
   }
 }
 
+// Where other messages of the lane may be on the same links.
 template <class Recorder>
-Time DataflowEngine<Recorder>::free_links_at(const Connection& connection) const {
-  Time free = connection.left;
-  for (const LinkId link : this->connections_.links(connection))
-    free = std::max(free, free_at_[link.index()]);
-  return free;
+Time DataflowNetwork<Recorder>::start_among_others(Connection& connection, Time ready) {
+  const std::span<const LinkId> links = lanes_.connections.links(connection);
+  Time start = ready;
+  for (const LinkId link : links) start = std::max(start, free_at_[link.index()]);
+  connection.left_at = start + connection.path.duration;
+  for (const LinkId link : links) free_at_[link.index()] = connection.left_at;
+  return start;
 }
 
 template <class Recorder>
-void DataflowEngine<Recorder>::post(Connection& connection, std::uint64_t message, Time ready) {
-  Slot& slot = connection.slot(message);
-  if (connection.within_rank) {
+inline void DataflowNetwork<Recorder>::post(Connection& connection, Slot& slot, Time ready) {
+  const Path& path = connection.path;
+  Time start = std::max(ready, connection.left_at);
+  if (path.kinds == Path::exclusive) [[likely]] {
+    connection.left_at = start + path.duration;
+  } else if (path.kinds == Path::within_rank) {
     slot.time = ready;
     return;
-  }
-  const Time duration = connection.duration(slot.count, this->element_size_);
-  Time start{};
-  if (!connection.crosses_exclusive_link) [[unlikely]] {
-    start = std::max(ready + connection.overhead, connection.left);
-    connection.left = start + (duration - connection.overhead);
+  } else if (!path.crosses(Path::exclusive)) {
+    start = std::max(ready + path.overhead, connection.left_at);
+    connection.left_at = start + (path.duration - path.overhead);
   } else {
-    start = std::max(ready, connection.shares_links ? free_links_at(connection) : connection.left);
-    connection.left = start + duration;
-    if (connection.shares_links)
-      for (const LinkId link : this->connections_.links(connection))
-        free_at_[link.index()] = connection.left;
+    start = start_among_others(connection, start);
   }
-  slot.time = this->arrival(connection.left, connection.latency);
-  if constexpr (Recorder::enabled) {
-    const std::span<const LinkId> links = this->connections_.links(connection);
-    this->recorder_.passed(connection, message, links, ready, start, connection.left,
-                           slot.count * this->element_size_);
+  slot.time = connection.left_at + path.latency;
+  if constexpr (Recorder::enabled)
+    recorder_.passed(connection, connection.queue.sent - 1, lanes_.connections.links(connection),
+                     ready, start, connection.left_at, slot.count * lanes_.element_size);
+}
+
+// A lane that runs far ahead of its reader is put aside until the reader has caught up, so that
+// unlimited slots do not mean unlimited memory; when no lane can go on without, the limit is doubled.
+void raise_run_ahead(Lanes& lanes) {
+  const std::uint64_t before = lanes.connections.run_ahead();
+  for (std::size_t number = 0; number < lanes.connections.size(); ++number) {
+    const Connection& connection = lanes.connections[number];
+    Queue& queue = lanes.connections[number].queue;
+    if (!queue.sender_waits || queue.waiting() < before || queue.waiting() >= queue.limit) continue;
+    queue.sender_waits = false;
+    lanes.runnable.push_back(connection.source);
+  }
+  lanes.connections.set_run_ahead(2 * before);
+}
+
+// Lanes run in any order, here last woken first, which keeps a batch of messages and both ends of a
+// connection in the cache.
+template <class Recorder>
+std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
+                                  const SimulationOptions& options, Recorder& recorder) {
+  DataflowNetwork<Recorder> network(topology, lanes, options, recorder);
+  LaneMachine<DataflowNetwork<Recorder>, Recorder> machine(lanes, network, recorder);
+  lanes.connections.set_run_ahead(64);
+  lanes.wake_all();
+  while (true) {
+    while (!lanes.runnable.empty() && !network.link_is_contended())
+      machine.run(lanes.next_runnable());
+    if (network.link_is_contended()) return std::nullopt;
+    if (lanes.all_finished()) return network.wiring().result(Engine::dataflow);
+    raise_run_ahead(lanes);
+    if (lanes.runnable.empty()) lanes.report_stuck();
   }
 }
 
@@ -141,7 +151,10 @@ void DataflowEngine<Recorder>::post(Connection& connection, std::uint64_t messag
 std::optional<Simulation> simulate_by_dataflow(const Topology& topology, const Schedule& schedule,
                                                const CostModel& costs,
                                                const SimulationOptions& options) {
-  return run_machine<DataflowEngine>(Engine::dataflow, topology, schedule, costs, options);
+  return with_recorder(topology, schedule, options, [&](auto& recorder) {
+    Lanes lanes(schedule, costs, static_cast<std::size_t>(schedule.size()));
+    return run_all(topology, lanes, options, recorder);
+  });
 }
 
 }  // namespace collsim

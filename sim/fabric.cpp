@@ -16,12 +16,12 @@ Fabric::Fabric(const Topology& topology, const ConnectionTable& connections)
       constraint_of_(topology.links().size()) {}
 
 void Fabric::opened(const Connection& connection) {
-  if (!connection.crosses_fair_link) return;
+  if (!connection.path.crosses(Path::fair)) return;
   if (routes_.size() <= connection.number) routes_.resize(connection.number + std::size_t{1});
   Route& route = routes_[connection.number];
   route = Route{};
-  route.bandwidth = connection.bandwidth;
-  route.overhead = connection.overhead;
+  route.bandwidth = connection.path.bandwidth;
+  route.overhead = connection.path.overhead;
   for (const LinkId id : connections_.links(connection)) {
     const Link& link = topology_.link(id);
     const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
@@ -38,7 +38,7 @@ void Fabric::opened(const Connection& connection) {
 }
 
 std::span<const LinkId> Fabric::exclusive_links(const Connection& connection) const {
-  if (connection.crosses_fair_link) return routes_[connection.number].exclusive;
+  if (connection.path.crosses(Path::fair)) return routes_[connection.number].exclusive;
   return connections_.links(connection);
 }
 
@@ -53,13 +53,15 @@ std::optional<Fabric::Passage> Fabric::carry_among_others(const Passage& passage
   const std::span<const LinkId> links = exclusive_links(connection);
   const Time start = all_free_at(links, passage.ready);
   const bool must_wait = start == Time::never() || somebody_waits_for(links);
-  if (!connection.crosses_fair_link && !must_wait) return settle(passage, links, start, duration);
+  if (!connection.path.crosses(Path::fair) && !must_wait)
+    return settle(passage, links, start, duration);
 
   const TransferId id = new_transfer(passage, duration);
   if (links.empty()) {
     std::deque<TransferId>& in_order = routes_[connection.number].in_order;
     in_order.push_back(id);
-    if (in_order.size() == 1) schedule(passage.ready + connection.overhead, Event::begin_flow, id);
+    if (in_order.size() == 1)
+      schedule(passage.ready + connection.path.overhead, Event::begin_flow, id);
   } else if (must_wait) {
     for (const LinkId link : links) queues_[link.index()].push_back(id);
   } else {
@@ -139,7 +141,7 @@ void Fabric::take_links(TransferId id, Time now) {
   const std::uint32_t connection = transfer.passage.connection;
   const std::span<const LinkId> links = exclusive_links(connections_[connection]);
   const Time start = all_free_at(links, now);
-  if (!connections_[connection].crosses_fair_link) {
+  if (!connections_[connection].path.crosses(Path::fair)) {
     transfer.passage = settle(transfer.passage, links, start, transfer.duration);
     deliver(id, transfer.passage.left);
     return;

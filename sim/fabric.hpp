@@ -45,9 +45,10 @@ class Fabric {
   // A message is ready now.  Its passage when that is already known; otherwise it will be among
   // delivered() some time.
   [[nodiscard]] std::optional<Passage> carry(const Connection& connection, std::uint64_t message,
-                                             Bytes bytes, Time duration, Time now) {
+                                             Bytes bytes, Time now) {
     const Passage passage{connection.number, message, now, now, now, bytes};
-    if (connection.crosses_fair_link || !queues_.empty())
+    const Time duration = connection.path.duration;
+    if (connection.path.crosses(Path::fair) || !queues_.empty())
       return carry_among_others(passage, duration);
     const std::span<const LinkId> links = connections_.links(connection);
     const Time start = all_free_at(links, now);

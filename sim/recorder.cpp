@@ -28,7 +28,7 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
   RankUsage& usage = ranks_[position];
   Time have_message = times.reached;
   if (in != nullptr) {
-    const Time arrived = in->slots[in->received & in->mask].time;
+    const Time arrived = in->queue.slot(in->queue.received).time;
     have_message = std::max(have_message, arrived);
     usage.waiting_for_messages += have_message - times.reached;
   }
@@ -54,7 +54,7 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
   if (newest >= ends_.size()) ends_.resize(newest + 1);
   if (in != nullptr) {
     Ends& ends = ends_[in->number];
-    step.message_from = ends.sender[in->received];
+    step.message_from = ends.sender[in->queue.received];
     ends.receiver.push_back(number);
   }
   if (out != nullptr) {
@@ -74,8 +74,8 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
 std::uint32_t TimelineRecorder::held_up_by(const Connection& connection, std::uint64_t message,
                                            std::span<const LinkId> links, Time ready,
                                            Time departed) const {
-  if (!connection.crosses_exclusive_link) {
-    const bool waited = message > 0 && departed > ready + connection.overhead;
+  if (!connection.path.crosses(Path::exclusive)) {
+    const bool waited = message > 0 && departed > ready + connection.path.overhead;
     return waited ? ends_[connection.number].sender[message - 1] : Step::none;
   }
   if (departed <= ready) return Step::none;
@@ -103,7 +103,7 @@ void TimelineRecorder::passed(const Connection& connection, std::uint64_t messag
   Step& step = steps_[number];
   step.departed = departed;
   step.left = left;
-  step.arrived = left + connection.latency;
+  step.arrived = left + connection.path.latency;
   step.queued_behind = held_up_by(connection, message, links, ready, departed);
   for (const LinkId link : links) {
     last_left_[link.index()] = left;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "sim/engines.hpp"
+#include "sim/fingerprint.hpp"
 #include "sim/lane_machine.hpp"
-#include "sim/wiring.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -24,159 +24,128 @@ namespace {
 //   - with several lanes, exclusive links serve one lane per orbit.  With one lane, every rank
 //     hands over its n-th message in the same round as all others, so each link serves the senders'
 //     messages in program order.
-class SymmetryEngine : public LaneMachine<SymmetryEngine, NoRecorder> {
-  using Base = LaneMachine<SymmetryEngine, NoRecorder>;
-
+class SymmetryNetwork {
  public:
-  SymmetryEngine(const Topology& topology, const Schedule& schedule, const CostModel& costs,
-                 NoRecorder& recorder)
-      : Base(schedule, costs, 1, recorder),
-        topology_(topology),
-        participants_(topology, schedule),
+  static constexpr bool arrivals_are_known = true;
+
+  SymmetryNetwork(const Topology& topology, Lanes& lanes)
+      : topology_(topology),
+        lanes_(lanes),
+        participants_(topology, lanes.schedule),
         router_(topology),
-        symmetry_(schedule.symmetry()) {}
+        symmetry_(lanes.schedule.symmetry()) {}
 
-  // False when the case turns out not to be symmetric, or never to end (another engine says why).
-  bool run_all();
-  [[nodiscard]] Simulation result();
+  [[nodiscard]] bool is_exact() const { return is_exact_; }
 
-  // --- what LaneMachine asks ---
-  [[nodiscard]] bool stopped() const { return not_exact_; }
-  void wake(LaneNumber lane) { runnable_.push_back(lane); }
-  static constexpr bool may_post(LaneNumber, const Connection&, Time) { return true; }
-  void post(Connection& connection, std::uint64_t message, Time ready);
-  static void left_behind(const Connection&) {}  // as many as distances: not worth it
-  Connection& connection(const LaneState& lane, Endpoint peer, Direction direction);
+  // --- see Network ---
+  [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
+  static void release(const Connection&, Direction) {}  // as many as distances: not worth it
+  [[nodiscard]] static bool may_post(LaneNumber, const Connection&, const InstructionTimes&) {
+    return true;
+  }
+  void post(Connection& connection, Slot& slot, Time ready);
+  // Connections lead from rank 0 to the others, for all of which it stands.
+  void wake(LaneNumber lane) {
+    lanes_.runnable.push_back(static_cast<LaneNumber>(lane % lanes_.per_rank));
+  }
 
  private:
-  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  static constexpr std::uint64_t no_owner = ~std::uint64_t{0};
 
-  void open(Connection& connection, std::size_t distance);
+  void set_route(Connection& connection, std::size_t distance);
   [[nodiscard]] std::size_t mirrored(std::size_t distance) const {
-    const auto ranks = static_cast<std::size_t>(schedule_.size());
+    const auto ranks = static_cast<std::size_t>(lanes_.schedule.size());
     return symmetry_ == Symmetry::exchange || distance == 0 ? distance : ranks - distance;
   }
 
   const Topology& topology_;
+  Lanes& lanes_;
   Participants participants_;
   Router router_;
   const Symmetry symmetry_;
-  std::vector<LaneNumber> runnable_;
   std::vector<std::uint64_t> owner_;  // by orbit
   std::vector<Time> free_at_;         // by orbit
-  bool not_exact_ = false;
+  bool is_exact_ = true;
 };
 
-Connection& SymmetryEngine::connection(const LaneState& lane, Endpoint peer, Direction direction) {
+Connection* SymmetryNetwork::connect(LaneNumber lane, Endpoint peer, Direction direction) {
   if (participants_.seat_of(peer.rank) == Participants::absent ||
-      peer.lane.index() >= lanes_per_rank_)
-    report_bad_peer(schedule_, endpoint_of(lane), peer);
+      peer.lane.index() >= lanes_.per_rank)
+    report_bad_peer(lanes_.schedule, lanes_.endpoint_of(lane), peer);
   const bool out = direction == Direction::out;
   const std::size_t distance = out ? peer.rank.index() : mirrored(peer.rank.index());
-  const std::size_t source = out ? lane.lane.index() : peer.lane.index();
-  const std::size_t target = out ? peer.lane.index() : lane.lane.index();
-  if (distance == 0 && source == target) report_talks_to_itself(peer);
-  const std::uint64_t key =
-      (static_cast<std::uint64_t>(distance) << 32U) | (source << 16U) | target;
-  if (Connection* const known = connections_.find(key)) return *known;
-  Connection& connection = connections_.open(key);
-  connection.source = static_cast<LaneNumber>(source);
-  connection.target = static_cast<LaneNumber>(target);
-  connection.within_rank = distance == 0;
-  if (distance != 0) {
-    limit(connection);
-    open(connection, distance);
-  }
-  return connection;
+  const auto other = static_cast<LaneNumber>(peer.lane.index());
+  if (distance == 0 && other == lane) report_talks_to_itself(peer);
+  const LaneNumber source = out ? lane : other;
+  const auto target = static_cast<LaneNumber>(distance * lanes_.per_rank + (out ? other : lane));
+  if (Connection* const known = lanes_.connections.find(source, target)) return known;
+  Connection& connection = lanes_.connections.open(source, target);
+  if (distance != 0) set_route(connection, distance);
+  return is_exact_ ? &connection : nullptr;
 }
 
-void SymmetryEngine::open(Connection& connection, std::size_t distance) {
+void SymmetryNetwork::set_route(Connection& connection, std::size_t distance) {
   const std::span<const LinkId> route = router_.route(Rank(0), Rank(distance));
+  lanes_.connections.set_route(connection, topology_, route);
   std::vector<LinkId> orbits;
-  set_route(connection, topology_, route, orbits);
-  orbits.clear();
   for (const LinkId id : route) {
     const std::optional<std::uint32_t> orbit = topology_.orbit(symmetry_, id);
     const Link& link = topology_.link(id);
     const bool again =
         orbit && std::find(orbits.begin(), orbits.end(), LinkId(*orbit)) != orbits.end();
     if (!orbit || again || link.resource != id) {
-      not_exact_ = true;
+      is_exact_ = false;
       return;
     }
     orbits.emplace_back(*orbit);
     if (owner_.size() <= *orbit) {
-      owner_.resize(*orbit + std::size_t{1}, nobody);
+      owner_.resize(*orbit + std::size_t{1}, no_owner);
       free_at_.resize(*orbit + std::size_t{1});
     }
     std::uint64_t& owner = owner_[*orbit];
     const std::uint64_t user =
         link.sharing == Sharing::fair ? connection.number : connection.source;
-    if (owner == nobody) owner = user;
-    if (owner != user) not_exact_ = true;
+    if (owner == no_owner) owner = user;
+    if (owner != user) is_exact_ = false;
   }
-  connections_.set_links(connection, orbits);
+  lanes_.connections.set_links(connection.path, orbits);
 }
 
-void SymmetryEngine::post(Connection& connection, std::uint64_t message, Time ready) {
-  Slot& slot = connection.slot(message);
-  if (connection.within_rank) {
+void SymmetryNetwork::post(Connection& connection, Slot& slot, Time ready) {
+  const Path& path = connection.path;
+  if (path.kinds == Path::within_rank) {
     slot.time = ready;
     return;
   }
-  const Time duration = connection.duration(slot.count, element_size_);
-  if (!connection.crosses_exclusive_link) {
-    const Time start = std::max(ready + connection.overhead, connection.left);
-    connection.left = start + (duration - connection.overhead);
+  if (!path.crosses(Path::exclusive)) {
+    const Time start = std::max(ready + path.overhead, connection.left_at);
+    connection.left_at = start + (path.duration - path.overhead);
   } else {
     Time start = ready;
-    for (const LinkId orbit : connections_.links(connection))
+    for (const LinkId orbit : lanes_.connections.links(connection))
       start = std::max(start, free_at_[orbit.index()]);
-    connection.left = start + duration;
-    for (const LinkId orbit : connections_.links(connection))
-      free_at_[orbit.index()] = connection.left;
+    connection.left_at = start + path.duration;
+    for (const LinkId orbit : lanes_.connections.links(connection))
+      free_at_[orbit.index()] = connection.left_at;
   }
-  slot.time = arrival(connection.left, connection.latency);
+  slot.time = connection.left_at + path.latency;
 }
 
-bool SymmetryEngine::run_all() {
-  for (std::size_t lane = lanes_.size(); lane-- > 0;)
-    runnable_.push_back(static_cast<LaneNumber>(lane));
-  while (!runnable_.empty() && !stopped()) {
-    const LaneNumber lane = runnable_.back();
-    runnable_.pop_back();
-    run(lane);
-  }
-  bool all_received = true;
-  for (std::size_t number = 0; number < connections_.size(); ++number)
-    all_received = all_received && connections_[number].empty();
-  return !stopped() && finished_lanes_ == lanes_.size() && all_received;
-}
-
-Simulation SymmetryEngine::result() {
-  const auto ranks = static_cast<std::size_t>(schedule_.size());
-  Simulation result;
-  result.engine = Engine::symmetry;
+Simulation result_for_all_ranks(Lanes& lanes) {
+  const auto ranks = static_cast<std::size_t>(lanes.schedule.size());
+  Simulation result = lanes.result(Engine::symmetry, ranks);
+  result.finished.assign(ranks, result.time);
   Fingerprint fingerprint;
-  for (const LaneState& lane : lanes_) {
-    result.time = std::max(result.time, lane.clock);
+  for (const LaneState& lane : lanes.all)
     for (std::size_t rank = 0; rank < ranks; ++rank)
       fingerprint.add_lane(rank, lane.lane.index(), lane.hash);
-  }
-  for (std::size_t number = 0; number < connections_.size(); ++number) {
-    const Connection& connection = connections_[number];
-    result.time = std::max(result.time, connection.left);
-    if (!connection.within_rank) result.messages += ranks * connection.sent;
-  }
-  result.finished.assign(ranks, result.time);
-  result.instructions = ranks * instructions_;
-  result.wire_bytes = bytes_sent(static_cast<std::int64_t>(ranks));
   result.fingerprint = fingerprint.value();
   return result;
 }
 
 }  // namespace
 
+// Nothing when the case turns out not to be symmetric, or never to end: another engine says why.
 std::optional<Simulation> simulate_by_symmetry(const Topology& topology, const Schedule& schedule,
                                                const CostModel& costs,
                                                const SimulationOptions& options) {
@@ -185,10 +154,14 @@ std::optional<Simulation> simulate_by_symmetry(const Topology& topology, const S
   if (schedule.symmetry() == Symmetry::none || !whole_machine || !options.late.empty() ||
       options.recording != Recording::off || schedule.size() < 2)
     return std::nullopt;
+  Lanes lanes(schedule, costs, 1);
+  SymmetryNetwork network(topology, lanes);
   NoRecorder recorder;
-  SymmetryEngine engine(topology, schedule, costs, recorder);
-  if (!engine.run_all()) return std::nullopt;
-  return engine.result();
+  LaneMachine<SymmetryNetwork, NoRecorder> machine(lanes, network, recorder);
+  lanes.wake_all();
+  while (!lanes.runnable.empty() && network.is_exact()) machine.run(lanes.next_runnable());
+  if (!network.is_exact() || !lanes.all_finished() || !lanes.all_received()) return std::nullopt;
+  return result_for_all_ranks(lanes);
 }
 
 }  // namespace collsim

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/lanes.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "sim/participants.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+
+Lanes::Lanes(const Schedule& the_schedule, const CostModel& the_costs, std::size_t ranks)
+    : schedule(the_schedule),
+      costs(the_costs),
+      element_size(size_of(the_schedule.collective().type)),
+      per_rank(static_cast<std::size_t>(the_schedule.lanes())),
+      connections(the_schedule.slots()) {
+  constexpr std::size_t most_lanes = std::size_t{1} << 28U;
+  if (ranks > most_lanes / per_rank)
+    throw_error(ErrorCode::too_large, std::to_string(ranks) + " ranks with " +
+                                          std::to_string(per_rank) +
+                                          " lanes each are more than 268,435,456 lanes");
+  all.resize(ranks * per_rank);
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    all[number].position = static_cast<std::uint32_t>(number / per_rank);
+    all[number].lane = Lane(number % per_rank);
+    all[number].clock = costs.launch;
+  }
+}
+
+void Lanes::wake_all() {
+  for (std::size_t lane = all.size(); lane-- > 0;)
+    runnable.push_back(static_cast<LaneNumber>(lane));
+}
+
+// Nearly all messages of a connection have one size, so elements are not added up for each.
+void Lanes::count_elements(Connection& connection) {
+  if (connection.path.kinds == Path::within_rank) return;
+  const auto messages = static_cast<std::int64_t>(connection.queue.sent - connection.counted);
+  connection.counted = connection.queue.sent;
+  std::int64_t elements = 0;
+  if (__builtin_mul_overflow(messages, connection.message_size, &elements) ||
+      __builtin_add_overflow(elements_sent, elements, &elements_sent))
+    throw_error(ErrorCode::overflow, "more elements are sent in all than 64 bits can count");
+}
+
+void Lanes::change_message_size(Connection& connection, std::int64_t count) {
+  count_elements(connection);
+  Path& path = connection.path;
+  path.duration = path.overhead + transfer_time(count * element_size, path.bandwidth);
+  connection.message_size = count;
+}
+
+void Lanes::close(Connection& connection) {
+  count_elements(connection);
+  if (connection.path.kinds != Path::within_rank) messages_of_closed += connection.queue.sent;
+  Time& left_at = all[connection.source].left_at;
+  left_at = std::max(left_at, connection.left_at);
+  connections.close(connection);
+}
+
+bool Lanes::all_received() const {
+  for (std::size_t number = 0; number < connections.size(); ++number)
+    if (!connections[number].queue.empty()) return false;
+  return true;
+}
+
+Simulation Lanes::result(Engine engine, std::uint64_t ranks) {
+  Simulation result;
+  result.engine = engine;
+  result.finished.resize(all.size() / per_rank);
+  for (const LaneState& lane : all) {
+    Time& finished_at = result.finished[lane.position];
+    finished_at = std::max({finished_at, lane.clock, lane.left_at});
+  }
+  std::uint64_t messages = messages_of_closed;
+  for (std::size_t number = 0; number < connections.size(); ++number) {
+    Connection& connection = connections[number];
+    count_elements(connection);
+    if (!connection.queue.empty())
+      report_left_over(endpoint_of(connection.source), endpoint_of(connection.target),
+                       connection.queue.waiting());
+    if (connection.path.kinds != Path::within_rank) messages += connection.queue.sent;
+    Time& finished_at = result.finished[all[connection.source].position];
+    finished_at = std::max(finished_at, connection.left_at);
+  }
+  for (const Time finished_at : result.finished) result.time = std::max(result.time, finished_at);
+  if (result.time == Time::never())  // which stands for "not yet known"
+    throw_error(ErrorCode::overflow, "a message arrives later than 64 bits of picoseconds hold");
+  result.instructions = ranks * instructions;
+  result.messages = ranks * messages;
+  if (__builtin_mul_overflow(elements_sent, element_size, &result.wire_bytes) ||
+      __builtin_mul_overflow(result.wire_bytes, ranks, &result.wire_bytes))
+    throw_error(ErrorCode::overflow, "more bytes are sent in all than 64 bits can count");
+  return result;
+}
+
+void Lanes::report_stuck() const {
+  std::vector<WaitingLane> waiting;
+  for (const LaneState& lane : all) {
+    if (lane.progress == LaneState::Progress::finished) continue;
+    const Instruction& instruction = *lane.instruction;
+    WaitingLane stuck{endpoint_of(lane), instruction.from, WaitingLane::For::message, instruction};
+    const bool takes = takes_from_lane(instruction.op);
+    if (!takes || !lane.in->queue.empty()) {
+      stuck.reason = WaitingLane::For::slot;
+      stuck.other = instruction.to;
+    } else if (instruction.op == Op::wait) {
+      stuck.reason = WaitingLane::For::signal;
+    }
+    waiting.push_back(stuck);
+  }
+  report_deadlock(waiting, schedule.slots());
+}
+
+}  // namespace collsim

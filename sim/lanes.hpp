@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/cost_model.hpp"
+#include "collectives/schedule.hpp"
+#include "sim/connections.hpp"
+#include "sim/simulate.hpp"
+
+namespace collsim {
+
+// Internal to sim/: the state of a simulation, whichever engine runs it.
+struct LaneState {
+  Program program;
+  // The one to execute next; null before the start and after the end.
+  const Instruction* instruction = nullptr;
+  Time clock{};
+  std::uint64_t hash = 0;  // see fingerprint.hpp
+  Time left_at{};          // when the last message over a closed connection left
+
+  // The connections used last, and with whom they are.
+  Connection* in = nullptr;
+  Connection* out = nullptr;
+  Endpoint in_from{};
+  Endpoint out_to{};
+
+  // The last instruction that was decoded, and what it costs.
+  Endpoint from{};
+  Endpoint to{};
+  std::int64_t count = -1;  // there is none
+  Time work{};
+  Op op{};
+
+  enum class Progress : std::uint8_t { not_started, started, finished };
+  Progress progress = Progress::not_started;
+  Lane lane{};
+  std::uint32_t position = 0;
+};
+
+struct Lanes {
+  // Lanes for this many ranks, in order of position; they start at `launch`.
+  Lanes(const Schedule& schedule, const CostModel& costs, std::size_t ranks);
+
+  [[nodiscard]] Endpoint endpoint_of(const LaneState& lane) const {
+    return {schedule.rank(static_cast<int>(lane.position)), lane.lane};
+  }
+  [[nodiscard]] Endpoint endpoint_of(LaneNumber lane) const { return endpoint_of(all[lane]); }
+  void wake_all();
+  [[nodiscard]] LaneNumber next_runnable() {
+    const LaneNumber lane = runnable.back();
+    runnable.pop_back();
+    return lane;
+  }
+  [[nodiscard]] bool all_finished() const { return finished == all.size(); }
+  [[nodiscard]] bool all_received() const;
+  // Messages sent from now on have this many elements.
+  void set_message_size(Connection& connection, std::int64_t count) {
+    if (connection.message_size != count) [[unlikely]]
+      change_message_size(connection, count);
+  }
+  // Forgets an empty connection that no lane will use soon.
+  void close(Connection& connection);
+
+  // What all engines put into the result: counts, for each simulated rank standing for `ranks`
+  // ranks, and the time at which each has finished, by position.  Error{bad_schedule} when messages
+  // were never received.
+  [[nodiscard]] Simulation result(Engine engine, std::uint64_t ranks);
+  // Error{deadlock}, saying who waits for whom.
+  [[noreturn]] void report_stuck() const;
+
+  const Schedule& schedule;
+  const CostModel& costs;
+  const Bytes element_size;
+  const std::size_t per_rank;
+  std::vector<LaneState> all;
+  std::vector<LaneNumber> runnable;  // may be able to go on
+  ConnectionTable connections;
+
+  std::uint64_t instructions = 0;
+  std::uint64_t messages_of_closed = 0;
+  std::int64_t elements_sent = 0;
+  std::size_t finished = 0;
+
+ private:
+  void change_message_size(Connection& connection, std::int64_t count);
+  void count_elements(Connection& connection);
+};
+
+}  // namespace collsim
