@@ -41,8 +41,7 @@ namespace collsim {
 // occupy nothing: one message, alpha + L.  Pieces of 0 bytes need not be sent, except in a barrier.
 //
 // Compute.  To add K vectors, (K-1) N bytes (+) are done, none before a first message has arrived,
-// by K ranks with `lanes` instruction streams each: alpha + L + (K-1) N / (K lanes gamma), gamma =
-// reduce_bandwidth.
+// by K ranks with `lanes` instruction streams each: alpha + L + (K-1)/K N gamma / lanes.
 struct LowerBounds {
   Time bandwidth;
   Time latency;

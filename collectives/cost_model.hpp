@@ -15,7 +15,7 @@ namespace collsim {
 //   instruction_overhead + n / copy_bandwidth     if it only moves n bytes
 //   n / second_write_bandwidth more               if it both stores and sends them
 // before the lane goes on, the received slot becomes free, or the message it sends is ready to
-// leave.  (The literature's gamma is 1 / reduce_bandwidth.)
+// leave.  (gamma of formulas is 1 / reduce_bandwidth.)
 struct CostModel {
   std::optional<Bandwidth> reduce_bandwidth;
   std::optional<Bandwidth> copy_bandwidth;

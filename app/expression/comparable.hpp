@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "collectives/cost/units.hpp"
 #include "app/json/value.hpp"
 #include "collectives/collective.hpp"
+#include "collectives/cost/units.hpp"
 
 namespace collsim {
 

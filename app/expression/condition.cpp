@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "app/expression/lexer.hpp"
+#include "app/expression/names.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/object_reader.hpp"
 #include "app/scenario/quantities.hpp"

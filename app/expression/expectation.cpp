@@ -120,7 +120,7 @@ std::optional<Expression> ExpectationReader::parse(const Value& written,
   }
   ParsedExpression parsed = Expression::parse(written.string(), *facts_);
   if (parsed.value) return std::move(parsed.value);
-  const ExpressionError& error = parsed.error;
+  const FormulaError& error = parsed.error;
   report(error.code, error.message,
          part_of(written.place, written.string().size(), error.begin, error.end), pointer,
          error.suggestion, error.hint);
@@ -182,7 +182,7 @@ void ExpectationReader::read_limits() {
            "write one of equals, at_least, at_most, between");
     return;
   }
-  if (result_.metric && !result_.metric->words().empty()) return read_word(*written, key);
+  if (result_.metric && result_.metric->word() != nullptr) return read_word(*written, key);
   if (result_.kind == Expectation::Kind::between) return read_between(*written);
   read_limit(*written, reader_.pointer_of(key));
 }
@@ -214,7 +214,7 @@ void ExpectationReader::read_limit(const Value& written, const std::string& poin
 // Whether something of this unit can be compared with the metric.
 bool ExpectationReader::fits(const Expression& limit, const Value& written,
                              const std::string& pointer) {
-  if (!limit.words().empty()) {
+  if (limit.word() != nullptr) {
     report("dimension", in_quotes(limit.text()) + " is a word, not a number", written.place,
            pointer, "", "write it as the metric, and the word as \"equals\"");
     return false;
@@ -224,7 +224,8 @@ bool ExpectationReader::fits(const Expression& limit, const Value& written,
     return true;
   const std::string shown = written.is_string() ? in_quotes(limit.text()) : limit.text();
   const std::string& number = limit.text();
-  std::string hint;
+  std::string hint =
+      hint_about_gamma(metric->text() + " " + number, metric->units(), limit.units());
   if (limit.is_literal() && limit.units().none() && !limit.is_percentage()) {
     if (metric->units() == units_time) hint = "write a unit, as in \"" + number + "us\"";
     if (metric->units() == units_size) hint = "write a unit, as in \"" + number + "MiB\"";
@@ -238,7 +239,7 @@ bool ExpectationReader::fits(const Expression& limit, const Value& written,
 }
 
 void ExpectationReader::read_word(const Value& written, const char* key) {
-  const auto& words = result_.metric->words();
+  const auto& words = result_.metric->word()->words;
   std::vector<std::string> allowed;
   for (const Comparable& word : words)
     if (std::find(allowed.begin(), allowed.end(), word.written) == allowed.end())
@@ -249,7 +250,7 @@ void ExpectationReader::read_word(const Value& written, const char* key) {
            written.place, reader_.pointer_of(key), "", "use \"equals\" with a word; " + hint);
     return;
   }
-  const Comparable wanted = comparable(written, result_.metric->word_path(), facts_->operation());
+  const Comparable wanted = comparable(written, result_.metric->word()->path, facts_->operation());
   for (const Comparable& word : words) result_.word_fits.push_back(word == wanted ? 1 : 0);
   const auto& fits = result_.word_fits;
   if (std::find(fits.begin(), fits.end(), 1) == fits.end())
@@ -295,8 +296,7 @@ void ExpectationReader::read_within() {
 void ExpectationReader::check_collapsed_axes() {
   if (!result_.metric) return;
   const auto collect = [&](const Expression& expression) {
-    result_.collapsed.insert(result_.collapsed.end(), expression.collapsed_axes().begin(),
-                             expression.collapsed_axes().end());
+    for (const std::size_t axis : expression.collapsed_axes()) result_.collapsed.push_back(axis);
   };
   collect(*result_.metric);
   for (const Expression& limit : result_.limits) collect(limit);

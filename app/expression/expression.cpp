@@ -3,19 +3,18 @@
 
 #include <algorithm>
 
+#include "app/expression/language.hpp"
+#include "app/json/write_json.hpp"
 #include "app/scenario/document_path.hpp"
 
 namespace collsim {
 
 namespace {
 
-using Code = ExpressionStep::Code;
+using Kind = FormulaNode::Kind;
 
-template <class Condition>
-bool any_name(const ExpressionProgram& program, Condition condition) {
-  return std::any_of(program.begin(), program.end(), [&](const ExpressionStep& step) {
-    return step.code == Code::name && condition(entry_of(step.name));
-  });
+Name name_of(const FormulaNode& node) {
+  return static_cast<Name>(node.id);
 }
 
 bool varies_along(const NameEntry& entry, const Axis& axis) {
@@ -27,39 +26,89 @@ bool varies_along(const NameEntry& entry, const Axis& axis) {
 
 }  // namespace
 
+ParsedExpression Expression::parse(std::string_view text, const ScenarioFacts& facts) {
+  ExpressionLanguage language(facts);
+  FormulaParser parser(text, language);
+  std::optional<FormulaTree> tree = parser.parse();
+  if (!tree) return {std::nullopt, language.with_hint(parser.error(), text)};
+  Expression result;
+  result.tree_ = *std::move(tree);
+  result.selections_ = std::move(language.selections());
+  return {std::move(result), {}};
+}
+
+Expression Expression::constant(double number, std::string text) {
+  Expression result;
+  result.tree_.nodes.push_back({.kind = Kind::number, .number = number});
+  result.tree_.root.value = number;
+  result.tree_.root.zero = number == 0;
+  result.tree_.text = std::move(text);
+  return result;
+}
+
+const ExpressionSelection* Expression::word() const {
+  if (!tree_.root.word) return nullptr;
+  const FormulaNode* node = &tree_.nodes[tree_.root.node];
+  while (node->kind == Kind::defined) node = &tree_.nodes[tree_.definitions[node->id].body.node];
+  return &selections_[node->id];
+}
+
 bool Expression::mentions(Name name) const {
-  const auto is_it = [&](const NameEntry& entry) { return entry.name == name; };
-  return any_name(program_, is_it) ||
-         std::any_of(selections_.begin(), selections_.end(),
-                     [&](const auto& selection) { return any_name(selection.metric, is_it); }) ||
-         std::any_of(errors_.begin(), errors_.end(),
-                     [&](const auto& metric) { return any_name(metric, is_it); });
+  bool found = false;
+  tree_.visit(tree_.root.node, [&](const FormulaNode& node) {
+    found |= node.kind == Kind::name && name_of(node) == name;
+    return !found;
+  });
+  return found;
 }
 
 bool Expression::follows_of() const {
   return mentions(Name::time) || mentions(Name::algbw) || mentions(Name::busbw);
 }
 
-std::optional<std::string_view> Expression::part_varying_along(std::size_t axis,
-                                                               const Scenario& scenario) const {
-  const ExpressionStep* step = step_varying_along(program_, axis, scenario);
-  if (step == nullptr) return std::nullopt;
-  return std::string_view(text_).substr(step->begin, step->end - step->begin);
+bool Expression::needs_measurement() const {
+  return mentions(Name::measured) ||
+         std::any_of(selections_.begin(), selections_.end(), [](const auto& selection) {
+           return selection.kind == SelectionKind::relative_error;
+         });
 }
 
-const ExpressionStep* Expression::step_varying_along(const ExpressionProgram& program,
-                                                     std::size_t axis,
-                                                     const Scenario& scenario) const {
-  for (const ExpressionStep& step : program) {
-    if (step.code == Code::name && varies_along(entry_of(step.name), scenario.axes[axis]))
-      return &step;
-    if (step.code == Code::measurement) return &step;  // of a metric, always
-    if (step.code != Code::selection) continue;
-    const ExpressionSelection& selection = selections_[step.selection];
-    if (selection.axis != axis && step_varying_along(selection.metric, axis, scenario) != nullptr)
-      return &step;
+std::vector<std::size_t> Expression::collapsed_axes() const {
+  std::vector<std::size_t> axes;
+  tree_.visit(tree_.root.node, [&](const FormulaNode& node) {
+    if (node.kind != Kind::special) return true;
+    const ExpressionSelection& selection = selections_[node.id];
+    if (selection.kind == SelectionKind::argmin || selection.kind == SelectionKind::argmax)
+      axes.push_back(selection.axis);
+    return false;
+  });
+  return axes;
+}
+
+std::optional<std::string_view> Expression::part_varying_along(std::size_t axis,
+                                                               const Scenario& scenario) const {
+  const FormulaNode* node = varying_along(tree_.root.node, axis, scenario);
+  return node == nullptr ? std::nullopt : std::optional(tree_.text_of(*node));
+}
+
+const FormulaNode* Expression::varying_along(std::uint32_t number, std::size_t axis,
+                                             const Scenario& scenario) const {
+  const FormulaNode& node = tree_.nodes[number];
+  if (node.kind == Kind::name)
+    return varies_along(entry_of(name_of(node)), scenario.axes[axis]) ? &node : nullptr;
+  if (node.kind == Kind::special) {
+    const ExpressionSelection& selection = selections_[node.id];
+    if (selection.kind == SelectionKind::relative_error) return &node;  // of a metric, always
+    const bool chooses = selection.axis == axis;
+    return !chooses && varying_along(node.left, axis, scenario) != nullptr ? &node : nullptr;
   }
-  return nullptr;
+  for (const std::uint32_t child : {node.left, node.right, node.term})
+    if (child != FormulaNode::none)
+      if (const FormulaNode* found = varying_along(child, axis, scenario)) return found;
+  if (node.kind != Kind::defined) return nullptr;
+  const FormulaTree::Definition& definition = tree_.definitions[node.id];
+  const FormulaNode* found = varying_along(definition.body.node, axis, scenario);
+  return found != nullptr && definition.built_in ? &node : found;  // shown is the user's own text
 }
 
 }  // namespace collsim

@@ -11,28 +11,27 @@
 #include <unordered_map>
 #include <vector>
 
-#include "app/expression/lexer.hpp"
 #include "app/expression/names.hpp"
 #include "app/expression/scenario_facts.hpp"
+#include "collectives/cost/formula_language.hpp"
 
 namespace collsim {
 
 struct Row;
 
-// The language of expectations: "(K-1) * (alpha + N/B)", "argmin(time, S)", "0.9 * 25GB/s".
+// The language of expectations: "(K-1) * (alpha + N/B)", "argmin(time, S)", "0.9 * 25GB/s".  It is
+// that of formulas (collectives/cost/formula_language.hpp), so that a formula that "collsim explain"
+// prints can stand in an expectation, and more:
 //
 // Numbers     1  2.5  1e3; 5% is 0.05; with the units of scenario files, and ps: 2.5ms  64MiB
 //             25GB/s  "5 us"
-// Operators   ^ (from the right: 2^3^2 = 2^9), then unary -, then * /, then + -; -2^2 = -4;
-//             parentheses
-// Functions   min max (two or more arguments), ceil floor log2 (of plain numbers), sqrt abs
 // Symbols     K  ranks of the group             N      bytes: what nccl-tests calls size
 //             S  chunks                         C      channels
+//             k  collective.radix               A      collective.aggregation; infinite without
 //             B  bandwidth, bytes/s             alpha  start-up of a message, s
-//             L  latency of a link, s           gamma  model.reduce_bandwidth, bytes/s
+//             L  latency of a link, s           gamma  1 / model.reduce_bandwidth, s/byte; 0 without
 //             Also ranks, size, chunks, channels for K, N, S, C.  B, alpha and L exist when the
-//             cluster has one "link", and are what it says before links_override; gamma when
-//             model.reduce_bandwidth is there.
+//             cluster has one "link", and are what it says before links_override.
 // Metrics     time                  s: simulated, or what "of" says
 //             algbw busbw           bytes/s: size / time, and that times nccl-tests' factor; follow
 //                                   "of" like time
@@ -54,50 +53,17 @@ struct Row;
 //             An axis is a swept path, the symbol it sets (S for collective.chunks), or its last
 //             name if only one swept path ends in it.  Paths that are zipped are one axis.
 //
-// Every expression has a unit, which is checked before anything runs: + - min max need the same
-// unit on both sides (a bare 0 fits all), an exponent is a plain number, and a constant when the
-// base has a unit.
-//
-// Stated limits: 4,096 bytes, nesting of 100.
-inline constexpr std::size_t max_expression_bytes = 4096;
-inline constexpr int max_expression_depth = 100;
+// Everything has a unit, which is checked before anything runs.
+enum class SelectionKind : std::uint8_t { argmin, argmax, at, relative_error };
 
-// One step of a compiled expression, which is a program for a stack of numbers.
-struct ExpressionStep {
-  enum class Code : std::uint8_t {
-    number,
-    name,
-    add,
-    subtract,
-    multiply,
-    divide,
-    power,
-    negate,
-    minimum,
-    maximum,
-    ceil,
-    floor,
-    sqrt,
-    log2,
-    abs,
-    selection,   // argmin, argmax, at
-    measurement  // relative_error
-  } code = Code::number;
-  double number = 0;
-  Name name = Name::K;
-  std::size_t selection = 0;       // which; of relative_error too
-  std::size_t begin = 0, end = 0;  // the part of the text
-};
-using ExpressionProgram = std::vector<ExpressionStep>;
-
-// argmin, argmax or at: an inner expression in the rows along one axis.
+// argmin, argmax or at: an inner expression in the rows along one axis; or relative_error of it.
 struct ExpressionSelection {
-  enum class Kind : std::uint8_t { argmin, argmax, at } kind = Kind::argmin;
-  ExpressionProgram metric;
+  SelectionKind kind = SelectionKind::argmin;
   std::size_t axis = 0;
-  std::string path;            // as the sweep calls it
-  std::size_t coordinate = 0;  // of at
-  std::vector<double> values;  // of argmin: for each point of the axis; of words their number
+  std::string path;               // as the sweep calls it
+  std::size_t coordinate = 0;     // of at
+  std::vector<double> values;     // of argmin: for each point of the axis; of words their number
+  std::vector<Comparable> words;  // of argmin over words
 };
 
 // What went wrong for a row, in words: `division by zero in "N/(S-1)"`.
@@ -115,56 +81,45 @@ class Expression {
   [[nodiscard]] static ParsedExpression parse(std::string_view text, const ScenarioFacts& facts);
   [[nodiscard]] static Expression constant(double number, std::string text);
 
-  [[nodiscard]] const std::string& text() const { return text_; }
-  [[nodiscard]] const Units& units() const { return units_; }
-  [[nodiscard]] bool is_zero() const { return zero_; }  // a bare 0, which fits all units
-  [[nodiscard]] bool is_percentage() const { return percentage_; }  // just "5%"
+  [[nodiscard]] const std::string& text() const { return tree_.text; }
+  [[nodiscard]] const Units& units() const { return tree_.root.units; }
+  [[nodiscard]] bool is_zero() const { return tree_.root.zero; }  // a bare 0, which fits all units
+  [[nodiscard]] bool is_percentage() const { return tree_.root.percent; }  // just "5%"
   // The value when no row matters.
-  [[nodiscard]] const std::optional<double>& value() const { return value_; }
-  [[nodiscard]] bool is_literal() const { return program_.size() == 1 && value_; }
+  [[nodiscard]] const std::optional<double>& value() const { return tree_.root.value; }
+  [[nodiscard]] bool is_literal() const { return tree_.nodes.size() == 1 && value(); }
 
-  // Not empty: the value is a word (argmin over algorithms), and evaluate() gives its number in
-  // this list.
-  [[nodiscard]] const std::vector<Comparable>& words() const { return words_; }
-  [[nodiscard]] const std::string& word_path() const { return word_path_; }  // where they stand
+  // Not null: the value is a word (argmin over algorithms), and evaluate() gives its number among
+  // the words there.
+  [[nodiscard]] const ExpressionSelection* word() const;
 
   [[nodiscard]] bool mentions(Name name) const;
   [[nodiscard]] bool follows_of() const;  // mentions time, algbw or busbw
-  [[nodiscard]] bool needs_measurement() const { return measurement_; }
+  [[nodiscard]] bool needs_measurement() const;
   // Axes that argmin or argmax collapses: all their rows have one value together.
-  [[nodiscard]] const std::vector<std::size_t>& collapsed_axes() const { return collapsed_; }
+  [[nodiscard]] std::vector<std::size_t> collapsed_axes() const;
   // The first part, if any, that has another value for each point of an axis.
   [[nodiscard]] std::optional<std::string_view> part_varying_along(std::size_t axis,
                                                                    const Scenario& scenario) const;
 
  private:
-  [[nodiscard]] const ExpressionStep* step_varying_along(const ExpressionProgram& program,
-                                                         std::size_t axis,
-                                                         const Scenario& scenario) const;
-  friend class ExpressionParser;
+  [[nodiscard]] const FormulaNode* varying_along(std::uint32_t node, std::size_t axis,
+                                                 const Scenario& scenario) const;
   friend class Evaluator;
 
-  std::string text_;
-  ExpressionProgram program_;
+  FormulaTree tree_;
   std::vector<ExpressionSelection> selections_;
-  std::vector<ExpressionProgram> errors_;  // what relative_error is taken of
-  std::vector<Comparable> words_;
-  std::string word_path_;
-  std::vector<std::size_t> collapsed_;
-  Units units_{};
-  std::optional<double> value_;
-  bool zero_ = false, percentage_ = false, measurement_ = false;
 };
 
 struct ParsedExpression {
   std::optional<Expression> value;
-  ExpressionError error;  // when there is no value
+  FormulaError error;  // when there is no value
 };
 
 // Evaluates one expression in rows of one study.  Total: every row gives a finite number or a
 // reason.  Remembers what argmin found, so that all rows together take time in proportion to their
 // number.
-class Evaluator {
+class Evaluator : private FormulaValues {
  public:
   enum class TimeMeans : std::uint8_t { simulated, analytic, measured };
   // rows[i] is point i of the grid; takes_part[i]: whether argmin looks at it.  All must outlive
@@ -175,23 +130,31 @@ class Evaluator {
   [[nodiscard]] Evaluated operator()(std::size_t row);
 
  private:
-  [[nodiscard]] std::optional<double> run(const ExpressionProgram& program, std::size_t row);
-  [[nodiscard]] std::optional<double> look_up(Name name, const Row& row);
-  [[nodiscard]] std::optional<double> seconds_of(Name name, const Row& row);
-  [[nodiscard]] std::optional<double> measured_seconds(const Row& row);
-  [[nodiscard]] std::optional<double> relative_error(std::size_t number, std::size_t row);
-  [[nodiscard]] std::optional<double> select(std::size_t selection, std::size_t row);
-  [[nodiscard]] std::optional<double> best(std::size_t selection, std::size_t row);
-  [[nodiscard]] std::optional<double> one_step(const ExpressionStep& step, std::size_t row);
-  void explain_not_finite(const ExpressionStep& step, double left, double right);
+  [[nodiscard]] std::optional<double> name(std::uint32_t id,
+                                           FormulaEvaluation& evaluation) override;
+  [[nodiscard]] std::optional<double> call(const FormulaNode& node,
+                                           FormulaEvaluation& evaluation) override;
+  [[nodiscard]] std::optional<double> look_up(Name name, const Row& row,
+                                              FormulaEvaluation& evaluation);
+  [[nodiscard]] std::optional<double> seconds_of(Name name, const Row& row,
+                                                 FormulaEvaluation& evaluation);
+  [[nodiscard]] std::optional<double> measured_seconds(const Row& row,
+                                                       FormulaEvaluation& evaluation);
+  [[nodiscard]] std::optional<double> relative_error(const FormulaNode& node,
+                                                     FormulaEvaluation& evaluation);
+  [[nodiscard]] std::optional<double> in_row(std::size_t row, std::uint32_t node,
+                                             FormulaEvaluation& evaluation);
+  [[nodiscard]] std::optional<double> best_known(const FormulaNode& node,
+                                                 FormulaEvaluation& evaluation);
+  [[nodiscard]] std::optional<double> best(const FormulaNode& node, std::size_t start,
+                                           FormulaEvaluation& evaluation);
 
   const Expression* expression_;
   const Grid* grid_;
   std::span<const Row> rows_;
   const std::vector<char>* takes_part_;
   TimeMeans meaning_;
-  std::vector<double> stack_;
-  std::string why_not_;
+  std::size_t row_ = 0;
   bool unmeasured_ = false;
   std::vector<std::unordered_map<std::size_t, Evaluated>> found_;  // [selection][what was asked]
 };

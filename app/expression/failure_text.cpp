@@ -66,7 +66,7 @@ std::string failure_text(const Expectation& expectation, const Row& row,
   const bool says_so = expectation.metric->needs_measurement();
   if (expectation.meaning == Evaluator::TimeMeans::measured && !says_so) text += " (measured)";
   if (expectation.word) {
-    const auto& words = expectation.metric->words();
+    const auto& words = expectation.metric->word()->words;
     return text + " is " + words[static_cast<std::size_t>(judgement.metric)].written +
            ", expected " + *expectation.word;
   }

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/expression/names.hpp"
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
+#include "app/json/screen_text.hpp"
+#include "app/json/write_json.hpp"
+#include "collectives/cost/formula.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
 
 namespace {
 
-constexpr std::array<NameEntry, 24> entries{{
-    {"K", Name::K, units_none, "cluster.ranks"},
-    {"N", Name::N, units_size, "collective.size"},
-    {"S", Name::S, units_none, "collective.chunks"},
-    {"C", Name::C, units_none, "collective.channels"},
-    {"B", Name::B, units_bandwidth, "cluster.link.bandwidth"},
-    {"alpha", Name::alpha, units_time, "cluster.link.overhead"},
-    {"L", Name::L, units_time, "cluster.link.latency"},
-    {"gamma", Name::gamma, units_bandwidth, "model.reduce_bandwidth"},
+constexpr std::array<NameEntry, 12> metrics{{
     {"time", Name::time, units_time, ""},
     {"analytic", Name::analytic, units_time, ""},
     {"bound", Name::bound, units_time, ""},
@@ -30,28 +27,52 @@ constexpr std::array<NameEntry, 24> entries{{
     {"wire_bytes", Name::wire_bytes, units_size, ""},
     {"bottleneck_bandwidth", Name::bottleneck_bandwidth, units_bandwidth, ""},
     {"measured", Name::measured, units_time, ""},
-    {"ranks", Name::K, units_none, "cluster.ranks"},
-    {"size", Name::N, units_size, "collective.size"},
-    {"chunks", Name::S, units_none, "collective.chunks"},
-    {"channels", Name::C, units_none, "collective.channels"},
 }};
+
+constexpr std::array<std::string_view, 10> paths_of_symbols{
+    "cluster.ranks",         "collective.size",        "collective.chunks",
+    "collective.channels",   "collective.radix",       "collective.aggregation",
+    "cluster.link.overhead", "cluster.link.bandwidth", "cluster.link.latency",
+    "model.reduce_bandwidth"};
+
+constexpr std::array<std::pair<std::string_view, Name>, 4> other_words{
+    {{"ranks", Name::K}, {"size", Name::N}, {"chunks", Name::S}, {"channels", Name::C}}};
+
+std::vector<NameEntry> all_entries() {
+  std::vector<NameEntry> entries;
+  for (const FormulaSymbol& symbol : formula_symbols())
+    entries.push_back({symbol.name, static_cast<Name>(entries.size()), symbol.units,
+                       paths_of_symbols.at(entries.size())});
+  entries.insert(entries.end(), metrics.begin(), metrics.end());
+  for (const auto& [word, name] : other_words) {
+    NameEntry entry = entries[static_cast<std::size_t>(name)];
+    entry.word = word;
+    entries.push_back(entry);
+  }
+  return entries;
+}
 
 }  // namespace
 
 std::span<const NameEntry> name_entries() {
+  static const std::vector<NameEntry> entries = all_entries();
   return entries;
 }
 
 const NameEntry* find_name(std::string_view word) {
-  for (const NameEntry& entry : entries)
+  for (const NameEntry& entry : name_entries())
     if (entry.word == word) return &entry;
   return nullptr;
 }
 
 const NameEntry& entry_of(Name name) {
-  const NameEntry& entry = entries[static_cast<std::size_t>(name)];
+  const NameEntry& entry = name_entries()[static_cast<std::size_t>(name)];
   COLLSIM_CHECK(entry.name == name, "the table of names is not in the order of the enumeration");
   return entry;
+}
+
+std::string in_quotes(std::string_view text) {
+  return quoted(shortened(text));
 }
 
 }  // namespace collsim

@@ -3,20 +3,24 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "collectives/cost/units.hpp"
 
 namespace collsim {
 
-// What an expression can look up in a row: the symbols of formulas and the metrics.
-enum class Name : std::uint8_t {
+// What an expression can look up in a row: the symbols of formulas, in the order of
+// formula_symbols(), and the metrics.
+enum class Name : std::uint32_t {
   K,
   N,
   S,
   C,
-  B,
+  k,
+  A,
   alpha,
+  B,
   L,
   gamma,
   time,
@@ -35,8 +39,8 @@ enum class Name : std::uint8_t {
 
 struct NameEntry {
   std::string_view word;  // as written in expressions
-  Name name;
-  Units units;
+  Name name{};
+  Units units{};
   std::string_view path;  // of a symbol: where a scenario sets it; empty: a metric
 
   // time, algbw and busbw: can be simulated, analytic or measured ("of").
@@ -49,5 +53,8 @@ struct NameEntry {
 [[nodiscard]] std::span<const NameEntry> name_entries();
 [[nodiscard]] const NameEntry* find_name(std::string_view word);
 [[nodiscard]] const NameEntry& entry_of(Name name);
+
+// For messages: "a \"b\"", not longer than a line.
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace collsim

@@ -32,7 +32,6 @@ ScenarioFacts::ScenarioFacts(const Scenario& scenario)
       if (word && to_string(operation) == *word) operation_ = operation;
   }
   may_have_link_ = may_be_set("cluster.link");
-  may_have_gamma_ = may_be_set("model.reduce_bandwidth");
 }
 
 bool ScenarioFacts::may_be_set(std::string_view path) const {

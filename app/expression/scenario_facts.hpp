@@ -53,9 +53,8 @@ class ScenarioFacts {
   [[nodiscard]] Operation operation() const { return operation_; }
 
   // False when a scenario certainly has no such thing, whatever the point of the sweep: B, alpha
-  // and L need one "link" for the whole cluster, gamma needs model.reduce_bandwidth.
+  // and L need one "link" for the whole cluster.
   [[nodiscard]] bool may_have_link() const { return may_have_link_; }
-  [[nodiscard]] bool may_have_gamma() const { return may_have_gamma_; }
 
   struct SweptPath {
     std::size_t axis = 0;
@@ -77,7 +76,7 @@ class ScenarioFacts {
   const Scenario* scenario_;
   std::shared_ptr<const Grid> grid_;
   Operation operation_ = Operation::all_reduce;
-  bool may_have_link_ = true, may_have_gamma_ = true;
+  bool may_have_link_ = true;
 };
 
 }  // namespace collsim

@@ -39,6 +39,8 @@ struct Row {
   int root = 0;                        // a rank of the machine; 0 too where there is none
   int chunks = 1;
   int channels = 1;
+  int radix = 4;
+  std::optional<int> aggregation;
   Time time;                           // simulated
   std::optional<ClosedForm> analytic;  // where a closed form applies to exactly this case
   LowerBounds bounds;
@@ -49,8 +51,10 @@ struct Row {
   std::uint64_t fingerprint = 0;
   // The bandwidth of the slowest link that carried data; only when asked for (CaseOptions).
   std::optional<double> bottleneck_bandwidth;
-  // Symbols of expressions that the case defines: alpha, B, L when all links are alike; gamma.
-  std::optional<double> alpha, B, L, gamma;
+  // Symbols of expressions that the case defines: alpha, B, L when all links are alike; the time
+  // that adding a byte takes, 0 when it is free.
+  std::optional<double> alpha, B, L;
+  double gamma = 0;
   // Of real runs (collsim validate).  Neither: nobody asked.
   std::optional<Measured> measured;
   std::optional<NoMeasurement> not_measured;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/study/warnings.hpp"
 
@@ -42,9 +43,8 @@ std::string description_of(const Results& results, const Notes& notes) {
       static_cast<std::size_t>(rows.front().ranks) < notes.machine_ranks())
     text += fmt::format(" among {} of {} ranks", rows.front().ranks, notes.machine_ranks());
   if (const std::string cluster = notes.cluster(); !cluster.empty()) text += "; " + cluster;
-  if (is_shared(rows, [](const Row& row) { return row.gamma; }) && rows.front().gamma)
-    text += fmt::format(", adds at {}",
-                        to_text(Bandwidth(static_cast<std::int64_t>(*rows.front().gamma))));
+  if (is_shared(rows, [](const Row& row) { return row.gamma; }) && rows.front().gamma > 0)
+    text += fmt::format(", adds at {}", to_text(Bandwidth(std::llround(1 / rows.front().gamma))));
   return text;
 }
 

@@ -84,6 +84,8 @@ Row row_of(const Case& asked, const CaseOptions& options) {
       point.collective.group[static_cast<std::size_t>(point.collective.root)].index());
   row.chunks = schedule.chunks();
   row.channels = schedule.channels();
+  row.radix = point.choice.radix;
+  row.aggregation = point.choice.aggregation;
   row.time = simulation.time;
   row.analytic = formula_for(point, schedule);
   row.bounds =
@@ -100,8 +102,8 @@ Row row_of(const Case& asked, const CaseOptions& options) {
     row.B = static_cast<double>(link->bandwidth.bytes_per_second());
     row.L = link->latency.seconds();
   }
-  if (const auto& gamma = point.costs.reduce_bandwidth)
-    row.gamma = static_cast<double>(gamma->bytes_per_second());
+  if (const auto& additions = point.costs.reduce_bandwidth)
+    row.gamma = 1 / static_cast<double>(additions->bytes_per_second());
   return row;
 }
 

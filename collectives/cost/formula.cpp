@@ -54,7 +54,7 @@ class SymbolValues : public FormulaValues {
 };
 
 FormulaTree own_tree(std::string_view text) {
-  const FormulaLanguage language;
+  FormulaLanguage language;
   FormulaParser parser(text, language);
   std::optional<FormulaTree> tree = parser.parse();
   COLLSIM_CHECK(tree, "the formula " + std::string(text) + ": " + parser.error().message);
@@ -77,8 +77,8 @@ bool FormulaLanguage::knows(std::string_view word) const {
   return find_symbol(word) != nullptr;
 }
 
-FormulaLanguage::Name FormulaLanguage::name(FormulaParser& parser,
-                                            const FormulaToken& token) const {
+FormulaName FormulaLanguage::name(FormulaParser& parser,
+                                            const FormulaToken& token) {
   const FormulaSymbol* symbol = find_symbol(token.text);
   if (symbol != nullptr)
     return {static_cast<std::uint32_t>(symbol - formula_symbol_table.data()), symbol->units};
@@ -86,12 +86,12 @@ FormulaLanguage::Name FormulaLanguage::name(FormulaParser& parser,
   return {};
 }
 
-FormulaPart FormulaLanguage::call(FormulaParser& parser, const FormulaToken& name) const {
+FormulaPart FormulaLanguage::call(FormulaParser& parser, const FormulaToken& name) {
   parser.fail(name.begin, name.end, "unknown-name", "unknown function " + parser.quote(name.text));
   return {};
 }
 
-void FormulaLanguage::number(FormulaParser& /*parser*/, FormulaToken& /*token*/) const {}
+void FormulaLanguage::number(FormulaParser& /*parser*/, FormulaToken& /*token*/) {}
 
 FormulaQuote FormulaLanguage::quoted() const {
   return in_plain_quotes;

@@ -222,6 +222,7 @@ FormulaPart FormulaParser::joined(Kind kind, const FormulaPart& left, const Form
 FormulaPart FormulaParser::emit(Kind kind, FormulaPart part, std::uint32_t left,
                                 std::uint32_t right) {
   if (failed_) return {};
+  part.percent = part.percent && kind == Kind::number;
   part.node = static_cast<std::uint32_t>(tree_.nodes.size());
   tree_.nodes.push_back({.kind = kind,
                          .left = left,

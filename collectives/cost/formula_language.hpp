@@ -69,6 +69,7 @@ struct FormulaPart {
   std::size_t begin = 0, end = 0;
   Units units{};
   bool zero = false;              // a bare 0
+  bool percent = false;           // just "5%"
   bool word = false;              // of the language: no number, so that nothing is done with it
   std::optional<double> value{};  // of a constant
 };
@@ -132,42 +133,38 @@ struct FormulaTree {
 
   [[nodiscard]] std::string_view text_of(const FormulaNode& node) const;
 
-  // Calls visit(node) for `node`, what it is made of and the definitions it uses, until one call
-  // returns false, which is then the result.  Does not look into special functions.
-  template <class Visit>
-  bool visit(std::uint32_t node, const Visit& look) const {
+  // Calls look(node) for `node` and, where it returns true, for what the node is made of and the
+  // definition it uses.
+  template <class Look>
+  void visit(std::uint32_t node, const Look& look) const {
     const FormulaNode& it = nodes[node];
-    if (!look(it)) return false;
-    if (it.kind == FormulaNode::Kind::special) return true;
+    if (!look(it)) return;
     for (const std::uint32_t child : {it.left, it.right, it.term})
-      if (child != FormulaNode::none && !visit(child, look)) return false;
-    if (it.kind != FormulaNode::Kind::defined) return true;
-    return visit(definitions[it.id].body.node, look);
+      if (child != FormulaNode::none) visit(child, look);
+    if (it.kind == FormulaNode::Kind::defined) visit(definitions[it.id].body.node, look);
   }
 };
 
 class FormulaParser;
 
+struct FormulaName {
+  std::uint32_t id = 0;  // the language's own
+  Units units{};
+};
+
 // What names, numbers and functions there are besides those of the header above.  By itself: the
 // symbols of formula.hpp, and nothing else.
 class FormulaLanguage {
  public:
-  struct Name {
-    std::uint32_t id = 0;
-    Units units{};
-  };
-  FormulaLanguage() = default;
-  FormulaLanguage(const FormulaLanguage&) = delete;
-  FormulaLanguage& operator=(const FormulaLanguage&) = delete;
   virtual ~FormulaLanguage() = default;
 
   [[nodiscard]] virtual bool knows(std::string_view word) const;
   // Where nothing is found, these call parser.fail().
-  [[nodiscard]] virtual Name name(FormulaParser& parser, const FormulaToken& token) const;
+  [[nodiscard]] virtual FormulaName name(FormulaParser& parser, const FormulaToken& token);
   // A function; the next token is its "(".
-  [[nodiscard]] virtual FormulaPart call(FormulaParser& parser, const FormulaToken& name) const;
+  [[nodiscard]] virtual FormulaPart call(FormulaParser& parser, const FormulaToken& name);
   // What stands behind the digits of a number: its unit.
-  virtual void number(FormulaParser& parser, FormulaToken& token) const;
+  virtual void number(FormulaParser& parser, FormulaToken& token);
   [[nodiscard]] virtual FormulaQuote quoted() const;
 };
 
@@ -182,7 +179,7 @@ class FormulaLanguage {
 class FormulaParser {
  public:
   // Any bytes at all.  Both must outlive the parser.
-  FormulaParser(std::string_view text, const FormulaLanguage& language);
+  FormulaParser(std::string_view text, FormulaLanguage& language);
   // Nothing: error() says why.
   [[nodiscard]] std::optional<FormulaTree> parse();
   [[nodiscard]] const FormulaError& error() const { return error_; }
@@ -190,6 +187,7 @@ class FormulaParser {
   // For languages.
   [[nodiscard]] const FormulaToken& token() const { return at_.token; }
   [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] const FormulaTree& tree() const { return tree_; }  // as far as it was read
   void advance();
   [[nodiscard]] FormulaPart sum();
   void close_call();  // takes the ")"
@@ -267,7 +265,7 @@ class FormulaParser {
   [[nodiscard]] FormulaPart raised(const FormulaPart& base, const FormulaPart& exponent);
   [[nodiscard]] std::string_view part_of_text(std::size_t begin, std::size_t end) const;
 
-  const FormulaLanguage* language_;
+  FormulaLanguage* language_;
   FormulaTree tree_;
   Cursor at_;
   std::vector<Bound> scope_;  // innermost last
@@ -284,9 +282,6 @@ class FormulaEvaluation;
 // The values of a language's names and functions.
 class FormulaValues {
  public:
-  FormulaValues() = default;
-  FormulaValues(const FormulaValues&) = delete;
-  FormulaValues& operator=(const FormulaValues&) = delete;
   virtual ~FormulaValues() = default;
 
   // Nothing: they called evaluation.fail().

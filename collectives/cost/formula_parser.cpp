@@ -84,7 +84,7 @@ std::optional<std::size_t> find_built_in(std::string_view word) {
 
 // --- characters ---------------------------------------------------------------------------------
 
-FormulaParser::FormulaParser(std::string_view text, const FormulaLanguage& language)
+FormulaParser::FormulaParser(std::string_view text, FormulaLanguage& language)
     : language_(&language) {
   tree_.text = std::string(text);
   tree_.quoted = language.quoted();
@@ -497,6 +497,7 @@ FormulaPart FormulaParser::number() {
                                                .end = token.end,
                                                .units = token.units,
                                                .zero = token.value == 0 && token.units.none(),
+                                               .percent = token.percent,
                                                .value = token.value});
   if (!failed_) tree_.nodes[part.node].number = token.value;
   advance();
@@ -515,7 +516,7 @@ FormulaPart FormulaParser::name() {
     fail(token.begin, token.end, "syntax",
          quote(token.text) + " is a function and needs its arguments in parentheses");
   if (ours) return built_in(*ours, token);
-  const FormulaLanguage::Name name = language_->name(*this, token);
+  const FormulaName name = language_->name(*this, token);
   const FormulaPart part =
       emit(Kind::name, {.begin = token.begin, .end = token.end, .units = name.units});
   if (!failed_) tree_.nodes[part.node].id = name.id;

@@ -19,7 +19,7 @@ double formula_value(std::string_view text, const FormulaSymbols& symbols = of_c
 }
 
 std::string formula_mistake(std::string_view text) {
-  const FormulaLanguage language;
+  FormulaLanguage language;
   FormulaParser parser(text, language);
   EXPECT_FALSE(parser.parse()) << text;
   const FormulaError& error = parser.error();

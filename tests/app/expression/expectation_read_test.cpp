@@ -66,6 +66,15 @@ TEST(ReadingExpectations, ComparesUnitsOfMetricAndLimit) {
             "0.01 has no unit");
 }
 
+TEST(ReadingExpectations, SaysWhichWayRoundGammaIs) {
+  const Study study(chain_scenario(R"({"metric": "time", "equals": "(K-1)/K*N/gamma"})"));
+  const auto mistakes = study.diagnostics.sorted();
+  ASSERT_EQ(mistakes.size(), 1U);
+  EXPECT_EQ(mistakes[0].code, "dimension");
+  EXPECT_EQ(mistakes[0].hint,
+            "gamma is the time that adding a byte takes: write N*gamma, not N/gamma");
+}
+
 TEST(ReadingExpectations, NamesMissingAndSuperfluousKeys) {
   EXPECT_EQ(mistake_of(R"({"equals": 1})"), R"("metric" is missing)");
   EXPECT_EQ(mistake_of(R"({"metric": "time"})"), "a limit is missing");
