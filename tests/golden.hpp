@@ -38,16 +38,23 @@ struct Literal {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::string value;
+  std::string raw_opening{};  // R"( or R"x(, unless there are escapes
 };
 
+// What the escape means whose letter is source[at]; those of Unicode are left as they stand, so that
+// texts with them are not found.
 inline std::string escaped(const std::string& source, std::size_t& at) {
-  static const std::string letters = "nt\"\\'", meant = "\n\t\"\\'";
-  const char letter = source[at++];
-  if (const auto i = letters.find(letter); i != std::string::npos) return {meant[i]};
-  const int base = letter == 'x' ? 16 : 8;
-  if (base == 8) --at;
+  static const std::string letters = "nrt\"\\'", meant = "\n\r\t\"\\'";
+  const char letter = source[at];
+  const bool hex = letter == 'x';
+  if (!hex && (letter < '0' || letter > '7')) {
+    ++at;
+    const auto i = letters.find(letter);
+    return i != std::string::npos ? std::string{meant[i]} : std::string{'\\', letter};
+  }
+  at += hex ? 1 : 0;
   std::size_t digits = 0;
-  const int code = std::stoi(source.substr(at, base == 16 ? 2 : 3), &digits, base);
+  const int code = std::stoi(source.substr(at, hex ? 2 : 3), &digits, hex ? 16 : 8);
   at += digits;
   return {static_cast<char>(code)};
 }
@@ -58,7 +65,8 @@ inline Literal literal_at(const std::string& source, std::size_t begin) {
     const std::size_t open = source.find('(', begin);
     const std::string close = ")" + source.substr(begin + 2, open - begin - 2) + "\"";
     const std::size_t end = source.find(close, open);
-    return {begin, end + close.size(), source.substr(open + 1, end - open - 1)};
+    return {begin, end + close.size(), source.substr(open + 1, end - open - 1),
+            source.substr(begin, open + 1 - begin)};
   }
   for (found.end = begin + 1; source[found.end] != '"';) {
     const char c = source[found.end++];
@@ -85,6 +93,7 @@ inline std::vector<Literal> literals_of(const std::string& source) {
                                       [](unsigned char c) { return std::isspace(c) != 0; })) {
         all.back().end = next.end;
         all.back().value += next.value;
+        all.back().raw_opening.clear();
       } else {
         all.push_back(std::move(next));
       }
@@ -93,21 +102,20 @@ inline std::vector<Literal> literals_of(const std::string& source) {
   return all;
 }
 
-inline std::string as_literal(const std::string& text) {
-  const bool printable = std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return c == '\n' || (c >= ' ' && c != 127);
-  });
-  if (printable && std::count(text.begin(), text.end(), '\n') > 1) return "R\"--(" + text + ")--\"";
+// As a literal of the same kind, raw or with a line of its own for each line.
+inline std::string as_literal(const std::string& text, const std::string& raw_opening) {
+  if (!raw_opening.empty())
+    return raw_opening + text + ")" + raw_opening.substr(2, raw_opening.size() - 3) + "\"";
   std::string quoted;
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
     constexpr const char* digits = "01234567";
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      quoted += std::string{'\\', c};
-    else if (c == '\n')
-      quoted += "\\n";
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (text[at] == '"' || text[at] == '\\')
+      quoted += std::string{'\\', text[at]};
+    else if (text[at] == '\n')
+      quoted += at + 1 == text.size() ? "\\n" : "\\n\"\n\"";
     else if (byte >= ' ' && byte != 127)
-      quoted += c;
+      quoted += text[at];
     else
       quoted += std::string{'\\', digits[byte / 64], digits[byte / 8 % 8], digits[byte % 8]};
   }
@@ -127,7 +135,8 @@ inline bool rewrite(const std::string& file, const std::string& before, const st
   bool found = false;
   for (auto literal = literals.rbegin(); literal != literals.rend(); ++literal)
     if (literal->value == before) {
-      source.replace(literal->begin, literal->end - literal->begin, as_literal(after));
+      source.replace(literal->begin, literal->end - literal->begin,
+                     as_literal(after, literal->raw_opening));
       found = true;
     }
   if (found) std::ofstream(path) << source;

@@ -6,6 +6,7 @@
 
 #include "tests/app/commands/running.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -176,22 +177,24 @@ std::string bound_of(const std::string& link, const std::string& more, const std
 }
 
 TEST(Explain, NamesTheLargerPartOfTheBoundAsItsCause) {
-  EXPECT_EQ(bound_of(R"("bandwidth": "25GB/s", "overhead": "5us", "latency": "10us")", "", "4kB"),
-            "No schedule can be faster than 15.16 us, because a message costs a start-up of 5 us "
-            "and a latency of 10 us, and rank 0 must send at least 3.906 KiB through its one link "
-            "of 25 GB/s (160 ns).");
-  EXPECT_EQ(bound_of(R"("bandwidth": "25GB/s", "latency": "10us")", "", "25MB"),
-            "No schedule can be faster than 1.01 ms, because rank 0 must send at least 23.84 MiB "
-            "through its one link of 25 GB/s (1 ms), and a message costs a latency of 10 us "
-            "besides.");
-  EXPECT_EQ(bound_of(R"("bandwidth": "25GB/s")", "", "25MB"),
-            "No schedule can be faster than 1 ms, because rank 0 must send at least 23.84 MiB "
-            "through its one link of 25 GB/s.");
-  EXPECT_EQ(bound_of(R"("bandwidth": "25GB/s", "overhead": "5us")",
-                     R"(, "model": { "reduce_bandwidth": "10GB/s", "launch": "20us" })", "25MB"),
-            "No schedule can be faster than 1.275 ms (of which launch 20 us), because the vectors "
-            "of 2 ranks must be added up, even if they share the additions evenly (1.25 ms), and a "
-            "message costs a start-up of 5 us besides.");
+  expect_text(
+      bound_of(R"("bandwidth": "25GB/s", "overhead": "5us", "latency": "10us")", "", "4kB"),
+      "No schedule can be faster than 15.16 us, because a message costs a start-up of 5 us "
+      "and a latency of 10 us, and rank 0 must send at least 3.906 KiB through its one link "
+      "of 25 GB/s (160 ns).");
+  expect_text(bound_of(R"("bandwidth": "25GB/s", "latency": "10us")", "", "25MB"),
+              "No schedule can be faster than 1.01 ms, because rank 0 must send at least 23.84 MiB "
+              "through its one link of 25 GB/s (1 ms), and a message costs a latency of 10 us "
+              "besides.");
+  expect_text(bound_of(R"("bandwidth": "25GB/s")", "", "25MB"),
+              "No schedule can be faster than 1 ms, because rank 0 must send at least 23.84 MiB "
+              "through its one link of 25 GB/s.");
+  expect_text(
+      bound_of(R"("bandwidth": "25GB/s", "overhead": "5us")",
+               R"(, "model": { "reduce_bandwidth": "10GB/s", "launch": "20us" })", "25MB"),
+      "No schedule can be faster than 1.275 ms (of which launch 20 us), because the vectors "
+      "of 2 ranks must be added up, even if they share the additions evenly (1.25 ms), and a "
+      "message costs a start-up of 5 us besides.");
 }
 
 TEST(Explain, BlamesALateRankAndNotTheSchedule) {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "tests/app/commands/running.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -119,13 +120,13 @@ TEST_F(OutputFile, NewFilesGetTheUsualPermissions) {
 }
 
 TEST_F(OutputFile, WhyItCannotBeWrittenIsSaid) {
-  EXPECT_EQ(mistake("/dev/full"), "cannot write \"/dev/full\": No space left on device");
-  EXPECT_EQ(mistake("/dev/full", std::string(1'000'000, 'x')),
-            "cannot write \"/dev/full\": No space left on device");
+  expect_text(mistake("/dev/full"), "cannot write \"/dev/full\": No space left on device");
+  expect_text(mistake("/dev/full", std::string(1'000'000, 'x')),
+              "cannot write \"/dev/full\": No space left on device");
   EXPECT_EQ(mistake(folder_.path("no/a")),
             "cannot write \"" + folder_.path("no/a") + "\": its folder does not exist");
   EXPECT_EQ(mistake(folder_.path("")), "cannot write \"" + folder_.path("") + "\": it is a folder");
-  EXPECT_EQ(mistake(""), "cannot write a file without a name");
+  expect_text(mistake(""), "cannot write a file without a name");
 }
 
 TEST_F(OutputFile, DevicesAreWrittenInPlace) {

@@ -3,6 +3,7 @@
 
 #include "tests/app/commands/running.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -26,8 +27,7 @@ std::string mistake(std::vector<std::string> arguments) {
 }
 
 TEST(TopoShow, NamesWhatLiesBetweenTwoRanks) {
-  EXPECT_EQ(shown({"--preset", "dgx-1-v100"}),
-            R"(dgx-1-v100 (8 ranks); not calibrated
+  expect_text(shown({"--preset", "dgx-1-v100"}), R"(dgx-1-v100 (8 ranks); not calibrated
 NVIDIA DGX-1: 8 V100, hybrid cube mesh of NVLink 2, 4 NICs of 100 Gb/s
 
       gpu0  gpu1  gpu2  gpu3  gpu4  gpu5  gpu6  gpu7
@@ -49,7 +49,7 @@ SYS   over several CPUs, from socket to socket
 TEST(TopoShow, TellsSwitchesCpusAndTheNetworkApart) {
   const std::string text =
       shown({"--preset", "pcie-gen4-8gpu", "--nodes", "2", "--ranks", "0-1,4,8"});
-  EXPECT_EQ(text, R"(pcie-gen4-8gpu x 2 (16 ranks); not calibrated
+  expect_text(text, R"(pcie-gen4-8gpu x 2 (16 ranks); not calibrated
 PCIe Gen4 box: 8 GPUs behind two PCIe switches, one socket, 2 NICs of 200 Gb/s
 
       gpu0  gpu1  gpu4  gpu8
@@ -68,7 +68,7 @@ NET  over NICs and the network
 TEST(TopoShow, CountsRelaysAndSwitches) {
   const Folder folder;
   const std::string file = folder.write("chain.json", chain_scenario());
-  EXPECT_EQ(shown({file}), R"(chain of 4 ranks, 25 GB/s, 5 us per message
+  expect_text(shown({file}), R"(chain of 4 ranks, 25 GB/s, 5 us per message
 
       gpu0  gpu1  gpu2  gpu3
 gpu0     X  LINK    R1    R2
@@ -117,21 +117,21 @@ TEST(TopoShow, GivesNumbersWithTheirUnitInTheLegend) {
     const std::string text = shown(arguments);
     return text.substr(text.find("\n\n") + 2);
   };
-  EXPECT_EQ(with("bandwidth"), R"(      gpu0  gpu1  gpu2
+  expect_text(with("bandwidth"), R"(      gpu0  gpu1  gpu2
 gpu0     X    24    16
 gpu1    24     X    16
 gpu2    16    16     X
 
 GB/s in one direction, row to column: the slowest link of the way
 )");
-  EXPECT_EQ(with("latency"), R"(      gpu0  gpu1  gpu2
+  expect_text(with("latency"), R"(      gpu0  gpu1  gpu2
 gpu0     X     1   1.4
 gpu1     1     X   1.4
 gpu2   1.4   1.4     X
 
 microseconds until an empty message is there, row to column: overhead + latencies
 )");
-  EXPECT_EQ(with("hops"), R"(      gpu0  gpu1  gpu2
+  expect_text(with("hops"), R"(      gpu0  gpu1  gpu2
 gpu0     X     2     3
 gpu1     2     X     3
 gpu2     3     3     X
@@ -147,8 +147,8 @@ TEST(TopoShow, ListsLinksBothDirectionsOnOneLineWhenTheyAreAlike) {
                    "link": { "bandwidth": "25GB/s", "overhead": "5us" }, "late": { "1": "2ms" },
                    "links_override": [ { "from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s" } ] },
       "collective": { "op": "broadcast", "size": "1MiB" } })");
-  EXPECT_EQ(shown({file, "--links"}),
-            R"(chain of 3 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed
+  expect_text(shown({file, "--links"}),
+              R"(chain of 3 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed
 rank 1 starts 2 ms late
 
 from       to    bandwidth  latency  overhead  sharing
@@ -156,8 +156,8 @@ gpu0  <->  gpu1    25 GB/s        0      5 us  exclusive
 gpu1  ->   gpu2     1 GB/s        0      5 us  exclusive
 gpu2  ->   gpu1    25 GB/s        0      5 us  exclusive
 )");
-  EXPECT_EQ(shown({file, "--links", "--ranks", "0-1"}),
-            R"(chain of 3 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed
+  expect_text(shown({file, "--links", "--ranks", "0-1"}),
+              R"(chain of 3 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed
 rank 1 starts 2 ms late
 
 from       to    bandwidth  latency  overhead  sharing
@@ -177,7 +177,7 @@ TEST(TopoShow, ShowsAPartOfManyRanksAndSaysHowToChoose) {
   EXPECT_EQ(ran.code, exit_fine);
   expect_contains(ran.out, "gpu15");
   expect_lacks(ran.out, "gpu16");
-  EXPECT_EQ(
+  expect_text(
       ran.err,
       "these are ranks 0 to 15 of 72; choose others with --ranks, such as --ranks 0,8,16-23\n");
   EXPECT_EQ(run_collsim({"--quiet", "topo", "show", "--preset", "gb200-nvl72"}).err, "");
@@ -200,9 +200,9 @@ TEST(TopoShow, MistakesAreExplained) {
   EXPECT_TRUE(mistake({"--preset", "dgx-h10"})
                   .starts_with("collsim topo show: there is no preset \"dgx-h10\"; did you mean "
                                "\"dgx-h100\"?\n  known: dgx-1-v100, dgx-2, "));
-  EXPECT_EQ(mistake({"--preset", "dgx-h100", "--nodes", "0"}),
-            "collsim: 0 is too small at /cluster/nodes\n    |   allowed: 1 to 131072\n"
-            "1 error; nothing was run\n");
+  expect_text(mistake({"--preset", "dgx-h100", "--nodes", "0"}),
+              "collsim: 0 is too small at /cluster/nodes\n    |   allowed: 1 to 131072\n"
+              "1 error; nothing was run\n");
   EXPECT_EQ(mistake({"--preset", "dgx-2", "--ranks", "0-99"}),
             std::string("collsim topo show: --ranks: there is no rank 99; ranks are 0 to 15\n") +
                 see_help);

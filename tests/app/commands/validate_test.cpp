@@ -9,6 +9,7 @@
 #include "tests/app/commands/running.hpp"
 #include "tests/app/study/measuring.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -71,9 +72,9 @@ TEST_F(Validate, MeasuresEveryRow) {
   expect_contains(ran.out,
                   "measured on host, protocol simple: median of 20 runs, more of short ones\n");
   expect_contains(ran.out, "3 rows: median error");
-  EXPECT_EQ(ran.err,
-            "no backend is named, so this measures with host: threads of this machine (--backend "
-            "chooses)\n");
+  expect_text(ran.err,
+              "no backend is named, so this measures with host: threads of this machine (--backend "
+              "chooses)\n");
 }
 
 TEST_F(Validate, TheScenarioSaysHowAndOptionsWin) {
@@ -363,8 +364,8 @@ TEST_F(Validate, RefusesOptionsThatMakeNoSense) {
   for (const char* error : {"a lot", "15 %", "-1%", "nan", "inf%", "%", "1%%"})
     EXPECT_EQ(refused(with_error(error)), "--max-error cannot be \"" + std::string(error) +
                                               "\": write a percentage, such as 15%");
-  EXPECT_EQ(refused([](ValidateOptions& options) { options.at = {"chunks=2"}; }),
-            "--at says which row --trace records: add --trace");
+  expect_text(refused([](ValidateOptions& options) { options.at = {"chunks=2"}; }),
+              "--at says which row --trace records: add --trace");
   const auto to_standard_output = [](ValidateOptions& options) { options.trace = "-"; };
   expect_contains(refused(to_standard_output), "needs a file of its own");
   expect_contains(refused(to_standard_output, {file(), file()}), "one scenario");

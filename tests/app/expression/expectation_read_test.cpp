@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/expression/study_fixture.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim::test {
 namespace {
@@ -38,8 +39,8 @@ TEST(ReadingExpectations, NoticesThatBottlenecksMustBeFound) {
 }
 
 TEST(ReadingExpectations, PointsIntoTheExpression) {
-  EXPECT_EQ(shown(R"j({"metric": "time", "equals": "2 * (N + alpha)"})j"),
-            R"j(test.json:5:49: "N + alpha": cannot add bytes and seconds at /expect/0/equals
+  expect_text(shown(R"j({"metric": "time", "equals": "2 * (N + alpha)"})j"),
+              R"j(test.json:5:49: "N + alpha": cannot add bytes and seconds at /expect/0/equals
   5 |   "expect": [{"metric": "time", "equals": "2 * (N + alpha)"}]
     |                                                 ^^^^^^^^^
 )j");
@@ -53,17 +54,17 @@ TEST(ReadingExpectations, PointsAtTheWholeStringWhenCharactersAreEscaped) {
 }
 
 TEST(ReadingExpectations, ComparesUnitsOfMetricAndLimit) {
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "at_most": "N*B"})"),
-            R"("time" is a time (s) but "N*B" is in bytes^2/s)");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "at_most": 5})"),
-            R"("time" is a time (s) but 5 is a plain number)");
-  EXPECT_EQ(mistake_of(R"({"metric": "busbw", "between": ["1GB/s", "5%"]})"),
-            R"("busbw" is a bandwidth (bytes/s) but "5%" is a plain number)");
+  expect_text(mistake_of(R"({"metric": "time", "at_most": "N*B"})"),
+              R"("time" is a time (s) but "N*B" is in bytes^2/s)");
+  expect_text(mistake_of(R"({"metric": "time", "at_most": 5})"),
+              R"("time" is a time (s) but 5 is a plain number)");
+  expect_text(mistake_of(R"({"metric": "busbw", "between": ["1GB/s", "5%"]})"),
+              R"("busbw" is a bandwidth (bytes/s) but "5%" is a plain number)");
   EXPECT_EQ(mistake_of(R"({"metric": "time", "at_least": 0})"), "") << "0 fits all";
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "equals": "bound", "within": "2MiB"})"),
-            R"("time" is a time (s) but "2MiB" is a size (bytes))");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "equals": "bound", "within": 0.01})"),
-            "0.01 has no unit");
+  expect_text(mistake_of(R"({"metric": "time", "equals": "bound", "within": "2MiB"})"),
+              R"("time" is a time (s) but "2MiB" is a size (bytes))");
+  expect_text(mistake_of(R"({"metric": "time", "equals": "bound", "within": 0.01})"),
+              "0.01 has no unit");
 }
 
 TEST(ReadingExpectations, SaysWhichWayRoundGammaIs) {
@@ -77,43 +78,46 @@ TEST(ReadingExpectations, SaysWhichWayRoundGammaIs) {
 
 TEST(ReadingExpectations, NamesMissingAndSuperfluousKeys) {
   EXPECT_EQ(mistake_of(R"({"equals": 1})"), R"("metric" is missing)");
-  EXPECT_EQ(mistake_of(R"({"metric": "time"})"), "a limit is missing");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "at_most": "1s", "at_least": "0s"})"),
-            R"("at_most" and "at_least" exclude each other)");
+  expect_text(mistake_of(R"({"metric": "time"})"), "a limit is missing");
+  expect_text(mistake_of(R"({"metric": "time", "at_most": "1s", "at_least": "0s"})"),
+              R"("at_most" and "at_least" exclude each other)");
   EXPECT_EQ(mistake_of(R"({"metric": "time", "at_mots": "1s", "at_most": "1s"})"),
             R"(unknown key "at_mots")");
-  EXPECT_EQ(mistake_of(R"(3)"), "expected an object, but this is a number");
+  expect_text(mistake_of(R"(3)"), "expected an object, but this is a number");
 }
 
 TEST(ReadingExpectations, NamesValuesOfTheWrongKind) {
-  EXPECT_EQ(mistake_of(R"({"metric": 1, "equals": 1})"), "expected a string, but this is a number");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "equals": null})"),
-            "expected a number, a quantity or an expression, but this is null");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "between": ["1s"]})"),
-            R"("between" needs two limits)");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "between": "1s"})"), R"("between" needs two limits)");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "between": ["2s", "1s"]})"),
-            "the lower limit 2s is above the upper limit 1s");
+  expect_text(mistake_of(R"({"metric": 1, "equals": 1})"),
+              "expected a string, but this is a number");
+  expect_text(mistake_of(R"({"metric": "time", "equals": null})"),
+              "expected a number, a quantity or an expression, but this is null");
+  expect_text(mistake_of(R"({"metric": "time", "between": ["1s"]})"),
+              R"("between" needs two limits)");
+  expect_text(mistake_of(R"({"metric": "time", "between": "1s"})"),
+              R"("between" needs two limits)");
+  expect_text(mistake_of(R"({"metric": "time", "between": ["2s", "1s"]})"),
+              "the lower limit 2s is above the upper limit 1s");
   EXPECT_EQ(mistake_of(R"({"metric": "time", "equals": "1s", "within": "tight"})"),
             R"(unknown name "tight")");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "equals": "1s", "within": "-1%"})"),
-            "a tolerance cannot be negative");
-  EXPECT_EQ(mistake_of(R"({"metric": "time", "at_most": "1s", "of": "meassured"})"),
-            R"(unknown meaning of time "meassured")");
-  EXPECT_EQ(
+  expect_text(mistake_of(R"({"metric": "time", "equals": "1s", "within": "-1%"})"),
+              "a tolerance cannot be negative");
+  expect_text(mistake_of(R"({"metric": "time", "at_most": "1s", "of": "meassured"})"),
+              R"(unknown meaning of time "meassured")");
+  expect_text(
       mistake_of(R"({"metric": "messages", "at_most": 7, "of": "analytic"})"),
       R"("analytic" changes nothing, because the metric does not mention time, algbw or busbw)");
 }
 
 TEST(ReadingExpectations, ChecksIds) {
-  EXPECT_EQ(mistake_of(R"({"id": "A b", "metric": "K", "equals": 8})"), R"("A b" cannot be an id)");
-  EXPECT_EQ(mistake_of(R"({"id": "", "metric": "K", "equals": 8})"), R"("" cannot be an id)");
-  EXPECT_EQ(mistake_of(R"({"id": "a", "metric": "K", "equals": 8},
+  expect_text(mistake_of(R"({"id": "A b", "metric": "K", "equals": 8})"),
+              R"("A b" cannot be an id)");
+  expect_text(mistake_of(R"({"id": "", "metric": "K", "equals": 8})"), R"("" cannot be an id)");
+  expect_text(mistake_of(R"({"id": "a", "metric": "K", "equals": 8},
                           {"id": "a", "metric": "K", "equals": 8})"),
-            R"("a" is the id of two expectations)");
-  EXPECT_EQ(mistake_of(R"({"id": "expect-2", "metric": "K", "equals": 8},
+              R"("a" is the id of two expectations)");
+  expect_text(mistake_of(R"({"id": "expect-2", "metric": "K", "equals": 8},
                           {"metric": "K", "equals": 8})"),
-            R"("expect-2" is the id of two expectations)");
+              R"("expect-2" is the id of two expectations)");
 }
 
 TEST(ReadingExpectations, ReportsAllMistakesAtOnce) {
@@ -123,7 +127,7 @@ TEST(ReadingExpectations, ReportsAllMistakesAtOnce) {
 }
 
 TEST(ReadingExpectations, NamesPathsOfWhenThatAreNotThere) {
-  EXPECT_EQ(
+  expect_text(
       shown(R"({"when": {"collective.chnks": 1}, "metric": "time", "at_least": "N/B"})"),
       R"j(test.json:5:24: "collective.chnks" is neither swept nor in the scenario at /expect/0/when/collective.chnks
   5 |   "expect": [{"when": {"collective.chnks": 1}, "metric": "time", "at_least": "N/B"}]
@@ -139,16 +143,16 @@ TEST(ReadingExpectations, NamesValuesOfWhenThatCanNeverBe) {
   const auto mistake = [](const std::string& when) {
     return mistake_of(R"({"when": {)" + when + R"(}, "metric": "time", "at_least": "N/B"})");
   };
-  EXPECT_EQ(mistake(R"("collective.chunks": "ring")"),
-            R"("ring" is a word, but collective.chunks has values such as 1)");
-  EXPECT_EQ(mistake(R"("collective.chunks": [1, "4KiB"])"),
-            "4KiB is a size (bytes), but collective.chunks has values such as 1");
-  EXPECT_EQ(mistake(R"("collective.size": 64)"),
-            "64 is a plain number, but collective.size has values such as 64MiB");
-  EXPECT_EQ(mistake(R"("collective.size": "64M")"), R"("64M" could mean two sizes)");
-  EXPECT_EQ(mistake(R"("collective.chunks": [])"), "an empty list fits no row");
-  EXPECT_EQ(mistake_of(R"({"when": 1, "metric": "time", "at_least": "N/B"})"),
-            "expected an object, but this is a number");
+  expect_text(mistake(R"("collective.chunks": "ring")"),
+              R"("ring" is a word, but collective.chunks has values such as 1)");
+  expect_text(mistake(R"("collective.chunks": [1, "4KiB"])"),
+              "4KiB is a size (bytes), but collective.chunks has values such as 1");
+  expect_text(mistake(R"("collective.size": 64)"),
+              "64 is a plain number, but collective.size has values such as 64MiB");
+  expect_text(mistake(R"("collective.size": "64M")"), R"("64M" could mean two sizes)");
+  expect_text(mistake(R"("collective.chunks": [])"), "an empty list fits no row");
+  expect_text(mistake_of(R"({"when": 1, "metric": "time", "at_least": "N/B"})"),
+              "expected an object, but this is a number");
 }
 
 TEST(ReadingExpectations, RefusesSymbolsThatTheClusterDoesNotHave) {
@@ -178,20 +182,20 @@ TEST(ReadingExpectations, TakesNoListForNoExpectations) {
   EXPECT_EQ(Expectations::read(make_scenario("{}", sources), diagnostics).check({}).size(), 0U);
   EXPECT_TRUE(diagnostics.empty());
   static_cast<void>(Expectations::read(make_scenario(R"({"expect": 3})", sources), diagnostics));
-  EXPECT_EQ(diagnostics.sorted().at(0).message, "expected a list, but this is a number");
+  expect_text(diagnostics.sorted().at(0).message, "expected a list, but this is a number");
 }
 
 TEST(ReadingExpectations, RefusesWhatHasNoSingleValueBesideArgmin) {
-  EXPECT_EQ(
+  expect_text(
       shown(R"j({"metric": "argmin(time, S)", "at_most": "1 + time/bound"})j"),
       R"j(test.json:5:60: "time" has another value for each collective.chunks, over which argmin or argmax is taken at /expect/0/at_most
   5 |   "expect": [{"metric": "argmin(time, S)", "at_most": "1 + time/bound"}]
     |                                                            ^^^^
     |   say which one: at(time, collective.chunks, value)
 )j");
-  EXPECT_EQ(mistake_of(R"j({"metric": "argmin(time, S)", "equals": "S"})j"),
-            "\"S\" has another value for each collective.chunks, over which argmin or argmax is "
-            "taken");
+  expect_text(mistake_of(R"j({"metric": "argmin(time, S)", "equals": "S"})j"),
+              "\"S\" has another value for each collective.chunks, over which argmin or argmax is "
+              "taken");
   EXPECT_EQ(mistake_of(R"j({"metric": "argmin(time, S)", "at_least": "at(time/bound, S, 1)"})j"),
             "");
 }
@@ -224,22 +228,22 @@ TEST(ReadingExpectations, TellsWordsFromNumbers) {
       R"j("argmin(time, algorithm)" is a word, and words have no order |  | use "equals" with )j"
       "a word; " +
           values);
-  EXPECT_EQ(
+  expect_text(
       word_mistake(R"({"metric": "argmin(time, algorithm) + 1", "equals": 1})"),
       R"j("argmin(time, algorithm)" is a word, not a number |  | words can only be compared, )j"
       R"(with "equals" and the word)");
-  EXPECT_EQ(
+  expect_text(
       word_mistake(R"j({"metric": "K", "equals": "argmin(time, algorithm)"})j"),
       R"j("argmin(time, algorithm)" is a word, not a number |  | write it as the metric, and )j"
       R"(the word as "equals")");
-  EXPECT_EQ(
+  expect_text(
       word_mistake(R"j({"metric": "argmin(time, algorithm)", "equals": "ring", "within": "1%"})j"),
       "words are equal or not, so that \"within\" means nothing |  | ");
-  EXPECT_EQ(word_mistake(R"j({"metric": "at(time, algorithm, rnig)", "equals": "1s"})j"),
-            R"(the sweep of collective.algorithm has no "rnig" | ring | its values: ring, )"
-            "double-tree, halving-doubling");
-  EXPECT_EQ(word_mistake(R"j({"metric": "at(time, N, 2MiB)", "equals": "1s"})j"),
-            R"(the sweep of collective.size has no "2MiB" |  | its values: 1KiB, 1MiB)");
+  expect_text(word_mistake(R"j({"metric": "at(time, algorithm, rnig)", "equals": "1s"})j"),
+              R"(the sweep of collective.algorithm has no "rnig" | ring | its values: ring, )"
+              "double-tree, halving-doubling");
+  expect_text(word_mistake(R"j({"metric": "at(time, N, 2MiB)", "equals": "1s"})j"),
+              R"(the sweep of collective.size has no "2MiB" |  | its values: 1KiB, 1MiB)");
 }
 
 TEST(ReadingExpectations, AsksWhichPathWhenANameFitsSeveral) {
@@ -250,7 +254,7 @@ TEST(ReadingExpectations, AsksWhichPathWhenANameFitsSeveral) {
 })j");
   const auto mistakes = study.diagnostics.sorted();
   ASSERT_EQ(mistakes.size(), 1U);
-  EXPECT_EQ(mistakes[0].message, "\"bandwidth\" could be several swept paths");
+  expect_text(mistakes[0].message, "\"bandwidth\" could be several swept paths");
   EXPECT_EQ(mistakes[0].hint,
             "write cluster.links_override.0.bandwidth, cluster.links_override.1.bandwidth");
 }

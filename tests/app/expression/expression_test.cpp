@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/app/expression/study_fixture.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim::test {
 namespace {
@@ -126,17 +127,17 @@ TEST_F(Expressions, AreFormulasToo) {
   EXPECT_DOUBLE_EQ(value("N*gamma"), 0.067108864);
   EXPECT_EQ(value("best + best, best = argmin(time, S)"), 128);
   EXPECT_EQ(value("sum(i = 1..2, argmin(abs(S - 16^i), S))"), 16 + 256);
-  EXPECT_EQ(evaluate("sum(i = 1..S/8, 1)").why_not,
-            "a bound that is not whole in \"sum(i = 1..S/8, 1)\"");
-  EXPECT_EQ(evaluate("sum(i = 1..10^9*S, 1)").why_not,
-            "more than 1000000 terms of sums and definitions");
+  expect_text(evaluate("sum(i = 1..S/8, 1)").why_not,
+              "a bound that is not whole in \"sum(i = 1..S/8, 1)\"");
+  expect_text(evaluate("sum(i = 1..10^9*S, 1)").why_not,
+              "more than 1000000 terms of sums and definitions");
 }
 
 TEST_F(Expressions, SayWhichWayRoundGammaIs) {
-  EXPECT_EQ(said("N/B + N/gamma"),
-            "\"N/B + N/gamma\": cannot add seconds and bytes^2/s [N/B + N/gamma]");
-  EXPECT_EQ(mistake("N/B + N/gamma").hint,
-            "gamma is the time that adding a byte takes: write N*gamma, not N/gamma");
+  expect_text(said("N/B + N/gamma"),
+              "\"N/B + N/gamma\": cannot add seconds and bytes^2/s [N/B + N/gamma]");
+  expect_text(mistake("N/B + N/gamma").hint,
+              "gamma is the time that adding a byte takes: write N*gamma, not N/gamma");
   EXPECT_EQ(mistake("max(time, (K-1)*N/(K*S*gamma))").hint, mistake("N/B + N/gamma").hint);
   EXPECT_EQ(mistake("N*gamma + N").hint, "");
 }
@@ -155,81 +156,83 @@ TEST_F(Expressions, SelectAlongTheSweep) {
 }
 
 TEST_F(Expressions, NameEverySyntaxMistake) {
-  EXPECT_EQ(said(""), "the expression is empty []");
-  EXPECT_EQ(said("  "), "the expression is empty [  ]");
-  EXPECT_EQ(said("1 +"), "a number, a name or \"(\" is missing at the end []");
-  EXPECT_EQ(said("1 + * 2"), "expected a number, a name or \"(\", not \"*\" [*]");
-  EXPECT_EQ(said("1 2"), "expected an operator, not \"2\" [2]");
-  EXPECT_EQ(said("K N"), "expected an operator, not \"N\" [N]");
-  EXPECT_EQ(said("(1 + 2"), "there is no \")\" for this \"(\" [(]");
-  EXPECT_EQ(said("1 + 2)"), "there is no \"(\" for this \")\" [)]");
-  EXPECT_EQ(said("(1 2)"), "expected an operator or \")\", not \"2\" [2]");
-  EXPECT_EQ(said("()"), "expected a number, a name or \"(\", not \")\" [)]");
-  EXPECT_EQ(said("1, 2"), "expected an operator, not \",\" [,]");
-  EXPECT_EQ(said("2**3"), "a power is written ^ [**] ^");
-  EXPECT_EQ(said("time = 5ms"), "expected an operator, not \"=\" [=]");
+  expect_text(said(""), "the expression is empty []");
+  expect_text(said("  "), "the expression is empty [  ]");
+  expect_text(said("1 +"), "a number, a name or \"(\" is missing at the end []");
+  expect_text(said("1 + * 2"), "expected a number, a name or \"(\", not \"*\" [*]");
+  expect_text(said("1 2"), "expected an operator, not \"2\" [2]");
+  expect_text(said("K N"), "expected an operator, not \"N\" [N]");
+  expect_text(said("(1 + 2"), "there is no \")\" for this \"(\" [(]");
+  expect_text(said("1 + 2)"), "there is no \"(\" for this \")\" [)]");
+  expect_text(said("(1 2)"), "expected an operator or \")\", not \"2\" [2]");
+  expect_text(said("()"), "expected a number, a name or \"(\", not \")\" [)]");
+  expect_text(said("1, 2"), "expected an operator, not \",\" [,]");
+  expect_text(said("2**3"), "a power is written ^ [**] ^");
+  expect_text(said("time = 5ms"), "expected an operator, not \"=\" [=]");
   EXPECT_EQ(mistake("time = 5ms").hint, mistake("time < 5ms").hint);
-  EXPECT_EQ(said("time < 5ms"), "\"<\" has no meaning in an expression [<]");
-  EXPECT_EQ(said("K % 2"), "\"%\" has no meaning in an expression [%]");
-  EXPECT_EQ(said(".5"), "a number begins with a digit [.]");
-  EXPECT_EQ(said("\u03b1 + N/B"), "\"\u03b1\" has no meaning in an expression [\u03b1] alpha");
-  EXPECT_EQ(said("K\u22121"), "\"\u2212\" has no meaning in an expression [\u2212] -");
-  EXPECT_EQ(said("1e999"), "\"1e999\" is too large or too small for a number [1e999]");
-  EXPECT_EQ(said("2K"), "an operator is missing between \"2\" and \"K\" [2K] 2*K");
-  EXPECT_EQ(said("2 alpha"),
-            "an operator is missing between \"2\" and \"alpha\" [2 alpha] 2*alpha");
-  EXPECT_EQ(said("1e3us"), "\"1e3us\" has an exponent and a unit [1e3us]");
+  expect_text(said("time < 5ms"), "\"<\" has no meaning in an expression [<]");
+  expect_text(said("K % 2"), "\"%\" has no meaning in an expression [%]");
+  expect_text(said(".5"), "a number begins with a digit [.]");
+  expect_text(said("\u03b1 + N/B"), "\"\u03b1\" has no meaning in an expression [\u03b1] alpha");
+  expect_text(said("K\u22121"), "\"\u2212\" has no meaning in an expression [\u2212] -");
+  expect_text(said("1e999"), "\"1e999\" is too large or too small for a number [1e999]");
+  expect_text(said("2K"), "an operator is missing between \"2\" and \"K\" [2K] 2*K");
+  expect_text(said("2 alpha"),
+              "an operator is missing between \"2\" and \"alpha\" [2 alpha] 2*alpha");
+  expect_text(said("1e3us"), "\"1e3us\" has an exponent and a unit [1e3us]");
 }
 
 TEST_F(Expressions, NameEveryMistakeWithNames) {
-  EXPECT_EQ(said("tiem / 2"), "unknown name \"tiem\" [tiem] time");
-  EXPECT_EQ(said("2*overhead"), "unknown name \"overhead\" [overhead] alpha");
-  EXPECT_EQ(said("xyzzy"), "unknown name \"xyzzy\" [xyzzy]");
-  EXPECT_EQ(
+  expect_text(said("tiem / 2"), "unknown name \"tiem\" [tiem] time");
+  expect_text(said("2*overhead"), "unknown name \"overhead\" [overhead] alpha");
+  expect_text(said("xyzzy"), "unknown name \"xyzzy\" [xyzzy]");
+  expect_text(
       mistake("xyzzy").hint,
       "known: K N S C k A alpha B L gamma time analytic bound bandwidth_bound latency_bound "
       "compute_bound algbw busbw messages wire_bytes bottleneck_bandwidth measured ranks size "
       "chunks channels");
-  EXPECT_EQ(said("log(K)"), "\"log\" takes two arguments: log(x, base) [log(K)] log2");
-  EXPECT_EQ(said("pass(N)"), "unknown function \"pass\" [pass] hop");
-  EXPECT_EQ(mistake("foo(K)").hint,
-            "known: min max ceil floor sqrt log2 log abs sum reduce_hop hop tau argmin argmax at "
-            "relative_error");
-  EXPECT_EQ(said("K(2)"), "\"K\" is not a function [K] K*");
-  EXPECT_EQ(said("min + 1"), "\"min\" is a function and needs its arguments in parentheses [min]");
-  EXPECT_EQ(said("relative_error"),
-            "\"relative_error\" is a function and needs its arguments in parentheses "
-            "[relative_error]");
+  expect_text(said("log(K)"), "\"log\" takes two arguments: log(x, base) [log(K)] log2");
+  expect_text(said("pass(N)"), "unknown function \"pass\" [pass] hop");
+  expect_text(mistake("foo(K)").hint,
+              "known: min max ceil floor sqrt log2 log abs sum reduce_hop hop tau argmin argmax at "
+              "relative_error");
+  expect_text(said("K(2)"), "\"K\" is not a function [K] K*");
+  expect_text(said("min + 1"),
+              "\"min\" is a function and needs its arguments in parentheses [min]");
+  expect_text(said("relative_error"),
+              "\"relative_error\" is a function and needs its arguments in parentheses "
+              "[relative_error]");
 }
 
 TEST_F(Expressions, NameEveryMistakeWithFunctions) {
-  EXPECT_EQ(said("min(1)"), "\"min\" takes at least two arguments [min(1)]");
-  EXPECT_EQ(said("min()"), "expected a number, a name or \"(\", not \")\" [)]");
-  EXPECT_EQ(said("min(1, 2"), "\")\" is missing at the end []");
-  EXPECT_EQ(said("sqrt(1, 2)"), "\"sqrt\" takes one argument [,]");
-  EXPECT_EQ(said("sqrt(1"), "\")\" is missing at the end []");
-  EXPECT_EQ(said("argmin(time)"),
-            "expected \",\" and an axis, as in argmin(metric, axis), not \")\" [)]");
-  EXPECT_EQ(said("argmin(time, )"), "\"argmin\" needs the name of an axis [)]");
-  EXPECT_EQ(said("argmin(time, S"), "\")\" is missing at the end []");
-  EXPECT_EQ(said("argmin(time, S, 3)"), "\"argmin\" takes two arguments, a metric and an axis [,]");
-  EXPECT_EQ(said("argmin(time, colective.chunks)"),
-            "\"colective.chunks\" is not swept [colective.chunks] collective.chunks");
-  EXPECT_EQ(said("argmin(time, N)"), "\"N\" is not swept [N]");
+  expect_text(said("min(1)"), "\"min\" takes at least two arguments [min(1)]");
+  expect_text(said("min()"), "expected a number, a name or \"(\", not \")\" [)]");
+  expect_text(said("min(1, 2"), "\")\" is missing at the end []");
+  expect_text(said("sqrt(1, 2)"), "\"sqrt\" takes one argument [,]");
+  expect_text(said("sqrt(1"), "\")\" is missing at the end []");
+  expect_text(said("argmin(time)"),
+              "expected \",\" and an axis, as in argmin(metric, axis), not \")\" [)]");
+  expect_text(said("argmin(time, )"), "\"argmin\" needs the name of an axis [)]");
+  expect_text(said("argmin(time, S"), "\")\" is missing at the end []");
+  expect_text(said("argmin(time, S, 3)"),
+              "\"argmin\" takes two arguments, a metric and an axis [,]");
+  expect_text(said("argmin(time, colective.chunks)"),
+              "\"colective.chunks\" is not swept [colective.chunks] collective.chunks");
+  expect_text(said("argmin(time, N)"), "\"N\" is not swept [N]");
   EXPECT_EQ(mistake("argmin(time, N)").hint, "swept: collective.chunks");
-  EXPECT_EQ(said("at(time, S)"), "\"at\" needs a value: at(metric, axis, value) [)]");
-  EXPECT_EQ(said("at(time, S, )"), "\"at\" needs a value: at(metric, axis, value) []");
-  EXPECT_EQ(said("at(time, S, 2)"), "the sweep of collective.chunks has no \"2\" [2]");
-  EXPECT_EQ(mistake("at(time, S, 2)").hint, "its values: 1, 4, 16, 64, 256, 4096");
-  EXPECT_EQ(said("at(time, S, 64"), "\")\" is missing at the end []");
-  EXPECT_EQ(said("relative_error(messages)"),
-            "nothing in \"messages\" is ever measured [messages]");
+  expect_text(said("at(time, S)"), "\"at\" needs a value: at(metric, axis, value) [)]");
+  expect_text(said("at(time, S, )"), "\"at\" needs a value: at(metric, axis, value) []");
+  expect_text(said("at(time, S, 2)"), "the sweep of collective.chunks has no \"2\" [2]");
+  expect_text(mistake("at(time, S, 2)").hint, "its values: 1, 4, 16, 64, 256, 4096");
+  expect_text(said("at(time, S, 64"), "\")\" is missing at the end []");
+  expect_text(said("relative_error(messages)"),
+              "nothing in \"messages\" is ever measured [messages]");
 }
 
 TEST_F(Expressions, PassOnMistakesInQuantities) {
   const FormulaError error = mistake("N / 64M");
   EXPECT_EQ(error.code, "ambiguous-unit");
-  EXPECT_EQ(error.message, "\"64M\" could mean two sizes");
+  expect_text(error.message, "\"64M\" could mean two sizes");
   EXPECT_EQ(error.begin, 4U);
   EXPECT_EQ(error.end, 7U);
   EXPECT_FALSE(mistake("5parsec").message.empty());
@@ -237,21 +240,23 @@ TEST_F(Expressions, PassOnMistakesInQuantities) {
 }
 
 TEST_F(Expressions, CheckUnits) {
-  EXPECT_EQ(said("N + alpha"), "\"N + alpha\": cannot add bytes and seconds [N + alpha]");
-  EXPECT_EQ(said("2*(N - time)"), "\"N - time\": cannot subtract seconds from bytes [N - time]");
-  EXPECT_EQ(said("K + N/B*B"), "\"K + N/B*B\": cannot add a plain number and bytes [K + N/B*B]");
-  EXPECT_EQ(said("max(N, alpha)"),
-            "\"max(N, alpha)\": cannot compare bytes and seconds [N, alpha]");
-  EXPECT_EQ(said("ceil(N)"), "ceil takes a plain number, but \"N\" is a size (bytes) [N]");
-  EXPECT_EQ(mistake("ceil(N)").hint, "divide by a quantity first, as in ceil(N/1MiB)");
-  EXPECT_EQ(said("log2(time)"), "log2 takes a plain number, but \"time\" is a time (s) [time]");
-  EXPECT_EQ(said("2^N"), "the exponent \"N\" must be a plain number, but is a size (bytes) [N]");
-  EXPECT_EQ(said("N^K"), "the exponent of \"N\", which is a size (bytes), must be a constant [K]");
-  EXPECT_EQ(said("N^3.14159"),
-            "the exponent of \"N\", which is a size (bytes), must be a simple number such as 2, -1 "
-            "or 1/2 [3.14159]");
-  EXPECT_EQ(said("N^9999 * N^9999"),
-            "the unit of \"N^9999 * N^9999\" has too high a power [N^9999 * N^9999]");
+  expect_text(said("N + alpha"), "\"N + alpha\": cannot add bytes and seconds [N + alpha]");
+  expect_text(said("2*(N - time)"), "\"N - time\": cannot subtract seconds from bytes [N - time]");
+  expect_text(said("K + N/B*B"), "\"K + N/B*B\": cannot add a plain number and bytes [K + N/B*B]");
+  expect_text(said("max(N, alpha)"),
+              "\"max(N, alpha)\": cannot compare bytes and seconds [N, alpha]");
+  expect_text(said("ceil(N)"), "ceil takes a plain number, but \"N\" is a size (bytes) [N]");
+  expect_text(mistake("ceil(N)").hint, "divide by a quantity first, as in ceil(N/1MiB)");
+  expect_text(said("log2(time)"), "log2 takes a plain number, but \"time\" is a time (s) [time]");
+  expect_text(said("2^N"), "the exponent \"N\" must be a plain number, but is a size (bytes) [N]");
+  expect_text(said("N^K"),
+              "the exponent of \"N\", which is a size (bytes), must be a constant [K]");
+  expect_text(
+      said("N^3.14159"),
+      "the exponent of \"N\", which is a size (bytes), must be a simple number such as 2, -1 "
+      "or 1/2 [3.14159]");
+  expect_text(said("N^9999 * N^9999"),
+              "the unit of \"N^9999 * N^9999\" has too high a power [N^9999 * N^9999]");
 }
 
 TEST_F(Expressions, HaveUnits) {
@@ -270,18 +275,18 @@ TEST_F(Expressions, HaveUnits) {
 }
 
 TEST_F(Expressions, GiveAReasonWhereThereIsNoValue) {
-  EXPECT_EQ(evaluate("N/(S-1)").why_not, "division by zero in \"N/(S-1)\"");
-  EXPECT_EQ(evaluate("1/0").why_not, "division by zero in \"1/0\"");
-  EXPECT_EQ(evaluate("0^-1").why_not, "division by zero in \"0^-1\"");
-  EXPECT_EQ(evaluate("sqrt(S-2)").why_not, "square root of a negative number in \"sqrt(S-2)\"");
-  EXPECT_EQ(evaluate("log2(S-1)").why_not, "logarithm of zero in \"log2(S-1)\"");
-  EXPECT_EQ(evaluate("log2(S-2)").why_not, "logarithm of a negative number in \"log2(S-2)\"");
-  EXPECT_EQ(evaluate("(S-3)^0.5").why_not,
-            "power of a negative number with an exponent that is not whole in \"(S-3)^0.5\"");
-  EXPECT_EQ(evaluate("10^308*K*10").why_not, "a number beyond 1.8e308 in \"10^308*K\"");
-  EXPECT_EQ(evaluate("10^400").why_not, "a number beyond 1.8e308 in \"10^400\"");
-  EXPECT_EQ(evaluate("argmin(1/(S-16), S)").why_not,
-            "division by zero in \"1/(S-16)\" at collective.chunks = 16");
+  expect_text(evaluate("N/(S-1)").why_not, "division by zero in \"N/(S-1)\"");
+  expect_text(evaluate("1/0").why_not, "division by zero in \"1/0\"");
+  expect_text(evaluate("0^-1").why_not, "division by zero in \"0^-1\"");
+  expect_text(evaluate("sqrt(S-2)").why_not, "square root of a negative number in \"sqrt(S-2)\"");
+  expect_text(evaluate("log2(S-1)").why_not, "logarithm of zero in \"log2(S-1)\"");
+  expect_text(evaluate("log2(S-2)").why_not, "logarithm of a negative number in \"log2(S-2)\"");
+  expect_text(evaluate("(S-3)^0.5").why_not,
+              "power of a negative number with an exponent that is not whole in \"(S-3)^0.5\"");
+  expect_text(evaluate("10^308*K*10").why_not, "a number beyond 1.8e308 in \"10^308*K\"");
+  expect_text(evaluate("10^400").why_not, "a number beyond 1.8e308 in \"10^400\"");
+  expect_text(evaluate("argmin(1/(S-16), S)").why_not,
+              "division by zero in \"1/(S-16)\" at collective.chunks = 16");
   EXPECT_EQ(evaluate("N/(S-1)", 1).why_not, "");
 }
 
@@ -291,19 +296,19 @@ TEST_F(Expressions, GiveAReasonForWhatARowDoesNotHave) {
   study_.rows[0].L.reset();
   study_.rows[0].analytic.reset();
   study_.rows[0].bottleneck_bandwidth.reset();
-  EXPECT_EQ(evaluate("N/B").why_not,
-            "there is no B, because the cluster's links differ; use bottleneck_bandwidth, or a "
-            "number with its unit");
-  EXPECT_EQ(evaluate("alpha").why_not,
-            "there is no alpha, because the cluster's links differ; use a number with its unit");
-  EXPECT_EQ(evaluate("L").why_not,
-            "there is no L, because the cluster's links differ; use a number with its unit");
-  EXPECT_EQ(evaluate("analytic").why_not,
-            "no closed form applies to this case, so that there is no analytic time");
-  EXPECT_EQ(evaluate("bottleneck_bandwidth").why_not,
-            "there is no bottleneck_bandwidth, because no link carried data");
+  expect_text(evaluate("N/B").why_not,
+              "there is no B, because the cluster's links differ; use bottleneck_bandwidth, or a "
+              "number with its unit");
+  expect_text(evaluate("alpha").why_not,
+              "there is no alpha, because the cluster's links differ; use a number with its unit");
+  expect_text(evaluate("L").why_not,
+              "there is no L, because the cluster's links differ; use a number with its unit");
+  expect_text(evaluate("analytic").why_not,
+              "no closed form applies to this case, so that there is no analytic time");
+  expect_text(evaluate("bottleneck_bandwidth").why_not,
+              "there is no bottleneck_bandwidth, because no link carried data");
   study_.rows[0].alpha = std::nan("");
-  EXPECT_EQ(evaluate("alpha").why_not, "\"alpha\" is not a finite number");
+  expect_text(evaluate("alpha").why_not, "\"alpha\" is not a finite number");
 }
 
 TEST_F(Expressions, AreLimitedInDepthAndLength) {
@@ -312,25 +317,25 @@ TEST_F(Expressions, AreLimitedInDepthAndLength) {
            std::string(static_cast<std::size_t>(depth), ')');
   };
   EXPECT_EQ(value(nested(max_formula_depth - 1)), 1);
-  EXPECT_EQ(mistake(nested(max_formula_depth)).message, "more than 100 levels of nesting");
-  EXPECT_EQ(mistake(nested(2000)).message, "more than 100 levels of nesting");
-  EXPECT_EQ(mistake(std::string(2000, '-') + "1").message, "more than 100 levels of nesting");
+  expect_text(mistake(nested(max_formula_depth)).message, "more than 100 levels of nesting");
+  expect_text(mistake(nested(2000)).message, "more than 100 levels of nesting");
+  expect_text(mistake(std::string(2000, '-') + "1").message, "more than 100 levels of nesting");
   std::string powers = "1";
   for (int i = 0; i < 1000; ++i) powers += "^1";
-  EXPECT_EQ(mistake(powers).message, "more than 100 levels of nesting");
+  expect_text(mistake(powers).message, "more than 100 levels of nesting");
   std::string sum = "1";
   for (int i = 0; i < 2000; ++i) sum += "+1";
   EXPECT_EQ(value(sum), 2001);
-  EXPECT_EQ(mistake(sum + std::string(200, ' ')).message,
-            "an expression has at most 4096 characters, this one has 4201");
+  expect_text(mistake(sum + std::string(200, ' ')).message,
+              "an expression has at most 4096 characters, this one has 4201");
 }
 
 TEST_F(Expressions, WithoutASweepHaveNoAxes) {
   Sources sources;
   const Scenario scenario = make_scenario(R"({"collective": {"op": "reduce"}})", sources);
   const ScenarioFacts facts(scenario);
-  EXPECT_EQ(Expression::parse("argmin(time, S)", facts).error.message,
-            "\"argmin\" needs a sweep, and this scenario has none");
+  expect_text(Expression::parse("argmin(time, S)", facts).error.message,
+              "\"argmin\" needs a sweep, and this scenario has none");
 }
 
 TEST_F(Expressions, SurviveAnyBytes) {

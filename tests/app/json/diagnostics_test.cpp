@@ -7,6 +7,7 @@
 
 #include "app/json/write_json.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -26,100 +27,101 @@ std::string about(const std::string& text, const std::string& token,
 }
 
 TEST(Diagnostics, ShowTheLineTheCaretsAndTheFix) {
-  EXPECT_EQ(about("{\n  \"scenario\": 1,\n  \"cluster\": { \"shape\": \"chian\", \"ranks\": 8 }\n}",
-                  "\"chian\"",
-                  {"unknown-word",
-                   "unknown shape \"chian\"",
-                   {},
-                   "/cluster/shape",
-                   "chain",
-                   "allowed: chain, ring"}),
-            "f.json:3:25: unknown shape \"chian\" at /cluster/shape\n"
-            "  3 |   \"cluster\": { \"shape\": \"chian\", \"ranks\": 8 }\n"
-            "    |                         ^^^^^^^ did you mean \"chain\"?\n"
-            "    |   allowed: chain, ring\n"
-            "1 error; nothing was run\n");
+  expect_text(
+      about("{\n  \"scenario\": 1,\n  \"cluster\": { \"shape\": \"chian\", \"ranks\": 8 }\n}",
+            "\"chian\"",
+            {"unknown-word",
+             "unknown shape \"chian\"",
+             {},
+             "/cluster/shape",
+             "chain",
+             "allowed: chain, ring"}),
+      "f.json:3:25: unknown shape \"chian\" at /cluster/shape\n"
+      "  3 |   \"cluster\": { \"shape\": \"chian\", \"ranks\": 8 }\n"
+      "    |                         ^^^^^^^ did you mean \"chain\"?\n"
+      "    |   allowed: chain, ring\n"
+      "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, SeveralLinesOfHintEachGetAGutter) {
-  EXPECT_EQ(about("{}", "{}", {"code", "wrong", {}, "", "", "one\ntwo"}),
-            "f.json:1:1: wrong\n"
-            "  1 | {}\n"
-            "    | ^^\n"
-            "    |   one\n"
-            "    |   two\n"
-            "1 error; nothing was run\n");
+  expect_text(about("{}", "{}", {"code", "wrong", {}, "", "", "one\ntwo"}),
+              "f.json:1:1: wrong\n"
+              "  1 | {}\n"
+              "    | ^^\n"
+              "    |   one\n"
+              "    |   two\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, ColourIsAddedOnlyWhenAsked) {
-  EXPECT_EQ(about("{}", "}", {"code", "wrong", {}, "", "", ""}, true),
-            "\x1b[1mf.json:1:2:\x1b[0m wrong\n"
-            "  1 | {}\n"
-            "    |  \x1b[1;31m^\x1b[0m\n"
-            "1 error; nothing was run\n");
+  expect_text(about("{}", "}", {"code", "wrong", {}, "", "", ""}, true),
+              "\x1b[1mf.json:1:2:\x1b[0m wrong\n"
+              "  1 | {}\n"
+              "    |  \x1b[1;31m^\x1b[0m\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, GuttersGrowWithTheLineNumber) {
-  EXPECT_EQ(about(std::string(999, '\n') + "x", "x"),
-            "f.json:1000:1: wrong\n"
-            "  1000 | x\n"
-            "       | ^\n"
-            "1 error; nothing was run\n");
+  expect_text(about(std::string(999, '\n') + "x", "x"),
+              "f.json:1000:1: wrong\n"
+              "  1000 | x\n"
+              "       | ^\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, TabsWideAndCombiningCharactersDoNotMoveTheCaret) {
-  EXPECT_EQ(about("\t\"a\": x", "x"),
-            "f.json:1:7: wrong\n"
-            "  1 |     \"a\": x\n"
-            "    |          ^\n"
-            "1 error; nothing was run\n");
+  expect_text(about("\t\"a\": x", "x"),
+              "f.json:1:7: wrong\n"
+              "  1 |     \"a\": x\n"
+              "    |          ^\n"
+              "1 error; nothing was run\n");
   // Two wide characters: columns 7, but 8 on the screen.
-  EXPECT_EQ(about("\"\xE6\xBC\xA2\xE5\xAD\x97\": x", "x"),
-            "f.json:1:7: wrong\n"
-            "  1 | \"\xE6\xBC\xA2\xE5\xAD\x97\": x\n"
-            "    |         ^\n"
-            "1 error; nothing was run\n");
+  expect_text(about("\"\xE6\xBC\xA2\xE5\xAD\x97\": x", "x"),
+              "f.json:1:7: wrong\n"
+              "  1 | \"\xE6\xBC\xA2\xE5\xAD\x97\": x\n"
+              "    |         ^\n"
+              "1 error; nothing was run\n");
   // e with a combining accent: two code points, one column.
-  EXPECT_EQ(about("\"e\xCC\x81\": x", "x"),
-            "f.json:1:7: wrong\n"
-            "  1 | \"e\xCC\x81\": x\n"
-            "    |      ^\n"
-            "1 error; nothing was run\n");
+  expect_text(about("\"e\xCC\x81\": x", "x"),
+              "f.json:1:7: wrong\n"
+              "  1 | \"e\xCC\x81\": x\n"
+              "    |      ^\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, WideTokensAreUnderlinedWhole) {
-  EXPECT_EQ(about("[\"\xE6\xBC\xA2\"]", "\"\xE6\xBC\xA2\""),
-            "f.json:1:2: wrong\n"
-            "  1 | [\"\xE6\xBC\xA2\"]\n"
-            "    |  ^^^^\n"
-            "1 error; nothing was run\n");
+  expect_text(about("[\"\xE6\xBC\xA2\"]", "\"\xE6\xBC\xA2\""),
+              "f.json:1:2: wrong\n"
+              "  1 | [\"\xE6\xBC\xA2\"]\n"
+              "    |  ^^^^\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, NothingThatATerminalObeysIsShown) {
   // ESC, a C1 control (CSI), a right-to-left override, a byte that is not UTF-8.
-  EXPECT_EQ(about("\x1B[2J \xC2\x9B \xE2\x80\xAE \xFF x", "x",
-                  {"code", "bad \x1B]0;name\x07", {}, "/\x1B", "\xC2\x9B", "\x1B"}),
-            "f.json:1:12: bad ?]0;name? at /?\n"
-            "  1 | ?[2J ? ? ? x\n"
-            "    |            ^ did you mean \"?\"?\n"
-            "    |   ?\n"
-            "1 error; nothing was run\n");
+  expect_text(about("\x1B[2J \xC2\x9B \xE2\x80\xAE \xFF x", "x",
+                    {"code", "bad \x1B]0;name\x07", {}, "/\x1B", "\xC2\x9B", "\x1B"}),
+              "f.json:1:12: bad ?]0;name? at /?\n"
+              "  1 | ?[2J ? ? ? x\n"
+              "    |            ^ did you mean \"?\"?\n"
+              "    |   ?\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, CarriageReturnsBelongToTheEndOfTheLine) {
-  EXPECT_EQ(about("{\r\n  x\r\n}\r\n", "x\r\n}"),
-            "f.json:2:3: wrong\n"
-            "  2 |   x\n"
-            "    |   ^\n"
-            "1 error; nothing was run\n");
+  expect_text(about("{\r\n  x\r\n}\r\n", "x\r\n}"),
+              "f.json:2:3: wrong\n"
+              "  2 |   x\n"
+              "    |   ^\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, WhatSpansSeveralLinesIsUnderlinedToTheEndOfTheFirst) {
-  EXPECT_EQ(about("{ \"a\": {  \n \"b\": 1 } }", "{  \n \"b\": 1 }"),
-            "f.json:1:8: wrong\n"
-            "  1 | { \"a\": {\n"
-            "    |        ^\n"
-            "1 error; nothing was run\n");
+  expect_text(about("{ \"a\": {  \n \"b\": 1 } }", "{  \n \"b\": 1 }"),
+              "f.json:1:8: wrong\n"
+              "  1 | { \"a\": {\n"
+              "    |        ^\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, TheEndOfAFileCanBePointedAt) {
@@ -127,11 +129,11 @@ TEST(Diagnostics, TheEndOfAFileCanBePointedAt) {
   const auto source = sources.add(Sources::Kind::file, "f.json", "{");
   Diagnostics diagnostics;
   diagnostics.add({"syntax", "wrong", {source, 1, 1}, "", "", ""});
-  EXPECT_EQ(to_text(diagnostics, sources),
-            "f.json:1:2: wrong\n"
-            "  1 | {\n"
-            "    |  ^\n"
-            "1 error; nothing was run\n");
+  expect_text(to_text(diagnostics, sources),
+              "f.json:1:2: wrong\n"
+              "  1 | {\n"
+              "    |  ^\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, LongLinesAreCutAroundTheCaret) {
@@ -194,11 +196,11 @@ TEST(Diagnostics, VeryLongLinesOfWideCharactersAreCutAtCharacters) {
 TEST(Diagnostics, WithoutAPlaceThereIsOnlyTheMessage) {
   Diagnostics diagnostics;
   diagnostics.add({"code", "there is no file \"x.json\"", {}, "", "y.json", "a hint"});
-  EXPECT_EQ(to_text(diagnostics, Sources()),
-            "collsim: there is no file \"x.json\"\n"
-            "    |   did you mean \"y.json\"?\n"
-            "    |   a hint\n"
-            "1 error; nothing was run\n");
+  expect_text(to_text(diagnostics, Sources()),
+              "collsim: there is no file \"x.json\"\n"
+              "    |   did you mean \"y.json\"?\n"
+              "    |   a hint\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, OfAnArgumentTheOptionIsTheLocation) {
@@ -208,11 +210,11 @@ TEST(Diagnostics, OfAnArgumentTheOptionIsTheLocation) {
   Diagnostics diagnostics;
   diagnostics.add(
       {"code", "expected a whole number", {source, 18, 19}, "/collective/chunks", "", ""});
-  EXPECT_EQ(to_text(diagnostics, sources),
-            "--set collective.chunks=x: expected a whole number at /collective/chunks\n"
-            "    | collective.chunks=x\n"
-            "    |                   ^\n"
-            "1 error; nothing was run\n");
+  expect_text(to_text(diagnostics, sources),
+              "--set collective.chunks=x: expected a whole number at /collective/chunks\n"
+              "    | collective.chunks=x\n"
+              "    |                   ^\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(Diagnostics, AreSortedBySourceAndPlaceAndKeptOnce) {
@@ -226,12 +228,12 @@ TEST(Diagnostics, AreSortedBySourceAndPlaceAndKeptOnce) {
   diagnostics.add({"code", "second", {a, 0, 1}, "", "", ""});
   diagnostics.add({"code", "first", {}, "", "", ""});
   EXPECT_EQ(diagnostics.size(), 4U);
-  EXPECT_EQ(to_text(diagnostics, sources),
-            "collsim: first\n"
-            "a.json:1:1: second\n  1 | 12\n    | ^\n"
-            "a.json:1:2: third\n  1 | 12\n    |  ^\n"
-            "preset p: fourth\n  1 | 12\n    | ^\n"
-            "4 errors; nothing was run\n");
+  expect_text(to_text(diagnostics, sources),
+              "collsim: first\n"
+              "a.json:1:1: second\n  1 | 12\n    | ^\n"
+              "a.json:1:2: third\n  1 | 12\n    |  ^\n"
+              "preset p: fourth\n  1 | 12\n    | ^\n"
+              "4 errors; nothing was run\n");
 }
 
 TEST(Diagnostics, BeyondTheLimitTheyAreCounted) {
@@ -239,8 +241,8 @@ TEST(Diagnostics, BeyondTheLimitTheyAreCounted) {
   Diagnostics diagnostics;
   for (int i = 0; i < 1500; ++i) diagnostics.add({"code", std::to_string(i), {}, "", "", ""});
   EXPECT_EQ(diagnostics.size(), 1500U);
-  EXPECT_EQ(to_text(diagnostics, sources, false, 2),
-            "collsim: 0\ncollsim: 1\nand 1498 more\n1500 errors; nothing was run\n");
+  expect_text(to_text(diagnostics, sources, false, 2),
+              "collsim: 0\ncollsim: 1\nand 1498 more\n1500 errors; nothing was run\n");
   EXPECT_EQ(diagnostics.sorted().size(), Diagnostics::max_kept);
 }
 

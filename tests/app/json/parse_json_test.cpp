@@ -12,6 +12,7 @@
 
 #include "app/json/write_json.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -72,13 +73,13 @@ TEST(ParseJson, EveryValueKnowsItsBytes) {
   EXPECT_EQ(written(tree.members()[1].key_place), "\"b\\u0041\"");
   const Value* a = tree.find("a");
   ASSERT_NE(a, nullptr);
-  EXPECT_EQ(written(a->place), "[ 1, -2.5e3 ,true, null,\"x\\\"\xC3\xA9\" ]");
+  expect_text(written(a->place), "[ 1, -2.5e3 ,true, null,\"x\\\"\xC3\xA9\" ]");
   const std::vector<std::string> items{"1", "-2.5e3", "true", "null", "\"x\\\"\xC3\xA9\""};
   ASSERT_EQ(a->items().size(), items.size());
   for (std::size_t i = 0; i < items.size(); ++i) EXPECT_EQ(written(a->items()[i].place), items[i]);
   const Value* b = tree.find("bA");
   ASSERT_NE(b, nullptr);
-  EXPECT_EQ(written(b->place), "{ \"c\" : {} }");
+  expect_text(written(b->place), "{ \"c\" : {} }");
   EXPECT_EQ(written(b->find("c")->place), "{}");
 }
 
@@ -253,22 +254,22 @@ TEST(ParseJson, OfAKeyThatIsGivenTwiceTheFirstValueStays) {
   const Result result = parse("{\"a\": 1,\n \"b\": {\"c\": 1, \"c\": [2]},\n \"a\": 3}");
   ASSERT_TRUE(result.tree);
   EXPECT_EQ(to_json(*result.tree, -1), "{\"a\":1,\"b\":{\"c\":1}}");
-  EXPECT_EQ(result.text,
-            "f.json:2:16: the key \"c\" is given twice at /b/c\n"
-            "  2 |  \"b\": {\"c\": 1, \"c\": [2]},\n"
-            "    |                ^^^\n"
-            "    |   the first is in line 2\n"
-            "f.json:3:2: the key \"a\" is given twice at /a\n"
-            "  3 |  \"a\": 3}\n"
-            "    |  ^^^\n"
-            "    |   the first is in line 1\n"
-            "2 errors; nothing was run\n");
+  expect_text(result.text,
+              "f.json:2:16: the key \"c\" is given twice at /b/c\n"
+              "  2 |  \"b\": {\"c\": 1, \"c\": [2]},\n"
+              "    |                ^^^\n"
+              "    |   the first is in line 2\n"
+              "f.json:3:2: the key \"a\" is given twice at /a\n"
+              "  3 |  \"a\": 3}\n"
+              "    |  ^^^\n"
+              "    |   the first is in line 1\n"
+              "2 errors; nothing was run\n");
 }
 
 TEST(ParseJson, KeysThatDifferOnlyInSpellingAreTheSame) {
   const Result result = parse("[{}, {\"\\u0061\": 1, \"a\": 2}]");
-  EXPECT_EQ(result.text.substr(0, result.text.find('\n')),
-            "f.json:1:20: the key \"a\" is given twice at /1/a");
+  expect_text(result.text.substr(0, result.text.find('\n')),
+              "f.json:1:20: the key \"a\" is given twice at /1/a");
 }
 
 TEST(ParseJson, SixtyFourLevelsAreReadAndNoMore) {
@@ -300,8 +301,8 @@ TEST(ParseJson, LargeObjectsTakeLinearTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   ASSERT_TRUE(result.tree);
   EXPECT_EQ(result.tree->members().size(), 200'000U);
-  EXPECT_EQ(result.text.substr(0, result.text.find('\n')),
-            "f.json:200001:1: the key \"key 7\" is given twice at /key 7");
+  expect_text(result.text.substr(0, result.text.find('\n')),
+              "f.json:200001:1: the key \"key 7\" is given twice at /key 7");
 }
 
 TEST(ParseJson, AFileOfDuplicatesTakesBoundedTime) {

@@ -9,6 +9,7 @@
 #include "app/json/sources.hpp"
 #include "app/json/write_json.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -92,7 +93,7 @@ TEST(WriteJson, NumbersReadBackAsTheSame) {
 }
 
 TEST(WriteJson, TextIsEscapedAndMendedToUtf8) {
-  EXPECT_EQ(quoted("a \"b\" \\ \n \x01 \xC3\xA9"), "\"a \\\"b\\\" \\\\ \\n \\u0001 \xC3\xA9\"");
+  expect_text(quoted("a \"b\" \\ \n \x01 \xC3\xA9"), "\"a \\\"b\\\" \\\\ \\n \\u0001 \xC3\xA9\"");
   EXPECT_EQ(quoted("\xFFx"), "\"\xEF\xBF\xBDx\"");
   EXPECT_EQ(quoted(std::string("plain")), "\"plain\"");
 }
@@ -113,8 +114,8 @@ TEST(WriteJson, Layouts) {
   EXPECT_EQ(
       to_json(sample(), -1),
       R"({"name":"x","empty":[{},[]],"link":{"bandwidth":"25GB/s","latency":"0s"},"list":[1,2,3]})");
-  EXPECT_EQ(to_json(Value(Value::Array{1, Value::object()}), 4), "[\n    1,\n    {}\n]");
-  EXPECT_EQ(to_pretty_json(sample()), R"({
+  expect_text(to_json(Value(Value::Array{1, Value::object()}), 4), "[\n    1,\n    {}\n]");
+  expect_text(to_pretty_json(sample()), R"({
   "name": "x",
   "empty": [
     {},

@@ -8,6 +8,7 @@
 #include "tests/app/output/testing.hpp"
 #include "tests/app/study/measuring.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -35,7 +36,7 @@ TEST(ComparisonTable, PutsMeasuredBesidePredicted) {
   Results results = measured_results({1.004, 1.25, 0.9, 1});
   results.comparison->max_error = 0.15;
   results.rows[3].measured = measured_with(0.02, 0.12);
-  EXPECT_EQ(
+  expect_text(
       written(results, Format::table),
       "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message\n"
       "measured on host, paced (links emulated), protocol simple: median of 5 runs\n"
@@ -59,14 +60,14 @@ TEST(ComparisonTable, SaysWhatWasNotMeasuredAndWhatWasWrong) {
   results.rows[2].measured->data = DataVerdict::unchecked;
   results.rows[2].measured->notes = {"2 ranks shared a GPU"};
   const auto lines = lines_of(written(results, Format::table));
-  EXPECT_EQ(lines[4],
-            "       1  18.825 ms  18.825 ms         -  -                     -  -           not "
-            "measured");
-  EXPECT_EQ(
+  expect_text(lines[4],
+              "       1  18.825 ms  18.825 ms         -  -                     -  -           not "
+              "measured");
+  expect_text(
       lines[5],
       "      16   3.801 ms   3.801 ms  3.800 ms  [3.781 .. 3.819]      -  WRONG       no verdict");
-  EXPECT_EQ(lines[6],
-            "      57   3.282 ms   3.282 ms  3.282 ms  [3.266 .. 3.298]   0.0%  unchecked");
+  expect_text(lines[6],
+              "      57   3.282 ms   3.282 ms  3.282 ms  [3.266 .. 3.298]   0.0%  unchecked");
   const std::vector<std::string> below(lines.begin() + 11, lines.end());
   EXPECT_EQ(below, (std::vector<std::string>{
                        "4 rows: error 0.0%; 2 not measured; 1 with WRONG DATA",
@@ -80,21 +81,22 @@ TEST(ComparisonTable, HasASentenceForEveryCase) {
   const auto sentence = [](const Results& results) {
     return comparison_lines(results).front().text;
   };
-  EXPECT_EQ(sentence(measured_results({0, 0, 0, 0})), "none of 4 rows could be measured");
+  expect_text(sentence(measured_results({0, 0, 0, 0})), "none of 4 rows could be measured");
   Results noisy = measured_results({1, 1, 1, 1});
   for (Row& row : noisy.rows) row.measured->times.spread = 0.2;
-  EXPECT_EQ(sentence(noisy),
-            "4 rows, all too noisy to judge: nothing else should run on the machine, and more "
-            "--iters help");
+  expect_text(sentence(noisy),
+              "4 rows, all too noisy to judge: nothing else should run on the machine, and more "
+              "--iters help");
   Results one = measured_results({1.25, 1, 1, 1});
   one.rows.resize(1);
-  EXPECT_EQ(sentence(one), "1 row: error 20%");
+  expect_text(sentence(one), "1 row: error 20%");
   one.comparison->max_error = 0.025;
-  EXPECT_EQ(sentence(one), "1 row: error 20%; 0 of 1 within 2.5%");
+  expect_text(sentence(one), "1 row: error 20%; 0 of 1 within 2.5%");
   Results mixed = measured_results({0, 1, 0, 1});
   for (Row& row : mixed.rows)
     if (row.measured) row.measured->times.spread = 0.2;
-  EXPECT_EQ(sentence(mixed), "4 rows: no error can be told; 2 too noisy to judge; 2 not measured");
+  expect_text(sentence(mixed),
+              "4 rows: no error can be told; 2 too noisy to judge; 2 not measured");
 }
 
 TEST(ComparisonTable, NotesOfManyKindsAreCutShort) {
@@ -103,7 +105,7 @@ TEST(ComparisonTable, NotesOfManyKindsAreCutShort) {
     results.rows[0].measured->notes.push_back("note " + std::to_string(i));
   const auto lines = comparison_lines(results);
   ASSERT_EQ(lines.size(), 2U + 9U);
-  EXPECT_EQ(lines.back().text, "note: and 4 more");
+  expect_text(lines.back().text, "note: and 4 more");
 }
 
 TEST(ComparisonTable, WhatComesFromElsewhereCannotControlTheTerminal) {
@@ -174,7 +176,7 @@ TEST(ComparisonFormats, CsvHasAColumnForEveryKeyOfEveryRow) {
   EXPECT_EQ(heading.back(), "not_measured");
   for (std::size_t i = 1; i < lines.size(); ++i)
     EXPECT_EQ(fields(lines[i]).size(), heading.size()) << lines[i];
-  EXPECT_EQ(fields(lines[2]).back(), "rank 3 waited for rank 2");
+  expect_text(fields(lines[2]).back(), "rank 3 waited for rank 2");
   EXPECT_EQ(fields(lines_of(written(lecture_results({1}), Format::csv))[0]).back(), "measured")
       << "without a measurement nothing changes";
 }
@@ -185,12 +187,12 @@ TEST(ComparisonFormats, NcclTestsShowsWhatWasMeasured) {
   results.rows[3].measured->data = DataVerdict::wrong;
   const auto lines = lines_of(written(results, Format::nccl_tests));
   expect_contains(lines[1], "measured on host, paced");
-  EXPECT_EQ(lines[7].substr(52),
-            "    37651    1.78    1.78      0    37651    1.78    1.78      0");
-  EXPECT_EQ(lines[9], "# 67108864 bytes not measured: rank 3 waited for rank 2");
-  EXPECT_EQ(lines[11].substr(80), " N/A   3281.9   20.45   20.45    N/A");
-  EXPECT_EQ(lines[13].substr(80), " >=1    23198    2.89    2.89    >=1");
-  EXPECT_EQ(lines[14], "# Out of bounds values : 1 FAILED");
+  expect_text(lines[7].substr(52),
+              "    37651    1.78    1.78      0    37651    1.78    1.78      0");
+  expect_text(lines[9], "# 67108864 bytes not measured: rank 3 waited for rank 2");
+  expect_text(lines[11].substr(80), " N/A   3281.9   20.45   20.45    N/A");
+  expect_text(lines[13].substr(80), " >=1    23198    2.89    2.89    >=1");
+  expect_text(lines[14], "# Out of bounds values : 1 FAILED");
 }
 
 TEST(ComparisonFormats, MarkdownHasTheTableAndTheSentence) {

@@ -5,6 +5,7 @@
 
 #include "tests/app/output/testing.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -32,20 +33,24 @@ TEST(NcclTests, HasItsColumns) {
   ASSERT_EQ(lines.size(), 11U);
   EXPECT_EQ(lines[0], "# an example");
   expect_contains(lines[1], "simulated");
-  EXPECT_EQ(lines[4],
-            "#       size         count      type   redop    root     time   algbw   busbw #wrong  "
-            "   time   algbw   busbw #wrong");
-  EXPECT_EQ(lines[5],
-            "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)         "
-            "   (us)  (GB/s)  (GB/s)       ");
-  EXPECT_EQ(lines[6],
-            "        1024           256     float     sum      -1    70.02    0.01    0.03    N/A  "
-            "  70.02    0.01    0.03    N/A");
-  EXPECT_EQ(lines[7],
-            "  1073741824     268435456     float     sum      -1    18860   56.93   99.63    N/A  "
-            "  18860   56.93   99.63    N/A");
-  EXPECT_EQ(lines[8], "# Out of bounds values : 0 N/A");
-  EXPECT_EQ(lines[9].substr(0, 25), "# Avg bus bandwidth    : ");
+  expect_text(
+      lines[4],
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong  "
+      "   time   algbw   busbw #wrong");
+  expect_text(
+      lines[5],
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)         "
+      "   (us)  (GB/s)  (GB/s)       ");
+  expect_text(
+      lines[6],
+      "        1024           256     float     sum      -1    70.02    0.01    0.03    N/A  "
+      "  70.02    0.01    0.03    N/A");
+  expect_text(
+      lines[7],
+      "  1073741824     268435456     float     sum      -1    18860   56.93   99.63    N/A  "
+      "  18860   56.93   99.63    N/A");
+  expect_text(lines[8], "# Out of bounds values : 0 N/A");
+  expect_text(lines[9].substr(0, 25), "# Avg bus bandwidth    : ");
   EXPECT_NEAR(std::stod(lines[9].substr(25)), (0.0256 + 99.63) / 2, 0.01);
 }
 
@@ -54,14 +59,14 @@ TEST(NcclTests, CountsOneRanksShareWhereNcclTestsDoes) {
     return lines_of(written(sizes(operation, algorithm, {4096}), Format::nccl_tests))[6].substr(0,
                                                                                                 52);
   };
-  EXPECT_EQ(row(Operation::all_gather, "ring"),
-            "        4096           128     float    none      -1");
-  EXPECT_EQ(row(Operation::reduce_scatter, "ring"),
-            "        4096           128     float     sum      -1");
-  EXPECT_EQ(row(Operation::broadcast, "chain"),
-            "        4096          1024     float    none       0");
-  EXPECT_EQ(row(Operation::scatter, "flat"),
-            "        4096           128     float    none       0");
+  expect_text(row(Operation::all_gather, "ring"),
+              "        4096           128     float    none      -1");
+  expect_text(row(Operation::reduce_scatter, "ring"),
+              "        4096           128     float     sum      -1");
+  expect_text(row(Operation::broadcast, "chain"),
+              "        4096          1024     float    none       0");
+  expect_text(row(Operation::scatter, "flat"),
+              "        4096           128     float    none       0");
 }
 
 TEST(NcclTests, OtherParametersAreComments) {
@@ -70,8 +75,8 @@ TEST(NcclTests, OtherParametersAreComments) {
   results.rows[1].params.emplace_back("collective.algorithm", Value("ring"));
   results.rows[2].params.emplace_back("collective.algorithm", Value("swing"));
   const auto lines = lines_of(written(results, Format::nccl_tests));
-  EXPECT_EQ(lines[6], "# collective.algorithm = ring");
-  EXPECT_EQ(lines[9], "# collective.algorithm = swing");
+  expect_text(lines[6], "# collective.algorithm = ring");
+  expect_text(lines[9], "# collective.algorithm = swing");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "tests/app/output/testing.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -163,13 +164,13 @@ TEST(Markdown, IsATableWithTheSameCells) {
   Results results = lecture_results({1, 16});
   results.title = "A *lecture*";
   results.description = "";
-  EXPECT_EQ(written(results, Format::markdown),
-            "**A \\*lecture\\***\n"
-            "\n"
-            "| chunks | time | formula | x bound | algbw | |\n"
-            "|---:|---:|---:|---:|---:|---|\n"
-            "| 1 | 18.825 ms | 18.825 ms | 7.00 | 3.565 GB/s | |\n"
-            "| 16 | 3.801 ms | 3.801 ms | 1.41 | 17.656 GB/s | <- best of these |\n");
+  expect_text(written(results, Format::markdown),
+              "**A \\*lecture\\***\n"
+              "\n"
+              "| chunks | time | formula | x bound | algbw | |\n"
+              "|---:|---:|---:|---:|---:|---|\n"
+              "| 1 | 18.825 ms | 18.825 ms | 7.00 | 3.565 GB/s | |\n"
+              "| 16 | 3.801 ms | 3.801 ms | 1.41 | 17.656 GB/s | <- best of these |\n");
 }
 
 }  // namespace

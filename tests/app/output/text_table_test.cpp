@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/output/text_table.hpp"
+#include "tests/golden.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +13,10 @@ TEST(TextTable, NumbersGoToTheRightAndWordsToTheLeft) {
   table.add_column("time");
   table.add_row({"ring", "1"});
   table.add_row({"double-tree", "12345"});
-  EXPECT_EQ(table.text(),
-            "  name          time\n"
-            "  ring             1\n"
-            "  double-tree  12345\n");
+  expect_text(table.text(),
+              "  name          time\n"
+              "  ring             1\n"
+              "  double-tree  12345\n");
 }
 
 TEST(TextTable, HasNoBlanksAtTheEndsOfLines) {
@@ -23,7 +24,7 @@ TEST(TextTable, HasNoBlanksAtTheEndsOfLines) {
   table.add_column("a long heading", TextTable::Align::left);
   table.add_column("b", TextTable::Align::left);
   table.add_row({"x", ""});
-  EXPECT_EQ(table.text(""), "a long heading  b\nx\n");
+  expect_text(table.text(""), "a long heading  b\nx\n");
 }
 
 TEST(TextTable, RemarksStandBehindTheirRows) {
@@ -32,7 +33,7 @@ TEST(TextTable, RemarksStandBehindTheirRows) {
   table.add_row({"1"});
   table.add_remark("<- best");
   table.add_row({"2"});
-  EXPECT_EQ(table.text(), "  a\n  1   <- best\n  2\n");
+  expect_text(table.text(), "  a\n  1   <- best\n  2\n");
 }
 
 TEST(TextTable, MeasuresColumnsOnTheScreenNotBytes) {
@@ -42,11 +43,11 @@ TEST(TextTable, MeasuresColumnsOnTheScreenNotBytes) {
   table.add_row({"1 µs", "x"});
   table.add_row({"10 ms", "y"});
   table.add_row({"環状", "z"});
-  EXPECT_EQ(table.text(),
-            "     µs  b\n"
-            "   1 µs  x\n"
-            "  10 ms  y\n"
-            "   環状  z\n");
+  expect_text(table.text(),
+              "     µs  b\n"
+              "   1 µs  x\n"
+              "  10 ms  y\n"
+              "   環状  z\n");
 }
 
 TEST(TextTable, SendsNoControlCharactersToTheTerminal) {
@@ -54,7 +55,7 @@ TEST(TextTable, SendsNoControlCharactersToTheTerminal) {
   table.add_column("a\x1b[2J", TextTable::Align::left);
   table.add_row({"b\nc\x07"});
   table.add_remark("d\x1b");
-  EXPECT_EQ(table.text(), "  a?[2J\n  b?c?    d?\n");
+  expect_text(table.text(), "  a?[2J\n  b?c?    d?\n");
 }
 
 TEST(TextTable, MarkdownAlignsAndEscapes) {
@@ -64,11 +65,11 @@ TEST(TextTable, MarkdownAlignsAndEscapes) {
   table.add_row({"a|b", "1"});
   table.add_row({"c", "2"});
   table.add_remark("<- best");
-  EXPECT_EQ(table.markdown(),
-            "| name | time | |\n"
-            "|---|---:|---|\n"
-            "| a\\|b | 1 | |\n"
-            "| c | 2 | <- best |\n");
+  expect_text(table.markdown(),
+              "| name | time | |\n"
+              "|---|---:|---|\n"
+              "| a\\|b | 1 | |\n"
+              "| c | 2 | <- best |\n");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tests/app/scenario/cluster_reading.hpp"
 #include "tests/app/scenario/loading.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 // No mistake hides another one.
 
@@ -35,7 +36,7 @@ TEST(AllMistakes, OfAClusterComeTogether) {
 }
 
 TEST(AllMistakes, RanksAreCountedAlthoughTheLinkIsWrong) {
-  EXPECT_EQ(
+  expect_text(
       read_cluster_text(R"({"shape": "chain", "ranks": 8, "link": {"bandwidth": "1GB/s",
                                   "duplex": 1}, "late": {"9": "5ms"}})")
           .mistakes,
@@ -118,12 +119,13 @@ TEST(AllMistakes, LinksWrittenFromBothSidesAreOne) {
   };
   const std::string there = R"({"from": "gpu0", "to": "gpu[1-2]", "bandwidth": "1GB/s"})";
   EXPECT_EQ(cluster_of(graph(there + "," + there)).topology.links().size(), 8U);
-  EXPECT_EQ(mistake_of(graph(there + R"(,{"from": "gpu2", "to": "gpu0", "bandwidth": "2GB/s"})")),
-            "/cluster/links/1: \"gpu2\" and \"gpu0\" are linked from both sides |  | links go both "
-            "ways already; for two cables write the same direction twice");
-  EXPECT_EQ(mistake_of(
-                graph(R"({"from": "gpu0", "to": "gpu[1-2]", "bandwidth": "1GB/s", "both": true})")),
-            "/cluster/links/0/both: \"both\" is not needed here |  | links go both ways already");
+  expect_text(
+      mistake_of(graph(there + R"(,{"from": "gpu2", "to": "gpu0", "bandwidth": "2GB/s"})")),
+      "/cluster/links/1: \"gpu2\" and \"gpu0\" are linked from both sides |  | links go both "
+      "ways already; for two cables write the same direction twice");
+  expect_text(mistake_of(graph(
+                  R"({"from": "gpu0", "to": "gpu[1-2]", "bandwidth": "1GB/s", "both": true})")),
+              "/cluster/links/0/both: \"both\" is not needed here |  | links go both ways already");
 }
 
 TEST(AllMistakes, DevicesMayBeRanges) {
@@ -132,19 +134,20 @@ TEST(AllMistakes, DevicesMayBeRanges) {
   };
   EXPECT_EQ(cluster_of(with(R"({"id": "gpu[0,2-3]", "kind": "gpu"})")).topology.name(NodeId(2)),
             "gpu2");
-  EXPECT_EQ(mistake_of(with(R"({"id": "gpu[0-3]", "kind": "gpu", "count": 4})")),
-            "/cluster/devices/1/count: \"gpu[0-3]\" says already how many devices there are |  | "
-            "leave \"count\" away, or write \"id\": \"gpu\"");
-  EXPECT_EQ(mistake_of(with(R"({"id": "gpu[0..3]", "kind": "gpu"})")),
-            "/cluster/devices/1/id: \"gpu[0..3]\" is no list of devices: numbers and ranges of "
-            "numbers stand between [ and ] |  | write \"gpu[0-3]\" for gpu0 to gpu3, or "
-            "\"gpu[0,2-3]\"");
+  expect_text(mistake_of(with(R"({"id": "gpu[0-3]", "kind": "gpu", "count": 4})")),
+              "/cluster/devices/1/count: \"gpu[0-3]\" says already how many devices there are |  | "
+              "leave \"count\" away, or write \"id\": \"gpu\"");
+  expect_text(mistake_of(with(R"({"id": "gpu[0..3]", "kind": "gpu"})")),
+              "/cluster/devices/1/id: \"gpu[0..3]\" is no list of devices: numbers and ranges of "
+              "numbers stand between [ and ] |  | write \"gpu[0-3]\" for gpu0 to gpu3, or "
+              "\"gpu[0,2-3]\"");
 }
 
 TEST(AllMistakes, OverridesByKindOfLinkSayHowToWriteThem) {
-  EXPECT_EQ(mistake_of(R"({"preset": "dgx-h100", "override": {"nic": {"bandwidth": "800Gb/s"}}})"),
-            "/cluster/override/nic: \"nic\" is a kind of link, of which single values are changed "
-            "|  | write \"nic.bandwidth\": \"800Gb/s\"");
+  expect_text(
+      mistake_of(R"({"preset": "dgx-h100", "override": {"nic": {"bandwidth": "800Gb/s"}}})"),
+      "/cluster/override/nic: \"nic\" is a kind of link, of which single values are changed "
+      "|  | write \"nic.bandwidth\": \"800Gb/s\"");
 }
 
 }  // namespace

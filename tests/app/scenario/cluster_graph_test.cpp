@@ -3,6 +3,7 @@
 
 #include "tests/app/scenario/cluster_reading.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -38,7 +39,7 @@ std::string link_mistake(const std::string& link) {
 
 TEST(Graph, IsBuiltAsDrawn) {
   const Cluster cluster = cluster_of(box(tree));
-  EXPECT_EQ(cluster.description, "graph of 4 ranks");
+  expect_text(cluster.description, "graph of 4 ranks");
   EXPECT_FALSE(cluster.link.has_value());
   EXPECT_EQ(names_of(cluster.topology),
             (std::vector<std::string>{"gpu0", "gpu1", "gpu2", "gpu3", "sw0", "sw1", "cpu", "nic"}));
@@ -58,12 +59,12 @@ TEST(Graph, RangesOfEqualLengthPairUp) {
   std::string links;
   for (std::size_t id = 0; id < cluster.topology.links().size(); id += 2)
     links += cluster.topology.name(LinkId(id)) + " ";
-  EXPECT_EQ(links, "gpu0->p0 gpu1->p1 gpu2->p2 p0->p1 p0->p2 ");
+  expect_text(links, "gpu0->p0 gpu1->p1 gpu2->p2 p0->p1 p0->p2 ");
 }
 
 TEST(Graph, IsCopiedForEveryNode) {
   const Cluster cluster = cluster_of(box(tree, R"(, "nodes": 2)" + network));
-  EXPECT_EQ(cluster.description, "2 nodes of 4 ranks");
+  expect_text(cluster.description, "2 nodes of 4 ranks");
   EXPECT_EQ(cluster.topology.dims(), (std::vector<int>{2, 4}));
   EXPECT_EQ(
       names_of(cluster.topology),
@@ -108,12 +109,12 @@ TEST(Graph, MistakesOfRangesAreExplained) {
       R"(/cluster/links/0/from: "gpu[]" is no list of devices: numbers and ranges of numbers )"
       "stand between [ and ] |  | " +
           write);
-  EXPECT_EQ(link_mistake(R"("from": "gpu[0-1]", "to": "gpu[1-3]")"),
-            "/cluster/links/0/to: 2 devices cannot be joined with 3 devices one by one |  | two "
-            "ranges must be equally long (they pair up), or one end must be one device");
-  EXPECT_EQ(link_mistake(R"("from": "gpu[0-99999999]", "to": "sw0")"),
-            R"(/cluster/links/0/from: "gpu[0-99999999]" names too many devices |  | at most )"
-            "4,194,304 devices");
+  expect_text(link_mistake(R"("from": "gpu[0-1]", "to": "gpu[1-3]")"),
+              "/cluster/links/0/to: 2 devices cannot be joined with 3 devices one by one |  | two "
+              "ranges must be equally long (they pair up), or one end must be one device");
+  expect_text(link_mistake(R"("from": "gpu[0-99999999]", "to": "sw0")"),
+              R"(/cluster/links/0/from: "gpu[0-99999999]" names too many devices |  | at most )"
+              "4,194,304 devices");
 }
 
 TEST(Graph, MistakesOfLinksAreExplained) {
@@ -126,14 +127,14 @@ TEST(Graph, MistakesOfLinksAreExplained) {
             R"(/cluster/links/0/to: there is no device "cpus" | cpu | )" + devices);
   EXPECT_EQ(link_mistake(R"("from": "", "to": "sw0")"),
             R"(/cluster/links/0/from: there is no device "" |  | )" + devices);
-  EXPECT_EQ(link_mistake(R"("from": "gpu0", "to": "gpu0")"),
-            R"(/cluster/links/0/to: "gpu0" is linked to itself |  | a link joins two devices)");
-  EXPECT_EQ(link_mistake(R"("from": "gpu0")"), R"(/cluster/links/0: "to" is missing |  | )");
-  EXPECT_EQ(mistake_of(box(R"({"from": "gpu0", "to": "sw0"})")),
-            R"(/cluster/links/0: "bandwidth" is missing |  | )");
-  EXPECT_EQ(mistake_of(R"({"devices": [{"id": "gpu", "kind": "gpu"}]})"),
-            R"(/cluster: "links" is missing |  | )");
-  EXPECT_EQ(mistake_of(R"({"links": []})"), R"(/cluster: "devices" is missing |  | )");
+  expect_text(link_mistake(R"("from": "gpu0", "to": "gpu0")"),
+              R"(/cluster/links/0/to: "gpu0" is linked to itself |  | a link joins two devices)");
+  expect_text(link_mistake(R"("from": "gpu0")"), R"(/cluster/links/0: "to" is missing |  | )");
+  expect_text(mistake_of(box(R"({"from": "gpu0", "to": "sw0"})")),
+              R"(/cluster/links/0: "bandwidth" is missing |  | )");
+  expect_text(mistake_of(R"({"devices": [{"id": "gpu", "kind": "gpu"}]})"),
+              R"(/cluster: "links" is missing |  | )");
+  expect_text(mistake_of(R"({"links": []})"), R"(/cluster: "devices" is missing |  | )");
 }
 
 TEST(Graph, AllWrongLinksAreReportedUpToAHundred) {
@@ -148,43 +149,44 @@ TEST(Graph, MistakesOfDevicesAreExplained) {
   const auto mistake = [](const std::string& devices) {
     return mistake_of(R"({"devices": [)" + devices + R"(], "links": []})");
   };
-  EXPECT_EQ(
+  expect_text(
       mistake(""),
       R"(/cluster/devices: no device is of kind "gpu" |  | the GPUs are the ranks: add {"id": )"
       R"("gpu", "kind": "gpu", "count": 4})");
-  EXPECT_EQ(
+  expect_text(
       mistake(R"({"id": "gpu", "kind": "gpu", "count": 2}, {"id": "gpu1", "kind": "nic"})"),
       R"(/cluster/devices/1/id: there are two devices "gpu1" |  | every device needs a name of )"
       "its own");
-  EXPECT_EQ(
+  expect_text(
       mistake(R"({"id": "a b", "kind": "gpu"})"),
       R"(/cluster/devices/0/id: "a b" cannot be the name of a device |  | names have letters, )"
       R"(digits, -, _, . and :, such as "gpu" or "pcie-switch0")");
-  EXPECT_EQ(
+  expect_text(
       mistake(R"({"id": "a", "kind": "gpuu"})"),
       R"(/cluster/devices/0/kind: unknown kind "gpuu" | gpu | allowed: gpu, switch, cpu, nic)");
-  EXPECT_EQ(mistake(R"({"kind": "gpu"})"), R"(/cluster/devices/0: "id" is missing |  | )");
-  EXPECT_EQ(mistake(R"({"id": "a", "kind": "gpu", "count": 1000000000})"),
-            "/cluster/devices/0/count: 1000000000 is too large |  | allowed: 1 to 4194304");
-  EXPECT_EQ(mistake(R"({"id": "a", "kind": "gpu", "count": 2000000})"),
-            "/cluster/devices/0/count: 2,000,000 ranks are too many |  | at most 1,048,576 ranks");
-  EXPECT_EQ(mistake_of(R"({"devices": 3, "links": []})"),
-            "/cluster/devices: expected a list of devices, but this is a number |  | write "
-            "[{ ... }, { ... }]");
+  expect_text(mistake(R"({"kind": "gpu"})"), R"(/cluster/devices/0: "id" is missing |  | )");
+  expect_text(mistake(R"({"id": "a", "kind": "gpu", "count": 1000000000})"),
+              "/cluster/devices/0/count: 1000000000 is too large |  | allowed: 1 to 4194304");
+  expect_text(
+      mistake(R"({"id": "a", "kind": "gpu", "count": 2000000})"),
+      "/cluster/devices/0/count: 2,000,000 ranks are too many |  | at most 1,048,576 ranks");
+  expect_text(mistake_of(R"({"devices": 3, "links": []})"),
+              "/cluster/devices: expected a list of devices, but this is a number |  | write "
+              "[{ ... }, { ... }]");
 }
 
 TEST(Graph, MistakesOfNetworksAreExplained) {
-  EXPECT_EQ(
+  expect_text(
       mistake_of(box(tree, R"(, "nodes": 2)")),
       R"(/cluster/nodes: nothing joins the 2 nodes |  | add "network": {"link": {"bandwidth": )"
       R"("50GB/s"}}: a switch that all NICs are linked to)");
-  EXPECT_EQ(
+  expect_text(
       mistake_of(R"({"devices": [{"id": "gpu", "kind": "gpu"}], "links": [], "nodes": 2)" +
                  network + "}"),
       R"(/cluster/network: no device of kind "nic" links a node to the network |  | add one: )"
       R"({"id": "nic", "kind": "nic"}, and a link to it)");
-  EXPECT_EQ(mistake_of(box(tree, R"(, "nodes": 1000000)" + network)),
-            "/cluster/nodes: 4,000,000 ranks are too many |  | at most 1,048,576 ranks");
+  expect_text(mistake_of(box(tree, R"(, "nodes": 1000000)" + network)),
+              "/cluster/nodes: 4,000,000 ranks are too many |  | at most 1,048,576 ranks");
 }
 
 TEST(Graph, DeviceNamesThatTerminalsWouldObeyAreShownHarmless) {

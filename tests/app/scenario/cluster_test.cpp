@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/scenario/cluster_reading.hpp"
+#include "tests/golden.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -69,9 +70,9 @@ TEST(Shapes, LinksTakeAllTheirKeys) {
   EXPECT_EQ(*cluster.link, (LinkParameters{gigabytes_per_second(25), nanoseconds(1500),
                                            microseconds(2), Sharing::fair, true}));
   EXPECT_EQ(cluster.topology.parameters(LinkId(0)), *cluster.link);
-  EXPECT_EQ(cluster.description,
-            "ring of 4 ranks, 25 GB/s, 2 us per message, 1.5 us latency, shared fairly, "
-            "half duplex");
+  expect_text(cluster.description,
+              "ring of 4 ranks, 25 GB/s, 2 us per message, 1.5 us latency, shared fairly, "
+              "half duplex");
 }
 
 TEST(Shapes, OfNodesHaveANicPerGpuUnlessSaid) {
@@ -79,7 +80,7 @@ TEST(Shapes, OfNodesHaveANicPerGpuUnlessSaid) {
       read_cluster_text(on_two_nodes(R"({"shape": "switch", )" + plain_link + "}"));
   ASSERT_EQ(read.mistakes, "");
   EXPECT_EQ(read.resolved.find("nics_per_node")->integer(), 4);
-  EXPECT_EQ(read.cluster->description, "2 nodes of 4 ranks");
+  expect_text(read.cluster->description, "2 nodes of 4 ranks");
   EXPECT_EQ(read.cluster->topology.dims(), (std::vector<int>{2, 4}));
   EXPECT_FALSE(read.cluster->link.has_value());
   Router router(read.cluster->topology);
@@ -152,7 +153,7 @@ TEST(Clusters, AreDescribedInOneWayOnly) {
             "/cluster/nccl_topo: NCCL topology files are not read by this version |  | "
             "describe the machine by " +
                 ways);
-  EXPECT_EQ(
+  expect_text(
       mistake_of("[]"),
       "/cluster: expected an object, but this is an array |  | write { \"key\": value, ... }");
 }
@@ -211,7 +212,7 @@ TEST(Clusters, MistakesOfShapesAreExplained) {
        "/cluster/intra/ranks: \"ranks\" does not belong to shape \"switch\" |  | \"switch\" takes "
        "link"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(mistake_of(text), expected) << text;
+  for (const auto& [text, expected] : cases) expect_text(mistake_of(text), expected);
 }
 
 TEST(Clusters, AbsurdSizesAreRefusedBeforeAnythingIsBuilt) {
@@ -236,7 +237,7 @@ TEST(Clusters, AbsurdSizesAreRefusedBeforeAnythingIsBuilt) {
       {R"({"preset": "dgx-h100", "nodes": 1000000})",
        "/cluster/nodes: 1000000 is too large |  | allowed: 1 to 131072"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(mistake_of(text), expected) << text;
+  for (const auto& [text, expected] : cases) expect_text(mistake_of(text), expected);
 }
 
 TEST(Clusters, MistakesAreReportedEachTimeAClusterIsRead) {
@@ -251,8 +252,8 @@ TEST(LinksOverride, ChangesOneDirectionUnlessBothIsSaid) {
   const Cluster one = cluster_of(with_link(R"("shape": "chain", "ranks": 4,
       "links_override": [{"from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s"}])"));
   EXPECT_TRUE(one.overridden);
-  EXPECT_EQ(one.description,
-            "chain of 4 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed");
+  expect_text(one.description,
+              "chain of 4 ranks, 25 GB/s, 5 us per message, link gpu1 -> gpu2 changed");
   EXPECT_EQ(one.link->bandwidth, gigabytes_per_second(25));
   const auto link = [](const Cluster& cluster, std::size_t from, std::size_t to) {
     return cluster.topology.parameters(
@@ -265,7 +266,7 @@ TEST(LinksOverride, ChangesOneDirectionUnlessBothIsSaid) {
   const Cluster both = cluster_of(with_link(R"("shape": "chain", "ranks": 4, "links_override": [
       {"from": "gpu1", "to": "gpu2", "bandwidth": "1GB/s", "both": true},
       {"from": "gpu2", "to": "gpu1", "overhead": "0"}])"));
-  EXPECT_EQ(both.description, "chain of 4 ranks, 25 GB/s, 5 us per message, 2 links changed");
+  expect_text(both.description, "chain of 4 ranks, 25 GB/s, 5 us per message, 2 links changed");
   EXPECT_EQ(link(both, 2, 1), (LinkParameters{gigabytes_per_second(1)}))
       << "later changes build on earlier ones";
 }
@@ -274,7 +275,7 @@ TEST(LinksOverride, WithTheValuesThatHoldAnywayChangesNothing) {
   const Cluster cluster = cluster_of(with_link(R"("shape": "ring", "ranks": 4,
       "links_override": [{"from": "gpu1", "to": "gpu2", "bandwidth": "25GB/s"}])"));
   EXPECT_FALSE(cluster.overridden);
-  EXPECT_EQ(cluster.description, "ring of 4 ranks, 25 GB/s, 5 us per message");
+  expect_text(cluster.description, "ring of 4 ranks, 25 GB/s, 5 us per message");
   EXPECT_TRUE(cluster.topology.orbit(Symmetry::rotation, LinkId(0)).has_value());
 }
 
@@ -282,43 +283,44 @@ TEST(LinksOverride, ChangesSwitchesNicsAndPresetsToo) {
   const Cluster box = cluster_of(R"({"preset": "pcie-gen4-8gpu",
       "links_override": [{"from": "plx0", "to": "cpu0", "bandwidth": "6GB/s"},
                          {"from": "node0.gpu0", "to": "node0.plx0", "bandwidth": "12GB/s"}]})");
-  EXPECT_EQ(box.description, "pcie-gen4-8gpu (8 ranks), 2 links changed");
+  expect_text(box.description, "pcie-gen4-8gpu (8 ranks), 2 links changed");
   const Cluster two = cluster_of(R"({"preset": "pcie-gen4-8gpu", "nodes": 2,
       "links_override": [{"from": "node1.nic0", "to": "network", "bandwidth": "6GB/s", "both": true}]})");
-  EXPECT_EQ(two.description, "pcie-gen4-8gpu x 2 (16 ranks), 2 links changed");
+  expect_text(two.description, "pcie-gen4-8gpu x 2 (16 ranks), 2 links changed");
 }
 
 TEST(LinksOverride, MistakesAreExplained) {
   const auto mistake = [](const std::string& items) {
     return mistake_of(with_link(R"("shape": "chain", "ranks": 4, "links_override": )" + items));
   };
-  EXPECT_EQ(mistake(R"([{"from": "gpu1", "to": "gpu3", "bandwidth": "1GB/s"}])"),
-            "/cluster/links_override/0/to: there is no link from gpu1 to gpu3 |  | links lead from "
-            "gpu1 to gpu2 and gpu0");
-  EXPECT_EQ(
+  expect_text(
+      mistake(R"([{"from": "gpu1", "to": "gpu3", "bandwidth": "1GB/s"}])"),
+      "/cluster/links_override/0/to: there is no link from gpu1 to gpu3 |  | links lead from "
+      "gpu1 to gpu2 and gpu0");
+  expect_text(
       mistake(R"([{"from": "gpu9", "to": "gpu3", "bandwidth": "1GB/s"}])"),
       "/cluster/links_override/0/from: there is no device \"gpu9\" |  | devices are gpu[0-3]");
-  EXPECT_EQ(mistake(R"([{"from": "gpu1", "to": "pgu2", "bandwidth": "1GB/s"}])"),
-            "/cluster/links_override/0/to: there is no device \"pgu2\" | gpu2 | devices are "
-            "gpu[0-3]");
-  EXPECT_EQ(mistake(R"([{"from": "gpu1", "to": "gpu2"}])"),
-            "/cluster/links_override/0: nothing is said about the link |  | give bandwidth, "
-            "latency, overhead, sharing or duplex");
-  EXPECT_EQ(mistake(R"([{"from": "gpu1", "to": "gpu2", "bandwith": "1GB/s"}])"),
-            "/cluster/links_override/0: nothing is said about the link |  | give bandwidth, "
-            "latency, overhead, sharing or duplex\n"
-            "/cluster/links_override/0/bandwith: unknown key \"bandwith\" | bandwidth | ");
-  EXPECT_EQ(
+  expect_text(mistake(R"([{"from": "gpu1", "to": "pgu2", "bandwidth": "1GB/s"}])"),
+              "/cluster/links_override/0/to: there is no device \"pgu2\" | gpu2 | devices are "
+              "gpu[0-3]");
+  expect_text(mistake(R"([{"from": "gpu1", "to": "gpu2"}])"),
+              "/cluster/links_override/0: nothing is said about the link |  | give bandwidth, "
+              "latency, overhead, sharing or duplex");
+  expect_text(mistake(R"([{"from": "gpu1", "to": "gpu2", "bandwith": "1GB/s"}])"),
+              "/cluster/links_override/0: nothing is said about the link |  | give bandwidth, "
+              "latency, overhead, sharing or duplex\n"
+              "/cluster/links_override/0/bandwith: unknown key \"bandwith\" | bandwidth | ");
+  expect_text(
       mistake(R"([{"to": "gpu2", "bandwidth": "1"}])"),
       "/cluster/links_override/0: \"from\" is missing |  | \n"
       "/cluster/links_override/0/bandwidth: \"1\" has no unit |  | write \"1GB/s\" (bytes) or "
       "\"1Gb/s\" (bits; 8 times slower)");
-  EXPECT_EQ(mistake(R"({"from": "gpu1"})"),
-            "/cluster/links_override: expected a list of links, but this is an object |  | write "
-            "[{\"from\": \"gpu0\", \"to\": \"gpu1\", \"bandwidth\": \"10GB/s\"}]");
+  expect_text(mistake(R"({"from": "gpu1"})"),
+              "/cluster/links_override: expected a list of links, but this is an object |  | write "
+              "[{\"from\": \"gpu0\", \"to\": \"gpu1\", \"bandwidth\": \"10GB/s\"}]");
   std::string many = "[{}";
   for (int i = 0; i < 1024; ++i) many += ",{}";
-  EXPECT_EQ(
+  expect_text(
       mistake(many + "]"),
       "/cluster/links_override: 1025 changes of links are too many |  | at most 1,024 changes");
 }
@@ -327,7 +329,7 @@ TEST(LinksOverride, OfHalfDuplexNeedsBothDirections) {
   const std::string chain =
       R"({"shape": "chain", "ranks": 2, "link": {"bandwidth": "25GB/s", "duplex": "half"},
           "links_override": [{"from": "gpu0", "to": "gpu1", "bandwidth": "1GB/s", "both": )";
-  EXPECT_EQ(
+  expect_text(
       mistake_of(chain + "false}]}"),
       "/cluster/links_override: link gpu1->gpu0 is half duplex: both directions need the same "
       "sharing and bandwidth |  | \"both\": true changes both directions");
@@ -346,23 +348,24 @@ TEST(Late, MistakesAreExplained) {
   const auto mistake = [](const std::string& late, const std::string& ranks = "4") {
     return mistake_of(with_link(R"("shape": "chain", "ranks": )" + ranks + R"(, "late": )" + late));
   };
-  EXPECT_EQ(mistake(R"({"4": "5ms"})"),
-            "/cluster/late/4: there is no rank 4 |  | ranks are 0 to 3");
-  EXPECT_EQ(mistake(R"({"1": "5ms"})", "1"),
-            "/cluster/late/1: there is no rank 1 |  | the only rank is 0");
-  EXPECT_EQ(mistake(R"({"03": "5ms"})"),
-            "/cluster/late/03: \"03\" is no rank |  | ranks are 0 to 3");
-  EXPECT_EQ(
+  expect_text(mistake(R"({"4": "5ms"})"),
+              "/cluster/late/4: there is no rank 4 |  | ranks are 0 to 3");
+  expect_text(mistake(R"({"1": "5ms"})", "1"),
+              "/cluster/late/1: there is no rank 1 |  | the only rank is 0");
+  expect_text(mistake(R"({"03": "5ms"})"),
+              "/cluster/late/03: \"03\" is no rank |  | ranks are 0 to 3");
+  expect_text(
       mistake(R"({"99999999999999999999": "5ms"})"),
       "/cluster/late/99999999999999999999: \"99999999999999999999\" is no rank |  | ranks are "
       "0 to 3");
-  EXPECT_EQ(
+  expect_text(
       mistake(R"({"1": "5"})"),
       "/cluster/late/1: \"5\" has no unit |  | write \"5us\" (microseconds), \"5ns\", \"5ms\" "
       "or \"5s\"");
-  EXPECT_EQ(mistake(R"(["5ms"])"),
-            "/cluster/late: expected an object, but this is an array |  | write { \"key\": value, "
-            "... }");
+  expect_text(
+      mistake(R"(["5ms"])"),
+      "/cluster/late: expected an object, but this is an array |  | write { \"key\": value, "
+      "... }");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "app/json/write_json.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -89,20 +90,20 @@ TEST(DocumentPath, SaysWhyAPathLeadsNowhere) {
     const auto found = put(value, path, 1, {});
     return found ? found->message + "; " + found->hint : "fine";
   };
-  EXPECT_EQ(problem("cluster.ranks.x"),
-            "\"cluster.ranks\" is a number, so there is no \"x\" in it; ");
-  EXPECT_EQ(problem("cluster.links_override.2"),
-            "\"cluster.links_override\" is a list of 2 elements, which has no element \"2\"; "
-            "elements are numbered from 0 to 1");
-  EXPECT_EQ(problem("cluster.links_override.first"),
-            "\"cluster.links_override\" is a list of 2 elements, which has no element \"first\"; "
-            "elements are numbered from 0 to 1");
-  EXPECT_EQ(problem("cluster..x"),
-            "\"cluster..x\" is not a path; a path is names with dots between them, such as "
-            "\"collective.chunks\"");
-  EXPECT_EQ(problem("cluster.links_override.99999999999999999999"),
-            "\"cluster.links_override\" is a list of 2 elements, which has no element "
-            "\"99999999999999999999\"; elements are numbered from 0 to 1");
+  expect_text(problem("cluster.ranks.x"),
+              "\"cluster.ranks\" is a number, so there is no \"x\" in it; ");
+  expect_text(problem("cluster.links_override.2"),
+              "\"cluster.links_override\" is a list of 2 elements, which has no element \"2\"; "
+              "elements are numbered from 0 to 1");
+  expect_text(problem("cluster.links_override.first"),
+              "\"cluster.links_override\" is a list of 2 elements, which has no element \"first\"; "
+              "elements are numbered from 0 to 1");
+  expect_text(problem("cluster..x"),
+              "\"cluster..x\" is not a path; a path is names with dots between them, such as "
+              "\"collective.chunks\"");
+  expect_text(problem("cluster.links_override.99999999999999999999"),
+              "\"cluster.links_override\" is a list of 2 elements, which has no element "
+              "\"99999999999999999999\"; elements are numbered from 0 to 1");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "app/json/write_json.hpp"
 #include "app/scenario/scenario.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -113,9 +114,9 @@ TEST_F(Include, CirclesAreRefused) {
   write("a.json", R"({"include": ["b.json"]})");
   write("b.json", R"({"include": ["a.json"]})");
   write("top.json", R"({"scenario": 1, "include": ["a.json"]})");
-  EXPECT_EQ(read("top.json"),
-            "b.json:1:14: include \"a.json\" goes round in a circle at /include/0; a.json "
-            "includes b.json includes a.json");
+  expect_text(read("top.json"),
+              "b.json:1:14: include \"a.json\" goes round in a circle at /include/0; a.json "
+              "includes b.json includes a.json");
 }
 
 TEST_F(Include, TheSameFileTwiceIsNoCircle) {
@@ -128,7 +129,7 @@ TEST_F(Include, DepthAndNumberAreLimited) {
   for (int i = 0; i < 20; ++i)
     write("deep" + std::to_string(i) + ".json",
           "{\"scenario\": 1, \"include\": [\"deep" + std::to_string(i + 1) + ".json\"]}");
-  EXPECT_EQ(read("deep0.json"), "deep16.json:1:29: includes are more than 16 deep at /include/0");
+  expect_text(read("deep0.json"), "deep16.json:1:29: includes are more than 16 deep at /include/0");
   // Every level doubles the number of files.
   write("wide15.json", "{}");
   for (int i = 0; i < 15; ++i) {
@@ -142,25 +143,25 @@ TEST_F(Include, DepthAndNumberAreLimited) {
 TEST_F(Include, WhatCannotBeReadIsSaid) {
   fs::create_directories(folder_ / "folder.json");
   write("top.json", R"({"scenario": 1, "include": ["none.json", "folder.json", 3, ""]})");
-  EXPECT_EQ(read("top.json"),
-            "top.json:1:29: cannot read none.json: there is no such file at /include/0; an "
-            "include is relative to the file that names it | "
-            "top.json:1:42: cannot read folder.json: it is a folder at /include/1; an include is "
-            "relative to the file that names it | "
-            "top.json:1:57: an include is the name of a file at /include/2 | "
-            "top.json:1:60: an include is the name of a file at /include/3");
+  expect_text(read("top.json"),
+              "top.json:1:29: cannot read none.json: there is no such file at /include/0; an "
+              "include is relative to the file that names it | "
+              "top.json:1:42: cannot read folder.json: it is a folder at /include/1; an include is "
+              "relative to the file that names it | "
+              "top.json:1:57: an include is the name of a file at /include/2 | "
+              "top.json:1:60: an include is the name of a file at /include/3");
   write("word.json", R"({"scenario": 1, "include": "none.json"})");
-  EXPECT_EQ(read("word.json"),
-            "word.json:1:28: \"include\" is a list of files, not a string at /include; write "
-            "\"include\": [\"common/links.json\"]");
-  EXPECT_EQ(read("none.json"), "cannot read none.json: there is no such file");
-  EXPECT_EQ(read("folder.json"), "cannot read folder.json: it is a folder");
+  expect_text(read("word.json"),
+              "word.json:1:28: \"include\" is a list of files, not a string at /include; write "
+              "\"include\": [\"common/links.json\"]");
+  expect_text(read("none.json"), "cannot read none.json: there is no such file");
+  expect_text(read("folder.json"), "cannot read folder.json: it is a folder");
 }
 
 TEST_F(Include, WhatIsNotUtf8IsSaid) {
   write("latin1.json", "{\"scenario\": 1,\n \"title\": \"\xE9t\xE9\"}");
-  EXPECT_EQ(read("latin1.json"),
-            "latin1.json:2:12: the file is not UTF-8 text; save it in the encoding UTF-8");
+  expect_text(read("latin1.json"),
+              "latin1.json:2:12: the file is not UTF-8 text; save it in the encoding UTF-8");
   write("overlong.json", "{\"\xC0\xAF\": 1}");
   expect_contains(read("overlong.json"), "not UTF-8");
   write("cut.json", "\"\xE2\x82");
@@ -171,21 +172,21 @@ TEST_F(Include, WhatIsNotUtf8IsSaid) {
 
 TEST_F(Include, TheVersionMustBeOne) {
   write("none.json", "{\"name\": \"a\"}");
-  EXPECT_EQ(read("none.json"),
-            "none.json:1:1: the key \"scenario\" is missing; write \"scenario\": 1, the version "
-            "of the format");
+  expect_text(read("none.json"),
+              "none.json:1:1: the key \"scenario\" is missing; write \"scenario\": 1, the version "
+              "of the format");
   write("two.json", "{\"scenario\": 2, \"name\": 3}");
-  EXPECT_EQ(read("two.json"),
-            "two.json:1:14: unknown format version 2 at /scenario; this program reads version 1: "
-            "write \"scenario\": 1");
+  expect_text(read("two.json"),
+              "two.json:1:14: unknown format version 2 at /scenario; this program reads version 1: "
+              "write \"scenario\": 1");
   write("top.json", R"({"scenario": 1, "include": ["two.json"]})");
-  EXPECT_EQ(read("top.json"),
-            "two.json:1:14: unknown format version 2 at /scenario; this program reads version 1: "
-            "write \"scenario\": 1");
+  expect_text(read("top.json"),
+              "two.json:1:14: unknown format version 2 at /scenario; this program reads version 1: "
+              "write \"scenario\": 1");
   write("list.json", "[]");
-  EXPECT_EQ(read("list.json"),
-            "list.json:1:1: a scenario is an object, not an array; begin with {\"scenario\": 1, "
-            "\"cluster\": ...}");
+  expect_text(read("list.json"),
+              "list.json:1:1: a scenario is an object, not an array; begin with {\"scenario\": 1, "
+              "\"cluster\": ...}");
 }
 
 TEST(Merged, LargeObjectsMergeInTheTimeOfASort) {

@@ -8,6 +8,7 @@
 
 #include "app/json/write_json.hpp"
 #include "tests/app/scenario/loading.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -56,22 +57,23 @@ TEST(LoadScenario, TextsAreKept) {
 }
 
 TEST(LoadScenario, WrongTextsAreMistakes) {
-  EXPECT_EQ(mistake_in(R"("name": "Ring broadcast")"),
-            "4:9 \"Ring broadcast\" is no name of a scenario at /name; did you mean "
-            "ring-broadcast?; a name is small letters a-z, digits and hyphens, with a letter or "
-            "digit first");
-  EXPECT_EQ(mistake_in(R"("notes": [1])"),
-            "4:10 notes are a string or a list of strings at /notes");
-  EXPECT_EQ(mistake_in(R"("title": 1)"),
-            "4:10 expected a string, but this is a number at /title; write text in double quotes");
+  expect_text(mistake_in(R"("name": "Ring broadcast")"),
+              "4:9 \"Ring broadcast\" is no name of a scenario at /name; did you mean "
+              "ring-broadcast?; a name is small letters a-z, digits and hyphens, with a letter or "
+              "digit first");
+  expect_text(mistake_in(R"("notes": [1])"),
+              "4:10 notes are a string or a list of strings at /notes");
+  expect_text(
+      mistake_in(R"("title": 1)"),
+      "4:10 expected a string, but this is a number at /title; write text in double quotes");
 }
 
 TEST(LoadScenario, UnknownKeysOfferTheNearest) {
-  EXPECT_EQ(mistake_in(R"("sweeep": {})"),
-            "4:1 unknown key \"sweeep\" at /sweeep; did you mean sweep?");
-  EXPECT_EQ(mistake_in(R"("workload": {})"),
-            "4:1 unknown key \"workload\" at /workload; allowed: scenario, $schema, name, title, "
-            "notes, include, cluster, model, collective, sweep, measure, expect");
+  expect_text(mistake_in(R"("sweeep": {})"),
+              "4:1 unknown key \"sweeep\" at /sweeep; did you mean sweep?");
+  expect_text(mistake_in(R"("workload": {})"),
+              "4:1 unknown key \"workload\" at /workload; allowed: scenario, $schema, name, title, "
+              "notes, include, cluster, model, collective, sweep, measure, expect");
 }
 
 TEST(LoadScenario, ClusterAndCollectiveAreNeeded) {
@@ -79,10 +81,10 @@ TEST(LoadScenario, ClusterAndCollectiveAreNeeded) {
       load_text(R"({"scenario": 1})").mistakes(),
       (std::vector<std::string>{"1:1 \"cluster\" is missing", "1:1 \"collective\" is missing"}));
   EXPECT_EQ(load_text(R"({"scenario": 1, "cluster": 3, "collective": []})").mistakes().size(), 2);
-  EXPECT_EQ(load_text(std::string(R"({"scenario": 1, "colective": {}, )") +
-                      testing::four_in_a_chain + "}")
-                .mistake(),
-            "1:17 unknown key \"colective\" at /colective; did you mean collective?");
+  expect_text(load_text(std::string(R"({"scenario": 1, "colective": {}, )") +
+                        testing::four_in_a_chain + "}")
+                  .mistake(),
+              "1:17 unknown key \"colective\" at /colective; did you mean collective?");
 }
 
 TEST(LoadScenario, TheModelIsRead) {
@@ -113,19 +115,19 @@ TEST(LoadScenario, MeasureIsReadAndChecked) {
   EXPECT_FALSE(measure.check);
   EXPECT_TRUE(measure.paced && measure.required);
   EXPECT_EQ(measure.file, "m.json");
-  EXPECT_EQ(mistake_in(R"("measure": {"backend": "gpu"})"),
-            "4:24 unknown backend \"gpu\" at /measure/backend; allowed: host, cuda, nccl");
-  EXPECT_EQ(mistake_in(R"("measure": {"iters": 0})"),
-            "4:22 0 is too small at /measure/iters; allowed: 1 to 1000000000");
+  expect_text(mistake_in(R"("measure": {"backend": "gpu"})"),
+              "4:24 unknown backend \"gpu\" at /measure/backend; allowed: host, cuda, nccl");
+  expect_text(mistake_in(R"("measure": {"iters": 0})"),
+              "4:22 0 is too small at /measure/iters; allowed: 1 to 1000000000");
 }
 
 TEST(LoadScenario, ExpectationsAreAListOfObjects) {
-  EXPECT_EQ(mistake_in(R"("expect": {})"),
-            "4:11 expectations are a list, not an object at /expect; write \"expect\": "
-            "[{\"metric\": \"time\", \"at_least\": \"N/B\"}]");
-  EXPECT_EQ(mistake_in(R"("expect": ["time"])"),
-            "4:12 an expectation is an object, not a string at /expect/0; write {\"metric\": "
-            "\"time\", \"at_least\": \"N/B\"}");
+  expect_text(mistake_in(R"("expect": {})"),
+              "4:11 expectations are a list, not an object at /expect; write \"expect\": "
+              "[{\"metric\": \"time\", \"at_least\": \"N/B\"}]");
+  expect_text(mistake_in(R"("expect": ["time"])"),
+              "4:12 an expectation is an object, not a string at /expect/0; write {\"metric\": "
+              "\"time\", \"at_least\": \"N/B\"}");
 }
 
 TEST(LoadScenario, MistakesOfAnotherFileDoNotCount) {

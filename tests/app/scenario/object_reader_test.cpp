@@ -9,6 +9,7 @@
 
 #include "app/json/parse_json.hpp"
 #include "app/json/write_json.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -107,57 +108,57 @@ TEST(ObjectReader, ResolvedValuesKnowWhereTheyComeFrom) {
 }
 
 TEST(ObjectReader, UnknownKeysAreReportedWithTheNearest) {
-  EXPECT_EQ(mistakes(R"({"op": "x", "algoritm": "ring", "colour": 1})",
-                     [](ObjectReader& reader) {
-                       EXPECT_TRUE(reader.text("op"));
-                       EXPECT_FALSE(reader.text("algorithm"));
-                     }),
-            "f.json:1:13: unknown key \"algoritm\" at /link/algoritm\n"
-            "  1 | {\"op\": \"x\", \"algoritm\": \"ring\", \"colour\": 1}\n"
-            "    |             ^^^^^^^^^^ did you mean \"algorithm\"?\n"
-            "f.json:1:33: unknown key \"colour\" at /link/colour\n"
-            "  1 | {\"op\": \"x\", \"algoritm\": \"ring\", \"colour\": 1}\n"
-            "    |                                 ^^^^^^^^\n"
-            "    |   allowed: op, algorithm\n"
-            "2 errors; nothing was run\n");
+  expect_text(mistakes(R"({"op": "x", "algoritm": "ring", "colour": 1})",
+                       [](ObjectReader& reader) {
+                         EXPECT_TRUE(reader.text("op"));
+                         EXPECT_FALSE(reader.text("algorithm"));
+                       }),
+              "f.json:1:13: unknown key \"algoritm\" at /link/algoritm\n"
+              "  1 | {\"op\": \"x\", \"algoritm\": \"ring\", \"colour\": 1}\n"
+              "    |             ^^^^^^^^^^ did you mean \"algorithm\"?\n"
+              "f.json:1:33: unknown key \"colour\" at /link/colour\n"
+              "  1 | {\"op\": \"x\", \"algoritm\": \"ring\", \"colour\": 1}\n"
+              "    |                                 ^^^^^^^^\n"
+              "    |   allowed: op, algorithm\n"
+              "2 errors; nothing was run\n");
 }
 
 TEST(ObjectReader, MissingKeysAreReportedAtTheObject) {
-  EXPECT_EQ(mistakes(R"({"latency": "1us"})",
-                     [](ObjectReader& reader) {
-                       EXPECT_TRUE(reader.time("latency"));
-                       reader.need({"latency", "bandwidth"});
-                     }),
-            "f.json:1:1: \"bandwidth\" is missing at /link\n"
-            "  1 | {\"latency\": \"1us\"}\n"
-            "    | ^^^^^^^^^^^^^^^^^^\n"
-            "1 error; nothing was run\n");
+  expect_text(mistakes(R"({"latency": "1us"})",
+                       [](ObjectReader& reader) {
+                         EXPECT_TRUE(reader.time("latency"));
+                         reader.need({"latency", "bandwidth"});
+                       }),
+              "f.json:1:1: \"bandwidth\" is missing at /link\n"
+              "  1 | {\"latency\": \"1us\"}\n"
+              "    | ^^^^^^^^^^^^^^^^^^\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(ObjectReader, AMisspelledKeyIsOneMistakeNotTwo) {
-  EXPECT_EQ(mistakes(R"({"bandwith": "25GB/s"})",
-                     [](ObjectReader& reader) {
-                       EXPECT_FALSE(reader.bandwidth("bandwidth"));
-                       reader.need({"bandwidth"});
-                     }),
-            "f.json:1:2: unknown key \"bandwith\" at /link/bandwith\n"
-            "  1 | {\"bandwith\": \"25GB/s\"}\n"
-            "    |  ^^^^^^^^^^ did you mean \"bandwidth\"?\n"
-            "1 error; nothing was run\n");
+  expect_text(mistakes(R"({"bandwith": "25GB/s"})",
+                       [](ObjectReader& reader) {
+                         EXPECT_FALSE(reader.bandwidth("bandwidth"));
+                         reader.need({"bandwidth"});
+                       }),
+              "f.json:1:2: unknown key \"bandwith\" at /link/bandwith\n"
+              "  1 | {\"bandwith\": \"25GB/s\"}\n"
+              "    |  ^^^^^^^^^^ did you mean \"bandwidth\"?\n"
+              "1 error; nothing was run\n");
 }
 
 TEST(ObjectReader, KeysThatExcludeEachOther) {
-  EXPECT_EQ(mistakes(R"({"chunks": 2, "chunk_size": "1MiB"})",
-                     [](ObjectReader& reader) {
-                       EXPECT_TRUE(reader.raw("chunks"));
-                       EXPECT_TRUE(reader.raw("chunk_size"));
-                       reader.at_most_one_of({"chunk_size", "chunks", "other"});
-                     }),
-            "f.json:1:15: \"chunks\" and \"chunk_size\" exclude each other at /link\n"
-            "  1 | {\"chunks\": 2, \"chunk_size\": \"1MiB\"}\n"
-            "    |               ^^^^^^^^^^^^\n"
-            "    |   remove one of them\n"
-            "1 error; nothing was run\n");
+  expect_text(mistakes(R"({"chunks": 2, "chunk_size": "1MiB"})",
+                       [](ObjectReader& reader) {
+                         EXPECT_TRUE(reader.raw("chunks"));
+                         EXPECT_TRUE(reader.raw("chunk_size"));
+                         reader.at_most_one_of({"chunk_size", "chunks", "other"});
+                       }),
+              "f.json:1:15: \"chunks\" and \"chunk_size\" exclude each other at /link\n"
+              "  1 | {\"chunks\": 2, \"chunk_size\": \"1MiB\"}\n"
+              "    |               ^^^^^^^^^^^^\n"
+              "    |   remove one of them\n"
+              "1 error; nothing was run\n");
 }
 
 // The first line of the only mistake in {"k": <json>}, and its hint.
@@ -184,46 +185,48 @@ TEST(ObjectReader, WrongIntegers) {
     return mistake_in(
         json, [](ObjectReader& reader) { EXPECT_EQ(reader.integer("k", 1, 65536), std::nullopt); });
   };
-  EXPECT_EQ(mistake("0"), "0 is too small at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("65537"), "65537 is too large at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("1e12"), "1000000000000 is too large at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("1e300"), "1e+300 is too large at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("-1e300"), "-1e+300 is too small at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("8.5"), "8.5 is not a whole number at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("0.5"), "0.5 is too small at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("\"8\""),
-            "expected a whole number, but this is a string at /link/k; write 8 without the quotes");
-  EXPECT_EQ(mistake("\"x\""),
-            "expected a whole number, but this is a string at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("null"),
-            "expected a whole number, but this is null at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake("[1]"),
-            "expected a whole number, but this is an array at /link/k; allowed: 1 to 65536");
-  EXPECT_EQ(mistake_in("-1",
-                       [](ObjectReader& reader) {
-                         const auto most = std::numeric_limits<std::int64_t>::max();
-                         EXPECT_EQ(reader.integer("k", 0, most, 7), 7);
-                       }),
-            "-1 is too small at /link/k; allowed: 0 or more");
+  expect_text(mistake("0"), "0 is too small at /link/k; allowed: 1 to 65536");
+  expect_text(mistake("65537"), "65537 is too large at /link/k; allowed: 1 to 65536");
+  expect_text(mistake("1e12"), "1000000000000 is too large at /link/k; allowed: 1 to 65536");
+  expect_text(mistake("1e300"), "1e+300 is too large at /link/k; allowed: 1 to 65536");
+  expect_text(mistake("-1e300"), "-1e+300 is too small at /link/k; allowed: 1 to 65536");
+  expect_text(mistake("8.5"), "8.5 is not a whole number at /link/k; allowed: 1 to 65536");
+  expect_text(mistake("0.5"), "0.5 is too small at /link/k; allowed: 1 to 65536");
+  expect_text(
+      mistake("\"8\""),
+      "expected a whole number, but this is a string at /link/k; write 8 without the quotes");
+  expect_text(mistake("\"x\""),
+              "expected a whole number, but this is a string at /link/k; allowed: 1 to 65536");
+  expect_text(mistake("null"),
+              "expected a whole number, but this is null at /link/k; allowed: 1 to 65536");
+  expect_text(mistake("[1]"),
+              "expected a whole number, but this is an array at /link/k; allowed: 1 to 65536");
+  expect_text(mistake_in("-1",
+                         [](ObjectReader& reader) {
+                           const auto most = std::numeric_limits<std::int64_t>::max();
+                           EXPECT_EQ(reader.integer("k", 0, most, 7), 7);
+                         }),
+              "-1 is too small at /link/k; allowed: 0 or more");
 }
 
 TEST(ObjectReader, WrongBooleansTextsAndWords) {
   const auto boolean = [](ObjectReader& reader) { EXPECT_EQ(reader.boolean("k"), std::nullopt); };
-  EXPECT_EQ(mistake_in("1", boolean), "expected true or false, but this is a number at /link/k");
-  EXPECT_EQ(
+  expect_text(mistake_in("1", boolean), "expected true or false, but this is a number at /link/k");
+  expect_text(
       mistake_in("\"true\"", boolean),
       "expected true or false, but this is a string at /link/k; write true without the quotes");
-  EXPECT_EQ(mistake_in("5", [](ObjectReader& reader) { EXPECT_FALSE(reader.text("k")); }),
-            "expected a string, but this is a number at /link/k; write text in double quotes");
+  expect_text(mistake_in("5", [](ObjectReader& reader) { EXPECT_FALSE(reader.text("k")); }),
+              "expected a string, but this is a number at /link/k; write text in double quotes");
   const auto word = [](ObjectReader& reader) { EXPECT_FALSE(reader.word("k", shapes)); };
-  EXPECT_EQ(mistake_in("\"chian\"", word),
-            "unknown shape \"chian\" at /link/k; did you mean \"chain\"?; allowed: chain, ring, "
-            "fully-connected, two-shot");
-  EXPECT_EQ(mistake_in("\"torus\"", word),
-            "unknown shape \"torus\" at /link/k; allowed: chain, ring, fully-connected, two-shot");
-  EXPECT_EQ(mistake_in("8", word),
-            "expected a string, but this is a number at /link/k; allowed: chain, ring, "
-            "fully-connected, two-shot");
+  expect_text(mistake_in("\"chian\"", word),
+              "unknown shape \"chian\" at /link/k; did you mean \"chain\"?; allowed: chain, ring, "
+              "fully-connected, two-shot");
+  expect_text(
+      mistake_in("\"torus\"", word),
+      "unknown shape \"torus\" at /link/k; allowed: chain, ring, fully-connected, two-shot");
+  expect_text(mistake_in("8", word),
+              "expected a string, but this is a number at /link/k; allowed: chain, ring, "
+              "fully-connected, two-shot");
 }
 
 TEST(ObjectReader, WrongQuantities) {
@@ -233,24 +236,24 @@ TEST(ObjectReader, WrongQuantities) {
   const std::string readings = "write \"25GB/s\" (bytes) or \"25Gb/s\" (bits; 8 times slower)";
   EXPECT_EQ(mistake_in("\"25\"", bandwidth), "\"25\" has no unit at /link/k; " + readings);
   EXPECT_EQ(mistake_in("25", bandwidth), "25 has no unit at /link/k; " + readings);
-  EXPECT_EQ(mistake_in("0", bandwidth), "a bandwidth must not be 0 at /link/k");
-  EXPECT_EQ(
+  expect_text(mistake_in("0", bandwidth), "a bandwidth must not be 0 at /link/k");
+  expect_text(
       mistake_in("\"25GBps\"", bandwidth),
       "\"25GBps\" has the unknown unit \"GBps\" at /link/k; did you mean \"25GB/s\"?; units of "
       "bandwidths: B/s kB/s MB/s GB/s TB/s, KiB/s MiB/s GiB/s TiB/s (bytes), b/s kb/s Mb/s "
       "Gb/s Tb/s (bits)");
-  EXPECT_EQ(mistake_in("0.5", time),
-            "0.5 has no unit at /link/k; write \"0.5us\" (microseconds), \"0.5ns\", \"0.5ms\" or "
-            "\"0.5s\"");
-  EXPECT_EQ(mistake_in("-5", time), "-5 is negative; a time must not be at /link/k");
-  EXPECT_EQ(mistake_in("1e300", size),
-            "1e+300 has an exponent at /link/k; use a larger or smaller unit, such as \"64MiB\"");
-  EXPECT_EQ(mistake_in("[1]", size),
-            "expected a string, such as \"64MiB\", but this is an array at /link/k");
-  EXPECT_EQ(mistake_in("null", time),
-            "expected a string, such as \"12.5us\", but this is null at /link/k");
-  EXPECT_EQ(mistake_in("true", bandwidth),
-            "expected a string, such as \"25GB/s\", but this is true at /link/k");
+  expect_text(mistake_in("0.5", time),
+              "0.5 has no unit at /link/k; write \"0.5us\" (microseconds), \"0.5ns\", \"0.5ms\" or "
+              "\"0.5s\"");
+  expect_text(mistake_in("-5", time), "-5 is negative; a time must not be at /link/k");
+  expect_text(mistake_in("1e300", size),
+              "1e+300 has an exponent at /link/k; use a larger or smaller unit, such as \"64MiB\"");
+  expect_text(mistake_in("[1]", size),
+              "expected a string, such as \"64MiB\", but this is an array at /link/k");
+  expect_text(mistake_in("null", time),
+              "expected a string, such as \"12.5us\", but this is null at /link/k");
+  expect_text(mistake_in("true", bandwidth),
+              "expected a string, such as \"25GB/s\", but this is true at /link/k");
 }
 
 TEST(ObjectReader, WhatIsNotAnObjectIsReadAsAnEmptyOne) {
@@ -260,12 +263,12 @@ TEST(ObjectReader, WhatIsNotAnObjectIsReadAsAnEmptyOne) {
     reader.need({"b"});
     reader.at_most_one_of({"a", "b"});
   });
-  EXPECT_EQ(result.mistakes,
-            "f.json:1:1: expected an object, but this is an array at /link\n"
-            "  1 | [1]\n"
-            "    | ^^^\n"
-            "    |   write { \"key\": value, ... }\n"
-            "1 error; nothing was run\n");
+  expect_text(result.mistakes,
+              "f.json:1:1: expected an object, but this is an array at /link\n"
+              "  1 | [1]\n"
+              "    | ^^^\n"
+              "    |   write { \"key\": value, ... }\n"
+              "1 error; nothing was run\n");
   EXPECT_EQ(result.resolved, R"({"a":1})");
 }
 
@@ -277,15 +280,15 @@ TEST(ObjectReader, MistakesOfTheCallerAndOfTheCore) {
     reader.wrong("a", "code", "one", "x", "hint");
     reader.wrong("b", Error(ErrorCode::too_large, "two"));
   });
-  EXPECT_EQ(text,
-            "f.json:1:1: two at /link\n"
-            "  1 | {\"a\": 1}\n"
-            "    | ^^^^^^^^\n"
-            "f.json:1:7: one at /link/a\n"
-            "  1 | {\"a\": 1}\n"
-            "    |       ^ did you mean \"x\"?\n"
-            "    |   hint\n"
-            "2 errors; nothing was run\n");
+  expect_text(text,
+              "f.json:1:1: two at /link\n"
+              "  1 | {\"a\": 1}\n"
+              "    | ^^^^^^^^\n"
+              "f.json:1:7: one at /link/a\n"
+              "  1 | {\"a\": 1}\n"
+              "    |       ^ did you mean \"x\"?\n"
+              "    |   hint\n"
+              "2 errors; nothing was run\n");
 }
 
 TEST(ObjectReader, LongKeysAndWordsAreShortened) {

@@ -5,6 +5,7 @@
 
 #include "app/json/write_json.hpp"
 #include "tests/app/scenario/loading.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -45,15 +46,15 @@ TEST(SetOptions, AWholeAxisCanBeSetAndTheSweepDropped) {
 
 TEST(SetOptions, MistakesPointIntoTheArgument) {
   const Loaded loaded = load_with({"collective.chunks=0", "collective.chnks=3"});
-  EXPECT_EQ(to_text(loaded.diagnostics, loaded.sources),
-            "--set collective.chunks=0: 0 is too small at /collective/chunks\n"
-            "    | collective.chunks=0\n"
-            "    |                   ^\n"
-            "    |   allowed: 1 to 16777216\n"
-            "--set collective.chnks=3: unknown key \"chnks\" at /collective/chnks\n"
-            "    | collective.chnks=3\n"
-            "    | ^^^^^^^^^^^^^^^^ did you mean \"chunks\"?\n"
-            "2 errors; nothing was run\n");
+  expect_text(to_text(loaded.diagnostics, loaded.sources),
+              "--set collective.chunks=0: 0 is too small at /collective/chunks\n"
+              "    | collective.chunks=0\n"
+              "    |                   ^\n"
+              "    |   allowed: 1 to 16777216\n"
+              "--set collective.chnks=3: unknown key \"chnks\" at /collective/chnks\n"
+              "    | collective.chnks=3\n"
+              "    | ^^^^^^^^^^^^^^^^ did you mean \"chunks\"?\n"
+              "2 errors; nothing was run\n");
 }
 
 TEST(SetOptions, WhatLooksLikeJsonMustBeJson) {
@@ -63,28 +64,28 @@ TEST(SetOptions, WhatLooksLikeJsonMustBeJson) {
 }
 
 TEST(SetOptions, WhatIsSweptCannotBeSetToo) {
-  EXPECT_EQ(
+  expect_text(
       load_with({"collective.chunks=2"}, R"("sweep": {"collective.chunks": [1, 2]})").mistake(),
       "1:1 \"collective.chunks\" is swept, so --set would change nothing; use one of both: "
       "--set 'sweep.collective.chunks=[...]' replaces the axis");
-  EXPECT_EQ(load_with({"cluster.ranks=2"},
-                      R"("sweep": {"zip: cluster.ranks, collective.chunks": [[2, 1]]})")
-                .mistake(),
-            "1:1 \"cluster.ranks\" is swept, so --set would change nothing; use one of both: "
-            "--set 'sweep={}' takes the sweep away");
+  expect_text(load_with({"cluster.ranks=2"},
+                        R"("sweep": {"zip: cluster.ranks, collective.chunks": [[2, 1]]})")
+                  .mistake(),
+              "1:1 \"cluster.ranks\" is swept, so --set would change nothing; use one of both: "
+              "--set 'sweep={}' takes the sweep away");
 }
 
 TEST(SetOptions, WhatIsNoPathAndValueIsAMistake) {
-  EXPECT_EQ(load_with({"collective.chunks"}).mistake(),
-            "1:1 \"collective.chunks\" has no value; write path=value, such as --set "
-            "collective.chunks=16");
-  EXPECT_EQ(load_with({"=1"}).mistake(),
-            "1:1 \"\" is not a path; a path is names with dots between them, such as "
-            "\"collective.chunks\"");
-  EXPECT_EQ(load_with({"collective.op.x=1"}).mistake(),
-            "1:1 \"collective.op\" is a string, so there is no \"x\" in it");
-  EXPECT_EQ(load_with({"include=[\"x.json\"]"}).mistake(),
-            "1:1 \"include\" cannot be set: files are read before");
+  expect_text(load_with({"collective.chunks"}).mistake(),
+              "1:1 \"collective.chunks\" has no value; write path=value, such as --set "
+              "collective.chunks=16");
+  expect_text(load_with({"=1"}).mistake(),
+              "1:1 \"\" is not a path; a path is names with dots between them, such as "
+              "\"collective.chunks\"");
+  expect_text(load_with({"collective.op.x=1"}).mistake(),
+              "1:1 \"collective.op\" is a string, so there is no \"x\" in it");
+  expect_text(load_with({"include=[\"x.json\"]"}).mistake(),
+              "1:1 \"include\" cannot be set: files are read before");
 }
 
 }  // namespace

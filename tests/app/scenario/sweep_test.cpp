@@ -6,6 +6,7 @@
 #include "app/json/write_json.hpp"
 #include "tests/app/scenario/loading.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim {
 namespace {
@@ -70,24 +71,24 @@ TEST(Sweep, ZippedPathsWalkTogether) {
 }
 
 TEST(Sweep, AFactorReachesTheEndWhereItHitsIt) {
-  EXPECT_EQ(range(R"({"from": 1, "to": 8192, "factor": 2})"),
-            "1 2 4 8 16 32 64 128 256 512 1024 2048 4096 8192");
-  EXPECT_EQ(range(R"({"from": 1, "to": 8191, "factor": 2})"),
-            "1 2 4 8 16 32 64 128 256 512 1024 2048 4096");
+  expect_text(range(R"({"from": 1, "to": 8192, "factor": 2})"),
+              "1 2 4 8 16 32 64 128 256 512 1024 2048 4096 8192");
+  expect_text(range(R"({"from": 1, "to": 8191, "factor": 2})"),
+              "1 2 4 8 16 32 64 128 256 512 1024 2048 4096");
   EXPECT_EQ(range(R"({"from": 3, "to": 3, "factor": 2})"), "3");
   EXPECT_EQ(range(R"({"from": 0.1, "to": 1, "factor": 10})"), "0.1 1.0");
 }
 
 TEST(Sweep, WholeNumbersAreRoundedAndThereOnce) {
-  EXPECT_EQ(range(R"({"from": 1, "to": 10, "factor": 1.3})"), "1 2 3 4 5 6 8");
+  expect_text(range(R"({"from": 1, "to": 10, "factor": 1.3})"), "1 2 3 4 5 6 8");
   EXPECT_EQ(range(R"({"from": 1, "to": 3, "points": 9})"), "1 2 3");
 }
 
 TEST(Sweep, StepsAndPointsAreEvenlySpaced) {
   EXPECT_EQ(range(R"({"from": 1, "to": 10, "step": 4})"), "1 5 9");
   EXPECT_EQ(range(R"({"from": 1, "to": 9, "step": 4})"), "1 5 9");
-  EXPECT_EQ(range(R"({"from": 0, "to": 1, "step": 0.25})"), "0.0 0.25 0.5 0.75 1.0");
-  EXPECT_EQ(range(R"({"from": 0, "to": 100, "points": 5})"), "0 25 50 75 100");
+  expect_text(range(R"({"from": 0, "to": 1, "step": 0.25})"), "0.0 0.25 0.5 0.75 1.0");
+  expect_text(range(R"({"from": 0, "to": 100, "points": 5})"), "0 25 50 75 100");
   EXPECT_EQ(range(R"({"from": 0.5, "to": 1.5, "points": 3})"), "0.5 1.0 1.5");
   EXPECT_EQ(range(R"({"from": -4, "to": 4, "step": 4})"), "-4 0 4");
 }
@@ -96,8 +97,8 @@ TEST(Sweep, QuantitiesComeOutExactly) {
   EXPECT_EQ(range(R"({"from": "1KiB", "to": "1MiB", "factor": 32})"),
             "\"1KiB\" \"32KiB\" \"1MiB\"");
   EXPECT_EQ(range(R"({"from": 0, "to": "1us", "step": "500ns"})"), "\"0s\" \"500ns\" \"1us\"");
-  EXPECT_EQ(range(R"({"from": "100Gb/s", "to": "400Gb/s", "points": 4})"),
-            "\"12.5GB/s\" \"25GB/s\" \"37.5GB/s\" \"50GB/s\"");
+  expect_text(range(R"({"from": "100Gb/s", "to": "400Gb/s", "points": 4})"),
+              "\"12.5GB/s\" \"25GB/s\" \"37.5GB/s\" \"50GB/s\"");
 }
 
 TEST(Sweep, TheEndsOf64BitsAreNoTrap) {
@@ -149,23 +150,23 @@ TEST(Sweep, AHugeRangeIsRefusedBeforeItIsBuilt) {
         R"({"from": 1, "to": 1e300, "factor": 1.0000000000001})",
         R"({"from": -9223372036854775807, "to": 9223372036854775807, "step": 1})",
         R"({"from": -1e308, "to": 1e308, "step": 1e-3})"})
-    EXPECT_EQ(range(axis), "the range has more than 10,000,000 values at /sweep/collective.size/to")
-        << axis;
+    expect_text(range(axis),
+                "the range has more than 10,000,000 values at /sweep/collective.size/to");
 }
 
 TEST(Sweep, TooManyPointsSayHowToAllowThem) {
-  EXPECT_EQ(swept("collective.chunks", R"({"from": 1, "to": 200000, "step": 1})", 100'000),
-            "the sweep has 200,000 points; at most 100,000 are run at /sweep; "
-            "--yes allows up to 10,000,000");
+  expect_text(swept("collective.chunks", R"({"from": 1, "to": 200000, "step": 1})", 100'000),
+              "the sweep has 200,000 points; at most 100,000 are run at /sweep; "
+              "--yes allows up to 10,000,000");
   std::string axes;
   for (int i = 0; i < 12; ++i)
     axes += (i == 0 ? "" : ", ") + ("\"model.x" + std::to_string(i)) +
             R"(": {"from": 1, "to": 1000000, "step": 1})";
   const Loaded loaded =
       load_collective(broadcast, "\"sweep\": {" + axes + "}", {{}, max_sweep_points * 100});
-  EXPECT_EQ(loaded.mistakes().at(0),
-            "4:10 the sweep has more than 1,000,000,000,000,000 points; at most 10,000,000 are "
-            "run at /sweep; more than 10,000,000 are always refused: use fewer values");
+  expect_text(loaded.mistakes().at(0),
+              "4:10 the sweep has more than 1,000,000,000,000,000 points; at most 10,000,000 are "
+              "run at /sweep; more than 10,000,000 are always refused: use fewer values");
 }
 
 TEST(Sweep, OnlyWhatIsSimulatedCanBeSwept) {
@@ -183,48 +184,49 @@ TEST(Sweep, OnlyWhatIsSimulatedCanBeSwept) {
             "4:11 \"measure.iters\" cannot be swept at /sweep/measure.iters" + hint);
   EXPECT_EQ(mistake(R"({"collective": [{}]})"),
             "4:11 \"collective\" cannot be swept at /sweep/collective" + hint);
-  EXPECT_EQ(mistake(R"({"collective..chunks": [1]})"),
-            "4:11 \"collective..chunks\" is not a path at /sweep/collective..chunks; a path is "
-            "names with dots between them, such as \"collective.chunks\"");
-  EXPECT_EQ(mistake(R"({"collective.chunks": []})"),
-            "4:32 an axis needs at least one value at /sweep/collective.chunks; write [1, 2, 4] "
-            "or {\"from\": 1, \"to\": 64, \"factor\": 2}");
-  EXPECT_EQ(mistake(R"({"collective.chunks": 3})"),
-            "4:32 an axis is a list of values or a range, not a number at "
-            "/sweep/collective.chunks; write [1, 2, 4] or {\"from\": 1, \"to\": 64, \"factor\": "
-            "2}");
-  EXPECT_EQ(mistake(R"({"zip: collective.chunks": [[1]]})"),
-            "4:11 a zip needs at least two paths at /sweep/zip: collective.chunks; write \"zip: "
-            "cluster.ranks, collective.size\"");
-  EXPECT_EQ(mistake(R"({"zip: collective.chunks, cluster.ranks": [[1, 2], 3]})"),
-            "4:61 each point of this zip is a list of 2 values, not a number at /sweep/zip: "
-            "collective.chunks, cluster.ranks/1; write one value for each path, in the order of "
-            "the paths");
+  expect_text(mistake(R"({"collective..chunks": [1]})"),
+              "4:11 \"collective..chunks\" is not a path at /sweep/collective..chunks; a path is "
+              "names with dots between them, such as \"collective.chunks\"");
+  expect_text(mistake(R"({"collective.chunks": []})"),
+              "4:32 an axis needs at least one value at /sweep/collective.chunks; write [1, 2, 4] "
+              "or {\"from\": 1, \"to\": 64, \"factor\": 2}");
+  expect_text(mistake(R"({"collective.chunks": 3})"),
+              "4:32 an axis is a list of values or a range, not a number at "
+              "/sweep/collective.chunks; write [1, 2, 4] or {\"from\": 1, \"to\": 64, \"factor\": "
+              "2}");
+  expect_text(mistake(R"({"zip: collective.chunks": [[1]]})"),
+              "4:11 a zip needs at least two paths at /sweep/zip: collective.chunks; write \"zip: "
+              "cluster.ranks, collective.size\"");
+  expect_text(mistake(R"({"zip: collective.chunks, cluster.ranks": [[1, 2], 3]})"),
+              "4:61 each point of this zip is a list of 2 values, not a number at /sweep/zip: "
+              "collective.chunks, cluster.ranks/1; write one value for each path, in the order of "
+              "the paths");
 }
 
 TEST(Sweep, APathIsSweptOnce) {
   const auto mistake = [](const char* sweep) {
     return load_collective(broadcast, std::string("\"sweep\": ") + sweep).mistake();
   };
-  EXPECT_EQ(mistake(R"({"cluster.ranks": [2], "zip: cluster.ranks, collective.chunks": [[2, 1]]})"),
-            "4:33 \"cluster.ranks\" is swept twice at /sweep/zip: cluster.ranks, "
-            "collective.chunks");
-  EXPECT_EQ(
+  expect_text(
+      mistake(R"({"cluster.ranks": [2], "zip: cluster.ranks, collective.chunks": [[2, 1]]})"),
+      "4:33 \"cluster.ranks\" is swept twice at /sweep/zip: cluster.ranks, "
+      "collective.chunks");
+  expect_text(
       mistake(R"({"cluster.link": [{"bandwidth": "1GB/s"}], "cluster.link.bandwidth": ["2GB/s"]})"),
       "4:53 \"cluster.link.bandwidth\" and \"cluster.link\" are swept both, but one lies in the "
       "other at /sweep/cluster.link.bandwidth");
 }
 
 TEST(Sweep, APathThatNamesNothingPointsAtTheSweep) {
-  EXPECT_EQ(load_collective(broadcast, R"("sweep": {"collective.chnks": [1, 2]})").mistake(),
-            "4:11 unknown key \"chnks\" at /collective/chnks; did you mean chunks?");
-  EXPECT_EQ(load_collective(broadcast, R"("sweep": {"cluster.lnk.bandwidth": ["1GB/s"]})")
-                .mistakes()
-                .at(0),
-            "4:11 unknown key \"lnk\" at /cluster/lnk; did you mean link?");
-  EXPECT_EQ(load_collective(broadcast, R"("sweep": {"cluster.ranks.of": [1]})").mistake(),
-            "4:11 \"cluster.ranks\" is a number, so there is no \"of\" in it at "
-            "/sweep/cluster.ranks.of");
+  expect_text(load_collective(broadcast, R"("sweep": {"collective.chnks": [1, 2]})").mistake(),
+              "4:11 unknown key \"chnks\" at /collective/chnks; did you mean chunks?");
+  expect_text(load_collective(broadcast, R"("sweep": {"cluster.lnk.bandwidth": ["1GB/s"]})")
+                  .mistakes()
+                  .at(0),
+              "4:11 unknown key \"lnk\" at /cluster/lnk; did you mean link?");
+  expect_text(load_collective(broadcast, R"("sweep": {"cluster.ranks.of": [1]})").mistake(),
+              "4:11 \"cluster.ranks\" is a number, so there is no \"of\" in it at "
+              "/sweep/cluster.ranks.of");
 }
 
 TEST(Sweep, EveryValueIsCheckedOnceAndReportedOnce) {
@@ -255,7 +257,7 @@ TEST(Sweep, WhatIsNeededMayComeFromTheSweepAlone) {
 TEST(Sweep, AWrongAxisDoesNotMakeItsKeyMissing) {
   const Loaded loaded =
       load_collective(R"("op": "broadcast")", R"("sweep": {"collective.size": {"from": "1KiB"}})");
-  EXPECT_EQ(loaded.mistakes().at(0), "4:30 \"to\" is missing at /sweep/collective.size");
+  expect_text(loaded.mistakes().at(0), "4:30 \"to\" is missing at /sweep/collective.size");
   for (const std::string& mistake : loaded.mistakes()) expect_lacks(mistake, "\"size\" is missing");
 }
 

@@ -10,6 +10,7 @@
 #include "tests/app/study/scenarios.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -46,7 +47,7 @@ TEST(MeasureRows, FillsEveryRowInTurn) {
     EXPECT_DOUBLE_EQ(row.measured->times.median_s, 0.01 * static_cast<double>(i + 2));
     EXPECT_EQ(row.measured->backend, "host");
     EXPECT_EQ(row.measured->iterations, 5);
-    EXPECT_EQ(row.measured->device, "2 cores of a test");
+    expect_text(row.measured->device, "2 cores of a test");
     EXPECT_DOUBLE_EQ(*row.error(), row.time_s() / row.measured->times.median_s - 1);
     EXPECT_FALSE(row.not_measured);
   }
@@ -118,10 +119,10 @@ TEST(MeasureRows, NativeRunsSayWhatTheyLackOfThePrediction) {
   const std::string late = R"("1": "2ms")";
   EXPECT_EQ(note_of("", "0us"), "");
   EXPECT_EQ(note_of(R"("1": "0us", "3": "2ms")", "0us"), "") << "nobody who takes part is late";
-  EXPECT_EQ(note_of(late, "0us"), "the prediction counts late ranks, which only paced runs have");
-  EXPECT_EQ(note_of("", "3us"), "the prediction counts model.launch, which only paced runs have");
-  EXPECT_EQ(note_of(late, "3us"),
-            "the prediction counts late ranks and model.launch, which only paced runs have");
+  expect_text(note_of(late, "0us"), "the prediction counts late ranks, which only paced runs have");
+  expect_text(note_of("", "3us"), "the prediction counts model.launch, which only paced runs have");
+  expect_text(note_of(late, "3us"),
+              "the prediction counts late ranks and model.launch, which only paced runs have");
   EXPECT_EQ(note_of(late, "3us", true), "");
 }
 
@@ -159,9 +160,9 @@ TEST(MeasureRows, SaysWhyThereIsNoMeasurement) {
   const std::vector<Row>& rows = studied.results->rows;
   ASSERT_TRUE(rows[0].not_measured && rows[1].not_measured);
   EXPECT_EQ(rows[0].not_measured->why, NoMeasurement::Why::stuck);
-  EXPECT_EQ(rows[0].why_no_verdict(), "not measured: rank 3 waited");
+  expect_text(rows[0].why_no_verdict(), "not measured: rank 3 waited");
   EXPECT_FALSE(rows[0].error());
-  EXPECT_EQ(rows[1].not_measured->reason, "the run ended without a time");
+  expect_text(rows[1].not_measured->reason, "the run ended without a time");
   EXPECT_TRUE(rows[2].measured) << "the others are measured all the same";
   EXPECT_TRUE(studied.results->complete);
 }
@@ -175,7 +176,7 @@ TEST(MeasureRows, WhereNothingCanBeMeasuredNothingRuns) {
   for (const Row& row : studied.results->rows) {
     ASSERT_TRUE(row.not_measured);
     EXPECT_EQ(row.not_measured->why, NoMeasurement::Why::unavailable);
-    EXPECT_EQ(row.not_measured->reason, "there is no GPU");
+    expect_text(row.not_measured->reason, "there is no GPU");
   }
 }
 
@@ -219,8 +220,8 @@ TEST(MeasureRows, StopsBetweenRowsAndKeepsWhatWasMeasured) {
   EXPECT_EQ(studied.results->rows.size(), 2U);
   EXPECT_FALSE(studied.results->complete);
   EXPECT_TRUE(studied.results->expect.empty());
-  EXPECT_EQ(studied.warning("interrupted"),
-            "interrupted: 2 of 3 points were measured; the expectations were not checked");
+  expect_text(studied.warning("interrupted"),
+              "interrupted: 2 of 3 points were measured; the expectations were not checked");
 }
 
 TEST(MeasureRows, RecordsTheRowThatWasAskedFor) {
@@ -259,7 +260,7 @@ TEST(MeasureRows, ExpectationsSeeWhatWasMeasured) {
   EXPECT_EQ(off.results->expect[0].failed, 3U);
   EXPECT_EQ(off.results->expect[1].failed, 3U);
   const Studied none = results_of(lecture(expect));
-  EXPECT_EQ(none.results->expect[0].skipped, "needs a measurement: collsim validate");
+  expect_text(none.results->expect[0].skipped, "needs a measurement: collsim validate");
   EXPECT_FALSE(none.results->expect[0].ok);
   EXPECT_NE(none.warning("expectations-skipped"), "");
 }

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "tests/app/study/scenarios.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -104,17 +105,18 @@ TEST_F(MeasuredFiles, DifferentDataDoNotMatch) {
   const std::string same = R"("collective": {"in_place": false, "chunks": 1})";
   EXPECT_EQ(reason_for("", same), "");
   EXPECT_EQ(reason_for(R"("dtype": "float32", "reduction": null, "root": 0,)", same), "");
-  EXPECT_EQ(reason_for(R"("dtype": "float16",)", same), "such a row, but its dtype is another");
-  EXPECT_EQ(reason_for(R"("reduction": "sum",)", same), "such a row, but its reduction is another");
-  EXPECT_EQ(reason_for(R"("root": 3,)", same), "such a row, but its root is another");
-  EXPECT_EQ(reason_for("", R"("collective": {"in_place": true})"),
-            "such a row, but its collective.in_place is another");
+  expect_text(reason_for(R"("dtype": "float16",)", same), "such a row, but its dtype is another");
+  expect_text(reason_for(R"("reduction": "sum",)", same),
+              "such a row, but its reduction is another");
+  expect_text(reason_for(R"("root": 3,)", same), "such a row, but its root is another");
+  expect_text(reason_for("", R"("collective": {"in_place": true})"),
+              "such a row, but its collective.in_place is another");
   const std::string slots = R"("collective": {"in_place": false, "slots": 2})";
-  EXPECT_EQ(reason_for("", slots), "such a row, but its collective.slots is another");
+  expect_text(reason_for("", slots), "such a row, but its collective.slots is another");
   EXPECT_EQ(reason_for("", slots, R"(, "slots": 2)"), "");
   EXPECT_EQ(reason_for("", same + R"(, "cluster": {})"), "") << "it ran as fast as it could";
-  EXPECT_EQ(reason_for("", same + R"(, "cluster": {})", "", true),
-            "such a row, but it was paced, and its cluster is another");
+  expect_text(reason_for("", same + R"(, "cluster": {})", "", true),
+              "such a row, but it was paced, and its cluster is another");
 }
 
 TEST_F(MeasuredFiles, TakeNothingForGranted) {
@@ -136,11 +138,11 @@ TEST_F(MeasuredFiles, OtherFilesAreRefused) {
   EXPECT_FALSE(read("{"));
   EXPECT_NE(mistakes_, "");
   EXPECT_FALSE(read("[]"));
-  EXPECT_EQ(mistakes_, "this is no results file of one scenario");
+  expect_text(mistakes_, "this is no results file of one scenario");
   EXPECT_FALSE(read(R"({"collsim": "0.1.0", "rows": 3})"));
-  EXPECT_EQ(mistakes_, "this is no results file of one scenario");
+  expect_text(mistakes_, "this is no results file of one scenario");
   EXPECT_FALSE(read(lecture()));
-  EXPECT_EQ(mistakes_, "this is no results file of one scenario");
+  expect_text(mistakes_, "this is no results file of one scenario");
 }
 
 }  // namespace

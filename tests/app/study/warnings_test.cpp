@@ -3,6 +3,7 @@
 
 #include "tests/app/study/scenarios.hpp"
 #include "tests/contains.hpp"
+#include "tests/golden.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -25,16 +26,17 @@ TEST(Warnings, ASweepThatChangesNothingSaysWhy) {
   const auto warning = [](const std::string& text) {
     return results_of(text).warning("sweep-changes-nothing");
   };
-  EXPECT_EQ(
+  expect_text(
       warning(lecture(R"(, "sweep": {"model.reduce_bandwidth": ["1GB/s", "2GB/s", "3GB/s"]})")),
       "sweeping model.reduce_bandwidth changes nothing: the time is the same for all 3 "
       "values, 1GB/s to 3GB/s, because nothing is added up in this collective (broadcast)");
-  EXPECT_EQ(warning(all_reduce(R"(, "sweep": {"collective.dtype": ["f32", "bf16"]})")),
-            "sweeping collective.dtype changes nothing: the time is the same for f32 and bf16, "
-            "because the size is given in bytes, whatever their type");
-  EXPECT_EQ(warning(all_reduce(R"(, "sweep": {"collective.reduction": ["sum", "max"]})")),
-            "sweeping collective.reduction changes nothing: the time is the same for sum and max, "
-            "because the model charges all reductions alike");
+  expect_text(warning(all_reduce(R"(, "sweep": {"collective.dtype": ["f32", "bf16"]})")),
+              "sweeping collective.dtype changes nothing: the time is the same for f32 and bf16, "
+              "because the size is given in bytes, whatever their type");
+  expect_text(
+      warning(all_reduce(R"(, "sweep": {"collective.reduction": ["sum", "max"]})")),
+      "sweeping collective.reduction changes nothing: the time is the same for sum and max, "
+      "because the model charges all reductions alike");
   expect_contains(warning(all_reduce(R"(, "sweep": {"collective.slots": [4, 8]})")),
                   "because no wait for a slot decides the time");
 }
@@ -68,23 +70,24 @@ TEST(Warnings, MoreChunksThanElements) {
   const Studied studied =
       results_of(lecture(R"(, "sweep": {"collective.chunks": [1, 2, 100]})", R"(, "dtype": "f32")",
                          R"("bandwidth": "25GB/s", "overhead": "5us")", "64B"));
-  EXPECT_EQ(studied.warning("chunks-above-elements"),
-            "in 1 of 3 rows: there are more chunks than elements to cut (such as 100 chunks for 16 "
-            "elements), so some messages are empty; they are sent and cost their start-up; use "
-            "fewer chunks or a larger size");
+  expect_text(
+      studied.warning("chunks-above-elements"),
+      "in 1 of 3 rows: there are more chunks than elements to cut (such as 100 chunks for 16 "
+      "elements), so some messages are empty; they are sent and cost their start-up; use "
+      "fewer chunks or a larger size");
 }
 
 TEST(Warnings, SmallChunks) {
-  EXPECT_EQ(results_of(lecture("", R"(, "chunks": 65536)")).warning("small-chunks"),
-            "a message has less than 4 KiB on average (down to 1 KiB): most of the time is then "
-            "start-up on real networks; use fewer chunks");
+  expect_text(results_of(lecture("", R"(, "chunks": 65536)")).warning("small-chunks"),
+              "a message has less than 4 KiB on average (down to 1 KiB): most of the time is then "
+              "start-up on real networks; use fewer chunks");
   EXPECT_EQ(results_of(lecture("", R"(, "chunks": 16384)")).all_warnings(), "");
 }
 
 TEST(Warnings, ChunksThatCostNothing) {
   const std::string link = R"("bandwidth": "25GB/s")";
   const std::string sweep = R"(, "sweep": {"collective.chunks": [1, 2]})";
-  EXPECT_EQ(
+  expect_text(
       results_of(lecture(sweep, "", link)).warning("free-start-up"),
       "in all rows: links charge nothing for the start of a message; set "
       "cluster.link.overhead (such as \"5us\") to see what too many chunks cost on a network");
@@ -111,7 +114,7 @@ TEST(Warnings, UncalibratedPresets) {
   const Studied studied = results_of(
       R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
           "collective": {"op": "all-reduce", "algorithm": "ring", "size": "64MiB"}})");
-  EXPECT_EQ(
+  expect_text(
       studied.warning("uncalibrated-preset"),
       "the numbers of preset dgx-h100 are data sheets' and NCCL's constants, not measured: real "
       "machines differ; compare with measurements before relying on them");
@@ -120,8 +123,8 @@ TEST(Warnings, UncalibratedPresets) {
 TEST(Warnings, ALateRankThatTakesNoPart) {
   const Studied studied = results_of(
       all_reduce("", R"(, "ranks": [0, 1, 2, 3])", R"(, "late": {"5": "1ms", "1": "1us"})"));
-  EXPECT_EQ(studied.warning("late-outsider"),
-            "rank 5 is late but takes no part (collective.ranks), which changes nothing");
+  expect_text(studied.warning("late-outsider"),
+              "rank 5 is late but takes no part (collective.ranks), which changes nothing");
 }
 
 TEST(Warnings, MeasurementsAreNotMade) {
