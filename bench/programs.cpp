@@ -12,7 +12,7 @@ namespace {
 std::int64_t pull_all(const Schedule& schedule) {
   std::int64_t instructions = 0;
   for (int position = 0; position < schedule.size(); ++position) {
-    Program program = schedule.program(position, Lane(0));
+    LaneProgram program = schedule.program(position, Lane(0));
     while (const Instruction* instruction = program.next()) {
       benchmark::DoNotOptimize(instruction->count);
       ++instructions;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,10 +10,16 @@
 #include <vector>
 
 #include "collectives/collective.hpp"
+#include "collectives/cost/cost.hpp"
 #include "collectives/group.hpp"
 #include "collectives/schedule.hpp"
 
 namespace collsim {
+
+// Limits of the knobs, for whoever reads them from people.
+inline constexpr int max_chunks = 1 << 24;
+inline constexpr int max_channels = 1024;
+inline constexpr int max_radix = 1024;
 
 // The knobs of an algorithm.  Defaults are the textbook's: one message per step, one copy, no limit
 // on slots.
@@ -32,11 +39,10 @@ struct AlgorithmChoice {
 
 // What one lane of one rank gets to know; algorithms are functions of this and nothing else.
 struct Task {
-  Group group;    // of all K ranks, not turned to the root
-  int root = 0;   // position
-  int role = 0;   // which of the algorithm's lanes this is, 0 .. lanes-1
-  Share channel;  // which copy of the algorithm this is
-  int chunks = 1;
+  Group group;             // of all K ranks, not turned to the root
+  int root = 0;            // position
+  int role = 0;            // which of the algorithm's lanes this is, 0 .. lanes-1
+  Share channel;           // which copy of the algorithm this is
   std::int64_t count = 0;  // as in Collective
   Span input, output;      // this rank's, whole
   Span scratch;            // this channel's part of the rank's scratch
@@ -49,29 +55,72 @@ struct Task {
   // The vector of a broadcast, reduce or all-reduce, cut down to this channel's share.
   [[nodiscard]] Span share(Span whole) const { return whole.piece(channel.part, channel.of); }
   // A whole buffer as K blocks of which this channel sees its share.
-  [[nodiscard]] Blocks blocks(Span whole) const { return {whole, group.size(), chunks, channel}; }
+  [[nodiscard]] Blocks blocks(Span whole) const { return {whole, group.size(), channel}; }
 };
 
-// One row of the table: everything the product knows about an algorithm.
+// The knobs of AlgorithmChoice, and of Collective, that an algorithm listens to besides those that
+// all do.
+struct OwnKnobs {
+  bool root = false;  // it has a coordinator, Collective::root, though the operation is unrooted
+  bool radix = false;
+  bool aggregation = false;
+  bool dims = false;
+};
+
+// Other names under which an algorithm is known, at most two.
+struct Aliases {
+  std::array<std::string_view, 2> names{};
+
+  [[nodiscard]] constexpr const std::string_view* begin() const { return names.data(); }
+  [[nodiscard]] constexpr const std::string_view* end() const {
+    return begin() + (names[0].empty() ? 0 : names[1].empty() ? 1 : 2);
+  }
+};
+
+struct Algorithm;
+
+// Of an algorithm that works level by level (node, rail; rows, columns): what runs on each of them.
+// The cost of the whole is the sum of theirs.
+struct Levels {
+  std::array<const Algorithm*, 2> inner{};  // one after the other, on every level but the outermost
+  const Algorithm* outer = nullptr;
+};
+
+// The messages that are under way at the same time; what closed forms need to know on links that
+// differ.
+enum class MessagesAtOnce : std::uint8_t { unknown, chain_from_root, ring, pairs };
+
+// Everything the product knows about an algorithm.  It is defined in the algorithm's file, as an
+// `extern const Algorithm <operation>_<name>`, and named in algorithms/list.hpp.
 struct Algorithm {
   Operation operation{};
   std::string_view name;  // as in scenario files
-  std::vector<std::string_view> aliases{};
+  Aliases aliases{};
   std::string_view summary;  // one line for `collsim algorithms`
   Program (*program)(const Task&) = nullptr;
+  OwnKnobs knobs{};
   int lanes = 1;  // per channel
   // Claimed when all blocks are equally long, see claims_symmetry.
   Symmetry symmetry = Symmetry::none;
   // Elements per channel; null: none.  Task.scratch is not set yet when it is asked.
   std::int64_t (*scratch)(const Task&) = nullptr;
-  std::string (*refuses)(int ranks) = nullptr;  // why not with this many ranks; empty: it works
+  std::string (*why_not)(int ranks) =
+      nullptr;                     // with this many ranks; empty: it works; null: always
   bool cuts_whole_vector = false;  // chunks cut the whole vector (chain) or one rank's block (ring)
-  bool has_master = false;         // Collective::root leads, though the operation has no root
+  MessagesAtOnce messages = MessagesAtOnce::unknown;
+  std::array<Cost, 4> costs{};  // unused ones are for no network
+  Levels levels{};
+
+  [[nodiscard]] bool works_with(int ranks) const { return !why_not || why_not(ranks).empty(); }
 };
 
 // All, in the order of the documentation; those of an operation, the first being its default.
 [[nodiscard]] std::span<const Algorithm> algorithms();
 [[nodiscard]] std::vector<const Algorithm*> algorithms(Operation operation);
+
+// Those that listen to a knob, for messages: "the algorithm k-nomial", "the algorithms hierarchical
+// and torus".
+[[nodiscard]] std::string algorithms_with(bool OwnKnobs::*knob);
 
 // Whether users may choose Collective::root: a barrier has no data, and scenarios no root for it.
 [[nodiscard]] bool takes_root(const Algorithm& algorithm);

@@ -55,7 +55,7 @@ class Executor {
   struct Runner {
     int position;
     Lane lane;
-    Program program;
+    LaneProgram program;
     const Instruction* current = nullptr;
     std::int64_t step = -1;
   };

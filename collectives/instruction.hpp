@@ -91,6 +91,10 @@ enum class Op : std::uint8_t {
 [[nodiscard]] constexpr bool gives_to_lane(Op op) {
   return has_bit(op, 0b0101000U);
 }
+// Takes part in a message between ranks.
+[[nodiscard]] constexpr bool exchanges(Op op) {
+  return has_bit(op, 0b01001U);
+}
 [[nodiscard]] constexpr bool reduces(Op op) {
   return (receives(op) && reads(op)) || op == Op::local_reduce;
 }
@@ -109,6 +113,15 @@ struct Instruction {
   [[nodiscard]] constexpr Span source() const { return {source_buffer, source_offset, count}; }
   [[nodiscard]] constexpr Span destination() const {
     return {destination_buffer, destination_offset, count};
+  }
+  // The same on the c-th of `chunks` even pieces of its data (Span::piece).
+  [[nodiscard]] constexpr Instruction piece(int c, int chunks) const {
+    const Span part = Span{source_buffer, 0, count}.piece(c, chunks);
+    Instruction result = *this;
+    result.source_offset += part.offset;
+    result.destination_offset += part.offset;
+    result.count = part.count;
+    return result;
   }
 };
 static_assert(sizeof(Instruction) <= 48,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "collectives/instruction.hpp"
@@ -13,20 +17,34 @@ namespace collsim {
 // instructions.
 //
 //   Program ring_pass(Group ring, Span data) {
-//     co_yield send(ring[ring.me + 1], data);
-//     co_yield receive(ring[ring.me - 1], data);
+//     co_yield send(ring[ring.me() + 1], data);
+//     co_yield receive(ring[ring.me() - 1], data);
 //   }
 //
-// Nothing runs until somebody pulls with next(), and only one instruction exists at a time, so a
-// schedule of a billion messages needs no more memory than one of ten.  A program may also yield a
-// whole program, which then runs to its end in its place (that is how hierarchical algorithms are
-// built); pulling costs the same at any depth.
+// Nothing runs until a LaneProgram pulls, and only one instruction exists at a time, so a schedule
+// of a billion messages needs no more memory than one of ten.  What may be yielded:
+//
+//   an instruction       A message is cut into the S chunks of the schedule, sent one after the
+//                        other; what stays within the rank (copy, local_reduce) is done at once.
+//   chunk_by_chunk(...)  Several instructions in step: chunk 0 of each, then chunk 1 of each, ...
+//                        That is what a pipeline is: a chunk goes on before the next one comes.
+//   whole(instruction)   Not cut, whatever S is.
+//   a program            It runs to its end in this one's place; hierarchical algorithms are built
+//                        from others like this.  Pulling costs the same at any depth.
 //
 // Parameters must be taken by value: they live in the coroutine, references would dangle.
 class [[nodiscard]] Program {
  public:
   struct promise_type;
   using Handle = std::coroutine_handle<promise_type>;
+
+  // What was yielded: `size` instructions, cut together into chunks or not at all.  It lives in the
+  // suspended coroutine until that is resumed.
+  struct Step {
+    const Instruction* instructions = nullptr;
+    int size = 0;
+    bool cut = false;
+  };
 
   Program() = default;
   Program(Program&& other) noexcept : handle_(std::exchange(other.handle_, {})) {}
@@ -39,9 +57,11 @@ class [[nodiscard]] Program {
   }
   ~Program() { destroy(); }
 
-  // The next instruction, valid until the following call; nullptr when the program has ended (and
-  // ever after).
-  const Instruction* next();
+  // The next step, valid until the following call; nullptr when the program has ended (and ever
+  // after).
+  const Step* next();
+  // The latest one.
+  [[nodiscard]] const Step& step() const;
 
  private:
   explicit Program(Handle handle) : handle_(handle) {}
@@ -51,13 +71,35 @@ class [[nodiscard]] Program {
   Handle handle_;
 };
 
+struct [[nodiscard]] Whole {
+  Instruction instruction;
+};
+[[nodiscard]] constexpr Whole whole(const Instruction& instruction) {
+  return {instruction};
+}
+
+// Up to three instructions that advance together, chunk by chunk.  Signals and waits among them are
+// repeated for every chunk.
+struct [[nodiscard]] ChunkByChunk {
+  std::array<Instruction, 3> instructions{};
+  int size = 0;
+
+  constexpr void add(const Instruction& instruction) {
+    instructions[static_cast<std::size_t>(size++)] = instruction;
+  }
+};
+template <class... Instructions>
+[[nodiscard]] constexpr ChunkByChunk chunk_by_chunk(const Instructions&... instructions) {
+  return {{instructions...}, static_cast<int>(sizeof...(instructions))};
+}
+
 struct Program::promise_type {
-  promise_type* root = this;  // the program somebody pulls from
-  // Who yielded this program and goes on after it; after the root nobody does, however often asked.
+  promise_type* root = this;  // the program that is pulled from
+  // The program that yielded this one and goes on after it; the root has none.
   std::coroutine_handle<> parent = std::noop_coroutine();
-  std::coroutine_handle<> running;       // root only: the innermost program, the one to resume
-  const Instruction* current = nullptr;  // root only: what was yielded last; null: nothing yet
-  bool ended = false;                    // root only
+  std::coroutine_handle<> running;  // root only: the innermost program, the one to resume
+  Step step;                        // root only: what was yielded last; size 0: nothing yet
+  bool ended = false;               // root only
 
   Program get_return_object() {
     running = Handle::from_promise(*this);
@@ -69,7 +111,7 @@ struct Program::promise_type {
     bool await_ready() noexcept { return false; }
     void await_suspend(Handle finished) noexcept {
       promise_type& promise = finished.promise();
-      promise.root->current = nullptr;
+      promise.root->step.size = 0;
       promise.root->running = promise.parent;
       promise.ended = true;
     }
@@ -77,9 +119,17 @@ struct Program::promise_type {
   };
   ReturnToParent final_suspend() noexcept { return {}; }
 
-  // The instruction lives in the suspended coroutine until it is resumed: no copy.
+  // What is yielded is not copied.
   std::suspend_always yield_value(const Instruction& instruction) noexcept {
-    root->current = &instruction;
+    root->step = {&instruction, 1, exchanges(instruction.op)};
+    return {};
+  }
+  std::suspend_always yield_value(const Whole& yielded) noexcept {
+    root->step = {&yielded.instruction, 1, false};
+    return {};
+  }
+  std::suspend_always yield_value(const ChunkByChunk& yielded) noexcept {
+    root->step = {yielded.instructions.data(), yielded.size, true};
     return {};
   }
 
@@ -90,7 +140,7 @@ struct Program::promise_type {
       promise_type& promise = inner.handle_.promise();
       promise.root = outer.promise().root;
       promise.parent = outer;
-      promise.root->current = nullptr;
+      promise.root->step.size = 0;
       promise.root->running = inner.handle_;
     }
     void await_resume() noexcept {}
@@ -99,22 +149,91 @@ struct Program::promise_type {
 
   void return_void() noexcept {}
   void unhandled_exception() {
-    root->current = nullptr;
+    root->step.size = 0;
     root->running = std::noop_coroutine();
     root->ended = true;
     rethrow_current_exception();
   }
 };
 
-inline const Instruction* Program::next() {
+inline const Program::Step* Program::next() {
   if (!handle_) return nullptr;
   promise_type& root = handle_.promise();
   // A loop, not symmetric transfer: that is a tail call only where the compiler optimises, and deep
   // recursion in debug and sanitizer builds and in WebAssembly.
   do {
     root.running.resume();
-  } while (root.current == nullptr && !root.ended);
-  return root.current;
+  } while (root.step.size == 0 && !root.ended);
+  return root.step.size == 0 ? nullptr : &root.step;
+}
+
+inline const Program::Step& Program::step() const {
+  return handle_.promise().step;
+}
+
+// A lane's program as it is run: its messages cut into `chunks` pieces.
+class [[nodiscard]] LaneProgram {
+ public:
+  LaneProgram() = default;
+  LaneProgram(Program program, int chunks = 1) : program_(std::move(program)), chunks_(chunks) {}
+  LaneProgram(LaneProgram&& other) noexcept { *this = std::move(other); }
+  LaneProgram& operator=(LaneProgram&& other) noexcept {
+    program_ = std::move(other.program_);
+    cut_ = std::move(other.cut_);
+    chunks_ = other.chunks_;
+    left_ = std::exchange(other.left_, 0);
+    return *this;
+  }
+  ~LaneProgram() = default;
+
+  // The next instruction, valid until the following call; nullptr when the program has ended.
+  const Instruction* next() {
+    if (left_ > 0) return next_piece();
+    const Program::Step* const step = program_.next();
+    if (step == nullptr) return nullptr;
+    if (step->size == 1 && (chunks_ == 1 || !step->cut)) return step->instructions;
+    return first_piece(*step);
+  }
+
+ private:
+  // The latest piece, and how many of the instruction's pieces are one element longer.
+  struct Cut {
+    Instruction piece;
+    std::int64_t longer = 0;
+  };
+
+  const Instruction* first_piece(const Program::Step& step);
+  const Instruction* next_piece();
+
+  Program program_;
+  std::unique_ptr<Cut> cut_;  // made when first needed: most of a million lanes never do
+  int chunks_ = 1;
+  int left_ = 0;  // pieces of the step that are still to come
+};
+
+inline const Instruction* LaneProgram::first_piece(const Program::Step& step) {
+  left_ = chunks_ * step.size - 1;
+  if (chunks_ == 1) return step.instructions;
+  if (!cut_) cut_ = std::make_unique<Cut>();
+  cut_->piece = step.instructions->piece(0, chunks_);
+  cut_->longer = step.instructions->count % chunks_;
+  return &cut_->piece;
+}
+
+inline const Instruction* LaneProgram::next_piece() {
+  const Program::Step& step = program_.step();
+  const int index = chunks_ * step.size - left_--;
+  if (chunks_ == 1) return step.instructions + index;
+  Instruction& piece = cut_->piece;
+  if (step.size > 1) {
+    piece = step.instructions[index % step.size].piece(index / step.size, chunks_);
+    return &piece;
+  }
+  // Instruction::piece(index), from the one before.
+  piece.source_offset += piece.count;
+  piece.destination_offset += piece.count;
+  if (index == cut_->longer) --piece.count;
+  return &piece;
 }
 
 }  // namespace collsim

@@ -23,8 +23,9 @@ namespace collsim {
 // received from it has ended.
 class Schedule {
  public:
-  // Makes the program of one lane; `position` is the rank's place in the collective's group.
-  using ProgramFactory = std::function<Program(int position, Lane lane)>;
+  // Makes the program of one lane; `position` is the rank's place in the collective's group.  A
+  // factory of plain Programs will do: they are run as they are, not cut.
+  using ProgramFactory = std::function<LaneProgram(int position, Lane lane)>;
 
   struct Parts {
     Collective collective;
@@ -55,7 +56,7 @@ class Schedule {
   [[nodiscard]] std::int64_t scratch_count(int position) const {
     return parts_->scratch_count ? parts_->scratch_count(position) : 0;
   }
-  [[nodiscard]] Program program(int position, Lane lane) const {
+  [[nodiscard]] LaneProgram program(int position, Lane lane) const {
     return parts_->program(position, lane);
   }
 

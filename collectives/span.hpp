@@ -44,41 +44,29 @@ struct Share {
   int of = 1;
 };
 
-// A vector cut three times: into `blocks` even blocks (usually one per rank), each block into the
-// shares of the channels, each share into `chunks` even chunks.  blocks[i] is this channel's share
-// of block i, blocks(i, c) its c-th chunk.  Computed, never stored, and cheap enough for an
-// algorithm's inner loop.
+// A vector cut twice: into `blocks` even blocks (usually one per rank), and each block into the
+// shares of the channels.  blocks[i] is this channel's share of block i.  Computed, never stored,
+// and cheap enough for an algorithm's inner loop.
 class Blocks {
  public:
   Blocks() = default;
-  Blocks(Span whole, int blocks, int chunks = 1, Share channel = {})
+  Blocks(Span whole, int blocks, Share channel = {})
       : whole_(whole), base_(whole.count / blocks), longer_(whole.count % blocks) {
     for (std::int64_t extra : {0, 1}) {
       const Span share = Span{whole.buffer, 0, base_ + extra}.piece(channel.part, channel.of);
-      kind_[static_cast<std::size_t>(extra)] = {share.offset, share.count, share.count / chunks,
-                                                share.count % chunks};
+      share_[static_cast<std::size_t>(extra)] = {share.offset, share.count};
     }
   }
 
   [[nodiscard]] Span operator[](std::int64_t block) const {
-    const Kind& kind = kind_of(block);
-    return {whole_.buffer, start_of(block) + kind.offset, kind.count};
-  }
-  [[nodiscard]] Span operator()(std::int64_t block, std::int64_t chunk) const {
-    const Kind& kind = kind_of(block);
-    return {
-        whole_.buffer,
-        start_of(block) + kind.offset + chunk * kind.chunk + std::min(chunk, kind.longer_chunks),
-        kind.chunk + (chunk < kind.longer_chunks ? 1 : 0)};
+    const Extent& share = share_[block < longer_ ? 1 : 0];
+    return {whole_.buffer, start_of(block) + share.offset, share.count};
   }
 
  private:
-  struct Kind {  // blocks come in two lengths; this is what the channel sees of one of them
-    std::int64_t offset = 0, count = 0, chunk = 0, longer_chunks = 0;
+  struct Extent {  // blocks come in two lengths; this is what the channel sees of one of them
+    std::int64_t offset = 0, count = 0;
   };
-  [[nodiscard]] const Kind& kind_of(std::int64_t block) const {
-    return kind_[block < longer_ ? 1 : 0];
-  }
   [[nodiscard]] std::int64_t start_of(std::int64_t block) const {
     return whole_.offset + block * base_ + std::min(block, longer_);
   }
@@ -86,7 +74,7 @@ class Blocks {
   Span whole_;
   std::int64_t base_ = 0;
   std::int64_t longer_ = 0;
-  std::array<Kind, 2> kind_{};
+  std::array<Extent, 2> share_{};
 };
 
 }  // namespace collsim

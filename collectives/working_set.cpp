@@ -67,7 +67,7 @@ Bytes working_set(const Schedule& schedule) {
   for (int position = 0; position < schedule.size(); ++position) {
     RankTouches rank(schedule, position);
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
-      Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       while (const Instruction* const instruction = program.next()) rank.add(*instruction);
       rank.end_lane();
     }

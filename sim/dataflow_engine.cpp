@@ -130,8 +130,8 @@ void raise_run_ahead(Lanes& lanes) {
 // Lanes run in any order, here last woken first, which keeps a batch of messages and both ends of a
 // connection in the cache.
 template <class Recorder>
-std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
-                                  const SimulationOptions& options, Recorder& recorder) {
+std::optional<Simulation> run_dataflow(const Topology& topology, Lanes& lanes,
+                                       const SimulationOptions& options, Recorder& recorder) {
   DataflowNetwork<Recorder> network(topology, lanes, options, recorder);
   LaneMachine<DataflowNetwork<Recorder>, Recorder> machine(lanes, network, recorder);
   lanes.connections.set_run_ahead(64);
@@ -153,7 +153,7 @@ std::optional<Simulation> simulate_by_dataflow(const Topology& topology, const S
                                                const SimulationOptions& options) {
   return with_recorder(topology, schedule, options, [&](auto& recorder) {
     Lanes lanes(schedule, costs, static_cast<std::size_t>(schedule.size()));
-    return run_all(topology, lanes, options, recorder);
+    return run_dataflow(topology, lanes, options, recorder);
   });
 }
 

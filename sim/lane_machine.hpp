@@ -136,7 +136,7 @@ void LaneMachine<N, Recorder>::go_on(LaneNumber number, LaneState& lane) {
   lane.instruction = instruction;
   lanes_.instructions += running.executed;
   if (instruction != nullptr) return;
-  lane.program = Program();  // not needed any more: a million ranks need not exist at once
+  lane.program = LaneProgram();  // not needed any more: a million ranks need not exist at once
   lane.progress = LaneState::Progress::finished;
   ++lanes_.finished;
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/cost_model.hpp"
+#include "collectives/cost/cost_model.hpp"
 #include "collectives/schedule.hpp"
 #include "sim/connections.hpp"
 #include "sim/simulate.hpp"
@@ -13,7 +13,7 @@ namespace collsim {
 
 // Internal to sim/: the state of a simulation, whichever engine runs it.
 struct LaneState {
-  Program program;
+  LaneProgram program;
   // The one to execute next; null before the start and after the end.
   const Instruction* instruction = nullptr;
   Time clock{};

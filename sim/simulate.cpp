@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "collectives/bounds.hpp"
 #include "collectives/checker.hpp"
+#include "collectives/cost/bounds.hpp"
 #include "sim/engines.hpp"
 
 namespace collsim {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/cost_model.hpp"
+#include "collectives/cost/cost_model.hpp"
 #include "collectives/schedule.hpp"
 #include "collectives/timeline.hpp"
 #include "topo/topology.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/cost_model.hpp"
+#include "collectives/cost/cost_model.hpp"
 #include "topo/topology.hpp"
 #include "validate/plan.hpp"
 

@@ -89,7 +89,7 @@ class Planner {
                         static_cast<std::uint32_t>(plan_.steps.size()), 0};
     const Lane id{static_cast<std::size_t>(lane)};
     me_ = {plan_.schedule.rank(position), id};
-    Program program = plan_.schedule.program(position, id);
+    LaneProgram program = plan_.schedule.program(position, id);
     while (const Instruction* instruction = program.next()) {
       add_step(*instruction);
       ++lane_.step_count;

@@ -28,11 +28,11 @@ bool is_default(const Algorithm& algorithm) {
 
 // The table knows why a count does not work, not which ones do: tried out.
 std::string rank_counts(const Algorithm& algorithm) {
-  if (algorithm.refuses == nullptr) return "any";
+  if (algorithm.why_not == nullptr) return "any";
   constexpr int tried = 33;
   std::vector<std::string> counts;
   for (int ranks = 1; ranks < tried; ++ranks)
-    if (algorithm.refuses(ranks).empty()) counts.push_back(std::to_string(ranks));
+    if (algorithm.works_with(ranks)) counts.push_back(std::to_string(ranks));
   return fmt::format("{}, ...", fmt::join(counts, ", "));
 }
 

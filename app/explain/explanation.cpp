@@ -44,7 +44,7 @@ Bytes largest_message(const Case& point) {
   std::int64_t largest = 0;
   for (const int position : {0, point.collective.root})
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
-      Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       int seen = 0;
       while (const Instruction* const instruction = program.next()) {
         if (sends(instruction->op)) largest = std::max(largest, instruction->count);

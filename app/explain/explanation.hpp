@@ -8,7 +8,7 @@
 
 #include "app/results/row.hpp"
 #include "app/scenario/scenario.hpp"
-#include "collectives/closed_forms.hpp"
+#include "collectives/cost/closed_forms.hpp"
 #include "topo/units.hpp"
 
 namespace collsim {

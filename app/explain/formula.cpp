@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "app/explain/explanation_internal.hpp"
-#include "collectives/uniform_network.hpp"
+#include "collectives/cost/uniform_network.hpp"
 
 namespace collsim {
 namespace {

@@ -345,7 +345,7 @@ double mean_route_length(const Topology& topology, const Schedule& schedule) {
   const int position = schedule.size() / 2;
   double links = 0;
   double messages = 0;
-  Program program = schedule.program(position, Lane(0));
+  LaneProgram program = schedule.program(position, Lane(0));
   int seen = 0;
   while (const Instruction* const instruction = program.next()) {
     if (++seen > 64) break;

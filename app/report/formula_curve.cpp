@@ -14,7 +14,7 @@
 
 #include "app/json/write_json.hpp"
 #include "app/report/stored_rows.hpp"
-#include "collectives/closed_forms.hpp"
+#include "collectives/cost/closed_forms.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {

@@ -7,8 +7,8 @@
 
 #include "app/results/measured.hpp"
 #include "app/scenario/scenario.hpp"
-#include "collectives/bounds.hpp"
-#include "collectives/closed_forms.hpp"
+#include "collectives/cost/bounds.hpp"
+#include "collectives/cost/closed_forms.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {

@@ -8,7 +8,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
-#include "collectives/cost_model.hpp"
+#include "collectives/cost/cost_model.hpp"
 
 namespace collsim {
 

@@ -16,10 +16,6 @@
 namespace collsim {
 namespace {
 
-// Those of the core (collectives/make_schedule.cpp), so that a mistake shows the range at once.
-constexpr std::int64_t max_chunks = 1 << 24;
-constexpr std::int64_t max_channels = 1024;
-constexpr std::int64_t max_radix = 1024;
 constexpr std::int64_t max_slots = 1 << 30;
 
 class CollectiveReader {
@@ -92,9 +88,18 @@ class CollectiveReader {
   [[nodiscard]] bool algorithm_varies() const {
     return context_->operation_varies || context_->algorithm_varies;
   }
-  bool algorithm_is(std::initializer_list<std::string_view> names) {
-    return choice().name.empty() ||
-           std::find(names.begin(), names.end(), choice().name) != names.end();
+  enum class UnderAuto : std::uint8_t { any_candidate, none };
+  // Whether the algorithm listens to a knob.
+  bool heeds(bool OwnKnobs::*knob, UnderAuto under_auto = UnderAuto::any_candidate) {
+    const std::string& name = choice().name;
+    if (name.empty()) return true;  // a mistake, reported elsewhere
+    const bool any = name == "auto" && under_auto == UnderAuto::any_candidate;
+    for (const Algorithm* row : algorithms(collective().operation))
+      if ((any || row->name == name) && row->knobs.*knob) return true;
+    return false;
+  }
+  bool applies(const char* key, bool OwnKnobs::*knob) {
+    return applies(key, heeds(knob), algorithm_varies(), "is only for " + algorithms_with(knob));
   }
 
   void read_types() {
@@ -110,8 +115,8 @@ class CollectiveReader {
   void read_who() {
     collective().group = read_group(reader_, context_->cluster);
     const Operation operation = collective().operation;
-    const bool master = operation == Operation::all_reduce && algorithm_is({"master"});
-    if (applies("root", has_root(operation) || master, algorithm_varies(),
+    if (applies("root", has_root(operation) || heeds(&OwnKnobs::root, UnderAuto::none),
+                algorithm_varies(),
                 "means nothing for " + this_operation() + ", which has no root"))
       collective().root = read_root(reader_, collective().group);
     const Operation exchanging[] = {Operation::all_to_all, Operation::send_recv,
@@ -138,14 +143,8 @@ class CollectiveReader {
     choice().channels = static_cast<int>(reader_.integer("channels", 1, max_channels, 1));
     if (const auto slots = reader_.integer("slots", 1, max_slots))
       choice().slots = static_cast<int>(*slots);
-    const bool some_k_nomial = collective().operation == Operation::broadcast;
-    if (applies("radix", some_k_nomial && algorithm_is({"k-nomial", "auto"}), algorithm_varies(),
-                "is only for the algorithm k-nomial"))
-      read_radix();
-    const bool some_pat = collective().operation == Operation::all_gather ||
-                          collective().operation == Operation::reduce_scatter;
-    if (applies("aggregation", some_pat && algorithm_is({"pat", "auto"}), algorithm_varies(),
-                "is only for the algorithm pat"))
+    if (applies("radix", &OwnKnobs::radix)) read_radix();
+    if (applies("aggregation", &OwnKnobs::aggregation))
       if (const auto blocks = reader_.integer("aggregation", 1, max_ranks))
         choice().aggregation = static_cast<int>(*blocks);
   }
@@ -153,13 +152,11 @@ class CollectiveReader {
   void read_radix() {
     const std::optional<std::int64_t> radix = reader_.integer("radix", 2, max_radix);
     if (radix) choice().radix = static_cast<int>(*radix);
-    if (!radix && choice().name == "k-nomial") reader_.resolve("radix", choice().radix);
+    if (!radix && choice().name != "auto") reader_.resolve("radix", choice().radix);
   }
 
   void read_dims() {
-    if (!applies("dims", algorithm_is({"hierarchical", "torus", "auto"}), algorithm_varies(),
-                 "is only for the algorithms hierarchical and torus"))
-      return;
+    if (!applies("dims", &OwnKnobs::dims)) return;
     if (reader_.has("dims")) {
       const auto dims = read_integers(reader_, "dims", 1, max_ranks);
       if (dims) choice().dims.assign(dims->begin(), dims->end());

@@ -7,7 +7,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/calibration.hpp"
-#include "collectives/cost_model.hpp"
+#include "collectives/cost/cost_model.hpp"
 
 namespace collsim {
 

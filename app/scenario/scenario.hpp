@@ -17,7 +17,7 @@
 #include "app/scenario/cluster.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
-#include "collectives/cost_model.hpp"
+#include "collectives/cost/cost_model.hpp"
 
 namespace collsim {
 

@@ -25,7 +25,7 @@ struct LaneCount {
   double peers = 0;   // to whom
 };
 
-LaneCount count(Program program) {
+LaneCount count(LaneProgram program) {
   LaneCount count;
   std::set<Endpoint> peers;
   bool has_received = false;

@@ -29,23 +29,30 @@ bool all(const std::vector<Row>& rows, const Predicate& predicate) {
   return std::all_of(rows.begin(), rows.end(), predicate);
 }
 
-bool none_by(const std::vector<Row>& rows, std::initializer_list<std::string_view> algorithms) {
-  return std::none_of(rows.begin(), rows.end(), [&](const Row& row) {
-    return std::find(algorithms.begin(), algorithms.end(), row.algorithm) != algorithms.end();
+bool none_heeds(const std::vector<Row>& rows, bool OwnKnobs::*knob) {
+  return std::none_of(rows.begin(), rows.end(), [knob](const Row& row) {
+    return find_algorithm(row.operation, row.algorithm).knobs.*knob;
   });
 }
+
+struct KnobPath {
+  std::string_view path;
+  bool OwnKnobs::*knob;
+};
+constexpr KnobPath knob_paths[] = {
+    {"collective.radix", &OwnKnobs::radix},
+    {"collective.aggregation", &OwnKnobs::aggregation},
+    {"collective.dims", &OwnKnobs::dims},
+};
 
 // Of the collective itself.
 std::string why_of_collective(std::string_view path, const std::vector<Row>& rows) {
   if (path == "collective.dtype") return "the size is given in bytes, whatever their type";
   if (path == "collective.reduction") return "the model charges all reductions alike";
   if (path == "collective.slots") return "no wait for a slot decides the time";
-  if (path == "collective.radix" && none_by(rows, {"k-nomial"}))
-    return "only the algorithm k-nomial has a radix";
-  if (path == "collective.aggregation" && none_by(rows, {"pat"}))
-    return "only the algorithm pat aggregates";
-  if (path == "collective.dims" && none_by(rows, {"hierarchical", "torus"}))
-    return "only the algorithms hierarchical and torus arrange ranks in dims";
+  for (const KnobPath& one : knob_paths)
+    if (path == one.path && none_heeds(rows, one.knob))
+      return "it is only for " + algorithms_with(one.knob);
   if (path == "collective.chunks" && all(rows, [](const Row& row) { return row.alpha == 0.0; }))
     return "messages cost no start-up and there is nothing to overlap";
   return "";

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "collectives/cost_model.hpp"
+#include "collectives/cost/cost_model.hpp"
 #include "topo/topology.hpp"
 #include "validate/backend.hpp"
 

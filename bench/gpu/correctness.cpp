@@ -126,7 +126,7 @@ std::vector<Case> algorithm_cases() {
     for (const Protocol protocol : {Protocol::simple, Protocol::ll})
       for (int ranks = 2; ranks <= 8; ++ranks)
         for (const Algorithm& row : algorithms()) {
-          if (row.refuses && !row.refuses(ranks).empty()) continue;
+          if (!row.works_with(ranks)) continue;
           Case made = make_case(row, ranks, cases.size());
           made.slots_variant = variant;
           made.protocol = protocol;

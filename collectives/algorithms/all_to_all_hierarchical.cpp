@@ -3,7 +3,7 @@
 // Hierarchical all-to-all for G nodes of L ranks; position p is local rank p mod L of node p / L.
 // The ranks with the same local rank form a rail, usually with its own network.
 //
-//   1. In the node, pairwise: rank l gives rank l' everything that anybody on rail l' is to get,
+//   1. In the node, pairwise: rank l gives rank l' everything that rail l' is to get,
 //      G blocks in one message.
 //   2. On the rail, pairwise: the rank gives node n' all that its whole node has for the member of
 //      the rail there, L blocks in one message.
@@ -13,33 +13,30 @@
 // So the slow network carries (G-1) messages of L blocks per rank instead of (G-1) L messages of
 // one block, and every rank uses only its own rail.
 //
-// Cost with N one rank's buffer, K = G L, tau1 in the node and alpha2, B2 on the rail:
-//   (L-1) tau1(N/L)  +  (G-1) (alpha2 + N/(G B2))
 // Blocks are brought into the order of the messages by copies in scratch, twice.
 //
 // "PXN" of NCCL 2.12 and the two-step all-to-all of mixture-of-experts libraries (e.g. Tutel,
 // MLSys 2023) do this.
 #include <algorithm>
 
-#include "collectives/algorithms/all_to_all_pairwise.hpp"
-#include "collectives/algorithms/programs.hpp"
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
 
 namespace collsim {
-namespace {
 
-// Even blocks made of `unit` elements, all chunks of a block even again.
+// Even blocks made of `unit` elements.
 struct UnitBlocks {
   Span units;  // counted in units
   std::int64_t unit = 1;
   int blocks = 1;
-  int chunks = 1;
 
-  [[nodiscard]] Span operator()(int block, int chunk) const {
+  [[nodiscard]] Span operator[](int block) const {
     const Span piece = Span{units.buffer, 0, units.count}.piece(block, blocks);
-    return Span{units.buffer, units.offset + piece.offset * unit, piece.count * unit}.piece(chunk,
-                                                                                            chunks);
+    return Span{units.buffer, units.offset + piece.offset * unit, piece.count * unit};
   }
 };
+
+namespace {
 
 // The three stages of one channel's blocks in scratch.  A channel's shares of K even blocks, end to
 // end, are themselves K even blocks (the longer first); of those, the blocks for the rails are
@@ -78,7 +75,7 @@ Stages stages_of(const Task& task) {
 }
 
 Program two_step_exchange(Group group, Stages stages, Blocks input, Blocks output, Span packed,
-                          Span received, Span result, int chunks) {
+                          Span received, Span result) {
   const int nodes = stages.nodes;
   const int per_node = stages.per_node;
   const int node = group.me() / per_node;
@@ -92,8 +89,8 @@ Program two_step_exchange(Group group, Stages stages, Blocks input, Blocks outpu
       co_yield copy(block, place);
     }
   co_yield pairwise_exchange(group.every(1, node * per_node, per_node),
-                             Blocks(packed.sub(0, stages.all), per_node, chunks),
-                             Blocks(received, per_node, chunks), chunks);
+                             Blocks(packed.sub(0, stages.all), per_node),
+                             Blocks(received, per_node));
 
   place = packed.sub(0, 0);
   for (int n = 0; n < nodes; ++n)
@@ -103,16 +100,14 @@ Program two_step_exchange(Group group, Stages stages, Blocks input, Blocks outpu
       co_yield copy(from, place);
     }
   co_yield pairwise_exchange(group.every(per_node, local, nodes),
-                             UnitBlocks{packed.sub(0, stages.on_rail), per_node, nodes, chunks},
-                             Blocks(result, nodes, chunks), chunks);
+                             UnitBlocks{packed.sub(0, stages.on_rail), per_node, nodes},
+                             Blocks(result, nodes));
 
   if (result.buffer == Buffer::output) co_return;
   for (int i = 0; i < group.size(); ++i) co_yield copy(result.piece(i, group.size()), output[i]);
 }
 
-}  // namespace
-
-Program all_to_all_hierarchical(const Task& task) {
+Program all_to_all_in_two_steps(const Task& task) {
   const Stages stages = stages_of(task);
   const Span packed = task.scratch.sub(0, stages.packed());
   const Span received = task.scratch.sub(stages.packed(), stages.received());
@@ -120,12 +115,23 @@ Program all_to_all_hierarchical(const Task& task) {
                           ? task.output
                           : task.scratch.sub(stages.packed() + stages.received(), stages.result);
   return two_step_exchange(task.group, stages, task.blocks(task.input), task.blocks(task.output),
-                           packed, received, result, task.chunks);
+                           packed, received, result);
 }
 
-std::int64_t all_to_all_hierarchical_scratch(const Task& task) {
+std::int64_t all_to_all_in_two_steps_scratch(const Task& task) {
   const Stages stages = stages_of(task);
   return stages.packed() + stages.received() + (task.channel.of == 1 ? 0 : stages.result);
 }
+
+}  // namespace
+
+extern const Algorithm all_to_all_hierarchical{
+    .operation = Operation::all_to_all,
+    .name = "hierarchical",
+    .summary = "first in the node, to the rank on the right rail, then along the rails",
+    .program = all_to_all_in_two_steps,
+    .knobs = {.dims = true},
+    .scratch = all_to_all_in_two_steps_scratch,
+    .levels = {.inner = {&all_to_all_pairwise}, .outer = &all_to_all_pairwise}};
 
 }  // namespace collsim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pipelined binary tree: rank i has the children 2i+1 and 2i+2.  The data are cut into S
-// chunks; broadcast: the root sends chunk 0 to both children, then chunk 1 to both ...; everybody
+// chunks; broadcast: the root sends chunk 0 to both children, then chunk 1 to both ...; each rank
 // passes a chunk on to its first child, then to its second, as soon as it has it.  Reduce: the same
 // tree with the arrows reversed; a rank adds its own chunk to those of its children, one after the
 // other, and sends the sum to its parent.
@@ -12,19 +12,14 @@
 //        / `   / `               4   0 -c1-> 2   1 -c1-> 3   2 -c0-> 6
 //       3   4 5   6              ...
 //
-// Cost with h = log2(K+1) - 1 levels below the root and tau(n) = alpha + n/B:
-//   one port per rank   2 (h + S - 1) tau(N/S)     every chunk leaves an inner rank twice
-//   own link per child  (h + S - 1) tau(N/S)
-// So it takes log2(K) steps where the chain takes K, but gets only half of the bandwidth of a port;
-// the double tree cures that.
+// So it takes log2(K) steps where the chain takes K; but where a rank has one port, every chunk
+// leaves an inner rank twice, and only half of the bandwidth is used.  The double tree cures that.
 //
-// Best S = sqrt((h-1) N / (alpha B)).  Textbook: e.g. J. Pjesivac-Grbovic et al.: Performance
-// analysis of MPI collective operations, Cluster Computing 10 (2007).
-#include "collectives/algorithms/binary_tree.hpp"
-
-#include "collectives/algorithms/programs.hpp"
-#include "collectives/algorithms/rooted.hpp"
-#include "collectives/algorithms/single.hpp"
+// Textbook: e.g. J. Pjesivac-Grbovic et al.: Performance analysis of MPI collective operations,
+// Cluster Computing 10 (2007).
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 namespace {
@@ -37,34 +32,53 @@ TreeNode binary_tree(int position, int size) {
   return node;
 }
 
-Program pass_down(TreeEdges at, Span source, Span result, int chunks) {
-  for (int c = 0; c < chunks; ++c) {
-    const Span chunk = result.piece(c, chunks);
-    Instruction step = at.is_root         ? copy_send(source.piece(c, chunks), chunk, at.child[0])
-                       : at.children == 0 ? receive(at.parent, chunk)
-                                          : receive_send(at.parent, chunk, at.child[0]);
-    co_yield step;
-    if (at.children < 2) continue;
-    step = send(at.child[1], chunk);
-    co_yield step;
-  }
+Program pass_down_tree(TreeEdges at, Span source, Span result) {
+  ChunkByChunk step =
+      chunk_by_chunk(at.is_root         ? copy_send(source, result, at.child[0])
+                     : at.children == 0 ? receive(at.parent, result)
+                                        : receive_send(at.parent, result, at.child[0]));
+  if (at.children == 2) step.add(send(at.child[1], result));
+  co_yield step;
 }
 
-Program add_up(TreeEdges at, Span source, Span sum, int chunks) {
-  for (int c = 0; c < chunks; ++c) {
-    Span chunk = source.piece(c, chunks);
-    const Span total = at.is_root ? sum.piece(c, chunks) : sum.sub(0, chunk.count);
-    Instruction step = receive_reduce(at.child[0], chunk, total);
-    if (at.children == 2) {
-      co_yield step;
-      chunk = total;
-    }
-    const Endpoint last = at.child[at.children == 2 ? 1 : 0];
-    step = at.is_root         ? receive_reduce(last, chunk, total)
-           : at.children == 0 ? send(at.parent, chunk)
-                              : receive_reduce_send(last, chunk, at.parent);
-    co_yield step;
-  }
+Program add_up_tree(TreeEdges at, Span source, Span sum) {
+  ChunkByChunk step;
+  if (at.children == 2) step.add(receive_reduce(at.child[0], source, sum));
+  const Span partial = at.children == 2 ? sum : source;
+  const Endpoint last = at.child[at.children == 2 ? 1 : 0];
+  step.add(at.is_root         ? receive_reduce(last, partial, sum)
+           : at.children == 0 ? send(at.parent, partial)
+                              : receive_reduce_send(last, partial, at.parent));
+  co_yield step;
+}
+
+Program broadcast_down_tree(const Task& task) {
+  const Group group = from_root(task);
+  return tree_broadcast(tree_edges(group, binary_tree(group.me(), group.size())), own_vector(task),
+                        task.share(task.output));
+}
+
+Program reduce_up_tree(const Task& task) {
+  const Group group = from_root(task);
+  const Span own = own_vector(task);
+  const Span sum = group.me() == 0 ? task.share(task.output) : task.scratch.sub(0, own.count);
+  return tree_reduce(tree_edges(group, binary_tree(group.me(), group.size())), own, sum);
+}
+
+std::int64_t reduce_up_tree_scratch(const Task& task) {
+  const Group group = from_root(task);
+  const bool adds_up = group.me() > 0 && binary_tree(group.me(), group.size()).children == 2;
+  return adds_up ? task.share(task.input).count : 0;
+}
+
+// Cost, with h levels below the root.
+constexpr std::string_view tree_reduce_time =
+    "h*(tau(N/S) + L + 2*N/S*gamma) + (S-1)*max(tau(N/S), 2*N/S*gamma), h = floor(log2(K))";
+constexpr std::string_view best_tree_chunks = "sqrt((floor(log2(K))-1)*N/(alpha*B))";
+
+bool tree_reduces_in_order(const CostCase& c) {
+  return when::one_chunk(c) && when::complete_binary_tree(c) &&
+         (when::adding_is_free(c) || when::root_takes_in_order(c));
 }
 
 }  // namespace
@@ -79,32 +93,38 @@ TreeEdges tree_edges(const Group& group, const TreeNode& node) {
   return edges;
 }
 
-Program tree_broadcast(TreeEdges at, Span source, Span result, int chunks) {
+Program tree_broadcast(TreeEdges at, Span source, Span result) {
   return at.is_root && at.children == 0 ? copy_alone(source, result)
-                                        : pass_down(at, source, result, chunks);
+                                        : pass_down_tree(at, source, result);
 }
 
-Program tree_reduce(TreeEdges at, Span source, Span sum, int chunks) {
-  return at.is_root && at.children == 0 ? copy_alone(source, sum) : add_up(at, source, sum, chunks);
+Program tree_reduce(TreeEdges at, Span source, Span sum) {
+  return at.is_root && at.children == 0 ? copy_alone(source, sum) : add_up_tree(at, source, sum);
 }
 
-Program broadcast_binary_tree(const Task& task) {
-  const Group group = from_root(task);
-  return tree_broadcast(tree_edges(group, binary_tree(group.me(), group.size())), own_vector(task),
-                        task.share(task.output), task.chunks);
-}
+extern const Algorithm broadcast_binary_tree{
+    .operation = Operation::broadcast,
+    .name = "binary-tree",
+    .summary = "chunks go down a binary tree",
+    .program = broadcast_down_tree,
+    .cuts_whole_vector = true,
+    .costs = {{{on::ports, "2*(h+S-1)*tau(N/S) + h*L, h = log2(K+1) - 1", "S",
+                literature::two_trees, when::complete_binary_tree, best_tree_chunks},
+               {on::links, "(h+S-1)*tau(N/S) + h*L, h = floor(log2(K))", "S", literature::two_trees,
+                nullptr, best_tree_chunks}}}};
 
-Program reduce_binary_tree(const Task& task) {
-  const Group group = from_root(task);
-  const Span sum = group.me() == 0 ? task.share(task.output) : task.scratch;
-  return tree_reduce(tree_edges(group, binary_tree(group.me(), group.size())), own_vector(task),
-                     sum, task.chunks);
-}
-
-std::int64_t reduce_binary_tree_scratch(const Task& task) {
-  const Group group = from_root(task);
-  const bool adds_up = group.me() > 0 && binary_tree(group.me(), group.size()).children == 2;
-  return adds_up ? task.share(task.input).piece(0, task.chunks).count : 0;
-}
+extern const Algorithm reduce_binary_tree{
+    .operation = Operation::reduce,
+    .name = "binary-tree",
+    .summary = "chunks go up a binary tree",
+    .program = reduce_up_tree,
+    .scratch = reduce_up_tree_scratch,
+    .cuts_whole_vector = true,
+    .costs = {
+        {{on::ports, "h*(tau(N) + L + max(tau(N), N*gamma) + N*gamma), h = log2(K+1) - 1", "S",
+          literature::two_trees, tree_reduces_in_order},
+         {on::links, tree_reduce_time, "S", literature::flow_shop, when::adding_is_free,
+          best_tree_chunks},
+         {on::links, tree_reduce_time, "S", literature::flow_shop, when::complete_binary_tree}}}};
 
 }  // namespace collsim

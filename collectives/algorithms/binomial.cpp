@@ -5,27 +5,23 @@
 // Broadcast, round t = 0, 1, ...: every rank r < 2^t has the data and sends all of it to r + 2^t
 // (if there is such a rank).  So rank r > 0 receives from r without its highest bit, in the round
 // of that bit, and sends in all later rounds.  Reduce: the same rounds backwards with the arrows
-// reversed; r adds what comes from r + 2^t to what it has.  (The other binomial tree, by the lowest
-// bit, whose subtrees are neighbouring ranks, is reach_of in rooted.hpp: gather and scatter need
-// that.)
+// reversed; r adds what comes from r + 2^t to what it has.  All-reduce: up the tree to position 0,
+// then down again.
 //
 //   K = 8:   round 0   0 -> 1
 //            round 1   0 -> 2   1 -> 3
 //            round 2   0 -> 4   1 -> 5   2 -> 6   3 -> 7
 //
-// Cost with q = ceil(log2 K), tau(n) = alpha + n/B, any K, one port per rank:
-//   broadcast   q tau(N)
-//   reduce      q (tau(N) + N/gamma)
-// The smallest possible number of rounds, hence best for small N.  Cutting into chunks gains
-// nothing: the root sends q N bytes whatever happens.
+// The smallest possible number of rounds for any K, hence best for small N.  Cutting into chunks
+// gains nothing: the root sends q N bytes whatever happens.
 //
 // R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in
 // MPICH, IJHPCA 19 (2005).
 #include <bit>
 
-#include "collectives/algorithms/programs.hpp"
-#include "collectives/algorithms/rooted.hpp"
-#include "collectives/algorithms/single.hpp"
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 namespace {
@@ -39,67 +35,110 @@ int first_distance(int me) {
   return me == 0 ? 1 : 2 * highest_bit(me);
 }
 
-Program pass_down(Group group, Span source, Span result, int chunks) {
+Program binomial_broadcast(Group group, Span source, Span result) {
   const int me = group.me();
-  Instruction step;
-  for (int c = 0; me > 0 && c < chunks; ++c) {
-    step = receive(group[me - highest_bit(me)], result.piece(c, chunks));
-    co_yield step;
-  }
+  if (me > 0) co_yield receive(group[me - highest_bit(me)], result);
   for (int distance = first_distance(me); me + distance < group.size(); distance *= 2)
-    for (int c = 0; c < chunks; ++c) {
-      step = send(group[me + distance], result.piece(c, chunks));
-      if (me + distance == 1)
-        step = copy_send(source.piece(c, chunks), result.piece(c, chunks), group[1]);
-      co_yield step;
-    }
+    co_yield me + distance == 1 ? copy_send(source, result, group[1])
+                                : send(group[me + distance], result);
 }
 
 // A rank with children, the far ones first.  The sum of all but the last of them is in `sum`.
-Program add_up(Group group, Span source, Span sum, int chunks) {
+Program binomial_reduce(Group group, Span source, Span sum) {
   const int me = group.me();
   const int nearest = first_distance(me);
   int distance = nearest;
   while (me + 2 * distance < group.size()) distance *= 2;
   for (; distance >= nearest; distance /= 2) {
-    const bool pass_on = distance == nearest && me > 0;
-    for (int c = 0; c < chunks; ++c) {
-      const Endpoint child = group[me + distance];
-      const Span chunk = source.piece(c, chunks);
-      const Instruction step = pass_on
-                                   ? receive_reduce_send(child, chunk, group[me - highest_bit(me)])
-                                   : receive_reduce(child, chunk, sum.piece(c, chunks));
-      co_yield step;
-    }
+    const Endpoint child = group[me + distance];
+    co_yield distance == nearest&& me > 0
+        ? receive_reduce_send(child, source, group[me - highest_bit(me)])
+        : receive_reduce(child, source, sum);
     source = sum;
   }
 }
 
-}  // namespace
+Program binomial_all_reduce(Group group, Span source, Span result) {
+  const int me = group.me();
+  // The first distance not in the tree.
+  const int top = static_cast<int>(std::bit_ceil(static_cast<unsigned>(group.size())));
+  Span partial = source;
+  int d = top / 2;
+  for (; d > me; d /= 2) {
+    if (me + d >= group.size()) continue;
+    co_yield receive_reduce(group[me + d], partial, result);
+    partial = result;
+  }
+  if (me > 0) {  // now d is the highest bit of me
+    co_yield send(group[me - d], partial);
+    co_yield receive(group[me - d], result);
+  } else if (partial != result) {
+    co_yield copy(partial, result);
+  }
+  for (d = me == 0 ? 1 : 2 * d; d < top && me + d < group.size(); d *= 2)
+    co_yield send(group[me + d], result);
+}
 
-Program broadcast_binomial(const Task& task) {
+Program broadcast_by_binomial(const Task& task) {
   const Group group = from_root(task);
   const Span result = task.share(task.output);
   if (group.size() == 1) return copy_alone(own_vector(task), result);
-  return pass_down(group, own_vector(task), result, task.chunks);
+  return binomial_broadcast(group, own_vector(task), result);
 }
 
-Program reduce_binomial(const Task& task) {
+Program reduce_by_binomial(const Task& task) {
   const Group group = from_root(task);
+  const int me = group.me();
   const Span own = own_vector(task);
-  const bool leaf = group.me() + first_distance(group.me()) >= group.size();
-  if (leaf && group.me() > 0)
-    return send_chunks(group[group.me() - highest_bit(group.me())], own, task.chunks);
+  const bool leaf = me + first_distance(me) >= group.size();
+  if (leaf && me > 0) return only(send(group[me - highest_bit(me)], own));
   if (leaf) return copy_alone(own, task.share(task.output));
-  const Span sum = group.me() == 0 ? task.share(task.output) : task.scratch.sub(0, own.count);
-  return add_up(group, own, sum, task.chunks);
+  const Span sum = me == 0 ? task.share(task.output) : task.scratch.sub(0, own.count);
+  return binomial_reduce(group, own, sum);
 }
 
-std::int64_t reduce_binomial_scratch(const Task& task) {
+std::int64_t reduce_by_binomial_scratch(const Task& task) {
   const Group group = from_root(task);
   const int me = group.me();
   const bool two_children = me + 2 * first_distance(me) < group.size();
   return me > 0 && two_children ? task.share(task.input).count : 0;
 }
+
+}  // namespace
+
+extern const Algorithm broadcast_binomial{
+    .operation = Operation::broadcast,
+    .name = "binomial",
+    .summary = "twice as many ranks have the data after every round",
+    .program = broadcast_by_binomial,
+    .cuts_whole_vector = true,
+    .costs = {{{on::ports, "q*hop(N)", "S", literature::thakur, when::tree_on_ports},
+               {on::links, "floor(log2(K))*hop(N)", "S", literature::thakur}}}};
+
+extern const Algorithm reduce_binomial{
+    .operation = Operation::reduce,
+    .name = "binomial",
+    .summary = "half as many ranks are left after every round",
+    .program = reduce_by_binomial,
+    .scratch = reduce_by_binomial_scratch,
+    .cuts_whole_vector = true,
+    .costs = {{{on::ports, "q*(tau(N) + N*gamma + L)", "S", literature::thakur,
+                when::one_chunk_tree_on_ports},
+               {on::links, "floor(log2(K))*(tau(N) + N*gamma + L)", "S", literature::thakur,
+                when::one_chunk_tree_on_links}}}};
+
+extern const Algorithm all_reduce_binomial{
+    .operation = Operation::all_reduce,
+    .name = "binomial",
+    .summary = "up a binomial tree to position 0, then down again",
+    .program =
+        [](const Task& task) {
+          return binomial_all_reduce(task.group, source_vector(task), result_vector(task));
+        },
+    .cuts_whole_vector = true,
+    .costs = {
+        {{on::ports, "q*(reduce_hop(N) + hop(N))", "S", literature::thakur, when::tree_on_ports},
+         {on::links, "floor(log2(K))*(reduce_hop(N) + hop(N))", "S", literature::thakur,
+          when::tree_on_links}}}};
 
 }  // namespace collsim

@@ -12,8 +12,7 @@
 //
 // Gather: the same steps backwards with the arrows reversed, d = 1, 2, 4 ...
 //
-// Cost with q = ceil(log2 K), any K, N the root's buffer:   q alpha + (K-1)/K N/B
-// which is optimal in both terms.  What it pays is memory traffic: inner ranks collect the blocks
+// Start-ups and bytes are both the fewest there can be.  What it pays is memory traffic: inner ranks collect the blocks
 // of their subtree in scratch before they pass them on, and so does the root where the blocks of a
 // message are not contiguous in its buffer (they wrap around its end when the root is not position
 // 0; or there are several channels, each with its share of every block).
@@ -22,9 +21,9 @@
 // MPICH, IJHPCA 19 (2005).
 #include <algorithm>
 
-#include "collectives/algorithms/programs.hpp"
-#include "collectives/algorithms/rooted.hpp"
-#include "collectives/algorithms/turned_blocks.hpp"
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 namespace {
@@ -55,11 +54,11 @@ RootBuffer root_buffer(const Task& task, Span whole) {
   return {task.blocks(whole), whole, task.root, task.group.size(), task.channel.of == 1};
 }
 
-TurnedBlocks turned_blocks(const Task& task) {
+RotatedBlocks rotated_blocks(const Task& task) {
   return {task.count, task.group.size(), task.channel, task.root};
 }
 
-Program gather_inner(Group group, TurnedBlocks blocks, Span own, Span scratch, int chunks) {
+Program gather_inner(Group group, RotatedBlocks blocks, Span own, Span scratch) {
   const int me = group.me();
   const int reach = reach_of(me, group.size());
   const int end = std::min(me + reach, group.size());
@@ -68,44 +67,42 @@ Program gather_inner(Group group, TurnedBlocks blocks, Span own, Span scratch, i
     co_yield copy(own, blocks.range(scratch, me, me, me + 1));
     for (int d = 1; me + d < end; d *= 2) {
       const Span part = blocks.range(scratch, me, me + d, std::min(me + 2 * d, end));
-      for (int c = 0; c < chunks; ++c) co_yield receive(group[me + d], part.piece(c, chunks));
+      co_yield receive(group[me + d], part);
     }
     mine = blocks.range(scratch, me, me, end);
   }
-  for (int c = 0; c < chunks; ++c) co_yield send(group[me - reach], mine.piece(c, chunks));
+  co_yield send(group[me - reach], mine);
 }
 
-Program gather_root(Group group, TurnedBlocks blocks, Span own, RootBuffer all, Span scratch,
-                    int chunks) {
+Program gather_root(Group group, RotatedBlocks blocks, Span own, RootBuffer all, Span scratch) {
   const int size = group.size();
   if (own != all.blocks[all.root]) co_yield copy(own, all.blocks[all.root]);
   for (int d = 1; d < size; d *= 2) {
     const int end = std::min(2 * d, size);
     const bool staged = !all.contiguous(d, end);
     const Span part = staged ? blocks.range(scratch, d, d, end) : all.range(d, end);
-    for (int c = 0; c < chunks; ++c) co_yield receive(group[d], part.piece(c, chunks));
+    co_yield receive(group[d], part);
     for (int place = d; staged && place < end; ++place)
       co_yield copy(blocks.range(scratch, d, place, place + 1), all.blocks[all.position(place)]);
   }
 }
 
-Program scatter_inner(Group group, TurnedBlocks blocks, Span own, Span scratch, int chunks) {
+Program scatter_inner(Group group, RotatedBlocks blocks, Span own, Span scratch) {
   const int me = group.me();
   const int reach = reach_of(me, group.size());
   const int end = std::min(me + reach, group.size());
   const bool leaf = end == me + 1;
   const Span mine = leaf ? own : blocks.range(scratch, me, me, end);
-  for (int c = 0; c < chunks; ++c) co_yield receive(group[me - reach], mine.piece(c, chunks));
+  co_yield receive(group[me - reach], mine);
   for (int d = reach / 2; d > 0; d /= 2) {
     if (me + d >= end) continue;
     const Span part = blocks.range(scratch, me, me + d, std::min(me + 2 * d, end));
-    for (int c = 0; c < chunks; ++c) co_yield send(group[me + d], part.piece(c, chunks));
+    co_yield send(group[me + d], part);
   }
   if (!leaf) co_yield copy(blocks.range(scratch, me, me, me + 1), own);
 }
 
-Program scatter_root(Group group, TurnedBlocks blocks, RootBuffer all, Span own, Span scratch,
-                     int chunks) {
+Program scatter_root(Group group, RotatedBlocks blocks, RootBuffer all, Span own, Span scratch) {
   const int size = group.size();
   for (int d = reach_of(0, size) / 2; d > 0; d /= 2) {
     const int end = std::min(2 * d, size);
@@ -113,17 +110,17 @@ Program scatter_root(Group group, TurnedBlocks blocks, RootBuffer all, Span own,
     const Span part = staged ? blocks.range(scratch, d, d, end) : all.range(d, end);
     for (int place = d; staged && place < end; ++place)
       co_yield copy(all.blocks[all.position(place)], blocks.range(scratch, d, place, place + 1));
-    for (int c = 0; c < chunks; ++c) co_yield send(group[d], part.piece(c, chunks));
+    co_yield send(group[d], part);
   }
   if (own != all.blocks[all.root]) co_yield copy(all.blocks[all.root], own);
 }
 
-// Inner places stage their subtree, the root one message at a time.
-std::int64_t scratch_of(const Task& task) {
+// Inner positions stage their subtree, the root one message at a time.
+std::int64_t staged_subtree(const Task& task) {
   const Group group = from_root(task);
   const int me = group.me();
   const int size = group.size();
-  const TurnedBlocks blocks = turned_blocks(task);
+  const RotatedBlocks blocks = rotated_blocks(task);
   if (me > 0) {
     const int end = std::min(me + reach_of(me, size), size);
     return end > me + 1 ? blocks.count(me, end) : 0;
@@ -137,34 +134,43 @@ std::int64_t scratch_of(const Task& task) {
   return longest;
 }
 
+Program gather_by_subtrees(const Task& task) {
+  const Group group = from_root(task);
+  const RotatedBlocks blocks = rotated_blocks(task);
+  if (group.me() > 0) return gather_inner(group, blocks, task.share(task.input), task.scratch);
+  const RootBuffer all = root_buffer(task, task.output);
+  return gather_root(group, blocks, own_block(task, all.blocks, task.input), all, task.scratch);
+}
+
+Program scatter_by_subtrees(const Task& task) {
+  const Group group = from_root(task);
+  const RotatedBlocks blocks = rotated_blocks(task);
+  if (group.me() > 0) return scatter_inner(group, blocks, task.share(task.output), task.scratch);
+  const RootBuffer all = root_buffer(task, task.input);
+  return scatter_root(group, blocks, all, own_block(task, all.blocks, task.output), task.scratch);
+}
+
+// A message carries half, a quarter, ... of the root's buffer.
+constexpr std::array<Cost, 4> subtree_costs{
+    {{on::ports, "q*(S*alpha + L) + (K-1)/K*N/B", "K*S", literature::chan, when::tree_on_ports},
+     {on::links, "q*(S*alpha + L) + (K-1)/K*N/B", "K*S", literature::chan, when::power_of_two}}};
+
 }  // namespace
 
-Program gather_binomial(const Task& task) {
-  const Group group = from_root(task);
-  const TurnedBlocks blocks = turned_blocks(task);
-  if (group.me() > 0)
-    return gather_inner(group, blocks, task.share(task.input), task.scratch, task.chunks);
-  const RootBuffer all = root_buffer(task, task.output);
-  return gather_root(group, blocks, own_block(task, all.blocks, task.input), all, task.scratch,
-                     task.chunks);
-}
+extern const Algorithm gather_binomial{
+    .operation = Operation::gather,
+    .name = "binomial",
+    .summary = "blocks of whole subtrees are collected up a binomial tree",
+    .program = gather_by_subtrees,
+    .scratch = staged_subtree,
+    .costs = subtree_costs};
 
-Program scatter_binomial(const Task& task) {
-  const Group group = from_root(task);
-  const TurnedBlocks blocks = turned_blocks(task);
-  if (group.me() > 0)
-    return scatter_inner(group, blocks, task.share(task.output), task.scratch, task.chunks);
-  const RootBuffer all = root_buffer(task, task.input);
-  return scatter_root(group, blocks, all, own_block(task, all.blocks, task.output), task.scratch,
-                      task.chunks);
-}
-
-std::int64_t gather_binomial_scratch(const Task& task) {
-  return scratch_of(task);
-}
-
-std::int64_t scatter_binomial_scratch(const Task& task) {
-  return scratch_of(task);
-}
+extern const Algorithm scatter_binomial{
+    .operation = Operation::scatter,
+    .name = "binomial",
+    .summary = "blocks of whole subtrees are handed down a binomial tree",
+    .program = scatter_by_subtrees,
+    .scratch = staged_subtree,
+    .costs = subtree_costs};
 
 }  // namespace collsim

@@ -15,86 +15,166 @@
 // on, without ever storing it.  The bidirectional chain runs one broadcast each way around, each
 // with half of the data, on two lanes.
 //
-// Cost, with tau(n) = alpha + n/B, c = N/S, wire latency L:
-//   broadcast                 (K-2+S) tau(c) + (K-1) L     best S = sqrt((K-2) N / (alpha B)), then
-//                                                          (sqrt((K-2) alpha) + sqrt(N/B))^2
-//   bidirectional broadcast   (K-2+S) tau(c/2) + (K-1) L   on a ring of full-duplex links
-//   reduce                    (K-1)(tau(c) + c/gamma) + (S-1) max(tau(c), c/gamma) + (K-1) L
-// With S = 1 it is the worst broadcast there is, with the best S the one for large N.
+// All-reduce: chunks travel up the line to position 0, each rank adding its own, turn there, and
+// travel down the line complete.
+//
+//   up     K-1 -> ... -> 2 -> 1 -> 0
+//   down   0 -> 1 -> 2 -> ... -> K-1
+//
+// The chunks follow each other at a distance of one message, and the way down of the first overlaps
+// the way up of the others, so every rank runs two lanes.  In place, a chunk that comes down
+// overwrites what the up lane read; it is long gone by then, but only the other lane can say so.
+//
+// With the best S a broadcast takes (sqrt((K-2) alpha) + sqrt(N/B))^2 (and L): nothing is better for
+// large N.  With S = 1 it is the worst broadcast there is.
 //
 // J. Pjesivac-Grbovic et al.: Performance analysis of MPI collective operations, Cluster Computing
 // 10 (2007).  NCCL broadcasts and reduces in this way only.
-#include "collectives/algorithms/chain.hpp"
-
-#include "collectives/algorithms/programs.hpp"
-#include "collectives/algorithms/rooted.hpp"
-#include "collectives/algorithms/single.hpp"
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 namespace {
 
-Program pass_down(Chain at, Span source, Span result, int chunks) {
-  for (int c = 0; c < chunks; ++c) {
-    const Span chunk = result.piece(c, chunks);
-    const Instruction step = at.is_first  ? copy_send(source.piece(c, chunks), chunk, at.next)
-                             : at.is_last ? receive(at.previous, chunk)
-                                          : receive_send(at.previous, chunk, at.next);
-    co_yield step;
+// A place in a chain: data come from the previous and go to the next.
+struct Chain {
+  Endpoint previous, next;
+  bool is_first = false;  // nothing before me
+  bool is_last = false;   // nothing after me
+
+  // Up the positions of a group, 0 -> 1 -> ... -> K-1; from 0 around the other way,
+  // 0 -> K-1 -> ... -> 1; and down to 0, K-1 -> ... -> 1 -> 0.
+  static Chain up(const Group& group) {
+    const int me = group.me();
+    return {group[me - 1], group[me + 1], me == 0, me == group.size() - 1};
   }
+  static Chain around(const Group& group) {
+    const int me = group.me();
+    return {group[me + 1], group[me - 1], me == 0, group.wrap(me - 1) == 0};
+  }
+  static Chain down(const Group& group) {
+    const int me = group.me();
+    return {group[me + 1], group[me - 1], me == group.size() - 1, me == 0};
+  }
+};
+
+Program chain_broadcast(Chain at, Span source, Span result) {
+  if (at.is_first && at.is_last) return copy_alone(source, result);
+  return only(at.is_first  ? copy_send(source, result, at.next)
+              : at.is_last ? receive(at.previous, result)
+                           : receive_send(at.previous, result, at.next));
 }
 
-Program add_up(Chain at, Span source, Span sum, int chunks) {
-  for (int c = 0; c < chunks; ++c) {
-    const Span chunk = source.piece(c, chunks);
-    const Instruction step = at.is_first  ? send(at.next, chunk)
-                             : at.is_last ? receive_reduce(at.previous, chunk, sum.piece(c, chunks))
-                                          : receive_reduce_send(at.previous, chunk, at.next);
-    co_yield step;
-  }
+Program chain_reduce(Chain at, Span source, Span sum) {
+  if (at.is_first && at.is_last) return copy_alone(source, sum);
+  return only(at.is_first  ? send(at.next, source)
+              : at.is_last ? receive_reduce(at.previous, source, sum)
+                           : receive_reduce_send(at.previous, source, at.next));
+}
+
+Program chain_up(Group line, Span source, Span result) {
+  const int me = line.me();
+  const bool last = me == line.size() - 1;
+  const Endpoint below = last ? Endpoint{} : line[me + 1];
+  const Endpoint above = me > 0 ? line[me - 1] : role_above(below, 1);
+  ChunkByChunk step =
+      chunk_by_chunk(me == 0 ? receive_reduce_store_send(below, source, result, above)
+                     : last  ? send(above, source)
+                             : receive_reduce_send(below, source, above));
+  if (me > 0 && source == result) step.add(signal(role_above(line.self(), 1)));
+  co_yield step;
+}
+
+Program chain_down(Group line, bool in_place, Span result) {
+  const int me = line.me();
+  const Endpoint above = me == 1 ? role_above(line[0], -1) : line[me - 1];
+  ChunkByChunk step;
+  if (in_place) step.add(wait(role_above(line.self(), -1)));
+  step.add(me == line.size() - 1 ? receive(above, result)
+                                 : receive_send(above, result, line[me + 1]));
+  co_yield step;
+}
+
+Program chain_all_reduce(const Task& task) {
+  const Span source = source_vector(task), result = result_vector(task);
+  const bool up = task.role == 0;
+  if (task.group.size() == 1) return up ? copy_alone(source, result) : Program();
+  if (up) return chain_up(task.group, source, result);
+  if (task.group.me() == 0) return {};  // the up lane sends the sum down itself
+  return chain_down(task.group, task.in_place, result);
+}
+
+constexpr std::string_view chain_reduce_time =
+    "(K-1)*(tau(N/S) + N/S*gamma + L) + (S-1)*max(tau(N/S), N/S*gamma)";
+constexpr std::string_view chain_all_reduce_time =
+    "(K-1)*(2*tau(N/S) + 2*L + N/S*gamma) + (S-1)*max(tau(N/S), N/S*gamma)";
+
+bool links_are_slower_than_adding(const CostCase& c) {
+  return when::from_the_end(c) && c.symbols.gamma * c.symbols.B <= 1;
+}
+bool chain_lanes_keep_apart(const CostCase& c) {
+  return !c.on_ports() || when::one_chunk(c) || c.ranks() == 2;
 }
 
 }  // namespace
 
-Chain Chain::up(const Group& group) {
-  const int me = group.me();
-  return {group[me - 1], group[me + 1], me == 0, me == group.size() - 1};
-}
+extern const Algorithm broadcast_chain{
+    .operation = Operation::broadcast,
+    .name = "chain",
+    .aliases = {"ring"},
+    .summary = "every rank passes chunks on to the next",
+    .program =
+        [](const Task& task) {
+          return chain_broadcast(Chain::up(from_root(task)), own_vector(task),
+                                 task.share(task.output));
+        },
+    .cuts_whole_vector = true,
+    .messages = MessagesAtOnce::chain_from_root,
+    .costs = {{{on::any, "(K-2+S)*tau(N/S) + (K-1)*L", "S", literature::chan, when::from_the_end,
+                "sqrt((K-2)*N/(alpha*B))"}}}};
 
-Chain Chain::around(const Group& group) {
-  const int me = group.me();
-  return {group[me + 1], group[me - 1], me == 0, group.wrap(me - 1) == 0};
-}
+extern const Algorithm broadcast_bidirectional_chain{
+    .operation = Operation::broadcast,
+    .name = "bidirectional-chain",
+    .summary = "two chains, one each way around, each with half of the data",
+    .program =
+        [](const Task& task) {
+          const Group group = from_root(task);
+          return chain_broadcast(task.role == 0 ? Chain::up(group) : Chain::around(group),
+                                 own_vector(task).piece(task.role, 2),
+                                 task.share(task.output).piece(task.role, 2));
+        },
+    .lanes = 2,
+    .cuts_whole_vector = true,
+    .costs = {{{on::both_ways_around, "(K-2+S)*tau(N/(2*S)) + (K-1)*L", "2*S", literature::chan,
+                when::more_than_two_ranks, "sqrt((K-2)*N/(2*alpha*B))"}}}};
 
-Chain Chain::down(const Group& group) {
-  const int me = group.me();
-  return {group[me + 1], group[me - 1], me == group.size() - 1, me == 0};
-}
+extern const Algorithm reduce_chain{
+    .operation = Operation::reduce,
+    .name = "chain",
+    .aliases = {"ring"},
+    .summary = "every rank adds its chunk and passes the sum on to the next",
+    .program =
+        [](const Task& task) {
+          return chain_reduce(Chain::down(from_root(task)), own_vector(task),
+                              task.share(task.output));
+        },
+    .cuts_whole_vector = true,
+    .costs = {{{on::any, chain_reduce_time, "S", literature::flow_shop,
+                links_are_slower_than_adding, "sqrt(((K-2)/B + (K-1)*gamma)*N/alpha)"},
+               {on::any, chain_reduce_time, "S", literature::flow_shop, when::from_the_end}}}};
 
-Program chain_broadcast(Chain at, Span source, Span result, int chunks) {
-  if (at.is_first && at.is_last) return copy_alone(source, result);
-  return pass_down(at, source, result, chunks);
-}
-
-Program chain_reduce(Chain at, Span source, Span sum, int chunks) {
-  if (at.is_first && at.is_last) return copy_alone(source, sum);
-  return add_up(at, source, sum, chunks);
-}
-
-Program broadcast_chain(const Task& task) {
-  return chain_broadcast(Chain::up(from_root(task)), own_vector(task), task.share(task.output),
-                         task.chunks);
-}
-
-Program broadcast_bidirectional_chain(const Task& task) {
-  const Group group = from_root(task);
-  return chain_broadcast(task.role == 0 ? Chain::up(group) : Chain::around(group),
-                         own_vector(task).piece(task.role, 2),
-                         task.share(task.output).piece(task.role, 2), task.chunks);
-}
-
-Program reduce_chain(const Task& task) {
-  return chain_reduce(Chain::down(from_root(task)), own_vector(task), task.share(task.output),
-                      task.chunks);
-}
+extern const Algorithm all_reduce_chain{
+    .operation = Operation::all_reduce,
+    .name = "chain",
+    .summary = "chunks are added up along a line to position 0 and travel back down",
+    .program = chain_all_reduce,
+    .lanes = 2,
+    .cuts_whole_vector = true,
+    .costs = {
+        {{on::chain | on::both_ways_around, chain_all_reduce_time, "S", literature::flow_shop,
+          when::adding_is_free, "sqrt((2*K-3)*N/(alpha*B))"},
+         {on::any, chain_all_reduce_time, "S", literature::flow_shop, chain_lanes_keep_apart}}}};
 
 }  // namespace collsim

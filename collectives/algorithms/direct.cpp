@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Direct exchanges: everybody sends straight to everybody, all at once.  Rank r posts its messages
-// to r+1, r+2, ... (mod K), then takes those from r-1, r-2, ...; starting with the neighbour
-// spreads the load, at any moment everybody is sent to by somebody else.
+// Direct exchanges: every rank sends straight to every other, all at once.  Rank r posts its
+// messages to r+1, r+2, ... (mod K), then takes those from r-1, r-2, ...; starting with the
+// neighbour spreads the load: at any moment each rank is sent to by another one.
 //
 //   all-gather       r sends its block to all
 //   reduce-scatter   r sends block j to rank j, for all j, and adds up what it gets of block r
@@ -12,82 +12,106 @@
 // One round is the least there can be, and on a full mesh everything flows at once.  One-shot moves
 // K/2 times the bytes of two-shot: it is for vectors so short that only alpha counts.
 //
-// Cost, N bytes in all:         full mesh         switch, one port per rank
-//   all-gather, reduce-scatter   tau(N/K)          (K-1) tau(N/K)
-//   one-shot                     tau(N)            (K-1) tau(N)
-//   two-shot                    2 tau(N/K)        2(K-1) tau(N/K)
-// and (K-1)/K N/gamma for the reduction, (K-1) N/gamma in one-shot.
-//
 // One-shot and two-shot are the custom all-reduce kernels of vLLM and TensorRT-LLM.
-#include "collectives/algorithms/direct.hpp"
-
-#include "collectives/algorithms/buffers.hpp"
-#include "collectives/algorithms/programs.hpp"
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
+namespace {
 
-Program direct_all_gather(Group group, Span mine, Blocks all, int chunks) {
+Program direct_all_gather(Group group, Span mine, Blocks all) {
   const int me = group.me();
-  for (int d = 1; d < group.size(); ++d)
-    for (int c = 0; c < chunks; ++c) co_yield send(group[me + d], mine.piece(c, chunks));
+  for (int d = 1; d < group.size(); ++d) co_yield send(group[me + d], mine);
   if (mine != all[me]) co_yield copy(mine, all[me]);
-  for (int d = 1; d < group.size(); ++d)
-    for (int c = 0; c < chunks; ++c) co_yield receive(group[me - d], all(group.wrap(me - d), c));
+  for (int d = 1; d < group.size(); ++d) co_yield receive(group[me - d], all[group.wrap(me - d)]);
 }
 
-Program direct_reduce_scatter(Group group, Blocks source, Span mine, int chunks) {
+Program direct_reduce_scatter(Group group, Blocks source, Span mine) {
   const int me = group.me();
-  for (int d = 1; d < group.size(); ++d)
-    for (int c = 0; c < chunks; ++c) co_yield send(group[me + d], source(group.wrap(me + d), c));
+  for (int d = 1; d < group.size(); ++d) co_yield send(group[me + d], source[group.wrap(me + d)]);
   Span partial = source[me];
   for (int d = 1; d < group.size(); ++d) {
-    for (int c = 0; c < chunks; ++c)
-      co_yield receive_reduce(group[me - d], partial.piece(c, chunks), mine.piece(c, chunks));
+    co_yield receive_reduce(group[me - d], partial, mine);
     partial = mine;
   }
   if (partial != mine) co_yield copy(partial, mine);
 }
 
-namespace {
-
-Program one_shot(Group group, Span source, Span result, int chunks) {
+Program one_shot(Group group, Span source, Span result) {
   const int me = group.me();
-  for (int d = 1; d < group.size(); ++d)
-    for (int c = 0; c < chunks; ++c) co_yield send(group[me + d], source.piece(c, chunks));
+  for (int d = 1; d < group.size(); ++d) co_yield send(group[me + d], source);
   Span partial = source;
   for (int d = 1; d < group.size(); ++d) {
-    for (int c = 0; c < chunks; ++c)
-      co_yield receive_reduce(group[me - d], partial.piece(c, chunks), result.piece(c, chunks));
+    co_yield receive_reduce(group[me - d], partial, result);
     partial = result;
   }
   if (partial != result) co_yield copy(partial, result);
 }
 
-Program two_shot(Group group, Blocks source, Blocks result, int chunks) {
+Program two_shot(Group group, Blocks source, Blocks result) {
   const Span mine = result[group.me()];
-  co_yield direct_reduce_scatter(group, source, mine, chunks);
-  co_yield direct_all_gather(group, mine, result, chunks);
+  co_yield direct_reduce_scatter(group, source, mine);
+  co_yield direct_all_gather(group, mine, result);
 }
 
 }  // namespace
 
-Program all_gather_direct(const Task& task) {
-  return direct_all_gather(task.group, gathered_block(task), task.blocks(task.output), task.chunks);
-}
+extern const Algorithm all_gather_direct{
+    .operation = Operation::all_gather,
+    .name = "direct",
+    .summary = "every rank sends its block to all others at once",
+    .program =
+        [](const Task& task) {
+          return direct_all_gather(task.group, gathered_block(task), task.blocks(task.output));
+        },
+    .symmetry = Symmetry::rotation,
+    .costs = {{{on::ports, "(K-1)*S*tau(N/(K*S)) + L", "K*S", literature::hockney},
+               {on::links, "hop(N/K)", "K*S", literature::hockney}}}};
 
-Program reduce_scatter_direct(const Task& task) {
-  return direct_reduce_scatter(task.group, scattered_blocks(task), scattered_block(task),
-                               task.chunks);
-}
+extern const Algorithm reduce_scatter_direct{
+    .operation = Operation::reduce_scatter,
+    .name = "direct",
+    .summary = "every rank sends each other rank its block at once",
+    .program =
+        [](const Task& task) {
+          return direct_reduce_scatter(task.group, scattered_blocks(task), scattered_block(task));
+        },
+    .symmetry = Symmetry::rotation,
+    .costs = {{{on::ports, "t + L + ((K-1)*S-1)*max(t, g) + g, t = tau(N/(K*S)), g = N/(K*S)*gamma",
+                "K*S", literature::hockney},
+               {on::links, "reduce_hop(N/K) + (K-2)/K*N*gamma", "K*S", literature::hockney}}}};
 
-Program all_reduce_one_shot(const Task& task) {
-  return one_shot(task.group, source_vector(task), result_vector(task), task.chunks);
-}
+extern const Algorithm all_reduce_one_shot{
+    .operation = Operation::all_reduce,
+    .name = "one-shot",
+    .summary = "every rank sends its whole vector to all others at once",
+    .program =
+        [](const Task& task) {
+          return one_shot(task.group, source_vector(task), result_vector(task));
+        },
+    .symmetry = Symmetry::rotation,
+    .cuts_whole_vector = true,
+    .costs = {{{on::ports, "tau(N/S) + L + ((K-1)*S-1)*max(tau(N/S), N/S*gamma) + N/S*gamma", "S",
+                literature::hockney},
+               {on::links, "reduce_hop(N) + (K-2)*N*gamma", "S", literature::hockney}}}};
 
-Program all_reduce_two_shot(const Task& task) {
-  const int ranks = task.group.size();
-  return two_shot(task.group, Blocks(source_vector(task), ranks, task.chunks),
-                  Blocks(result_vector(task), ranks, task.chunks), task.chunks);
-}
+extern const Algorithm all_reduce_two_shot{
+    .operation = Operation::all_reduce,
+    .name = "two-shot",
+    .summary = "direct reduce-scatter, then direct all-gather: two rounds",
+    .program =
+        [](const Task& task) {
+          const int ranks = task.group.size();
+          return two_shot(task.group, Blocks(source_vector(task), ranks),
+                          Blocks(result_vector(task), ranks));
+        },
+    .symmetry = Symmetry::rotation,
+    .costs = {
+        {{on::ports,
+          "t + L + ((K-1)*S-1)*max(t, g) + g + (K-1)*S*t + L, t = tau(N/(K*S)), "
+          "g = N/(K*S)*gamma",
+          "K*S", literature::hockney},
+         {on::links, "reduce_hop(N/K) + (K-2)/K*N*gamma + hop(N/K)", "K*S", literature::hockney}}}};
 
 }  // namespace collsim

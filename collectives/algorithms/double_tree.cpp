@@ -2,8 +2,8 @@
 //
 // The double binary tree: two binary trees over the same ranks, each carrying half of the data.
 // In one binary tree half of the ranks are leaves, which never use their outgoing port, and the
-// others send everything twice.  Two trees in which nobody is inner twice even that out: every rank
-// sends (about) N bytes and receives N bytes, as in a chain, but over log2 K hops only.
+// others send everything twice.  Two trees in which (almost) no rank is inner twice even that out:
+// every rank sends and receives about N bytes, as in a chain, but over log2 K hops only.
 //
 // Broadcast: the root feeds both trees, tree t with the t-th half of the data; in each tree every
 // rank passes chunk by chunk on to its children.  Two lanes, one per tree.  Reduce is the same with
@@ -15,27 +15,37 @@
 //                            ` - 7                                      ` - 7 - 6
 //                                                                           ` - 1
 //
-// Cost on one port per rank, c = N/(2S): with fair sharing of the ports N/B plus a few c/B for the
-// depth, and the start-ups of 2 log2(K) chunks.  Ports that serve one message at a time, first
-// come first served, keep the two trees out of step and take longer.  Simulated time over N/B
-// on a switch of K = 8, 32 and 64 ranks, 64 MiB, S = 256, alpha = 0:
-//                            broadcast     reduce
-//   fair ports               1.01 - 1.02   1.01 - 1.02   2 slots or unlimited
-//   exclusive, 1 - 8 slots   1.5 - 2.0     1.4 - 2.5
-//   exclusive, unlimited     3.0           2.0
-// Without a limit the root's messages of a broadcast are all ready at the start and come before
-// everybody else's at the ports of its children.  (Sanders et al. fix the order of the messages by
-// colouring the edges, and reach N/B there, too.)
+// All-reduce (NCCL: Tree): each half is added up along its tree to the root, turns there and goes
+// down to all.  Every tree has two lanes per rank, up and down, so that both directions flow at
+// once:
+//
+//   up     from each child: add; the sum of the subtree to the parent
+//   root   from its only child: add, keep, and send down (in the up lane)
+//   down   from the parent: keep; to each child
+//
+// An inner rank with two children keeps the sum with the first in the output until the second has
+// come; in place, the output also is the input.  The chunk that comes down goes to the same memory,
+// so the up lane says when it is done with a chunk.
+//
+// Cost on one port per rank: with fair sharing of the ports N/B (all-reduce 2N/B) plus a few chunk
+// times for the depth, and the start-ups of 2 log2(K) chunks.  Ports that serve one message at a
+// time, first come first served, keep the two trees out of step and take longer; without a limit on
+// slots the senders run far ahead, and it grows with K.  Simulated time over N/B on a switch,
+// 64 MiB, S = 256, alpha = 0:
+//                            broadcast     reduce        all-reduce
+//                            K = 8 .. 64   K = 8 .. 64   K = 8       K = 32      K = 64
+//   fair ports               1.01 - 1.02   1.01 - 1.02   2.01        2.02        2.03
+//   exclusive, 1 - 8 slots   1.5 - 2.0     1.4 - 2.5     3.7 - 4.5   4.4 - 4.7   4.7 - 5.4
+//   exclusive, unlimited     3.0           2.0           4.5         6.3         7.2
+// (Fair ports with 2 slots or no limit.  Sanders et al. fix the order of the messages by colouring
+// the edges, and reach N/B on exclusive ports, too.)
 //
 // P. Sanders, J. Speck, J. L. Traff: Two-tree algorithms for full bandwidth broadcast, reduction
 // and scan, Parallel Computing 35 (2009).  The layout is that of NCCL 2.4.
-#include "collectives/algorithms/double_tree.hpp"
-
 #include <bit>
 
-#include "collectives/algorithms/binary_tree.hpp"
-#include "collectives/algorithms/programs.hpp"
-#include "collectives/algorithms/rooted.hpp"
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
 
 namespace collsim {
 namespace {
@@ -55,8 +65,10 @@ TreeNode renamed(TreeNode node, Rename rename) {
   return node;
 }
 
-}  // namespace
-
+// The binary tree of NCCL over positions 0..size-1.  For a position r > 0 with lowest set bit b the
+// children are r - b/2 and r + b/2 (b/2 halved while r + b/2 is outside), so odd positions are
+// leaves and the depth is about log2(size); 0 is the root and has one child, the largest power of
+// two below size.
 TreeNode in_order_tree(int position, int size) {
   TreeNode node;
   if (position == 0) {
@@ -75,14 +87,16 @@ TreeNode in_order_tree(int position, int size) {
   return node;
 }
 
+}  // namespace
+
 TreeNode double_tree(int tree, int position, int size) {
   if (tree == 0) return in_order_tree(position, size);
   if (size % 2 == 0) {
     const auto mirror = [size](int r) { return size - 1 - r; };
     return renamed(in_order_tree(mirror(position), size), mirror);
   }
-  const auto forth = [size](int r) { return r == size - 1 ? 0 : r + 1; };
-  return renamed(in_order_tree(position == 0 ? size - 1 : position - 1, size), forth);
+  const auto shifted = [size](int r) { return r == size - 1 ? 0 : r + 1; };
+  return renamed(in_order_tree(position == 0 ? size - 1 : position - 1, size), shifted);
 }
 
 TreeNode double_tree_from_root(int tree, int position, int size) {
@@ -91,30 +105,107 @@ TreeNode double_tree_from_root(int tree, int position, int size) {
     const auto mirror = [size](int r) { return r == 0 ? 0 : size - r; };
     return renamed(in_order_tree(mirror(position), size), mirror);
   }
-  const auto forth = [size](int r) { return r == 0 ? 0 : r == size - 1 ? 1 : r + 1; };
-  const int back = position == 0 ? 0 : position == 1 ? size - 1 : position - 1;
-  return renamed(in_order_tree(back, size), forth);
+  const auto shifted = [size](int r) { return r == 0 ? 0 : r == size - 1 ? 1 : r + 1; };
+  const int unshifted = position == 0 ? 0 : position == 1 ? size - 1 : position - 1;
+  return renamed(in_order_tree(unshifted, size), shifted);
 }
 
-Program broadcast_double_tree(const Task& task) {
+namespace {
+
+Program broadcast_down_both_trees(const Task& task) {
   const Group group = from_root(task);
   const TreeNode node = double_tree_from_root(task.role, group.me(), group.size());
   return tree_broadcast(tree_edges(group, node), own_vector(task).piece(task.role, 2),
-                        task.share(task.output).piece(task.role, 2), task.chunks);
+                        task.share(task.output).piece(task.role, 2));
 }
 
-Program reduce_double_tree(const Task& task) {
+Program reduce_up_both_trees(const Task& task) {
   const Group group = from_root(task);
   const TreeNode node = double_tree_from_root(task.role, group.me(), group.size());
-  const Span total = node.parent < 0 ? task.share(task.output) : task.scratch;
-  return tree_reduce(tree_edges(group, node), own_vector(task).piece(task.role, 2),
-                     total.piece(task.role, 2), task.chunks);
+  const Span own = own_vector(task);
+  const Span sum = node.parent < 0 ? task.share(task.output) : task.scratch.sub(0, own.count);
+  return tree_reduce(tree_edges(group, node), own.piece(task.role, 2), sum.piece(task.role, 2));
 }
 
-std::int64_t reduce_double_tree_scratch(const Task& task) {
-  const Group group = from_root(task);
-  if (group.me() == 0) return 0;
-  return 2 * task.share(task.input).piece(0, 2).piece(0, task.chunks).count;
+std::int64_t reduce_up_both_trees_scratch(const Task& task) {
+  return task.group.me() == task.root ? 0 : task.share(task.input).count;
 }
+
+// Both lanes of a rank must agree on this.
+bool down_lane_waits(const TreeNode& node, bool in_place) {
+  return node.parent >= 0 && (in_place || node.children > 1);
+}
+
+Program double_tree_up(Group group, TreeNode node, Span source, Span result) {
+  ChunkByChunk step;
+  Span partial = source;
+  if (node.children == 2) {
+    step.add(receive_reduce(group[node.child[0]], partial, result));
+    partial = result;
+  }
+  const Endpoint last = node.children > 0 ? group[node.child[node.children - 1]] : Endpoint{};
+  if (node.parent < 0)
+    step.add(receive_reduce_store_send(last, partial, result, role_above(last, 1)));
+  else if (node.children == 0)
+    step.add(send(group[node.parent], partial));
+  else
+    step.add(receive_reduce_send(last, partial, group[node.parent]));
+  if (down_lane_waits(node, source == result)) step.add(signal(role_above(group.self(), 1)));
+  co_yield step;
+}
+
+Program double_tree_down(Group group, TreeNode node, bool parent_is_root, bool in_place,
+                         Span result) {
+  const Endpoint parent = role_above(group[node.parent], parent_is_root ? -1 : 0);
+  ChunkByChunk step;
+  if (down_lane_waits(node, in_place)) step.add(wait(role_above(group.self(), -1)));
+  if (node.children == 0)
+    step.add(receive(parent, result));
+  else
+    step.add(receive_send(parent, result, group[node.child[0]]));
+  if (node.children == 2) step.add(send(group[node.child[1]], result));
+  co_yield step;
+}
+
+Program all_reduce_along_both_trees(const Task& task) {
+  const int tree = task.role / 2, ranks = task.group.size();
+  const bool up = task.role % 2 == 0;
+  const TreeNode node = double_tree(tree, task.group.me(), ranks);
+  const Span source = source_vector(task).piece(tree, 2);
+  const Span result = result_vector(task).piece(tree, 2);
+  if (ranks == 1) return up ? copy_alone(source, result) : Program();
+  if (up) return double_tree_up(task.group, node, source, result);
+  if (node.parent < 0) return {};  // the up lane of the root sends the sum down itself
+  const bool parent_is_root = double_tree(tree, node.parent, ranks).parent < 0;
+  return double_tree_down(task.group, node, parent_is_root, task.in_place, result);
+}
+
+}  // namespace
+
+extern const Algorithm broadcast_double_tree{
+    .operation = Operation::broadcast,
+    .name = "double-tree",
+    .summary = "two binary trees, each with half of the data, no rank inner in both",
+    .program = broadcast_down_both_trees,
+    .lanes = 2,
+    .cuts_whole_vector = true};
+
+extern const Algorithm reduce_double_tree{
+    .operation = Operation::reduce,
+    .name = "double-tree",
+    .summary = "two binary trees, each with half of the data, no rank inner in both",
+    .program = reduce_up_both_trees,
+    .lanes = 2,
+    .scratch = reduce_up_both_trees_scratch,
+    .cuts_whole_vector = true};
+
+extern const Algorithm all_reduce_double_tree{
+    .operation = Operation::all_reduce,
+    .name = "double-tree",
+    .aliases = {"tree"},
+    .summary = "half of the vector up and down each of two binary trees (NCCL Tree)",
+    .program = all_reduce_along_both_trees,
+    .lanes = 4,
+    .cuts_whole_vector = true};
 
 }  // namespace collsim

@@ -6,7 +6,7 @@
 //
 // All-reduce, a vector of N bytes:
 //   1. ring reduce-scatter in the node: local l has the node's sum of piece l (N/L)
-//   2. ring all-reduce along the rail: everybody on rail l has the sum of piece l
+//   2. ring all-reduce along the rail: all on rail l have the sum of piece l
 //   3. ring all-gather in the node
 // Each byte crosses the slow network as rarely as in a ring over nodes alone, in 2(G-1) steps.
 //
@@ -16,18 +16,23 @@
 // places at the end: one message per step, the fewest alphas.  Reduce-scatter is the mirror image:
 // the input is copied to scratch rail by rail, then reduced in the node, then along the rail.
 //
-// Cost, with alpha1, B1 in the node and alpha2, B2 between nodes, tau1 and tau2 accordingly:
-//   all-reduce       2(L-1) tau1(N/L) + 2(G-1) tau2(N/(LG))
-//   all-gather        (L-1) tau1(N/L) +  (G-1) tau2(N/(LG))      reduce-scatter likewise
-// Gamma as in the ring: (K-1)/K N/gamma.
+// Nothing here depends on two levels: any number of dimensions works, each a ring.  The torus
+// all-reduce (BlueConnect) is the same program on a grid of rings, where all links are equal: a
+// reduce-scatter along the rows, an all-reduce along the columns, an all-gather along the rows.  As
+// many bytes as one long ring in far fewer steps, but at any time only the links of one dimension
+// are busy.
 //
-// Nothing here depends on two levels: any number of dimensions works, each a ring.
-#include "collectives/algorithms/buffers.hpp"
-#include "collectives/algorithms/levels.hpp"
-#include "collectives/algorithms/programs.hpp"
+// M. Cho, U. Finkler, D. Kung, H. Hunter: BlueConnect, MLSys 2019.
+#include <vector>
+
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
 
 namespace collsim {
+namespace {
 
+// The rings through my position, one per dimension of the arrangement, the fastest dimension (the
+// GPUs of a node, the columns of a torus) first.
 std::vector<Ring> rings_of_dimensions(const Task& task) {
   const Group& group = task.group;
   std::vector<Ring> rings;
@@ -40,25 +45,22 @@ std::vector<Ring> rings_of_dimensions(const Task& task) {
   return rings;
 }
 
-Program all_reduce_by_dimensions(std::vector<Ring> rings, Span source, Span result, int chunks) {
+Program all_reduce_by_dimensions(std::vector<Ring> rings, Span source, Span result) {
   std::vector<Span> held{result};  // what is mine to finish before each level
   for (std::size_t level = 0; level + 1 < rings.size(); ++level) {
     const Ring& ring = rings[level];
     const Span mine = held.back().piece(ring.place, ring.size);
-    co_yield ring_reduce_scatter(ring, Blocks(source, ring.size, chunks), mine, chunks);
+    co_yield ring_reduce_scatter(ring, Blocks(source, ring.size), mine);
     held.push_back(mine);
     source = mine;
   }
   const Ring& last = rings.back();
-  co_yield ring_all_reduce(last, Blocks(source, last.size, chunks),
-                           Blocks(held.back(), last.size, chunks), chunks);
+  co_yield ring_all_reduce(last, Blocks(source, last.size), Blocks(held.back(), last.size));
   for (std::size_t level = rings.size() - 1; level-- > 0;) {
     const Ring& ring = rings[level];
-    co_yield ring_all_gather(ring, held[level + 1], Blocks(held[level], ring.size, chunks), chunks);
+    co_yield ring_all_gather(ring, held[level + 1], Blocks(held[level], ring.size));
   }
 }
-
-namespace {
 
 // Blocks in scratch are ordered with the coordinates reversed, the fastest dimension slowest, so
 // that what one message carries has no gaps.  Which block of the vector is the i-th in scratch?
@@ -82,12 +84,12 @@ std::vector<Span> parts_of_scratch(const std::vector<Ring>& rings, Span scratch)
 }
 
 Program hierarchical_all_gather(std::vector<Ring> rings, int ranks, Span mine, Blocks all,
-                                Span scratch, int chunks) {
+                                Span scratch) {
   const std::vector<Span> parts = parts_of_scratch(rings, scratch);
   for (std::size_t level = rings.size(); level-- > 0;) {
     const Ring& ring = rings[level];
-    const Blocks blocks(parts[level], ring.size, chunks);
-    co_yield ring_all_gather(ring, mine, blocks, chunks);
+    const Blocks blocks(parts[level], ring.size);
+    co_yield ring_all_gather(ring, mine, blocks);
     mine = parts[level];
   }
   std::int64_t offset = 0;
@@ -99,7 +101,7 @@ Program hierarchical_all_gather(std::vector<Ring> rings, int ranks, Span mine, B
 }
 
 Program hierarchical_reduce_scatter(std::vector<Ring> rings, int ranks, Blocks input, Span mine,
-                                    Span scratch, int chunks) {
+                                    Span scratch) {
   std::int64_t offset = 0;
   for (int i = 0; i < ranks; ++i) {
     const Span block = input[block_in_scratch(rings, i)];
@@ -110,35 +112,67 @@ Program hierarchical_reduce_scatter(std::vector<Ring> rings, int ranks, Blocks i
   for (std::size_t level = 0; level < rings.size(); ++level) {
     const Ring& ring = rings[level];
     const Span sum = level + 1 < rings.size() ? parts[level + 1] : mine;
-    co_yield ring_reduce_scatter(ring, Blocks(parts[level], ring.size, chunks), sum, chunks);
+    co_yield ring_reduce_scatter(ring, Blocks(parts[level], ring.size), sum);
   }
 }
 
+Program all_reduce_in_dimensions(const Task& task) {
+  return all_reduce_by_dimensions(rings_of_dimensions(task), source_vector(task),
+                                  result_vector(task));
+}
+
+// Inner levels reduce-scatter and all-gather; the outermost does both at once.
+constexpr Levels levels_of_all_reduce{.inner = {&reduce_scatter_ring, &all_gather_ring},
+                                      .outer = &all_reduce_ring};
+
 }  // namespace
 
-Program all_reduce_hierarchical(const Task& task) {
-  return all_reduce_by_dimensions(rings_of_dimensions(task), source_vector(task),
-                                  result_vector(task), task.chunks);
-}
+extern const Algorithm all_reduce_hierarchical{
+    .operation = Operation::all_reduce,
+    .name = "hierarchical",
+    .summary = "reduce-scatter in the node, all-reduce between nodes, all-gather in the node",
+    .program = all_reduce_in_dimensions,
+    .knobs = {.dims = true},
+    .cuts_whole_vector = true,
+    .levels = levels_of_all_reduce};
 
-Program all_gather_hierarchical(const Task& task) {
-  return hierarchical_all_gather(rings_of_dimensions(task), task.group.size(), gathered_block(task),
-                                 task.blocks(task.output), scratch_for_shares(task, task.output),
-                                 task.chunks);
-}
+extern const Algorithm all_reduce_torus{
+    .operation = Operation::all_reduce,
+    .name = "torus",
+    .summary = "reduce-scatter along one dimension after the other, all-gather back (BlueConnect)",
+    .program = all_reduce_in_dimensions,
+    .knobs = {.dims = true},
+    .cuts_whole_vector = true,
+    .levels = levels_of_all_reduce};
 
-std::int64_t all_gather_hierarchical_scratch(const Task& task) {
-  return count_of_shares(task, task.output);
-}
+extern const Algorithm all_gather_hierarchical{
+    .operation = Operation::all_gather,
+    .name = "hierarchical",
+    .summary = "between nodes along rails, then in the node",
+    .program =
+        [](const Task& task) {
+          return hierarchical_all_gather(rings_of_dimensions(task), task.group.size(),
+                                         gathered_block(task), task.blocks(task.output),
+                                         scratch_for_shares(task, task.output));
+        },
+    .knobs = {.dims = true},
+    .scratch = [](const Task& task) { return count_of_shares(task, task.output); },
+    .cuts_whole_vector = true,
+    .levels = {.inner = {&all_gather_ring}, .outer = &all_gather_ring}};
 
-Program reduce_scatter_hierarchical(const Task& task) {
-  return hierarchical_reduce_scatter(rings_of_dimensions(task), task.group.size(),
-                                     scattered_blocks(task), scattered_block(task),
-                                     scratch_for_shares(task, task.input), task.chunks);
-}
-
-std::int64_t reduce_scatter_hierarchical_scratch(const Task& task) {
-  return count_of_shares(task, task.input);
-}
+extern const Algorithm reduce_scatter_hierarchical{
+    .operation = Operation::reduce_scatter,
+    .name = "hierarchical",
+    .summary = "in the node, then between nodes along rails",
+    .program =
+        [](const Task& task) {
+          return hierarchical_reduce_scatter(rings_of_dimensions(task), task.group.size(),
+                                             scattered_blocks(task), scattered_block(task),
+                                             scratch_for_shares(task, task.input));
+        },
+    .knobs = {.dims = true},
+    .scratch = [](const Task& task) { return count_of_shares(task, task.input); },
+    .cuts_whole_vector = true,
+    .levels = {.inner = {&reduce_scatter_ring}, .outer = &reduce_scatter_ring}};
 
 }  // namespace collsim

@@ -10,16 +10,13 @@
 // So rank r > 0 receives from r with its lowest nonzero digit set to 0, and serves the digits
 // below.  Ranks that do not exist are left out.
 //
-// Cost with m = ceil(log_k K) levels and tau(n) = alpha + n/B:
-//   one port per rank     (k-1) m tau(N)   for K = k^m: k = 2 is best, k = 3 close
-//   k-1 ports per rank    m tau(N)
-// Worth it where several messages can leave at once, or where the start-up is spent on the
+// With one port per rank k = 2 is best and k = 3 close.  Worth it where several messages can leave at once, or where the start-up is spent on the
 // receiving side.
 //
 // In MPICH as "knomial" (MPIR_CVAR_BCAST_TREE_KVAL); the radix is the knob.
-#include "collectives/algorithms/programs.hpp"
-#include "collectives/algorithms/rooted.hpp"
-#include "collectives/algorithms/single.hpp"
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 namespace {
@@ -32,34 +29,43 @@ std::int64_t level_of(int me, int size, int radix) {
   return level;
 }
 
-Program pass_down(Group group, int radix, Span source, Span result, int chunks) {
+Program k_nomial_broadcast(Group group, int radix, Span source, Span result) {
   const int me = group.me();
   std::int64_t level = level_of(me, group.size(), radix);
-  Instruction step;
-  for (int c = 0; me > 0 && c < chunks; ++c) {
-    const auto digit = static_cast<int>(me / level % radix * level);
-    step = receive(group[me - digit], result.piece(c, chunks));
-    co_yield step;
-  }
+  const auto digit = static_cast<int>(me / level % radix * level);
+  if (me > 0) co_yield receive(group[me - digit], result);
   bool stored = me > 0;
   for (level /= radix; level > 0; level /= radix)
     for (int arm = 1; arm < radix && me + arm * level < group.size(); ++arm) {
-      for (int c = 0; c < chunks; ++c) {
-        const Endpoint to = group[static_cast<int>(me + arm * level)];
-        const Span chunk = result.piece(c, chunks);
-        step = stored ? send(to, chunk) : copy_send(source.piece(c, chunks), chunk, to);
-        co_yield step;
-      }
+      const Endpoint to = group[static_cast<int>(me + arm * level)];
+      co_yield stored ? send(to, result) : copy_send(source, result, to);
       stored = true;
     }
 }
 
-}  // namespace
-
-Program broadcast_k_nomial(const Task& task) {
+Program broadcast_by_k_nomial(const Task& task) {
   const Span result = task.share(task.output);
   if (task.group.size() == 1) return copy_alone(own_vector(task), result);
-  return pass_down(from_root(task), task.radix, own_vector(task), result, task.chunks);
+  return k_nomial_broadcast(from_root(task), task.radix, own_vector(task), result);
 }
+
+bool power_of_radix(const CostCase& c) {
+  std::int64_t reach = 1;
+  while (reach < c.ranks()) reach *= c.choice.radix;
+  return reach == c.ranks();
+}
+
+}  // namespace
+
+extern const Algorithm broadcast_k_nomial{
+    .operation = Operation::broadcast,
+    .name = "k-nomial",
+    .summary = "the binomial tree with radix - 1 messages per level",
+    .program = broadcast_by_k_nomial,
+    .knobs = {.radix = true},
+    .cuts_whole_vector = true,
+    .costs = {
+        {{on::ports, "log(K, k)*((k-1)*S*tau(N/S) + L)", "S", literature::hockney, power_of_radix},
+         {on::links, "log(K, k)*hop(N)", "S", literature::hockney, power_of_radix}}}};
 
 }  // namespace collsim

@@ -18,17 +18,13 @@
 // blocks of one message are not neighbours in memory: they are packed in scratch and unpacked from
 // there; a message of one block goes without.
 //
-// Cost:  with A unlimited ceil(log2 K) alpha + (K-1)/K N/B for any K (+ (K-1)/K N/gamma);
-//        with A < K'/2, K' the next power of two: (K'/A - 1 + log2 A) alpha, the same bytes when K
-//        is K'; A = 1 sends every block alone.
-//
 // S. Jeaugey: PAT: a new algorithm for all-gather and reduce-scatter operations at scale,
 // arXiv:2506.20252.
 #include <algorithm>
 #include <bit>
 
-#include "collectives/algorithms/buffers.hpp"
-#include "collectives/algorithms/programs.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 namespace {
@@ -64,7 +60,7 @@ Span following(Span before, std::int64_t count) {
 }
 
 Program pat_all_gather(Group group, Span mine, Blocks all, Span scratch,
-                       std::optional<int> aggregation, int chunks) {
+                       std::optional<int> aggregation) {
   const int me = group.me(), ranks = group.size();
   if (mine != all[me]) co_yield copy(mine, all[me]);
   if (ranks == 1) co_return;
@@ -80,11 +76,11 @@ Program pat_all_gather(Group group, Span mine, Blocks all, Span scratch,
         co_yield copy(all[have.block(i)], packed);
       }
       Span message = have.message(all, scratch);
-      for (int c = 0; c < chunks; ++c) co_yield send(group[me + d], message.piece(c, chunks));
+      co_yield send(group[me + d], message);
 
       const Run missing{group, have.offset + d, 2 * d, count};
       message = missing.message(all, scratch);
-      for (int c = 0; c < chunks; ++c) co_yield receive(group[me - d], message.piece(c, chunks));
+      co_yield receive(group[me - d], message);
       packed = scratch.sub(0, 0);
       for (int i = 0; count > 1 && i < count; ++i) {
         packed = following(packed, all[missing.block(i)].count);
@@ -136,7 +132,7 @@ std::int64_t count_of_sums(int ranks, std::int64_t longest_block) {
 }
 
 Program pat_reduce_scatter(Group group, PartialSums partial, Blocks input, Span packing,
-                           std::optional<int> aggregation, int chunks) {
+                           std::optional<int> aggregation) {
   const int me = group.me(), ranks = group.size();
   if (ranks == 1 && partial.given(0) != partial.sum(0))
     co_yield copy(partial.given(0), partial.sum(0));
@@ -154,18 +150,17 @@ Program pat_reduce_scatter(Group group, PartialSums partial, Blocks input, Span 
         packed = following(packed, block.count);
         co_yield copy(block, packed);
       }
-      for (int c = 0; c < chunks; ++c) co_yield send(group[me - d], message.piece(c, chunks));
+      co_yield send(group[me - d], message);
 
       const Run staying{group, 2 * d * first, 2 * d, count};
       if (count == 1) {
         const Span before = partial.before_step(staying.offset, d);
         const Span sum = partial.sum(staying.offset);
-        for (int c = 0; c < chunks; ++c)
-          co_yield receive_reduce(group[me + d], before.piece(c, chunks), sum.piece(c, chunks));
+        co_yield receive_reduce(group[me + d], before, sum);
         continue;
       }
       message = packing.sub(0, staying.elements(input));
-      for (int c = 0; c < chunks; ++c) co_yield receive(group[me + d], message.piece(c, chunks));
+      co_yield receive(group[me + d], message);
       packed = packing.sub(0, 0);
       for (int i = 0; i < count; ++i) {
         const int m = staying.offset + i * 2 * d;
@@ -185,30 +180,78 @@ std::int64_t count_of_packing(const Task& task, std::int64_t longest_block) {
   return std::min(blocks, task.aggregation.value_or(blocks)) * longest_block;
 }
 
-}  // namespace
-
-Program all_gather_pat(const Task& task) {
+Program all_gather_by_pat(const Task& task) {
   return pat_all_gather(task.group, gathered_block(task), task.blocks(task.output), task.scratch,
-                        task.aggregation, task.chunks);
+                        task.aggregation);
 }
 
-std::int64_t all_gather_pat_scratch(const Task& task) {
-  return count_of_packing(task, task.blocks(task.output)[0].count);
-}
-
-Program reduce_scatter_pat(const Task& task) {
+Program reduce_scatter_by_pat(const Task& task) {
   const Blocks input = scattered_blocks(task);
   const Span mine = scattered_block(task);
   const Span own = task.in_place ? mine : input[task.group.me()];
   const std::int64_t sums = count_of_sums(task.group.size(), input[0].count);
   const Span packing = task.scratch.sub(sums, task.scratch.count - sums);
   return pat_reduce_scatter(task.group, {task.group, own, mine, input, task.scratch}, input,
-                            packing, task.aggregation, task.chunks);
+                            packing, task.aggregation);
 }
 
-std::int64_t reduce_scatter_pat_scratch(const Task& task) {
-  const std::int64_t longest = task.blocks(task.input)[0].count;
-  return count_of_sums(task.group.size(), longest) + count_of_packing(task, longest);
+// Cost.  In step i, at distance 2^i, m blocks travel in messages of at most a.
+constexpr std::string_view jeaugey = "Jeaugey, arXiv:2506.20252";
+
+bool sends_all_at_once(const CostCase& c) {
+  return !c.choice.aggregation;
 }
+bool sends_all_at_once_adding_free(const CostCase& c) {
+  return sends_all_at_once(c) && when::adding_is_free(c);
+}
+bool one_chunk_or_adding_free(const CostCase& c) {
+  return when::one_chunk(c) || when::adding_is_free(c);
+}
+
+}  // namespace
+
+extern const Algorithm all_gather_pat{
+    .operation = Operation::all_gather,
+    .name = "pat",
+    .summary = "Bruck with far hops first and limited messages (NCCL PAT)",
+    .program = all_gather_by_pat,
+    .knobs = {.aggregation = true},
+    .symmetry = Symmetry::rotation,
+    .scratch =
+        [](const Task& task) { return count_of_packing(task, task.blocks(task.output)[0].count); },
+    .cuts_whole_vector = true,
+    .costs = {{{on::ports | on::links, "q*(S*alpha + L) + (K-1)/K*N/B", "K*S", jeaugey,
+                sends_all_at_once},
+               {on::ports | on::links,
+                "sum(i = 0..q-1, ceil(m/a)*(S*alpha + L)) + (K-1)/K*N/B, "
+                "m = floor((K-2^i-1)/2^(i+1)) + 1, a = min(m, A)",
+                "K*S", jeaugey}}}};
+
+extern const Algorithm reduce_scatter_pat{
+    .operation = Operation::reduce_scatter,
+    .name = "pat",
+    .summary = "Bruck backwards, near hops first, with limited messages (NCCL PAT)",
+    .program = reduce_scatter_by_pat,
+    .knobs = {.aggregation = true},
+    .symmetry = Symmetry::rotation,
+    .scratch =
+        [](const Task& task) {
+          const std::int64_t longest = task.blocks(task.input)[0].count;
+          return count_of_sums(task.group.size(), longest) + count_of_packing(task, longest);
+        },
+    .cuts_whole_vector = true,
+    .costs = {{{on::ports | on::links, "q*(S*alpha + L) + (K-1)/K*N/B", "K*S", jeaugey,
+                sends_all_at_once_adding_free},
+               {on::ports | on::links,
+                "sum(i = 0..q-1, ceil(m/a)*(S*alpha + L)) + (K-1)/K*N*(1/B + gamma), "
+                "m = floor((K-2^i-1)/2^(i+1)) + 1, a = min(m, A)",
+                "K*S", jeaugey, one_chunk_or_adding_free},
+               // A message of one block is added as its chunks arrive, others are unpacked first.
+               {on::ports | on::links,
+                "sum(i = 0..q-1, (ceil(m/a)-u)*(S*alpha + L) + (m-u)*(n/B + n*gamma) + "
+                "u*reduce_hop(n)), m = floor((K-2^i-1)/2^(i+1)) + 1, a = min(m, A), "
+                "r = m - a*floor(m/a), "
+                "u = floor(m/a)*max(0, 2-a) + max(0, 1 - abs(r-1)), n = N/K",
+                "K*S", jeaugey}}}};
 
 }  // namespace collsim

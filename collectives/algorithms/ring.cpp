@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ring: K ranks in a circle, everybody sends only to the next and receives only from the
-// previous.  The vector is cut into K blocks; in every step every rank sends one block, so all
-// links of the circle are busy all the time.
+// The ring: K ranks in a circle, each sends only to the next and receives only from the previous.
+// The vector is cut into K blocks; in every step every rank sends one block, so all links of the
+// circle are busy all the time.
 //
 // Reduce-scatter, step t = 0 .. K-2: rank r sends its partial sum of block r-1-t, receives that of
 // block r-2-t from rank r-1 and adds its own contribution.  A block starts at the rank after its
@@ -16,106 +16,157 @@
 // All-reduce is one after the other: the last step of the reduce-scatter and the first of the
 // all-gather are one instruction.  Nothing is copied and no scratch is needed.
 //
-// Cost, with tau(n) = alpha + n/B and N bytes in all:
-//   all-gather       (K-1) tau(N/K)
-//   reduce-scatter   (K-1) tau(N/K) + (K-1)/K N/gamma
-//   all-reduce      2(K-1) tau(N/K) + (K-1)/K N/gamma
+// The bidirectional ring sends half of the vector up the ring and half of it down, in two lanes that
+// share nothing, so that both directions of every cable are busy.  Nothing is gained on a switch,
+// where both directions leave through the same port, nor with K = 2, where both neighbours are the
+// same.
+//
 // The bytes are optimal for any K; the number of steps is the worst there is.  Every step's message
-// may be cut into S chunks, which hides wire latency L: all-reduce with n = 2(K-1), m = N/(K S B),
-// alpha = 0 takes (n-1) max(S m, m + L) + S m + L.  Connections then need S + 1 slots: everybody
-// has sent S messages before anybody receives, and passes one on before its slot is free again.
+// may be cut into S chunks, which hides wire latency.  Connections then need S + 1 slots: every rank
+// has sent S messages before any receives, and passes one on before its slot is free again.
 //
 // P. Patarasuk, X. Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations,
-// J. Parallel Distrib. Comput. 69 (2009).
-#include "collectives/algorithms/ring.hpp"
-
-#include "collectives/algorithms/buffers.hpp"
-#include "collectives/algorithms/programs.hpp"
+// J. Parallel Distrib. Comput. 69 (2009).  It is NCCL's Ring.
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 
-Program ring_reduce_scatter(Ring ring, Blocks source, Span mine, int chunks) {
-  if (ring.size == 1) {
-    if (source[0] != mine) co_yield copy(source[0], mine);
-    co_return;
-  }
+Program ring_reduce_scatter(Ring ring, Blocks source, Span mine) {
+  if (ring.size == 1) co_yield copy_alone(source[0], mine);
+  if (ring.size == 1) co_return;
   int block = ring.before(ring.place);
-  for (int c = 0; c < chunks; ++c) co_yield send(ring.next, source(block, c));
+  co_yield send(ring.next, source[block]);
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    for (int c = 0; c < chunks; ++c) {
-      const Instruction pass = receive_reduce_send(ring.previous, source(block, c), ring.next);
-      co_yield pass;
-    }
+    co_yield receive_reduce_send(ring.previous, source[block], ring.next);
   }
-  for (int c = 0; c < chunks; ++c)
-    co_yield receive_reduce(ring.previous, source(ring.place, c), mine.piece(c, chunks));
+  co_yield receive_reduce(ring.previous, source[ring.place], mine);
 }
 
-Program ring_all_gather(Ring ring, Span mine, Blocks all, int chunks) {
+Program ring_all_gather(Ring ring, Span mine, Blocks all) {
   int block = ring.place;
-  const bool placed = mine == all[block];
-  if (ring.size == 1) {
-    if (!placed) co_yield copy(mine, all[block]);
-    co_return;
-  }
-  for (int c = 0; c < chunks; ++c) {
-    if (placed)
-      co_yield send(ring.next, all(block, c));
-    else
-      co_yield copy_send(mine.piece(c, chunks), all(block, c), ring.next);
-  }
+  if (ring.size == 1) co_yield copy_alone(mine, all[block]);
+  if (ring.size == 1) co_return;
+  co_yield mine == all[block] ? send(ring.next, mine) : copy_send(mine, all[block], ring.next);
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    for (int c = 0; c < chunks; ++c) co_yield receive_send(ring.previous, all(block, c), ring.next);
+    co_yield receive_send(ring.previous, all[block], ring.next);
   }
-  block = ring.before(block);
-  for (int c = 0; c < chunks; ++c) co_yield receive(ring.previous, all(block, c));
+  co_yield receive(ring.previous, all[ring.before(block)]);
 }
 
-Program ring_all_reduce(Ring ring, Blocks source, Blocks result, int chunks) {
-  if (ring.size == 1) {
-    if (source[0] != result[0]) co_yield copy(source[0], result[0]);
-    co_return;
-  }
+Program ring_all_reduce(Ring ring, Blocks source, Blocks result) {
+  if (ring.size == 1) co_yield copy_alone(source[0], result[0]);
+  if (ring.size == 1) co_return;
   int block = ring.before(ring.place);
-  for (int c = 0; c < chunks; ++c) co_yield send(ring.next, source(block, c));
+  co_yield send(ring.next, source[block]);
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    for (int c = 0; c < chunks; ++c) {
-      const Instruction pass = receive_reduce_send(ring.previous, source(block, c), ring.next);
-      co_yield pass;
-    }
+    co_yield receive_reduce_send(ring.previous, source[block], ring.next);
   }
   block = ring.place;
-  for (int c = 0; c < chunks; ++c)
-    co_yield receive_reduce_store_send(ring.previous, source(block, c), result(block, c),
-                                       ring.next);
+  co_yield receive_reduce_store_send(ring.previous, source[block], result[block], ring.next);
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    for (int c = 0; c < chunks; ++c) {
-      const Instruction pass = receive_send(ring.previous, result(block, c), ring.next);
-      co_yield pass;
-    }
+    co_yield receive_send(ring.previous, result[block], ring.next);
   }
-  block = ring.before(block);
-  for (int c = 0; c < chunks; ++c) co_yield receive(ring.previous, result(block, c));
+  co_yield receive(ring.previous, result[ring.before(block)]);
 }
 
-Program all_reduce_ring(const Task& task) {
-  const Blocks source(source_vector(task), task.group.size(), task.chunks);
-  const Blocks result(result_vector(task), task.group.size(), task.chunks);
-  return ring_all_reduce(Ring::up(task.group), source, result, task.chunks);
+namespace {
+
+Program all_reduce_up_ring(const Task& task) {
+  const int ranks = task.group.size();
+  return ring_all_reduce(Ring::up(task.group), Blocks(source_vector(task), ranks),
+                         Blocks(result_vector(task), ranks));
 }
 
-Program all_gather_ring(const Task& task) {
-  return ring_all_gather(Ring::up(task.group), gathered_block(task), task.blocks(task.output),
-                         task.chunks);
+Program all_reduce_both_ways(const Task& task) {
+  const int ranks = task.group.size();
+  const Ring ring = task.role == 0 ? Ring::up(task.group) : Ring::down(task.group);
+  return ring_all_reduce(ring, Blocks(source_vector(task).piece(task.role, 2), ranks),
+                         Blocks(result_vector(task).piece(task.role, 2), ranks));
 }
 
-Program reduce_scatter_ring(const Task& task) {
-  return ring_reduce_scatter(Ring::up(task.group), scattered_blocks(task), scattered_block(task),
-                             task.chunks);
+// Cost.  A step begins when the chunk before has left the link and when the same chunk of the step
+// before has come and, while blocks are summed, has been added.  t is the time of a chunk on a link,
+// g the time to add it.
+
+constexpr std::string_view patarasuk = "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)";
+
+// A chunk is added before the next one comes.
+bool ring_adds_fast(const CostCase& c) {
+  const FormulaSymbols& s = c.symbols;
+  const double chunk = s.N / (s.K * s.S);
+  return when::one_chunk(c) || chunk * s.gamma <= s.alpha + chunk / s.B;
 }
+bool both_rings_add_fast(const CostCase& c) {
+  const FormulaSymbols& s = c.symbols;
+  const double chunk = s.N / (2 * s.K * s.S);
+  return when::more_than_two_ranks(c) &&
+         (when::one_chunk(c) || chunk * s.gamma <= s.alpha + chunk / s.B);
+}
+
+}  // namespace
+
+extern const Algorithm all_reduce_ring{
+    .operation = Operation::all_reduce,
+    .name = "ring",
+    .summary = "reduce-scatter, then all-gather, around a ring: fewest bytes, most steps",
+    .program = all_reduce_up_ring,
+    .symmetry = Symmetry::rotation,
+    .messages = MessagesAtOnce::ring,
+    .costs = {
+        {{on::rings, "2*(K-1)*(tau(N/K) + L) + (K-1)/K*N*gamma", "K*S", patarasuk, when::one_chunk},
+         {on::rings,
+          "(K-1)*max(S*t, t+L+g) + (K-2)*max(S*t, t+L) + S*t + L, t = tau(N/(K*S)), "
+          "g = N/(K*S)*gamma",
+          "K*S", patarasuk, ring_adds_fast}}}};
+
+extern const Algorithm all_reduce_bidirectional_ring{
+    .operation = Operation::all_reduce,
+    .name = "bidirectional-ring",
+    .summary = "half of the vector around the ring each way",
+    .program = all_reduce_both_ways,
+    .lanes = 2,
+    .symmetry = Symmetry::rotation,
+    .costs = {{{on::both_ways_around,
+                "(K-1)*max(S*t, t+L+g) + (K-2)*max(S*t, t+L) + S*t + L, t = tau(N/(2*K*S)), "
+                "g = N/(2*K*S)*gamma",
+                "2*K*S", patarasuk, both_rings_add_fast}}}};
+
+extern const Algorithm all_gather_ring{
+    .operation = Operation::all_gather,
+    .name = "ring",
+    .summary = "every block goes once around a ring",
+    .program =
+        [](const Task& task) {
+          return ring_all_gather(Ring::up(task.group), gathered_block(task),
+                                 task.blocks(task.output));
+        },
+    .symmetry = Symmetry::rotation,
+    .messages = MessagesAtOnce::ring,
+    .costs = {{{on::rings, "(K-1)*(tau(N/K) + L)", "K*S", literature::thakur, when::one_chunk},
+               {on::rings, "(K-2)*max(S*t, t+L) + S*t + L, t = tau(N/(K*S))", "K*S",
+                literature::thakur}}}};
+
+extern const Algorithm reduce_scatter_ring{
+    .operation = Operation::reduce_scatter,
+    .name = "ring",
+    .summary = "every block goes once around a ring to its owner",
+    .program =
+        [](const Task& task) {
+          return ring_reduce_scatter(Ring::up(task.group), scattered_blocks(task),
+                                     scattered_block(task));
+        },
+    .symmetry = Symmetry::rotation,
+    .messages = MessagesAtOnce::ring,
+    .costs = {
+        {{on::rings, "(K-1)*(tau(N/K) + L) + (K-1)/K*N*gamma", "K*S", literature::thakur,
+          when::one_chunk},
+         {on::rings, "(K-2)*max(S*t, t+L+g) + S*t + L + g, t = tau(N/(K*S)), g = N/(K*S)*gamma",
+          "K*S", literature::thakur, ring_adds_fast}}}};
 
 }  // namespace collsim

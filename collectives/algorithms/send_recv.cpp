@@ -7,25 +7,20 @@
 // Sending and receiving are two lanes, as they are two calls in a group in NCCL: a rank whose
 // partner is slow to take its data is not kept from receiving.
 //
-// Cost with tau(n) = alpha + n/B, wire latency L:   tau(N) + L on a full-duplex network, for all
-// pairs at once; S chunks gain nothing over one link and give S tau(N/S) + L.
-#include "collectives/algorithms/programs.hpp"
-#include "collectives/algorithms/single.hpp"
+// All pairs exchange at once; cutting into chunks gains nothing over one link.
+#include <algorithm>
+#include <cstdlib>
+
+#include "collectives/algorithms/idioms.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 namespace {
 
 constexpr int sender = 0;  // the role of the lane that sends; the other one receives
 
-// The same channel's lane of the other role.
-Endpoint on_other_role(Endpoint endpoint, int role) {
-  const std::size_t lane = endpoint.lane.index();
-  return endpoint.on(Lane(role == sender ? lane + 1 : lane - 1));
-}
-
-}  // namespace
-
-Program send_recv_direct(const Task& task) {
+Program send_or_receive(const Task& task) {
   const int me = task.group.me();
   const bool sends = task.role == sender;
   const std::optional<int> peer =
@@ -34,9 +29,38 @@ Program send_recv_direct(const Task& task) {
   const Span result = task.share(task.output);
   if (!peer) return {};
   if (*peer == me) return sends ? copy_alone(source, result) : Program();
-  const Endpoint other = on_other_role(task.group[*peer], task.role);
-  return sends ? send_chunks(other, source, task.chunks)
-               : receive_chunks(other, result, task.chunks);
+  const Endpoint other = role_above(task.group[*peer], sends ? 1 : -1);
+  return only(sends ? send(other, source) : receive(other, result));
 }
+
+// Conditions under which no two messages share a link.
+bool exchanges_neighbours(const CostCase& c) {
+  return c.collective.pattern.kind == Pattern::Kind::exchange;
+}
+bool shifts_to_neighbour(const CostCase& c) {
+  const int distance = c.collective.pattern.distance % c.ranks();
+  return c.collective.pattern.kind == Pattern::Kind::shift &&
+         (std::abs(distance) == 1 || std::abs(distance) == c.ranks() - 1);
+}
+bool some_pair_is_apart(const CostCase& c) {
+  const Pattern& pattern = c.collective.pattern;
+  if (pattern.kind == Pattern::Kind::shift) return pattern.distance % c.ranks() != 0;
+  return std::any_of(pattern.pairs.begin(), pattern.pairs.end(),
+                     [](const auto& pair) { return pair.first != pair.second; });
+}
+
+}  // namespace
+
+extern const Algorithm send_recv_direct{
+    .operation = Operation::send_recv,
+    .name = "direct",
+    .summary = "every pair at once",
+    .program = send_or_receive,
+    .lanes = 2,
+    .cuts_whole_vector = true,
+    .messages = MessagesAtOnce::pairs,
+    .costs = {{{on::any, "hop(N)", "S", literature::hockney, exchanges_neighbours},
+               {on::ring, "hop(N)", "S", literature::hockney, shifts_to_neighbour},
+               {on::ports | on::links, "hop(N)", "S", literature::hockney, some_pair_is_apart}}}};
 
 }  // namespace collsim

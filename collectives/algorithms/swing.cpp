@@ -17,8 +17,8 @@
 // for step s: what I send is always the upper half of what I have, what I keep the lower, and one
 // message per step has no gaps.  The input is copied there and the sum copied back.
 //
-// Cost on a one-dimensional torus with fair links, each shared by up to (|rho_s|+1)/2 messages:
-//   2 sum over s of (alpha + (|rho_s|+1)/2 N/(2^(s+1) B)) + (K-1)/K N/gamma
+// On a one-dimensional torus with fair links, each shared by up to (|rho_s|+1)/2 messages, it takes
+//   2 sum over s of (alpha + (|rho_s|+1)/2 N/(2^(s+1) B)) + (K-1)/K N*gamma
 // On exclusive links a message holds its whole route, so messages whose routes overlap only in part
 // wait for each other in turn: with alpha = 0 and one chunk the simulated time is 1.00, 1.25, 1.74,
 // 2.76 and 4.23 times the formula for K = 4, 8, 16, 32 and 64.
@@ -29,8 +29,8 @@
 #include <array>
 #include <bit>
 
-#include "collectives/algorithms/buffers.hpp"
-#include "collectives/algorithms/programs.hpp"
+#include "collectives/algorithms/roles.hpp"
+#include "collectives/cost/conditions.hpp"
 
 namespace collsim {
 namespace {
@@ -48,7 +48,7 @@ int reached(int position, int i, int ranks) {
   return position;
 }
 
-Program swing_all_reduce(Group group, Blocks source, Blocks result, Span scratch, int chunks) {
+Program swing_all_reduce(Group group, Blocks source, Blocks result, Span scratch) {
   const int me = group.me(), ranks = group.size();
   // end[i]: where the first 2^i blocks in scratch end, hence where the halves of step q-1-i meet.
   //   K = 8, rank 0, 11 elements: the blocks 0 3 7 4 1 6 2 5 are 2 1 1 1 2 1 2 1 long, so end is
@@ -72,14 +72,8 @@ Program swing_all_reduce(Group group, Blocks source, Blocks result, Span scratch
     const Endpoint partner = group[swing_partner(me, step, ranks)];
     const Span lower = scratch.sub(0, end[half]);
     const Span upper = scratch.sub(end[half], end[half + 1] - end[half]);
-    for (int c = 0; c < chunks; ++c)
-      co_yield send(partner, (halving ? upper : lower).piece(c, chunks));
-    for (int c = 0; c < chunks; ++c) {
-      if (halving)
-        co_yield receive_reduce(partner, lower.piece(c, chunks), lower.piece(c, chunks));
-      else
-        co_yield receive(partner, upper.piece(c, chunks));
-    }
+    co_yield send(partner, halving ? upper : lower);
+    co_yield halving ? receive_reduce(partner, lower, lower) : receive(partner, upper);
   }
   place = scratch.sub(0, 0);
   for (int i = 0; i < ranks; ++i) {
@@ -91,14 +85,20 @@ Program swing_all_reduce(Group group, Blocks source, Blocks result, Span scratch
 
 }  // namespace
 
-Program all_reduce_swing(const Task& task) {
-  const int ranks = task.group.size();
-  return swing_all_reduce(task.group, Blocks(source_vector(task), ranks),
-                          Blocks(result_vector(task), ranks), task.scratch, task.chunks);
-}
-
-std::int64_t all_reduce_swing_scratch(const Task& task) {
-  return result_vector(task).count;
-}
+extern const Algorithm all_reduce_swing{
+    .operation = Operation::all_reduce,
+    .name = "swing",
+    .summary = "halving and doubling with partners that are near on a ring or torus",
+    .program =
+        [](const Task& task) {
+          const int ranks = task.group.size();
+          return swing_all_reduce(task.group, Blocks(source_vector(task), ranks),
+                                  Blocks(result_vector(task), ranks), task.scratch);
+        },
+    .scratch = [](const Task& task) { return result_vector(task).count; },
+    .why_not = needs_power_of_two,
+    .cuts_whole_vector = true,
+    .costs = {{{on::ports | on::links, "sum(i = 1..log2(K), reduce_hop(N/2^i) + hop(N/2^i))", "K*S",
+                "De Sensi, Bonato, Saam, Hoefler, NSDI 2024", when::power_of_two}}}};
 
 }  // namespace collsim

@@ -32,7 +32,7 @@ class Engine {
 
   enum class Waiting : std::uint8_t { no, for_message, for_slot, for_signal };
   struct LaneState {
-    Program program;
+    LaneProgram program;
     const Instruction* current = nullptr;  // accepted but not yet executed
     std::int64_t step = -1;                // of `current`, or of the last one
     std::optional<Endpoint> from_peer;     // whom receives and sends named last, if accepted ...

@@ -294,7 +294,7 @@ void Engine<Values>::judge_exits() {
 template <class Values>
 std::optional<Instruction> Engine<Values>::instruction_at(std::uint32_t id,
                                                           std::int64_t step) const {
-  Program program =
+  LaneProgram program =
       schedule_.program(static_cast<int>(layout_.position_of(id)), layout_.lane_of(id));
   const Instruction* instruction = program.next();
   while (instruction && step-- > 0) instruction = program.next();

@@ -67,7 +67,7 @@ void Engine<Values>::run_lane(std::uint32_t id) {
       lane.current = lane.program.next();
       if (!lane.current) {
         lane.ended = true;
-        lane.program = Program();
+        lane.program = LaneProgram();
         return;
       }
       ++lane.step;

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/bounds.hpp"
 #include "collectives/cautions.hpp"
-#include "collectives/closed_forms.hpp"
+#include "collectives/cost/bounds.hpp"
+#include "collectives/cost/closed_forms.hpp"
 #include "plots/engine/records.hpp"
 #include "plots/engine/setting.hpp"
 

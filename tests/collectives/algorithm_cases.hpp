@@ -64,7 +64,7 @@ struct Sent {
 inline Sent sent_by(const Schedule& schedule, int position) {
   Sent sent;
   for (int lane = 0; lane < schedule.lanes(); ++lane) {
-    Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+    LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
     while (const Instruction* instruction = program.next()) {
       if (!sends(instruction->op)) continue;
       ++sent.messages;
@@ -77,7 +77,7 @@ inline Sent sent_by(const Schedule& schedule, int position) {
 inline std::int64_t longest_message(const Schedule& schedule, int position) {
   std::int64_t longest = 0;
   for (int lane = 0; lane < schedule.lanes(); ++lane) {
-    Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+    LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
     while (const Instruction* instruction = program.next())
       if (sends(instruction->op)) longest = std::max(longest, instruction->count);
   }
@@ -88,7 +88,7 @@ inline std::int64_t longest_message(const Schedule& schedule, int position) {
 inline std::set<int> peers_of(const Schedule& schedule, int position) {
   std::set<int> peers;
   for (int lane = 0; lane < schedule.lanes(); ++lane) {
-    Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+    LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
     while (const Instruction* instruction = program.next()) {
       if (sends(instruction->op)) peers.insert(static_cast<int>(instruction->to.rank.index()));
       if (receives(instruction->op)) peers.insert(static_cast<int>(instruction->from.rank.index()));

@@ -163,8 +163,8 @@ TEST_P(EveryAlgorithm, YieldsTheSameAgain) {
   const Schedule schedule = make_schedule(test.collective, test.choice);
   for (int position = schedule.size() - 1; position >= 0; --position)
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
-      Program first = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
-      Program second = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      LaneProgram first = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      LaneProgram second = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       while (const Instruction* expected = first.next()) {
         const Instruction* found = second.next();
         ASSERT_NE(found, nullptr);

@@ -139,7 +139,7 @@ TEST(AllReduce, SwingLoadsLinksAsPublished) {
     std::vector<std::vector<int>> load(static_cast<std::size_t>(steps),
                                        std::vector<int>(static_cast<std::size_t>(2 * ranks)));
     for (int position = 0; position < ranks; ++position) {
-      Program program = schedule.program(position, Lane(0));
+      LaneProgram program = schedule.program(position, Lane(0));
       int step = 0;
       while (const Instruction* instruction = program.next()) {
         if (!sends(instruction->op) || step == steps) continue;

@@ -135,7 +135,7 @@ TEST(Pat, MessagesOfATestAreThoseOfTheFormula) {
 TEST(AllGather, PatCarriesLeastFarthest) {
   const Schedule schedule =
       make_schedule(make_collective(Operation::all_gather, 16, 16), {.name = "pat"});
-  Program program = schedule.program(0, Lane(0));
+  LaneProgram program = schedule.program(0, Lane(0));
   std::vector<std::pair<std::size_t, std::int64_t>> hops;
   while (const Instruction* instruction = program.next())
     if (sends(instruction->op)) hops.emplace_back(instruction->to.rank.index(), instruction->count);
@@ -148,7 +148,7 @@ TEST(ReduceScatter, AddsNoMoreThanNeeded) {
   for (const Algorithm* row : algorithms(Operation::reduce_scatter)) {
     const Schedule schedule = make_schedule(make_collective(Operation::reduce_scatter, 8, 960),
                                             {.name = std::string(row->name)});
-    Program program = schedule.program(3, Lane(0));
+    LaneProgram program = schedule.program(3, Lane(0));
     std::int64_t added = 0;
     while (const Instruction* instruction = program.next())
       if (reduces(instruction->op)) added += instruction->count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "collectives/algorithms/turned_blocks.hpp"
+#include "collectives/algorithms/roles.hpp"
 #include "collectives/span.hpp"
 
 namespace collsim {
@@ -33,46 +33,41 @@ TEST(Blocks, CutLikePiecesOfPieces) {
   for (const std::int64_t count : {0, 1, 5, 12, 37, 100})
     for (const int blocks : {1, 2, 5, 8})
       for (const int channels : {1, 2, 3})
-        for (const int chunks : {1, 2, 7})
-          for (int channel = 0; channel < channels; ++channel) {
-            const Span whole{Buffer::output, 3, count};
-            const Blocks cut(whole, blocks, chunks, {channel, channels});
-            for (int block = 0; block < blocks; ++block) {
-              const Span share = whole.piece(block, blocks).piece(channel, channels);
-              ASSERT_EQ(cut[block], share);
-              for (int chunk = 0; chunk < chunks; ++chunk)
-                ASSERT_EQ(cut(block, chunk), share.piece(chunk, chunks));
-            }
-          }
+        for (int channel = 0; channel < channels; ++channel) {
+          const Span whole{Buffer::output, 3, count};
+          const Blocks cut(whole, blocks, {channel, channels});
+          for (int block = 0; block < blocks; ++block)
+            ASSERT_EQ(cut[block], whole.piece(block, blocks).piece(channel, channels));
+        }
 }
 
 TEST(Blocks, KeepTheirPlaceBeyond32Bits) {
   const std::int64_t huge = std::int64_t{1} << 50;
-  const Blocks cut({Buffer::input, 0, huge + 3}, 4, 2, {1, 2});
+  const Blocks cut({Buffer::input, 0, huge + 3}, 4, {1, 2});
   EXPECT_EQ(cut[3], (Span{Buffer::input, 3 * (huge / 4) + 3 + huge / 8, huge / 8}));
 }
 
-// Turned blocks lie end to end in the order seen from the root, each as long as in the vector.
-TEST(TurnedBlocks, LieEndToEndFromTheRootOn) {
+// Rotated blocks lie end to end in the order seen from the root, each as long as in the vector.
+TEST(RotatedBlocks, LieEndToEndFromTheRootOn) {
   for (const std::int64_t count : {0, 3, 7, 20, 23})
     for (const int size : {1, 2, 5, 7})
       for (const int channels : {1, 3})
         for (int channel = 0; channel < channels; ++channel)
           for (int root = 0; root < size; ++root) {
-            const Blocks blocks({Buffer::input, 0, count}, size, 1, {channel, channels});
-            const TurnedBlocks turned(count, size, {channel, channels}, root);
+            const Blocks blocks({Buffer::input, 0, count}, size, {channel, channels});
+            const RotatedBlocks rotated(count, size, {channel, channels}, root);
             const Span memory{Buffer::scratch, 100, count};
             std::int64_t offset = 100;
             for (int place = 0; place < size; ++place) {
               const std::int64_t length = blocks[(place + root) % size].count;
-              ASSERT_EQ(turned.range(memory, 0, place, place + 1),
+              ASSERT_EQ(rotated.range(memory, 0, place, place + 1),
                         (Span{Buffer::scratch, offset, length}));
               offset += length;
             }
-            ASSERT_EQ(turned.count(0, size), offset - 100);
+            ASSERT_EQ(rotated.count(0, size), offset - 100);
             if (size > 2) {
-              ASSERT_EQ(turned.range(memory, 1, 1, size),
-                        (Span{Buffer::scratch, 100, turned.count(1, size)}));
+              ASSERT_EQ(rotated.range(memory, 1, 1, size),
+                        (Span{Buffer::scratch, 100, rotated.count(1, size)}));
             }
           }
 }

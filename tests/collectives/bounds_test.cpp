@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/bounds.hpp"
+#include "collectives/cost/bounds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/closed_forms.hpp"
+#include "collectives/cost/closed_forms.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
 #include "topo/shapes.hpp"

@@ -2,7 +2,7 @@
 //
 // The formulas against numbers computed elsewhere, worked by hand or from the literature; that they
 // agree with the simulator is a test of the simulator.
-#include "collectives/closed_forms.hpp"
+#include "collectives/cost/closed_forms.hpp"
 
 #include <gtest/gtest.h>
 

@@ -20,7 +20,7 @@ Program numbers(int from, int to) {
   for (int i = from; i < to; ++i) co_yield copy(at(i), at(i));
 }
 
-std::vector<std::int64_t> offsets_of(Program& program) {
+std::vector<std::int64_t> offsets_of(LaneProgram& program) {
   std::vector<std::int64_t> offsets;
   while (const Instruction* instruction = program.next())
     offsets.push_back(instruction->source_offset);
@@ -49,14 +49,14 @@ Program holding_with_inner(int* alive) {
 }
 
 TEST(Program, YieldsItsInstructionsAndEnds) {
-  Program program = numbers(3, 6);
+  LaneProgram program = numbers(3, 6);
   EXPECT_EQ(offsets_of(program), (std::vector<std::int64_t>{3, 4, 5}));
   EXPECT_EQ(program.next(), nullptr);
   EXPECT_EQ(program.next(), nullptr);
 }
 
 TEST(Program, WithoutInstructionsEndsAtOnce) {
-  Program none;
+  LaneProgram none;
   EXPECT_EQ(none.next(), nullptr);
   Program empty = numbers(0, 0);
   EXPECT_EQ(empty.next(), nullptr);
@@ -66,7 +66,7 @@ TEST(Program, WithoutInstructionsEndsAtOnce) {
 TEST(Program, DoesNothingUntilPulled) {
   int alive = 0;
   {
-    const Program program = holding(&alive, 2);
+    const LaneProgram program = holding(&alive, 2);
     EXPECT_EQ(alive, 0);
   }
   EXPECT_EQ(alive, 0);
@@ -82,7 +82,7 @@ Program outer() {
 }
 
 TEST(Program, RunsInnerProgramsInTheirPlace) {
-  Program program = outer();
+  LaneProgram program = outer();
   EXPECT_EQ(offsets_of(program), (std::vector<std::int64_t>{0, 10, 11, 20, 1}));
   EXPECT_EQ(program.next(), nullptr);
 }
@@ -95,7 +95,7 @@ Program nested(int depth) {
 
 TEST(Program, NestsToAnyDepth) {
   constexpr int depth = 1000;
-  Program program = nested(depth);
+  LaneProgram program = nested(depth);
   const std::vector<std::int64_t> offsets = offsets_of(program);
   ASSERT_EQ(offsets.size(), 2U * (depth + 1));
   EXPECT_EQ(offsets.front(), depth);
@@ -114,7 +114,7 @@ Program many_empty(int count) {
 }
 
 TEST(Program, PassesOverManyEmptyInnerPrograms) {
-  Program program = many_empty(200);
+  LaneProgram program = many_empty(200);
   EXPECT_EQ(offsets_of(program), (std::vector<std::int64_t>{7}));
 }
 
@@ -122,7 +122,7 @@ TEST(Program, MayBeDroppedAtAnyPoint) {
   for (int pulls = 0; pulls <= 6; ++pulls) {
     int alive = 0;
     {
-      Program program = holding_with_inner(&alive);
+      LaneProgram program = holding_with_inner(&alive);
       for (int i = 0; i < pulls; ++i) (void)program.next();
       const int expected = pulls == 0 || pulls == 6 ? 0 : pulls >= 2 && pulls <= 4 ? 2 : 1;
       EXPECT_EQ(alive, expected) << pulls;
@@ -133,17 +133,17 @@ TEST(Program, MayBeDroppedAtAnyPoint) {
 
 TEST(Program, MovesInTheMiddleOfItsRun) {
   int alive = 0;
-  Program first = holding_with_inner(&alive);
+  LaneProgram first = holding_with_inner(&alive);
   EXPECT_EQ(first.next()->source_offset, 100);
   EXPECT_EQ(first.next()->source_offset, 0);
-  Program second = std::move(first);
+  LaneProgram second = std::move(first);
   EXPECT_EQ(first.next(), nullptr);  // NOLINT: moved from, and empty by contract
   EXPECT_EQ(second.next()->source_offset, 1);
   EXPECT_EQ(alive, 2);
   second = numbers(5, 6);
   EXPECT_EQ(alive, 0);
   EXPECT_EQ(offsets_of(second), (std::vector<std::int64_t>{5}));
-  Program& same = second;
+  LaneProgram& same = second;
   second = std::move(same);
   EXPECT_EQ(second.next(), nullptr);
 }
@@ -160,7 +160,7 @@ Program passes_on(int* alive) {
 }
 
 TEST(Program, LetsExceptionsOutOfNext) {
-  Program program = throws_after(1);
+  LaneProgram program = throws_after(1);
   EXPECT_NE(program.next(), nullptr);
   EXPECT_THROW((void)program.next(), std::runtime_error);
   EXPECT_EQ(program.next(), nullptr);
@@ -169,15 +169,91 @@ TEST(Program, LetsExceptionsOutOfNext) {
 TEST(Program, ThatFailsInsideAnotherCanBeDropped) {
   int alive = 0;
   {
-    Program program = passes_on(&alive);
+    LaneProgram program = passes_on(&alive);
     EXPECT_EQ(program.next()->source_offset, 0);
     EXPECT_THROW((void)program.next(), std::runtime_error);
   }
   EXPECT_EQ(alive, 0);
 }
 
+// --- cutting ------------------------------------------------------------------------------------
+
+constexpr Endpoint peer{Rank(1), Lane(0)};
+
+Program two_messages_and_a_copy(Span data) {
+  co_yield send(peer, data);
+  co_yield copy(data, data.in(Buffer::scratch));
+  co_yield receive_reduce(peer, data, data.in(Buffer::scratch));
+}
+
+Program in_step(Span data) {
+  co_yield chunk_by_chunk(wait(peer), receive(peer, data), send(peer, data));
+}
+
+Program uncut(Span data) {
+  co_yield whole(send(peer, data));
+}
+
+std::vector<Instruction> all_of(LaneProgram program) {
+  std::vector<Instruction> all;
+  while (const Instruction* instruction = program.next()) all.push_back(*instruction);
+  return all;
+}
+
+bool same(const Instruction& a, const Instruction& b) {
+  return a.op == b.op && a.from == b.from && a.to == b.to && a.source() == b.source() &&
+         a.destination() == b.destination();
+}
+
+TEST(LaneProgram, CutsMessagesAndNothingElse) {
+  for (const std::int64_t count : {0, 1, 5, 12})
+    for (const int chunks : {1, 2, 5, 7}) {
+      const Span data{Buffer::input, 3, count};
+      const std::vector<Instruction> all = all_of({two_messages_and_a_copy(data), chunks});
+      const auto size = static_cast<std::size_t>(chunks);
+      ASSERT_EQ(all.size(), 2 * size + 1);
+      EXPECT_TRUE(same(all[size], copy(data, data.in(Buffer::scratch))));
+      for (int c = 0; c < chunks; ++c) {
+        const Span piece = data.piece(c, chunks);
+        EXPECT_TRUE(same(all[static_cast<std::size_t>(c)], send(peer, piece)));
+        EXPECT_TRUE(same(all[size + 1 + static_cast<std::size_t>(c)],
+                         receive_reduce(peer, piece, piece.in(Buffer::scratch))));
+      }
+    }
+}
+
+TEST(LaneProgram, InterleavesWhatGoesChunkByChunk) {
+  for (const int chunks : {1, 2, 5}) {
+    const Span data{Buffer::output, 0, 7};
+    const std::vector<Instruction> all = all_of({in_step(data), chunks});
+    ASSERT_EQ(all.size(), 3 * static_cast<std::size_t>(chunks));
+    for (int c = 0; c < chunks; ++c) {
+      const auto first = 3 * static_cast<std::size_t>(c);
+      EXPECT_EQ(all[first].op, Op::wait);
+      EXPECT_TRUE(same(all[first + 1], receive(peer, data.piece(c, chunks))));
+      EXPECT_TRUE(same(all[first + 2], send(peer, data.piece(c, chunks))));
+    }
+  }
+}
+
+TEST(LaneProgram, LeavesWhatIsToStayWhole) {
+  const Span data{Buffer::input, 0, 9};
+  const std::vector<Instruction> all = all_of({uncut(data), 4});
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(same(all[0], send(peer, data)));
+}
+
+TEST(LaneProgram, MayMoveBetweenTwoChunks) {
+  const Span data{Buffer::input, 0, 9};
+  LaneProgram first(two_messages_and_a_copy(data), 3);
+  (void)first.next();
+  LaneProgram second = std::move(first);
+  EXPECT_EQ(first.next(), nullptr);  // NOLINT: moved from, and empty by contract
+  EXPECT_EQ(second.next()->source(), data.piece(1, 3));
+}
+
 TEST(Program, KeepsItsParameters) {
-  Program program;
+  LaneProgram program;
   {
     const std::vector<Rank> ranks = {Rank(4), Rank(2), Rank(9)};
     const Group group(ranks.data(), 3, 2, Lane(5));

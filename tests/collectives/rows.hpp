@@ -20,7 +20,7 @@ inline std::string text_of(const Algorithm& row) {
 }
 
 inline bool works_with(const Algorithm& row, int ranks) {
-  return row.refuses == nullptr || row.refuses(ranks).empty();
+  return row.works_with(ranks);
 }
 
 // `ranks`, or the count next to it that the algorithm takes; of two, the smaller.

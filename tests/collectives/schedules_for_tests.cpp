@@ -91,7 +91,7 @@ Programs record(const Schedule& schedule) {
   for (int position = 0; position < schedule.size(); ++position) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       auto& list = programs.emplace_back();
-      Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       while (const Instruction* instruction = program.next()) list.push_back(*instruction);
     }
   }

@@ -36,8 +36,8 @@ std::size_t relative(Symmetry symmetry, const Endpoint& peer, int position, int 
 // Empty when both lanes do the same under the renaming, else what differs.
 std::string difference(const Schedule& schedule, Symmetry symmetry, int position, int lane) {
   const Lane which(static_cast<std::size_t>(lane));
-  Program reference = schedule.program(0, which);
-  Program program = schedule.program(position, which);
+  LaneProgram reference = schedule.program(0, which);
+  LaneProgram program = schedule.program(position, which);
   for (int step = 0;; ++step) {
     const Instruction* expected = reference.next();
     const Instruction* found = program.next();

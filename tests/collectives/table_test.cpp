@@ -9,7 +9,7 @@
 #include <string>
 
 #include "collectives/algorithms.hpp"
-#include "collectives/algorithms/double_tree.hpp"
+#include "collectives/algorithms/idioms.hpp"
 #include "collectives/names.hpp"
 #include "tests/contains.hpp"
 
@@ -56,7 +56,7 @@ std::string sendings(const Algorithm& row, int root) {
   std::string text;
   for (int position = 0; position < 4; ++position)
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
-      Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       while (const Instruction* instruction = program.next())
         if (sends(instruction->op))
           text += std::to_string(position) + ">" + std::to_string(instruction->to.rank.index()) +
@@ -172,11 +172,11 @@ TEST(MakeSchedule, RefusesChoicesThatDoNotFit) {
 
 TEST(MakeSchedule, RefusesRankCountsThatAnAlgorithmDoesNotHave) {
   for (const Algorithm& row : algorithms()) {
-    if (row.refuses == nullptr) continue;
+    if (row.why_not == nullptr) continue;
     for (int ranks = 1; ranks <= 20; ++ranks) {
       AlgorithmChoice choice;
       choice.name = row.name;
-      const std::string reason = row.refuses(ranks);
+      const std::string reason = row.why_not(ranks);
       if (reason.empty()) {
         EXPECT_NO_THROW((void)make_schedule(collective_of(row.operation, ranks, 8), choice));
         continue;
@@ -222,7 +222,7 @@ TEST(MakeSchedule, GivesEveryChannelItsLanesAndScratch) {
   EXPECT_EQ(schedule.slots(), 5);
   EXPECT_EQ(schedule.algorithm(), "double-tree");
   EXPECT_EQ(schedule.scratch_count(0), 0);
-  EXPECT_EQ(schedule.scratch_count(1), 3 * 2 * 14);  // 27 of 80 per channel, 14 per tree
+  EXPECT_EQ(schedule.scratch_count(1), 3 * 27);  // every channel has room for 27 of 80
 }
 
 // The schedule keeps what its programs need: nothing of the caller's is referred to.
@@ -234,7 +234,7 @@ TEST(MakeSchedule, OutlivesWhatItWasMadeFrom) {
   const Schedule schedule = make_schedule(*collective, choice);
   collective.reset();
   choice.dims.clear();
-  Program program = schedule.program(5, Lane(0));
+  LaneProgram program = schedule.program(5, Lane(0));
   int sends_seen = 0;
   while (const Instruction* instruction = program.next())
     if (sends(instruction->op)) ++sends_seen;

@@ -239,8 +239,21 @@ def check_build_lists(tree):
             owner = owner.parent
         lists = tree.texts.get(f"{owner.as_posix()}/CMakeLists.txt", "")
         entry = Path(path).relative_to(owner).as_posix()
+        if f"{Path(entry).parent.as_posix()}/*{Path(entry).suffix}" in lists:
+            continue
         if not re.search(rf"(?<![\w./-]){re.escape(entry)}(?![\w./-])", lists):
             yield path, 1, "is in no CMakeLists.txt"
+
+
+def check_algorithm_list(tree):
+    """An algorithm that the list does not name would compile, and be nowhere."""
+    names = tree.texts.get("collectives/algorithms/list.hpp", "")
+    for path, text in tree.texts.items():
+        if path.startswith("collectives/algorithms/") and path.endswith(".cpp"):
+            for found in re.finditer(r"^extern const Algorithm (\w+)", text, re.MULTILINE):
+                if f"NAME({found[1]})" not in names:
+                    line = text.count("\n", 0, found.start()) + 1
+                    yield path, line, f"{found[1]} is not in algorithms/list.hpp"
 
 
 CHECKS = {name[len("check_") :]: check for name, check in list(globals().items()) if name.startswith("check_")}

@@ -23,6 +23,10 @@ GOOD_TREE = {
     "sim/README.md": "# sim\n",
     "sim/CMakeLists.txt": SCRIPT + "collsim_library(sim SOURCES deep/a.cpp)\n",
     "sim/deep/a.cpp": LICENCE + '#include "topo/error.hpp"\n// try this, then catch it\n',
+    "collectives/README.md": "# collectives\n",
+    "collectives/CMakeLists.txt": SCRIPT + "algorithms/*.cpp algorithms/list.hpp\n",
+    "collectives/algorithms/list.hpp": HEADER + "NAME(reduce_ring)\n",
+    "collectives/algorithms/ring.cpp": LICENCE + "extern const Algorithm reduce_ring{};\n",
     "validate/README.md": "# validate\n",
     "validate/CMakeLists.txt": SCRIPT + "collsim_library(validate SOURCES cuda/run.cu)\n",
     "validate/cuda/run.cu": LICENCE + "#include <cuda_runtime.h>\n",
@@ -78,6 +82,12 @@ VIOLATIONS = [
     ("readmes", "plots/x.json", "{}\n", "has no README.md"),
     ("build_lists", "topo/CMakeLists.txt", SCRIPT + "my_error.cpp error.hpp\n", "in no CMakeLists.txt"),
     ("build_lists", "sim/CMakeLists.txt", SCRIPT + "a.cpp\n", "in no CMakeLists.txt"),
+    (
+        "algorithm_list",
+        "collectives/algorithms/gossip.cpp",
+        LICENCE + "extern const Algorithm all_gather_gossip{};\n",
+        "is not in algorithms/list.hpp",
+    ),
 ]
 
 

@@ -275,7 +275,7 @@ Draft mutant(RandomCase& draw, const Topology& topology) {
   Draft draft{schedule.collective(), {}, schedule.lanes(), schedule.slots()};
   for (int position = 0; position < schedule.size(); ++position) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
-      Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       auto& list = draft.programs.emplace_back();
       while (const Instruction* instruction = program.next()) list.push_back(*instruction);
     }

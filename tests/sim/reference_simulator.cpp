@@ -50,7 +50,7 @@ struct LaneState {
   Rank rank;
   Lane lane;
   int position = 0;
-  Program program;
+  LaneProgram program;
   bool ended = false;
   Time reached;                       // the current instruction
   std::optional<Time> works_until{};  // the current instruction has begun

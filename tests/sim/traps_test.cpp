@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Places where simulators of this field have given wrong answers without a word.  One test each.
-#include "collectives/bounds.hpp"
+#include "collectives/cost/bounds.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/sim/testing.hpp"
 

@@ -79,7 +79,7 @@ std::string problem_of(const RealCase& real, const HostOptions& options = {}, in
 
 // One lane's program without one of its instructions.
 inline Program without(Schedule schedule, int position, Lane lane, int step) {
-  Program program = schedule.program(position, lane);
+  LaneProgram program = schedule.program(position, lane);
   for (int i = 0; const Instruction* instruction = program.next(); ++i)
     if (i != step) co_yield *instruction;
 }

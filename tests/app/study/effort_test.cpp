@@ -20,7 +20,7 @@ Count counted(const Schedule& schedule) {
   Count count;
   for (int position = 0; position < schedule.size(); ++position)
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
-      Program program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       double instructions = 0;
       while (program.next() != nullptr) ++instructions;
       count.longest = std::max(count.longest, instructions);

@@ -294,7 +294,7 @@ TEST_F(CudaBackend, ThreadsThatABlockCannotHave) {
 }
 
 Program without(Schedule schedule, int position, Lane lane, int step) {
-  Program program = schedule.program(position, lane);
+  LaneProgram program = schedule.program(position, lane);
   for (int i = 0; const Instruction* instruction = program.next(); ++i)
     if (i != step) co_yield *instruction;
 }

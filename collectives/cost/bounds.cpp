@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/bounds.hpp"
+#include "collectives/cost/bounds.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "collectives/uniform_network.hpp"
+#include "collectives/cost/uniform_network.hpp"
 
 namespace collsim {
 

@@ -5,23 +5,14 @@
 #include <string>
 
 #include "collectives/algorithms.hpp"
-#include "collectives/uniform_network.hpp"
+#include "collectives/cost/uniform_network.hpp"
 
 namespace collsim {
 
 // What the literature says an algorithm costs: the formula, its value, and where it comes from. The
 // simulator does not use it; it stands beside every prediction, and tests compare the two.
 //
-// Symbols in formulas
-//   K        ranks                              N    bytes (Collective::bytes(), as in nccl-tests)
-//   alpha    start-up, keeps the link busy      B    bandwidth           L   wire latency
-//   S        chunks of every step's message     gamma   bytes per second that a rank adds
-//   q        ceil(log2 K)                       tau(n) = alpha + n/B, one message of n bytes
-//   pass(n) = S*tau(n/S) + L                    n bytes over one link, in S messages
-//   step(n) = tau(n/S) + L + (S-1)*max(tau(n/S), n/(S*gamma)) + n/(S*gamma)
-//                                               the same, and added up as they arrive
-// gamma is infinite when adding is free.  Units are those of scenario files' expectations, in which
-// a formula without tau, pass and step stands as it is.
+// Formulas are in the language of cost/formula.hpp, which says what their symbols are.
 //
 // The model is the simulator's ideal one (Hockney's alpha-beta model and LogGP's L): links are
 // exclusive, sends are posted, a rank's lane is busy while it reduces, all else is free, all start
@@ -29,6 +20,7 @@ namespace collsim {
 struct ClosedForm {
   double seconds = 0;
   std::string formula;    // "(K-2+S)*tau(N/S) + (K-1)*L"
+  bool in_words = false;  // not a formula but a sentence about one, because links or levels differ
   std::string reference;  // "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)"
   // The vector divides evenly into what the formula takes for even.  Then it holds but for rounding:
   // the simulator rounds the time of each message and of each reduction up to a picosecond, so that

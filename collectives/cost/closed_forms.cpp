@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/closed_forms.hpp"
+#include "collectives/cost/closed_forms.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
-#include "collectives/closed_form_terms.hpp"
+#include "collectives/cost/conditions.hpp"
+#include "collectives/cost/formula.hpp"
 
 namespace collsim {
 namespace {
@@ -23,21 +26,19 @@ bool is_in_order(const Collective& collective) {
   return true;
 }
 
-// The same choice under the algorithm's own name; Error when it or the collective is not valid.
-AlgorithmChoice valid_choice(const Collective& collective, const AlgorithmChoice& choice,
-                             std::size_t ranks_of_network) {
+// Error when the choice or the collective is not valid.
+const Algorithm& algorithm_of(const Collective& collective, AlgorithmChoice choice,
+                              std::size_t ranks_of_network) {
   validate(collective);
   const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
-  AlgorithmChoice valid = choice;
-  valid.name = algorithm.name;
-  valid.chunk_size.reset();
-  validate(valid, algorithm, collective.size());
+  choice.chunk_size.reset();
+  validate(choice, algorithm, collective.size());
   check_members(collective.group, ranks_of_network);
-  return valid;
+  return algorithm;
 }
 
 // No connection of any algorithm carries more messages than there are ranks to pass S chunks on to
-// and back; with as many slots nobody ever waits for one.
+// and back; with as many slots no sender ever waits for one.
 bool senders_never_wait(const Collective& collective, const AlgorithmChoice& choice) {
   const std::int64_t most = 2 * std::int64_t{collective.size()} * choice.chunks;
   return !choice.slots || *choice.slots >= most;
@@ -51,16 +52,43 @@ ClosedForm of_one_rank() {
           .best_chunks = std::nullopt};
 }
 
-ClosedForm evaluated(const FormulaRow& row, const Terms& terms) {
+FormulaSymbols symbols_of(const Collective& collective, const AlgorithmChoice& choice,
+                          const Hop& hop, double gamma) {
+  FormulaSymbols symbols;
+  symbols.K = collective.size();
+  symbols.N = static_cast<double>(collective.bytes());
+  symbols.S = choice.chunks;
+  symbols.k = choice.radix;
+  if (choice.aggregation) symbols.A = *choice.aggregation;
+  symbols.alpha = hop.alpha;
+  symbols.B = hop.bandwidth;
+  symbols.L = hop.latency;
+  symbols.gamma = gamma;
+  return symbols;
+}
+
+// The first cost that is for the case; null: none.
+const Cost* cost_of(const Algorithm& algorithm, const CostCase& one_case) {
+  const unsigned network = 1U << static_cast<unsigned>(one_case.network);
+  for (const Cost& cost : algorithm.costs)
+    if ((cost.networks & network) != 0 && (cost.holds == nullptr || cost.holds(one_case)))
+      return &cost;
+  return nullptr;
+}
+
+bool divides_evenly(const Cost& cost, const CostCase& one_case) {
+  const double pieces = Formula(cost.even).value(one_case.symbols);
+  return one_case.collective.count % std::llround(pieces) == 0;
+}
+
+ClosedForm evaluated(const Cost& cost, const CostCase& one_case) {
   ClosedForm form;
-  form.seconds = row.seconds(terms);
-  form.formula = row.formula;
-  form.reference = row.reference;
-  form.exact = terms.collective.count % row.pieces(terms) == 0;
-  if (row.best_chunks && terms.alpha > 0) {
-    const double best = row.best_chunks(terms);
-    if (!std::isnan(best)) form.best_chunks = std::max(1.0, best);
-  }
+  form.seconds = Formula(cost.time).value(one_case.symbols);
+  form.formula = cost.time;
+  form.reference = cost.reference;
+  form.exact = divides_evenly(cost, one_case);
+  if (!cost.best_chunks.empty() && one_case.symbols.alpha > 0)
+    form.best_chunks = std::max(1.0, Formula(cost.best_chunks).value(one_case.symbols));
   return form;
 }
 
@@ -72,100 +100,63 @@ bool routes_are_cheap(const Topology& topology) {
 
 // --- level by level -----------------------------------------------------------------------------
 
-struct Levels {
-  std::vector<Terms> terms;  // inner first
-  std::vector<int> sizes;
-  std::vector<double> bytes;  // what a rank has of the vector when the level begins to add
-  bool outermost_has_ranks = false;
-};
+// What one message costs on all rings of a level; nothing when they differ, or when messages by one
+// of the first `distances` distances share links.
+std::optional<Hop> hop_of_level(const Collective& collective, const Topology& topology, int stride,
+                                int size, int distances) {
+  std::optional<Hop> common;
+  for (int distance = 1; distance <= distances; ++distance) {
+    const std::optional<Hop> hop =
+        shift_without_contention(topology, collective.group, stride, size, distance);
+    if (!hop || (common && *common != *hop)) return std::nullopt;
+    common = hop;
+  }
+  return common;
+}
 
-// All rings of all levels, each level alike and free of contention for messages by `distances`.
-std::optional<Levels> levels_of(const Collective& collective, const AlgorithmChoice& choice,
-                                const Topology& topology, const std::vector<int>& dims,
-                                double gamma, bool all_distances) {
-  Levels levels;
+std::string words_for_levels(const Algorithm& algorithm, std::span<const std::string_view> costs) {
+  const bool shrinks = algorithm.operation != Operation::all_to_all;
+  std::string text = "sum over levels of K ranks";
+  if (shrinks) text += ", inner first with N, then N/K, ...";
+  text += ", of ";
+  for (std::size_t i = 0; i < costs.size(); ++i)
+    text += (i == 0 ? "" : ", plus ") + std::string(costs[i]);
+  return text;
+}
+
+// The sum of what the levels' own algorithms cost, each with the level's ranks, bytes and links.
+std::optional<ClosedForm> form_by_levels(const Collective& collective,
+                                         const AlgorithmChoice& choice, const Algorithm& algorithm,
+                                         const Topology& topology, double gamma) {
+  const bool exchanges = collective.operation == Operation::all_to_all;
+  std::vector<int> dims = choice.dims.empty() ? squarest_dims(collective.size()) : choice.dims;
+  if (exchanges) dims = {collective.size() / dims.back(), dims.back()};
+  ClosedForm form;
+  std::vector<std::string_view> texts;
   int stride = 1;
   for (auto dim = dims.rbegin(); dim != dims.rend(); stride *= *dim, ++dim) {
     if (*dim == 1) continue;
-    std::optional<Hop> common;
-    for (int distance = 1; distance < (all_distances ? *dim : 2); ++distance) {
-      const std::optional<Hop> hop =
-          shift_without_contention(topology, collective.group, stride, *dim, distance);
-      if (!hop || (common && *common != *hop)) return std::nullopt;
-      common = hop;
+    const std::optional<Hop> hop =
+        hop_of_level(collective, topology, stride, *dim, exchanges ? *dim - 1 : 1);
+    if (!hop) return std::nullopt;
+    CostCase level{collective, choice, exchanges ? Kind::independent_links : Kind::ring, false,
+                   symbols_of(collective, choice, *hop, gamma)};
+    level.symbols.K = *dim;
+    if (!exchanges) level.symbols.N /= stride;
+    const bool outermost = std::next(dim) == dims.rend();
+    const auto parts = outermost ? std::array{algorithm.levels.outer, (const Algorithm*)nullptr}
+                                 : algorithm.levels.inner;
+    for (const Algorithm* part : parts) {
+      if (part == nullptr) continue;
+      const Cost* const cost = cost_of(*part, level);
+      if (cost == nullptr) return std::nullopt;
+      form.seconds += Formula(cost->time).value(level.symbols);
+      if (std::find(texts.begin(), texts.end(), cost->time) == texts.end())
+        texts.push_back(cost->time);
     }
-    levels.terms.push_back(Terms{collective, choice, Kind::ring, false, common->alpha,
-                                 common->bandwidth, common->latency, gamma});
-    levels.sizes.push_back(*dim);
-    levels.bytes.push_back(static_cast<double>(collective.bytes()) / stride);
   }
-  levels.outermost_has_ranks = dims.front() > 1;
-  return levels;
-}
-
-template <class Time>
-std::optional<double> sum_of_rings(const Levels& levels, const Time& time_of) {
-  double sum = 0;
-  for (std::size_t i = 0; i < levels.terms.size(); ++i) {
-    const RingTerms ring(levels.terms[i], levels.sizes[i], levels.bytes[i]);
-    if (!ring.adds_fast) return std::nullopt;
-    sum += time_of(ring, levels.outermost_has_ranks && i + 1 == levels.terms.size());
-  }
-  return sum;
-}
-
-double exchanges_by_levels(const Levels& levels) {
-  double sum = 0;
-  for (std::size_t i = 0; i < levels.terms.size(); ++i)
-    sum += (levels.sizes[i] - 1) * levels.terms[i].pass(levels.terms[i].N / levels.sizes[i]);
-  return sum;
-}
-
-std::optional<double> seconds_by_levels(Operation operation, const Levels& levels) {
-  switch (operation) {
-    case Operation::all_reduce:
-      return sum_of_rings(levels, [](const RingTerms& ring, bool outermost) {
-        return outermost ? ring.all_reduce() : ring.reduce_scatter() + ring.all_gather();
-      });
-    case Operation::all_gather:
-      return sum_of_rings(levels, [](const RingTerms& ring, bool) { return ring.all_gather(); });
-    case Operation::reduce_scatter:
-      return sum_of_rings(levels,
-                          [](const RingTerms& ring, bool) { return ring.reduce_scatter(); });
-    case Operation::all_to_all: return exchanges_by_levels(levels);
-    default: return std::nullopt;
-  }
-}
-
-std::string formula_by_levels(Operation operation) {
-  const std::string levels =
-      "sum over levels of d ranks, inner first with n = N, then N/d, ..., of ";
-  switch (operation) {
-    case Operation::all_reduce:
-      return levels +
-             "a ring's reduce-scatter and all-gather; S = 1: 2*(d-1)*(tau(n/d) + L) + "
-             "(d-1)/d*n/gamma";
-    case Operation::all_gather: return levels + "a ring's all-gather; S = 1: (d-1)*(tau(n/d) + L)";
-    case Operation::reduce_scatter:
-      return levels + "a ring's reduce-scatter; S = 1: (d-1)*(tau(n/d) + L) + (d-1)/d*n/gamma";
-    default: return "sum over levels of d ranks of (d-1)*pass(N/d)";
-  }
-}
-
-std::optional<ClosedForm> form_by_levels(const Collective& collective,
-                                         const AlgorithmChoice& choice, const Topology& topology,
-                                         double gamma) {
-  std::vector<int> dims = choice.dims.empty() ? squarest_dims(collective.size()) : choice.dims;
-  const bool exchange = collective.operation == Operation::all_to_all;
-  if (exchange) dims = {collective.size() / dims.back(), dims.back()};
-  const std::optional<Levels> levels =
-      levels_of(collective, choice, topology, dims, gamma, exchange);
-  if (!levels) return std::nullopt;
-  const std::optional<double> seconds = seconds_by_levels(collective.operation, *levels);
-  if (!seconds) return std::nullopt;
-  ClosedForm form;
-  form.seconds = *seconds;
-  form.formula = formula_by_levels(collective.operation);
+  form.formula = words_for_levels(algorithm, texts);
+  form.in_words = true;
   form.reference = "Cho, Finkler, Kung, Hunter (BlueConnect), MLSys 2019";
   form.exact = collective.count % (std::int64_t{collective.size()} * choice.chunks) == 0;
   return form;
@@ -250,27 +241,32 @@ std::optional<ClosedForm> messages_apart(const Collective& collective, double ch
 
 // What is known without uniform links: the few algorithms that use every link for one purpose.
 std::optional<ClosedForm> form_over_routes(const Collective& collective,
-                                           const AlgorithmChoice& choice, const Topology& topology,
+                                           const AlgorithmChoice& choice,
+                                           const Algorithm& algorithm, const Topology& topology,
                                            double gamma) {
   std::optional<ClosedForm> form;
   std::int64_t pieces = choice.chunks;
-  const Operation operation = collective.operation;
-  if (operation == Operation::broadcast && choice.name == "chain") {
-    form = chain_of_unequal_hops(collective, choice.chunks, topology);
-  } else if (operation == Operation::send_recv) {
-    form = messages_apart(collective, choice.chunks, topology);
-  } else if (choice.name == "ring") {
-    form = ring_of_unequal_hops(collective, choice.chunks, topology, gamma);
-    pieces *= collective.size();
+  switch (algorithm.messages) {
+    case MessagesAtOnce::unknown: return std::nullopt;
+    case MessagesAtOnce::chain_from_root:
+      form = chain_of_unequal_hops(collective, choice.chunks, topology);
+      break;
+    case MessagesAtOnce::pairs: form = messages_apart(collective, choice.chunks, topology); break;
+    case MessagesAtOnce::ring:
+      form = ring_of_unequal_hops(collective, choice.chunks, topology, gamma);
+      pieces *= collective.size();
+      break;
   }
-  if (form) form->exact = collective.count % pieces == 0;
+  if (!form) return std::nullopt;
+  form->in_words = true;
+  form->exact = collective.count % pieces == 0;
   return form;
 }
 
 // --- uniform networks ---------------------------------------------------------------------------
 
 std::optional<ClosedForm> form_on_network(const Collective& collective,
-                                          const AlgorithmChoice& choice,
+                                          const AlgorithmChoice& choice, const Algorithm& algorithm,
                                           const UniformNetwork& network, double gamma) {
   const bool in_order = is_in_order(collective);
   Kind kind = network.kind;
@@ -278,29 +274,25 @@ std::optional<ClosedForm> form_on_network(const Collective& collective,
     if (!in_order) return std::nullopt;
     if (collective.group.size() < network.ranks) kind = Kind::chain;
   }
-  const Terms terms{
-      collective,          choice, kind, in_order, network.hop.alpha, network.hop.bandwidth,
-      network.hop.latency, gamma};
-  for (const std::span<const FormulaRow> table : formula_tables())
-    for (const FormulaRow& row : table)
-      if (row.operation == collective.operation && row.algorithm == choice.name &&
-          (row.networks >> static_cast<unsigned>(kind) & 1U) != 0 &&
-          (!row.holds || row.holds(terms)))
-        return evaluated(row, terms);
-  return std::nullopt;
+  const CostCase one_case{collective, choice, kind, in_order,
+                          symbols_of(collective, choice, network.hop, gamma)};
+  const Cost* const cost = cost_of(algorithm, one_case);
+  if (cost == nullptr) return std::nullopt;
+  return evaluated(*cost, one_case);
 }
 
 std::optional<ClosedForm> form_on_topology(const Collective& collective,
-                                           const AlgorithmChoice& choice, const Topology& topology,
+                                           const AlgorithmChoice& choice,
+                                           const Algorithm& algorithm, const Topology& topology,
                                            double gamma) {
-  if (choice.name == "hierarchical" || choice.name == "torus") {
+  if (algorithm.levels.outer != nullptr) {
     if (!routes_are_cheap(topology)) return std::nullopt;
-    return form_by_levels(collective, choice, topology, gamma);
+    return form_by_levels(collective, choice, algorithm, topology, gamma);
   }
   if (const std::optional<UniformNetwork> network = uniform_network(topology))
-    if (auto form = form_on_network(collective, choice, *network, gamma)) return form;
+    if (auto form = form_on_network(collective, choice, algorithm, *network, gamma)) return form;
   if (!routes_are_cheap(topology)) return std::nullopt;
-  return form_over_routes(collective, choice, topology, gamma);
+  return form_over_routes(collective, choice, algorithm, topology, gamma);
 }
 
 }  // namespace
@@ -308,19 +300,21 @@ std::optional<ClosedForm> form_on_topology(const Collective& collective,
 std::optional<ClosedForm> closed_form(const Collective& collective, const AlgorithmChoice& choice,
                                       const UniformNetwork& network,
                                       std::optional<Bandwidth> reduce_bandwidth) {
-  const AlgorithmChoice valid = valid_choice(collective, choice, network.ranks);
+  const Algorithm& algorithm = algorithm_of(collective, choice, network.ranks);
   if (collective.size() == 1) return of_one_rank();
-  if (valid.channels != 1 || !senders_never_wait(collective, valid)) return std::nullopt;
-  return form_on_network(collective, valid, network, seconds_per_byte(reduce_bandwidth));
+  if (choice.channels != 1 || !senders_never_wait(collective, choice)) return std::nullopt;
+  return form_on_network(collective, choice, algorithm, network,
+                         seconds_per_byte(reduce_bandwidth));
 }
 
 std::optional<ClosedForm> closed_form(const Collective& collective, const AlgorithmChoice& choice,
                                       const Topology& topology,
                                       std::optional<Bandwidth> reduce_bandwidth) {
-  const AlgorithmChoice valid = valid_choice(collective, choice, topology.rank_count());
+  const Algorithm& algorithm = algorithm_of(collective, choice, topology.rank_count());
   if (collective.size() == 1) return of_one_rank();
-  if (valid.channels != 1 || !senders_never_wait(collective, valid)) return std::nullopt;
-  return form_on_topology(collective, valid, topology, seconds_per_byte(reduce_bandwidth));
+  if (choice.channels != 1 || !senders_never_wait(collective, choice)) return std::nullopt;
+  return form_on_topology(collective, choice, algorithm, topology,
+                          seconds_per_byte(reduce_bandwidth));
 }
 
 }  // namespace collsim

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "collectives/algorithms.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "collectives/algorithms.hpp"
 #include "collectives/names.hpp"
 
 namespace collsim {
 namespace {
 
-constexpr int max_chunks = 1 << 24;
-constexpr int max_channels = 1024;
 constexpr int max_lanes = 1 << 16;
-constexpr int max_radix = 1024;
 
 // What all programs of a schedule share; tasks point into it.
 struct Plan {
@@ -94,7 +92,6 @@ Task task_of(const Plan& plan, int position, int channel, int role) {
   task.root = collective.root;
   task.role = role;
   task.channel = {channel, plan.channels};
-  task.chunks = plan.chunks;
   task.count = collective.count;
   task.input = {Buffer::input, 0, input_count(collective, position)};
   task.output = {Buffer::output, 0, output_count(collective, position)};
@@ -111,19 +108,37 @@ std::int64_t scratch_per_channel(const Plan& plan, int position) {
   return plan.algorithm->scratch ? plan.algorithm->scratch(task_of(plan, position, 0, 0)) : 0;
 }
 
-Program program_of(const Plan& plan, int position, Lane lane) {
+LaneProgram program_of(const Plan& plan, int position, Lane lane) {
   const int channel = static_cast<int>(lane.index()) / plan.algorithm->lanes;
   const int role = static_cast<int>(lane.index()) % plan.algorithm->lanes;
   Task task = task_of(plan, position, channel, role);
   const std::int64_t scratch = scratch_per_channel(plan, position);
   task.scratch = {Buffer::scratch, channel * scratch, scratch};
-  return plan.algorithm->program(task);
+  return {plan.algorithm->program(task), plan.chunks};
 }
 
 }  // namespace
 
 bool takes_root(const Algorithm& algorithm) {
-  return has_root(algorithm.operation) || algorithm.has_master;
+  return has_root(algorithm.operation) || algorithm.knobs.root;
+}
+
+std::vector<const Algorithm*> algorithms(Operation operation) {
+  std::vector<const Algorithm*> found;
+  for (const Algorithm& row : algorithms())
+    if (row.operation == operation) found.push_back(&row);
+  return found;
+}
+
+std::string algorithms_with(bool OwnKnobs::*knob) {
+  std::vector<std::string_view> names;
+  for (const Algorithm& row : algorithms())
+    if (row.knobs.*knob && std::find(names.begin(), names.end(), row.name) == names.end())
+      names.push_back(row.name);
+  std::string text = names.size() == 1 ? "the algorithm " : "the algorithms ";
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " and ") + std::string(names[i]);
+  return text;
 }
 
 const Algorithm& find_algorithm(Operation operation, std::string_view name) {
@@ -154,7 +169,7 @@ void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ran
   need_range("radix", choice.radix, 2, max_radix);
   if (choice.aggregation) need_positive("aggregation", *choice.aggregation);
   validate_dims(choice.dims, ranks);
-  const std::string reason = algorithm.refuses ? algorithm.refuses(ranks) : "";
+  const std::string reason = algorithm.why_not ? algorithm.why_not(ranks) : "";
   if (!reason.empty())
     throw_error(ErrorCode::unsupported_ranks,
                 std::string(to_string(algorithm.operation)) + " '" + std::string(algorithm.name) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/uniform_network.hpp"
+#include "collectives/cost/uniform_network.hpp"
 
 #include <algorithm>
 #include <cstdint>

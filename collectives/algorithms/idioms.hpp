@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "collectives/algorithms.hpp"
+
+namespace collsim {
+
+// Programs that others are built from.  Nothing is copied where source and destination are the same
+// span.
+
+// A rank with one thing to do.
+[[nodiscard]] inline Program only(Instruction instruction) {
+  co_yield instruction;
+}
+
+// A group of one: what it contributes is the result.
+[[nodiscard]] inline Program copy_alone(Span source, Span result) {
+  if (source != result) co_yield copy(source, result);
+}
+
+// --- rings (ring.cpp) ---------------------------------------------------------------------------
+
+// A ring as one member sees it: where its data come from, where they go, which place it has.
+struct Ring {
+  Endpoint previous, next;
+  int place = 0;
+  int size = 1;
+
+  // Up the positions of a group, or down them: the place then counts the other way, so that data
+  // still travel from place to place + 1.
+  [[nodiscard]] static Ring up(const Group& group) {
+    const int me = group.me();
+    return {group[me - 1], group[me + 1], me, group.size()};
+  }
+  [[nodiscard]] static Ring down(const Group& group) {
+    const int me = group.me();
+    return {group[me + 1], group[me - 1], group.size() - 1 - me, group.size()};
+  }
+
+  [[nodiscard]] int before(int other) const { return other == 0 ? size - 1 : other - 1; }
+};
+
+extern const Algorithm all_reduce_ring, all_gather_ring, reduce_scatter_ring;
+
+// One block per place.
+[[nodiscard]] Program ring_reduce_scatter(Ring ring, Blocks source, Span mine);
+[[nodiscard]] Program ring_all_gather(Ring ring, Span mine, Blocks all);
+[[nodiscard]] Program ring_all_reduce(Ring ring, Blocks source, Blocks result);
+
+// --- trees (binary_tree.cpp) --------------------------------------------------------------------
+
+// A place in a tree of any shape with at most two children; positions, -1 where there is none.
+struct TreeNode {
+  int parent = -1;
+  std::array<int, 2> child{-1, -1};  // in the order in which they are served
+  int children = 0;
+};
+
+// The same as endpoints.
+struct TreeEdges {
+  Endpoint parent;
+  std::array<Endpoint, 2> child;
+  bool is_root = false;
+  int children = 0;
+};
+[[nodiscard]] TreeEdges tree_edges(const Group& group, const TreeNode& node);
+
+// Down the tree, chunk by chunk; only the root reads `source`, all write `result`.
+[[nodiscard]] Program tree_broadcast(TreeEdges at, Span source, Span result);
+
+// Up the tree, chunk by chunk.  The root and ranks with two children add up in `sum`, which is as
+// long as `source`; the others do not touch it.
+[[nodiscard]] Program tree_reduce(TreeEdges at, Span source, Span sum);
+
+// A place in one of NCCL's two trees (double_tree.cpp), in which (almost) no rank is inner twice.
+// Tree 0: for a position r > 0 with lowest set bit b the children are r - b/2 and r + b/2 (b/2 halved
+// while r + b/2 is outside), so odd positions are leaves; 0 is the root.  Tree 1 is the same tree
+// with the positions renamed: mirrored, r -> size-1-r, when size is even, shifted, r -> r+1, when it
+// is odd.  Their roots are different positions.
+[[nodiscard]] TreeNode double_tree(int tree, int position, int size);
+
+// The same where both trees start at position 0: the size-1 others are mirrored, r -> size-r, when
+// their number is even, and shifted, r -> r+1, when it is odd.
+[[nodiscard]] TreeNode double_tree_from_root(int tree, int position, int size);
+
+// --- exchanges ----------------------------------------------------------------------------------
+
+extern const Algorithm all_to_all_pairwise;
+
+// Pairwise exchange (all_to_all.cpp): block i of `source` goes to member i, block i of `result`
+// comes from there.  A source is anything that says where block i lies: Blocks, or blocks of lengths
+// that those cannot have.
+template <class Source>
+Program pairwise_exchange(Group group, Source source, Blocks result) {
+  const int me = group.me();
+  co_yield chunk_by_chunk(copy(source[me], result[me]));
+  for (int distance = 1; distance < group.size(); ++distance) {
+    const int target = group.wrap(me + distance);
+    co_yield send(group[target], source[target]);
+    const int origin = group.wrap(me - distance);
+    co_yield receive(group[origin], result[origin]);
+  }
+}
+
+}  // namespace collsim
