@@ -140,4 +140,9 @@ class RotatedBlocks {
          "two: 1, 2, 4, 8, ...";
 }
 
+// Algorithm::why_not of exchanges between neighbours.
+[[nodiscard]] inline std::string needs_even(int ranks) {
+  return ranks % 2 == 0 || ranks == 1 ? "" : "ranks work in pairs, so their number must be even";
+}
+
 }  // namespace collsim

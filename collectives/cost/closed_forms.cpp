@@ -14,7 +14,7 @@
 namespace collsim {
 namespace {
 
-using Kind = UniformNetwork::Kind;
+using NetworkKind = UniformNetwork::Kind;
 
 double seconds_per_byte(const std::optional<Bandwidth>& reduce_bandwidth) {
   return reduce_bandwidth ? 1 / static_cast<double>(reduce_bandwidth->bytes_per_second()) : 0;
@@ -139,7 +139,8 @@ std::optional<ClosedForm> form_by_levels(const Collective& collective,
     const std::optional<Hop> hop =
         hop_of_level(collective, topology, stride, *dim, exchanges ? *dim - 1 : 1);
     if (!hop) return std::nullopt;
-    CostCase level{collective, choice, exchanges ? Kind::independent_links : Kind::ring, false,
+    CostCase level{collective, choice,
+                   exchanges ? NetworkKind::independent_links : NetworkKind::ring, false,
                    symbols_of(collective, choice, *hop, gamma)};
     level.symbols.K = *dim;
     if (!exchanges) level.symbols.N /= stride;
@@ -269,10 +270,10 @@ std::optional<ClosedForm> form_on_network(const Collective& collective,
                                           const AlgorithmChoice& choice, const Algorithm& algorithm,
                                           const UniformNetwork& network, double gamma) {
   const bool in_order = is_in_order(collective);
-  Kind kind = network.kind;
-  if (kind == Kind::chain || kind == Kind::ring) {
+  NetworkKind kind = network.kind;
+  if (kind == NetworkKind::chain || kind == NetworkKind::ring) {
     if (!in_order) return std::nullopt;
-    if (collective.group.size() < network.ranks) kind = Kind::chain;
+    if (collective.group.size() < network.ranks) kind = NetworkKind::chain;
   }
   const CostCase one_case{collective, choice, kind, in_order,
                           symbols_of(collective, choice, network.hop, gamma)};

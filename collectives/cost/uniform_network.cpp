@@ -84,23 +84,22 @@ bool is_one_switch(const Topology& topology) {
 }  // namespace
 
 std::optional<UniformNetwork> uniform_network(const Topology& topology) {
-  using Kind = UniformNetwork::Kind;
   const std::span<const Link> links = topology.links();
   if (links.empty() || !all_links_alike(links)) return std::nullopt;
   UniformNetwork network;
   network.hop = hop_over(links.front());
   network.ranks = topology.rank_count();
   if (is_one_switch(topology)) {
-    network.kind = Kind::ports;
+    network.kind = UniformNetwork::Kind::ports;
     network.hop.latency = (2 * links.front().latency).seconds();
     return network;
   }
   if (topology.node_count() != topology.rank_count()) return std::nullopt;
   if (joins_each_pair_once(topology)) {
-    network.kind = Kind::independent_links;
+    network.kind = UniformNetwork::Kind::independent_links;
     return network;
   }
-  const std::optional<Kind> kind = chain_or_ring(topology);
+  const std::optional<UniformNetwork::Kind> kind = chain_or_ring(topology);
   if (!kind) return std::nullopt;
   network.kind = *kind;
   return network;
