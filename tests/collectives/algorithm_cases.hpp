@@ -16,17 +16,6 @@
 
 namespace collsim::testing {
 
-inline Collective make_collective(Operation operation, int ranks, std::int64_t count,
-                                  bool in_place = false) {
-  Collective collective;
-  collective.operation = operation;
-  collective.count = count;
-  collective.type = ElementType::i32;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  collective.in_place = in_place;
-  return collective;
-}
-
 inline std::string describe(const Collective& collective, const AlgorithmChoice& choice) {
   std::string text = std::string(to_string(collective.operation)) + " " + choice.name + ", " +
                      std::to_string(collective.size()) + " ranks, count " +

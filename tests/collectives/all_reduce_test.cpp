@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/collectives/algorithm_cases.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
 
@@ -14,7 +15,6 @@ namespace collsim {
 namespace {
 
 using testing::expect_right;
-using testing::make_collective;
 using testing::peers_of;
 using testing::Sent;
 using testing::sent_by;
@@ -22,7 +22,7 @@ using testing::sent_by;
 Schedule all_reduce(const char* name, int ranks, std::int64_t count) {
   AlgorithmChoice choice;
   choice.name = name;
-  return make_schedule(make_collective(Operation::all_reduce, ranks, count), choice);
+  return make_schedule(collective_of(Operation::all_reduce, ranks, count), choice);
 }
 
 TEST(AllReduce, IsFoundByTheNamesInTheLiterature) {
@@ -55,7 +55,7 @@ TEST(AllReduce, ChunksAndChannelsMultiplyMessagesNotBytes) {
   choice.name = "ring";
   choice.chunks = 3;
   choice.channels = 2;
-  const Schedule schedule = make_schedule(make_collective(Operation::all_reduce, 4, 960), choice);
+  const Schedule schedule = make_schedule(collective_of(Operation::all_reduce, 4, 960), choice);
   EXPECT_EQ(sent_by(schedule, 2), (Sent{6 * 3 * 2, 6 * 240}));
 }
 
@@ -102,7 +102,7 @@ TEST(AllReduce, HierarchicalStaysOnRailsAndInNodes) {
   AlgorithmChoice choice;
   choice.name = "hierarchical";
   choice.dims = {3, 4};
-  const Schedule schedule = make_schedule(make_collective(Operation::all_reduce, 12, 960), choice);
+  const Schedule schedule = make_schedule(collective_of(Operation::all_reduce, 12, 960), choice);
   // 3 messages of 1/4 in the node each way, 4 of 1/12 along the rail
   EXPECT_EQ(sent_by(schedule, 5), (Sent{2 * 3 + 2 * 2, 2 * 3 * 240 + 2 * 2 * 80}));
   EXPECT_EQ(peers_of(schedule, 5), (std::set<int>{4, 6, 1, 9}));  // node 4..7, rail 1, 5, 9
@@ -119,7 +119,8 @@ TEST(AllReduce, TorusTakesAnyNumberOfDimensions) {
           choice.chunks = 2;
           choice.channels = 2;
           choice.dims = dims;
-          expect_right(make_collective(Operation::all_reduce, 12, count, in_place), choice);
+          expect_right(in_place_if(in_place, collective_of(Operation::all_reduce, 12, count)),
+                       choice);
         }
       }
     }
@@ -127,7 +128,7 @@ TEST(AllReduce, TorusTakesAnyNumberOfDimensions) {
   AlgorithmChoice choice;
   choice.name = "torus";
   choice.dims = {2, 3, 4};
-  const Schedule schedule = make_schedule(make_collective(Operation::all_reduce, 24, 960), choice);
+  const Schedule schedule = make_schedule(collective_of(Operation::all_reduce, 24, 960), choice);
   EXPECT_EQ(sent_by(schedule, 0), (Sent{2 * (3 + 2 + 1), 2 * (3 * 240 + 2 * 80 + 1 * 40)}));
 }
 
@@ -177,7 +178,7 @@ std::optional<int> slots_needed(const char* name, int chunks) {
   AlgorithmChoice choice;
   choice.name = name;
   choice.chunks = chunks;
-  return least_slots(make_schedule(make_collective(Operation::all_reduce, 8, 960), choice));
+  return least_slots(make_schedule(collective_of(Operation::all_reduce, 8, 960), choice));
 }
 
 TEST(AllReduce, NeedsSlotsForTheChunksOfAStep) {
@@ -203,7 +204,7 @@ TEST(AllReduce, ClaimsSymmetryWhereItHasIt) {
 }
 
 TEST(AllReduce, MasterIsTheRoot) {
-  Collective collective = make_collective(Operation::all_reduce, 5, 10);
+  Collective collective = collective_of(Operation::all_reduce, 5, 10);
   collective.root = 3;
   AlgorithmChoice choice;
   choice.name = "master";
@@ -214,7 +215,7 @@ TEST(AllReduce, MasterIsTheRoot) {
 }
 
 TEST(AllReduce, WorksInAnyGroupOfRanks) {
-  Collective collective = make_collective(Operation::all_reduce, 5, 23);
+  Collective collective = collective_of(Operation::all_reduce, 5, 23);
   const std::vector<Rank> group{Rank(9), Rank(2), Rank(0), Rank(31), Rank(4), Rank(3)};
   for (const Algorithm* row : algorithms(Operation::all_reduce)) {
     collective.group = group;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tests/collectives/algorithm_cases.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
 
 namespace collsim {
@@ -14,7 +15,6 @@ namespace {
 
 using testing::expect_right;
 using testing::longest_message;
-using testing::make_collective;
 using testing::pat_messages;
 using testing::peers_of;
 using testing::Sent;
@@ -24,7 +24,7 @@ class BlockExchange : public ::testing::TestWithParam<Operation> {
  protected:
   [[nodiscard]] static Schedule schedule(const AlgorithmChoice& choice, int ranks,
                                          std::int64_t count) {
-    return make_schedule(make_collective(GetParam(), ranks, count), choice);
+    return make_schedule(collective_of(GetParam(), ranks, count), choice);
   }
   [[nodiscard]] static Schedule schedule(const std::string& name, int ranks, std::int64_t count) {
     return schedule(AlgorithmChoice{.name = name}, ranks, count);
@@ -81,7 +81,7 @@ TEST_P(BlockExchange, PatKeepsWithinItsAggregation) {
         for (const int channels : {1, 2}) {
           choice.channels = channels;
           for (const bool in_place : {false, true})
-            expect_right(make_collective(GetParam(), ranks, count, in_place), choice);
+            expect_right(in_place_if(in_place, collective_of(GetParam(), ranks, count)), choice);
         }
       }
     }
@@ -101,7 +101,7 @@ TEST_P(BlockExchange, HierarchicalTakesAnyNumberOfLevels) {
        {std::vector<int>{12}, {1, 12}, {12, 1}, {2, 6}, {6, 2}, {2, 3, 2}, {1, 3, 1, 4}}) {
     for (const std::int64_t count : {0, 7, 100}) {
       for (const bool in_place : {false, true})
-        expect_right(make_collective(GetParam(), 12, count, in_place),
+        expect_right(in_place_if(in_place, collective_of(GetParam(), 12, count)),
                      {.name = "hierarchical", .channels = 2, .dims = dims});
     }
   }
@@ -134,7 +134,7 @@ TEST(Pat, MessagesOfATestAreThoseOfTheFormula) {
 // Far hops first, when there is one block to carry; near hops carry most.
 TEST(AllGather, PatCarriesLeastFarthest) {
   const Schedule schedule =
-      make_schedule(make_collective(Operation::all_gather, 16, 16), {.name = "pat"});
+      make_schedule(collective_of(Operation::all_gather, 16, 16), {.name = "pat"});
   LaneProgram program = schedule.program(0, Lane(0));
   std::vector<std::pair<std::size_t, std::int64_t>> hops;
   while (const Instruction* instruction = program.next())
@@ -146,7 +146,7 @@ TEST(AllGather, PatCarriesLeastFarthest) {
 // Every contribution is added exactly once: (K-1)/K of the vector per rank.
 TEST(ReduceScatter, AddsNoMoreThanNeeded) {
   for (const Algorithm* row : algorithms(Operation::reduce_scatter)) {
-    const Schedule schedule = make_schedule(make_collective(Operation::reduce_scatter, 8, 960),
+    const Schedule schedule = make_schedule(collective_of(Operation::reduce_scatter, 8, 960),
                                             {.name = std::string(row->name)});
     LaneProgram program = schedule.program(3, Lane(0));
     std::int64_t added = 0;

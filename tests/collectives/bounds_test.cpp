@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/cost/closed_forms.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
 #include "topo/shapes.hpp"
@@ -25,11 +26,7 @@ LinkParameters link(std::int64_t gigabytes, Time overhead = {}, Time latency = {
 }
 
 Collective over(std::size_t ranks, Operation operation, Bytes bytes, int root = 0) {
-  Collective collective;
-  collective.operation = operation;
-  collective.type = ElementType::u8;
-  collective.count = bytes;
-  collective.group = first_ranks(ranks);
+  Collective collective = collective_of(operation, static_cast<int>(ranks), bytes, ElementType::u8);
   collective.root = root;
   return collective;
 }

@@ -256,7 +256,7 @@ TEST(Checker, RefusesWritesToTheInput) {
 TEST(Checker, KnowsWhichPartOfTheInputIsOutput) {
   Programs programs{{send(at(1), input(1, 1)), receive_reduce(at(1), input(0, 1), output(0, 1))},
                     {send(at(0), input(0, 1)), receive_reduce(at(0), input(1, 1), input(1, 1))}};
-  HandMade parts{collective_of(Operation::reduce_scatter, 2, 2, true), programs};
+  HandMade parts{in_place_if(true, collective_of(Operation::reduce_scatter, 2, 2)), programs};
   expect_right(make(parts));
   parts.programs[1][1] = receive_reduce(at(0), input(1, 1), input(0, 1));
   expect_fault(make(parts), FaultKind::input_write, 1, 0, 1);

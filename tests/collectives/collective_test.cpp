@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/collective.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
 
 #include <gtest/gtest.h>
@@ -9,14 +10,6 @@
 
 namespace collsim {
 namespace {
-
-Collective make(Operation operation, int ranks, std::int64_t count) {
-  Collective collective;
-  collective.operation = operation;
-  collective.count = count;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  return collective;
-}
 
 ErrorCode code_of(const Collective& collective) {
   try {
@@ -48,7 +41,7 @@ TEST(Operation, UnknownNamesSuggestTheNearest) {
 }
 
 TEST(Collective, RefusesBrokenGroups) {
-  Collective collective = make(Operation::all_reduce, 4, 8);
+  Collective collective = collective_of(Operation::all_reduce, 4, 8);
   validate(collective);
   collective.group = {};
   EXPECT_EQ(code_of(collective), ErrorCode::invalid_argument);
@@ -59,7 +52,7 @@ TEST(Collective, RefusesBrokenGroups) {
 }
 
 TEST(Collective, RefusesRootsOutsideTheGroup) {
-  Collective collective = make(Operation::broadcast, 4, 8);
+  Collective collective = collective_of(Operation::broadcast, 4, 8);
   collective.root = 3;
   validate(collective);
   collective.root = 4;
@@ -69,7 +62,7 @@ TEST(Collective, RefusesRootsOutsideTheGroup) {
 }
 
 TEST(Collective, RefusesImpossibleCounts) {
-  Collective collective = make(Operation::all_reduce, 4, 0);
+  Collective collective = collective_of(Operation::all_reduce, 4, 0);
   validate(collective);
   collective.count = -1;
   EXPECT_EQ(code_of(collective), ErrorCode::invalid_argument);
@@ -81,7 +74,7 @@ TEST(Collective, RefusesImpossibleCounts) {
 
 TEST(Collective, RefusesInPlaceWhereThereIsNone) {
   for (const Operation operation : all_operations()) {
-    Collective collective = make(operation, 4, 8);
+    Collective collective = collective_of(operation, 4, 8);
     collective.in_place = true;
     if (operation == Operation::all_to_all || operation == Operation::send_recv)
       EXPECT_EQ(code_of(collective), ErrorCode::invalid_argument) << to_string(operation);
@@ -91,7 +84,7 @@ TEST(Collective, RefusesInPlaceWhereThereIsNone) {
 }
 
 TEST(Collective, RefusesBrokenPairs) {
-  Collective collective = make(Operation::send_recv, 4, 8);
+  Collective collective = collective_of(Operation::send_recv, 4, 8);
   collective.pattern.kind = Pattern::Kind::pairs;
   collective.pattern.pairs = {{0, 1}, {1, 0}, {2, 2}};
   validate(collective);
@@ -121,7 +114,7 @@ TEST(Collective, CountsAreThoseOfTheTable) {
       {Operation::send_recv, {7, 7, 7}, {7, 7, 7}},
   };
   for (const auto& row : rows) {
-    Collective collective = make(row.operation, 3, 7);
+    Collective collective = collective_of(row.operation, 3, 7);
     collective.root = 1;
     for (int i = 0; i < 3; ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -133,7 +126,7 @@ TEST(Collective, CountsAreThoseOfTheTable) {
 
 TEST(Collective, AliasingIsThatOfNccl) {
   const auto aliasing_of = [](Operation operation, int position) {
-    Collective collective = make(operation, 3, 7);
+    Collective collective = collective_of(operation, 3, 7);
     collective.root = 1;
     collective.in_place = true;
     const Aliasing found = aliasing(collective, position);
@@ -150,7 +143,7 @@ TEST(Collective, AliasingIsThatOfNccl) {
   EXPECT_EQ(aliasing_of(Operation::gather, 1), (Expected{1, 3, 0}));
   EXPECT_EQ(aliasing_of(Operation::gather, 0), (Expected{0, 0, 0}));
   EXPECT_EQ(aliasing_of(Operation::scatter, 1), (Expected{1, 0, 3}));
-  EXPECT_EQ(aliasing(make(Operation::all_reduce, 3, 7), 0).shared, false);
+  EXPECT_EQ(aliasing(collective_of(Operation::all_reduce, 3, 7), 0).shared, false);
 }
 
 // Requirements cover the output exactly and ask for elements that the inputs have.
@@ -158,7 +151,7 @@ TEST(Collective, RequirementsCoverTheOutput) {
   for (const Operation operation : all_operations())
     for (const std::int64_t count : {0, 1, 3, 7, 20})
       for (int position = 0; position < 5; ++position) {
-        Collective collective = make(operation, 5, count);
+        Collective collective = collective_of(operation, 5, count);
         collective.root = 2;
         std::int64_t covered = 0;
         for (const Requirement& part : requirements(collective, position)) {
@@ -174,19 +167,19 @@ TEST(Collective, RequirementsCoverTheOutput) {
 }
 
 TEST(Collective, RequirementsNameTheRightElements) {
-  const auto exchange = requirements(make(Operation::all_to_all, 3, 7), 1);
+  const auto exchange = requirements(collective_of(Operation::all_to_all, 3, 7), 1);
   ASSERT_EQ(exchange.size(), 3U);
   EXPECT_EQ(exchange[2].from, 2);
   EXPECT_EQ(exchange[2].output_offset, 4);
   EXPECT_EQ(exchange[2].input_offset, 3);
-  const auto sum = requirements(make(Operation::reduce_scatter, 3, 7), 2);
+  const auto sum = requirements(collective_of(Operation::reduce_scatter, 3, 7), 2);
   ASSERT_EQ(sum.size(), 1U);
   EXPECT_EQ(sum[0].from, std::nullopt);
   EXPECT_EQ(sum[0].input_offset, 5);
 }
 
 TEST(SendRecv, KnowsItsPartners) {
-  Collective collective = make(Operation::send_recv, 5, 4);
+  Collective collective = collective_of(Operation::send_recv, 5, 4);
   collective.pattern.distance = -7;
   EXPECT_EQ(target_of(collective, 0), 3);
   EXPECT_EQ(source_of(collective, 3), 0);

@@ -162,7 +162,7 @@ TEST(Execute, ShowsEveryStep) {
 
 TEST(Execute, ExpectedOutputsFollowTheRequirements) {
   const auto expected = [](Operation operation, int position, bool in_place = false) {
-    Collective collective = collective_of(operation, 3, 3, in_place);
+    Collective collective = in_place_if(in_place, collective_of(operation, 3, 3, ElementType::i32));
     collective.root = 1;
     std::vector<std::vector<double>> values;
     for (int j = 0; j < 3; ++j) {
@@ -213,7 +213,7 @@ TEST(Execute, TestInputsAddUpExactlyInAnyOrder) {
 }
 
 TEST(Execute, TestInputsDifferByPositionAndSeed) {
-  const Collective collective = collective_of(Operation::all_reduce, 4, 20);
+  const Collective collective = collective_of(Operation::all_reduce, 4, 20, ElementType::i32);
   const Buffers inputs = make_test_inputs(collective, 1);
   EXPECT_NE(inputs[0], inputs[1]);
   EXPECT_NE(inputs, make_test_inputs(collective, 2));
@@ -222,7 +222,8 @@ TEST(Execute, TestInputsDifferByPositionAndSeed) {
 
 TEST(Execute, MemoryStartsAsPoisonAndSharesInPlace) {
   for (const bool in_place : {false, true}) {
-    Collective collective = collective_of(Operation::all_gather, 2, 4, in_place);
+    Collective collective =
+        in_place_if(in_place, collective_of(Operation::all_gather, 2, 4, ElementType::i32));
     HandMade parts{collective, {{}, {}}};
     parts.scratch = 1;
     RankMemory memory(make(parts), 1, inputs_of({{8, 9}}, ElementType::i32)[0]);

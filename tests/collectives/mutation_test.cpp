@@ -200,9 +200,8 @@ void mutate_instructions(Scores& scores, const Schedule& schedule, const std::st
 }
 
 Schedule schedule_of(const Algorithm& algorithm, int ranks, int chunks, bool in_place) {
-  Collective collective =
-      collective_of(algorithm.operation, ranks,
-                    algorithm.operation == Operation::barrier ? 0 : 2 * ranks + 1, in_place);
+  Collective collective = in_place_if(
+      in_place, collective_of(algorithm.operation, ranks, 2 * ranks + 1, ElementType::i32));
   collective.root = (ranks - 1) / 2;
   AlgorithmChoice choice;
   choice.name = algorithm.name;
@@ -272,7 +271,7 @@ Program careless_recursive_doubling(Group group, Span in, Span out) {
 
 Schedule careless(int ranks) {
   Schedule::Parts parts;
-  parts.collective = collective_of(Operation::all_reduce, ranks, 10);
+  parts.collective = collective_of(Operation::all_reduce, ranks, 10, ElementType::i32);
   parts.algorithm = "careless";
   auto group = std::make_shared<const std::vector<Rank>>(parts.collective.group);
   parts.program = [group, ranks](int position, Lane lane) {
@@ -308,8 +307,7 @@ class Garbage {
   Schedule schedule() {
     HandMade parts;
     parts.collective = collective_of(all_operations()[below(all_operations().size())], 1 + below(4),
-                                     below(3) == 0 ? 0 : 16);
-    if (parts.collective.operation == Operation::barrier) parts.collective.count = 0;
+                                     below(3) == 0 ? 0 : 16, ElementType::i32);
     parts.collective.in_place = has_in_place_form(parts.collective.operation) && below(2) == 0;
     parts.lanes = 1 + below(3);
     if (below(2) == 0) parts.slots = 1 + below(2);

@@ -19,15 +19,11 @@ inline std::string text_of(const Algorithm& row) {
   return std::string(to_string(row.operation)) + " " + std::string(row.name);
 }
 
-inline bool works_with(const Algorithm& row, int ranks) {
-  return row.works_with(ranks);
-}
-
 // `ranks`, or the count next to it that the algorithm takes; of two, the smaller.
 inline int nearest_ranks(const Algorithm& row, int ranks) {
   for (int distance = 0;; ++distance) {
-    if (ranks > distance && works_with(row, ranks - distance)) return ranks - distance;
-    if (works_with(row, ranks + distance)) return ranks + distance;
+    if (ranks > distance && row.works_with(ranks - distance)) return ranks - distance;
+    if (row.works_with(ranks + distance)) return ranks + distance;
   }
 }
 

@@ -65,16 +65,6 @@ std::string judge_barrier(const Schedule& schedule) {
 
 }  // namespace
 
-Collective collective_of(Operation operation, int ranks, std::int64_t count, bool in_place) {
-  Collective collective;
-  collective.operation = operation;
-  collective.count = count;
-  collective.type = ElementType::i32;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  collective.in_place = in_place;
-  return collective;
-}
-
 Schedule make(HandMade hand_made) {
   Schedule::Parts parts;
   parts.collective = std::move(hand_made.collective);
@@ -128,7 +118,9 @@ Schedule ring_all_reduce(int ranks, std::int64_t count, bool in_place) {
       list.push_back(receive_send(previous, block(me - hop).in(Buffer::output), next));
     list.push_back(receive(previous, block(me + 2).in(Buffer::output)));
   }
-  return make({collective_of(Operation::all_reduce, ranks, count, in_place), programs});
+  return make(
+      {in_place_if(in_place, collective_of(Operation::all_reduce, ranks, count, ElementType::i32)),
+       programs});
 }
 
 Schedule chain_broadcast(int ranks, std::int64_t count, int chunks) {
@@ -146,7 +138,7 @@ Schedule chain_broadcast(int ranks, std::int64_t count, int chunks) {
         list.push_back(receive_send(at(me - 1), to, at(me + 1)));
     }
   }
-  return make({collective_of(Operation::broadcast, ranks, count), programs});
+  return make({collective_of(Operation::broadcast, ranks, count, ElementType::i32), programs});
 }
 
 Schedule two_lane_all_reduce(int ranks, std::int64_t count, int chunks) {
@@ -172,7 +164,7 @@ Schedule two_lane_all_reduce(int ranks, std::int64_t count, int chunks) {
     programs.push_back(up);
     programs.push_back(down);
   }
-  return make({collective_of(Operation::all_reduce, ranks, count), programs, 2});
+  return make({collective_of(Operation::all_reduce, ranks, count, ElementType::i32), programs, 2});
 }
 
 Schedule direct_barrier(int ranks) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/schedule.hpp"
+#include "tests/collectives/collective_of.hpp"
 
 // Schedules written out by hand, schedules taken apart into lists and put together again, and the
 // judgement of the executor.  None of it knows the product's algorithms or its checker.
@@ -14,9 +15,6 @@ namespace collsim::test_schedules {
 
 // All programs of a schedule, lane after lane, position after position.
 using Programs = std::vector<std::vector<Instruction>>;
-
-[[nodiscard]] Collective collective_of(Operation operation, int ranks, std::int64_t count,
-                                       bool in_place = false);
 
 [[nodiscard]] constexpr Endpoint at(int rank, int lane = 0) {
   return {Rank(static_cast<std::size_t>(rank)), Lane(static_cast<std::size_t>(lane))};

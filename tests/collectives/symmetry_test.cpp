@@ -7,6 +7,7 @@
 #include <string>
 
 #include "collectives/algorithms.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/collectives/rows.hpp"
 
 namespace collsim {
@@ -14,15 +15,8 @@ namespace {
 
 Schedule schedule_of(const Algorithm& row, int ranks, std::int64_t count, int chunks,
                      int channels) {
-  Collective collective;
-  collective.operation = row.operation;
-  collective.count = count;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  AlgorithmChoice choice;
-  choice.name = row.name;
-  choice.chunks = chunks;
-  choice.channels = channels;
-  return make_schedule(collective, choice);
+  return make_schedule(collective_of(row.operation, ranks, count),
+                       {.name = std::string(row.name), .chunks = chunks, .channels = channels});
 }
 
 // Who a peer is for somebody at `position`: what the peer would be for position 0.

@@ -11,18 +11,11 @@
 #include "collectives/algorithms.hpp"
 #include "collectives/algorithms/idioms.hpp"
 #include "collectives/names.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
-
-Collective collective_of(Operation operation, int ranks, std::int64_t count) {
-  Collective collective;
-  collective.operation = operation;
-  collective.count = count;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  return collective;
-}
 
 // The message of the error, which must have the given code.
 std::string refusal(ErrorCode code, const Collective& collective, const AlgorithmChoice& choice) {

@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tests/collectives/rows.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
@@ -279,7 +278,7 @@ double best(const Oracle& oracle, const Topology& topology) {
   double fastest = std::numeric_limits<double>::infinity();
   for (const Algorithm* algorithm : algorithms(operation_of(oracle))) {
     const int ranks = static_cast<int>(topology.rank_count());
-    if (!works_with(*algorithm, ranks)) continue;
+    if (!algorithm->works_with(ranks)) continue;
     for (const int chunks : {1, 4, 50}) {
       AlgorithmChoice choice;
       choice.name = algorithm->name;

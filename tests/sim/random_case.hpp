@@ -5,7 +5,6 @@
 #include <random>
 #include <vector>
 
-#include "tests/collectives/rows.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
@@ -64,7 +63,7 @@ class RandomCase {
         collective.group.resize(2 + static_cast<std::size_t>(up_to(static_cast<int>(ranks) - 2)));
       }
       const int members = collective.size();
-      if (!works_with(algorithm, members)) continue;
+      if (!algorithm.works_with(members)) continue;
       if (algorithm.operation != Operation::barrier)
         collective.count = chance(50) ? members * 16 * (1 + up_to(100'000)) : up_to(1'000'000);
       if (chance(30) && has_root(algorithm.operation)) collective.root = up_to(members);

@@ -8,6 +8,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "sim/simulate.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/topo/testing.hpp"
 #include "topo/shapes.hpp"
 
@@ -16,12 +17,7 @@ namespace collsim::testing {
 // A collective over the first `ranks` ranks whose elements are single bytes, so that counts are
 // sizes.
 inline Collective byte_collective(Operation operation, std::size_t ranks, Bytes size) {
-  Collective collective;
-  collective.operation = operation;
-  collective.count = operation == Operation::barrier ? 0 : size;
-  collective.type = ElementType::u8;
-  collective.group = first_ranks(ranks);
-  return collective;
+  return collective_of(operation, static_cast<int>(ranks), size, ElementType::u8);
 }
 
 inline Schedule byte_schedule(Operation operation, std::size_t ranks, Bytes size,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collectives/algorithms.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
 #include "topo/shapes.hpp"
 #include "validate/cuda/gpu_clocks.hpp"
@@ -19,10 +20,7 @@ namespace collsim {
 namespace {
 
 Plan ring_plan(int ranks, int channels = 1, std::int64_t count = 4096, int chunks = 1) {
-  Collective collective;
-  collective.operation = Operation::all_reduce;
-  collective.count = count;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
+  const Collective collective = collective_of(Operation::all_reduce, ranks, count);
   AlgorithmChoice choice;
   choice.name = "ring";
   choice.channels = channels;

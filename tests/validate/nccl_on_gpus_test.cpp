@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "collectives/algorithms.hpp"
-#include "tests/collectives/rows.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "validate/cuda/nccl_backend.hpp"
 #include "validate/in_child.hpp"
 
@@ -26,14 +26,6 @@ class NcclOnGpus : public ::testing::Test {
     GTEST_SKIP() << *reason;
   }
 };
-
-Collective on_ranks(Operation operation, int ranks, std::int64_t count) {
-  Collective collective;
-  collective.operation = operation;
-  collective.count = operation == Operation::barrier ? 0 : count;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  return collective;
-}
 
 RunOutcome run(const Collective& collective, const std::string& algorithm = "",
                Protocol protocol = Protocol::simple) {
@@ -61,7 +53,7 @@ void expect_right(const RunOutcome& outcome) {
 int most_ranks() {
   int ranks = 1;
   while (ranks < 16 &&
-         std::holds_alternative<Measurement>(run(on_ranks(Operation::barrier, ranks + 1, 0))))
+         std::holds_alternative<Measurement>(run(collective_of(Operation::barrier, ranks + 1, 0))))
     ++ranks;
   return ranks;
 }
@@ -69,12 +61,12 @@ int most_ranks() {
 TEST_F(NcclOnGpus, OneRankNeedsNobodyElse) {
   for (const Operation operation : all_operations()) {
     SCOPED_TRACE(to_string(operation));
-    expect_right(run(on_ranks(operation, 1, 1009)));
+    expect_right(run(collective_of(operation, 1, 1009)));
   }
 }
 
 TEST_F(NcclOnGpus, MoreRanksThanGpusAreRefused) {
-  const RunOutcome outcome = run(on_ranks(Operation::all_reduce, 1000, 1000));
+  const RunOutcome outcome = run(collective_of(Operation::all_reduce, 1000, 1000));
   ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
   EXPECT_EQ(std::get<NoMeasurement>(outcome).why, NoMeasurement::Why::unavailable);
 }
@@ -85,7 +77,7 @@ TEST_F(NcclOnGpus, EveryCollectiveIsRight) {
   for (const Operation operation : all_operations())
     for (const std::int64_t count : {std::int64_t{1009}, std::int64_t{1000} * ranks}) {
       SCOPED_TRACE(std::string(to_string(operation)) + " of " + std::to_string(count));
-      expect_right(run(on_ranks(operation, ranks, count)));
+      expect_right(run(collective_of(operation, ranks, count)));
     }
 }
 
@@ -95,8 +87,8 @@ TEST_F(NcclOnGpus, AlgorithmAndProtocolCanBeForced) {
     for (const Protocol protocol : {Protocol::simple, Protocol::ll}) {
       SCOPED_TRACE(algorithm);
       int ranks = most_ranks();
-      while (!works_with(find_algorithm(Operation::all_reduce, algorithm), ranks)) --ranks;
-      expect_right(run(on_ranks(Operation::all_reduce, ranks, 100'000), algorithm, protocol));
+      while (!find_algorithm(Operation::all_reduce, algorithm).works_with(ranks)) --ranks;
+      expect_right(run(collective_of(Operation::all_reduce, ranks, 100'000), algorithm, protocol));
     }
 }
 
@@ -104,7 +96,7 @@ TEST_F(NcclOnGpus, AlgorithmAndProtocolCanBeForced) {
 TEST(NcclWithoutGpus, ARunSaysTheSameAsTheQuestionWhether) {
   const std::optional<std::string> reason = nccl_unavailable();
   if (!reason) GTEST_SKIP() << "there are GPUs and NCCL";
-  const RunOutcome outcome = run(on_ranks(Operation::all_reduce, 1, 1000), "ring");
+  const RunOutcome outcome = run(collective_of(Operation::all_reduce, 1, 1000), "ring");
   ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
   EXPECT_EQ(std::get<NoMeasurement>(outcome).why, NoMeasurement::Why::unavailable);
   EXPECT_EQ(std::get<NoMeasurement>(outcome).reason, *reason);

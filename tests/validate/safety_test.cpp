@@ -14,6 +14,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "collectives/execute.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
 #include "tests/validate/real_cases.hpp"
 #include "topo/shapes.hpp"
@@ -27,15 +28,9 @@ namespace collsim {
 namespace {
 
 Schedule ring(int ranks, std::optional<int> slots = {}, int chunks = 1) {
-  Collective collective;
-  collective.operation = Operation::all_reduce;
-  collective.count = 300;  // pieces of one size, so that only their number is wrong
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  AlgorithmChoice choice;
-  choice.name = "ring";
-  choice.slots = slots;
-  choice.chunks = chunks;
-  return make_schedule(collective, choice);
+  // 300: pieces of one size, so that only their number is wrong
+  return make_schedule(collective_of(Operation::all_reduce, ranks, 300),
+                       {.name = "ring", .chunks = chunks, .slots = slots});
 }
 
 Schedule with_a_step_missing(const Schedule& schedule, int at_position, int step) {

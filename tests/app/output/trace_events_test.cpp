@@ -15,6 +15,8 @@
 
 #include "collectives/algorithms.hpp"
 #include "tests/app/trace_rules.hpp"
+#include "tests/collectives/collective_of.hpp"
+#include "tests/collectives/rows.hpp"
 #include "tests/golden.hpp"
 #include "topo/shapes.hpp"
 
@@ -47,12 +49,8 @@ struct TestRun {
   }
 };
 
-Collective all_reduce(std::size_t ranks, std::int64_t count = 1'000'003) {
-  Collective collective;
-  collective.operation = Operation::all_reduce;
-  collective.count = count;
-  collective.group = first_ranks(ranks);
-  return collective;
+Collective all_reduce(int ranks, std::int64_t count = 1'000'003) {
+  return collective_of(Operation::all_reduce, ranks, count);
 }
 
 AlgorithmChoice by(const std::string& name, int chunks = 1, int channels = 1) {
@@ -90,11 +88,9 @@ void expect_good(TestRun run, const std::string& what) {
 
 TEST(TraceEvents, KeepTheRulesOfViewersForEveryAlgorithm) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (const std::size_t ranks : {1U, 4U, 6U}) {
-      if (!algorithm.works_with(static_cast<int>(ranks))) continue;
-      Collective collective = all_reduce(ranks);
-      collective.operation = algorithm.operation;
-      if (algorithm.operation == Operation::barrier) collective.count = 0;
+    for (const int wanted : nearest_ranks(algorithm, {1, 4, 6})) {
+      const auto ranks = static_cast<std::size_t>(wanted);
+      const Collective collective = collective_of(algorithm.operation, wanted, 1'000'003);
       for (const LinkParameters& link : {exclusive, fair})
         expect_good(
             {make_switch(ranks, link), collective, by(std::string(algorithm.name), 3)},
@@ -209,6 +205,7 @@ TEST(TraceEvents, TheCriticalPathHasItsOwnTrackWithoutGaps) {
     at = event["ts"].get<double>() + event["dur"].get<double>();
   }
   EXPECT_NEAR(at, end, 1e-6);
+  EXPECT_GT(end, 0);
 }
 
 TEST(TraceEvents, CollectivesHaveTheArgumentsOfPyTorchsProfiler) {

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "collectives/algorithms.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
 #include "tests/validate/nccl_fakes/fake_cuda.hpp"
 #include "validate/cuda/nccl_backend.hpp"
@@ -47,11 +48,7 @@ class NcclBackend : public ::testing::Test {
 };
 
 RunCase case_of(Operation operation, int ranks, std::int64_t count, const std::string& name = "") {
-  Collective collective;
-  collective.operation = operation;
-  collective.count = count;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  return {make_schedule(collective, {.name = name})};
+  return {make_schedule(collective_of(operation, ranks, count), {.name = name})};
 }
 
 RunOptions quick(double patience_s = 1) {
@@ -95,8 +92,7 @@ TEST_F(NcclBackend, MeasuresAndChecks) {
 TEST_F(NcclBackend, RunsEveryOperation) {
   for (const Operation operation : all_operations())
     for (const std::int64_t count : {24, 25}) {
-      const RunOutcome outcome = run_on_free_nccl(
-          case_of(operation, 3, operation == Operation::barrier ? 0 : count), quick());
+      const RunOutcome outcome = run_on_free_nccl(case_of(operation, 3, count), quick());
       const auto* measured = std::get_if<Measurement>(&outcome);
       ASSERT_NE(measured, nullptr) << std::get<NoMeasurement>(outcome).reason;
       EXPECT_EQ(measured->data, DataVerdict::right)
