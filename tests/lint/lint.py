@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "app": {"topo", "collectives", "sim", "validate", "plots", "app"},
     "plots": {"topo", "collectives", "sim", "plots"},
     "bench": {"topo", "collectives", "sim", "validate", "app", "bench"},
-    "tests": {"topo", "collectives", "sim", "validate", "plots", "app", "tests"},
+    "tests": {"topo", "collectives", "sim", "validate", "plots", "app", "bench", "tests"},
 }
 # The same for the folders of app/, from the ground up.  Headers of app/ itself are for all of them.
 APP_MAY_INCLUDE = {
