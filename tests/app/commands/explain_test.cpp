@@ -100,7 +100,7 @@ TEST(Explain, TellsTheLectureCase) {
       run_collsim({"explain", folder.write("a.json", lecture()), "--set", "collective.chunks=16"});
   EXPECT_EQ(ran.code, exit_fine);
   EXPECT_EQ(ran.err, "");
-  EXPECT_EQ(ran.out, lecture_case_explained);
+  expect_text(ran.out, lecture_case_explained);
 }
 
 TEST(Explain, TakesThePointOfASweepThatAtNames) {
@@ -138,10 +138,13 @@ TEST(Explain, GivesTheSameAsData) {
   EXPECT_EQ(e["critical_path"].size(), 2U);
   EXPECT_EQ(e["best_chunks"]["best"], 57);
   EXPECT_EQ(e["bound"]["binding"], "bandwidth");
+  int knobs = 0;
   for (const json& knob : e["knobs"]) {
     if (knob["time_s"].is_null()) continue;
     EXPECT_NEAR(knob["saves_s"].get<double>(), time - knob["time_s"].get<double>(), 1e-12);
+    ++knobs;
   }
+  EXPECT_GE(knobs, 3);
 }
 
 TEST(Explain, KeepsWithinHundredColumnsAndNoLineEndsInABlank) {

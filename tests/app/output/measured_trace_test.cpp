@@ -119,12 +119,18 @@ TEST(MeasuredTrace, ANativeRunHasInstructionsOnly) {
     EXPECT_FALSE(event["name"] == "thread_name" && event["pid"] == 1) << event;
 }
 
-TEST(MeasuredTrace, ARunThatWasCutOffIsNoCrash) {
+TEST(MeasuredTrace, ARunThatWasCutOffShowsTheStepsThatItHas) {
   const Recorded recorded;
   Timeline timeline = recorded.paced();
   timeline.steps.resize(timeline.steps.size() / 2);
-  (void)recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, timeline));
-  (void)recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, {}));
+  const Json half =
+      recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, timeline));
+  EXPECT_EQ(count(half, "instruction"), static_cast<long>(timeline.steps.size()));
+  EXPECT_GT(count(half, "message"), 0);
+  const Json none = recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, {}));
+  EXPECT_EQ(count(none, "instruction"), 0);
+  EXPECT_EQ(count(none, "message"), 0);
+  EXPECT_EQ(none["otherData"]["measured"], "on host");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/app/output/testing.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"
@@ -122,13 +124,19 @@ TEST(Table, SaysWhenRowsAreMissing) {
   expect_contains(written(results, Format::table), "\nincomplete: 2 of 14 points\n");
 }
 
-TEST(Table, NoRowsAreNoCrash) {
+TEST(Table, WithoutRowsTheRestIsWritten) {
   Results results = lecture_results({});
   results.complete = false;
   results.points = 3;
-  for (const Format format : {Format::table, Format::json, Format::jsonl, Format::csv,
-                              Format::markdown, Format::nccl_tests})
-    (void)written(results, format);
+  for (const Format format : {Format::table, Format::markdown})
+    expect_contains(written(results, format), "incomplete: 0 of 3 points");
+  const nlohmann::json whole = nlohmann::json::parse(written(results, Format::json));
+  EXPECT_EQ(whole["rows"], nlohmann::json::array());
+  EXPECT_EQ(whole["complete"], false);
+  for (const Format format : {Format::jsonl, Format::csv})
+    expect_text(written(results, format), "");
+  for (const std::string& line : lines_of(written(results, Format::nccl_tests)))
+    EXPECT_TRUE(line.empty() || line.front() == '#') << line;
 }
 
 // Rows of made-up times, for what depends on parameters only.
