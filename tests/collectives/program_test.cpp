@@ -178,20 +178,20 @@ TEST(Program, ThatFailsInsideAnotherCanBeDropped) {
 
 // --- cutting ------------------------------------------------------------------------------------
 
-constexpr Endpoint peer{Rank(1), Lane(0)};
+constexpr Endpoint rank_one{Rank(1), Lane(0)};
 
 Program two_messages_and_a_copy(Span data) {
-  co_yield send(peer, data);
+  co_yield send(rank_one, data);
   co_yield copy(data, data.in(Buffer::scratch));
-  co_yield receive_reduce(peer, data, data.in(Buffer::scratch));
+  co_yield receive_reduce(rank_one, data, data.in(Buffer::scratch));
 }
 
 Program in_step(Span data) {
-  co_yield chunk_by_chunk(wait(peer), receive(peer, data), send(peer, data));
+  co_yield chunk_by_chunk(wait(rank_one), receive(rank_one, data), send(rank_one, data));
 }
 
 Program uncut(Span data) {
-  co_yield whole(send(peer, data));
+  co_yield whole(send(rank_one, data));
 }
 
 std::vector<Instruction> all_of(LaneProgram program) {
@@ -215,9 +215,9 @@ TEST(LaneProgram, CutsMessagesAndNothingElse) {
       EXPECT_TRUE(same(all[size], copy(data, data.in(Buffer::scratch))));
       for (int c = 0; c < chunks; ++c) {
         const Span piece = data.piece(c, chunks);
-        EXPECT_TRUE(same(all[static_cast<std::size_t>(c)], send(peer, piece)));
+        EXPECT_TRUE(same(all[static_cast<std::size_t>(c)], send(rank_one, piece)));
         EXPECT_TRUE(same(all[size + 1 + static_cast<std::size_t>(c)],
-                         receive_reduce(peer, piece, piece.in(Buffer::scratch))));
+                         receive_reduce(rank_one, piece, piece.in(Buffer::scratch))));
       }
     }
 }
@@ -230,8 +230,8 @@ TEST(LaneProgram, InterleavesWhatGoesChunkByChunk) {
     for (int c = 0; c < chunks; ++c) {
       const auto first = 3 * static_cast<std::size_t>(c);
       EXPECT_EQ(all[first].op, Op::wait);
-      EXPECT_TRUE(same(all[first + 1], receive(peer, data.piece(c, chunks))));
-      EXPECT_TRUE(same(all[first + 2], send(peer, data.piece(c, chunks))));
+      EXPECT_TRUE(same(all[first + 1], receive(rank_one, data.piece(c, chunks))));
+      EXPECT_TRUE(same(all[first + 2], send(rank_one, data.piece(c, chunks))));
     }
   }
 }
@@ -240,7 +240,7 @@ TEST(LaneProgram, LeavesWhatIsToStayWhole) {
   const Span data{Buffer::input, 0, 9};
   const std::vector<Instruction> all = all_of({uncut(data), 4});
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_TRUE(same(all[0], send(peer, data)));
+  EXPECT_TRUE(same(all[0], send(rank_one, data)));
 }
 
 TEST(LaneProgram, MayMoveBetweenTwoChunks) {
