@@ -11,30 +11,15 @@
 
 namespace collsim {
 
-Connection& ConnectionTable::open(LaneNumber source, LaneNumber target) {
-  const std::uint32_t number = new_number();
-  Connection& connection = (*this)[number];
-  connection.number = number;
-  connection.source = source;
-  connection.target = target;
-  std::uint32_t& first = first_[bucket_of(source, target)];
-  connection.next_plus_one = std::exchange(first, number + 1);
-  return connection;
-}
-
-std::uint32_t ConnectionTable::new_number() {
-  if (!closed_.empty()) {
-    const std::uint32_t number = closed_.back();
-    closed_.pop_back();
-    return number;
-  }
+Connection& ConnectionTable::new_connection() {
   if (count_ == first_.size()) rehash();
   if (count_ == std::numeric_limits<std::uint32_t>::max() - 1)
     throw_error(ErrorCode::too_large, "more than 4,294,967,294 connections at once");
   if (count_ % block_size == 0) blocks_.push_back(std::make_unique<Connection[]>(block_size));
-  const auto number = static_cast<std::uint32_t>(count_++);
-  (*this)[number].queue.slots = take_slots(1);
-  return number;
+  Connection& connection = (*this)[count_];
+  connection.number = static_cast<std::uint32_t>(count_++);
+  connection.queue.slots = take_slots(1);
+  return connection;
 }
 
 // Only when all numbers are in use.
@@ -47,52 +32,65 @@ void ConnectionTable::rehash() {
   }
 }
 
-// Its room for messages and links stays for whoever gets the number next.
+// Its room for messages and links stays for whichever connection gets the number next.
 void ConnectionTable::close(Connection& connection) {
   std::uint32_t* link = &first_[bucket_of(connection.source, connection.target)];
   while (*link != connection.number + 1) link = &(*this)[*link - 1].next_plus_one;
   *link = connection.next_plus_one;
+  connection.next_plus_one = std::exchange(first_closed_plus_one_, connection.number + 1);
 
-  Connection fresh;
-  fresh.queue.slots = connection.queue.slots;
-  fresh.queue.mask = connection.queue.mask;
-  fresh.path.links_begin = connection.path.links_begin;
-  fresh.path.links_room = connection.path.links_room;
-  closed_.push_back(connection.number);
-  connection = fresh;
+  Queue& queue = connection.queue;
+  queue.sent = queue.received = 0;
+  queue.limit = Queue::unlimited;
+  queue.room = 1;
+  Path& path = connection.path;
+  path.latency = path.overhead = Time{};
+  path.bandwidth = Path::unlimited;
+  path.links_count = 0;
+  path.kinds = Path::within_rank;
+  connection.left_at = Time{};
+  connection.message_size = -1;
+  connection.counted = 0;
 }
 
 void ConnectionTable::set_route(Connection& connection, const Topology& topology,
                                 std::span<const LinkId> route) {
-  Path& path = connection.path;
   connection.queue.limit = limit_;
   connection.queue.room = limit_ == Queue::unlimited ? 1 : 0;
-  set_links(path, route);
+  Path& path = connection.path;
+  if (route.size() > path.links_room) make_room_for_links(path, route.size());
   LinkId* const first = links_.data() + path.links_begin;
   LinkId* last = first;
+  Path cost;
   for (const LinkId id : route) {
     const Link& link = topology.link(id);
-    path.add(link);
+    cost.add(link);
     const bool listed = link.half_duplex && std::find(first, last, link.resource) != last;
     if (!listed) *last++ = link.resource;
   }
+  path.latency = cost.latency;
+  path.overhead = cost.overhead;
+  path.bandwidth = cost.bandwidth;
+  path.kinds = cost.kinds;
   path.links_count = static_cast<std::uint32_t>(last - first);
+}
+
+void ConnectionTable::set_links(Path& path, std::span<const LinkId> links) {
+  if (links.size() > path.links_room) make_room_for_links(path, links.size());
+  path.links_count = static_cast<std::uint32_t>(links.size());
+  std::copy(links.begin(), links.end(), links_.begin() + path.links_begin);
 }
 
 // A connection that is opened again keeps its room for links and doubles it at most, so that
 // routes of all lengths taking turns do not add up.
-void ConnectionTable::set_links(Path& path, std::span<const LinkId> links) {
-  if (static_cast<std::size_t>(std::bit_width(links.size() - 1)) >= path.links_room) {
-    const std::size_t room = std::bit_ceil(links.size());
-    if (links_.size() + room > std::numeric_limits<std::uint32_t>::max())
-      throw_error(ErrorCode::too_large, "the routes of all open connections have more than " +
-                                            std::to_string(links_.size()) + " links");
-    path.links_begin = static_cast<std::uint32_t>(links_.size());
-    path.links_room = static_cast<std::uint8_t>(std::bit_width(room));
-    links_.resize(links_.size() + room);
-  }
-  path.links_count = static_cast<std::uint32_t>(links.size());
-  std::copy(links.begin(), links.end(), links_.begin() + path.links_begin);
+void ConnectionTable::make_room_for_links(Path& path, std::size_t links) {
+  const std::size_t room = std::bit_ceil(links);
+  if (links_.size() + room > std::numeric_limits<std::uint32_t>::max())
+    throw_error(ErrorCode::too_large, "the routes of all open connections have more than " +
+                                          std::to_string(links_.size()) + " links");
+  path.links_begin = static_cast<std::uint32_t>(links_.size());
+  path.links_room = static_cast<std::uint32_t>(room);
+  links_.resize(links_.size() + room);
 }
 
 // A few slots are made at once; many only when messages come to need them.  Where slots are limited,

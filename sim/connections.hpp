@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "topo/ids.hpp"
@@ -54,13 +55,15 @@ struct Path {
   // rank occupy and cost nothing.  shared: with other connections (dataflow engine only).
   enum Kind : std::uint8_t { within_rank = 0, exclusive = 1, fair = 2, shared = 4 };
 
+  static constexpr Bandwidth unlimited{std::numeric_limits<std::int64_t>::max()};
+
   Time latency{};
   Time overhead{};
-  Bandwidth bandwidth{std::numeric_limits<std::int64_t>::max()};
+  Bandwidth bandwidth = unlimited;
   Time duration{};  // of a message: alpha + n/B
   std::uint32_t links_begin = 0;
   std::uint32_t links_count = 0;
-  std::uint8_t links_room = 0;  // bits of the number of links there is room for
+  std::uint32_t links_room = 0;
   std::uint8_t kinds = within_rank;
 
   [[nodiscard]] bool crosses(Kind kind) const { return (kinds & kind) != 0; }
@@ -81,10 +84,10 @@ struct Connection {
   LaneNumber source = 0;
   LaneNumber target = 0;
   std::uint32_t number = 0;         // in order of opening; used again after closing
-  std::uint32_t next_plus_one = 0;  // connection with the same hash; 0: none
+  std::uint32_t next_plus_one = 0;  // with the same hash, or also closed; 0: none
   Time left_at{};  // when the last byte of the messages that have left so far left the links
-  std::int64_t message_size =
-      -1;                     // elements of a message sent now, for which path.duration is right
+  // Elements of a message sent now, for which path.duration is right.
+  std::int64_t message_size = -1;
   std::uint64_t counted = 0;  // messages that are in Lanes::elements_sent
 };
 static_assert(sizeof(Connection) == 136, "there may be millions");
@@ -108,7 +111,16 @@ class ConnectionTable {
     return nullptr;
   }
   // One that is not open; within a rank until it gets a route.
-  Connection& open(LaneNumber source, LaneNumber target);
+  Connection& open(LaneNumber source, LaneNumber target) {
+    const std::uint32_t closed = first_closed_plus_one_;
+    Connection& connection = closed != 0 ? (*this)[closed - 1] : new_connection();
+    if (closed != 0) first_closed_plus_one_ = connection.next_plus_one;
+    connection.source = source;
+    connection.target = target;
+    std::uint32_t& first = first_[bucket_of(source, target)];
+    connection.next_plus_one = std::exchange(first, connection.number + 1);
+    return connection;
+  }
   // Forgets an empty connection that nobody points to; opening it again starts from nothing.
   void close(Connection& connection);
 
@@ -138,8 +150,9 @@ class ConnectionTable {
     const std::uint64_t key = (static_cast<std::uint64_t>(source) << 32U) | target;
     return ((key * 0x9e3779b97f4a7c15U) >> 32U) & (first_.size() - 1);
   }
-  std::uint32_t new_number();
+  Connection& new_connection();
   void rehash();
+  void make_room_for_links(Path& path, std::size_t links);
   void grow(Queue& queue, std::uint64_t capacity);
   Slot* take_slots(std::size_t count);
 
@@ -147,9 +160,9 @@ class ConnectionTable {
   std::uint64_t run_ahead_ = Queue::unlimited;
   std::size_t count_ = 0;
   std::vector<std::unique_ptr<Connection[]>> blocks_;
-  std::vector<std::uint32_t> closed_;  // numbers to be used again
-  std::vector<std::uint32_t> first_;   // by hash: number of a connection plus one; 0: none
-  std::vector<LinkId> links_;          // of all routes
+  std::uint32_t first_closed_plus_one_ = 0;  // their numbers are used again
+  std::vector<std::uint32_t> first_;         // by hash: number of a connection plus one; 0: none
+  std::vector<LinkId> links_;                // of all routes
 
   // Slots are carved from large blocks: millions of connections need a few bytes each.
   std::vector<std::unique_ptr<Slot[]>> slot_blocks_;

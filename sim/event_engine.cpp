@@ -61,6 +61,7 @@ class EventNetwork {
   [[nodiscard]] static std::uint8_t bit_of(Direction direction) {
     return direction == Direction::out ? 1 : 2;
   }
+  [[nodiscard]] Connection& open(RankWiring::Ends ends);
   void sort_round();
   void depart(Connection& connection, const Fabric::Passage& passage);
   [[nodiscard]] Time next_time() const {
@@ -81,15 +82,20 @@ class EventNetwork {
 };
 
 template <class Recorder>
-Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer, Direction direction) {
+inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
+                                                   Direction direction) {
   const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
   Connection* connection = lanes_.connections.find(ends.source, ends.target);
-  if (connection == nullptr) {
-    connection = &wiring_.open(ends);
-    fabric_.opened(*connection);
-    if (connection->number >= users_.size()) users_.resize(connection->number + std::size_t{1});
-  }
+  if (connection == nullptr) connection = &open(ends);
   users_[connection->number] |= bit_of(direction);
+  return connection;
+}
+
+template <class Recorder>
+Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
+  Connection& connection = wiring_.open(ends);
+  fabric_.opened(connection);
+  if (connection.number >= users_.size()) users_.resize(connection.number + std::size_t{1});
   return connection;
 }
 

@@ -262,8 +262,8 @@ bool LaneMachine<N, Recorder>::decode(LaneNumber number, LaneState& lane,
 }
 
 template <Network N, class Recorder>
-bool LaneMachine<N, Recorder>::connect(LaneNumber number, Connection*& connection, Endpoint peer,
-                                       Direction direction) {
+inline bool LaneMachine<N, Recorder>::connect(LaneNumber number, Connection*& connection,
+                                              Endpoint peer, Direction direction) {
   Connection* const before = connection;
   connection = network_.connect(number, peer, direction);
   if (before != nullptr && before != connection) network_.release(*before, direction);

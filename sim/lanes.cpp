@@ -45,7 +45,7 @@ void Lanes::count_elements(Connection& connection) {
 }
 
 void Lanes::change_message_size(Connection& connection, std::int64_t count) {
-  count_elements(connection);
+  if (connection.queue.sent != connection.counted) count_elements(connection);
   Path& path = connection.path;
   path.duration = path.overhead + transfer_time(count * element_size, path.bandwidth);
   connection.message_size = count;

@@ -119,10 +119,10 @@ class RadixHeap {
   void put(std::int64_t time, Value value) {
     const auto different = static_cast<std::uint64_t>(time ^ last_);
     const auto bit = static_cast<std::size_t>(std::bit_width(different) - 1);
-    Bucket& bucket = buckets_[bit];
-    bucket.entries.push_back({time, value});
-    bucket.earliest = std::min(bucket.earliest, time);
     filled_ |= std::uint64_t{1} << bit;
+    Bucket& bucket = buckets_[bit];
+    bucket.earliest = std::min(bucket.earliest, time);
+    bucket.entries.push_back({time, value});
   }
 
   Value pop_only_entry(Bucket& bucket) {

@@ -4,11 +4,12 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "topo/error.hpp"
 
 namespace collsim {
+
+[[noreturn]] void throw_too_large_id(const char* what, std::size_t value);
 
 // An index that is its own type: a Rank cannot be passed where a NodeId is wanted.
 // `Rank(7)` makes one, `rank.index()` uses it, a negative or too large number is an error.
@@ -18,8 +19,7 @@ class Index {
   constexpr Index() = default;
   constexpr explicit Index(std::size_t value) : value_(static_cast<Storage>(value)) {
     if (value > static_cast<Storage>(-1)) [[unlikely]]
-      throw_error(ErrorCode::too_large, std::string(Tag::name) + " " + std::to_string(value) +
-                                            " is more than an id holds");
+      throw_too_large_id(Tag::name, value);
   }
   [[nodiscard]] constexpr std::size_t index() const { return value_; }
   constexpr auto operator<=>(const Index&) const = default;

@@ -10,6 +10,11 @@
 
 namespace collsim {
 
+void throw_too_large_id(const char* what, std::size_t value) {
+  throw_error(ErrorCode::too_large,
+              std::string(what) + " " + std::to_string(value) + " is more than an id holds");
+}
+
 namespace {
 
 constexpr NodeKind all_kinds[] = {NodeKind::gpu, NodeKind::network_switch, NodeKind::nic,
