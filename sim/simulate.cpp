@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "collectives/checker.hpp"
-#include "collectives/cost/bounds.hpp"
 #include "sim/engines.hpp"
 
 namespace collsim {
@@ -62,8 +61,9 @@ void check_late_ranks(const Topology& topology, const SimulationOptions& options
 // else than the collective asks for, which the checker can tell, or the simulator is wrong.
 Simulation checked(Simulation simulation, const Topology& topology, const Schedule& schedule,
                    const CostModel& costs) {
-  const Time bound =
-      lower_bound(schedule.collective(), topology, costs.reduce_bandwidth, schedule.lanes());
+  simulation.bounds =
+      lower_bounds(schedule.collective(), topology, costs.reduce_bandwidth, schedule.lanes());
+  const Time bound = simulation.bounds.largest();
   if (simulation.time >= bound) return simulation;
   const std::string verdict = std::string(to_string(schedule.collective().operation)) + " by " +
                               schedule.algorithm() + " takes " + to_text(simulation.time) +

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/cost/bounds.hpp"
 #include "collectives/cost/cost_model.hpp"
 #include "collectives/schedule.hpp"
 #include "collectives/timeline.hpp"
@@ -98,6 +99,7 @@ struct Simulation {
   Bytes wire_bytes = 0;              // sum of the sizes of all messages
   Engine engine = Engine::dataflow;  // the one that was used
   std::uint64_t fingerprint = 0;     // see fingerprint.hpp
+  LowerBounds bounds;                // launch not included; time is never less
   std::vector<RankUsage> ranks;      // per position; with Recording::summary or full
   std::vector<LinkUsage> links;      // per link of the topology; likewise
   std::optional<Timeline> timeline;  // with Recording::full

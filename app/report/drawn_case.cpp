@@ -11,8 +11,8 @@
 
 #include "app/study/calibrated.hpp"
 #include "app/study/run_case.hpp"
-#include "plots/engine/records.hpp"
 #include "sim/critical_path.hpp"
+#include "sim/records.hpp"
 
 namespace collsim {
 namespace {

@@ -88,8 +88,7 @@ Row row_of(const Case& asked, const CaseOptions& options) {
   row.aggregation = point.choice.aggregation;
   row.time = simulation.time;
   row.analytic = formula_for(point, schedule);
-  row.bounds =
-      lower_bounds(point.collective, topology, point.costs.reduce_bandwidth, schedule.lanes());
+  row.bounds = simulation.bounds;
   row.bound = row.bounds.largest() + point.costs.launch;
   row.messages = simulation.messages;
   row.wire_bytes = simulation.wire_bytes;

@@ -3,7 +3,7 @@
 
 /**
  * Steps of a timeline as columns, ordered by rank, lane and index: times in picoseconds, -1 for none.
- * See collectives/timeline.hpp for what the times mean and plots/engine/records.hpp for the rest.
+ * See collectives/timeline.hpp for what the times mean and sim/records.hpp for the rest.
  * @typedef {object} Steps
  * @property {ArrayLike<number>} reached
  * @property {ArrayLike<number>} began
@@ -25,7 +25,7 @@
  * @property {ArrayLike<number>} routeFirst  links of route r: routeLinks from [r] to [r + 1]
  * @property {ArrayLike<number>} routeLinks
  * @property {ArrayLike<number>} routeStartup  by route: how long a message holds its links before data flow
- * @property {ArrayLike<number>} pathKind    the critical path: plots/engine/records.hpp
+ * @property {ArrayLike<number>} pathKind    the critical path: sim/records.hpp
  * @property {ArrayLike<number>} pathStep
  * @property {ArrayLike<number>} pathFrom
  * @property {ArrayLike<number>} pathTo

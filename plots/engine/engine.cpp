@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "collectives/cautions.hpp"
-#include "collectives/cost/bounds.hpp"
 #include "collectives/cost/closed_forms.hpp"
-#include "plots/engine/records.hpp"
 #include "plots/engine/setting.hpp"
+#include "sim/effort.hpp"
+#include "sim/records.hpp"
 
 #define COLLSIM_EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
@@ -84,21 +84,6 @@ void add_formula(const Collective& collective, const AlgorithmChoice& choice,
   answer.reference = place_of(form.reference);
 }
 
-// Instructions grow evenly with chunks, so two small runs tell how many there are.
-double expected_instructions(const Topology& topology, const Collective& collective,
-                             AlgorithmChoice choice) {
-  const double chunks = choice.chunks;
-  if (chunks <= 2) return 0;
-  double counts[2];
-  for (int i : {0, 1}) {
-    choice.chunks = i + 1;
-    choice.slots.reset();
-    counts[i] =
-        static_cast<double>(simulate(topology, make_schedule(collective, choice)).instructions);
-  }
-  return counts[0] + (chunks - 1) * (counts[1] - counts[0]);
-}
-
 void add_cautions(const Schedule& schedule, const Simulation& simulation) {
   const RanCase ran{.algorithm = &algorithm_of(setting),
                     .ranks = schedule.collective().size(),
@@ -146,14 +131,14 @@ void run(double max_steps) {
   const AlgorithmChoice choice = choice_of(setting, topology);
   const Schedule schedule = make_schedule(collective, choice);
   SimulationOptions options = options_of(setting);
-  const double expected = expected_instructions(topology, collective, choice);
+  const double expected = effort_of(schedule, choice).instructions;
   if (expected > max_instructions) refuse(expected);
   if (expected <= max_steps) options.recording = Recording::full;
   Simulation simulation = simulate(topology, schedule, {}, options);
 
   answer.time_ps = simulation.time.ps();
   answer.fingerprint = simulation.fingerprint;
-  answer.bound_ps = lower_bound(collective, topology).ps();
+  answer.bound_ps = simulation.bounds.largest().ps();
   answer.messages = static_cast<double>(simulation.messages);
   answer.instructions = static_cast<double>(simulation.instructions);
   add_formula(collective, choice, topology);

@@ -10,7 +10,7 @@ const settingFields = [
 const answerNumbers = [
   "formulaS", "bestChunks", "exact", "messages", "instructions", "recorded", "pieces",
 ];
-/** As the columns of plots/engine/records.hpp. */
+/** As the columns of sim/records.hpp. */
 const numberColumns = [
   "reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo",
   "routeStartup", "linkBusy", "linkMessages", "hadBegun", "hadDone",

@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "collectives": {"topo", "collectives"},
     "sim": {"topo", "collectives", "sim"},
     "validate": {"topo", "collectives", "validate"},
-    "app": {"topo", "collectives", "sim", "validate", "plots", "app"},
+    "app": {"topo", "collectives", "sim", "validate", "app"},
     "plots": {"topo", "collectives", "sim", "plots"},
     "bench": {"topo", "collectives", "sim", "validate", "app", "bench"},
     "tests": {"topo", "collectives", "sim", "validate", "plots", "app", "bench", "tests"},

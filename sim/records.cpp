@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plots/engine/records.hpp"
+#include "sim/records.hpp"
 
 #include <map>
 #include <span>

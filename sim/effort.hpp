@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "collectives/algorithms.hpp"
+#include "collectives/schedule.hpp"
+
+namespace collsim {
+
+// Longer lanes are not followed to their end.
+inline constexpr std::int64_t max_instructions_per_lane = std::int64_t{1} << 26U;
+
+// What it takes to simulate a schedule message by message, estimated from a few ranks' programs in
+// one chunk and in two, so that asking costs microseconds.
+struct Effort {
+  double per_lane = 0;      // instructions of the longest lane that was looked at
+  double instructions = 0;  // of all ranks
+  double bytes = 0;         // of memory: lanes, connections, messages sent before any is received
+};
+// The schedule is one that make_schedule() made of this choice.
+[[nodiscard]] Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice);
+
+}  // namespace collsim
