@@ -39,7 +39,7 @@ target_compile_options(
   INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
     # Where several files are compiled as one, names of one shadow those of another.
-    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-shadow>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wno-shadow>
     # {.chunks = 4} means to leave the other members at their defaults.
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>
     # Device code calls constexpr functions; registers that do not suffice are an error, not a slow

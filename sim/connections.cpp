@@ -34,6 +34,7 @@ void ConnectionTable::rehash() {
 
 // Its room for messages and links stays for whichever connection gets the number next.
 void ConnectionTable::close(Connection& connection) {
+  COLLSIM_CHECK(connection.queue.empty(), "a connection with messages cannot be closed");
   std::uint32_t* link = &first_[bucket_of(connection.source, connection.target)];
   while (*link != connection.number + 1) link = &(*this)[*link - 1].next_plus_one;
   *link = connection.next_plus_one;
@@ -106,6 +107,8 @@ bool ConnectionTable::make_room(Queue& queue) {
   if (kept >= capacity) capacity *= 2;
   if (capacity > queue.mask + std::uint64_t{1}) grow(queue, capacity);
   queue.room = limited && capacity < queue.limit ? 0 : std::min(allowed, capacity);
+  COLLSIM_CHECK(queue.waiting() <= queue.mask && queue.waiting() < queue.limit,
+                "a message would overwrite another one");
   return true;
 }
 

@@ -72,7 +72,10 @@ struct Path {
     overhead = std::max(overhead, link.overhead);
     bandwidth = std::min(bandwidth, link.bandwidth);
     latency += link.latency;
-    kinds |= link.sharing == Sharing::fair ? fair : exclusive;
+    switch (link.sharing) {
+      case Sharing::exclusive: kinds |= exclusive; break;
+      case Sharing::fair: kinds |= fair; break;
+    }
   }
 };
 

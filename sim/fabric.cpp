@@ -141,6 +141,7 @@ void Fabric::take_links(TransferId id, Time now) {
   const std::uint32_t connection = transfer.passage.connection;
   const std::span<const LinkId> links = exclusive_links(connections_[connection]);
   const Time start = all_free_at(links, now);
+  COLLSIM_CHECK(start != Time::never(), "a message takes a link that a flow holds");
   if (!connections_[connection].path.crosses(Path::fair)) {
     transfer.passage = settle(transfer.passage, links, start, transfer.duration);
     deliver(id, transfer.passage.left);

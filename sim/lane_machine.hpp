@@ -253,7 +253,10 @@ bool LaneMachine<N, Recorder>::decode(LaneNumber number, LaneState& lane,
   }
   if (misused) [[unlikely]]
     report_signal_misuse(lanes_.endpoint_of(lane), instruction);
-  if (!free_instructions_) lane.work = work(instruction);
+  if (!free_instructions_) {
+    lane.work = work(instruction);
+    COLLSIM_CHECK(lane.work >= Time{}, "an instruction would end before it begins");
+  }
   lane.from = instruction.from;
   lane.to = instruction.to;
   lane.count = instruction.count;

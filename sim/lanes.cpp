@@ -49,6 +49,8 @@ void Lanes::change_message_size(Connection& connection, std::int64_t count) {
   Path& path = connection.path;
   path.duration = path.overhead + transfer_time(count * element_size, path.bandwidth);
   connection.message_size = count;
+  COLLSIM_CHECK(path.duration >= Time{} && path.latency >= Time{},
+                "a message would arrive before it is sent, or free a link before it took it");
 }
 
 void Lanes::close(Connection& connection) {
