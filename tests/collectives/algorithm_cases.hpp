@@ -21,20 +21,22 @@ inline std::string describe(const Collective& collective, const AlgorithmChoice&
                      std::to_string(collective.size()) + " ranks, count " +
                      std::to_string(collective.count) + ", " + std::to_string(choice.chunks) +
                      " chunks, " + std::to_string(choice.channels) + " channels" +
-                     (collective.in_place ? ", in place" : "");
+                     (collective.in_place ? ", in place" : "") + ", root " +
+                     std::to_string(collective.root) + ", radix " + std::to_string(choice.radix);
   for (const int dim : choice.dims) text += ", dim " + std::to_string(dim);
   if (choice.aggregation) text += ", aggregation " + std::to_string(*choice.aggregation);
   return text;
 }
 
-// The checker proves the schedule, and its execution on data gives what the collective asks for.
+// The checker proves the schedule exactly, and its execution on data, in any order, gives what the
+// collective asks for.
 inline void expect_right(const Collective& collective, const AlgorithmChoice& choice) {
   const Schedule schedule = make_schedule(collective, choice);
-  const CheckReport report = check(schedule);
+  const CheckReport report = check(schedule, {.exact = true});
   ASSERT_TRUE(report.ok) << describe(collective, choice) << ": " << report.fault->text;
 
-  const auto inputs = make_test_inputs(collective, 1);
-  const ExecutionResult result = execute(schedule, inputs);
+  const auto inputs = make_test_inputs(collective, 7);
+  const ExecutionResult result = execute(schedule, inputs, {.visit_seed = 3});
   ASSERT_EQ(result.status, ExecutionResult::Status::completed)
       << describe(collective, choice) << ": " << result.problem;
   for (int position = 0; position < collective.size(); ++position)

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "collectives/algorithms.hpp"
-#include "collectives/checker.hpp"
-#include "collectives/execute.hpp"
 #include "tests/collectives/algorithm_cases.hpp"
 #include "tests/collectives/rows.hpp"
 
@@ -17,26 +15,12 @@ namespace collsim {
 namespace {
 
 struct Case {
-  const Algorithm* row = nullptr;
   Collective collective;
   AlgorithmChoice choice;
 };
 
-std::string text_of(const Case& test) {
-  const Collective& c = test.collective;
-  std::string text = std::string(to_string(c.operation)) + " " + std::string(test.row->name) +
-                     " K=" + std::to_string(c.size()) + " count=" + std::to_string(c.count) +
-                     " root=" + std::to_string(c.root) + (c.in_place ? " in place" : "") +
-                     " chunks=" + std::to_string(test.choice.chunks) +
-                     " channels=" + std::to_string(test.choice.channels) +
-                     " radix=" + std::to_string(test.choice.radix) + " dims=";
-  for (const int dim : test.choice.dims) text += std::to_string(dim) + ",";
-  return text;
-}
-
 Case make_case(const Algorithm& row, int ranks, std::int64_t count) {
   Case test;
-  test.row = &row;
   test.collective.operation = row.operation;
   test.collective.count = row.operation == Operation::barrier ? 0 : count;
   test.collective.type = ElementType::i32;
@@ -48,20 +32,7 @@ Case make_case(const Algorithm& row, int ranks, std::int64_t count) {
 }
 
 void expect_right(const Case& test) {
-  const Schedule schedule = make_schedule(test.collective, test.choice);
-  const CheckReport report = check(schedule, {.exact = true});
-  ASSERT_TRUE(report.ok) << text_of(test) << ": " << report.fault->text;
-
-  const auto inputs = make_test_inputs(test.collective, 7);
-  ExecutionOptions any_order;
-  any_order.visit_seed = 3;
-  const ExecutionResult result = execute(schedule, inputs, any_order);
-  ASSERT_EQ(result.status, ExecutionResult::Status::completed)
-      << text_of(test) << ": " << result.problem;
-  for (int i = 0; i < test.collective.size(); ++i)
-    ASSERT_EQ(result.outputs[static_cast<std::size_t>(i)],
-              expected_output(test.collective, inputs, i))
-        << text_of(test) << ", output of position " << i;
+  testing::expect_right(test.collective, test.choice);
 }
 
 class EveryAlgorithm : public ::testing::TestWithParam<const Algorithm*> {

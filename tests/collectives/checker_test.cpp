@@ -34,7 +34,7 @@ void expect_fault(const Schedule& schedule, FaultKind kind, int rank, int lane, 
   }
 }
 
-void expect_right(const Schedule& schedule) {
+void expect_accepted(const Schedule& schedule) {
   for (const bool exact : {false, true}) {
     const CheckReport report = check(schedule, {.exact = exact});
     EXPECT_TRUE(report.ok) << report.fault->text;
@@ -54,16 +54,16 @@ HandMade exchange(Programs programs = exchange_programs()) {
 TEST(Checker, AcceptsRightSchedules) {
   for (const std::int64_t count : {0, 1, 2, 7, 64}) {
     for (int ranks = 1; ranks <= 9; ++ranks) {
-      expect_right(ring_all_reduce(ranks, count));
-      expect_right(ring_all_reduce(ranks, count, true));
+      expect_accepted(ring_all_reduce(ranks, count));
+      expect_accepted(ring_all_reduce(ranks, count, true));
       for (const int chunks : {1, 3, 5}) {
-        expect_right(chain_broadcast(ranks, count, chunks));
-        if (ranks > 1) expect_right(two_lane_all_reduce(ranks, count, chunks));
+        expect_accepted(chain_broadcast(ranks, count, chunks));
+        if (ranks > 1) expect_accepted(two_lane_all_reduce(ranks, count, chunks));
       }
     }
   }
-  for (int ranks = 1; ranks <= 5; ++ranks) expect_right(direct_barrier(ranks));
-  expect_right(make(exchange()));
+  for (int ranks = 1; ranks <= 5; ++ranks) expect_accepted(direct_barrier(ranks));
+  expect_accepted(make(exchange()));
 }
 
 TEST(Checker, CountsMessagesAndBytes) {
@@ -82,7 +82,7 @@ TEST(Checker, NamesRanksNotPositions) {
   const Endpoint b = at(4);
   parts.programs = {{send(b, input(0, 2)), receive_reduce(b, input(0, 2), output(0, 2))},
                     {send(a, input(0, 2)), receive_reduce(a, input(0, 2), output(0, 2))}};
-  expect_right(make(parts));
+  expect_accepted(make(parts));
   parts.programs[0][1] = receive(b, output(0, 2));
   expect_fault(make(parts), FaultKind::wrong_result, 9'000'000, 0, 1,
                "element 0 of rank 4's input");
@@ -127,7 +127,7 @@ TEST(Checker, RefusesSpansOutsideTheirBuffers) {
 TEST(Checker, TakesNegativeScratchForNone) {
   HandMade parts = exchange();
   parts.scratch = -5;
-  expect_right(make(parts));
+  expect_accepted(make(parts));
   parts.programs[0].push_back(copy(input(0, 1), scratch(0, 1)));
   expect_fault(make(parts), FaultKind::bad_span, 0, 0, 2, "scratch has 0 elements");
 }
@@ -176,7 +176,7 @@ TEST(Checker, RefusesMessagesThatNeverComeOrGo) {
 TEST(Checker, RefusesSignalsThatNeverComeOrGo) {
   HandMade parts{collective_of(Operation::all_reduce, 1, 1), {}, 2};
   parts.programs = {{copy(input(0, 1), output(0, 1)), signal(at(0, 1))}, {wait(at(0, 0))}};
-  expect_right(make(parts));
+  expect_accepted(make(parts));
   Programs more_waits = parts.programs;
   more_waits[1].push_back(wait(at(0, 0)));
   Programs more_signals = parts.programs;
@@ -241,7 +241,7 @@ TEST(Checker, RefusesReadsOfMemoryThatNobodyWrote) {
   expect_fault(make(parts), FaultKind::unwritten_read, 1, 0, 1, "reads output[0..1]");
   parts.collective.in_place = true;
   list[1] = copy(output(0, 2), scratch(2, 2));
-  expect_right(make(parts));
+  expect_accepted(make(parts));
 }
 
 TEST(Checker, RefusesWritesToTheInput) {
@@ -249,7 +249,7 @@ TEST(Checker, RefusesWritesToTheInput) {
   parts.programs[0].push_back(copy(output(0, 2), input(0, 2)));
   expect_fault(make(parts), FaultKind::input_write, 0, 0, 2);
   parts.collective.in_place = true;
-  expect_right(make(parts));
+  expect_accepted(make(parts));
 }
 
 // In place, the output of a reduce-scatter is a part of the input; the rest must stay as it is.
@@ -257,7 +257,7 @@ TEST(Checker, KnowsWhichPartOfTheInputIsOutput) {
   Programs programs{{send(at(1), input(1, 1)), receive_reduce(at(1), input(0, 1), output(0, 1))},
                     {send(at(0), input(0, 1)), receive_reduce(at(0), input(1, 1), input(1, 1))}};
   HandMade parts{in_place_if(true, collective_of(Operation::reduce_scatter, 2, 2)), programs};
-  expect_right(make(parts));
+  expect_accepted(make(parts));
   parts.programs[1][1] = receive_reduce(at(0), input(1, 1), input(0, 1));
   expect_fault(make(parts), FaultKind::input_write, 1, 0, 1);
   parts.programs = programs;
@@ -338,7 +338,7 @@ HandMade round_trip(bool signalled) {
 }
 
 TEST(Checker, ARoundTripOrdersNoMemory) {
-  expect_right(make(round_trip(true)));
+  expect_accepted(make(round_trip(true)));
   expect_fault(make(round_trip(false)), FaultKind::race, 0, 1, 0,
                "writes scratch[0], which lane 0 step 0 writes too");
 }
@@ -349,7 +349,7 @@ TEST(Checker, SignalsOrderAlongChainsOfLanes) {
   parts.programs = {{copy(input(0, 1), scratch(0, 1)), signal(at(0, 1))},
                     {wait(at(0, 0)), signal(at(0, 2))},
                     {wait(at(0, 1)), copy(scratch(0, 1), output(0, 1))}};
-  expect_right(make(parts));
+  expect_accepted(make(parts));
   // A signal says nothing about what comes after it.
   std::swap(parts.programs[0][0], parts.programs[0][1]);
   const CheckReport report = check(make(parts));
@@ -361,7 +361,7 @@ TEST(Checker, SignalsOrderAlongChainsOfLanes) {
                     {wait(at(0, 0)), copy(scratch(0, 1), scratch(0, 1))}};
   expect_fault(make(parts), FaultKind::race, 0, 2, 1, "lane 1 step 1 reads too");
   parts.programs[2].pop_back();
-  expect_right(make(parts));
+  expect_accepted(make(parts));
 }
 
 TEST(Checker, FindsBarriersThatLetSomebodyGo) {
@@ -391,7 +391,7 @@ TEST(Checker, EndsEndlessPrograms) {
 }
 
 TEST(Checker, NeedsNoMemoryForElements) {
-  expect_right(ring_all_reduce(7, std::int64_t{1} << 55));
+  expect_accepted(ring_all_reduce(7, std::int64_t{1} << 55));
 }
 
 TEST(Checker, RefusesTooManyLanes) {
