@@ -18,22 +18,15 @@ namespace collsim {
 
 // --- the formula --------------------------------------------------------------------------------
 
-struct FormulaSymbol {
-  enum class Unit : std::uint8_t { number, bytes, seconds, bytes_per_second };
+struct ExplainedSymbol {
   std::string symbol;
-  double value = 0;  // infinite: gamma where adding is free
-  Unit unit = Unit::number;
+  double value = 0;  // infinite: A where there is no limit
+  Units units;
   std::string meaning;
 };
 
-// One summand: "(K-1)*L", "(8-1)*2 us", 14e-6.
-struct FormulaTerm {
-  std::string text, with_values;
-  double seconds = 0;
-};
-
 // What vanishes from the formula's value when one thing becomes free: overhead, N/B, ...
-struct FormulaPart {
+struct VanishingPart {
   std::string name;  // start-up, wire, latency, reduction
   double seconds = 0;
 };
@@ -44,11 +37,11 @@ struct FormulaExplanation {
   // what `why_not` says: late ranks, cost of instructions, ...; without a form, why there is none.
   bool applies = false;
   std::string why_not;
-  std::vector<FormulaSymbol> symbols;    // those that the formula uses
+  std::vector<ExplainedSymbol> symbols;  // those that the formula uses
   std::vector<std::string> definitions;  // "tau(n) = alpha + n/B, ...": of functions that it uses
-  std::vector<FormulaTerm> terms;  // they add up to the value; empty when it is not a plain sum
-  std::vector<FormulaTerm> calls;  // values of the functions in the terms: tau(4 MiB)
-  std::vector<FormulaPart> parts;
+  std::vector<FormulaTerm> terms;        // they add up to the value; none of a formula in words
+  std::vector<FormulaTerm> calls;        // values of the functions in the terms: tau(4 MiB)
+  std::vector<VanishingPart> parts;
   bool parts_add_up = false;  // no max() in the way
 };
 

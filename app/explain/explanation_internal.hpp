@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 
 #include "app/explain/explanation.hpp"
 #include "sim/critical_path.hpp"
@@ -13,18 +12,6 @@ namespace collsim {
 
 // The closed form of a case that was simulated, taken apart.
 [[nodiscard]] FormulaExplanation explain_formula(const Case& point, const Row& row);
-
-// A formula's text evaluated; see explanation_formula_text.cpp for what it may contain.
-struct FormulaValues {
-  double K = 0, N = 0, S = 0, radix = 0, alpha = 0, B = 1, L = 0;
-  double gamma = std::numeric_limits<double>::infinity();
-};
-struct EvaluatedFormula {
-  double seconds = 0;
-  std::vector<FormulaTerm> terms, calls;
-};
-[[nodiscard]] std::optional<EvaluatedFormula> evaluate_formula(const std::string& text,
-                                                               const FormulaValues& values);
 
 // Simulates the case of the row once more, with everything recorded that the limits allow.  Where
 // they allow nothing, it does not: then there are the row's time and an estimate of instructions.

@@ -103,42 +103,23 @@ std::vector<std::string> names_in(const std::string& text) {
   return names;
 }
 
-bool has(const std::vector<std::string>& names, const char* name) {
+bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Of "pass" and "step", as far as this case needs them: with one message, or with adding for free,
-// less is left of them.
-std::string pass_definition(const FormulaValues& values) {
-  return values.S == 1 ? "pass(n) = tau(n) + L: n bytes over one link"
-                       : "pass(n) = S*tau(n/S) + L: n bytes over one link in S messages";
-}
-
-std::string step_definition(const FormulaValues& values) {
-  if (std::isinf(values.gamma))
-    return values.S == 1
-               ? "step(n) = tau(n) + L: n bytes over one link and added up there, which is free"
-               : "step(n) = S*tau(n/S) + L: n bytes over one link in S messages and added up "
-                 "there, which is free";
-  return values.S == 1
-             ? "step(n) = tau(n) + L + n/gamma: n bytes over one link, then added up there"
-             : "step(n) = tau(n/S) + L + (S-1)*max(tau(n/S), n/(S*gamma)) + n/(S*gamma): n bytes "
-               "over one link in S messages; each is added up while the next one comes";
-}
-
-// Adds the names that the definitions use.
-void add_definitions(const FormulaValues& values, std::vector<std::string>& names,
+// What a formula, also one in words, needs besides its symbols; adds the names that this uses.
+void add_definitions(const ClosedForm& form, std::vector<std::string>& names,
                      FormulaExplanation& result) {
-  const auto define = [&](const char* name, const std::string& text) {
-    if (!has(names, name)) return;
-    result.definitions.push_back(text);
-    const std::string_view formula(text.data(), text.find(':'));
-    for (std::string& used : names_in(std::string(formula.substr(formula.find('=')))))
-      names.push_back(std::move(used));
-  };
-  define("step", step_definition(values));
-  define("pass", pass_definition(values));
-  define("tau", "tau(n) = alpha + n/B: for so long one message of n bytes keeps a link busy");
+  std::string uses;
+  for (const FormulaDefinition& definition : formula_definitions())
+    if (has(names, definition.name) && !definition.parameter.empty())
+      uses += (uses.empty() ? "" : " + ") + std::string(definition.name) + "(N)";
+  if (!uses.empty())
+    for (const Formula::Function& function : Formula(uses).functions(form.symbols)) {
+      result.definitions.push_back(fmt::format("{}: {}", function.text, function.meaning));
+      for (std::string& used : names_in(function.text.substr(function.text.find('='))))
+        names.push_back(std::move(used));
+    }
   for (const char* name : {"floor", "ceil"})
     if (has(names, name))
       result.definitions.push_back(
@@ -152,26 +133,25 @@ std::string chunks_meaning(const Case& point) {
                                      : "messages that each rank's block is cut into";
 }
 
-void add_symbols(const Case& point, const std::vector<std::string>& names,
-                 const FormulaValues& values, bool uniform, FormulaExplanation& result) {
-  using Unit = FormulaSymbol::Unit;
-  const auto add = [&](const char* symbol, double value, Unit unit, const std::string& meaning) {
-    if (has(names, symbol)) result.symbols.push_back({symbol, value, unit, meaning});
+void add_symbols(const Case& point, const ClosedForm& form, const std::vector<std::string>& names,
+                 FormulaExplanation& result) {
+  const auto add = [&](std::string_view name, double value, const Units& units,
+                       std::string_view meaning) {
+    if (has(names, name))
+      result.symbols.push_back({std::string(name), value, units, std::string(meaning)});
   };
-  add("K", values.K, Unit::number, "ranks");
-  add("q", std::ceil(std::log2(values.K)), Unit::number,
-      "log2(K), rounded up: in q doublings 1 rank becomes K");
-  add("k", values.radix, Unit::number, "the radix of the tree");
-  add("N", values.N, Unit::bytes, "the size");
-  add("S", values.S, Unit::number, chunks_meaning(point));
-  if (uniform) {
-    add("alpha", values.alpha, Unit::seconds, "start-up of every message; keeps the link busy");
-    add("B", values.B, Unit::bytes_per_second, "bandwidth of a link");
-    add("L", values.L, Unit::seconds, "latency from rank to rank; keeps nothing busy");
+  for (const FormulaSymbol& symbol : formula_symbols()) {
+    const bool of_a_link = symbol.name == "alpha" || symbol.name == "B" || symbol.name == "L";
+    if (of_a_link && form.in_words) continue;
+    const double value = form.symbols.*symbol.value;
+    std::string meaning(symbol.name == "S" ? chunks_meaning(point) : symbol.meaning);
+    if (symbol.name == "gamma" && value == 0) meaning += ": adding is free";
+    add(symbol.name, value, symbol.units, meaning);
+    for (const FormulaDefinition& definition : formula_definitions())
+      if (symbol.name == "K" && definition.parameter.empty())
+        add(definition.name, Formula(definition.name).value(form.symbols), units_none,
+            definition.meaning);
   }
-  add("gamma", values.gamma, Unit::bytes_per_second,
-      std::isinf(values.gamma) ? "rate at which a rank adds: adding is free"
-                               : "rate at which a rank adds");
 }
 
 // --- parts --------------------------------------------------------------------------------------
@@ -228,29 +208,16 @@ FormulaExplanation explain_formula(const Case& point, const Row& row) {
   if (!result.applies)
     result.why_not = beyond.empty() ? "this case has more than its model" : joined(beyond);
 
-  const std::optional<UniformNetwork> network = uniform_network(point.cluster->topology);
-  const Hop hop = network ? network->hop : Hop{};
-  const FormulaValues values{
-      .K = static_cast<double>(row.ranks),
-      .N = static_cast<double>(point.collective.bytes()),
-      .S = static_cast<double>(row.chunks),
-      .radix = static_cast<double>(point.choice.radix),
-      .alpha = hop.alpha,
-      .B = hop.bandwidth,
-      .L = hop.latency,
-      .gamma = point.costs.reduce_bandwidth
-                   ? static_cast<double>(point.costs.reduce_bandwidth->bytes_per_second())
-                   : std::numeric_limits<double>::infinity()};
-  std::vector<std::string> names = names_in(result.form->formula);
-  add_definitions(values, names, result);
-  add_symbols(point, names, values, network.has_value(), result);
-  const double seconds = result.form->seconds;
-  if (std::optional<EvaluatedFormula> evaluated = evaluate_formula(result.form->formula, values);
-      network && evaluated && std::abs(evaluated->seconds - seconds) <= 1e-9 * seconds) {
-    result.terms = std::move(evaluated->terms);
-    result.calls = std::move(evaluated->calls);
+  const ClosedForm& form = *result.form;
+  std::vector<std::string> names = names_in(form.formula);
+  add_definitions(form, names, result);
+  add_symbols(point, form, names, result);
+  if (!form.in_words) {
+    const Formula formula(form.formula);
+    result.terms = formula.terms(form.symbols);
+    result.calls = formula.calls(form.symbols);
   }
-  if (row.ranks > 1 && seconds > 0) add_parts(point, row, result);
+  if (row.ranks > 1 && form.seconds > 0) add_parts(point, row, result);
   return result;
 }
 

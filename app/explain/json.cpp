@@ -31,30 +31,26 @@ Value of_terms(const std::vector<FormulaTerm>& terms) {
     Value one = Value::object();
     one.set("text", term.text);
     one.set("with_values", term.with_values);
-    one.set("seconds", term.seconds);
+    one.set("seconds", term.value);
     all.items().push_back(std::move(one));
   }
   return all;
 }
 
-std::string_view to_string(FormulaSymbol::Unit unit) {
-  using Unit = FormulaSymbol::Unit;
-  switch (unit) {
-    case Unit::number: return "1";
-    case Unit::bytes: return "B";
-    case Unit::seconds: return "s";
-    case Unit::bytes_per_second: return "B/s";
-  }
-  return "";
+std::string_view unit_of(const ExplainedSymbol& symbol) {
+  if (symbol.units == units_size) return "B";
+  if (symbol.units == units_time) return "s";
+  if (symbol.units == units_bandwidth) return "B/s";
+  return symbol.units == units_cost_per_byte ? "s/B" : "1";
 }
 
-Value of_symbols(const std::vector<FormulaSymbol>& symbols) {
+Value of_symbols(const std::vector<ExplainedSymbol>& symbols) {
   Value all = Value::array();
-  for (const FormulaSymbol& symbol : symbols) {
+  for (const ExplainedSymbol& symbol : symbols) {
     Value one = Value::object();
     one.set("symbol", symbol.symbol);
     one.set("value", std::isfinite(symbol.value) ? Value(symbol.value) : Value());
-    one.set("unit", to_string(symbol.unit));
+    one.set("unit", unit_of(symbol));
     one.set("meaning", symbol.meaning);
     all.items().push_back(std::move(one));
   }
@@ -80,7 +76,7 @@ Value of_formula(const Explanation& e) {
   value.set("terms", of_terms(f.terms));
   value.set("calls", of_terms(f.calls));
   Value parts = Value::array();
-  for (const FormulaPart& part : f.parts) {
+  for (const VanishingPart& part : f.parts) {
     Value one = Value::object();
     one.set("name", part.name);
     one.set("seconds", part.seconds);

@@ -21,13 +21,6 @@ std::string seconds_text(double seconds) {
   return to_text(from_seconds(seconds));
 }
 
-std::string bytes_text(double bytes) {
-  if (bytes == 0) return "0";
-  if (!(bytes >= 1) || bytes > most || (bytes < 1024 && bytes != std::floor(bytes)))
-    return fmt::format("{:.4g} B", bytes);
-  return bytes_to_text(std::llround(bytes));
-}
-
 std::string rate_text(double bytes_per_second) {
   if (!(bytes_per_second >= 1) || bytes_per_second > most)
     return fmt::format("{:.4g} B/s", bytes_per_second);

@@ -127,22 +127,15 @@ void write_answer(Page& page, const Explanation& e) {
 
 // --- 3: the formula -----------------------------------------------------------------------------
 
-std::string value_of(const FormulaSymbol& symbol) {
-  using Unit = FormulaSymbol::Unit;
-  switch (symbol.unit) {
-    case Unit::number: return fmt::format("{:g}", symbol.value);
-    case Unit::bytes: return bytes_to_text(std::llround(symbol.value));
-    case Unit::seconds: return seconds_text(symbol.value);
-    case Unit::bytes_per_second:
-      return std::isinf(symbol.value) ? "infinite" : rate_text(symbol.value);
-  }
-  return "";
+std::string value_of(const ExplainedSymbol& symbol) {
+  if (symbol.value == 0) return "0";
+  return std::isinf(symbol.value) ? "infinite" : value_text(symbol.value, symbol.units);
 }
 
 void write_numbers(Page& page, const FormulaExplanation& f) {
   for (const FormulaTerm& call : f.calls)
     page.line("    ",
-              fmt::format("{} = {} = {}", call.text, call.with_values, seconds_text(call.seconds)),
+              fmt::format("{} = {} = {}", call.text, call.with_values, seconds_text(call.value)),
               6);
   std::size_t longest = 0;
   for (const FormulaTerm& term : f.terms)
@@ -150,19 +143,17 @@ void write_numbers(Page& page, const FormulaExplanation& f) {
   longest = std::min<std::size_t>(longest, 34);
   for (const FormulaTerm& term : f.terms) {
     // A term without symbols to fill in.
-    const bool same =
-        term.text == term.with_values || term.with_values == seconds_text(term.seconds);
-    page.line(
-        fmt::format("    {} ", padded(term.text, longest)),
-        fmt::format("= {}{}", same ? "" : term.with_values + " = ", seconds_text(term.seconds)),
-        longest + 7);
+    const bool same = term.text == term.with_values || term.with_values == seconds_text(term.value);
+    page.line(fmt::format("    {} ", padded(term.text, longest)),
+              fmt::format("= {}{}", same ? "" : term.with_values + " = ", seconds_text(term.value)),
+              longest + 7);
   }
 }
 
 void write_parts(Page& page, const FormulaExplanation& f) {
   if (f.parts.empty()) return;
   std::string text;
-  for (const FormulaPart& part : f.parts)
+  for (const VanishingPart& part : f.parts)
     text +=
         fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", part.name, seconds_text(part.seconds),
                     percent(from_seconds(part.seconds), from_seconds(f.form->seconds)));
@@ -181,7 +172,7 @@ void write_formula(Page& page, const Explanation& e) {
     page.line("  time = ", f.form->formula, 9);
     page.line("         ", fmt::format("({})", f.form->reference), 10);
     for (const std::string& definition : f.definitions) page.line("    ", definition, 6);
-    for (const FormulaSymbol& symbol : f.symbols)
+    for (const ExplainedSymbol& symbol : f.symbols)
       page.line(fmt::format("    {:<6}= {:<20} ", symbol.symbol, value_of(symbol)), symbol.meaning,
                 33);
     if (!f.terms.empty()) page.paragraph("With the numbers put in:");

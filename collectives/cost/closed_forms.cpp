@@ -85,6 +85,7 @@ ClosedForm evaluated(const Cost& cost, const CostCase& one_case) {
   ClosedForm form;
   form.seconds = Formula(cost.time).value(one_case.symbols);
   form.formula = cost.time;
+  form.symbols = one_case.symbols;
   form.reference = cost.reference;
   form.exact = divides_evenly(cost, one_case);
   if (!cost.best_chunks.empty() && one_case.symbols.alpha > 0)
@@ -314,8 +315,10 @@ std::optional<ClosedForm> closed_form(const Collective& collective, const Algori
   const Algorithm& algorithm = algorithm_of(collective, choice, topology.rank_count());
   if (collective.size() == 1) return of_one_rank();
   if (choice.channels != 1 || !senders_never_wait(collective, choice)) return std::nullopt;
-  return form_on_topology(collective, choice, algorithm, topology,
-                          seconds_per_byte(reduce_bandwidth));
+  const double gamma = seconds_per_byte(reduce_bandwidth);
+  auto form = form_on_topology(collective, choice, algorithm, topology, gamma);
+  if (form && form->in_words) form->symbols = symbols_of(collective, choice, Hop{}, gamma);
+  return form;
 }
 
 }  // namespace collsim

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "collectives/algorithms.hpp"
+#include "collectives/cost/formula.hpp"
 #include "collectives/cost/uniform_network.hpp"
 
 namespace collsim {
@@ -19,9 +20,10 @@ namespace collsim {
 // together.
 struct ClosedForm {
   double seconds = 0;
-  std::string formula;    // "(K-2+S)*tau(N/S) + (K-1)*L"
-  bool in_words = false;  // not a formula but a sentence about one, because links or levels differ
-  std::string reference;  // "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)"
+  std::string formula;     // "(K-2+S)*tau(N/S) + (K-1)*L"
+  bool in_words = false;   // not a formula but a sentence about one, because links or levels differ
+  FormulaSymbols symbols;  // what they are here; in words alpha, B and L are left out
+  std::string reference;   // "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)"
   // The vector divides evenly into what the formula takes for even.  Then it holds but for rounding:
   // the simulator rounds the time of each message and of each reduction up to a picosecond, so that
   // it may be later than the formula, by less than a picosecond for each of them that follow one

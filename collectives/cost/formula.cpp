@@ -18,18 +18,18 @@ constexpr std::array<FormulaSymbol, 10> formula_symbol_table{{
     {"C", &Symbols::C, units_none, "channels"},
     {"k", &Symbols::k, units_none, "the radix of the tree"},
     {"A", &Symbols::A, units_none, "most blocks in one message"},
-    {"alpha", &Symbols::alpha, units_time, "start-up of every message; keeps the link busy"},
+    {"alpha", &Symbols::alpha, units_time, "start-up of every message; occupies the link"},
     {"B", &Symbols::B, units_bandwidth, "bandwidth of a link"},
-    {"L", &Symbols::L, units_time, "latency from rank to rank; keeps nothing busy"},
-    {"gamma", &Symbols::gamma, units_cost_per_byte, "time that a rank needs to add a byte"},
+    {"L", &Symbols::L, units_time, "latency from rank to rank; occupies nothing"},
+    {"gamma", &Symbols::gamma, units_cost_per_byte, "time a rank needs to add one byte"},
 }};
 
 constexpr std::array<FormulaDefinition, 4> formula_definition_table{{
     {"reduce_hop", "n", "tau(n/S) + L + (S-1)*max(tau(n/S), n/S*gamma) + n/S*gamma",
-     "n bytes over one link in S messages, each added up while the next one arrives"},
-    {"hop", "n", "S*tau(n/S) + L", "n bytes over one link in S messages"},
-    {"tau", "n", "alpha + n/B", "the time that one message of n bytes keeps a link busy"},
-    {"q", "", "ceil(log2(K))", "in q doublings 1 rank becomes K"},
+     "n bytes over one link, added up as they arrive"},
+    {"hop", "n", "S*tau(n/S) + L", "n bytes over one link"},
+    {"tau", "n", "alpha + n/B", "the time one n-byte message occupies a link"},
+    {"q", "", "ceil(log2(K))", "log2(K), rounded up: the number of doublings from 1 to K"},
 }};
 
 std::string in_plain_quotes(std::string_view text) {
@@ -77,8 +77,7 @@ bool FormulaLanguage::knows(std::string_view word) const {
   return find_symbol(word) != nullptr;
 }
 
-FormulaName FormulaLanguage::name(FormulaParser& parser,
-                                            const FormulaToken& token) {
+FormulaName FormulaLanguage::name(FormulaParser& parser, const FormulaToken& token) {
   const FormulaSymbol* symbol = find_symbol(token.text);
   if (symbol != nullptr)
     return {static_cast<std::uint32_t>(symbol - formula_symbol_table.data()), symbol->units};

@@ -19,10 +19,10 @@ struct FormulaSymbols {
   double C = 1;                                        // channels
   double k = 4;                                        // radix of a tree
   double A = std::numeric_limits<double>::infinity();  // most blocks that one message aggregates
-  double alpha = 0;                                    // start-up of a message, s; busies the link
-  double B = 1;                                        // bandwidth, bytes/s
-  double L = 0;                                        // latency from rank to rank, s
-  double gamma = 0;                                    // s to add a byte; 0: adding is free
+  double alpha = 0;  // start-up of a message, s; occupies the link
+  double B = 1;      // bandwidth, bytes/s
+  double L = 0;      // latency from rank to rank, s
+  double gamma = 0;  // s to add a byte; 0: adding is free
 };
 
 struct FormulaSymbol {
@@ -35,7 +35,7 @@ struct FormulaSymbol {
 
 // A function of a message of n bytes, or a name, that every formula may use:
 //
-//   tau(n)         how long a message of n bytes keeps a link busy
+//   tau(n)         the time one n-byte message occupies a link
 //   hop(n)         n bytes over one link, in S messages
 //   reduce_hop(n)  the same, and added up as they arrive
 //   q              log2(K), rounded up

@@ -41,13 +41,13 @@ The answer
 The formula
   time = (K-2+S)*tau(N/S) + (K-1)*L
          (Chan, Heimlich, Purkayastha, van de Geijn, Concurrency Computat. Pract. Exper. 19 (2007))
-    tau(n) = alpha + n/B: for so long one message of n bytes keeps a link busy
+    tau(n) = alpha + n/B: the time one n-byte message occupies a link
     K     = 8                    ranks
     N     = 64 MiB               the size
     S     = 16                   messages that the vector is cut into
-    alpha = 5 us                 start-up of every message; keeps the link busy
+    alpha = 5 us                 start-up of every message; occupies the link
     B     = 25 GB/s              bandwidth of a link
-    L     = 0                    latency from rank to rank; keeps nothing busy
+    L     = 0                    latency from rank to rank; occupies nothing
   With the numbers put in:
     tau(4 MiB) = 5 us + 167.8 us = 172.8 us
     (K-2+S)*tau(N/S)  = (8-2+16)*172.8 us = 3.801 ms
