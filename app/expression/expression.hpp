@@ -31,7 +31,8 @@ struct Row;
 //             B  bandwidth, bytes/s             alpha  start-up of a message, s
 //             L  latency of a link, s           gamma  1 / model.reduce_bandwidth, s/byte; 0 without
 //             Also ranks, size, chunks, channels for K, N, S, C.  B, alpha and L exist when the
-//             cluster has one "link", and are what it says before links_override.
+//             cluster has one "link", and are what it says before links_override; L is the latency
+//             from rank to rank where that is the same for all, as at a switch (two links).
 // Metrics     time                  s: simulated, or what "of" says
 //             algbw busbw           bytes/s: size / time, and that times nccl-tests' factor; follow
 //                                   "of" like time

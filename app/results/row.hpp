@@ -51,8 +51,8 @@ struct Row {
   std::uint64_t fingerprint = 0;
   // The bandwidth of the slowest link that carried data; only when asked for (CaseOptions).
   std::optional<double> bottleneck_bandwidth;
-  // Symbols of expressions that the case defines: alpha, B, L when all links are alike; the time
-  // that adding a byte takes, 0 when it is free.
+  // Symbols of expressions that the case defines: alpha, B, L when all links are alike (L from
+  // rank to rank, where all are equally far apart); the time that adding a byte takes.
   std::optional<double> alpha, B, L;
   double gamma = 0;
   // Of real runs (collsim validate).  Neither: nobody asked.

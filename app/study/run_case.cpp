@@ -11,6 +11,7 @@
 
 #include "app/study/calibrated.hpp"
 #include "app/study/effort.hpp"
+#include "collectives/cost/uniform_network.hpp"
 
 namespace collsim {
 namespace {
@@ -100,6 +101,7 @@ Row row_of(const Case& asked, const CaseOptions& options) {
     row.alpha = link->overhead.seconds();
     row.B = static_cast<double>(link->bandwidth.bytes_per_second());
     row.L = link->latency.seconds();
+    if (const auto network = uniform_network(topology)) row.L = network->hop.latency;
   }
   if (const auto& additions = point.costs.reduce_bandwidth)
     row.gamma = 1 / static_cast<double>(additions->bytes_per_second());
