@@ -25,11 +25,11 @@ Schedule broadcast() {
 }  // namespace
 
 std::vector<Case> binomial_cases() {
-  const Floor floor{.seconds = 0.8, .peak_bytes = 600e6};
+  const Limit limit{.loops = 15, .peak_bytes = 600e6};
   return {
       {.name = "binomial_broadcast/1048576",
        .item = "messages",
-       .floor = floor,
+       .limit = limit,
        .prepare =
            [] {
              return [topology = million_ports(), schedule = broadcast()] {
@@ -38,7 +38,7 @@ std::vector<Case> binomial_cases() {
            }},
       {.name = "binomial_broadcast/1048576_with_topology",
        .item = "messages",
-       .floor = floor,
+       .limit = limit,
        .prepare =
            [] {
              return [] {

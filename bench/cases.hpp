@@ -12,12 +12,12 @@
 
 namespace collsim::bench {
 
-// What a case must reach on the reference machine of docs/performance.md.  Absent: not asked.
-struct Floor {
-  std::optional<double> seconds;            // at most
-  std::optional<double> items_per_second;   // at least
-  std::optional<double> peak_bytes;         // at most, resident, of a process that does only this
-  std::optional<double> times_slower_than;  // at most, than the case named ...
+// What a case may cost at most, on any machine.  Absent: not asked.
+struct Limit {
+  std::optional<double> instructions;       // of the processor, per item, as callgrind counts them
+  std::optional<double> loops;              // its time over that of calibration_loop()
+  std::optional<double> peak_bytes;         // resident, of a process that does only this
+  std::optional<double> times_slower_than;  // the case named ...
   std::string_view other_case{};
 };
 
@@ -28,7 +28,7 @@ struct Case {
 
   std::string_view name;  // a literal, as all text here
   std::string_view item;  // what is counted: "messages", "events" ...
-  Floor floor{};
+  Limit limit{};
   bool only_once = false;         // it takes seconds
   std::function<Work()> prepare;  // does what is not timed (the topology and the schedule, unless
                                   // the name says otherwise)

@@ -30,11 +30,11 @@ std::vector<Case> chain_cases() {
   return {
       {.name = "chain_broadcast/1024x1024",
        .item = "messages",
-       .floor = {.seconds = 0.03},
+       .limit = {.instructions = 125, .loops = 0.6},
        .prepare = chain_broadcast(std::nullopt)},
       {.name = "chain_broadcast/1024x1024_8_slots",
        .item = "messages",
-       .floor = {.seconds = 0.03},
+       .limit = {.loops = 0.4},
        .prepare = chain_broadcast(8)},
   };
 }

@@ -24,7 +24,10 @@ std::int64_t pull_all(const Schedule& schedule) {
 }  // namespace
 
 std::vector<Case> program_cases() {
-  return {{.name = "ring_program/1024", .item = "instructions", .prepare = [] {
+  return {{.name = "ring_program/1024",
+           .item = "instructions",
+           .limit = {.instructions = 104},
+           .prepare = [] {
              return [schedule = whole_machine(Operation::all_reduce, 1024, 1 << 24,
                                               {.name = "ring"})] { return pull_all(schedule); };
            }}};

@@ -31,8 +31,8 @@ Topology ring_of_random_links(std::size_t ranks) {
 }
 
 // Blocks of 64 KiB.
-Schedule ring_all_reduce(std::size_t ranks, std::optional<int> slots) {
-  AlgorithmChoice choice{.name = "ring"};
+Schedule ring_all_reduce(std::size_t ranks, std::optional<int> slots, int chunks = 1) {
+  AlgorithmChoice choice{.name = "ring", .chunks = chunks};
   choice.slots = slots;
   return whole_machine(Operation::all_reduce, ranks, static_cast<std::int64_t>(ranks) << 14U,
                        choice);
@@ -40,9 +40,9 @@ Schedule ring_all_reduce(std::size_t ranks, std::optional<int> slots) {
 
 std::function<Case::Work()> simulated(const std::function<Topology()>& make_topology,
                                       std::size_t ranks, std::optional<int> slots,
-                                      const SimulationOptions& options = {}) {
+                                      const SimulationOptions& options = {}, int chunks = 1) {
   return [=] {
-    return [options, topology = make_topology(), schedule = ring_all_reduce(ranks, slots)] {
+    return [options, topology = make_topology(), schedule = ring_all_reduce(ranks, slots, chunks)] {
       return static_cast<std::int64_t>(simulate(topology, schedule, {}, options).messages);
     };
   };
@@ -70,20 +70,24 @@ std::vector<Case> ring_cases() {
   return {
       {.name = "ring_all_reduce/1024",
        .item = "messages",
-       .floor = {.seconds = 0.035, .items_per_second = 60e6, .peak_bytes = 32 * mebibyte},
+       .limit = {.instructions = 230, .loops = 0.6, .peak_bytes = 32 * mebibyte},
        .prepare = simulated(random_ring(1024), 1024, 8)},
       {.name = "ring_all_reduce/1024_late",
        .item = "messages",
-       .floor = {.times_slower_than = 1.3, .other_case = "ring_all_reduce/1024"},
+       .limit = {.times_slower_than = 1.3, .other_case = "ring_all_reduce/1024"},
        .prepare = simulated(random_ring(1024), 1024, 8, late_by_up_to(1024, milliseconds(20)))},
+      {.name = "ring_all_reduce/512_8_chunks",
+       .item = "messages",
+       .limit = {.instructions = 170},
+       .prepare = simulated(random_ring(512), 512, 9, {}, 8)},
       {.name = "ring_all_reduce/16384",
        .item = "messages",
-       .floor = {.seconds = 9, .peak_bytes = 64 * mebibyte},
+       .limit = {.loops = 150, .peak_bytes = 64 * mebibyte},
        .only_once = true,
        .prepare = simulated(random_ring(16'384), 16'384, 8)},
       {.name = "ring_all_reduce/65536_symmetric",
        .item = "messages",
-       .floor = {.seconds = 0.05, .peak_bytes = 64 * mebibyte},
+       .limit = {.loops = 0.2, .peak_bytes = 64 * mebibyte},
        .prepare = simulated(equal_ring(65'536), 65'536, std::nullopt)},
   };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/floor_table.hpp"
+#include "bench/limit_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,9 +31,9 @@ void append(std::string& list, const std::string& text) {
 
 }  // namespace
 
-FloorTable::FloorTable(const std::vector<Case>& cases) : ConsoleReporter(OO_None), cases_(cases) {}
+LimitTable::LimitTable(const std::vector<Case>& cases) : ConsoleReporter(OO_None), cases_(cases) {}
 
-void FloorTable::ReportRuns(const std::vector<Run>& runs) {
+void LimitTable::ReportRuns(const std::vector<Run>& runs) {
   ConsoleReporter::ReportRuns(runs);
   const auto counter = [](const Run& run, const char* name) {
     const auto found = run.counters.find(name);
@@ -43,10 +43,11 @@ void FloorTable::ReportRuns(const std::vector<Run>& runs) {
     if (run.run_type == Run::RT_Iteration)
       runs_[run.run_name.function_name].push_back(
           {run.real_accumulated_time / static_cast<double>(run.iterations),
-           counter(run, "items_per_second"), counter(run, "peak_MiB") * mebibyte});
+           counter(run, "items_per_second"), counter(run, "loops"), counter(run, "instructions"),
+           counter(run, "peak_MiB") * mebibyte});
 }
 
-FloorTable::Measured FloorTable::measured(std::string_view name) const {
+LimitTable::Measured LimitTable::measured(std::string_view name) const {
   std::vector<Measured> runs = runs_.find(name)->second;
   const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
   std::nth_element(runs.begin(), middle, runs.end(),
@@ -54,47 +55,45 @@ FloorTable::Measured FloorTable::measured(std::string_view name) const {
   return *middle;
 }
 
-FloorTable::Row FloorTable::row(const Case& one) const {
+LimitTable::Row LimitTable::row(const Case& one) const {
   const Measured got = measured(one.name);
-  const Floor& floor = one.floor;
+  const Limit& limit = one.limit;
   Row row;
-  const auto ask = [&row](const std::string& what, bool met) {
-    append(row.floor, what);
+  // Says the value and, where there is a limit, what it is and whether it is kept.
+  const auto say = [&row](double value, const std::optional<double>& most,
+                          const std::string& unit) {
+    append(row.measured, text(value, unit));
+    if (!most) return;
+    append(row.limit, text(*most, unit));
     row.asked = true;
-    row.ok = row.ok && met;
+    row.ok = row.ok && value <= *most;
   };
   append(row.measured, time_text(got.seconds));
   append(row.measured, rate_text(got.items_per_second, one.item));
-  if (floor.seconds) ask(time_text(*floor.seconds), got.seconds <= *floor.seconds);
-  if (floor.items_per_second)
-    ask(rate_text(*floor.items_per_second, one.item),
-        got.items_per_second >= *floor.items_per_second);
-  if (floor.peak_bytes) {
-    append(row.measured, text(got.peak_bytes / mebibyte, "MiB"));
-    ask(text(*floor.peak_bytes / mebibyte, "MiB"), got.peak_bytes < *floor.peak_bytes);
-  }
-  if (floor.times_slower_than && runs_.contains(floor.other_case)) {
-    const double times = got.seconds / measured(floor.other_case).seconds;
-    append(row.measured, text(times, "x"));
-    ask(text(*floor.times_slower_than, "x " + std::string(floor.other_case)),
-        times <= *floor.times_slower_than);
-  }
+  if (limit.loops) say(got.loops, limit.loops, "loops");
+  if (got.instructions > 0)
+    say(got.instructions, limit.instructions,
+        "instructions/" + std::string(one.item.substr(0, one.item.size() - 1)));
+  if (limit.peak_bytes) say(got.peak_bytes / mebibyte, *limit.peak_bytes / mebibyte, "MiB");
+  if (limit.times_slower_than && runs_.contains(limit.other_case))
+    say(got.seconds / measured(limit.other_case).seconds, limit.times_slower_than,
+        "x " + std::string(limit.other_case));
   return row;
 }
 
-std::string FloorTable::markdown() const {
-  std::string table = "| case | measured | floor | ok |\n|---|---|---|---|\n";
+std::string LimitTable::markdown() const {
+  std::string table = "| case | today | limit | ok |\n|---|---|---|---|\n";
   for (const Case& one : cases_) {
     if (!ran(one)) continue;
     const Row line = row(one);
-    table += "| " + std::string(one.name) + " | " + line.measured + " | " + line.floor + " | ";
+    table += "| " + std::string(one.name) + " | " + line.measured + " | " + line.limit + " | ";
     table += !line.asked ? "" : line.ok ? "yes" : "**no**";
     table += " |\n";
   }
   return table;
 }
 
-bool FloorTable::all_ok() const {
+bool LimitTable::all_ok() const {
   return std::all_of(cases_.begin(), cases_.end(),
                      [this](const Case& one) { return !ran(one) || row(one).ok; });
 }
