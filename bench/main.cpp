@@ -102,7 +102,7 @@ int run_once(const std::vector<Case>& cases, std::string_view name) {
   return 0;
 }
 
-// Takes the argument out of the list when it is there.
+// Removes the argument from the list if present.
 bool took(int& argc, char** argv, std::string_view argument) {
   char** const end = argv + argc;
   char** const kept =

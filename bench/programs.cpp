@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What making instructions costs by itself: every rank's program is pulled to its end.
+// The cost of generating instructions alone: every rank's program is pulled to its end.
 #include <benchmark/benchmark.h>
 
 #include "bench/cases.hpp"

@@ -15,8 +15,8 @@ namespace collsim::bench {
 // Most memory that this process ever had resident (VmHWM, in bytes).
 [[nodiscard]] double peak_resident_bytes();
 
-// Runs this very program again, in a process of its own, and gives its standard output.  `under` is
-// a program that runs it, with arguments.  Throws std::runtime_error when it fails.
+// Runs this program again in a new process and returns its standard output.  `under` is a program
+// that runs it, with arguments.  Throws std::runtime_error when it fails.
 [[nodiscard]] std::string output_of_this_program(const std::string& argument,
                                                  const std::string& under = {});
 

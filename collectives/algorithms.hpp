@@ -16,7 +16,7 @@
 
 namespace collsim {
 
-// Limits of the knobs, for whoever reads them from people.
+// Limits of the knobs, for readers of user input.
 inline constexpr int max_chunks = 1 << 24;
 inline constexpr int max_channels = 1024;
 inline constexpr int max_radix = 1024;
@@ -37,7 +37,7 @@ struct AlgorithmChoice {
   std::vector<int> dims;
 };
 
-// What one lane of one rank gets to know; algorithms are functions of this and nothing else.
+// What one lane of one rank knows; algorithms are functions of this and nothing else.
 struct Task {
   Group group;             // of all K ranks, not turned to the root
   int root = 0;            // position
@@ -86,8 +86,7 @@ struct Levels {
   const Algorithm* outer = nullptr;
 };
 
-// The messages that are under way at the same time; what closed forms need to know on links that
-// differ.
+// The messages that are in flight at the same time; closed forms need this on links that differ.
 enum class MessagesAtOnce : std::uint8_t { unknown, chain_from_root, ring, pairs };
 
 // Everything the product knows about an algorithm.  It is defined in the algorithm's file, as an
@@ -128,8 +127,8 @@ struct Algorithm {
 // By name or alias, "" for the default; Error{unknown_name} lists the operation's algorithms.
 [[nodiscard]] const Algorithm& find_algorithm(Operation operation, std::string_view name);
 
-// Error when the choice does not fit: unsupported_ranks says which counts work, invalid_argument or
-// too_large name the value.  `choice.name` is not looked at: find_algorithm() has seen to it.
+// Error if the choice does not fit: unsupported_ranks says which counts work, invalid_argument or
+// too_large name the value. `choice.name` is ignored: find_algorithm() checks it.
 void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ranks);
 
 // The collective and the choice must be valid, or Error.

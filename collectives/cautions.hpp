@@ -10,7 +10,7 @@
 
 namespace collsim {
 
-// A case that was simulated, as far as it matters here.
+// The relevant facts about a simulated case.
 struct RanCase {
   const Algorithm* algorithm = nullptr;
   int ranks = 1, chunks = 1, channels = 1;
@@ -21,8 +21,8 @@ struct RanCase {
   bool links_are_free = false;  // known to have neither overhead nor latency
 };
 
-// What is worth saying about a case though nothing is wrong with it: the answer holds, but hardly
-// for the question that somebody had in mind.
+// Warnings about a case that is not wrong: the answer is valid, but probably not for the question
+// that was meant.
 enum class Caution { chunks_above_elements, small_chunks, free_messages };
 inline constexpr std::array all_cautions{Caution::chunks_above_elements, Caution::small_chunks,
                                          Caution::free_messages};

@@ -62,8 +62,8 @@ struct Pattern {
 // gather           piece i of count     at the root: all pieces in order        the gathered vector
 // scatter          count at the root    piece i of the root's input             the root's input
 // all_to_all       count, in K pieces   from every j: piece i of j's input      one rank's input
-// barrier          nothing              nothing; nobody leaves before all came  0
-// send_recv        count where i sends  count from whoever sends to i           one message
+// barrier          nothing              nothing; no rank ends before all began  0 send_recv
+// count where i sends  count from the sender to i           one message
 //
 // In place, as in NCCL: input and output are the same memory (broadcast, reduce, all_reduce: at the
 // ranks that have both), the input is piece i of the output (all_gather; gather: at the root) or

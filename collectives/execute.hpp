@@ -61,7 +61,7 @@ struct ExecutionOptions {
 struct ExecutionResult {
   enum class Status : std::uint8_t {
     completed,  // every program ended and nothing was left over
-    stuck,      // some lanes wait for ever
+    stuck,      // some lanes wait forever
     invalid,    // an instruction that cannot be executed, messages that do not match
     too_long
   };
@@ -81,14 +81,14 @@ struct ExecutionResult {
 };
 
 // Runs the programs on real bytes, one instruction at a time in one thread: slow and simple on
-// purpose, the judge of everything faster.  It shares no code with the checker.  avg is finished
-// on the outputs at the end.  `inputs` holds the input of every position; Error when their number
-// or sizes are wrong, or when all memory together is more than 4 GiB.
+// purpose, the reference for everything faster.  It shares no code with the checker.  avg is
+// finished on the outputs at the end.  `inputs` holds the input of every position; Error when their
+// number or sizes are wrong, or when all memory together is more than 4 GiB.
 [[nodiscard]] ExecutionResult execute(const Schedule& schedule,
                                       const std::vector<std::vector<std::byte>>& inputs,
                                       const ExecutionOptions& options = {});
 
-// What a position's output is once avg has been divided: whoever runs instructions only adds.
+// What a position's output is once avg has been divided; running instructions only adds.
 [[nodiscard]] std::vector<std::byte> finished_output(const Collective& collective, int position,
                                                      std::vector<std::byte> raw);
 

@@ -5,7 +5,7 @@
 
 namespace collsim {
 
-// The ranks that run one program together, as one of them sees it: positions 0..size-1, my own is
+// The ranks that run one program together, as seen by one of them: positions 0..size-1, my own is
 // `me`.  Positions wrap around once: group[me + 1] and group[me - 1] are the ring neighbours.
 //
 // A group may be a part of a larger one (every stride-th position from `first`: the GPUs of a node,

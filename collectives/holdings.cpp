@@ -81,7 +81,8 @@ class Outputs {
   std::vector<std::size_t> holding_of_piece_;  // of the position that is being cut
 };
 
-// What nobody writes was there before: input and output share that memory, or there is no data.
+// What is never written was present before: input and output share that memory, or there is no
+// data.
 void settle(std::vector<Holding>& had) {
   for (Holding& holding : had) {
     if (holding.begun == Time::never()) holding.begun = Time{};

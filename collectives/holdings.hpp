@@ -10,13 +10,13 @@
 
 namespace collsim {
 
-// What every rank brings along, what it has in the end, and since when: buffers before and after, and
+// Every rank's input and output pieces, and since when it has them: buffers before and after, and
 // the time between.  Pieces are those of find_pieces().
-struct Holding {  // a piece of what a rank shall have in the end
+struct Holding {  // a piece of a rank's output
   Rank rank;
   std::int32_t piece = 0;
-  Time begun;  // something of it is there: for a sum perhaps one rank's part only
-  Time done;   // it is there, and changes no more
+  Time begun;  // part of it is present: for a sum, perhaps the contribution of one rank
+  Time done;   // it is complete, and changes no more
 };
 struct Brought {  // pieces first, first + 1, ... of a rank's input; none when end == first
   Rank rank;
@@ -27,8 +27,8 @@ struct Holdings {
   std::vector<Holding> had;      // by position, then by place in the output
 };
 
-// What a rank only passes on is not in its output, and not here.  Of a schedule that is right
-// (collectives/checker.hpp), so the last that writes to a place writes what belongs there.
+// Data that a rank only passes on is not in its output, and not here.  Assumes a correct schedule
+// (collectives/checker.hpp), so the last write to a place is its final content.
 [[nodiscard]] Holdings find_holdings(const Schedule& schedule, const Timeline& timeline,
                                      const Pieces& pieces);
 

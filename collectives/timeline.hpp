@@ -12,15 +12,15 @@ namespace collsim {
 
 // WHEN every instruction waited, began and ended, and where its message was meanwhile.  A simulator
 // predicts a timeline, a machine measures one; both use the same steps (the n-th instruction of a
-// lane is step n), so they can be laid over each other.
+// lane is step n), so they can be compared.
 //
 //   reached    the lane came to this instruction (its previous one ended)
-//   began      everything it needs was there: the message, the free slot, the signal
+//   began      everything it needs was available: the message, the free slot, the signal
 //   ended      the lane goes on; a message it sends is ready to leave
 //   departed   the message got its links; on fair links alone, it began to flow (its start-up is
 //              before that)
 //   left       its last byte left the sender
-//   arrived    it was there (flight: arrived - left)
+//   arrived    it arrived (latency: arrived - left)
 struct Step {
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
@@ -29,7 +29,7 @@ struct Step {
   std::uint32_t index = 0;  // in its lane, from 0
   Instruction instruction;
   Time reached, began, ended;
-  // All zero when it sends nothing; a signal is there when it is given.
+  // All zero if it sends nothing; a signal arrives when it is sent.
   Time departed, left, arrived;
 
   // Why not earlier: positions in Timeline::steps, or none.

@@ -5,8 +5,8 @@
 
 namespace collsim {
 
-// How many bytes of memory a run touches when lanes move the data themselves, which decides whose
-// caches hold them:
+// How many bytes of memory a run touches when lanes move the data themselves, which decides in
+// which caches they fit:
 //
 //   sum over ranks        of what its programs read and store of input, output and scratch
 //   + sum over connections  of their slots, as many as there are messages for, each of the largest one

@@ -98,16 +98,16 @@ def options_of(words):
     if "-o" in words:
         at = words.index("-o")
         if at + 1 == len(words):
-            raise FigureError("-o needs the name of a picture")
+            raise FigureError("-o needs a file name")
         output = words[at + 1]
         del words[at:at + 2]
     unknown = [word for word in words if word.startswith("-")]
     if unknown:
         raise FigureError(f"there is no option {unknown[0]}; figures.py --help")
     if not words:
-        raise FigureError("which view, of which file?  figures.py --help")
+        raise FigureError("name a view and a file; see figures.py --help")
     if output is None:
-        raise FigureError("where to?  -o picture.svg")
+        raise FigureError("no output file: use -o picture.svg")
     return parts_of(words), output, dark
 
 

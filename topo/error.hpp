@@ -12,8 +12,8 @@ namespace collsim {
 // * The user's input is wrong: throw_error(code, message).  The message names the value, what is
 //   allowed and, where it helps, the fix.  The code lets a program (or a test) tell errors apart
 //   without parsing text.
-// * collsim itself is wrong: COLLSIM_CHECK(condition, message).  Always on; prints the place and
-//   the values and aborts, because a simulator that goes on after that only lies.
+// * collsim itself is wrong: COLLSIM_CHECK(condition, message).  Always on; prints file, line and
+//   values and aborts, because results after a broken invariant are meaningless.
 enum class ErrorCode {
   invalid_argument,      // a number or a combination that makes no sense
   too_large,             // more ranks, chunks, bytes or steps than the stated limit

@@ -41,7 +41,7 @@ struct LinkTag {
   static constexpr const char* name = "link";
 };
 
-// A process with one GPU, numbered as the user numbers them.
+// A process with one GPU, numbered as by the user.
 using Rank = Index<RankTag, std::uint32_t>;
 // One of the instruction streams of a rank (NCCL: a thread block).
 using Lane = Index<LaneTag, std::uint16_t>;
@@ -50,7 +50,7 @@ using NodeId = Index<NodeTag, std::uint32_t>;
 // One direction of a cable.
 using LinkId = Index<LinkTag, std::uint32_t>;
 
-// Beyond this a scenario is a typing mistake; it also keeps every id within 32 bits.
+// More ranks than this are a typing error; the limit also keeps every id within 32 bits.
 constexpr std::size_t max_ranks = std::size_t{1} << 24;
 
 }  // namespace collsim

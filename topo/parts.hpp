@@ -8,12 +8,12 @@
 
 namespace collsim {
 
-// What the shapes, the builder and the importers share when they put a Topology::Parts together.
+// Shared by the shapes, the builder and the importers when they assemble a Topology::Parts.
 
-// More links than this (5.4 GB) is a typing mistake.
+// More links than this (5.4 GB) are a typing error.
 constexpr std::size_t max_links = std::size_t{1} << 27;
 
-// Longer flight and start-up times (53 days) are refused: no time that a user gives comes near
+// Longer latencies and startups (53 days) are refused, so no time that a user gives comes near
 // Time::never(), which means that something does not happen.
 constexpr Time max_link_time = Time(Time::never().ps() / 2);
 

@@ -9,7 +9,7 @@ namespace collsim {
 
 namespace {
 
-// How many ways (16 bytes each) are remembered.
+// How many ways (16 bytes each) the cache holds.
 constexpr std::size_t max_remembered = std::size_t{1} << 22;
 
 }  // namespace
@@ -115,8 +115,8 @@ void Router::spread_over_cables(Lane lane) {
   }
 }
 
-// A rank seldom has a way of its own: all of them come over its switches, and those are few where
-// ranks are many.  So the ways to a switch are searched once for all ranks behind it.
+// Nearly every way to a rank passes through one of its switches, which are far fewer than the
+// ranks.  So the ways to a switch are searched once for all ranks behind it.
 bool Router::take_switches(NodeId from, NodeId to) {
   std::size_t best_hops = 0;
   std::int64_t best_width = 0;
@@ -162,7 +162,7 @@ void Router::find_last_devices(NodeId target) {
   }
 }
 
-// A NIC of one rank is a part of the way to that rank, not a place where ways meet.
+// A NIC of a single rank is part of the way to that rank, not a junction.
 void Router::follow_private_devices(NodeId target, NodeId neighbour) {
   tail_.assign({target, neighbour});
   while (true) {
@@ -178,8 +178,8 @@ void Router::follow_private_devices(NodeId target, NodeId neighbour) {
   }
 }
 
-// One by one and at random: whoever asks for all targets in turn finds most of them again, where
-// the oldest would be forgotten just before it is wanted.
+// Evict one at random: a caller that cycles through all targets then still finds most of them,
+// whereas the oldest would always be evicted just before its next use.
 const Router::Ways& Router::ways_to(NodeId target, bool through_ranks) {
   const std::uint64_t key = 2 * target.index() + (through_ranks ? 1 : 0);
   if (const auto known = ways_.find(key); known != ways_.end()) return known->second;
@@ -223,8 +223,8 @@ Router::Ways Router::search_from(NodeId target, bool through_ranks) const {
   return ways;
 }
 
-// The widest way of a node may be wider than what the way there allows anyway; then narrower links
-// with smaller ids are as good, so that the smallest must be looked for.
+// The widest way from a node may be wider than the way to that node; then narrower links with
+// smaller ids are equally good, so search for the smallest id.
 void Router::walk(NodeId from, NodeId target, std::int64_t width, bool through_ranks,
                   const Ways& ways, std::vector<LinkId>& route) const {
   NodeId node = from;

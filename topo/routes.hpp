@@ -14,27 +14,25 @@ namespace collsim {
 
 // Which links a message crosses from one rank to another: the fewest hops; among those the widest
 // (largest smallest bandwidth); among those the one whose links have the smallest ids, compared
-// from the start.  Other ranks are used as relays only when there is no way without.  Shapes with
-// many equal ways spread them by target instead of by id (fat-tree), as real fabrics do; shapes.hpp
-// says which.
+// from the start.  Other ranks relay only if no other way exists.  Shapes with many equal ways
+// choose by target instead of by id (fat-tree), as real fabrics do; shapes.hpp says which.
 //
 // Where several cables of the same bandwidth join the same two devices, lane n of a rank takes the
-// n-th of them, starting over after the last: that is how parallel channels use parallel cables.
+// n-th of them, starting over after the last: this is how parallel channels use parallel cables.
 //
 // A Router is the mutable companion of an immutable topology: it searches once per device to which
-// targets are attached (a switch) and once per target that only relaying ranks reach, and remembers
-// what it found; beyond 64 MB it forgets one search for every new one.  Shapes that know their
-// routes by arithmetic are not searched at all.
+// targets are attached (a switch) and once per target that only relaying ranks reach, and caches
+// the result; beyond 64 MB each new search evicts another.  Shapes that compute their routes are
+// never searched.
 class Router {
  public:
   explicit Router(Topology topology) : topology_(std::move(topology)) {}
 
-  // Empty when from == to.  Error{no_route} names both ends when there is no way,
-  // Error{invalid_argument} a rank that does not exist.
-  // The span is valid until the next call.
+  // Empty when from == to.  Error{no_route} names both ends if no way exists,
+  // Error{invalid_argument} a rank that does not exist.  The span is valid until the next call.
   [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to, Lane lane = Lane(0));
 
-  // The same by searching, even where the shape knows the answer; tests compare the two.
+  // The same by searching, even if the shape computes its routes; tests compare the two.
   [[nodiscard]] std::span<const LinkId> searched_route(Rank from, Rank to);
 
  private:
@@ -64,7 +62,7 @@ class Router {
     return topology_.link(id).bandwidth.bytes_per_second();
   }
 
-  // Links among which are all from the one device to the other.
+  // A range of links that contains all from the one device to the other.
   [[nodiscard]] std::span<const LinkId> candidates(NodeId from, NodeId to) const;
   [[nodiscard]] bool joins(LinkId id, NodeId from, NodeId to) const;
   // The bandwidth of the widest link between two devices, 0: there is none; and the smallest id of
@@ -77,15 +75,16 @@ class Router {
   bool take_relays(NodeId from, NodeId to);
   void spread_over_cables(Lane lane);
 
-  // Into last_devices_: the devices, other than ranks, from which links lead to the target.
+  // Fills last_devices_: the devices other than ranks with links to the target.
   void find_last_devices(NodeId target);
-  // Into tail_: the target, its neighbour, and on, backwards, while there is but one device before.
+  // Fills tail_: the target, its neighbour, and so on backwards, as long as only one device
+  // precedes.
   void follow_private_devices(NodeId target, NodeId neighbour);
 
   const Ways& ways_to(NodeId target, bool through_ranks);
   [[nodiscard]] Ways search_from(NodeId target, bool through_ranks) const;
   [[nodiscard]] bool may_relay(NodeId node, NodeId target, bool through_ranks) const;
-  // Appends the links of the first way that is at least so wide.
+  // Appends the links of the first way of at least this width.
   void walk(NodeId from, NodeId target, std::int64_t width, bool through_ranks, const Ways& ways,
             std::vector<LinkId>& route) const;
 
@@ -98,8 +97,8 @@ class Router {
   std::minstd_rand random_;
 };
 
-// How long a message holds the links of its route before its data flow: the largest overhead where
-// one of the links is exclusive; where all are fair it waits before it enters them.
+// How long a message holds the links of its route before its data flows: the largest overhead if
+// one of the links is exclusive; if all are fair, it waits before entering them.
 [[nodiscard]] Time startup_on(const Topology& topology, std::span<const LinkId> route);
 
 }  // namespace collsim

@@ -12,15 +12,15 @@ namespace collsim {
 // too many, not a power of two ...) or a link has a negative or too long time.  Rank i is node i
 // ("gpu<i>"); switches, then NICs come after the ranks.  All links exist in both directions.
 //
-// Every shape knows its routes by arithmetic.  They are those that Router would find by searching,
-// except where it is said below; so are equal ways decided, by an apt order of link ids.
+// Every shape computes its routes.  Unless stated below they are those that Router would find by
+// searching; a suitable order of link ids makes ties come out the same.
 
 // 0 - 1 - 2 - ... - K-1
 [[nodiscard]] Topology make_chain(std::size_t ranks, const LinkParameters& link);
 
 // The chain closed: 0 - 1 - ... - K-1 - 0.  Two ranks are joined by one cable, one rank by none.
-// A message to a rank that is not a neighbour goes the shorter way round; half way, in increasing
-// direction (i to i+1), whatever the rank, so that no rank differs from another.
+// A message to a rank that is not a neighbour goes the shorter way round; if both are equally long,
+// in increasing direction (i to i+1) for every rank, so that no rank differs from another.
 [[nodiscard]] Topology make_ring(std::size_t ranks, const LinkParameters& link);
 
 // A link of its own for every ordered pair.  At most 8,192 ranks.
@@ -31,7 +31,7 @@ namespace collsim {
 [[nodiscard]] Topology make_switch(std::size_t ranks, const LinkParameters& port);
 
 // Wrap-around rings in every dimension, slowest first; a dimension of 2 has one cable, of 1 none.
-// Routes correct the slowest dimension first, each the shorter way round, half way as in the ring.
+// Routes correct the slowest dimension first, each the shorter way round, ties as in the ring.
 [[nodiscard]] Topology make_torus(const std::vector<int>& dims, const LinkParameters& link);
 
 // The torus without its wrap-around cables.
@@ -44,11 +44,10 @@ namespace collsim {
 // non-blocking switch. Inside, the ranks form one of the shapes above.  With as many NICs as GPUs
 // every rank has its own port into the switch (rail i of node n is rank (n, i)'s); with fewer,
 // gpus_per_node / nics_per_node neighbouring ranks share a NIC device, reached over an attachment
-// that costs nothing beyond the NIC's own port: full duplex, the port's bandwidth, no latency, no
+// that adds no cost to the NIC's own port: full duplex, the port's bandwidth, no latency, no
 // overhead.  Messages between ranks of one node never leave it and take the route of its shape,
-// even where searching would find a shorter way through the NICs.
-// Switches: of the nodes in order ("switch<n>", when intra is a switch), then the one that joins
-// them.
+// even where searching would find a shorter way through the NICs.  Switches: of the nodes in order
+// ("switch<n>", when intra is a switch), then the one that joins them.
 struct NodesShape {
   enum class Intra { chain, ring, fully_connected, network_switch, mesh, torus, hypercube };
   int nodes = 1;
@@ -63,15 +62,15 @@ struct NodesShape {
 
 // The three-level fat-tree of k-port switches (Al-Fares, Loukissas, Vahdat 2008): k pods of k/2
 // edge and k/2 aggregation switches, (k/2)^2 core switches, k^3/4 ranks; k even.  Every way up is
-// chosen by the target's number (D-mod-k), as real fabrics do, so that equal ways share the load:
-// rank t = (pod * k/2 + edge) * k/2 + i is reached over aggregation switch i and core switch
-// (i, edge).  2 links within an edge switch, 4 within a pod, 6 else.
+// chosen by the target's number (D-mod-k), as in real fabrics, so that equal ways share the load:
+// rank t = (pod * k/2 + edge) * k/2 + i is reached over aggregation switch i and core switch (i,
+// edge).  2 links within an edge switch, 4 within a pod, 6 else.
 [[nodiscard]] Topology make_fat_tree(int ports, const LinkParameters& link);
 
 // Groups of routers, fully connected inside a group, one cable between every two groups (Kim,
 // Dally, Scott, Abts 2008), ranks_per_router ranks on each.  The cable between groups g and h sits
 // on router ((h - g - 1) mod groups) mod routers of g. Routes are minimal in the paper's sense:
-// local, global, local, with one global cable at most, even where two would make fewer hops.
+// local, global, local, with at most one global cable, even where two would take fewer hops.
 struct DragonflyShape {
   int groups = 2;
   int routers_per_group = 1;

@@ -6,7 +6,7 @@
 #include "topo/parts.hpp"
 #include "topo/shapes.hpp"
 
-// Chains, rings, meshes, tori and hypercubes are one thing: a grid of which some lines are closed.
+// Chains, rings, meshes, tori and hypercubes are all grids in which some lines are closed.
 
 namespace collsim {
 

@@ -18,21 +18,20 @@
 
 namespace collsim {
 
-// How messages that want the same link at the same time get on.
-//   exclusive: one message at a time, first come first served (in order of the time they want to
+// How a link serves messages that want it at the same time.
+//   exclusive: one message at a time, first in first out (in order of the time they want to
 //              start, then rank, then lane).  A message that crosses several exclusive links waits
 //              for all of them and holds all of them.
 //   fair:      max-min sharing between connections, first in first out within one connection.
 enum class Sharing : std::uint8_t { exclusive, fair };
 
-// What a cable can do in one direction.  A message of n bytes keeps it busy for
-// overhead + n / bandwidth and is at the other end `latency` later.  On a fair link the overhead
-// only delays the start and keeps nothing busy.  Neither time may be negative or longer than half
-// of Time::never() (53 days).
+// What a cable can do in one direction.  A message of n bytes occupies it for overhead + n /
+// bandwidth and arrives `latency` later.  On a fair link the overhead only delays the start and
+// occupies nothing.  Neither time may be negative or longer than half of Time::never() (53 days).
 struct LinkParameters {
   Bandwidth bandwidth;
-  Time latency{};   // L: flight time, does not occupy the link
-  Time overhead{};  // alpha: start-up of every message, occupies the link
+  Time latency{};   // L: delays the message, does not occupy the link
+  Time overhead{};  // alpha: startup of every message, occupies the link
   Sharing sharing = Sharing::exclusive;
   bool half_duplex = false;  // both directions are one resource
   bool operator==(const LinkParameters&) const = default;
@@ -62,7 +61,7 @@ class Topology {
   [[nodiscard]] std::size_t rank_count() const { return parts_->rank_nodes.size(); }
   [[nodiscard]] std::size_t node_count() const { return parts_->kinds.size(); }
   [[nodiscard]] std::span<const Link> links() const { return parts_->links; }
-  // The id must come from this topology; it is not checked, simulations ask too often.
+  // The id must come from this topology; unchecked, because simulations call this too often.
   [[nodiscard]] const Link& link(LinkId id) const { return parts_->links[id.index()]; }
   // These, and name(), throw Error{unknown_name} for an id that does not exist.
   [[nodiscard]] LinkParameters parameters(LinkId id) const;  // what the link was made with
@@ -89,19 +88,18 @@ class Topology {
   // or mesh; empty for others.
   [[nodiscard]] const std::vector<int>& dims() const { return parts_->dims; }
 
-  // When the renaming leaves this topology as it is: which links it maps onto each other (same
-  // orbit, same number). Nothing when the topology does not have that symmetry, and never for half
-  // duplex, so that with an orbit every link is a resource of its own and every rank has exactly
-  // one link in it.
+  // If the renaming leaves this topology unchanged: which links it maps onto each other (same
+  // orbit, same number).  Nothing if the topology lacks the symmetry, and never for half duplex, so
+  // with an orbit every link is a separate resource and every rank has exactly one link in it.
   [[nodiscard]] std::optional<std::uint32_t> orbit(Symmetry symmetry, LinkId link) const;
 
-  // The same topology but for some links ("one slow link").  Loses symmetry; keeps routes as they
-  // were when only overhead or latency changed, and finds them anew when a bandwidth did (the fixed
-  // routes of `nodes`, fat-tree and dragonfly stay in any case, as real fabrics' do).
+  // The same topology except for some links ("one slow link").  Loses symmetry; keeps its routes if
+  // only overhead or latency changed, and recomputes them if a bandwidth did (the fixed routes of
+  // `nodes`, fat-tree and dragonfly never change, as in real fabrics).
   //
-  // Changes are made in turn.  half_duplex, said of one direction, holds for both, and the last
-  // word counts: full duplex for one direction and then the old, half-duplex parameters() for the
-  // other leave the cable half duplex.
+  // Changes apply in order. half_duplex given for one direction holds for both, and the last change
+  // wins: full duplex for one direction followed by the old, half-duplex parameters() for the other
+  // leaves the cable half duplex.
   //
   // Error for a link that does not exist, negative or too long times, half duplex without an
   // opposite link, or half duplex with different sharing or bandwidth.
@@ -111,7 +109,7 @@ class Topology {
   };
   [[nodiscard]] Topology with_changed_links(std::span<const LinkChange> changes) const;
 
-  // Shapes know their routes and orbits by arithmetic; everything else searches.  See routes.hpp.
+  // Shapes compute their routes and orbits; everything else searches.  See routes.hpp.
   struct Parts {
     std::string shape;
     std::vector<NodeKind> kinds;
@@ -135,9 +133,9 @@ class Topology {
   std::shared_ptr<const Parts> parts_;
 };
 
-// Builds an explicit graph, device by device and cable by cable.  Every mistake is an Error that
-// names the device: unknown node, link to itself, name used twice, negative time, no gpu at all.
-// A node without a name gets its kind and number ("gpu3" is the fourth gpu).
+// Builds an explicit graph, device by device and cable by cable.  Every mistake throws an Error
+// that names the device: unknown node, link to itself, name used twice, negative time, no gpu at
+// all.  A node without a name gets its kind and number ("gpu3" is the fourth gpu).
 class TopologyBuilder {
  public:
   NodeId add_node(NodeKind kind, const std::string& name = {});

@@ -68,14 +68,14 @@ constexpr Time seconds(std::int64_t n) {
   return n * Time(1'000'000'000'000);
 }
 
-// The one place where a real number becomes a Time: to the nearest picosecond, halves up.
-// Throws Error{overflow} beyond 106 days and Error{invalid_argument} for NaN or a negative number.
+// The only conversion from a real number to a Time: to the nearest picosecond, halves up.  Throws
+// Error{overflow} beyond 106 days and Error{invalid_argument} for NaN or a negative number.
 [[nodiscard]] Time rounded_picoseconds(double ps);
 [[nodiscard]] inline Time from_seconds(double s) {
   return rounded_picoseconds(s * 1e12);
 }
 
-// Error{overflow}: n of these units are more than 64 bits hold.
+// Error{overflow} if n of these units exceed 64 bits.
 [[noreturn]] void overflow_of(std::int64_t n, const char* unit);
 
 // Bytes per second in one direction, a whole number (SI units: 1 GB/s = 1e9).  Always positive.
@@ -133,11 +133,11 @@ constexpr Bytes gibibytes(std::int64_t n) {
   const auto work = static_cast<std::uint64_t>(bytes * ps_per_second);
   return Time(static_cast<std::int64_t>((work + (rate - 1)) / rate));
 }
-// The same for a rate that is not a whole number.  Forgives what a double cannot say (one part in
-// 10^15), so that a quotient that is whole but for rounding stays whole.
+// The same for a rate that is not a whole number.  Tolerates the rounding error of a double (one
+// part in 10^15), so a quotient that is whole up to rounding stays whole.
 [[nodiscard]] Time transfer_time(double bytes, double bytes_per_second);
 
-// For people: "12.5 us", "1.07 s", "64 MiB", "25 GB/s".
+// Readable: "12.5 us", "1.07 s", "64 MiB", "25 GB/s".
 [[nodiscard]] std::string to_text(Time time);
 [[nodiscard]] std::string bytes_to_text(Bytes bytes);
 [[nodiscard]] std::string to_text(Bandwidth bandwidth);

@@ -42,7 +42,7 @@ RunOutcome prove_and_run(const RunCase& run_case, const RunOptions& options) {
       time_limit(options));
 }
 
-// Whoever initialises CUDA may not fork afterwards: so this asks in a child, too.
+// A process must not fork after initialising CUDA, so this also asks in a child.
 std::optional<std::string> cuda_unavailable_in_child() {
   constexpr double limit_s = 60;
   const RunOutcome outcome = run_in_child(

@@ -15,28 +15,27 @@
 
 namespace collsim {
 
-// One case to be run for real.
+// One case to run for real.
 struct RunCase {
   Schedule schedule;
   Protocol protocol = Protocol::simple;
-  // Emulate this machine's links instead of running as fast as it goes.
+  // Emulate this machine's links; null: unpaced.
   std::optional<EmulatedMachine> paced = {};
 };
 
 struct RunOptions {
   int warmup = 1;       // runs before those that count
   int iterations = 20;  // runs that count
-  // Short runs are repeated until they have taken this long together, so that a moment in which the
-  // machine was busy with something else does not decide; at most 20,000 times more (host, as fast
-  // as it goes).
+  // Short runs are repeated until their total reaches this time, so that a brief disturbance of the
+  // machine does not decide; at most 20,000 more (host, unpaced).
   double at_least_s = 0;
   bool check = true;         // compare every byte of every output, in a run of its own
   bool timeline = false;     // record every step of one more run, which does not count
-  int threads_per_lane = 0;  // 0: the backend's own choice
-  // The longest that one instruction may wait.  A run that is right never comes near.
+  int threads_per_lane = 0;  // 0: the backend chooses
+  // The longest that one instruction may wait.  A correct run never comes near.
   double patience_s = 1;
   std::uint64_t seed = 1;       // of the inputs
-  bool trust_schedule = false;  // run it without proving it first: for tests of what then happens
+  bool trust_schedule = false;  // run it unproved, for tests of what happens then
 };
 
 enum class DataVerdict : std::uint8_t { unchecked, right, wrong };
@@ -47,9 +46,8 @@ struct Measurement {
   DataVerdict data = DataVerdict::unchecked;
   std::string wrong_data;  // the first difference, for people
   std::optional<Timeline> timeline;
-  std::string device;  // "2 x AMD EPYC 7B13", "NVIDIA H200"
-  std::vector<std::string>
-      notes;  // what a reader of the numbers must know: ranks were virtual, ...
+  std::string device;              // "2 x AMD EPYC 7B13", "NVIDIA H200"
+  std::vector<std::string> notes;  // what affects the numbers: ranks were virtual, ...
 };
 
 // Why there is none.
@@ -65,17 +63,17 @@ struct NoMeasurement {
   std::string reason;  // one or two sentences for people
 };
 
-// What an Error that kept a run from starting says.
+// The NoMeasurement for an Error that kept a run from starting.
 [[nodiscard]] NoMeasurement::Why why_of(ErrorCode code);
 
 using RunOutcome = std::variant<Measurement, NoMeasurement>;
 
-// Something that runs schedules for real.  A folder or file of validate/ each (validate/host/,
-// validate/cuda/), and a row in backends().
+// Runs schedules for real.  Each backend is a folder or file of validate/ (validate/host/,
+// validate/cuda/) and a row in backends().
 struct Backend {
   const char* name;     // "host"
   const char* summary;  // one line
-  // Nothing when it can be used here; else why not, and what would help.
+  // Empty if it can be used here; else why not, and what would help.
   std::optional<std::string> (*unavailable)();
   // Runs in a process of its own: neither a crash nor a hang of the run reaches the caller.  Must not
   // be called while the process has other threads.
@@ -85,13 +83,13 @@ struct Backend {
 [[nodiscard]] std::span<const Backend> backends();
 [[nodiscard]] const Backend* find_backend(std::string_view name);
 
-// Middle, and how far the quarters are from it, relative to it: (q3 - q1) / median.
+// The median, and the distance of the quartiles relative to it: (q3 - q1) / median.
 struct Summary {
   double median_s = 0, min_s = 0, max_s = 0, spread = 0;
 };
 [[nodiscard]] Summary summary_of(std::vector<double> times_s);
 
-// With more spread than this a median is not trusted, and there is no verdict.
+// With more spread than this the median is not trusted, and the row is not judged.
 inline constexpr double noisy_spread = 0.05;
 
 }  // namespace collsim

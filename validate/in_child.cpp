@@ -136,7 +136,7 @@ RunOutcome measured_or_not(const std::function<RunOutcome()>& measure) {
 
 [[noreturn]] void be_the_child(const std::function<RunOutcome()>& measure, int pipe_end) {
   std::signal(SIGABRT, SIG_DFL);     // the parent tells
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would read what an orphan measures
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // an orphan's measurement would be lost
   std::signal(SIGINT, SIG_IGN);      // Ctrl-C is for the parent, who waits for the run to end
   std::string packed;
   try {

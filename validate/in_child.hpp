@@ -7,8 +7,8 @@
 
 namespace collsim {
 
-// Runs `measure` in a forked copy of this process and brings its outcome back, so that neither a
-// crash nor a hang reaches the caller.  A child that takes longer than `limit_s` is killed.  Errors
+// Runs `measure` in a forked copy of this process and returns its outcome, so that neither a crash
+// nor a hang reaches the caller.  A child that takes longer than `limit_s` is killed.  Errors
 // thrown by `measure` become NoMeasurement.  The calling process must have no other threads.
 [[nodiscard]] RunOutcome run_in_child(const std::function<RunOutcome()>& measure, double limit_s);
 

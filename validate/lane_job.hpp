@@ -15,11 +15,11 @@ namespace collsim {
 
 inline constexpr std::uint32_t no_wire = std::numeric_limits<std::uint32_t>::max();
 
-// How a message says that it is there.
+// How a message announces its arrival.
 //   simple  The sender writes the data, then counts the message in `tail`; the receiver waits for
 //           the count.  Full bandwidth, a round of barriers per message.
 //   ll      (low latency) Each 8 bytes of data travel in a line of 16 that also holds the number of
-//           the message; the receiver waits for each line by itself.  Half the bandwidth, no barrier.
+//           the message; the receiver waits for each line separately.  Half the bandwidth, no barrier.
 enum class Protocol : std::uint8_t { simple, ll };
 
 // A 16-byte line of `ll`: two words, each 4 bytes of data below and the message's number above.
@@ -40,13 +40,13 @@ struct LaneStep {
   Op op = Op::copy;
 };
 
-// A connection between two lanes.  Counters live on a 128-byte line of their own, in the memory of
-// the one who polls them, and count on from run to run, so that a captured launch can be replayed:
-// message k of run r has number r * messages + k, and its data are in slot number % slots.
-// A connection for signals has no slots: there is nothing to wait for on the sender's side.
+// A connection between two lanes.  Each counter has its own 128-byte line in the memory of the lane
+// that polls it, and keeps counting from run to run, so that a captured launch can be replayed:
+// message k of run r has number r * messages + k, and its data is in slot number % slots.  A
+// connection for signals has no slots: its sender never waits.
 struct Wire {
-  std::uint64_t* tail = nullptr;      // messages written, ever; the receiver polls
-  std::uint64_t* head = nullptr;      // messages consumed, ever; the sender polls
+  std::uint64_t* tail = nullptr;      // messages written in total; the receiver polls
+  std::uint64_t* head = nullptr;      // messages consumed in total; the sender polls
   std::byte* data = nullptr;          // the slots, on the receiver's side
   std::uint64_t* arrivals = nullptr;  // paced: per slot, when its message arrives (ns)
   std::uint64_t slot_bytes = 0;       // from one slot to the next
@@ -54,7 +54,7 @@ struct Wire {
   std::uint32_t messages = 0;  // of one run
 };
 
-// A paced wire: no message is there earlier than on the emulated link.  A message of n bytes holds
+// A paced wire: no message arrives earlier than on the emulated link.  A message of n bytes holds
 // every link of its route from the moment all are free, for overhead + n ns_per_byte, and arrives
 // `latency` later.
 struct PacedWire {
@@ -63,7 +63,7 @@ struct PacedWire {
   double latency_ns = 0;
   std::uint32_t first_link = 0;  // in PacedLinks::route_links
   std::uint32_t link_count = 0;
-  bool overhead_is_delay = false;  // fair links: the overhead passes before, and holds nothing
+  bool overhead_is_delay = false;  // fair links: the overhead comes first and occupies nothing
 };
 struct PacedLinks {
   const PacedWire* wires = nullptr;            // per wire
@@ -76,39 +76,39 @@ struct PacedLinks {
   double second_write_ns_per_byte = 0;
 };
 
-// When things happened, ns on the lane's own clock; 0: they did not.
+// When things happened, ns on the lane's own clock; 0: never.
 struct StepTimes {
   std::uint64_t reached = 0;   // the lane came to this instruction
-  std::uint64_t began = 0;     // the message and the free slot were there
+  std::uint64_t began = 0;     // message and free slot were available
   std::uint64_t ended = 0;     // the lane goes on
   std::uint64_t departed = 0;  // paced: the message got its links ...
-  std::uint64_t arrives = 0;   // ... and is there
+  std::uint64_t arrives = 0;   // ... and arrives
 };
 struct LaneTimes {
   std::uint64_t start = 0;  // all lanes had come together
   std::uint64_t end = 0;
 };
 
-// Why a run was given up; written once, by the first who noticed.
-//   lines   a message of `ll`, whose lines come one by one: nothing is counted
+// Why a run stalled; written once, by the first lane to time out.
+//   lines   a message of `ll`, whose lines arrive one by one: nothing is counted
 //   links   the lock of the emulated links
 enum class WaitKind : std::uint32_t { nothing, start, message, lines, slot, signal, links };
 struct Trouble {
-  std::uint64_t claimed = 0;  // 1: somebody is writing or has written
+  std::uint64_t claimed = 0;  // 1: being written, or written
   WaitKind kind = WaitKind::nothing;
   std::uint32_t lane = 0;  // number of the job
   std::uint32_t step = 0;
   std::uint32_t wire = no_wire;
   std::uint64_t wanted = 0;  // the count waited for ...
-  std::uint64_t seen = 0;    // ... and what was there
+  std::uint64_t seen = 0;    // ... and the actual one
 };
 
 // What all lanes of a run share.
 struct RunShared {
-  std::uint64_t arrived = 0;  // lanes that came to the start, ever
+  std::uint64_t arrived = 0;  // lanes that have reached the start, in total
   alignas(128) std::uint64_t runs_started = 0;
   std::uint64_t start_at = 0;            // ns; lanes with one clock start together
-  alignas(128) std::uint64_t abort = 0;  // not 0: everybody leaves
+  alignas(128) std::uint64_t abort = 0;  // not 0: all lanes stop
   Trouble trouble;
 };
 
@@ -121,16 +121,16 @@ struct LaneJob {
   std::byte* memory = nullptr;  // of the rank
   const Wire* wires = nullptr;
   RunShared* shared = nullptr;
-  // Whose abort word and trouble count; null: those of `shared`.  A GPU's are in the host's memory,
-  // which a host can read and write while the GPU runs.
+  // Whose abort word and trouble apply; null: those of `shared`. A GPU's are in host memory, which
+  // the host can read and write while the GPU runs.
   RunShared* verdict = nullptr;
   std::uint64_t* run = nullptr;  // how many runs this lane has ended
   LaneTimes* times = nullptr;
   StepTimes* step_times = nullptr;    // one per step; null: not recorded
-  const PacedLinks* paced = nullptr;  // null: as fast as it goes
-  std::uint64_t late_ns = 0;          // starts so much later than the others
-  std::uint64_t start_lead_ns = 0;    // time for everybody to wake up before the common start
-  std::uint64_t patience_ns = 1'000'000'000;  // the longest wait that is not a mistake
+  const PacedLinks* paced = nullptr;  // null: unpaced
+  std::uint64_t late_ns = 0;          // starts this much later than the others
+  std::uint64_t start_lead_ns = 0;    // time for all lanes to wake up before the common start
+  std::uint64_t patience_ns = 1'000'000'000;  // the longest legitimate wait
 };
 
 }  // namespace collsim

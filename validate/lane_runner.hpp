@@ -11,18 +11,18 @@ namespace collsim {
 // GPU's thread block; every thread of the team executes this code.
 //
 // Policy is what a thread can do:
-//   thread(), threads()      my number in the team, and how many we are
+//   thread(), threads()      this thread's number in the team, and the team's size
 //   barrier()                the team meets; writes before are seen by all after
-//   all(bool leader_says)    the team meets, and all get what thread 0 said
-//   all_agree(bool)          the team meets; true when everybody said true
+//   all(bool leader_says)    the team meets, and all get the value of thread 0
+//   all_agree(bool)          the team meets; true if all said true
 //   load_acquire(p), store_release(p, v), load(p), store(p, v)   8-byte words shared between lanes
-//   add(p, v)                adds to such a word, acquiring and releasing; gives what was there before
-//   claim(p)                 changes such a word from 0 to 1; false when it was not 0
+//   add(p, v)                adds to such a word, acquiring and releasing; returns the old value
+//   claim(p)                 changes such a word from 0 to 1; false if it was not 0
 //   unclaim(p)               back to 0, releasing
 //   load_line(line, w0, w1), store_line(line, w0, w1)   each word whole, in any order
 //   now()                    nanoseconds, never backwards
 //   pause(p, seen, times)    waiting for the word at p to become other than `seen`: spin, yield, sleep
-//   pause_for_line(times)    the same for a line or a lock, whose writer wakes nobody
+//   pause_for_line(times)    the same for a line or a lock, whose writer does not wake waiters
 //   sleep_until(t)           until now() is t
 //
 // Mover<Policy> moves and combines bytes, each thread its part:
@@ -35,7 +35,7 @@ namespace collsim {
 // `head` before it writes the slot again.  Threads of a team are ordered by its barriers in between.
 // With `ll` every word carries its own number, and only `head` orders.
 //
-// Nothing waits for ever: see wait_until().
+// Nothing waits forever: see wait_until().
 template <class Policy, class Mover>
 class LaneRunner {
  public:
@@ -43,7 +43,7 @@ class LaneRunner {
                                Protocol protocol)
       : policy_(policy), mover_(mover), job_(job), protocol_(protocol) {}
 
-  // One run.  False when it was given up; RunShared::trouble says why.
+  // One run.  False if it stalled; RunShared::trouble says why.
   COLLSIM_LANE_CODE bool run() {
     run_ = policy_.load(job_.run);
     if (!policy_.all(leads() && come_together())) return false;
@@ -62,7 +62,7 @@ class LaneRunner {
  private:
   [[nodiscard]] COLLSIM_LANE_CODE bool leads() const { return policy_.thread() == 0; }
 
-  // All lanes start at once: the last one to come says when.
+  // All lanes start at once: the last to arrive sets the time.
   COLLSIM_LANE_CODE bool come_together() {
     RunShared& shared = *job_.shared;
     if (policy_.add(&shared.arrived, 1) + 1 == (run_ + 1) * job_.lanes) {
@@ -88,8 +88,8 @@ class LaneRunner {
     return true;
   }
 
-  // The message is there and so is room for the next one.  With `ll` the data say themselves that
-  // they are there.
+  // The message has arrived and there is room for the next.  With `ll` the data itself shows that it
+  // has arrived.
   COLLSIM_LANE_CODE bool may_begin(const LaneStep& step) {
     if (lost_its_links()) return false;
     if (step.from != no_wire) {
@@ -113,7 +113,7 @@ class LaneRunner {
     return true;
   }
 
-  // Lines of `ll` say themselves that they are there, but not when they are meant to be.
+  // Lines of `ll` show that they have arrived, but not when they are due.
   [[nodiscard]] COLLSIM_LANE_CODE bool counts_messages() const {
     return protocol_ == Protocol::simple || job_.paced;
   }
@@ -139,8 +139,8 @@ class LaneRunner {
     return true;
   }
 
-  // Leader only: the lane goes on, and others may see what it did.  When it has to give up, its team
-  // hears of it where they next meet.
+  // Leader only: the lane continues, and publishes what it did.  If it times out, its team learns of
+  // it at their next barrier.
   COLLSIM_LANE_CODE void finish(const LaneStep& step) {
     if (job_.paced) policy_.sleep_until(began_ + emulated_cost(step));
     const std::uint64_t now = policy_.now();
@@ -207,7 +207,7 @@ class LaneRunner {
     policy_.store_line(line, mark | (value & 0xFFFF'FFFFU), mark | value >> 32U);
   }
 
-  // Memory is bytes: elements need not be aligned, but whole words mostly are.
+  // Memory is bytes: elements need not be aligned, though whole words mostly are.
   COLLSIM_LANE_CODE static bool is_whole_word(const std::byte* at, std::uint64_t count) {
     return count == sizeof(std::uint64_t) &&
            reinterpret_cast<std::uintptr_t>(at) % sizeof(std::uint64_t) == 0;
@@ -241,7 +241,7 @@ class LaneRunner {
     return static_cast<std::uint64_t>(paced.instruction_overhead_ns + per_byte * bytes);
   }
 
-  // Takes the links of the route for this message, first come first served.
+  // Takes the links of the route for this message, first in first out.
   COLLSIM_LANE_CODE bool post(const LaneStep& step, const Wire& wire, std::uint64_t number,
                               std::uint64_t now) {
     const PacedLinks& paced = *job_.paced;
@@ -265,13 +265,13 @@ class LaneRunner {
     return true;
   }
 
-  // Whether a message of this lane got no links, for which the run was given up.  Read where all meet
-  // anyway: remembering it would cost a register of every thread of a GPU.
+  // Whether a message of this lane got no links, which aborted the run.  Read where the team meets
+  // anyway: remembering it would cost a register in every GPU thread.
   [[nodiscard]] COLLSIM_LANE_CODE bool lost_its_links() const {
     return job_.paced && policy_.load(&verdict().abort) != 0;
   }
 
-  // Whoever has the lock may have lost its core.
+  // The holder of the lock may have been descheduled.
   COLLSIM_LANE_CODE bool lock_links(std::uint32_t wire) {
     const std::uint64_t begin = policy_.now();
     for (std::uint32_t times = 1; !policy_.claim(job_.paced->lock); ++times) {
@@ -285,8 +285,8 @@ class LaneRunner {
 
   // --- waiting ----------------------------------------------------------------------------------
 
-  // Until the word is at least `least`.  Gives up when another lane has, or after the lane's
-  // patience, and then says for what it waited.
+  // Until the word is at least `least`. Stops if another lane has stalled, or when this lane times
+  // out, and then records what it waited for.
   COLLSIM_LANE_CODE bool wait_until(const std::uint64_t* word, std::uint64_t least, WaitKind kind,
                                     std::uint32_t wire) {
     std::uint64_t seen = policy_.load_acquire(word);
@@ -303,7 +303,7 @@ class LaneRunner {
     }
   }
 
-  // The clock and the abort word may be far away: not at every turn.
+  // Reading the clock and the abort word may be slow: not at every turn.
   [[nodiscard]] COLLSIM_LANE_CODE bool is_time_to_look(std::uint32_t times) const {
     return times % Policy::turns_between_looks == 0;
   }
@@ -343,7 +343,7 @@ class LaneRunner {
                                                            std::uint32_t message) const {
     return reinterpret_cast<LowLatencyLine*>(data_of(wire, message));
   }
-  // Never 0, which is what fresh memory holds, nor what an earlier message left in the same slot.
+  // Never 0, the content of fresh memory, nor the number of an earlier message in the same slot.
   [[nodiscard]] COLLSIM_LANE_CODE std::uint32_t flag_of(std::uint32_t wire,
                                                         std::uint32_t message) const {
     constexpr std::uint32_t not_zero = 0x8000'0000U;

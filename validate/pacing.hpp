@@ -18,8 +18,8 @@ struct EmulatedMachine {
   std::vector<std::pair<Rank, Time>> late;
 };
 
-// For every wire of a plan how its messages are held back.  Links are what is occupied: both
-// directions of a half-duplex cable are one.
+// How the messages of every wire of a plan are held back.  Links are resources: both directions of a
+// half-duplex cable are one.
 struct Pacing {
   std::vector<PacedWire> wires;  // per wire of the plan
   std::vector<std::uint32_t> route_links;
@@ -30,7 +30,7 @@ struct Pacing {
 };
 
 // Error{no_route}.  Error{invalid_argument} for what cannot be emulated: messages of several
-// connections that share a fair link (their rates would change under way).
+// connections that share a fair link (their rates would change in flight).
 [[nodiscard]] Pacing make_pacing(const Plan& plan, const EmulatedMachine& machine);
 
 }  // namespace collsim

@@ -196,7 +196,7 @@ class Planner {
     }
   }
 
-  // A peer that has no instructions at all never answers: whoever waits for it is told so.
+  // A peer without instructions never answers: report it to the lanes that wait for it.
   [[nodiscard]] std::uint32_t number_of(const Endpoint& end) const {
     const auto at = numbers_.find(end);
     if (at == numbers_.end())

@@ -11,9 +11,8 @@
 
 namespace collsim {
 
-// A schedule laid out flat, ready to be run for real: the one place where a schedule is stored whole.
-// Steps have the numbers that the simulator gives them, so the two timelines can be laid over each
-// other.
+// A schedule laid out flat, ready to run for real: the only place where a whole schedule is stored.
+// Steps have the simulator's numbers, so the two timelines can be compared.
 
 // The memory of one rank: input, output and scratch, shared as aliasing() says; bytes.
 struct PlannedMemory {
@@ -44,7 +43,7 @@ struct Plan {
   Schedule schedule;
   Protocol protocol = Protocol::simple;
   std::vector<PlannedMemory> memory;  // by position
-  std::vector<PlannedLane> lanes;     // by position, then lane; lanes without steps are left out
+  std::vector<PlannedLane> lanes;     // by position, then lane; lanes without steps are omitted
   std::vector<PlannedWire> wires;
   std::vector<LaneStep> steps;            // lane after lane
   std::vector<Instruction> instructions;  // as they were, for timelines and diagnostics
@@ -62,8 +61,8 @@ struct PlanLimits {
 //
 // Error{bad_schedule}: a span outside its buffer, a peer that does not exist, messages whose two ends
 // differ in size.  Error{too_large}: beyond the limits; the message says which and what would help.
-// Whether the schedule is right is not looked at (check() of collectives/checker.hpp does that), so a
-// plan may wait for ever; whoever runs it gives up in time.
+// Whether the schedule is correct is not checked here (check() of collectives/checker.hpp does
+// that), so a plan may wait forever; the backend that runs it must time out.
 [[nodiscard]] Plan make_plan(const Schedule& schedule, Protocol protocol,
                              const PlanLimits& limits = {});
 

@@ -516,7 +516,7 @@ class TraceWriter {
           .add("step", std::int64_t{step.index})
           .add("piece", std::int64_t{pieces_.of_step[index]});
       if (pieces_.mixed[index]) arguments.add("mixed", "and other pieces");
-      arguments.add("start-up (us)", startup)
+      arguments.add("startup (us)", startup)
           .add("on the link (us)", step.left - step.departed)
           .add("from ready to start (us)", step.departed - step.ended)
           .add("flight (us)", step.arrived - step.left);

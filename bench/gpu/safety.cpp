@@ -39,7 +39,7 @@ Program only_sends(Schedule schedule, int position) {
   co_yield receive(previous, {Buffer::output, 0, 1});
 }
 
-// Everybody sends twice before anybody receives: one slot is too few.
+// Every rank sends twice before any receives: one slot is too few.
 Schedule too_few_slots() {
   const Schedule whole = ring().with_slots(1);
   return whole.with_programs([=](int position, Lane) { return only_sends(whole, position); });

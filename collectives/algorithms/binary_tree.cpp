@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pipelined binary tree: rank i has the children 2i+1 and 2i+2.  The data are cut into S
-// chunks; broadcast: the root sends chunk 0 to both children, then chunk 1 to both ...; each rank
-// passes a chunk on to its first child, then to its second, as soon as it has it.  Reduce: the same
-// tree with the arrows reversed; a rank adds its own chunk to those of its children, one after the
+// The pipelined binary tree: rank i has the children 2i+1 and 2i+2.  The data is cut into S chunks;
+// broadcast: the root sends chunk 0 to both children, then chunk 1 to both ...; each rank passes a
+// chunk on to its first child, then to its second, as soon as it has it.  Reduce: the same tree
+// with the arrows reversed; a rank adds its own chunk to those of its children, one after the
 // other, and sends the sum to its parent.
 //
 //            0            step   1   0 -c0-> 1

@@ -29,9 +29,9 @@
 //
 // Cost on one port per rank: with fair sharing of the ports N/B (all-reduce 2N/B) plus a few chunk
 // times for the depth, and the start-ups of 2 log2(K) chunks.  Ports that serve one message at a
-// time, first come first served, keep the two trees out of step and take longer; without a limit on
-// slots the senders run far ahead, and it grows with K.  Simulated time over N/B on a switch,
-// 64 MiB, S = 256, alpha = 0:
+// time, first in first out, keep the two trees out of step and take longer; without a limit on
+// slots the senders run far ahead, and it grows with K.  Simulated time over N/B on a switch, 64
+// MiB, S = 256, alpha = 0:
 //                            broadcast     reduce        all-reduce
 //                            K = 8 .. 64   K = 8 .. 64   K = 8       K = 32      K = 64
 //   fair ports               1.01 - 1.02   1.01 - 1.02   2.01        2.02        2.03

@@ -22,8 +22,8 @@
 // same.
 //
 // The bytes are optimal for any K; the number of steps is the worst there is.  Every step's message
-// may be cut into S chunks, which hides wire latency.  Connections then need S + 1 slots: every rank
-// has sent S messages before any receives, and passes one on before its slot is free again.
+// may be cut into S chunks, which hides latency.  Connections then need S + 1 slots: every rank has
+// sent S messages before any receives, and passes one on before its slot is free again.
 //
 // P. Patarasuk, X. Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations,
 // J. Parallel Distrib. Comput. 69 (2009).  It is NCCL's Ring.

@@ -66,7 +66,7 @@ class Engine {
     woken_.push_back(id);
   }
 
-  // Before an instruction runs: can it at all?
+  // Before an instruction runs: is it valid?
   [[nodiscard]] bool accept(std::uint32_t id);
   [[nodiscard]] bool accept_signal(std::uint32_t id);
   [[nodiscard]] bool accept_peer(std::uint32_t id, const Endpoint& peer,
@@ -96,7 +96,7 @@ class Engine {
   void signal_or_wait(std::uint32_t id);
   [[nodiscard]] bool note_access(std::uint32_t id, const Span& span, bool writes);
 
-  // When nobody can go on.
+  // When no lane can continue.
   void judge_waiting();
   void judge_circle(std::uint32_t id);
   void judge_leftovers();

@@ -5,7 +5,8 @@
 
 #include "collectives/checker/engine.hpp"
 
-// What Engine refuses before an instruction runs, and when nobody can go on; and how it says so.
+// What Engine refuses before an instruction runs, and when no lane can continue; and the wording of
+// both.
 namespace collsim::checker {
 
 template <class Values>
@@ -124,7 +125,7 @@ bool Engine<Values>::refuse_overlap(std::uint32_t id) {
 template <class Values>
 bool Engine<Values>::refuse_unwritten(std::uint32_t id, const Span& span) {
   return fault(FaultKind::unwritten_read, current(id), "data in " + name_of(span),
-               "memory that nobody wrote", "reads " + name_of(span) + ", which nobody has written");
+               "unwritten memory", "reads " + name_of(span) + ", which was never written");
 }
 
 template <class Values>
@@ -269,7 +270,7 @@ bool Engine<Values>::judge_stretch(std::uint32_t position, const Requirement& re
         const std::string found = segment ? Values::contributors(schedule_, held) : "nothing";
         const std::string sentence =
             name_of(where) + " must start with " + expected + " but " +
-            (segment ? "starts with " + found : std::string("nobody has written it"));
+            (segment ? "starts with " + found : std::string("it was never written"));
         fault(segment ? FaultKind::wrong_result : FaultKind::unwritten_output, blame, expected,
               found, (stored.empty() ? "" : "stores a wrong result: ") + sentence);
       });
@@ -290,7 +291,7 @@ void Engine<Values>::judge_exits() {
   }
 }
 
-// Programs are made anew each time and are equal each time: no need to remember what they said.
+// Every program made for a lane yields the same instructions: no need to store them.
 template <class Values>
 std::optional<Instruction> Engine<Values>::instruction_at(std::uint32_t id,
                                                           std::int64_t step) const {

@@ -9,7 +9,7 @@
 
 namespace collsim::checker {
 
-// What a stretch of memory holds, as ordered disjoint segments; places nobody wrote have none.
+// What a stretch of memory holds, as ordered disjoint segments; unwritten places have none.
 // `Values` says how values behave:
 //   Value                                    held by the first element of a segment
 //   advanced(value, n)                       what the element n places further on holds

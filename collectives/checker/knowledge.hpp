@@ -8,7 +8,7 @@
 
 namespace collsim::checker {
 
-// When a lane of a rank did something: its signals so far, and the step, for people.
+// When a lane of a rank did something: its number of signals, and the step for messages.
 struct Epoch {
   std::uint32_t lane = 0;  // numbered over all ranks
   std::uint32_t tick = 0;

@@ -9,9 +9,9 @@
 
 namespace collsim::checker {
 
-// The messages under way, in order per connection (source lane, target lane).  An empty connection
+// The messages in flight, in order per connection (source lane, target lane).  An empty connection
 // has nothing to remember, so the table forgets empty ones whenever it would have to grow: memory
-// follows the messages under way, not the pairs of lanes that ever talked.
+// follows the messages in flight, not the pairs of lanes that ever communicated.
 template <class Value>
 class Queues {
  public:
@@ -123,7 +123,7 @@ class Queues {
 
   std::uint32_t new_node() {
     if (free_ != none) return std::exchange(free_, nodes_[free_].next);
-    COLLSIM_CHECK(nodes_.size() < none, "more than 2^32 messages under way");
+    COLLSIM_CHECK(nodes_.size() < none, "more than 2^32 messages in flight");
     nodes_.emplace_back();
     return static_cast<std::uint32_t>(nodes_.size() - 1);
   }

@@ -33,7 +33,7 @@ struct Piece {
 
 struct Writer {
   std::uint32_t lane = 0;  // numbered over all ranks
-  std::int64_t step = -1;  // -1: nobody, it is input
+  std::int64_t step = -1;  // -1: none, it is input
   bool operator==(const Writer&) const = default;
 };
 
@@ -42,7 +42,7 @@ struct AddFault {
   int position = 0;  // whose contribution is wrong
 };
 
-// ---- nothing: for runs that only ask whether everybody gets to the end
+// ---- nothing: for runs that only ask whether all lanes reach the end
 
 class NoValues {
  public:

@@ -4,9 +4,9 @@
 /** Kinds of the critical path, with the colour that each has everywhere; what time goes to, where the name will not do. */
 const shareKinds = [
   { kind: "start", name: "not started", colour: 8, to: "ranks that start late", note: "a rank had not started yet" },
-  { kind: "startup", name: "start-up (alpha)", colour: 2, note: "messages paid alpha" },
-  { kind: "wire", name: "wire", colour: 1, to: "the wire", note: "bytes went through links" },
-  { kind: "sharing", name: "sharing", colour: 6, to: "sharing links", note: "other flows had their share of a link" },
+  { kind: "startup", name: "startup (alpha)", colour: 2, note: "messages paid alpha" },
+  { kind: "wire", name: "wire", colour: 1, to: "the wire", note: "bytes crossed links" },
+  { kind: "sharing", name: "sharing", colour: 6, to: "sharing links", note: "other flows shared a link" },
   { kind: "flight", name: "latency", colour: 3, note: "messages were in flight" },
   { kind: "work", name: "adding and copying", colour: 4, note: "ranks worked" },
   { kind: "queue", name: "queue", colour: 5, to: "queues for links", note: "messages waited for links" },
@@ -26,7 +26,7 @@ function pathShares(steps) {
   return shares;
 }
 
-/** "94% of the time goes to the wire, 6.0% to start-up" @param {Record<string, number>} shares */
+/** "94% of the time goes to the wire, 6.0% to startup" @param {Record<string, number>} shares */
 function breakdownTitle(shares) {
   const total = d3.range(shareKinds.length).reduce((sum, i) => sum + (shares[shareKinds[i].kind] ?? 0), 0);
   const parts = shareKinds

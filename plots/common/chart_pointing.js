@@ -3,7 +3,7 @@
 
 /** Farther away than this a pointer means nothing. In pixels. */
 const reach = 48;
-const chartHint = "Point at a mark, or use the arrow keys; click, then + - or the wheel zooms, 0 shows all";
+const chartHint = "Point at a mark or use the arrow keys; after a click, + - or the wheel zooms, 0 shows all";
 
 /**
  * @param {HTMLElement} host @param {any} svg @param {XyChart} chart

@@ -10,7 +10,7 @@
  */
 function chunkCurveTitle(runs) {
   const [least, most] = d3.extent(runs, ({ time }) => time);
-  if (most <= least * 1.001) return "Cutting into chunks changes nothing here";
+  if (most <= least * 1.001) return "Cutting into chunks makes no difference here";
   const [first, last] = [runs[0], runs.at(-1)];
   const bests = runs.filter(({ time }) => time === least).map(({ chunks }) => chunks);
   const few = countText(first.chunks);
@@ -32,7 +32,7 @@ function chunksAreBest(times, counts) {
   const [first, last] = [bests[0], bests.at(-1)];
   const neighbours = all.indexOf(last) - all.indexOf(first) === bests.length - 1;
   if (last === 1) return "1 chunk is best";
-  if (bests.length > 2 && !neighbours) return `${countText(bests.length)} of ${countText(all.length)} numbers of chunks are equally good, the smallest is ${countText(first)}`;
+  if (bests.length > 2 && !neighbours) return `${countText(bests.length)} of ${countText(all.length)} chunk counts are equally good, the smallest is ${countText(first)}`;
   const who = bests.length === 1 ? countText(first) : `${countText(first)} ${neighbours ? "to" : "and"} ${countText(last)}`;
   return `${who} chunks are best`;
 }
@@ -45,7 +45,7 @@ function chunksAreBest(times, counts) {
  * @returns {Series[]}
  */
 function costsAlone({ wire, start, overhead, latency }, lowest) {
-  const each = [overhead > 0 && "start-up", latency > 0 && "latency"].filter(Boolean).join(" + ");
+  const each = [overhead > 0 && "startup", latency > 0 && "latency"].filter(Boolean).join(" + ");
   const line = (name, points, dash) => ({
     name: `${name} alone`,
     colour: 8,

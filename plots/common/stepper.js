@@ -72,17 +72,17 @@ const mostEvents = 2;
 
 /** What happens just then. @param {{time: number}} state @param {StepperParts} parts */
 function momentText(messages, time, { end, steps }) {
-  if (time <= 0) return "The start: each rank has what it brings along. ▶ goes to the next event, Play lets it run.";
-  if (time >= end) return "The end: everything is where it belongs.";
+  if (time <= 0) return "Start: each rank has its input. ▶ goes to the next event, Play runs.";
+  if (time >= end) return "End: every rank has its result.";
   const isNow = (other) => Math.abs(other - time) <= end * 1e-9;
   const what = ({ step }) => carriedText(steps, step);
-  const came = messages.filter(({ arrived }) => isNow(arrived)).map((one) => `rank ${one.to} has got ${what(one)}`);
+  const came = messages.filter(({ arrived }) => isNow(arrived)).map((one) => `rank ${one.to} has received ${what(one)}`);
   const went = messages.filter(({ departed }) => isNow(departed)).map((one) => `rank ${one.from} begins to send ${what(one)} to rank ${one.to}`);
   const some = (list, more) => [...list.slice(0, mostEvents), ...(list.length > mostEvents ? [`and ${list.length - mostEvents} ${more}`] : [])].join(", ");
   const both = [some(came, "more arrive"), some(went, "more begin")].filter(Boolean).join("; ");
   if (both) return `${both[0].toUpperCase()}${both.slice(1)}.`;
   const moving = onTheirWay(messages, time).length;
-  return moving === 1 ? "1 message is on its way." : `${moving} messages are on their way.`;
+  return moving === 1 ? "1 message is in flight." : `${moving} messages are in flight.`;
 }
 
 /** How far a time is in a run; a run that takes no time is at its start. */

@@ -105,7 +105,7 @@ function drawablePart(chart) {
   });
   const verticals = chart.verticals?.filter(({ x }) => onX(x));
   const horizontals = chart.horizontals?.filter(({ y }) => onY(y));
-  const why = [chart.x, chart.y].some(({ scale }) => scale === "log") ? "a log scale has no place for 0, nor for what is beyond all measure" : "beyond all measure";
+  const why = [chart.x, chart.y].some(({ scale }) => scale === "log") ? "a log scale cannot show 0 or values beyond all limits" : "beyond all limits";
   const which = left === all ? "Nothing can be drawn" : `${countText(left)} of ${countText(all)} points ${left === 1 ? "is" : "are"} not drawn`;
   return { chart: { ...chart, series, verticals, horizontals }, missing: left ? `${which}: ${why}` : "" };
 }

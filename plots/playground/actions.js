@@ -15,10 +15,10 @@ function addActions(parent, page) {
     made.textContent = (await copyText(words())) ? "Copied" : "Could not copy: see below";
     setTimeout(() => (made.textContent = name), 1500);
   };
-  const pin = button("Pin as A", () => page.pin());
-  pin.title = "keep this setting, to compare what comes next with it";
+  const pin = button("Compare with this", () => page.pin());
+  pin.title = "keep this setting as A, and compare later ones with it";
   pin.id = "pin";
-  const swap = button("Swap with A", () => page.swap());
+  const swap = button("Swap", () => page.swap());
   button("Copy as scenario", copy(() => byId("scenario-text").textContent)).id = "copy-scenario";
   button("Copy link", copy(() => {
     page.address.writeNow();
@@ -30,7 +30,7 @@ function addActions(parent, page) {
   return {
     /** @param {{a: Compared|null, refused: boolean, comparable: boolean, different: boolean}} state */
     show: ({ a, refused, comparable, different }) => {
-      pin.textContent = a ? "Unpin A" : "Pin as A";
+      pin.textContent = a ? "Stop comparing" : "Compare with this";
       pin.setAttribute("aria-pressed", String(a !== null));
       pin.disabled = refused && !a; // there is no time to compare with
       swap.hidden = !comparable;
@@ -56,8 +56,8 @@ function followBox(page) {
       if (!a) return;
       box.checked = a.apart !== null;
       box.disabled = refused || (!a.apart && !different);
-      words.textContent = ` A follows the other knobs${a.apart ? ` (all but ${apartText(a)})` : ""}`;
-      label.title = box.disabled ? "first turn the knob in which A is to differ" : "A is the present setting but for what now differs";
+      words.textContent = ` A follows the other knobs${a.apart ? ` (except ${apartText(a)})` : ""}`;
+      label.title = box.disabled ? "first change the knob in which A should differ" : "A is the current setting, except where the two differ now";
     },
   };
 }

@@ -118,8 +118,8 @@ function curveReason({ simulated }) {
   const [least, most] = d3.extent(simulated, ({ y }) => y);
   const few = "Few chunks: ranks wait for whole messages, and the wire costs most.";
   if (most <= least * 1.001)
-    return "However the data are cut, it takes as long: nothing ends earlier because a part of it comes earlier, and more messages cost next to nothing.";
-  if (simulated[0].y === least) return "Nothing ends earlier here because a part of it comes earlier, and more messages cost more.";
-  if (simulated.at(-1).y === least) return `${few} Many chunks: ranks go on with a part while the rest is still coming, and more messages cost next to nothing.`;
-  return `${few} Many chunks: every message pays its start-up. The time is both together, so between them is the best number.`;
+    return "Cutting makes no difference here: no rank could start earlier, and extra messages cost next to nothing.";
+  if (simulated[0].y === least) return "Cutting does not help here: no rank could start earlier, and each extra message costs a startup.";
+  if (simulated.at(-1).y === least) return `${few} Many chunks: ranks forward one part while the next is in flight, and extra messages cost next to nothing.`;
+  return `${few} Many chunks: every message pays its startup. The time is the sum of both, so the best number lies in between.`;
 }

@@ -2,21 +2,21 @@
 // The controls: each with its name, its value, and one line that says what it means.
 
 const opNotes = {
-  broadcast: "everybody gets the root's data",
-  reduce: "the root gets the sum of everybody's data",
-  "all-reduce": "everybody gets the sum of everybody's data",
-  "all-gather": "everybody gets everybody's part",
-  "reduce-scatter": "everybody gets one part of the sum",
-  gather: "the root gets everybody's part",
-  scatter: "everybody gets one part of the root's data",
-  "all-to-all": "everybody has another part for everybody",
-  barrier: "nobody leaves before all have come; no data",
-  "send-recv": "everybody sends to the next rank",
+  broadcast: "every rank gets the root's data",
+  reduce: "the root gets the sum of all ranks' data",
+  "all-reduce": "every rank gets the sum of all ranks' data",
+  "all-gather": "every rank gets the parts of all",
+  "reduce-scatter": "every rank gets one part of the sum",
+  gather: "the root gets the parts of all ranks",
+  scatter: "every rank gets one part of the root's data",
+  "all-to-all": "every rank sends a different part to every other",
+  barrier: "no rank leaves before all have arrived; no data",
+  "send-recv": "every rank sends to the next",
 };
 const shapeNotes = {
   chain: "a line of ranks, a cable between neighbours",
-  ring: "the line, closed to a circle",
-  "fully-connected": "a cable between every two ranks",
+  ring: "the line closed into a circle",
+  "fully-connected": "a cable between every pair of ranks",
   switch: "one cable from every rank into a switch",
   torus: "a grid whose rows and columns are rings",
   mesh: "a grid",
@@ -26,8 +26,8 @@ const shapeNotes = {
 
 /** Of the operations that have one, or algorithms that do. */
 const rootNotes = {
-  broadcast: "the rank that hands it out",
-  scatter: "the rank that hands it out",
+  broadcast: "the rank that has the data",
+  scatter: "the rank that has the data",
   reduce: "the rank that gets the result",
   gather: "the rank that gets the result",
   "all-reduce": "the rank that adds up and sends the sum back",
@@ -49,32 +49,32 @@ const gpuStops = [1, 2, 3, 4, 6, 8, 12, 16, 32];
 function controlGroups() {
   return [
     {
-      name: "What is done",
+      name: "Collective",
       controls: [
         { key: "op", label: "operation", note: (setting) => opNotes[setting.op] },
         { key: "algorithm", label: "algorithm", note: (setting, engine) => algorithmRow(engine, setting).summary },
         { key: "root", label: "root", note: (setting) => rootNotes[setting.op] },
         { key: "size", label: "size N", stops: sizeStops, note: () => "of the whole buffer, as in nccl-tests" },
-        { key: "chunks", label: "chunks S", stops: chunkStops, note: () => "messages that each step's data is cut into, so that hops overlap" },
-        { key: "channels", label: "channels", stops: channelStops, note: () => "copies of the algorithm side by side, each with its share of the data" },
+        { key: "chunks", label: "chunks S", stops: chunkStops, note: () => "messages into which each step's data is cut, so that hops overlap" },
+        { key: "channels", label: "channels", stops: channelStops, note: () => "parallel copies of the algorithm, each on its share of the data" },
       ],
     },
     {
-      name: "On what machine",
+      name: "Machine",
       controls: [
         { key: "shape", label: "network", note: (setting) => shapeNotes[setting.shape] },
         { key: "ranks", label: "ranks K", stops: d3.range(2, mostRanks + 1), note: () => "GPUs that take part" },
         { key: "gpus_per_node", label: "GPUs per node", stops: gpuStops, note: (setting) => nodesText(setting) },
         { key: "bandwidth", label: "bandwidth B", stops: rateStops, note: (setting) => `of every link${setting.shape === "nodes" ? " inside a node" : ""}, in one direction` },
         { key: "network_bandwidth", label: "between nodes", stops: rateStops, note: () => "bandwidth of each GPU's port into the network, in one direction" },
-        { key: "overhead", label: "overhead alpha", stops: timeStops, note: () => "start-up of every message; the link is busy meanwhile" },
-        { key: "latency", label: "latency L", stops: timeStops, note: () => "flight time of every message; the link is free meanwhile" },
+        { key: "overhead", label: "overhead alpha", stops: timeStops, note: () => "startup of every message; occupies the link" },
+        { key: "latency", label: "latency L", stops: timeStops, note: () => "delays every message; leaves the link free" },
       ],
     },
     {
-      name: "What goes wrong",
+      name: "Faults and limits",
       controls: [
-        { key: "slow_link", label: "slow link", note: () => "one direction of one cable that has less bandwidth" },
+        { key: "slow_link", label: "slow link", note: () => "one direction of one cable with less bandwidth" },
         { key: "slow_factor", label: "slower by", stops: factorStops, note: () => "times less bandwidth than the other links" },
         { key: "late_rank", label: "late rank", note: () => "one rank that starts after the others" },
         { key: "late", label: "late by", stops: lateStops, note: () => "after the others" },

@@ -21,7 +21,7 @@ function sayTooMany(host, page) {
   for (const { name, answer } of page.cases())
     if (!answer.steps)
       host.append(
-        element("p", "notice too-many", `${name === "A" ? "A has" : "There are"} ${countText(answer.instructions)} steps, too many to draw: more than ${countText(mostKeptSteps)}. Time and fingerprint hold; take fewer chunks or ranks to see the picture.`),
+        element("p", "notice too-many", `${name === "A" ? "A has" : "There are"} ${countText(answer.instructions)} steps, too many to draw: more than ${countText(mostKeptSteps)}. Time and fingerprint are valid; use fewer chunks or ranks to see the picture.`),
       );
 }
 
@@ -30,7 +30,7 @@ function spaceTimeFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "space-time",
     title: "",
-    text: "Time goes to the right. A bar is a message on its link, in the colour of its piece of the data; its pale beginning is alpha. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a link that others use; black, it starts late. The dark line is the critical path: what the time is made of.",
+    text: "Time runs to the right. A bar is a message on its link, in the colour of its piece of the data; the pale start is alpha. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.",
     hint: spaceTimeHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -76,10 +76,10 @@ function spaceTimePanel(one, page) {
 }
 
 function viewTools(tools, page, redraw) {
-  const rows = element("label", "", "rows: ");
+  const rows = element("label", "", "Show: ");
   const select = /** @type {HTMLSelectElement} */ (element("select"));
   select.id = "rows";
-  select.append(new Option("ranks, with what they send", "ranks"), new Option("links, with what crosses them", "links"));
+  select.append(new Option("ranks", "ranks"), new Option("links", "links"));
   select.addEventListener("change", () => {
     page.view.rows = select.value;
     page.address.changed();
@@ -129,7 +129,7 @@ function curveText(why, series) {
   const names = series.filter(({ line }) => line === "faint").map(({ name }) => name);
   const grey = names.length ? `; grey: ${names.join(", and ")}` : "";
   const line = series.some(({ name }) => name === "formula") ? ` Line: the closed form${grey}.` : "";
-  return `${why}${line} Dots: simulated. Dotted: the lower bound, which no algorithm can beat, however it cuts.`;
+  return `${why}${line} Dots: simulated. Dotted: the lower bound, which no algorithm can beat, however it cuts the data.`;
 }
 
 function drawCurve(host, width, page) {
@@ -147,10 +147,10 @@ function drawCurve(host, width, page) {
     y: { quantity: quantities.time, scale, domain },
     series,
     verticals: Number.isFinite(best) ? [{ x: best, name: `best by formula: ${countText(Number(best.toFixed(1)))}` }] : [],
-    horizontals: floor > 0 ? [{ y: floor, name: `no algorithm is faster: ${timeText(floor)}`, below: true }] : [],
+    horizontals: floor > 0 ? [{ y: floor, name: `lower bound: ${timeText(floor)}`, below: true }] : [],
     describe: `Time against number of chunks, both on log axes: ${curveTitle(page.curve)}`,
   });
-  if (leftOut) host.append(element("p", "muted", `Not simulated: ${leftOut} larger numbers of chunks, which would take too long here.`));
+  if (leftOut) host.append(element("p", "muted", `Not simulated: ${leftOut} larger numbers of chunks, which would take too long.`));
 }
 
 /** @param {Playground} page @param {Point} here @param {number} lowest time that is shown */
@@ -189,11 +189,11 @@ function stepperFigure(parent, page) {
   const { redraw, setTitle } = addFigure(parent, {
     id: "stepper",
     title: "",
-    text: "The same run in true time. Circles are ranks. The inner ring of a circle is what the rank brings along; the outer ring fills with what it is to have in the end, pale while it is only a part of a sum. Dots are messages on their way. Lines join who sends to whom, whatever cables that takes.",
+    text: "The same run in true time. Circles are ranks. Inner ring: input. Outer ring: result so far, pale while it is a partial sum. Dots are messages in flight. Lines join sender and receiver, whatever cables lie between.",
     hint: stepperHint,
     draw: (host, width) => {
       if (!hasStepper(page.now)) {
-        host.append(element("p", "muted", "Too many steps for this picture: take fewer chunks or ranks."));
+        host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
         return;
       }
       drawStepper(host, width, {
@@ -201,7 +201,7 @@ function stepperFigure(parent, page) {
         ranks: page.now.setting.ranks,
         root: page.now.numbers.root,
         end: secondsOf(page.now),
-        describe: `Where the data are at each moment of ${settingText(page.now.setting, page.engine)}`,
+        describe: `Where the data is at each moment of ${settingText(page.now.setting, page.engine)}`,
         view: page.view.stepper,
       });
     },
@@ -230,11 +230,11 @@ function breakdownFigure(parent, page) {
   const { redraw, setTitle, setRows } = addFigure(parent, {
     id: "breakdown",
     title: "",
-    text: "What the critical path is made of, from the start to the end of the last rank. Only what is on it can make the run shorter.",
+    text: "What the critical path consists of, from the start to the end of the last rank. Only changes on this path can shorten the run.",
     draw: (host, width) => {
       const rows = rowsOf();
       if (rows.length) drawBreakdown(host, width, rows, "Where the time goes");
-      else host.append(element("p", "muted", "Too many steps: take fewer chunks or ranks."));
+      else host.append(element("p", "muted", "Too many steps: use fewer chunks or ranks."));
     },
     table: { columns, rows: [] },
   });

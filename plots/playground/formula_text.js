@@ -4,10 +4,10 @@
 /** As collectives/closed_forms.hpp defines them; adding is free here.  Each: the definition, what it means.  The
  *  command line says the same, also of what does not occur here: app/explain/formula.cpp. */
 const formulaDefinitions = {
-  q: ["q = log2(K)", "rounded up: in so many doublings 1 rank becomes K"],
-  step: ["step(n) = S*tau(n/S) + L", "n bytes over one link in S messages, and added up there, which is free"],
+  q: ["q = log2(K)", "number of doublings from 1 to K, rounded up"],
+  step: ["step(n) = S*tau(n/S) + L", "n bytes over one link in S messages, and added there, which is free"],
   pass: ["pass(n) = S*tau(n/S) + L", "n bytes over one link in S messages"],
-  tau: ["tau(n) = alpha + n/B", "for so long one message of n bytes keeps a link busy"],
+  tau: ["tau(n) = alpha + n/B", "time one n-byte message occupies a link"],
   floor: ["floor(x)", "x rounded down"],
   ceil: ["ceil(x)", "x rounded up"],
 };
@@ -32,9 +32,9 @@ function agreementText({ timePs, formulaS, exact }) {
   const seconds = Number(timePs) * picosecond;
   const apart = seconds === formulaS ? 0 : seconds / formulaS - 1;
   if (Math.abs(apart) < 5e-7) return "as simulated";
-  const why = exact ? "it rounds each message up to a picosecond" : "the data do not divide evenly into what the formula takes for even";
+  const why = exact ? "it rounds each message up to a picosecond" : "the data does not divide evenly, as the formula assumes";
   const far = Math.abs(apart) < 5e-4 ? "less than 0.1%" : percentText(apart);
-  return `${far} away from the simulation: ${why}`;
+  return `${far} from the simulation: ${why}`;
 }
 
 /** One that says what its own symbols are ("..., S = 1") is a sentence, into which no numbers can be put.

@@ -61,12 +61,12 @@ function readFragment(fragment, engine) {
   }
   const { setting } = settingFrom(own, { ...defaultSetting }, keys, engine, { notes, prefix: "" });
   const a = ofPinned.length ? comparedFrom(ofPinned, follows, setting, keys, engine, notes) : null;
-  if (follows && !a?.apart) notes.push(noteOn("a", "follows", "A follows in all but what is set apart, with a key such as a.chunks=1"));
+  if (follows && !a?.apart) notes.push(noteOn("a", "follows", "A must differ in something: add a key such as a.chunks=1"));
   return { setting, a, view, notes };
 }
 
 /** What is said of keys that are known with other values. */
-const wrongKeys = { rows: 'rows are "ranks" or "links"', a: 'a is "follows", or is not there' };
+const wrongKeys = { rows: 'rows are "ranks" or "links"', a: 'a is "follows", or absent' };
 
 /** @returns {Compared} */
 function comparedFrom(parts, follows, setting, keys, engine, notes) {
@@ -98,7 +98,7 @@ function settingFrom(parts, setting, keys, engine, { notes, prefix }) {
       given.add(key);
     } catch (error) {
       const instead = setting[key] === noneValues[key] ? "none" : keys[key].text(setting[key], setting);
-      notes.push(noteOn(prefix + key, value, `${error.message}; instead, it is ${instead}`));
+      notes.push(noteOn(prefix + key, value, `${error.message}; using ${instead}`));
     }
   }
   if (!given.has("algorithm")) fitAlgorithm(engine, setting);

@@ -190,7 +190,7 @@ function drawFormula({ setting, answer }) {
   const place = byId("formula");
   place.replaceChildren(element("h2", "", "Closed form"));
   if (!answer.formula) {
-    place.append(element("p", "muted", "No formula is known for exactly this case; the simulation needs none."));
+    place.append(element("p", "muted", "No formula is known for this exact case; the simulation needs none."));
     return;
   }
   const values = formulaValues(setting);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What somebody may have meant who wrote something else.
 
-/** ' (did you mean "ranks"?)', or nothing when nothing is like it. @param {string} word @param {string[]} known */
+/** ' (did you mean "ranks"?)', or nothing when no known word is similar. @param {string} word @param {string[]} known */
 function didYouMean(word, known) {
   const near = known.map((name) => ({ name, far: lettersApart(word.toLowerCase(), name.toLowerCase()) }));
   const best = near.reduce((a, b) => (b.far < a.far ? b : a), { name: "", far: Infinity });

@@ -15,7 +15,7 @@ function parseQuantity(text, suffixes, example) {
   const suffix = match?.[2].replace("µ", "u") ?? "";
   if (match && Number(match[1]) === 0) return 0;
   if (!match || !Object.hasOwn(suffixes, suffix))
-    throw new Error(`"${shortened(text, 60)}" is not understood: write it like ${example}${likeSuffixes(match?.[1], suffix, suffixes)}, with one of ${Object.keys(suffixes).join(", ")}`);
+    throw new Error(`"${shortened(text, 60)}" is not valid: write it like ${example}${likeSuffixes(match?.[1], suffix, suffixes)}, with one of ${Object.keys(suffixes).join(", ")}`);
   return Math.round(Number(match[1]) * suffixes[suffix]);
 }
 

@@ -7,24 +7,24 @@ const slotSearchMs = 250;
 /** @param {Engine} engine @param {EngineSetting} numbers @param {EngineError} error */
 function refusalText(engine, numbers, error) {
   if (error.code !== "deadlock") return error.message;
-  if (numbers.slots === 0) return `Deadlock: some ranks wait for each other, for ever.\n${lanesText(error)}`;
+  if (numbers.slots === 0) return `Deadlock: some ranks wait for each other forever.\n${lanesText(error)}`;
   const slots = `${countText(numbers.slots)} message${numbers.slots === 1 ? "" : "s"}`;
   return (
-    `Deadlock: some ranks wait for each other, for ever. A connection holds ${slots} here ("slots"); when it is full, its sender ` +
-    "waits until the receiver takes one. These ranks stand in a circle: each waits for the next one, which cannot go on either. " +
+    `Deadlock: some ranks wait for each other forever. A connection holds ${slots} here ("slots"); when it is full, its sender ` +
+    "waits until the receiver takes one. These ranks form a cycle: each waits for the next, which cannot continue either. " +
     `${wayOut(engine, numbers)}\n${lanesText(error)}`
   );
 }
 
 /** @param {EngineError} error */
 function lanesText({ message }) {
-  return `In detail, where a lane is a list of steps that a rank does one after the other: ${message}.`;
+  return `In detail (a lane is a sequence of steps that a rank executes in order): ${message}.`;
 }
 
 /** @param {Engine} engine @param {EngineSetting} numbers */
 function wayOut(engine, numbers) {
   const fewest = fewestSlots(engine, numbers);
-  return fewest ? `It works with ${countText(fewest)} slots or more, and without a limit.` : "Take more slots, or no limit.";
+  return fewest ? `It works with ${countText(fewest)} slots or more, and without a limit.` : "Use more slots, or no limit.";
 }
 
 /** The smallest number of slots that works: more never hurt.  Null if there is none, or if looking for it
@@ -61,8 +61,8 @@ function showWhose(refused, now) {
   document.body.classList.toggle("empty", refused && !now);
   if (!refused) return;
   whose.textContent = now
-    ? "Time and pictures, pale, belong to the last setting that worked:"
-    : "This setting has no time and no pictures: turn a knob, or start over.";
-  byId("compared").textContent = now ? "was the time of the last setting that worked" : "cannot be simulated";
+    ? "Time and pictures (pale) are those of the last setting that worked:"
+    : "This setting has no time and no pictures: change a knob, or start over.";
+  byId("compared").textContent = now ? "(the last setting that worked)" : "cannot be simulated";
   if (!now) byId("time").textContent = "No time:";
 }

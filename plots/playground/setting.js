@@ -200,15 +200,15 @@ function settle(engine, setting) {
   const rows = algorithmsOf(engine, setting.op);
   if (!rows.some((row) => row.name === setting.algorithm)) {
     const names = rows.map((row) => row.name);
-    notes.push(`${setting.op} has no algorithm "${shortened(setting.algorithm, 60)}"${didYouMean(setting.algorithm, names)}; known: ${names.join(", ")}; instead, it is ${names[0]}`);
+    notes.push(`${setting.op} has no algorithm "${shortened(setting.algorithm, 60)}"${didYouMean(setting.algorithm, names)}; known: ${names.join(", ")}; using ${names[0]}`);
     setting.algorithm = rows[0].name;
   }
   if (setting.root >= setting.ranks) {
-    notes.push(`there is no root ${setting.root} among ${setting.ranks} ranks, 0 to ${setting.ranks - 1}: it is 0`);
+    notes.push(`there is no root ${setting.root} among ${setting.ranks} ranks, 0 to ${setting.ranks - 1}; using 0`);
     setting.root = 0;
   }
   if (setting.late_rank >= setting.ranks) {
-    notes.push(`there is no late rank ${setting.late_rank} among ${setting.ranks} ranks, 0 to ${setting.ranks - 1}: nobody is late`);
+    notes.push(`there is no late rank ${setting.late_rank} among ${setting.ranks} ranks, 0 to ${setting.ranks - 1}; ignoring "late rank"`);
     setting.late_rank = -1;
   }
   if (setting.slow_link && !hasLink(engine, setting)) {
@@ -223,7 +223,7 @@ function wholeNodes(setting) {
   const { shape, ranks, gpus_per_node: gpus } = setting;
   if (shape !== "nodes" || ranks % gpus === 0) return [];
   setting.ranks = gpus * Math.max(1, Math.min(Math.floor(mostRanks / gpus), Math.round(ranks / gpus)));
-  return [`${ranks} ranks are not whole nodes of ${gpus} GPUs: it is ${setting.ranks} ranks`];
+  return [`${ranks} ranks do not fill whole nodes of ${gpus} GPUs; using ${setting.ranks} ranks`];
 }
 
 /** Links of the same start, if there are any, are more likely meant. @param {PageSetting} setting */
@@ -231,9 +231,9 @@ function noSuchLink(setting) {
   const { shape, ranks, slow_link: wanted } = setting;
   const same = knownLinks.names.filter((name) => name.startsWith(`${wanted.split("-")[0]}-`));
   const some = (same.length ? same : knownLinks.names).slice(0, 4);
-  const links = some.length ? `there ${same.length ? "leave" : "are"}, for example, ${some.join(", ")}` : "there are none";
+  const others = some.length ? `try ${some.join(", ")}` : "there are none";
   const network = shape === "nodes" ? `a network of ${nodesText(setting)}` : `a ${shape}${shape === "fully-connected" ? " network" : ""} of ${ranks} ranks`;
-  return `${network} has no link "${shortened(wanted, 60)}"${didYouMean(wanted, some)}; ${links}: no link is slow`;
+  return `${network} has no link "${shortened(wanted, 60)}" (${others}); ignoring "slow link"`;
 }
 
 function hasLink(engine, setting) {

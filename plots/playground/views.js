@@ -80,12 +80,12 @@ function differences(one, other, keys, engine) {
 function busyTitle(one) {
   const { steps } = one.answer;
   const busiest = d3.max(steps.linkBusy) ?? 0;
-  if (!busiest) return "No link does anything";
+  if (!busiest) return "No link is used";
   const alike = [...steps.linkBusy].filter((busy) => busy === busiest).length;
   const used = [...steps.linkMessages].filter((count) => count > 0).length;
   const share = percentText((busiest * picosecond) / secondsOf(one));
-  if (alike === used) return `Every link that is used works ${share} of the time`;
-  return `The busiest link${alike > 1 ? "s work" : " works"} ${share} of the time`;
+  if (alike === used) return `Used links are busy ${share} of the time`;
+  return `The busiest link${alike > 1 ? "s are" : " is"} busy ${share} of the time`;
 }
 
 /** The finding of the moving picture: how many ranks send at a time. @param {Case} one */

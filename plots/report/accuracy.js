@@ -20,7 +20,7 @@ function addAccuracy(parent, results) {
   addFigure(parent, {
     id: `${results.id}accuracy`,
     title: accuracyTitle(judged),
-    text: `${accuracyText(judged, others)} On the diagonal both are the same; the bands are errors of up to 10% and 25%.`,
+    text: `${accuracyText(judged, others)} On the diagonal both are equal; the bands are errors of up to 10% and 25%.`,
     hint: chartHint,
     draw: (host, width) => drawAccuracy(host, width, results, judged, others),
     table: { columns: rowColumns(results), rows },
@@ -35,8 +35,8 @@ function errorSizes(judged) {
 
 /** @param {Row[]} judged */
 function accuracyTitle(judged) {
-  if (!judged.length) return "Nothing that was measured can be held against the predictions";
-  return `Half of the predictions are within ${percentText(d3.median(errorSizes(judged)))} of what was measured`;
+  if (!judged.length) return "No measurement can be compared with its prediction";
+  return `Half of the predictions are within ${percentText(d3.median(errorSizes(judged)))} of the measurement`;
 }
 
 /** The sentence with median, p95 and what did not count. @param {Row[]} judged @param {Row[]} others */
@@ -127,7 +127,7 @@ function addErrors(parent, results, judged) {
   addFigure(parent, {
     id: `${results.id}errors`,
     title: errorsTitle(results, judged, axis),
-    text: "Above zero the prediction was too long, below zero reality was slower.",
+    text: "Above zero the prediction was too slow, below zero reality was slower.",
     hint: chartHint,
     draw: (host, width) =>
       drawXyChart(host, width, {

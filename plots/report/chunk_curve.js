@@ -31,7 +31,7 @@ function addChunkCurve(parent, results) {
         y: { quantity: quantities.time, scale: "log", domain },
         series: [...limits, ...series],
         verticals: best ? [{ x: best, name: `best by formula: ${countText(Number(best.toFixed(1)))}` }] : [],
-        horizontals: floor ? [{ y: floor, name: `no algorithm is faster: ${timeText(floor)}` }] : [],
+        horizontals: floor ? [{ y: floor, name: `lower bound: ${timeText(floor)}` }] : [],
         describe: `Time against number of chunks, both on log axes. ${chunksTitle(groups)}`,
       }),
     table: { columns: rowColumns(results), rows },
@@ -39,7 +39,7 @@ function addChunkCurve(parent, results) {
 }
 
 function chunkCurveText(results, groups, series, floor, limits) {
-  const parts = ["Few chunks: ranks wait for whole messages. Many: every message pays its start-up.", marksText(series)];
+  const parts = ["Few chunks: ranks wait for whole messages. Many: every message pays its startup.", marksText(series)];
   if (limits.length) parts.push(`Grey: what ${limits.map(({ name }) => name).join(" and ")} would cost.`);
   if (floor) parts.push("Dotted: no schedule can be faster.");
   const network = networkText(results, groups);

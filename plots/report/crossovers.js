@@ -62,13 +62,13 @@ function fastestWords(names, of, things = "curves") {
  * @param {string} things   what x are: "sizes"
  */
 function fastestText({ all }, stretches, xOf, text, things) {
-  if (!stretches.length) return `The curves have no ${things} in common: none can be called the fastest`;
+  if (!stretches.length) return `The curves have no ${things} in common, so none is the fastest`;
   const everywhere = commonXs(all, xOf).length === distinct(all.flatMap(({ rows }) => rows), xOf);
   const words = (stretch) => jointly(stretch.groups.map((one) => one.name), all.length);
   const first = fastestWords(stretches[0].groups.map((one) => one.name), all.length);
   const capital = (sentence) => sentence.replace(/^all /, "All ");
-  if (stretches.length === 1) return capital(`${first} ${everywhere ? "everywhere" : `at all ${things} that they have in common`}`);
-  const where = everywhere ? "" : `, of the ${things} that all have`;
+  if (stretches.length === 1) return capital(`${first} ${everywhere ? "everywhere" : `at all common ${things}`}`);
+  const where = everywhere ? "" : `, at the ${things} that all have`;
   if (stretches.length > 4) {
     const count = new Set(stretches.flatMap((one) => one.groups)).size;
     return `Which of ${count} is fastest changes ${stretches.length - 1} times between ${text(stretches[0].from)} and ${text(stretches.at(-1).to)}${where}`;

@@ -84,15 +84,15 @@ function togetherOf(works, time) {
 
 /** "The 7 links are busy together for 71% of the time" @param {any} one a drawn case @param {LinkWork[]} works */
 function heatTitle(one, works) {
-  if (!(one.time_s > 0)) return "No link works at any time";
+  if (!(one.time_s > 0)) return "No link is ever busy";
   const count = countText(works.length);
-  if (works.length === 1) return `One link does all the work; it is busy ${percentText(works[0].busy)} of the time`;
+  if (works.length === 1) return `One link carries everything; it is busy ${percentText(works[0].busy)} of the time`;
   const { all, none, most } = togetherOf(works, one.time_s);
-  if (all > 0.995) return `${works.length === 2 ? "Both" : `All ${count}`} links work from start to end`;
-  if (none > 1 - 1e-9) return "No link works at any time";
-  if (none > 0.5) return `No link works for ${partText(none)} of the time`;
-  if (all >= 0.01) return `${works.length === 2 ? "Both" : `All ${count}`} links work together for ${percentText(all)} of the time`;
-  return most === 1 ? `Of ${count} links one works at a time` : `Of ${count} links at most ${countText(most)} work at the same time`;
+  if (all > 0.995) return `${works.length === 2 ? "Both" : `All ${count}`} links are busy from start to end`;
+  if (none > 1 - 1e-9) return "No link is ever busy";
+  if (none > 0.5) return `No link is busy for ${partText(none)} of the time`;
+  if (all >= 0.01) return `${works.length === 2 ? "Both" : `All ${count}`} links are busy at once for ${percentText(all)} of the time`;
+  return most === 1 ? `Of ${count} links one is busy at a time` : `Of ${count} links at most ${countText(most)} are busy at once`;
 }
 
 /**
@@ -113,7 +113,7 @@ function addLinkHeat(parent, results, cases, axis) {
   return addFigure(parent, {
     id: `${results.id}link-heat`,
     title,
-    text: `A row is one direction of a link, the busiest first${hidden ? `, at most ${most} of a run` : ""}; time is as in the diagram above, also when that is zoomed. The stronger the colour, the more of that moment the link was busy.`,
+    text: `A row is one direction of a link, the busiest first${hidden ? `, at most ${most} of a run` : ""}; the time axis is that of the diagram above, and zooms with it. The stronger the colour, the busier the link at that moment.`,
     draw: (host, width) => drawLinkHeat(host, width, drawn, most, axis),
     table: {
       columns: [

@@ -16,7 +16,7 @@ function addLinkPicture(parent, results, one) {
   addFigure(parent, {
     id: `${results.id}links`,
     title: linksTitle(one, links, used),
-    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks${one.nodes.some((node) => node.rank === null) ? ", boxes other devices" : ""}. Each line is one direction of a link: the colour says how much of the time it was busy, the width how fast it is; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
+    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks${one.nodes.some((node) => node.rank === null) ? ", boxes other devices" : ""}. Each line is one direction of a link: the colour shows how much of the time it was busy, the width its bandwidth; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
     draw: (host, width) => drawMachine(host, width, one, links),
     table: {
       columns: [
@@ -47,7 +47,7 @@ function linksTitle(one, links, used) {
   const idle = links.length - used.length;
   const rest = idle ? `; ${countText(idle)} of ${countText(links.length)} carry nothing` : "";
   const all = used.length === 2 ? "Both" : `All ${countText(used.length)}`;
-  if (alike === used.length && alike > 1) return `${all} links that are used are busy ${percentText(most)} of the time${rest}`;
+  if (alike === used.length && alike > 1) return `${all} used links are busy ${percentText(most)} of the time${rest}`;
   if (alike > 1) return `The ${countText(alike)} busiest links are busy ${percentText(most)} of the time${rest}`;
   return `The busiest link, ${used[0].name}, is busy ${percentText(most)} of the time${rest}`;
 }

@@ -30,7 +30,7 @@ function caseName(results, row) {
 function addRunPictures(parent, results) {
   const cases = drawnCases(results);
   const why = results.data.why_no_picture;
-  if (why) parent.append(element("p", "notice", `No timeline of a run is drawn: ${why}.`));
+  if (why) parent.append(element("p", "notice", `No timeline is drawn: ${why}.`));
   if (cases.length) addRunsOverTime(parent, results, cases);
   addBreakdown(parent, results);
   for (const one of cases.slice(-1)) addLinkPicture(parent, results, one);
@@ -62,14 +62,14 @@ function addSpaceTime(parent, results, cases, { view, margin, onView }) {
   const { figure, redraw } = addFigure(parent, {
     id: `${results.id}space-time`,
     title: spaceTimeTitle(results, cases),
-    text: "Time goes to the right. A bar is a message on its way out, in the colour of its piece of the data; its pale beginning is the start-up. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a link that others use; black, it starts late. The dark line is the critical path: what the time is made of.",
+    text: "Time runs to the right. A bar is a message being sent, in the colour of its piece of the data; the pale start is the startup. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.",
     hint: spaceTimeHint,
     draw: (host, width) => drawSpaceTime(host, width, { panels, view, onView, leastLeft: margin(width), describe: `Space-time diagram. ${spaceTimeTitle(results, cases)}`, textOf: stepText }),
     table: messageTable(cases),
   });
   const tools = element("div", "choice screen-only");
   tools.append(
-    selection("Rows are ", ["ranks, with what they send", "links, with what crosses them"], 0, (i) => {
+    selection("Show ", ["ranks", "links"], 0, (i) => {
       byLink = i === 1;
       makePanels();
       redraw();
@@ -125,7 +125,7 @@ function addBreakdown(parent, results) {
   addFigure(parent, {
     id: `${results.id}breakdown`,
     title: rows.length > 1 ? breakdownsTitle(rows) : breakdownTitle(rows[0].shares),
-    text: `${some}${relative ? "Each bar is all of the time of its run. " : ""}What the critical path is made of, from the start to the end of the last rank: only what is on it can make the run shorter. ${used.map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
+    text: `${some}${relative ? "Each bar is the whole time of its run. " : ""}What the critical path consists of, from the start to the end of the last rank: only changes on this path can shorten the run. ${used.map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
     draw: (host, width) => drawBreakdown(host, width, rows, "Where the time goes", relative),
     table: {
       columns: [
@@ -149,13 +149,13 @@ function partText(share) {
   return share > 0.995 && share < 1 - 1e-9 ? "over 99%" : percentText(share);
 }
 
-/** "1 chunk: 100% wire; 4,096 chunks: 88% start-up"; what all rows share where they do
+/** "1 chunk: 100% wire; 4,096 chunks: 88% startup"; what all rows share where they do
  *  @param {(BreakdownRow & {time: number, run: string})[]} rows */
 function breakdownsTitle(rows) {
   const all = rows.map((row) => ({ name: row.run, ...mainShare(row) }));
   const [first, last] = [all[0], all.at(-1)];
   const words = ({ name, kind, share }) => `${name}: ${partText(share)} ${kind}`;
-  if (rows.every((row) => !(row.time > 0))) return "None of the rows takes any time";
+  if (rows.every((row) => !(row.time > 0))) return "No row takes any time";
   if (first.kind !== last.kind) return `${words(first)}; ${words(last)}`;
   const of = (wanted) => all.filter(({ kind }) => kind === wanted).length;
   const most = all.reduce((a, b) => (of(b.kind) > of(a.kind) ? b : a)).kind;

@@ -36,7 +36,7 @@ const shownQuantities = {
   busbw: {
     name: "bus bandwidth (busbw)",
     quantity: { ...quantities.rate, name: "busbw" },
-    text: "busbw is algbw times a factor that makes it comparable with the rate of a link, whatever the operation and the number of ranks.",
+    text: "busbw is algbw times a factor that makes it comparable with the bandwidth of a link, for any operation and number of ranks.",
     of: ratesOfRow(busRate),
     limit: (row) => busRate(row, row.bound),
   },
@@ -55,7 +55,7 @@ function addSizeCurves(parent, results) {
   const xOf = (row) => row.size;
   const rows = results.rows.filter((row) => row.size > 0 && row.time > 0);
   if (distinct(rows, xOf) < 3) {
-    if (distinct(results.rows, xOf) >= 3) parent.append(element("p", "notice", "Nothing is drawn over size: most rows have no bytes, or take no time."));
+    if (distinct(results.rows, xOf) >= 3) parent.append(element("p", "notice", "No curve over size: most rows have no bytes, or take no time."));
     return;
   }
   addChoiceFigure(parent, results, {
@@ -181,8 +181,8 @@ function curveText(results, series, { what, page }) {
   const parts = [marksText(series)];
   if (series.some((one) => one.line === "limit")) parts.push("Dotted: no schedule can be faster.");
   const [low, high] = curveDomain(results, series, what);
-  if (linkRatesOf(results, what).some(({ y }) => y >= low && y <= high)) parts.push("Long dashes: what one link carries in one direction; a GPU with several links may use all of them at a time, and the bound counts on that.");
-  if (page.stretches.length) parts.push("The wide pale line follows whoever is fastest.");
+  if (linkRatesOf(results, what).some(({ y }) => y >= low && y <= high)) parts.push("Long dashes: bandwidth of one link in one direction; a GPU with several links may use all of them at once, and the bound assumes so.");
+  if (page.stretches.length) parts.push("The wide pale line follows the fastest.");
   return `${parts.join(" ")} ${shownQuantities[what].text}${leftOutText(page.groups)}`.trim();
 }
 

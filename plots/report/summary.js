@@ -65,10 +65,10 @@ function doubtsOf(results) {
   });
   const more = found.length - doubts.length;
   if (more) doubts.push(`${countText(more)} more numbers differ.`);
-  if (doubts.length) return [`${doubts.join(" ")} The file was changed, or is of another version of collsim.`];
+  if (doubts.length) return [`${doubts.join(" ")} The file was edited, or comes from another version of collsim.`];
   const long = rows.filter(({ time }) => time > longestSimulated);
   if (!long.length) return [];
-  return [`${rowWords(results, long[0])}: the time in the results is ${timeText(long[0].time)}, longer than anything that collsim simulates${long.length > 1 ? `; so it is in ${countText(long.length - 1)} more rows` : ""}. The file was changed.`];
+  return [`${rowWords(results, long[0])}: the time in the results is ${timeText(long[0].time)}, longer than collsim can simulate${long.length > 1 ? `; likewise in ${countText(long.length - 1)} more rows` : ""}. The file was edited.`];
 }
 
 /** @param {Results} results */
@@ -76,9 +76,9 @@ function noticesOf(results) {
   const { data, rows } = results;
   const notices = [];
   if (data.left_out)
-    notices.push(`This page shows the first ${countText(rows.length)} of ${countText(rows.length + data.left_out)} rows; the others are in the results file only.`);
-  if (!data.complete) notices.push(`The run was interrupted: only ${countText(rows.length + data.left_out)} of ${countText(data.points)} rows are there.`);
-  if (!rows.length) notices.push("Nothing was run: these results have no rows, so there is nothing to draw.");
+    notices.push(`This page shows the first ${countText(rows.length)} of ${countText(rows.length + data.left_out)} rows; the others are only in the results file.`);
+  if (!data.complete) notices.push(`The run was interrupted: only ${countText(rows.length + data.left_out)} of ${countText(data.points)} rows are included.`);
+  if (!rows.length) notices.push("These results have no rows, so there is nothing to draw.");
   notices.push(...doubtsOf(results));
   for (const { message } of data.warnings) notices.push(message);
   return notices;

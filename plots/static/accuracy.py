@@ -17,7 +17,7 @@ def accuracy(frame, theme, results):
     scattered too far; crosses: the data were wrong."""
     rows = [row for row in rows_of(results) if row.get("measured")]
     if not rows:
-        raise FigureError(f"{name_of(results, 'results')} holds no measurements: collsim validate FILE -o results.json")
+        raise FigureError(f"{name_of(results, 'results')} has no measurements: run collsim validate FILE -o results.json")
     axes = frame.subplots()
     times = [row["time_s"] for row in rows] + [row["measured"][key] for row in rows for key in ("min_s", "max_s")]
     low, high = min(times) * 0.7, max(times) * 1.45
@@ -56,7 +56,7 @@ def finding(rows):
     noisy, wrong = reasons.count(NOISY), reasons.count(WRONG)
     rest = [f"{noisy} scattered too much to judge"] * (noisy > 0) + [f"{wrong} gave wrong data"] * (wrong > 0)
     if not errors:
-        return f"None of {len(rows)} rows can be held against its prediction: {' and '.join(rest)}"
+        return f"None of {len(rows)} rows can be compared with its prediction: {' and '.join(rest)}"
     median, most = percent_text(numpy.median(errors)), percent_text(numpy.percentile(errors, 95))
     of = f"; of {len(rows)} rows {' and '.join(rest)}" if rest else ""
-    return f"Half of the predictions are within {median} of what was measured, 95% within {most}{of}"
+    return f"Half of the predictions are within {median} of the measurement, 95% within {most}{of}"

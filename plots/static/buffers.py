@@ -16,9 +16,9 @@ def ranks_of(shown):
     name = name_of(shown, "document")
     ranks = shown.get("ranks")
     if not isinstance(ranks, list) or not ranks or "rows" in shown or "traceEvents" in shown:
-        raise FigureError(f"this view needs buffers (collsim show FILE --format json), and {name} holds none")
+        raise FigureError(f"this view needs buffers (collsim show FILE --format json), and {name} has none")
     if len(ranks) > MOST_RANKS:
-        raise FigureError(f"{name} has {len(ranks):,} ranks; this view has room for {MOST_RANKS}")
+        raise FigureError(f"{name} has {len(ranks):,} ranks; this view shows at most {MOST_RANKS}")
     check(shown, name, "a text", "op")
     check(shown, name, "a text", "reduction", may_be_missing=True)
     for number, rank in enumerate(ranks):

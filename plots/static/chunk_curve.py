@@ -27,7 +27,7 @@ def chunk_curve(frame, theme, results, *parts, names=()):
         raise FigureError(f"{name_of(results, 'results')} has rows of 0 chunks, which a logarithmic axis cannot show")
     times = [row["time_s"] for row in rows] + [row["bound_s"] for row in rows if row.get("bound_s")]
     times += [row["measured"][key] for row in rows if row.get("measured") for key in ("min_s", "max_s")]
-    style.log_counts(axes, [row["chunks"] for row in rows], "chunks S (messages that the data are cut into)")
+    style.log_counts(axes, [row["chunks"] for row in rows], "chunks S (messages that the data is cut into)")
     style.log_time(axes.yaxis, min(times), max(times))
     axes.set_ylim(min(times) * 0.8, max(times) * 1.35)
     axes.set_ylabel("time")
@@ -67,7 +67,7 @@ def draw_guides(axes, theme, group):
                       xycoords=("data", "axes fraction"), textcoords="offset points", color=theme["mark"])
     if len(floors) == 1 and (floor := floors.pop()):
         axes.axhline(floor, color=theme["mark"], linestyle=":", linewidth=1.4)
-        axes.annotate(f"no algorithm is faster: {time_text(floor)}", (0.01, floor), xytext=(0, -3), va="top",
+        axes.annotate(f"lower bound: {time_text(floor)}", (0.01, floor), xytext=(0, -3), va="top",
                       xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8.5, color=theme["mark"])
 
 
@@ -75,7 +75,7 @@ def draw_part(axes, theme, part, name):
     """Faint; its name is on the side on which the sum of all parts is not."""
     x, y = line(series_of(part, "chunks").all[0][1])
     if not len(x):
-        raise FigureError(f"{name_of(part, 'results')} holds no closed form to draw a line of")
+        raise FigureError(f"{name_of(part, 'results')} has no closed form to draw")
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     seen = (x >= left) & (x <= right) & (y >= low) & (y <= high)
     axes.plot(x[seen], y[seen], color=theme["muted"], linewidth=1, linestyle=(0, (5, 2.5)), zorder=1)
@@ -110,7 +110,7 @@ def finding(series):
     group = series.all[0][1]
     first, last, least = group[0], group[-1], min(row["time_s"] for row in group)
     if max(row["time_s"] for row in group) <= least * 1.001:
-        return "Cutting into chunks changes nothing here"
+        return "Cutting into chunks makes no difference here"
     few, bests = count_text(first["chunks"]), [row["chunks"] for row in group if row["time_s"] == least]
     ratio = times_text(first["time_s"] / least if least else math.inf)
     if bests[0] == last["chunks"]:
@@ -142,7 +142,7 @@ def are_best(times, counts):
     if bests[-1] == 1:
         return "1 chunk is best"
     if len(bests) > 2 and not neighbours:
-        return f"{len(bests)} of {len(counts)} numbers of chunks are equally good, the smallest is {count_text(bests[0])}"
+        return f"{len(bests)} of {len(counts)} chunk counts are equally good, the smallest is {count_text(bests[0])}"
     joint = "to" if neighbours else "and"
     who = count_text(bests[0]) if len(bests) == 1 else f"{count_text(bests[0])} {joint} {count_text(bests[-1])}"
     return f"{who} chunks are best"

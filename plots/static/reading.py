@@ -114,7 +114,7 @@ def rows_of(results, also=()):
         raise FigureError(f"{name} has format {told(results['format']).removeprefix('is ')}; this program reads {FORMAT}")
     rows = results.get("rows")
     if not isinstance(rows, list) or "format" not in results:
-        raise FigureError(f"this view needs results (collsim run FILE -o results.json), and {name} holds none")
+        raise FigureError(f"this view needs results (collsim run FILE -o results.json), and {name} has none")
     if not rows:
         raise FigureError(f"{name} holds no rows")
     if len(rows) > MOST_ROWS:

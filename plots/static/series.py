@@ -168,12 +168,12 @@ def fastest_words(names, of):
 def fastest_text(curves, stretches, text, things):
     """tree is fastest up to 16 MiB, ring from 32 MiB on"""
     if not stretches:
-        return f"The curves have no {things} in common: none can be called the fastest"
+        return f"The curves have no {things} in common, so none is the fastest"
     everywhere = len(common_xs(curves)) == len({row[curves.along] for _, group in curves for row in group})
     first = re.sub("^all ", "All ", fastest_words(stretches[0].names, len(curves)))
     if len(stretches) == 1:
-        return f"{first} {'everywhere' if everywhere else f'at all {things} that they have in common'}"
-    where = "" if everywhere else f", of the {things} that all have"
+        return f"{first} {'everywhere' if everywhere else f'at all common {things}'}"
+    where = "" if everywhere else f", at the {things} that all have"
     if len(stretches) > 4:
         count = len({name for stretch in stretches for name in stretch.names})
         return (f"Which of {count} is fastest changes {len(stretches) - 1} times between {text(stretches[0].start)} and "

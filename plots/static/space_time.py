@@ -17,7 +17,7 @@ PAUSES = {
     "a message": ("waiting for a message, sending nothing", "edge"),
     "a signal": ("waiting for another of its lanes", "edge"),
     "a free slot": ("waiting for a free slot", 4),
-    "the link": ("waiting for a link that others use", 1),
+    "the link": ("waiting for a busy link", 1),
     "late": ("not started yet", "ink"),
     "work": ("adding or copying", 2),
 }
@@ -36,7 +36,7 @@ def how_high(*traces, links=False):
 def draw(frame, theme, traces, links, names):
     runs = named_runs(traces, names)
     if any(len(run.messages) > MOST_BARS for run in runs):
-        raise FigureError(f"more than {MOST_BARS:,} messages; take fewer chunks or ranks")
+        raise FigureError(f"more than {MOST_BARS:,} messages; use fewer chunks or ranks")
     heights = [len(run.links if links else run.ranks) for run in runs]
     if sum(heights) > MOST_ROWS:
         raise FigureError(f"{sum(heights)} rows; a picture has at most {MOST_ROWS}")
@@ -66,7 +66,7 @@ def space_time(frame, theme, *traces, names=()):
     """Traces, one above the other on one time axis; a row is a rank with what it sends.  `names` says
     what to call them.
 
-    The pale beginning of a bar is the start-up of the message.  Thin lines: why a rank stands still."""
+    The pale beginning of a bar is the startup of the message.  Thin lines: why a rank stands still."""
     draw(frame, theme, traces, False, names)
 
 

@@ -113,7 +113,7 @@ class Gathered:
 
     def message(self, event, arguments, where, start, end):
         check(arguments, where, "a whole number of at least 0", "src", "dst", "lane", "step", "piece")
-        check(arguments, where, "a number of at least 0", "start-up (us)", "from ready to start (us)")
+        check(arguments, where, "a number of at least 0", "startup (us)", "from ready to start (us)")
         if arguments["piece"] >= self.pieces:
             raise FigureError(f"{where}: piece should be below the number of pieces, {self.pieces}, and {told(arguments['piece'])}")
         link = check(arguments, where, "a text", "link")
@@ -121,7 +121,7 @@ class Gathered:
         key = (arguments["src"], arguments["lane"], arguments["step"])
         message = self.messages.get(key)
         if message is None:
-            message = Message([], start, end, arguments["src"], arguments["dst"], arguments["piece"], arguments["start-up (us)"] * 1e-6)
+            message = Message([], start, end, arguments["src"], arguments["dst"], arguments["piece"], arguments["startup (us)"] * 1e-6)
             self.messages[key] = message
             waited = arguments["from ready to start (us)"] * 1e-6
             behind = check(arguments, where, "a whole number of at least 0", "behind a message of rank", may_be_missing=True)
@@ -135,7 +135,7 @@ class Gathered:
         thread = self.threads.get((str(event.get("pid")), str(event.get("tid"))), "")
         words = thread.split()
         if len(words) < 2 or not words[1].isdecimal() or len(words[1]) > 18:
-            raise FigureError(f"{where}: its thread should be called after a rank")
+            raise FigureError(f"{where}: its thread should be named after a rank")
         rank = int(words[1])
         waited = (check(arguments, where, "a number of at least 0", "waited (us)", may_be_missing=True) or 0) * 1e-6
         worked = (check(arguments, where, "a number of at least 0", "worked (us)", may_be_missing=True) or 0) * 1e-6
@@ -156,9 +156,9 @@ class Gathered:
         strange = {rank for message in messages for rank in (message.source, message.target)} | {wait.rank for wait in self.waits}
         strange = (strange | {pause.rank for pause in self.pauses}) - set(self.ranks)
         if strange:
-            raise FigureError(f"{self.name}: rank {min(strange)} does something and takes no part")
+            raise FigureError(f"{self.name}: rank {min(strange)} is active but takes no part")
         if max(message.end for message in messages) > time * (1 + 1e-6) + 1e-9:
-            raise FigureError(f"{self.name}: a message ends after the time of the whole, time_us")
+            raise FigureError(f"{self.name}: a message ends after time_us, the end of the run")
         pauses = self.pauses + idle_waits(self.waits, messages, self.pauses)
         return Run(self.title, self.title, time, messages, sorted(self.links, key=lambda link: (self.links[link], link)), pauses,
                    sorted(set(self.ranks)), self.pieces, self.shares)

@@ -134,12 +134,12 @@ class Marks(unittest.TestCase):
             return self.by_size_of(**series).get_title(loc="left").replace("\n", " ")
 
         fast, slow = {1024: 1e-5, 2048: 2e-5, 4096: 4e-5}, {1024: 2e-5, 2048: 3e-5, 4096: 5e-5}
-        common = "at all sizes that they have in common"
+        common = "at all common sizes"
         self.assertEqual(title(ring=slow, tree=fast), "tree is fastest everywhere")
         self.assertEqual(title(ring=slow, tree=fast, star=fast), "tree and star share first place everywhere")
         self.assertEqual(title(ring=fast, tree=fast), "ring and tree are equally fast everywhere")
         self.assertEqual(title(ring=fast, tree={8192: 6e-5, 16384: 9e-5}, star=fast),
-                         "The curves have no sizes in common: none can be called the fastest")
+                         "The curves have no sizes in common, so none is the fastest")
         self.assertEqual(title(ring=fast, tree=slow | {8192: 1e-6}), f"ring is fastest {common}")
         self.assertEqual(title(ring=fast, tree={4096: 5e-5, 8192: 1e-6}), f"ring is fastest {common}")
         self.assertEqual(title(ring=fast, tree=fast | {4096: 5e-5}), "ring and tree are equally fast up to 2 KiB, ring from 4 KiB on")
@@ -200,11 +200,11 @@ class Marks(unittest.TestCase):
         self.assertEqual(title((1, 99), (6, 94), (2, 98)), "In all 3 runs at least 94% of the time goes to the wire")
         self.assertEqual(title((0, 1), (0, 3)), "In both runs all of the time goes to the wire")
         self.assertEqual(title((1, 3), (1, 1.5)), "In both runs most goes to the wire: 60% to 75% of the time")
-        self.assertEqual(title((1, 999), (9, 1)), "a: over 99% wire; b: 90% start-up (alpha)")
-        self.assertEqual(title((1, 3), (9, 1), (1, 3)), "Most runs: mainly wire; but b: 90% start-up (alpha)")
-        self.assertEqual(title((1, 3), (9, 1), (8, 2), (7, 3), (1, 3)), "Most runs: mainly start-up (alpha); but a: 75% wire")
-        self.assertEqual(title((1, 3), (9, 1), (8, 2), (1, 3)), "a: 75% wire; c: 80% start-up (alpha)")
-        self.assertEqual(title((1, 3)), "75.0% of the time goes to the wire, 25.0% to start-up (alpha)")
+        self.assertEqual(title((1, 999), (9, 1)), "a: over 99% wire; b: 90% startup (alpha)")
+        self.assertEqual(title((1, 3), (9, 1), (1, 3)), "Most runs: mainly wire; but b: 90% startup (alpha)")
+        self.assertEqual(title((1, 3), (9, 1), (8, 2), (7, 3), (1, 3)), "Most runs: mainly startup (alpha); but a: 75% wire")
+        self.assertEqual(title((1, 3), (9, 1), (8, 2), (1, 3)), "a: 75% wire; c: 80% startup (alpha)")
+        self.assertEqual(title((1, 3)), "75.0% of the time goes to the wire, 25.0% to startup (alpha)")
         self.assertEqual(title((0, 3)), "All of the time goes to the wire")
 
     def test_bars_are_as_long_as_their_runs_up_to_ten_times_as_long(self):
@@ -243,7 +243,7 @@ class Marks(unittest.TestCase):
 
         document = self.measured_curve()
         document["rows"][0]["measured"] |= {"time_s": 1.0, "max_s": 1.0, "noisy": True}
-        judged = "Half of the predictions are within 2.0% of what was measured, 95% within 2.0%; of 12 rows 1 scattered too much to judge"
+        judged = "Half of the predictions are within 2.0% of the measurement, 95% within 2.0%; of 12 rows 1 scattered too much to judge"
         self.assertEqual(title(), judged)
         document["rows"][1]["measured"] |= {"time_s": 1.0, "max_s": 1.0, "data": "wrong"}
         self.assertEqual(title(), f"{judged} and 1 gave wrong data")
@@ -251,7 +251,7 @@ class Marks(unittest.TestCase):
         self.assertEqual(sorted(named), ["chain", "too noisy to judge", "within 10% and 25%", "wrong data"])
         for row in document["rows"][2:]:
             row["measured"]["data"] = "wrong"
-        self.assertEqual(title(), "None of 12 rows can be held against its prediction: 1 scattered too much to judge and 11 gave wrong data")
+        self.assertEqual(title(), "None of 12 rows can be compared with its prediction: 1 scattered too much to judge and 11 gave wrong data")
 
     def test_the_bands_of_accuracy_are_those_of_the_error(self):
         axes = figures.accuracy(self.measured_curve()).axes[0]

@@ -69,15 +69,15 @@ test("the chunk curve shows the two costs whose sum has a least value", async ()
   const page = await open();
   await page.waitForSelector("#chunk-curve .mark.dot");
   const { wire, start, line, dots, words } = await curveOf(page);
-  assert.deepEqual(words.filter((word) => / alone|formula$|simulated|now/.test(word)).sort(), ["formula", "now", "simulated", "start-up alone", "wire alone"]);
-  assert.ok(words.includes("no algorithm is faster: 2.689 ms"));
+  assert.deepEqual(words.filter((word) => / alone|formula$|simulated|now/.test(word)).sort(), ["formula", "now", "simulated", "startup alone", "wire alone"]);
+  assert.ok(words.includes("lower bound: 2.689 ms"));
   const time = (chunks, alpha, bytes) => (6 + chunks) * (alpha + bytes / (chunks * 25e9));
   const [top, low] = [time(4096, 5e-6, 2 ** 26), time(57, 5e-6, 2 ** 26)];
   const [yTop, yLow] = [dots.at(-1)[1], Math.max(...dots.map(([, y]) => y))];
   const y = (seconds) => yTop + ((yLow - yTop) * Math.log(top / seconds)) / Math.log(top / low);
   assert.ok(Math.abs(wire.from[1] - y(time(1, 0, 2 ** 26))) < 1, "wire alone, one chunk");
   assert.ok(Math.abs(wire.to[1] - y(time(4096, 0, 2 ** 26))) < 1, "wire alone, 4,096 chunks");
-  assert.ok(Math.abs(start.to[1] - y(time(4096, 5e-6, 0))) < 1, "start-up alone, 4,096 chunks");
+  assert.ok(Math.abs(start.to[1] - y(time(4096, 5e-6, 0))) < 1, "startup alone, 4,096 chunks");
   await close(page);
 });
 
@@ -100,7 +100,7 @@ test("the line of the chunk curve ends where its dots do, and the present one is
   }
 });
 
-test("a network without start-up has one cost, and no lines of two", async () => {
+test("a network without startup has one cost, and no lines of two", async () => {
   const page = await open("overhead=0&latency=0");
   await page.waitForSelector("#chunk-curve .mark.dot");
   assert.equal((await curveOf(page)).wire, undefined);
@@ -109,7 +109,7 @@ test("a network without start-up has one cost, and no lines of two", async () =>
 
 test("the words below the chunk curve name the lines that are there", async () => {
   for (const [fragment, words] of [
-    ["", /Line: the closed form; grey: wire alone, and start-up alone\. Dots: simulated/],
+    ["", /Line: the closed form; grey: wire alone, and startup alone\. Dots: simulated/],
     ["latency=1us&overhead=0", /Line: the closed form; grey: wire alone\. Dots/], // latency alone lies below what is shown
     ["overhead=0", /Line: the closed form\. Dots/],
     ["slow_link=gpu1-gpu2&late_rank=2", /best number\. Dots: simulated/],
@@ -124,10 +124,10 @@ test("the words below the chunk curve name the lines that are there", async () =
 test("the chunk curve says why it is as it is", async () => {
   const ring = "op=all-reduce&algorithm=ring&shape=ring&ranks=4&size=4MiB";
   const reasons = [
-    ["", /The time is both together, so between them is the best number\. Line: .*; grey: /],
-    ["overhead=0&latency=0", /Many chunks: ranks go on with a part .* next to nothing\. Line: the closed form\. Dots/],
-    [`${ring}&overhead=0`, /^However the data are cut, it takes as long/],
-    [ring, /^Nothing ends earlier here .* more messages cost more\./],
+    ["", /The time is the sum of both, so the best number lies in between\. Line: .*; grey: /],
+    ["overhead=0&latency=0", /Many chunks: ranks forward one part .* next to nothing\. Line: the closed form\. Dots/],
+    [`${ring}&overhead=0`, /^Cutting makes no difference here/],
+    [ring, /^Cutting does not help here: .* each extra message costs a startup\./],
   ];
   for (const [fragment, reason] of reasons) {
     const page = await open(fragment);
@@ -194,28 +194,28 @@ test("the address holds the setting, with what is pinned", async () => {
 test("a wrong address is a note, never a broken page", async () => {
   const wrong = [
     ["foo", /^In the address, "foo": there is no key "foo"; keys are op, algorithm, shape, ranks, .*rows\.$/],
-    ["op=foo", /^In the address, "op=foo": there is no op "foo"; known: broadcast, .*; instead, it is broadcast\.$/],
+    ["op=foo", /^In the address, "op=foo": there is no op "foo"; known: broadcast, .*; using broadcast\.$/],
     ["op=all-redcue", /there is no op "all-redcue" \(did you mean "all-reduce"\?\); known: broadcast/],
     ["rank=8", /^In the address, "rank=8": there is no key "rank" \(did you mean "ranks"\?\); keys are op/],
-    ["ranks=1000", /^In the address, "ranks=1000": ranks is a whole number from 2 to 64, not "1000"; instead, it is 8\.$/],
+    ["ranks=1000", /^In the address, "ranks=1000": ranks is a whole number from 2 to 64, not "1000"; using 8\.$/],
     ["a.ranks=1", /^In the address, "a.ranks=1": ranks is a whole number from 2 to 64/],
     ["rows=columns", /^In the address, "rows=columns": rows are "ranks" or "links"\.$/],
     ["op=<img src=x onerror=alert(1)>", /there is no op "<img src=x onerror=alert\(1\)>"/],
     ["toString=5", /there is no key "toString"/],
     ["a.constructor=5", /there is no key "a.constructor"/],
-    ["size=5constructor", /"5constructor" is not understood: write it like 64MiB/],
-    ["latency=3valueOf", /"3valueOf" is not understood: write it like 5us/],
-    ["size=64M", /"64M" is not understood: write it like 64MiB \(did you mean 64MB, 64MiB\?\), with one of B, kB.*; instead, it is 64MiB/],
-    ["slow_link=gpu0-gpu7", /a chain of 8 ranks has no link "gpu0-gpu7" \(did you mean "gpu0-gpu1"\?\); there leave, for example, gpu0-gpu1: no link is slow/],
+    ["size=5constructor", /"5constructor" is not valid: write it like 64MiB/],
+    ["latency=3valueOf", /"3valueOf" is not valid: write it like 5us/],
+    ["size=64M", /"64M" is not valid: write it like 64MiB \(did you mean 64MB, 64MiB\?\), with one of B, kB.*; using 64MiB/],
+    ["slow_link=gpu0-gpu7", /a chain of 8 ranks has no link "gpu0-gpu7" \(try gpu0-gpu1\); ignoring "slow link"/],
     ["shape=nodes&slow_link=gpux", /a network of 2 nodes of 4 GPUs has no link "gpux"/],
     ["shape=fully-connected&slow_link=gpux", /a fully-connected network of 8 ranks has no link "gpux"/],
-    ["shape=switch&slow_link=gpux", /a switch of 8 ranks has no link "gpux"; there are, for example, gpu0-switch0, /],
-    ["late_rank=9", /there is no late rank 9 among 8 ranks, 0 to 7: nobody is late/],
-    ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain, .*; instead, it is chain/],
+    ["shape=switch&slow_link=gpux", /a switch of 8 ranks has no link "gpux" \(try gpu0-switch0, /],
+    ["late_rank=9", /there is no late rank 9 among 8 ranks, 0 to 7; ignoring "late rank"/],
+    ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain, .*; using chain/],
     ["algorithm=chian", /broadcast has no algorithm "chian" \(did you mean "chain"\?\)/],
     ["%E0%A4%A&=&&chunks", /there is no key/],
     ["=", /^In the address, "=": there is no key ""/],
-    [`size=${"9".repeat(5000)}B`, /^In the address, "size=9{54}…": size goes from 0B to 1024GiB, not "9{59}…"; instead, it is 64MiB\.$/],
+    [`size=${"9".repeat(5000)}B`, /^In the address, "size=9{54}…": size goes from 0B to 1024GiB, not "9{59}…"; using 64MiB\.$/],
     ["op=all-reduce&algorithm=swing&shape=switch&ranks=7", /does not work with 7 ranks/],
     ["shape=hypercube&ranks=6", /6/],
     ["op=all-to-all&shape=chain&ranks=64&chunks=65536", /million instructions/],
@@ -271,14 +271,14 @@ test("the moving picture begins at the start, and says what happens", async () =
   const page = await open("chunks=2&ranks=4");
   const moment = () => page.locator("#stepper .moment").textContent();
   assert.match(await page.locator("#stepper .clock").textContent(), /^0 s of/);
-  assert.match(await moment(), /^The start: /);
+  assert.match(await moment(), /^Start: /);
   await page.getByLabel("one event on").click();
-  assert.equal(await moment(), "Rank 1 has got piece 0; rank 0 begins to send piece 1 to rank 1, rank 1 begins to send piece 0 to rank 2.");
+  assert.equal(await moment(), "Rank 1 has received piece 0; rank 0 begins to send piece 1 to rank 1, rank 1 begins to send piece 0 to rank 2.");
   await page.locator("#stepper svg").focus();
   await page.keyboard.press("End");
   assert.match(await moment(), /^The end: /);
   await page.locator("#stepper .scrub").fill("100");
-  assert.equal(await moment(), "1 message is on its way.");
+  assert.equal(await moment(), "1 message is in flight.");
   await close(page);
 });
 
@@ -305,7 +305,7 @@ test("a barrier's messages carry no pieces", async () => {
   const page = await open("op=barrier&algorithm=dissemination&ranks=4");
   await page.getByLabel("one event on").click();
   await page.getByLabel("one event on").click();
-  assert.match(await page.locator("#stepper .moment").textContent(), /^Rank \d has got a message, (?!.*piece)/);
+  assert.match(await page.locator("#stepper .moment").textContent(), /^Rank \d has received a message, (?!.*piece)/);
   assert.equal(await page.locator("#stepper .segment").count(), 0);
   await close(page);
 });
@@ -313,7 +313,7 @@ test("a barrier's messages carry no pieces", async () => {
 test("of messages that hold several pieces the first is named", async () => {
   const page = await open("op=all-gather&algorithm=recursive-doubling&ranks=4&chunks=1&shape=switch");
   await page.getByLabel("one event on").click();
-  assert.match(await page.locator("#stepper .moment").textContent(), /has got piece \d, .*begins to send piece \d and others to/);
+  assert.match(await page.locator("#stepper .moment").textContent(), /has received piece \d, .*begins to send piece \d and others to/);
   await close(page);
 });
 
@@ -362,9 +362,9 @@ test("a part of a sum is pale", async () => {
 
 test("where formula and simulation part, the reason is the case's own", async () => {
   const reasons = [
-    ["op=all-reduce&algorithm=bidirectional-ring&shape=ring&ranks=16&size=64B&chunks=1", /less than 0\.1% away from the simulation: the data do not divide evenly/],
+    ["op=all-reduce&algorithm=bidirectional-ring&shape=ring&ranks=16&size=64B&chunks=1", /less than 0\.1% from the simulation: the data does not divide evenly/],
     ["op=all-reduce&algorithm=ring&shape=ring&ranks=8&size=64B&chunks=1&overhead=0&bandwidth=300GB/s", /rounds each message up to a picosecond/],
-    ["op=all-reduce&algorithm=ring&shape=ring&ranks=7&size=64B&chunks=1&overhead=0", /the data do not divide evenly/],
+    ["op=all-reduce&algorithm=ring&shape=ring&ranks=7&size=64B&chunks=1&overhead=0", /the data does not divide evenly/],
     ["size=0B&overhead=0&latency=0", /= 0 s, as simulated/],
     ["op=all-reduce&algorithm=ring&shape=nodes&gpus_per_node=8&chunks=1", /^(?!.*between nodes).*, as simulated/s],
     ["op=broadcast&algorithm=binomial&shape=fully-connected&ranks=7", /floor\(x\): x rounded down/],
@@ -423,7 +423,7 @@ const thinLines = (page) =>
 
 test("a rank that sends all the while is not shown to wait", async () => {
   let page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=4");
-  assert.match(await titleOf(page, "space-time"), /works 100% of the time/);
+  assert.match(await titleOf(page, "space-time"), /busy 100% of the time/);
   assert.deepEqual(await thinLines(page), []);
   await close(page);
   // Rank r of a chain waits r steps for its first message; the last one sends nothing, and waits for all 8.
@@ -506,7 +506,7 @@ test("nodes, channels and roots: knobs where they mean something", async () => {
   }
   assert.match(await page.locator("#what").textContent(), /with root 2, .* over 4 channels$/);
   await turn(page, "#field-ranks", "7"); // whole nodes only
-  assert.match(await page.locator("#notes").textContent(), /7 ranks are not whole nodes of 2 GPUs: it is 8 ranks/);
+  assert.match(await page.locator("#notes").textContent(), /7 ranks do not fill whole nodes of 2 GPUs; using 8 ranks/);
   await page.waitForURL(/shape=nodes&ranks=8&gpus_per_node=2&root=2&.*channels=4&.*network_bandwidth=3GB\/s/);
   await turn(page, "#control-op", "all-gather");
   assert.equal(await isVisible("root"), false);

@@ -22,7 +22,7 @@ test("A follows the other knobs where that is asked for, and stands still elsewh
   assert.equal(await timeOfA(page), small);
   await turn(page, "#field-size", "1MiB");
   await page.locator("#follow").check();
-  assert.match(await textOf(page, ".follow"), /all but algorithm/);
+  assert.match(await textOf(page, ".follow"), /except algorithm/);
   await turn(page, "#field-size", "2MiB");
   const ring = await open(`${trees.replace("1MiB", "2MiB")}&a.algorithm=ring`);
   assert.equal(await timeOfA(page), await timeOfA(ring));
@@ -46,10 +46,10 @@ test("the address says that A follows, and in what it does not", async () => {
   await turn(page, "#control-algorithm", "ring"); // the same as A for once
   assert.match(await textOf(page, "#compared"), /^A takes as long/);
   await page.waitForURL(/algorithm=ring&.*&a=follows&a\.algorithm=ring$/);
-  await page.getByText("Swap with A").click();
+  await page.getByText("Swap").click();
   await page.waitForURL(/&a=follows&a\.algorithm=ring$/);
   await close(page);
-  for (const [fragment, note] of [["a=stands", /a is "follows", or is not there/], ["a=follows", /set apart, with a key such as a\.chunks=1/], ["a=follows&a.chunks=x", /set apart/]]) {
+  for (const [fragment, note] of [["a=stands", /a is "follows", or absent/], ["a=follows", /must differ in something: add a key such as a\.chunks=1/], ["a=follows&a.chunks=x", /must differ/]]) {
     const wrong = await open(fragment);
     assert.match(await textOf(wrong, "#notes"), note);
     await close(wrong);
@@ -113,9 +113,9 @@ test("a setting that is refused says whose time and pictures there are", async (
   const page = await open("op=all-to-all&ranks=64&chunks=8");
   assert.equal(await page.locator("#whose").isVisible(), false);
   await turn(page, "#field-chunks", "60000");
-  assert.match(await textOf(page, "#whose"), /belong to the last setting that worked:$/);
+  assert.match(await textOf(page, "#whose"), /are those of the last setting that worked:$/);
   assert.match(await textOf(page, "#what"), /in 8 chunks$/);
-  assert.equal(await textOf(page, "#compared"), "was the time of the last setting that worked");
+  assert.equal(await textOf(page, "#compared"), "(the last setting that worked)");
   assert.equal(await page.locator("#pin").isDisabled(), true);
   await turn(page, "#field-chunks", "4");
   assert.equal(await page.locator("#whose").isVisible(), false);
@@ -141,7 +141,7 @@ test("an A that is refused is said as long as it is pinned", async () => {
 test("a deadlock is explained, with the fewest slots that work", async () => {
   const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&slots=1");
   const words = await textOf(page, "#notes");
-  assert.match(words, /^Deadlock: .*holds 1 message here .*\nIn detail, where a lane is a list of steps/);
+  assert.match(words, /^Deadlock: .*holds 1 message here .*\nIn detail \(a lane is a sequence of steps/);
   const fewest = Number(/It works with (\d+) slots or more/.exec(words)[1]);
   await turn(page, "#field-slots", String(fewest - 1));
   assert.match(await textOf(page, "#notes"), new RegExp(`works with ${fewest} slots`));

@@ -105,7 +105,7 @@ function checkWarnings(shown, own, fragment) {
   const approximate = own.warnings.some(({ code }) => code === "approximate-formula");
   const others = own.warnings.filter(({ code }) => code !== "approximate-formula").map(({ message }) => message);
   assert.deepEqual(shown.warnings, others, fragment);
-  if (approximate) assert.match(shown.formula, /the data do not divide evenly/, fragment);
+  if (approximate) assert.match(shown.formula, /the data does not divide evenly/, fragment);
   return own.warnings.length;
 }
 

@@ -105,8 +105,8 @@ test("the lecture's curve: every row has its mark, and marks are where the formu
   const line = page.locator("#chunk-curve [clip-path] .series-line.solid");
   const bends = (await line.getAttribute("d")).split("L").length;
   assert.ok(bends > 50, `${bends} points`);
-  assert.deepEqual(await page.locator("#chunk-curve .faint-name").allTextContents(), ["wire alone", "start-up alone"]);
-  assert.ok((await page.locator("#chunk-curve .guide-name").allTextContents()).some((text) => text.startsWith("no algorithm is faster: ")));
+  assert.deepEqual(await page.locator("#chunk-curve .faint-name").allTextContents(), ["wire alone", "startup alone"]);
+  assert.ok((await page.locator("#chunk-curve .guide-name").allTextContents()).some((text) => text.startsWith("lower bound: ")));
   assert.match(await page.locator("#chunk-curve figcaption p").textContent(), /8 ranks, 64 MiB, alpha = 5 us, B = 25 GB\/s\./);
   await close(page);
 });
@@ -189,7 +189,7 @@ test("several results have a list of links to them", async () => {
   await close(page);
 });
 
-test("the pale start of a bar is the start-up of the links it crosses", async () => {
+test("the pale start of a bar is the startup of the links it crosses", async () => {
   const change = { shape: "chain", ranks: 3, link: { bandwidth: "1GB/s", overhead: "50us" }, links_override: [{ from: "gpu1", to: "gpu2", overhead: "500us" }] };
   const scenario = { scenario: 1, cluster: change, collective: { op: "broadcast", algorithm: "chain", size: "1MB" } };
   writeFileSync(join(folder, "startups.json"), JSON.stringify(scenario));
@@ -402,7 +402,7 @@ test("what no axis has a place for is said", async () => {
     await close(page);
     return said.join("\n");
   };
-  assert.match(await texts("lecture/ring-broadcast", () => 0, "#chunk-curve"), /Nothing can be drawn: a log scale has no place for 0/);
+  assert.match(await texts("lecture/ring-broadcast", () => 0, "#chunk-curve"), /Nothing can be drawn: a log scale cannot show 0/);
   assert.match(await texts("lecture/ring-broadcast", (i) => (i === 2 ? 1e308 : undefined), "#chunk-curve"), /^1 of \d+ points is not drawn/m);
   assert.match(await texts("lecture/ring-broadcast", () => 1e308, "#chunk-curve"), /Nothing can be drawn/);
   assert.match(await texts("tuner/ring-or-tree-on-two-dgx-h100", () => 0, "#size-curves"), /Nothing is drawn over size/);
@@ -420,7 +420,7 @@ test("what simulating again contradicts is said", async () => {
   };
   const row57 = (results) => results.rows.find((row) => row.chunks === 57);
   assert.equal(await notices(() => {}), "");
-  assert.match(await notices((results) => (row57(results).time_s = 0)), /^57 chunks: the time in the results is 0 s, simulating it again gives 3\.282 ms\. The file was changed/);
+  assert.match(await notices((results) => (row57(results).time_s = 0)), /^57 chunks: the time in the results is 0 s, simulating it again gives 3\.282 ms\. The file was edited/);
   assert.match(await notices((results) => (row57(results).size_bytes = 0)), /the size in the results is 0 B, simulating it again gives 64 MiB/);
   assert.match(await notices((results) => (row57(results).ranks = 1e9)), /the number of ranks in the results is 1,000,000,000, simulating it again gives 8\./);
   assert.match(await notices((results) => results.rows.forEach((row) => (row.time_s = 0))), /simulating it again gives [^.]*\.\d+ ms\. \d+ more numbers differ\./);
@@ -445,7 +445,7 @@ test("a number that is too large is refused as such", () => {
 
 test("results without rows", async () => {
   const page = await open(pageOf("lecture/ring-broadcast", (results) => (results.rows = [])));
-  assert.match((await page.locator(".notice").allTextContents()).join("\n"), /^Nothing was run: these results have no rows/m);
+  assert.match((await page.locator(".notice").allTextContents()).join("\n"), /^These results have no rows/m);
   assert.equal(await page.locator("figure").count(), 0);
   await close(page);
 });

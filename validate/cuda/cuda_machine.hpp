@@ -54,8 +54,8 @@ class CudaMachine {
   [[nodiscard]] double start_skew_s() const { return start_skew_s_; }
   [[nodiscard]] Timeline timeline() const;
 
-  // So that nobody waits in a run for those who are woken last, lanes start together, this much
-  // after the last one came.  0: they start as they come.
+  // So that no lane waits in a run for those woken last, lanes start together, this much after the
+  // last one came.  0: they start as they come.
   void set_start_lead(std::uint64_t lead_ns);
   static constexpr std::uint64_t usual_start_lead_ns = 10'000;
 

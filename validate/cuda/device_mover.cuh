@@ -10,7 +10,7 @@ namespace collsim {
 
 // The mover of LaneRunner (validate/lane_runner.hpp) for a GPU's thread block.  Each warp takes tiles
 // of neighbouring units of 16 bytes, and each thread loads several before it uses the first, because
-// it takes many bytes under way to fill a GPU's memory.
+// it takes many bytes in flight to saturate a GPU's memory.
 //
 // Stretches that are not aligned alike go in smaller units.  What is combined must be aligned to its
 // elements, as a plan's offsets are; what is moved need not be aligned at all.  Source and
@@ -53,7 +53,7 @@ class DeviceMover {
     std::uint64_t words[2];
   };
   static constexpr std::uint32_t warp = 32;
-  // Loads of one thread under way; what is combined comes from two places.
+  // Loads of one thread in flight; combining reads from two places.
   static constexpr int combined_at_once = Arithmetic::vectors_at_once;
   static constexpr int moved_at_once = combined_at_once < 2 ? 4 : 2 * combined_at_once;
 

@@ -23,7 +23,7 @@ namespace collsim {
 //   the host              abort word and trouble, the meeting of GPUs, and everything of wires
 //                         between two GPUs that cannot reach each other's memory
 //
-// Whatever somebody polls has a 128-byte line of its own.
+// Every polled word has a 128-byte line of its own.
 
 // Offset into one of the stretches; the host's is number `gpus`.
 struct Location {

@@ -117,7 +117,7 @@ class NcclRun {
     }
   }
 
-  // The first call connects the ranks, which takes long and is nobody's concern here.
+  // The first call connects the ranks, which takes long and must not be timed.
   void warm_up() {
     if (!options_.check) gpus_->fill(make_test_inputs(collective_, options_.seed));
     run_times(std::max(1, options_.warmup));

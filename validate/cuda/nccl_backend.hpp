@@ -19,7 +19,7 @@ namespace collsim {
 // Times are by the method of nccl-tests: calls one after the other without waiting in between.  An
 // iteration's time is between two events in the GPUs' queues, the mean over the GPUs; what nccl-tests
 // would print (a host's clock around all, divided by their number) stands in a note, and so does
-// what NCCL itself expects.  Every rank's data are compared in a run of their own, before.
+// what NCCL itself expects.  Every rank's data is compared in a separate run before.
 //
 // Positions of the group go to GPUs in order, as in run_on_cuda().
 //

@@ -25,7 +25,7 @@ class Work {
     }
   }
 
-  // An all-gather of pieces of any length: everybody gets each from its owner.
+  // An all-gather of pieces of any length: every rank gets each piece from its owner.
   void broadcast_pieces() {
     for (const Requirement& piece : requirements(collective_, 0))
       for (int position = 0; position < collective_.size(); ++position) {

@@ -148,7 +148,7 @@ void NcclGpus::look_for_errors() {
 }
 
 void NcclGpus::give_up(NoMeasurement reason) {
-  // A GPU that hangs would hang whoever frees its memory: what it has is left to the end of the
+  // Freeing the memory of a GPU that hangs would hang too: its memory is left to the end of the
   // process.
   for (RankGpu& gpu : gpus_) {
     NcclCommunicator communicator = gpu.communicator.release();

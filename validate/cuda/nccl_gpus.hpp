@@ -34,7 +34,7 @@ class NcclGpus {
   void launch();
 
   // A moment in every GPU's queue.  Marks are numbered from 0 again after start_marks(), which makes
-  // room for so many of them: making room takes time that nobody wants to measure.
+  // room for so many of them: allocating takes time that must not be measured.
   void start_marks(std::size_t count);
   std::size_t mark();
   // Until all GPUs have come to the mark.  After `patience_s` without that, or an error of NCCL's,

@@ -72,7 +72,7 @@ bool find(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-// The name of the first function that is not there; "" when all are.
+// The name of the first missing function; "" if none is.
 std::string look_up(void* library, NcclFunctions& call) {
   struct Entry {
     const char* name;

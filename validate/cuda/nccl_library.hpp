@@ -9,8 +9,8 @@
 namespace collsim {
 
 // NCCL as this program uses it: found and loaded when it is needed, so that one binary runs with
-// whatever NCCL is there, or with none.  Its header is not needed to build; what is declared here
-// has not changed since 2.18.  Handles are opaque, enumerations are ints, 0 is success.
+// whatever NCCL is installed, or with none.  Its header is not needed to build; what is declared
+// here has not changed since 2.18.  Handles are opaque, enumerations are ints, 0 is success.
 
 using NcclCommunicator = void*;  // ncclComm_t
 using NcclStream = void*;        // cudaStream_t

@@ -6,11 +6,11 @@
 
 namespace collsim {
 
-// The cores that this process may use: taskset, for one, leaves it fewer than there are.
+// The cores that this process may use, which may be fewer than the machine has (taskset).
 [[nodiscard]] std::size_t usable_cores();
 
-// Ties the calling thread to the n-th of them (counted around).  Left alone, a system may put two lanes
-// that wait for each other on one core while another core idles.
+// Ties the calling thread to the n-th of them (counted around).  Otherwise the system may put two
+// lanes that wait for each other on one core while another core idles.
 void stay_on_core(std::size_t n);
 
 // "AMD EPYC 7B13", as the system calls it.

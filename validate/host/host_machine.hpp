@@ -27,7 +27,7 @@ namespace collsim {
 //   if (machine.run<HostPolicy>(3)) use(machine.times_s(), machine.output(0));
 //   else complain(machine.trouble());
 struct HostOptions {
-  const Pacing* pacing = nullptr;  // null: as fast as it goes
+  const Pacing* pacing = nullptr;  // null: unpaced
   int threads_per_lane = 1;
   Waiting waiting = Waiting::spin;
   double patience_s = 1;
@@ -41,9 +41,9 @@ class HostMachine {
   // Puts every rank's input where it belongs; everything else is poison, as in RankMemory.
   void fill(std::span<const std::vector<std::byte>> inputs);
 
-  // So many runs, one after the other, on threads that live for all of them.  False when one was
-  // given up; the machine cannot be used again then.  Error{too_large} when the system does not give
-  // so many threads.  Policy is HostPolicy or, in tests, something derived from it.
+  // This many runs, one after the other, on threads that live for all of them.  False if one
+  // stalled; the machine cannot be used again then.  Error{too_large} if the system cannot create so
+  // many threads.  Policy is HostPolicy or, in tests, something derived from it.
   template <class Policy>
   [[nodiscard]] bool run(int runs);
 

@@ -41,7 +41,7 @@ class HostMover {
     }
   }
 
-  // Bytes beyond the elements that are there give bytes that nobody reads.
+  // Bytes beyond the last element give bytes that are never read.
   [[nodiscard]] std::uint64_t combine_word(std::uint64_t message, std::uint64_t source) const {
     std::array<std::byte, sizeof message> a, b;
     std::memcpy(a.data(), &message, sizeof message);
@@ -58,7 +58,7 @@ class HostMover {
     std::uint64_t begin = 0, bytes = 0;
   };
 
-  // Each thread of the team takes an even part, whole cache lines but for the last.
+  // Each thread of the team takes an even part, in whole cache lines except the last.
   template <class Policy>
   static Part part_of(const Policy& policy, std::uint64_t bytes) {
     constexpr std::uint64_t line = 64;

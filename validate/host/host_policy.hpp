@@ -23,8 +23,8 @@ struct LaneTeam {
 };
 
 // How a thread waits for another.
-//   spin      keeps its core, but offers it to others every turn after a while, for the machine may have
-//             put two lanes on one core: for lanes that have a core each
+//   spin      keeps its core, but yields every turn after a while, in case the system has put two
+//             lanes on one core: for lanes that have a core each
 //   sleep     spins briefly, then sleeps until it is woken: for more lanes than cores, and for paced
 //             runs, in which nearly all time is waiting
 enum class Waiting : std::uint8_t { spin, sleep };
@@ -48,7 +48,7 @@ class HostPolicy {
     if (thread_ == 0) team_.leader_says.store(leader_says, std::memory_order_relaxed);
     team_.meeting.arrive_and_wait();
     const bool said = team_.leader_says.load(std::memory_order_relaxed);
-    team_.meeting.arrive_and_wait();  // before the leader says the next thing
+    team_.meeting.arrive_and_wait();  // before the leader's next word
     return said;
   }
   bool all_agree(bool agree) {
@@ -114,7 +114,7 @@ class HostPolicy {
       std::this_thread::yield();
   }
 
-  // A sleeper wakes up late, so the last stretch is spun.
+  // A sleeper wakes up late, so spin for the last stretch.
   void sleep_until(std::uint64_t time) const {
     for (std::uint64_t t = now(); t < time; t = now()) {
       if (waiting_ == Waiting::sleep && time - t > wake_up_ns)

@@ -5,8 +5,8 @@
 
 namespace collsim {
 
-// Sleeps while the word is `seen`, until somebody calls wake_waiters() on it, or for some
-// milliseconds: who waits must look again in any case (and also at whether the run was given up).
+// Sleeps while the word is `seen`, until wake_waiters() is called on it, or for some milliseconds:
+// the waiter must check again in any case (also whether the run was aborted).
 void wait_on_word(const std::uint64_t* word, std::uint64_t seen);
 void wake_waiters(const std::uint64_t* word);
 

@@ -149,7 +149,7 @@ TEST(TraceEvents, MessagesSayWhichPieceTheyCarry) {
   for (const Json& message : messages(chain)) {
     EXPECT_EQ(message["piece"], message["step"].get<int>() % 2) << message;
     EXPECT_FALSE(message.contains("mixed")) << message;
-    EXPECT_EQ(message["start-up (us)"], 5) << message;
+    EXPECT_EQ(message["startup (us)"], 5) << message;
   }
   Collective everybody = all_reduce(4);
   everybody.operation = Operation::all_to_all;
