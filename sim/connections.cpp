@@ -32,7 +32,7 @@ void ConnectionTable::rehash() {
   }
 }
 
-// Its room for messages and links stays for whichever connection gets the number next.
+// Its room for messages and links is kept for the next connection with this number.
 void ConnectionTable::close(Connection& connection) {
   COLLSIM_CHECK(connection.queue.empty(), "a connection with messages cannot be closed");
   std::uint32_t* link = &first_[bucket_of(connection.source, connection.target)];

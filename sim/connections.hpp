@@ -79,8 +79,9 @@ struct Path {
   }
 };
 
-// One per pair of lanes that talk, and direction.  Only its source writes `sent` and only its target
-// `received`.  What an engine knows of it besides lies in the engine's own arrays, by number.
+// One per pair of communicating lanes, and direction.  Only its source writes `sent` and only its
+// target `received`.  What an engine knows of it besides lies in the engine's own arrays, by
+// number.
 struct Connection {
   Queue queue;
   Path path;
@@ -95,7 +96,7 @@ struct Connection {
 };
 static_assert(sizeof(Connection) == 136, "there may be millions");
 
-// All connections of a simulation: found by who talks to whom, at stable addresses, in order of
+// All connections of a simulation: looked up by source and target, at stable addresses, in order of
 // opening.
 class ConnectionTable {
  public:
@@ -124,7 +125,7 @@ class ConnectionTable {
     connection.next_plus_one = std::exchange(first, connection.number + 1);
     return connection;
   }
-  // Forgets an empty connection that nobody points to; opening it again starts from nothing.
+  // Removes an empty connection to which nothing points; reopening it starts from scratch.
   void close(Connection& connection);
 
   [[nodiscard]] std::size_t size() const { return count_; }

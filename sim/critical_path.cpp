@@ -12,7 +12,7 @@ namespace {
 
 using Kind = CriticalPath::Kind;
 
-// Walks from the end to the start, always to what made the present moment not earlier.
+// Walks from the end to the start, always to what delayed the current moment.
 class Walk {
  public:
   Walk(const Topology& topology, const Schedule& schedule, const Timeline& timeline)

@@ -11,26 +11,25 @@ namespace collsim {
 
 // Why a run took as long as it did: one chain of causes from time 0 to the end of the last rank,
 // without a gap.  Shortening something on it may shorten the run.  Shortening anything else cannot,
-// as long as nobody thereby overtakes another on the way to a link and no flow shares a link with
-// one on the chain.
+// provided the order on every link is unchanged and no flow shares a link with one on the chain.
 //
 //   start     the first rank of the chain had not started yet (launch, late rank)
 //   work      an instruction kept its lane busy (overhead, reduction, copy)
 //   startup   a message paid alpha
-//   wire      its bytes went through at the full bandwidth of the route
-//   sharing   they took longer than that because other flows had their share
+//   wire      its bytes crossed at the full bandwidth of the route
+//   sharing   they took longer than that because other flows shared a link
 //   flight    latency
-//   queue     a message waited for its links and it is not recorded for whom
+//   queue     a message waited for its links, and what held them was not recorded
 //
-// Waiting needs no kind of its own: who waits for a message, a slot or a link waits for the work,
-// wire or flight of somebody else, and the chain goes on there.
+// Waiting needs no kind of its own: waiting for a message, a slot or a link is waiting for the
+// work, wire or latency of another rank, and the chain continues there.
 struct CriticalPath {
   enum class Kind : std::uint8_t { start, work, startup, wire, sharing, flight, queue };
   struct Segment {
     Kind kind;
     Time from, to;
-    // In the timeline: whose work, or whose message.  Step::none for the start of a rank that has
-    // no instructions.
+    // In the timeline: the step that did the work or sent the message.  Step::none for the start of
+    // a rank that has no instructions.
     std::uint32_t step;
   };
   std::vector<Segment>

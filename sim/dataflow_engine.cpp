@@ -113,8 +113,9 @@ inline void DataflowNetwork<Recorder>::post(Connection& connection, Slot& slot, 
                      ready, start, connection.left_at, slot.count * lanes_.element_size);
 }
 
-// A lane that runs far ahead of its reader is put aside until the reader has caught up, so that
-// unlimited slots do not mean unlimited memory; when no lane can go on without, the limit is doubled.
+// A lane that runs far ahead of its reader is paused until the reader has caught up, so that
+// unlimited slots do not need unlimited memory; if no lane can continue otherwise, the limit
+// doubles.
 void raise_run_ahead(Lanes& lanes) {
   const std::uint64_t before = lanes.connections.run_ahead();
   for (std::size_t number = 0; number < lanes.connections.size(); ++number) {

@@ -8,7 +8,7 @@
 namespace collsim {
 namespace {
 
-// What the engines keep, roughly: a lane with its coroutine, a connection, a message under way.
+// What the engines keep, roughly: a lane with its coroutine, a connection, a message in flight.
 constexpr double bytes_per_lane = 512;
 constexpr double bytes_per_connection = 200;
 constexpr double bytes_per_message = 32;
@@ -89,7 +89,7 @@ class Sampler {
   double more_chunks_;
 };
 
-// The root and position 0 may do much more than anybody else and count once; the others are alike
+// The root and position 0 may do much more than the others and count once; the others are similar
 // enough for three of them to stand for all.
 struct Positions {
   std::vector<int> single, typical;

@@ -18,7 +18,7 @@ struct Effort {
   double instructions = 0;  // of all ranks
   double bytes = 0;         // of memory: lanes, connections, messages sent before any is received
 };
-// The schedule is one that make_schedule() made of this choice.
+// make_schedule() must have made the schedule from this choice.
 [[nodiscard]] Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice);
 
 }  // namespace collsim

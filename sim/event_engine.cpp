@@ -14,9 +14,9 @@ namespace collsim {
 namespace {
 
 // Messages of different lanes compete for links, so they must be handed to the fabric in time
-// order.  Only that needs a clock: whatever a lane does between two messages (waiting for one that
-// is on its way and whose arrival is known, reducing, copying) is done at once, ahead of time.  So
-// there is one pending event per lane, the time of its next message.
+// order.  Only that needs a clock: whatever a lane does between two messages (waiting for one in
+// flight whose arrival is known, reducing, copying) is done at once, ahead of time.  So there is
+// one pending event per lane, the time of its next message.
 //
 //   while something is pending:
 //     now = the earliest time
@@ -41,7 +41,7 @@ class EventNetwork {
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] const InstructionTimes& posted(LaneNumber lane) const { return posted_[lane]; }
 
-  // Moves on to the next time at which something happens; false when nothing will.
+  // Advances to the next time at which something happens; false if nothing will.
   bool advance();
   // Ends the flows that end now, and begins those that begin.
   void process_flows();
@@ -100,9 +100,9 @@ Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
 }
 
 // An exchange among all K ranks has K (K-1) connections, each for a message or a few.  They are
-// closed when both ends are done with them, so that memory does not grow with messages: what is to
-// come cannot be ready before now, and links and arrivals up to now have left no trace.  Only freed
-// slots may still lie in the future and matter; so not where slots are limited.
+// closed when both ends are done with them, so that memory does not grow with messages: future
+// messages cannot be ready before now, and past uses of links and arrivals no longer matter.  Only
+// freed slots may still lie in the future and matter; so not where slots are limited.
 template <class Recorder>
 void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
   std::uint8_t& users = users_[connection.number];
@@ -170,7 +170,7 @@ std::span<const LaneNumber> EventNetwork<Recorder>::next_round() {
   return round_;
 }
 
-// A round of many lanes is sorted by ticking them off.
+// A round of many lanes is sorted with a bitmap.
 template <class Recorder>
 void EventNetwork<Recorder>::sort_round() {
   const std::size_t words = lanes_.all.size() / 64 + 1;

@@ -112,7 +112,7 @@ void Fabric::push_event(TransferId id) {
   ++event_count_;
 }
 
-// Every change of a rate makes an event void; this keeps them from adding up.
+// Every change of a rate voids an event; this keeps void events from accumulating.
 void Fabric::drop_void_events() {
   events_.clear();
   event_count_ = 0;
@@ -198,7 +198,7 @@ bool Fabric::may_start(TransferId id) const {
   });
 }
 
-// A start may let the next in line start as well, so this goes on until nobody can.
+// A start may let the next in line start too, so repeat until none can.
 void Fabric::serve_queues(std::vector<LinkId> links, Time now) {
   while (!links.empty()) {
     const LinkId freed = links.back();
@@ -223,7 +223,7 @@ Time Fabric::end_of(const Transfer& transfer, Time now) const {
   if (undisturbed) return now + transfer_time(transfer.passage.bytes, alone);
   const double longest = (Time::never() - now).seconds() * (1 - 1e-12);
   if (transfer.remaining > transfer.rate * longest) return Time::never();  // at this rate
-  // What a double cannot say of the whole message must not cost a picosecond.
+  // Less the rounding error of `remaining`, so that it cannot add a picosecond.
   const double noise = 2e-15 * static_cast<double>(transfer.passage.bytes);
   return now + transfer_time(std::max(0.0, transfer.remaining - noise), transfer.rate);
 }

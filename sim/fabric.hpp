@@ -18,15 +18,15 @@ namespace collsim {
 
 // Internal to sim/: links for which messages compete, in time order.
 //
-// The caller moves time on and hands over messages as they become ready, in the order in which they
-// come.  A message that crosses exclusive links only, none of them held by a flow, is settled at
-// once: its start is the latest release of its links, because everyone who came earlier has already
-// been given his place.  All others become transfers:
+// The caller advances time and hands over messages in the order in which they become ready.  A
+// message that crosses exclusive links only, none of them held by a flow, is settled at once: its
+// start is the latest release of its links, because all earlier arrivals have already been
+// scheduled.  All others become transfers:
 //
-//   queued    waits behind earlier comers of its exclusive links (first come first served, head of
+//   queued    waits behind earlier messages on its exclusive links (first in first out, head of
 //             line), or behind earlier messages of its connection
 //   starting  pays the overhead
-//   flowing   has a rate, given by max-min sharing; ends when its bytes are through, which every
+//   flowing   has a rate, given by max-min sharing; ends with its last byte, a time that every
 //             change of rate moves
 class Fabric {
  public:
@@ -42,8 +42,8 @@ class Fabric {
     Bytes bytes;
   };
 
-  // A message is ready now.  Its passage when that is already known; otherwise it will be among
-  // delivered() some time.
+  // A message is ready now.  Returns its passage if that is already known; otherwise delivered()
+  // will have it later.
   [[nodiscard]] std::optional<Passage> carry(const Connection& connection, std::uint64_t message,
                                              Bytes bytes, Time now) {
     const Passage passage{connection.number, message, now, now, now, bytes};
@@ -56,16 +56,16 @@ class Fabric {
     return settle(passage, links, start, duration);
   }
 
-  // When something will happen by itself; never() if nothing will.
+  // The next time at which something happens without a new message; never() if nothing will.
   [[nodiscard]] Time next_event() const {
     return events_.empty() ? Time::never() : Time(events_.top_time());
   }
   // Everything due at `now`; may add to delivered().
   void process(Time now);
-  // Gives every flow its new rate after flows have come and gone at `now`.
+  // Gives every flow its new rate after flows have begun and ended at `now`.
   void share(Time now);
 
-  // Error{overflow} when a flow would take longer than times can say and nothing will change that.
+  // Error{overflow} if a flow would take longer than a Time can hold and nothing will change that.
   void check_that_flows_end() const;
 
   // Passages settled by process() or share(), oldest first; the caller empties it.
@@ -129,7 +129,7 @@ class Fabric {
   const ConnectionTable& connections_;
   std::vector<Time> free_at_;  // by link; never(): held by a flow
   std::unordered_map<std::size_t, std::deque<TransferId>>
-      queues_;                                // by link; only links somebody waits for
+      queues_;                                // by link; only links with waiting messages
   std::vector<std::uint32_t> constraint_of_;  // by link, plus one; 0: none yet
   std::vector<Route> routes_;                 // by connection number
   std::vector<Transfer> transfers_;

@@ -14,7 +14,7 @@
 
 namespace collsim {
 
-// Internal to sim/: what all engines share, how one lane executes its program.
+// Internal to sim/: how one lane executes its program, shared by all engines.
 
 enum class Direction : std::uint8_t { out, in };
 
@@ -29,12 +29,12 @@ struct InstructionTimes {
 //
 //   arrivals_are_known   Slot::time is never never(): a message's arrival is known when it is posted
 //   connect              the connection between a lane and its peer, opened the first time; nullptr:
-//                        this engine does not apply after all, and nothing more will be run
+//                        this engine does not apply after all, and nothing more will run
 //   release              the lane has turned to another connection in that direction
 //   may_post             this message, now; if not, the engine calls post_and_run() when the message's turn has come
 //   post                 puts a connection's latest message on its way: sets the time of its slot to its
 //                        arrival, not before `ready`, or to never(); a signal is there at once
-//   wake                 this lane may be able to go on; the engine runs it some time
+//   wake                 this lane may be able to continue; the engine runs it eventually
 template <class N>
 concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection& connection,
                            Slot& slot, Time ready, const InstructionTimes& times) {
@@ -58,8 +58,8 @@ class LaneMachine {
 
   // Executes instructions of one lane until it ends or has to wait for something.
   void run(LaneNumber number);
-  // Ends the instruction for which may_post() said no, with the times given there, and goes on: no
-  // message is executed twice.
+  // Ends the instruction for which may_post() said no, with the times given there, and continues:
+  // no message is executed twice.
   void post_and_run(LaneNumber number, const InstructionTimes& times);
 
  private:
@@ -136,7 +136,7 @@ void LaneMachine<N, Recorder>::go_on(LaneNumber number, LaneState& lane) {
   lane.instruction = instruction;
   lanes_.instructions += running.executed;
   if (instruction != nullptr) return;
-  lane.program = LaneProgram();  // not needed any more: a million ranks need not exist at once
+  lane.program = LaneProgram();  // no longer needed: a million ranks need not exist at once
   lane.progress = LaneState::Progress::finished;
   ++lanes_.finished;
 }
@@ -225,8 +225,8 @@ inline void LaneMachine<N, Recorder>::send(Connection& out, std::int64_t count, 
   }
 }
 
-// What follows from an instruction's operation, peers and length.  Most instructions have those of
-// the one before, and then nothing of this is done again.
+// What follows from an instruction's operation, peers and length.  Most instructions equal the
+// previous one in these, and then none of this is repeated.
 template <Network N, class Recorder>
 bool LaneMachine<N, Recorder>::decode(LaneNumber number, LaneState& lane,
                                       const Instruction& instruction) {

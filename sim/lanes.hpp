@@ -20,7 +20,7 @@ struct LaneState {
   std::uint64_t hash = 0;  // see fingerprint.hpp
   Time left_at{};          // when the last message over a closed connection left
 
-  // The connections used last, and with whom they are.
+  // The connections used last, and their peers.
   Connection* in = nullptr;
   Connection* out = nullptr;
   Endpoint in_from{};
@@ -63,11 +63,11 @@ struct Lanes {
   // Forgets an empty connection that no lane will use soon.
   void close(Connection& connection);
 
-  // What all engines put into the result: counts, for each simulated rank standing for `ranks`
-  // ranks, and the time at which each has finished, by position.  Error{bad_schedule} when messages
-  // were never received.
+  // The part of the result common to all engines: counts, with each simulated rank standing for
+  // `ranks` ranks, and the time at which each has finished, by position.  Error{bad_schedule} when
+  // messages were never received.
   [[nodiscard]] Simulation result(Engine engine, std::uint64_t ranks);
-  // Error{deadlock}, saying who waits for whom.
+  // Error{deadlock}, naming the lanes that wait for each other.
   [[noreturn]] void report_stuck() const;
 
   const Schedule& schedule;

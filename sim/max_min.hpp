@@ -13,8 +13,8 @@
 
 namespace collsim {
 
-// Max-min fair sharing (Bertsekas and Gallager, Data Networks, 6.5.2), kept up to date while
-// variables come and go.  It knows constraints and variables, not links and flows.
+// Max-min fair sharing (Bertsekas and Gallager, Data Networks, 6.5.2), kept up to date as variables
+// are added and removed.  It knows constraints and variables, not links and flows.
 //
 //   capacity_c   of constraint c, positive (bytes per second)
 //   rate_v       of variable v, wanted; 0 < rate_v <= bound_v (no bound: infinity)
@@ -22,7 +22,7 @@ namespace collsim {
 //
 // Rates are feasible when    sum of rate_v over users(c)  <=  capacity_c    for every c.
 // They are max-min fair when they are feasible and every v has rate_v == bound_v or a bottleneck:
-// a constraint that is saturated and on which nobody has a larger rate.  There is exactly one such
+// a saturated constraint on which no variable has a larger rate.  There is exactly one such
 // assignment: no rate can grow without shrinking one that is not larger.
 //
 // Progressive filling, per connected component of the graph of constraints and variables:

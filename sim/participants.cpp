@@ -26,7 +26,7 @@ std::string wish_of(const WaitingLane& waiting) {
   return who;
 }
 
-// Follows who waits for whom until a lane comes up again.
+// Follows the chain of waiting lanes until one repeats.
 std::vector<const WaitingLane*> circle_among(const std::vector<WaitingLane>& waiting) {
   std::map<Endpoint, const WaitingLane*> by_lane;
   for (const WaitingLane& lane : waiting) by_lane.emplace(lane.lane, &lane);

@@ -10,8 +10,7 @@
 
 namespace collsim {
 
-// Internal to sim/: from ranks to places among the members, and the errors a simulator can find in
-// a schedule.
+// Internal to sim/: from ranks to members, and the errors a simulator can find in a schedule.
 class Participants {
  public:
   static constexpr std::uint32_t absent = 0xffffffffU;
@@ -57,8 +56,7 @@ struct WaitingLane {
 [[noreturn]] void report_signal_misuse(const Endpoint& lane, const Instruction& instruction);
 [[noreturn]] void report_left_over(const Endpoint& source, const Endpoint& target,
                                    std::uint64_t messages);
-// Names a circle of lanes that wait for each other when there is one, else the first lane that
-// waits.
+// Names a cycle of lanes that wait for each other if there is one, else the first waiting lane.
 [[noreturn]] void report_deadlock(const std::vector<WaitingLane>& waiting,
                                   std::optional<int> slots);
 

@@ -10,8 +10,7 @@
 
 namespace collsim {
 
-// Internal to sim/: who is connected to whom when every rank is simulated, over the topology's
-// routes.
+// Internal to sim/: connections over the topology's routes, when every rank is simulated.
 class RankWiring {
  public:
   // Gives the lanes their positions, and those of late ranks their start.

@@ -64,13 +64,13 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
       step.slot_freed_by = ends.receiver[message - slots_];
     ends.sender.push_back(number);
     step.departed = step.left = step.arrived =
-        times.ended;  // a signal; messages are told more by departed and left
+        times.ended;  // a signal; for messages, departed and left say more
   }
   steps_.push_back(step);
 }
 
-// Whose message held up this one: on fair links the one before on the same connection, on
-// exclusive ones whoever left one of its links at the very moment it started.
+// Whose message held up this one: on fair links the one before on the same connection, on exclusive
+// ones the message that left one of its links at the very moment it started.
 std::uint32_t TimelineRecorder::held_up_by(const Connection& connection, std::uint64_t message,
                                            std::span<const LinkId> links, Time ready,
                                            Time departed) const {

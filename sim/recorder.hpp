@@ -12,8 +12,8 @@
 
 namespace collsim {
 
-// Internal to sim/: what a simulation keeps while it runs.  Engines are compiled twice, with a
-// recorder that keeps nothing and costs nothing, and with this one.
+// Internal to sim/: what a simulation records.  Engines are compiled twice, with a recorder that
+// keeps nothing and costs nothing, and with this one.
 struct NoRecorder {
   static constexpr bool enabled = false;
 };
@@ -32,11 +32,11 @@ class TimelineRecorder {
   // depart later.
   void step(Endpoint lane, std::uint32_t position, const Instruction& instruction,
             const Times& times, const Connection* in, const Connection* out);
-  // A message that was ready then has got its links and left them.
+  // A message that was ready at that time has used and left its links.
   void passed(const Connection& connection, std::uint64_t message, std::span<const LinkId> links,
               Time ready, Time departed, Time left, Bytes bytes);
 
-  // Moves what was kept into the result.
+  // Moves the records into the result.
   void finish(Simulation& result);
 
  private:

@@ -46,7 +46,7 @@ struct Records {
 [[nodiscard]] Records records_of(const Topology& topology, const Schedule& schedule,
                                  const Simulation& simulation, const Pieces& pieces);
 
-// What ranks bring along and get, which only the moving picture shows.
+// Inputs and outputs of the ranks, which only the stepper shows.
 void add_holdings(const Schedule& schedule, const Simulation& simulation, const Pieces& pieces,
                   Records& records);
 

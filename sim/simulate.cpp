@@ -57,8 +57,8 @@ void check_late_ranks(const Topology& topology, const SimulationOptions& options
   }
 }
 
-// No result may beat what no schedule can beat.  If one does, either its programs do something
-// else than the collective asks for, which the checker can tell, or the simulator is wrong.
+// No result may beat its lower bound.  If one does, either its programs do not carry out the
+// collective, which the checker can tell, or the simulator is wrong.
 Simulation checked(Simulation simulation, const Topology& topology, const Schedule& schedule,
                    const CostModel& costs) {
   simulation.bounds =

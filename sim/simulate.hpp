@@ -27,7 +27,8 @@ namespace collsim {
 //   sending is posting, the links work by themselves.
 //
 //   Exclusive links.  A ready message starts when every link of its route is free and no earlier
-//   comer waits for any of them.  It holds all of them for alpha + n/B and arrives L after that.
+//   message is queued on any of them.  It holds all of them for alpha + n/B and arrives L after
+//   that.
 //
 //   Fair links.  A ready message waits alpha (occupying nothing), then for the earlier messages of
 //   its connection, then flows at the rate that max-min sharing between connections gives it, and
@@ -37,18 +38,18 @@ namespace collsim {
 //   flows, and its rate is also limited by their bandwidth.
 //
 //   Ties.  At one instant, flows end first and messages that waited for their links start.  Then
-//   come rounds: every lane whose next message is ready hands it over, by rank, then lane; whoever
-//   that lets go on is in the next round.  New rates come last.
+//   come rounds: every lane whose next message is ready hands it over, by rank, then lane; lanes
+//   unblocked by this join the next round.  New rates come last.
 //
 // All times are whole picoseconds.  n/B is rounded up once per message, and a flow whose rate
 // changed ends at the first picosecond not before its exact end (see transfer_time).
 //
 // Failure.  Error{no_route}; {overflow}; {bad_schedule}: a peer that is no member, sizes that
-// differ, messages never received, or programs so wrong that they beat the lower bound of what they
-// should do; {deadlock}, saying who waits for whom; {engine_not_applicable}: a forced engine cannot
-// do this case exactly; {too_large}: a full recording beyond its limit.  A right schedule that
-// beats its lower bound would be a bug of collsim, and aborts.  Programs must end, and are not proved
-// right here: that is what check() of collectives/checker.hpp is for.
+// differ, messages never received, or programs so wrong that they beat the lower bound of their
+// collective; {deadlock}, naming the lanes that wait for each other; {engine_not_applicable}: a
+// forced engine cannot do this case exactly; {too_large}: a full recording beyond its limit.  A
+// correct schedule that beats its lower bound would be a bug in collsim, and aborts.  Programs must
+// end, and are not proved correct here: that is what check() of collectives/checker.hpp is for.
 //
 // Engines.  All give the same picoseconds wherever two apply; `automatic` takes the fastest that is
 // exact.
@@ -64,8 +65,8 @@ enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 [[nodiscard]] std::string_view to_string(Engine engine);
 
 // What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per link.
-// full: every step, from which the critical path can be found; it holds every step twice while it
-// puts them in order (some 300 bytes per instruction).
+// full: every step, from which the critical path can be found; it holds every step twice while
+// sorting them (some 300 bytes per instruction).
 enum class Recording : std::uint8_t { off, summary, full };
 
 struct SimulationOptions {
@@ -74,7 +75,7 @@ struct SimulationOptions {
   // Ranks that start later than the others, in addition to CostModel::launch; each at most once.
   // Those that take no part in the collective do not matter.
   std::vector<std::pair<Rank, Time>> late = {};
-  std::uint64_t max_recorded_steps = 50'000'000;  // full recording refuses beyond
+  std::uint64_t max_recorded_steps = 50'000'000;  // more are refused
 };
 
 // How a rank spent its time, over all its lanes (so it can exceed the run time).  Recorded by

@@ -18,7 +18,7 @@ namespace {
 // all links that the renaming maps onto each other (an orbit) are one link here, used once by rank
 // 0 for every use of each of them.
 //
-// That is exact while nothing depends on who is first among ranks:
+// This is exact as long as nothing depends on the order among ranks:
 //   - a message crosses no orbit twice (it would compete with the same message of another rank);
 //   - fair links carry one connection per orbit;
 //   - with several lanes, exclusive links serve one lane per orbit.  With one lane, every rank
@@ -145,7 +145,7 @@ Simulation result_for_all_ranks(Lanes& lanes) {
 
 }  // namespace
 
-// Nothing when the case turns out not to be symmetric, or never to end: another engine says why.
+// Nothing if the case turns out not to be symmetric, or never to end: another engine says why.
 std::optional<Simulation> simulate_by_symmetry(const Topology& topology, const Schedule& schedule,
                                                const CostModel& costs,
                                                const SimulationOptions& options) {

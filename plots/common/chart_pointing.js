@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people do with a chart: point at marks, zoom with the wheel, and both with keys.
+// Interaction with a chart: point at marks, zoom with the wheel, and both by keyboard.
 
-/** Farther away than this a pointer means nothing. In pixels. */
+/** A pointer farther away than this selects nothing.  In pixels. */
 const reach = 48;
 const chartHint = "Point at a mark or use the arrow keys; after a click, + - or the wheel zooms, 0 shows all";
 

@@ -30,8 +30,9 @@ function element(tag, className, text) {
   return made;
 }
 
-/** Numbers, with their units, and words: no line ends inside one that has a blank or a hyphen. Those without are
- *  matched too, so that none is looked at twice: a word of others may be very long. */
+/** Numbers with their units, and words: no line ends inside one that has a blank or a hyphen. 
+/** Those without are matched too, so that none is scanned twice: a word in the data may be very
+/** long. */
 const wholes = /\d[\d.,]*(?: (?:[kKMGT]i?B\/s|[kMGT]b\/s|[KMGT]iB|B|[pnum]?s)(?![\w/]))?|[A-Za-z]+(?:-[A-Za-z]+)*/g;
 
 /** @param {HTMLElement} parent @param {string} text */
@@ -86,7 +87,7 @@ function addFigure(parent, parts) {
   };
   redraw();
   new ResizeObserver(() => {
-    // Paper scales the picture that is there; drawing again could come too late for it.
+    // Printing scales the existing picture; redrawing could be too late.
     if (matchMedia("print").matches || Math.floor(host.clientWidth) === drawnWidth) return;
     drawnWidth = 0;
     redraw();
@@ -96,7 +97,7 @@ function addFigure(parent, parts) {
   return { figure, redraw, setTitle: (text) => setWords(title, text), setRows };
 }
 
-/** Rows of a long table are made when somebody wants to see them. */
+/** The rows of a long table are made when it is opened. */
 function dataTable({ columns, rows }) {
   const details = element("details");
   details.append(element("summary", "", `Data: ${countText(rows.length)} row${rows.length === 1 ? "" : "s"}`));

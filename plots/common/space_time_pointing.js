@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people do with a space-time diagram: point, follow a piece, zoom and move.
+// Interaction with a space-time diagram: point, follow a piece, zoom and pan.
 
 /** @param {any} state of drawSpaceTime @param {() => void} paint */
 function attachSpaceTimePointing(state, paint) {

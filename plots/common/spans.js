@@ -107,7 +107,7 @@ function crossings(steps, rowOf) {
   return spans;
 }
 
-/** When a rank stood still or worked, and when its messages stood behind those of others. */
+/** When a rank waited or worked, and when its messages queued behind those of others. */
 function pausesOf(steps) {
   const spans = idleWaits(steps);
   const add = (i, from, to, kind) => to > from && spans.push(span(steps.rank[i], from, to, i, kind));

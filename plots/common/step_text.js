@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pointing at a bar of a space-time diagram says.
+// The text shown for a bar of a space-time diagram.
 
 /** What pointing at a bar says. @param {Steps} steps @param {number[]} shown seconds, see SpaceTime.textOf */
 function stepText(steps, step, kind, shown) {

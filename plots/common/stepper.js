@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same run as a moving picture in true time: ranks with the pieces they have, messages on their
-// way.  Twice as long on the clock of the run is twice as long on the screen.
+// The same run as a moving picture in true time: ranks with the pieces they have, messages in
+// flight.  Twice as long on the clock of the run is twice as long on the screen.
 
 /**
  * @typedef {object} StepperParts

@@ -2,11 +2,12 @@
 // What the stepper shows of one moment.
 
 /**
- * @typedef {{piece: number, begun: number, done: number}} Had   since when something of a piece is there, and all of it
- * @typedef {{brought: number[], had: Had[]}} RankStory   pieces of the input; of the output, in its order
+ * @typedef {{piece: number, begun: number, done: number}} Had   since when part of a piece is
+ * present, and all of it @typedef {{brought: number[], had: Had[]}} RankStory   pieces of the
+ * input; of the output, in its order
  */
 
-/** Messages by when they left and arrived, and what each rank has since when.
+/** Messages by departure and arrival, and since when each rank has what.
  *  @param {Steps} steps @param {number} ranks */
 function stepperStory(steps, ranks) {
   const messages = [];
@@ -96,10 +97,10 @@ function wheelPlaces(ofRanks, pieces) {
   };
 }
 
-/** How strongly a piece is drawn of which only a part is there. */
+/** How strongly a partial piece is drawn. */
 const partOpacity = 0.3;
 
-/** A rank: inside what it brings along, outside what it has of what it is to have in the end. */
+/** A rank: inside its input, outside the part of its output that it has. */
 function rankWheel(group, [cx, cy], size, rank, { place, story, colourOf }) {
   const wheel = group.append("g").attr("class", "rank-wheel").attr("transform", `translate(${cx},${cy})`);
   wheel.append("circle").attr("class", "rank-paper").attr("r", size);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them, as the command line writes them.  In a sentence, by the rules of
-// topo/units.cpp: four digits without zeros that say nothing, sizes in powers of 1024, times and rates
-// in powers of 1000.  In a column, by those of app/output/column_units.cpp: one unit, as many decimals.
+// Readable numbers, as the command line writes them.  In a sentence, by the rules of
+// topo/units.cpp: four digits without zeros that say nothing, sizes in powers of 1024, times and
+// rates in powers of 1000.  In a column, by those of app/output/column_units.cpp: one unit, as many
+// decimals.
 
 /** @typedef {{size: number, name: string}} Unit */
 
@@ -32,7 +33,7 @@ const rateUnits = [
   { size: 1e12, name: "TB/s" },
 ];
 
-/** More is nothing that was measured or simulated, and has no place in a drawing. */
+/** No measured or simulated value is larger; such values are not drawn. */
 const beyondAll = 1e100;
 
 /** Four significant digits, without zeros that say nothing: as %.4g. @param {number} value */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Takes the place of topo/error.cpp: WebAssembly has no exceptions here, so errors are handed to
-// JavaScript, which throws.  That leaves this module's memory as it happened to be: whoever catches
-// the error must throw the module away and start a new one.
+// JavaScript, which throws.  That leaves this module's memory as it happened to be: code that
+// catches the error must throw the module away and start a new one.
 #include "topo/error.hpp"
 
 #include <cstddef>

@@ -40,7 +40,7 @@ function addActions(parent, page) {
   };
 }
 
-/** Whether A goes along with what is turned. @param {Playground} page */
+/** Whether A follows the knobs. @param {Playground} page */
 function followBox(page) {
   const label = element("label", "follow");
   const box = /** @type {HTMLInputElement} */ (element("input"));

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's address, and the way back: whatever comes to rest is an entry of the browser's history.
+// The page's address and history: every setting that stays unchanged for a moment becomes an entry.
 
-/** A knob that nobody has touched for so long has come to rest. In milliseconds. */
+/** A setting unchanged for this long gets an entry.  In milliseconds. */
 const restMs = 200;
 
 /**
  * @param {() => string} write            what belongs behind the #
- * @param {(text: string) => void} read   somebody else wrote it: a link, or "back" and "forward"
+ * @param {(text: string) => void} read   called when it was changed from outside: a link, Back or
+ * Forward
  */
 function addressKeeper(write, read) {
   let known = location.hash; // as last read or written
   let timer = 0;
-  let isEntry = false; // what waits to be written
-  let isHeld = false; // a slider that is held down is not at rest
+  let isEntry = false; // whether the pending one is a new entry
+  let isHeld = false; // a slider is held down
   addEventListener("pointerdown", () => (isHeld = true), true);
   for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => (isHeld = false), true);
   const writeNow = () => {
     clearTimeout(timer);
-    if (location.hash !== known) return; // somebody else wrote one, which is read next
+    if (location.hash !== known) return; // changed from outside: read that first
     const text = `#${write()}`;
     if (isEntry && text !== known) history.pushState(null, "", text);
     else history.replaceState(null, "", text);

@@ -31,7 +31,7 @@ function curveChunks(setting, best) {
   return [...new Set([...powers, ...wanted.filter((chunks) => chunks >= 1 && chunks <= mostChunks)])].sort((a, b) => a - b);
 }
 
-/** Makes curves one at a time; a new one stops the one before. @param {Engine} engine */
+/** Makes curves one at a time; a new one stops the previous one. @param {Engine} engine */
 function chunkCurveMaker(engine) {
   let timer = 0;
   /** @type {ChunkCurve|null} */
@@ -79,7 +79,7 @@ function curveWork(engine, setting, numbers) {
       }
       yield;
     }
-    // As far as there are dots, so that nobody wonders about a line without them.
+    // Only as far as there are dots: a line without them would puzzle readers.
     const last = Math.max(setting.chunks, curve.simulated[curve.simulated.length - 1]?.x ?? 1);
     for (const { line, changed } of curveLines(curve, setting))
       for (const count of lineChunks(last)) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A, the setting that one compares with: it stands still, or follows every knob but those that were
-// set apart.
+// A, the setting to compare with: it is fixed, or follows every knob except those in which it
+// differs.
 
 /**
  * @typedef {object} Compared
  * @property {PageSetting} setting
- * @property {Partial<PageSetting>|null} apart   what is A's own while it follows; null: A stands still
+ * @property {Partial<PageSetting>|null} apart   where A differs while it follows; null: A is fixed
  * @property {string[]} notes                    what had to give way in it
  */
 
@@ -14,7 +14,7 @@ function standing(setting) {
   return { setting: { ...setting }, apart: null, notes: [] };
 }
 
-/** The present setting but for what is set apart.
+/** The current setting with A's differences.
  *  @param {Engine} engine @param {PageSetting} setting @param {Partial<PageSetting>} apart @returns {Compared} */
 function following(engine, setting, apart) {
   const own = { ...setting, ...apart };
@@ -22,7 +22,7 @@ function following(engine, setting, apart) {
   return { setting: own, apart, notes: settle(engine, own).map((text) => `A: ${text}`) };
 }
 
-/** What one setting has of its own beside another; a key that means nothing in it is not its own.
+/** Where one setting differs from another, among the keys that have a meaning in it.
  *  @param {Engine} engine @param {PageSetting} one @param {PageSetting} other @returns {Partial<PageSetting>} */
 function setApart(engine, one, other) {
   return partOf(one, Object.keys(settingKeys(engine)).filter((key) => one[key] !== other[key] && matters(key, one, engine)));
@@ -34,7 +34,7 @@ function partOf(setting, keys) {
   return "size" in part ? { ...part, size_unit: setting.size_unit } : part;
 }
 
-/** Both change places. @param {Compared} a @param {PageSetting} now @returns {Compared} */
+/** Swaps both. @param {Compared} a @param {PageSetting} now @returns {Compared} */
 function swapped(a, now) {
   return { ...standing(now), apart: a.apart && partOf(now, Object.keys(a.apart)) };
 }

@@ -11,7 +11,7 @@ function addFigures(parent, page) {
   };
 }
 
-/** Cases whose steps were kept; the others are said to be too long. @param {Playground} page */
+/** Cases whose steps were kept; a note says which others are too long. @param {Playground} page */
 function drawnCases(page) {
   return page.now ? page.cases().filter(({ answer }) => answer.steps) : [];
 }
@@ -111,7 +111,7 @@ function curveFigure(parent, page) {
     },
     table: curveTable(null),
   });
-  // Until the new curve is there the old one stays, pale, so that the page does not jump.
+  // Until the new curve is ready the old one stays, pale, so that the page does not jump.
   return (isNew = false) => {
     figure.hidden = !matters("chunks", page.now.setting);
     if (figure.hidden) return;

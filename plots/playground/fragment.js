@@ -21,7 +21,7 @@ function writeFragment(setting, a, view, keys, engine) {
 function partsOfCompared(setting, a, keys, engine) {
   if (a.apart) return partsOf({ ...a.setting, ...a.apart }, keys, (key) => key in a.apart);
   const changed = partsOf(a.setting, keys, (key) => matters(key, a.setting, engine) && a.setting[key] !== setting[key]);
-  // At least one key, or nobody would know that something is pinned.
+  // At least one key, to show that a setting is pinned.
   return changed.length ? changed : [["op", a.setting.op]];
 }
 
@@ -65,7 +65,7 @@ function readFragment(fragment, engine) {
   return { setting, a, view, notes };
 }
 
-/** What is said of keys that are known with other values. */
+/** Notes on known keys with unknown values. */
 const wrongKeys = { rows: 'rows are "ranks" or "links"', a: 'a is "follows", or absent' };
 
 /** @returns {Compared} */

@@ -16,7 +16,7 @@ class Playground {
     this.now = null;
     /** The setting to compare with. @type {Compared|null} */
     this.a = null;
-    /** What came out of it. @type {Case|null} */
+    /** Its result. @type {Case|null} */
     this.pinned = null;
     this.said = { setting: [], refusal: null, refusalOfA: null };
     this.curve = null;
@@ -56,7 +56,7 @@ class Playground {
     this.change({ ...defaultSetting });
   }
 
-  /** Simulates; a case that cannot be is a note, and what was there stays. */
+  /** Simulates; if that fails, a note says why and the previous result stays. */
   update() {
     const { found, refusal } = this.simulate("now", this.setting);
     this.said.refusal = refusal;
@@ -116,7 +116,7 @@ class Playground {
     this.showA();
   }
 
-  /** Now and A change places. */
+  /** Swaps now and A. */
   swap() {
     const { setting } = this.a;
     this.setA(swapped(this.a, this.setting), { ...this.now, name: "A" });
@@ -136,7 +136,7 @@ class Playground {
     this.figures.draw();
   }
 
-  /** All that is said about the setting, and the buttons. */
+  /** The notes about the setting, and the buttons. */
   say() {
     const { setting, refusal, refusalOfA } = this.said;
     const notes = [...setting, ...(this.a?.notes ?? []), refusal, refusalOfA].filter(Boolean);
@@ -146,7 +146,7 @@ class Playground {
     this.actions.show({ a: this.a, refused: refusal !== null, comparable: this.pinned !== null, different });
   }
 
-  /** A above, what is turned now below. @returns {Case[]} */
+  /** A above, the current setting below. @returns {Case[]} */
   cases() {
     return this.pinned ? [this.pinned, this.now] : [this.now];
   }
@@ -163,7 +163,7 @@ function showNotes(notes, cautions) {
   byId("notes").replaceChildren(...all);
 }
 
-/** Also of a setting that was refused: the command line says more about it. */
+/** Also for a refused setting: the command line says more about it. */
 function showScenario(engine, setting) {
   let text;
   try {

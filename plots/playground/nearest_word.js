@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody may have meant who wrote something else.
+// Which known word an unknown one was probably meant to be.
 
 /** ' (did you mean "ranks"?)', or nothing when no known word is similar. @param {string} word @param {string[]} known */
 function didYouMean(word, known) {

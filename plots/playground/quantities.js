@@ -54,7 +54,8 @@ function exactQuantity(value, units) {
   return `${value / best[1]}${best[0]}`;
 }
 
-/** In the unit that somebody chose, if that says it exactly in three decimals; else in the largest that does.
+/** In the chosen unit, if three decimals are exact in it; else in the largest unit in which they
+/** are.
  *  @param {number} bytes @param {string} [unit] */
 function sizeWord(bytes, unit = "") {
   const shown = Number((bytes / sizeSuffixes[unit]).toFixed(3));

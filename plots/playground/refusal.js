@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page says of a setting that cannot be simulated.
+// What the page says about a setting that cannot be simulated.
 
-/** Looking for a number of slots that works may take so long. */
+/** The search for a number of slots that works may take this long. */
 const slotSearchMs = 250;
 
 /** @param {Engine} engine @param {EngineSetting} numbers @param {EngineError} error */
@@ -52,7 +52,7 @@ function isStuck(engine, numbers) {
   }
 }
 
-/** Says whose time and pictures are there, if they are not those of the setting.
+/** Says which setting the time and pictures belong to, if not the current one.
  *  @param {boolean} refused @param {Case|null} now what worked last */
 function showWhose(refused, now) {
   const whose = byId("whose");

@@ -10,18 +10,12 @@
  * @property {number} gpus_per_node  of shape nodes alone
  * @property {number} root
  * @property {number} size
- * @property {string} size_unit     in which it was written; "": nobody wrote it
- * @property {number} chunks
- * @property {number} channels
- * @property {number} bandwidth
- * @property {number} network_bandwidth  between nodes, of shape nodes alone
- * @property {number} overhead
- * @property {number} latency
- * @property {string} slow_link     "gpu2-gpu3", "" for none
- * @property {number} slow_factor
- * @property {number} late_rank     -1 for none
- * @property {number} late
- * @property {number} slots         0: no limit
+ * @property {string} size_unit     in which it was written; "": not written @property {number}
+ * chunks @property {number} channels @property {number} bandwidth @property {number}
+ * network_bandwidth  between nodes, of shape nodes alone @property {number} overhead @property
+ * {number} latency @property {string} slow_link     "gpu2-gpu3", "" for none @property {number}
+ * slow_factor @property {number} late_rank     -1 for none @property {number} late @property
+ * {number} slots         0: no limit
  */
 
 /** @type {PageSetting} */
@@ -136,7 +130,7 @@ function fitAlgorithm(engine, setting) {
 /** Values that stand for "none", and are written so. */
 const noneValues = { slow_link: "", late_rank: -1, slots: 0 };
 
-/** Whether a knob can change anything in a setting; others are neither shown nor written.
+/** Whether a knob has an effect in a setting; others are neither shown nor written.
  *  @param {string} key @param {PageSetting} setting @param {Engine} [engine] which knows it of the root */
 function matters(key, setting, engine) {
   if (key === "size" || key === "chunks") return setting.op !== "barrier";
@@ -193,7 +187,7 @@ function linkNames(engine, numbers) {
   return knownLinks.names;
 }
 
-/** Makes a setting consistent after a change; says what had to give way.
+/** Makes a setting consistent after a change; returns notes on what was changed.
  *  @param {Engine} engine @param {PageSetting} setting @returns {string[]} */
 function settle(engine, setting) {
   const notes = wholeNodes(setting);
@@ -226,7 +220,7 @@ function wholeNodes(setting) {
   return [`${ranks} ranks do not fill whole nodes of ${gpus} GPUs; using ${setting.ranks} ranks`];
 }
 
-/** Links of the same start, if there are any, are more likely meant. @param {PageSetting} setting */
+/** Prefers links with the same start, which are more likely meant. @param {PageSetting} setting */
 function noSuchLink(setting) {
   const { shape, ranks, slow_link: wanted } = setting;
   const same = knownLinks.names.filter((name) => name.startsWith(`${wanted.split("-")[0]}-`));
@@ -240,7 +234,7 @@ function hasLink(engine, setting) {
   try {
     return engineSetting(engine, setting).slowLink >= 0;
   } catch {
-    return true; // the network itself is wrong, and that is said when it is simulated
+    return true; // the network itself is wrong, which the simulation reports
   }
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows of one answer, or of two beside each other.
+// What the page shows of one answer, or of two side by side.
 
 /**
- * @typedef {object} Case            a setting and what came out
- * @property {string} name           "A", or "now"
- * @property {PageSetting} setting
- * @property {EngineSetting} numbers
- * @property {Answer} answer
+ * @typedef {object} Case            a setting and its result @property {string} name           "A",
+ * or "now" @property {PageSetting} setting @property {EngineSetting} numbers @property {Answer}
+ * answer
  */
 
 /** @param {Case} one */
@@ -76,7 +74,7 @@ function differences(one, other, keys, engine) {
   return words.join(", ");
 }
 
-/** The finding of the space-time diagram: how much the links do. @param {Case} one */
+/** The finding of the space-time diagram: how busy the links are. @param {Case} one */
 function busyTitle(one) {
   const { steps } = one.answer;
   const busiest = d3.max(steps.linkBusy) ?? 0;

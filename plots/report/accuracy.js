@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far predictions are from what was measured.
+// How far predictions are from measurements.
 
 /** @param {Row} row */
 function isJudged({ measured }) {

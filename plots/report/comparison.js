@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows below each other, where neither chunks nor size nor ranks make a curve.
+// Rows below each other, if neither chunks nor size nor ranks form a curve.
 
 const mostComparedRows = 40;
 
@@ -20,7 +20,7 @@ function addComparison(parent, results) {
   });
 }
 
-/** Who is fastest at what; where every row does something else, how their times differ.
+/** Which row is fastest at what; if every row does a different job, how their times differ.
  *  @param {Results} results */
 function comparisonTitle(results) {
   const { rows } = results;

@@ -22,7 +22,8 @@ function fastestAt(groups, xOf, x) {
   return { groups: fastest, row: fastest[0].rows.find((row) => xOf(row) === x && row.time === best) };
 }
 
-/** Who is fastest at each x that all have, neighbours put together; also of groups that are not drawn.
+/** Which group is fastest at each common x, with neighbours merged; includes groups that are not
+/** drawn.
  *  @param {Groups} groups @param {(row: Row) => number} xOf @returns {Stretch[]} */
 function fastestStretches({ all }, xOf) {
   const stretches = [];

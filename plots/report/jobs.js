@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rows can be held against each other: those that do the same job.  Which algorithm does it, cut
-// into how many chunks, is a choice; another operation, size, number of ranks or machine is another job.
+// Which rows can be compared: those that do the same job.  Which algorithm does it, cut into how
+// many chunks, is a choice; another operation, size, number of ranks or machine is another job.
 
 /** Keys of a scenario's collective of which one takes the best; so does a protocol, and plots/static/series.py says the same. */
 const choiceKeys = new Set(["aggregation", "algorithm", "channels", "chunk_size", "chunks", "dims", "radix", "slots"]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of single runs: who sent what when, and where the time went.
+// Pictures of single runs: what was sent when, and where the time went.
 
 const realColumns = new Set(["reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo", "routeStartup"]);
 

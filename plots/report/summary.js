@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The head of the results of one scenario: what it is, and what a reader must know.
+// The head of the results of one scenario: what it is, and its warnings.
 
 /** Links to each of several results. @param {HTMLElement} parent @param {any[]} all */
 function addContents(parent, all) {
@@ -44,7 +44,7 @@ function factsOf({ data, rows }) {
   return facts;
 }
 
-/** Of what a simulation again contradicts. */
+/** What a repeated simulation contradicts. */
 const factTexts = {
   time_s: { name: "time", text: timeText },
   ranks: { name: "number of ranks", text: countText },

@@ -19,7 +19,7 @@ HEIGHT = 3.4
 @style.view(height=HEIGHT)
 def by_size(frame, theme, results, metric="busbw"):
     """Results of a sweep over sizes.  Line: the closed form, or where there is none a thin one from dot to
-    dot.  Dots: simulated.  Squares: measured.  Dotted: the bounds, which no schedule passes.  Wide: whoever is
+    dot.  Dots: simulated.  Squares: measured.  Dotted: the bounds, which no schedule beats.  Wide: the
     the fastest.  Dashed: where the lines of the fastest cross, or from which size on it is another one."""
     key, name, _ = METRICS[metric]
     series = series_of(results, "size_bytes", also=() if metric == "time" else ("algbw_bytes_per_s", "busbw_bytes_per_s"))
@@ -104,7 +104,7 @@ def about(size):
 
 
 def draw_fastest(axes, theme, series, stretches, crossings, value):
-    """A wide pale line along whoever is the fastest."""
+    """A wide pale line along the fastest curve."""
     points = {name: {row["size_bytes"]: value(row) for row in group} for name, group in series}
     number = {name: index for index, (name, _) in enumerate(series)}
 

@@ -118,7 +118,7 @@ def save(figure, path):
 
 
 def smaller(svg):
-    """The same drawing without names and spaces that nobody reads, in hundredths of a point."""
+    """The same drawing without redundant names and spaces, in hundredths of a point."""
 
     def short(number):
         text = f"{float(number.group()):.2f}".rstrip("0").rstrip(".")
