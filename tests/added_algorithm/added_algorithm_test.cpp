@@ -10,6 +10,7 @@
 #include "sim/simulate.hpp"
 #include "tests/app/commands/running.hpp"
 #include "tests/collectives/algorithm_cases.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
 #include "topo/shapes.hpp"
 
@@ -26,7 +27,8 @@ TEST(AddedAlgorithm, IsProvedAndRuns) {
             choice.name = "in-turns";
             choice.chunks = chunks;
             choice.channels = channels;
-            expect_right(make_collective(Operation::all_gather, ranks, count, in_place), choice);
+            expect_right(in_place_if(in_place, collective_of(Operation::all_gather, ranks, count)),
+                         choice);
           }
 }
 
@@ -37,7 +39,7 @@ TEST(AddedAlgorithm, TakesWhatItsCostSays) {
   AlgorithmChoice choice;
   choice.name = "in-turns";
   choice.chunks = 3;
-  const Collective collective = make_collective(Operation::all_gather, 6, 6 * 3 * 1000);
+  const Collective collective = collective_of(Operation::all_gather, 6, 6 * 3 * 1000);
   const Topology topology = make_fully_connected(6, link);
   const std::optional<ClosedForm> form = closed_form(collective, choice, topology);
   ASSERT_TRUE(form);
