@@ -127,35 +127,41 @@ struct Instruction {
 static_assert(sizeof(Instruction) <= 48,
               "one instruction per message: keep it within a cache line");
 
-// The vocabulary in which algorithms are written.
+// The vocabulary in which algorithms are written.  Parameters are references because g++ keeps a copy
+// of what is passed by value in the frame of a coroutine that yields the result.
 
-[[nodiscard]] constexpr Instruction send(Endpoint to, Span source) {
+[[nodiscard]] constexpr Instruction send(const Endpoint& to, const Span& source) {
   return {Op::send, source.buffer, source.buffer, {},
           to,       source.offset, source.offset, source.count};
 }
-[[nodiscard]] constexpr Instruction receive(Endpoint from, Span destination) {
+[[nodiscard]] constexpr Instruction receive(const Endpoint& from, const Span& destination) {
   return {Op::receive, destination.buffer, destination.buffer, from,
           {},          destination.offset, destination.offset, destination.count};
 }
 // Receive, keep and pass on.
-[[nodiscard]] constexpr Instruction receive_send(Endpoint from, Span destination, Endpoint to) {
+[[nodiscard]] constexpr Instruction receive_send(const Endpoint& from, const Span& destination,
+                                                 const Endpoint& to) {
   return {Op::receive_send,   destination.buffer, destination.buffer, from, to,
           destination.offset, destination.offset, destination.count};
 }
 // destination := message (+) source; source and destination may be the same span or have the same
 // length.
-[[nodiscard]] constexpr Instruction receive_reduce(Endpoint from, Span source, Span destination) {
+[[nodiscard]] constexpr Instruction receive_reduce(const Endpoint& from, const Span& source,
+                                                   const Span& destination) {
   return {Op::receive_reduce, source.buffer,      destination.buffer, from, {},
           source.offset,      destination.offset, destination.count};
 }
 // Pass message (+) source on without keeping it.
-[[nodiscard]] constexpr Instruction receive_reduce_send(Endpoint from, Span source, Endpoint to) {
+[[nodiscard]] constexpr Instruction receive_reduce_send(const Endpoint& from, const Span& source,
+                                                        const Endpoint& to) {
   return {Op::receive_reduce_send, source.buffer, source.buffer, from, to,
           source.offset,           source.offset, source.count};
 }
 // destination := message (+) source, and pass it on.
-[[nodiscard]] constexpr Instruction receive_reduce_store_send(Endpoint from, Span source,
-                                                              Span destination, Endpoint to) {
+[[nodiscard]] constexpr Instruction receive_reduce_store_send(const Endpoint& from,
+                                                              const Span& source,
+                                                              const Span& destination,
+                                                              const Endpoint& to) {
   return {Op::receive_reduce_store_send,
           source.buffer,
           destination.buffer,
@@ -165,29 +171,30 @@ static_assert(sizeof(Instruction) <= 48,
           destination.offset,
           destination.count};
 }
-[[nodiscard]] constexpr Instruction copy(Span source, Span destination) {
+[[nodiscard]] constexpr Instruction copy(const Span& source, const Span& destination) {
   return {Op::copy, source.buffer, destination.buffer, {},
           {},       source.offset, destination.offset, destination.count};
 }
 // destination := source, and send it.
-[[nodiscard]] constexpr Instruction copy_send(Span source, Span destination, Endpoint to) {
+[[nodiscard]] constexpr Instruction copy_send(const Span& source, const Span& destination,
+                                              const Endpoint& to) {
   return {Op::copy_send, source.buffer,      destination.buffer, {}, to,
           source.offset, destination.offset, destination.count};
 }
 // destination := destination (+) source.
-[[nodiscard]] constexpr Instruction local_reduce(Span source, Span destination) {
+[[nodiscard]] constexpr Instruction local_reduce(const Span& source, const Span& destination) {
   return {Op::local_reduce, source.buffer,      destination.buffer, {}, {},
           source.offset,    destination.offset, destination.count};
 }
 // Tell another lane of this rank that everything before is done ...
-[[nodiscard]] constexpr Instruction signal(Endpoint other_lane) {
+[[nodiscard]] constexpr Instruction signal(const Endpoint& other_lane) {
   Instruction instruction;
   instruction.op = Op::signal;
   instruction.to = other_lane;
   return instruction;
 }
 // ... and wait until it says so.
-[[nodiscard]] constexpr Instruction wait(Endpoint other_lane) {
+[[nodiscard]] constexpr Instruction wait(const Endpoint& other_lane) {
   Instruction instruction;
   instruction.op = Op::wait;
   instruction.from = other_lane;

@@ -78,10 +78,11 @@ struct [[nodiscard]] Whole {
   return {instruction};
 }
 
-// Up to three instructions that advance together, chunk by chunk.  Signals and waits among them are
+// At most N instructions that advance together, chunk by chunk.  Signals and waits among them are
 // repeated for every chunk.
+template <std::size_t N = 3>
 struct [[nodiscard]] ChunkByChunk {
-  std::array<Instruction, 3> instructions{};
+  std::array<Instruction, N> instructions{};
   int size = 0;
 
   constexpr void add(const Instruction& instruction) {
@@ -89,7 +90,8 @@ struct [[nodiscard]] ChunkByChunk {
   }
 };
 template <class... Instructions>
-[[nodiscard]] constexpr ChunkByChunk chunk_by_chunk(const Instructions&... instructions) {
+[[nodiscard]] constexpr ChunkByChunk<sizeof...(Instructions)> chunk_by_chunk(
+    const Instructions&... instructions) {
   return {{instructions...}, static_cast<int>(sizeof...(instructions))};
 }
 
@@ -128,7 +130,8 @@ struct Program::promise_type {
     root->step = {&yielded.instruction, 1, false};
     return {};
   }
-  std::suspend_always yield_value(const ChunkByChunk& yielded) noexcept {
+  template <std::size_t N>
+  std::suspend_always yield_value(const ChunkByChunk<N>& yielded) noexcept {
     root->step = {yielded.instructions.data(), yielded.size, true};
     return {};
   }

@@ -33,16 +33,16 @@ TreeNode binary_tree(int position, int size) {
 }
 
 Program pass_down_tree(TreeEdges at, Span source, Span result) {
-  ChunkByChunk step =
-      chunk_by_chunk(at.is_root         ? copy_send(source, result, at.child[0])
-                     : at.children == 0 ? receive(at.parent, result)
-                                        : receive_send(at.parent, result, at.child[0]));
+  ChunkByChunk<> step;
+  step.add(at.is_root         ? copy_send(source, result, at.child[0])
+           : at.children == 0 ? receive(at.parent, result)
+                              : receive_send(at.parent, result, at.child[0]));
   if (at.children == 2) step.add(send(at.child[1], result));
   co_yield step;
 }
 
 Program add_up_tree(TreeEdges at, Span source, Span sum) {
-  ChunkByChunk step;
+  ChunkByChunk<> step;
   if (at.children == 2) step.add(receive_reduce(at.child[0], source, sum));
   const Span partial = at.children == 2 ? sum : source;
   const Endpoint last = at.child[at.children == 2 ? 1 : 0];

@@ -35,12 +35,24 @@ int first_distance(int me) {
   return me == 0 ? 1 : 2 * highest_bit(me);
 }
 
+// The first child of the root gets the data on their way from the input to the output.
+Instruction to_child(const Group& group, int distance, Span source, Span result) {
+  const int child = group.me() + distance;
+  return child == 1 ? copy_send(source, result, group[1]) : send(group[child], result);
+}
+
 Program binomial_broadcast(Group group, Span source, Span result) {
   const int me = group.me();
   if (me > 0) co_yield receive(group[me - highest_bit(me)], result);
   for (int distance = first_distance(me); me + distance < group.size(); distance *= 2)
-    co_yield me + distance == 1 ? copy_send(source, result, group[1])
-                                : send(group[me + distance], result);
+    co_yield to_child(group, distance, source, result);
+}
+
+// What a child sends is added; with the nearest child's the sum is complete and goes to the parent.
+Instruction from_child(const Group& group, int distance, bool passes_on, Span source, Span sum) {
+  const Endpoint child = group[group.me() + distance];
+  return passes_on ? receive_reduce_send(child, source, group[group.me() - highest_bit(group.me())])
+                   : receive_reduce(child, source, sum);
 }
 
 // A rank with children, the far ones first.  The sum of all but the last of them is in `sum`.
@@ -50,10 +62,7 @@ Program binomial_reduce(Group group, Span source, Span sum) {
   int distance = nearest;
   while (me + 2 * distance < group.size()) distance *= 2;
   for (; distance >= nearest; distance /= 2) {
-    const Endpoint child = group[me + distance];
-    co_yield distance == nearest&& me > 0
-        ? receive_reduce_send(child, source, group[me - highest_bit(me)])
-        : receive_reduce(child, source, sum);
+    co_yield from_child(group, distance, distance == nearest && me > 0, source, sum);
     source = sum;
   }
 }

@@ -78,10 +78,10 @@ Program chain_up(Group line, Span source, Span result) {
   const bool last = me == line.size() - 1;
   const Endpoint below = last ? Endpoint{} : line[me + 1];
   const Endpoint above = me > 0 ? line[me - 1] : role_above(below, 1);
-  ChunkByChunk step =
-      chunk_by_chunk(me == 0 ? receive_reduce_store_send(below, source, result, above)
-                     : last  ? send(above, source)
-                             : receive_reduce_send(below, source, above));
+  ChunkByChunk<> step;
+  step.add(me == 0 ? receive_reduce_store_send(below, source, result, above)
+           : last  ? send(above, source)
+                   : receive_reduce_send(below, source, above));
   if (me > 0 && source == result) step.add(signal(role_above(line.self(), 1)));
   co_yield step;
 }
@@ -89,7 +89,7 @@ Program chain_up(Group line, Span source, Span result) {
 Program chain_down(Group line, bool in_place, Span result) {
   const int me = line.me();
   const Endpoint above = me == 1 ? role_above(line[0], -1) : line[me - 1];
-  ChunkByChunk step;
+  ChunkByChunk<> step;
   if (in_place) step.add(wait(role_above(line.self(), -1)));
   step.add(me == line.size() - 1 ? receive(above, result)
                                  : receive_send(above, result, line[me + 1]));

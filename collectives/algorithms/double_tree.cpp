@@ -137,7 +137,7 @@ bool down_lane_waits(const TreeNode& node, bool in_place) {
 }
 
 Program double_tree_up(Group group, TreeNode node, Span source, Span result) {
-  ChunkByChunk step;
+  ChunkByChunk<> step;
   Span partial = source;
   if (node.children == 2) {
     step.add(receive_reduce(group[node.child[0]], partial, result));
@@ -157,7 +157,7 @@ Program double_tree_up(Group group, TreeNode node, Span source, Span result) {
 Program double_tree_down(Group group, TreeNode node, bool parent_is_root, bool in_place,
                          Span result) {
   const Endpoint parent = role_above(group[node.parent], parent_is_root ? -1 : 0);
-  ChunkByChunk step;
+  ChunkByChunk<> step;
   if (down_lane_waits(node, in_place)) step.add(wait(role_above(group.self(), -1)));
   if (node.children == 0)
     step.add(receive(parent, result));

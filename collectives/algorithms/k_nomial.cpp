@@ -29,6 +29,11 @@ std::int64_t level_of(int me, int size, int radix) {
   return level;
 }
 
+// What the root sends first it stores on the way.
+Instruction to_arm(Endpoint arm, bool stored, Span source, Span result) {
+  return stored ? send(arm, result) : copy_send(source, result, arm);
+}
+
 Program k_nomial_broadcast(Group group, int radix, Span source, Span result) {
   const int me = group.me();
   std::int64_t level = level_of(me, group.size(), radix);
@@ -37,8 +42,7 @@ Program k_nomial_broadcast(Group group, int radix, Span source, Span result) {
   bool stored = me > 0;
   for (level /= radix; level > 0; level /= radix)
     for (int arm = 1; arm < radix && me + arm * level < group.size(); ++arm) {
-      const Endpoint to = group[static_cast<int>(me + arm * level)];
-      co_yield stored ? send(to, result) : copy_send(source, result, to);
+      co_yield to_arm(group[static_cast<int>(me + arm * level)], stored, source, result);
       stored = true;
     }
 }
