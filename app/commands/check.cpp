@@ -12,6 +12,7 @@
 #include "app/commands/progress.hpp"
 #include "app/json/write_json.hpp"
 #include "app/output/text_table.hpp"
+#include "app/scenario/make_case.hpp"
 #include "app/study/effort.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"

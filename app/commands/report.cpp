@@ -15,7 +15,6 @@
 #include "app/commands/results_writer.hpp"
 #include "app/json/ascii.hpp"
 #include "app/report/report_data.hpp"
-#include "app/report/report_page.hpp"
 
 namespace collsim {
 namespace {

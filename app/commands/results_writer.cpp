@@ -11,7 +11,6 @@
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
 #include "app/report/report_data.hpp"
-#include "app/report/report_page.hpp"
 
 namespace collsim {
 namespace {

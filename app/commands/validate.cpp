@@ -21,7 +21,6 @@
 #include "app/results/comparison.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
-#include "app/scenario/read_source.hpp"
 #include "app/study/measure_rows.hpp"
 #include "app/study/measured_file.hpp"
 

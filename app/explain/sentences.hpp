@@ -9,6 +9,10 @@
 
 namespace collsim {
 
+// Real numbers for people, as to_text() writes whole ones; zero is "0", and no value is an error.
+[[nodiscard]] std::string seconds_text(double seconds);
+[[nodiscard]] std::string rate_text(double bytes_per_second);
+
 // Internal to explanations: the sentences that text and JSON share.
 
 [[nodiscard]] std::string percent_more(Time part, Time whole);  // may be beyond 100%

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/expression/condition.hpp"
+#include "app/expression/expectation_internal.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "app/expression/expectation_parts.hpp"
+#include "app/expression/expectation_internal.hpp"
 #include "app/json/write_json.hpp"
 #include "app/scenario/object_reader.hpp"
 

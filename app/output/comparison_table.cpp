@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "app/json/screen_text.hpp"
-#include "app/output/column_units.hpp"
+#include "app/output/text_table.hpp"
 #include "app/output/writers.hpp"
 #include "app/results/comparison.hpp"
 

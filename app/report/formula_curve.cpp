@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "app/json/write_json.hpp"
-#include "app/report/stored_rows.hpp"
+#include "app/report/results_file.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "topo/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/scenario/cluster.hpp"
+#include "app/scenario/cluster/cluster.hpp"
 #include "app/scenario/object_reader.hpp"
 #include "collectives/collective.hpp"
 

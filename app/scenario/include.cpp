@@ -10,7 +10,6 @@
 
 #include "app/json/parse_json.hpp"
 #include "app/json/write_json.hpp"
-#include "app/scenario/read_source.hpp"
 
 namespace collsim {
 namespace {

@@ -13,8 +13,8 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
-#include "app/scenario/calibration.hpp"
-#include "app/scenario/cluster.hpp"
+#include "app/scenario/cluster/cluster.hpp"
+#include "app/scenario/model.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
 #include "collectives/cost/cost_model.hpp"
@@ -41,17 +41,6 @@ struct Axis {
   std::vector<std::string> paths;
   std::vector<std::vector<Value>> points;  // [point][path], each with its place
   Place place;                             // of the axis in the file, for warnings
-};
-
-struct Measure {
-  std::string backend;   // host, cuda, nccl; empty: nothing is to be measured
-  std::string protocol;  // simple, ll; empty: simple
-  int warmup = 1;
-  int iterations = 20;
-  bool check = true;
-  bool paced = false;
-  bool required = false;
-  std::string file;
 };
 
 // A scenario file, read, checked and ready to run.
@@ -102,24 +91,5 @@ inline constexpr std::size_t max_sweep_points = 10'000'000;
 [[nodiscard]] std::optional<Scenario> load_scenario(Value document, const std::string& file,
                                                     const LoadOptions& options, Sources& sources,
                                                     Diagnostics& diagnostics);
-
-// Remembers the last cluster built, so that a sweep over something else does not build it again.
-// One per thread.
-class ClusterCache {
- public:
-  // Null when something is wrong with it, which is then in the diagnostics.
-  [[nodiscard]] std::shared_ptr<const Cluster> get(const Value& cluster, Diagnostics& diagnostics);
-  // The same with every default visible.
-  [[nodiscard]] const Value& resolved() const { return resolved_; }
-
- private:
-  Value last_;
-  Value resolved_;
-  std::shared_ptr<const Cluster> cluster_;
-};
-
-// Nothing when the combination of values makes no sense, which is then in the diagnostics.
-[[nodiscard]] std::optional<Case> make_case(const Scenario& scenario, std::size_t point,
-                                            ClusterCache& clusters, Diagnostics& diagnostics);
 
 }  // namespace collsim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "app/scenario/calibration.hpp"
+#include "app/scenario/model.hpp"
 #include "app/scenario/scenario.hpp"
 #include "collectives/schedule.hpp"
 #include "sim/simulate.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/study/measure_rows.hpp"
+#include "app/scenario/make_case.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,6 @@
 #include "app/json/parse_json.hpp"
 #include "app/json/write_json.hpp"
 #include "app/scenario/document_path.hpp"
-#include "app/scenario/read_source.hpp"
 #include "app/scenario/vocabulary.hpp"
 
 namespace collsim {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/results/results.hpp"
 #include "app/scenario/scenario.hpp"
 
 namespace collsim {
@@ -43,5 +44,8 @@ class Notes {
   std::set<std::string> presets_;
   std::set<std::size_t> late_outsiders_;
 };
+
+// "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message": what all rows share.
+[[nodiscard]] std::string description_of(const Results& results, const Notes& notes);
 
 }  // namespace collsim

@@ -17,6 +17,7 @@
 
 #include "app/expression/expectation.hpp"
 #include "app/scenario/document_path.hpp"
+#include "app/scenario/make_case.hpp"
 #include "app/study/effort.hpp"
 #include "app/study/notes.hpp"
 #include "app/study/run_case.hpp"

@@ -14,9 +14,6 @@ namespace collsim {
 [[nodiscard]] std::vector<Warning> warnings_about(const Scenario& scenario, const Results& results,
                                                   const Notes& notes);
 
-// "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message": what all rows share.
-[[nodiscard]] std::string description_of(const Results& results, const Notes& notes);
-
 // "collective.chunks = 7, collective.size = 1MiB"; empty for no parameters.
 [[nodiscard]] std::string to_text(const Params& params);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/scenario/cluster.hpp"
+#include "app/scenario/cluster/cluster.hpp"
 
 #include <gtest/gtest.h>
 

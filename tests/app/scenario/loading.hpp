@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/json/parse_json.hpp"
-#include "app/scenario/scenario.hpp"
+#include "app/scenario/make_case.hpp"
 
 // Scenarios from text, for tests.
 namespace collsim::testing {

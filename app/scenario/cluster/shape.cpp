@@ -5,8 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "app/scenario/cluster_link.hpp"
-#include "app/scenario/cluster_machine.hpp"
+#include "app/scenario/cluster/machine.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {

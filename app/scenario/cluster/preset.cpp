@@ -3,8 +3,7 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
-#include "app/scenario/cluster_link.hpp"
-#include "app/scenario/cluster_machine.hpp"
+#include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/presets.hpp"
 
 // A cluster of "preset": the preset's cluster with the names of its link types replaced by what they

@@ -5,14 +5,12 @@
 #include <utility>
 
 #include "app/json/write_json.hpp"
-#include "app/scenario/calibration.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
-#include "app/scenario/measure.hpp"
+#include "app/scenario/make_case.hpp"
+#include "app/scenario/model.hpp"
 #include "app/scenario/object_reader.hpp"
-#include "app/scenario/point.hpp"
 #include "app/scenario/scenario.hpp"
-#include "app/scenario/set_options.hpp"
 #include "app/scenario/sweep.hpp"
 
 namespace collsim {

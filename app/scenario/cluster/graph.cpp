@@ -6,9 +6,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "app/scenario/cluster_link.hpp"
-#include "app/scenario/cluster_machine.hpp"
-#include "app/scenario/cluster_names.hpp"
+#include "app/scenario/cluster/machine.hpp"
+#include "app/scenario/cluster/names.hpp"
 #include "topo/parts.hpp"
 
 // A cluster of "devices" and "links": the graph as the user drew it, or copies of it joined by a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/scenario/cluster_names.hpp"
+#include "app/scenario/cluster/names.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "app/json/ascii.hpp"
-#include "app/scenario/cluster_machine.hpp"
+#include "app/scenario/cluster/machine.hpp"
 
 namespace collsim {
 

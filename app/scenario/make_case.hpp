@@ -13,6 +13,27 @@
 
 namespace collsim {
 
+// Remembers the last cluster built, so that a sweep over something else does not build it again.
+// One per thread.
+class ClusterCache {
+ public:
+  // Null when something is wrong with it, which is then in the diagnostics.
+  [[nodiscard]] std::shared_ptr<const Cluster> get(const Value& cluster, Diagnostics& diagnostics);
+  // The same with every default visible.
+  [[nodiscard]] const Value& resolved() const { return resolved_; }
+
+ private:
+  Value last_;
+  Value resolved_;
+  std::shared_ptr<const Cluster> cluster_;
+};
+
+// Nothing when the combination of values makes no sense, which is then in the diagnostics.
+[[nodiscard]] std::optional<Case> make_case(const Scenario& scenario, std::size_t point,
+                                            ClusterCache& clusters, Diagnostics& diagnostics);
+
+// --- for load_scenario() ---
+
 // What axes that are wrong would have set.
 struct UnknownParts {
   std::vector<std::string> paths;
