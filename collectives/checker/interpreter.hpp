@@ -21,9 +21,9 @@ namespace collsim::checker {
 // Runs a schedule with values of one kind (see values.hpp): every lane until it blocks,
 // then those it woke.  Signals are messages without elements on a connection within a rank.
 template <class Values>
-class Engine {
+class Interpreter {
  public:
-  Engine(const Schedule& schedule, const CheckOptions& options, std::optional<int> slots);
+  Interpreter(const Schedule& schedule, const CheckOptions& options, std::optional<int> slots);
   [[nodiscard]] CheckReport run();
 
  private:
@@ -143,6 +143,3 @@ class Engine {
 };
 
 }  // namespace collsim::checker
-
-#include "collectives/checker/engine_faults.hpp"
-#include "collectives/checker/engine_run.hpp"

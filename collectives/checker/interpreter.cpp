@@ -1,15 +1,254 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
+#include "collectives/checker/interpreter.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
-#include "collectives/checker/engine.hpp"
-
-// What Engine refuses before an instruction runs, and when nobody can go on; and how it says so.
 namespace collsim::checker {
 
+// --- the run loop, and what instructions do -----------------------------------------------------
+
 template <class Values>
-bool Engine<Values>::accept(std::uint32_t id) {
+Interpreter<Values>::Interpreter(const Schedule& schedule, const CheckOptions& options,
+                                 std::optional<int> slots)
+    : schedule_(schedule),
+      options_(options),
+      slots_(slots),
+      element_bytes_(size_of(schedule.collective().type)),
+      layout_(schedule),
+      values_(schedule.size(), options.seed),
+      knowledge_(schedule.size(), schedule.lanes(),
+                 Values::follows_data && schedule.collective().operation == Operation::barrier),
+      lanes_(layout_.all_lanes()) {
+  const auto positions = static_cast<std::uint32_t>(schedule.size());
+  if constexpr (Values::follows_data) {
+    memory_.resize(positions);
+    if (knowledge_.orders_lanes()) races_.resize(positions);
+    for (std::uint32_t position = 0; position < positions; ++position) {
+      if (!layout_.is_input_shared(position)) continue;
+      const Area area =
+          layout_.area(position, {Buffer::input, 0, layout_.size_of(position, Buffer::input)});
+      memory_[position].output.write(area.begin, area.end,
+                                     values_.input(static_cast<int>(position), 0));
+    }
+  }
+}
+
+template <class Values>
+CheckReport Interpreter<Values>::run() {
+  for (std::uint32_t id = 0; id < layout_.all_lanes() && !report_.fault; ++id) {
+    lanes_[id].program =
+        schedule_.program(static_cast<int>(layout_.position_of(id)), layout_.lane_of(id));
+    run_lane(id);
+  }
+  std::vector<std::uint32_t> batch;
+  while (!woken_.empty() && !report_.fault) {
+    batch.clear();
+    batch.swap(woken_);
+    for (std::size_t i = 0; i < batch.size() && !report_.fault; ++i) run_lane(batch[i]);
+  }
+  if (!report_.fault) judge_waiting();
+  if (!report_.fault) judge_leftovers();
+  if constexpr (Values::follows_data) {
+    if (!report_.fault) judge_results();
+    if (!report_.fault) judge_exits();
+  }
+  report_.ok = !report_.fault;
+  return std::move(report_);
+}
+
+template <class Values>
+void Interpreter<Values>::run_lane(std::uint32_t id) {
+  LaneState& lane = lanes_[id];
+  while (!report_.fault) {
+    if (!lane.current) {
+      lane.current = lane.program.next();
+      if (!lane.current) {
+        lane.ended = true;
+        lane.program = LaneProgram();
+        return;
+      }
+      ++lane.step;
+      if (!accept(id)) return;
+    }
+    if (!is_ready(id)) return;
+    execute(id);
+    ++report_.instructions;
+    if (!report_.fault) lane.current = nullptr;
+  }
+}
+
+template <class Values>
+bool Interpreter<Values>::is_ready(std::uint32_t id) {
+  LaneState& lane = lanes_[id];
+  const Op op = lane.current->op;
+  if (receives(op) || op == Op::wait) {
+    inbox_ = queues_.find(queues_.key(lane.from, id));
+    if (!inbox_ || inbox_->messages == 0) {
+      block(lane, op == Op::wait ? Waiting::for_signal : Waiting::for_message, lane.from);
+      return false;
+    }
+  }
+  if (sends(op) && slots_) {
+    const auto* queue = queues_.find(queues_.key(id, lane.to));
+    if (queue && queue->messages >= static_cast<std::uint32_t>(*slots_)) {
+      block(lane, Waiting::for_slot, lane.to);
+      return false;
+    }
+  }
+  return true;
+}
+
+template <class Values>
+void Interpreter<Values>::execute(std::uint32_t id) {
+  const Instruction& instruction = *lanes_[id].current;
+  const Op op = instruction.op;
+  if (op == Op::signal || op == Op::wait) return signal_or_wait(id);
+  value_.clear();
+  if (receives(op) && !receive(id)) return;
+  if constexpr (Values::follows_data) {
+    if (op == Op::local_reduce && !load(id, instruction.destination(), value_)) return;
+    if (reduces(op)) {
+      source_.clear();
+      if (!load(id, instruction.source(), source_) || !combine(id)) return;
+    } else if (reads(op) && !load(id, instruction.source(), value_)) {
+      return;
+    }
+    if (stores(op) && !store(id)) return;
+  }
+  if (sends(op)) send(id);
+}
+
+template <class Values>
+void Interpreter<Values>::signal_or_wait(std::uint32_t id) {
+  const LaneState& lane = lanes_[id];
+  if (lane.current->op == Op::signal) {
+    value_.assign(1, {0, Value{}});
+    queues_.push(queues_.key(id, lane.to), value_, lane.step, knowledge_.at_signal(id));
+    wake(lane.to, Waiting::for_signal, id);
+  } else {
+    value_.clear();
+    knowledge_.learn(id, queues_.pop(*inbox_, value_));
+  }
+}
+
+template <class Values>
+bool Interpreter<Values>::receive(std::uint32_t id) {
+  const LaneState& lane = lanes_[id];
+  const std::int64_t sent_at = queues_.front(*inbox_).step;
+  knowledge_.learn(id, queues_.pop(*inbox_, value_));
+  if (slots_) wake(lane.from, Waiting::for_slot, id);
+  std::int64_t count = 0;
+  for (const auto& piece : value_) count += piece.count;
+  return count == lane.current->count || refuse_size(id, count, sent_at);
+}
+
+template <class Values>
+bool Interpreter<Values>::load(std::uint32_t id, const Span& span, Pieces& pieces) {
+  if (span.count == 0) return true;
+  const std::uint32_t position = layout_.position_of(id);
+  const Area area = layout_.area(position, span);
+  if (area.region == Region::input) {
+    pieces.push_back({span.count, values_.input(static_cast<int>(position), span.offset)});
+    return true;
+  }
+  if (!note_access(id, span, false)) return false;
+  const auto& memory =
+      area.region == Region::output ? memory_[position].output : memory_[position].scratch;
+  std::int64_t gap = -1;
+  std::int64_t gap_end = -1;
+  memory.visit(area.begin, area.end, [&](std::int64_t from, std::int64_t to, const auto* segment) {
+    if (segment)
+      pieces.push_back({to - from, Values::advanced(segment->value, from - segment->begin)});
+    else if (gap < 0)
+      gap = from, gap_end = to;
+  });
+  return gap < 0 || refuse_unwritten(id, span.sub(gap - area.begin, gap_end - gap));
+}
+
+// value_ := value_ (+) source_, wherever either of them changes.
+template <class Values>
+bool Interpreter<Values>::combine(std::uint32_t id) {
+  if (lanes_[id].current->count == 0) return true;
+  if (value_.size() == 1 && source_.size() == 1) [[likely]] {
+    const auto wrong = Values::add(value_[0].value, source_[0].value);
+    return !wrong || refuse_sum(id, *wrong, value_[0].value, source_[0].value);
+  }
+  sum_.clear();
+  std::size_t left = 0;
+  std::size_t right = 0;
+  std::int64_t left_used = 0;
+  std::int64_t right_used = 0;
+  while (left < value_.size()) {
+    const std::int64_t count =
+        std::min(value_[left].count - left_used, source_[right].count - right_used);
+    Value value = Values::advanced(value_[left].value, left_used);
+    const Value added = Values::advanced(source_[right].value, right_used);
+    if (const auto wrong = Values::add(value, added)) return refuse_sum(id, *wrong, value, added);
+    sum_.push_back({count, std::move(value)});
+    left_used += count;
+    right_used += count;
+    if (left_used == value_[left].count) ++left, left_used = 0;
+    if (right_used == source_[right].count) ++right, right_used = 0;
+  }
+  value_.swap(sum_);
+  return true;
+}
+
+template <class Values>
+bool Interpreter<Values>::store(std::uint32_t id) {
+  const Span span = lanes_[id].current->destination();
+  const std::uint32_t position = layout_.position_of(id);
+  const Area area = layout_.area(position, span);
+  if (!note_access(id, span, true)) return false;
+  auto& memory =
+      area.region == Region::output ? memory_[position].output : memory_[position].scratch;
+  std::int64_t begin = area.begin;
+  for (const auto& piece : value_) {
+    memory.write(begin, begin + piece.count,
+                 Values::with_writer(piece.value, {id, lanes_[id].step}));
+    begin += piece.count;
+  }
+  return true;
+}
+
+template <class Values>
+bool Interpreter<Values>::note_access(std::uint32_t id, const Span& span, bool writes) {
+  if (!knowledge_.orders_lanes() || span.count == 0) return true;
+  const std::uint32_t position = layout_.position_of(id);
+  const Area area = layout_.area(position, span);
+  RaceDetector& races =
+      area.region == Region::output ? races_[position].output : races_[position].scratch;
+  const LaneState& lane = lanes_[id];
+  // Steps would keep neighbouring stretches apart: only the run that explains remembers them.
+  constexpr bool explains = std::is_same_v<Values, ContributorLists>;
+  const Epoch now = knowledge_.now(id, explains ? lane.step : -1);
+  const auto conflict = writes ? races.write(knowledge_, now, area.begin, area.end)
+                               : races.read(knowledge_, now, area.begin, area.end);
+  return !conflict || refuse_race(id, span, writes, *conflict);
+}
+
+template <class Values>
+void Interpreter<Values>::send(std::uint32_t id) {
+  const LaneState& lane = lanes_[id];
+  const std::int64_t count = lane.current->count;
+  if (value_.empty()) value_.push_back({count, Value{}});
+  const std::uint32_t queued =
+      queues_.push(queues_.key(id, lane.to), value_, lane.step, knowledge_.at_send(id));
+  report_.most_queued = std::max(report_.most_queued, std::int64_t{queued});
+  ++report_.messages;
+  Bytes bytes = 0;
+  if (__builtin_mul_overflow(count, element_bytes_, &bytes) ||
+      __builtin_add_overflow(report_.wire_bytes, bytes, &report_.wire_bytes))
+    report_.wire_bytes = std::numeric_limits<Bytes>::max();
+  wake(lane.to, Waiting::for_message, id);
+}
+
+// --- what is refused before an instruction runs, and when no lane can go on ---------------------
+
+template <class Values>
+bool Interpreter<Values>::accept(std::uint32_t id) {
   LaneState& lane = lanes_[id];
   const Instruction& instruction = *lane.current;
   const Op op = instruction.op;
@@ -28,7 +267,7 @@ bool Engine<Values>::accept(std::uint32_t id) {
 }
 
 template <class Values>
-bool Engine<Values>::accept_signal(std::uint32_t id) {
+bool Interpreter<Values>::accept_signal(std::uint32_t id) {
   LaneState& lane = lanes_[id];
   const bool signals = lane.current->op == Op::signal;
   const Endpoint& other = signals ? lane.current->to : lane.current->from;
@@ -44,8 +283,8 @@ bool Engine<Values>::accept_signal(std::uint32_t id) {
 }
 
 template <class Values>
-bool Engine<Values>::accept_peer(std::uint32_t id, const Endpoint& peer,
-                                 std::optional<Endpoint>& accepted, std::uint32_t& number) {
+bool Interpreter<Values>::accept_peer(std::uint32_t id, const Endpoint& peer,
+                                      std::optional<Endpoint>& accepted, std::uint32_t& number) {
   const auto found = layout_.find(peer);
   if (found && layout_.position_of(*found) != layout_.position_of(id)) [[likely]] {
     accepted = peer;
@@ -61,7 +300,7 @@ bool Engine<Values>::accept_peer(std::uint32_t id, const Endpoint& peer,
 }
 
 template <class Values>
-bool Engine<Values>::accept_spans(std::uint32_t id) {
+bool Interpreter<Values>::accept_spans(std::uint32_t id) {
   const Instruction& instruction = *lanes_[id].current;
   const Op op = instruction.op;
   const std::uint32_t position = layout_.position_of(id);
@@ -80,14 +319,14 @@ bool Engine<Values>::accept_spans(std::uint32_t id) {
 }
 
 template <class Values>
-bool Engine<Values>::refuse_length(std::uint32_t id) {
+bool Interpreter<Values>::refuse_length(std::uint32_t id) {
   const std::string most = std::to_string(options_.max_instructions) + " instructions";
   return fault(FaultKind::too_long, current(id), "an end of the program", "more than " + most,
                "has not ended after " + most);
 }
 
 template <class Values>
-bool Engine<Values>::refuse_instruction(std::uint32_t id) {
+bool Interpreter<Values>::refuse_instruction(std::uint32_t id) {
   const Instruction& instruction = *lanes_[id].current;
   const auto number = [](auto code) { return std::to_string(static_cast<unsigned>(code)); };
   const std::string found = "operation " + number(instruction.op) + " on buffers " +
@@ -98,7 +337,7 @@ bool Engine<Values>::refuse_instruction(std::uint32_t id) {
 }
 
 template <class Values>
-bool Engine<Values>::refuse_span(std::uint32_t id, const Span& span, const char* verb) {
+bool Interpreter<Values>::refuse_span(std::uint32_t id, const Span& span, const char* verb) {
   const std::string size =
       std::to_string(layout_.size_of(layout_.position_of(id), span.buffer)) + " elements";
   const std::string buffer = to_string(span.buffer);
@@ -107,14 +346,14 @@ bool Engine<Values>::refuse_span(std::uint32_t id, const Span& span, const char*
 }
 
 template <class Values>
-bool Engine<Values>::refuse_write(std::uint32_t id) {
+bool Interpreter<Values>::refuse_write(std::uint32_t id) {
   const std::string where = name_of(lanes_[id].current->destination());
   return fault(FaultKind::input_write, current(id), "writes to output and scratch only", where,
                "writes " + where + ", which is not also part of the output");
 }
 
 template <class Values>
-bool Engine<Values>::refuse_overlap(std::uint32_t id) {
+bool Interpreter<Values>::refuse_overlap(std::uint32_t id) {
   const Instruction& instruction = *lanes_[id].current;
   return fault(FaultKind::overlap, current(id), "the same memory or disjoint memory",
                name_of(instruction.source()) + " and " + name_of(instruction.destination()),
@@ -122,13 +361,13 @@ bool Engine<Values>::refuse_overlap(std::uint32_t id) {
 }
 
 template <class Values>
-bool Engine<Values>::refuse_unwritten(std::uint32_t id, const Span& span) {
+bool Interpreter<Values>::refuse_unwritten(std::uint32_t id, const Span& span) {
   return fault(FaultKind::unwritten_read, current(id), "data in " + name_of(span),
                "memory that nobody wrote", "reads " + name_of(span) + ", which nobody has written");
 }
 
 template <class Values>
-bool Engine<Values>::refuse_size(std::uint32_t id, std::int64_t count, std::int64_t sent_at) {
+bool Interpreter<Values>::refuse_size(std::uint32_t id, std::int64_t count, std::int64_t sent_at) {
   const LaneState& lane = lanes_[id];
   const std::string wanted = std::to_string(lane.current->count) + " elements";
   return fault(FaultKind::size_mismatch, current(id), wanted, std::to_string(count) + " elements",
@@ -137,8 +376,8 @@ bool Engine<Values>::refuse_size(std::uint32_t id, std::int64_t count, std::int6
 }
 
 template <class Values>
-bool Engine<Values>::refuse_race(std::uint32_t id, const Span& span, bool writes,
-                                 const RaceDetector::Conflict& conflict) {
+bool Interpreter<Values>::refuse_race(std::uint32_t id, const Span& span, bool writes,
+                                      const RaceDetector::Conflict& conflict) {
   const Area area = layout_.area(layout_.position_of(id), span);
   const std::string where =
       name_of(span.sub(conflict.begin - area.begin, conflict.end - conflict.begin));
@@ -152,8 +391,8 @@ bool Engine<Values>::refuse_race(std::uint32_t id, const Span& span, bool writes
 }
 
 template <class Values>
-bool Engine<Values>::refuse_sum(std::uint32_t id, const AddFault& wrong, const Value& left,
-                                const Value& right) {
+bool Interpreter<Values>::refuse_sum(std::uint32_t id, const AddFault& wrong, const Value& left,
+                                     const Value& right) {
   if (wrong.kind == FaultKind::double_contribution) {
     const std::string whose =
         "rank " + std::to_string(schedule_.rank(wrong.position).index()) + "'s contribution";
@@ -166,7 +405,7 @@ bool Engine<Values>::refuse_sum(std::uint32_t id, const AddFault& wrong, const V
 }
 
 template <class Values>
-std::string Engine<Values>::waits_for(const LaneState& lane) const {
+std::string Interpreter<Values>::waits_for(const LaneState& lane) const {
   const std::string other = name_of(endpoint(lane.awaited));
   if (lane.waiting == Waiting::for_message) return "waits for a message from " + other;
   if (lane.waiting == Waiting::for_signal) return "waits for a signal from " + other;
@@ -176,7 +415,7 @@ std::string Engine<Values>::waits_for(const LaneState& lane) const {
 // Follows who waits for whom from the first lane that has not ended: to a lane that has, which can
 // never be what is waited for, or around a circle.
 template <class Values>
-void Engine<Values>::judge_waiting() {
+void Interpreter<Values>::judge_waiting() {
   std::uint32_t id = 0;
   while (id < layout_.all_lanes() && lanes_[id].ended) ++id;
   if (id == layout_.all_lanes()) return;
@@ -200,7 +439,7 @@ void Engine<Values>::judge_waiting() {
 }
 
 template <class Values>
-void Engine<Values>::judge_circle(std::uint32_t id) {
+void Interpreter<Values>::judge_circle(std::uint32_t id) {
   std::uint32_t first = id;
   std::size_t length = 0;
   std::uint32_t member = id;
@@ -222,7 +461,7 @@ void Engine<Values>::judge_circle(std::uint32_t id) {
 }
 
 template <class Values>
-void Engine<Values>::judge_leftovers() {
+void Interpreter<Values>::judge_leftovers() {
   const auto* queue = queues_.any_left();
   if (!queue) return;
   const auto source = static_cast<std::uint32_t>(queue->key >> 32);
@@ -239,7 +478,7 @@ void Engine<Values>::judge_leftovers() {
 }
 
 template <class Values>
-void Engine<Values>::judge_results() {
+void Interpreter<Values>::judge_results() {
   for (std::uint32_t position = 0; position < memory_.size(); ++position)
     for (const Requirement& required :
          requirements(schedule_.collective(), static_cast<int>(position)))
@@ -247,7 +486,7 @@ void Engine<Values>::judge_results() {
 }
 
 template <class Values>
-bool Engine<Values>::judge_stretch(std::uint32_t position, const Requirement& required) {
+bool Interpreter<Values>::judge_stretch(std::uint32_t position, const Requirement& required) {
   const Span span{Buffer::output, required.output_offset, required.count};
   const Area area = layout_.area(position, span);
   const Value wanted = required.from ? values_.input(*required.from, required.input_offset)
@@ -277,7 +516,7 @@ bool Engine<Values>::judge_stretch(std::uint32_t position, const Requirement& re
 }
 
 template <class Values>
-void Engine<Values>::judge_exits() {
+void Interpreter<Values>::judge_exits() {
   if (schedule_.collective().operation != Operation::barrier) return;
   for (int position = 0; position < schedule_.size(); ++position) {
     const auto missing = knowledge_.not_awaited_by(position);
@@ -292,8 +531,8 @@ void Engine<Values>::judge_exits() {
 
 // Programs are made anew each time and are equal each time: no need to remember what they said.
 template <class Values>
-std::optional<Instruction> Engine<Values>::instruction_at(std::uint32_t id,
-                                                          std::int64_t step) const {
+std::optional<Instruction> Interpreter<Values>::instruction_at(std::uint32_t id,
+                                                               std::int64_t step) const {
   LaneProgram program =
       schedule_.program(static_cast<int>(layout_.position_of(id)), layout_.lane_of(id));
   const Instruction* instruction = program.next();
@@ -302,8 +541,8 @@ std::optional<Instruction> Engine<Values>::instruction_at(std::uint32_t id,
 }
 
 template <class Values>
-bool Engine<Values>::fault(FaultKind kind, const Blame& blame, std::string expected,
-                           std::string found, const std::string& sentence) {
+bool Interpreter<Values>::fault(FaultKind kind, const Blame& blame, std::string expected,
+                                std::string found, const std::string& sentence) {
   if (report_.fault) return false;
   const Endpoint where = endpoint(blame.lane);
   std::string text = blame.step < 0 ? "rank " + std::to_string(where.rank.index()) : name_of(where);
@@ -320,5 +559,9 @@ bool Engine<Values>::fault(FaultKind kind, const Blame& blame, std::string expec
                         text + ": " + sentence};
   return false;
 }
+
+template class Interpreter<LinearForms>;
+template class Interpreter<ContributorLists>;
+template class Interpreter<NoValues>;
 
 }  // namespace collsim::checker
