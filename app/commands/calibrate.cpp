@@ -17,7 +17,7 @@
 #include "app/json/write_json.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/quantities.hpp"
-#include "validate/host/cores.hpp"
+#include "validate/host/threads.hpp"
 
 namespace collsim {
 namespace {
