@@ -37,9 +37,9 @@ struct Proof {
   std::optional<int> least_slots;  // nothing: blocks with any number
 };
 
-Proof prove(Case point, Params params) {
-  if (point.choice.name == "auto") point.choice.name = run_case(point).algorithm;
-  const Schedule schedule = schedule_of(point);
+Proof prove(Case asked, Params params) {
+  const Case point = within_limits(std::move(asked));
+  const Schedule& schedule = *point.schedule;
   const double instructions = effort_of(point, schedule).instructions;
   if (instructions > most_instructions)
     throw_error(

@@ -50,7 +50,7 @@ std::vector<Contender> all_algorithms(const Case& point, const Row& row, WorkBud
   std::vector<Contender> contenders;
   Case other = point;
   for (const Algorithm* const algorithm : algorithms(row.operation)) {
-    other.choice.name = algorithm->name;
+    other.choose_algorithm(algorithm->name);
     Attempt result =
         other.choice.name == row.algorithm ? Attempt{row.time, "", false} : attempt(other, budget);
     contenders.push_back(
@@ -65,7 +65,9 @@ Bytes largest_message(const Case& point) {
   AlgorithmChoice uncut = point.choice;
   uncut.chunks = 1;
   uncut.chunk_size.reset();
-  const Schedule schedule = make_schedule(point.collective, uncut);
+  Case whole = point;
+  whole.choose(uncut);
+  const Schedule schedule = *with_schedule(std::move(whole)).schedule;
   std::int64_t largest = 0;
   for (const int position : {0, point.collective.root})
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
@@ -100,14 +102,14 @@ BoundExplanation explain_bound(const Case& point, const Row& row, const Breakdow
 Explanation explain(const Case& point) {
   Explanation result{point, run_case(point), {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = point.choice.name == "auto";
-  result.point.choice.name = result.row.algorithm;
-  result.point = calibrated(std::move(result.point));
+  if (result.chosen_automatically) result.point.choose_algorithm(result.row.algorithm);
+  result.point = with_calibrated_costs(with_schedule(std::move(result.point)));
   const Case& chosen = result.point;
   result.summary = find_algorithm(result.row.operation, result.row.algorithm).summary;
   result.largest_message = largest_message(chosen);
   result.formula = explain_formula(chosen, result.row);
 
-  const Schedule schedule = make_schedule(chosen.collective, chosen.choice);
+  const Schedule& schedule = *chosen.schedule;
   const Simulation simulation = recorded_run(chosen, schedule, result.row);
   COLLSIM_CHECK(simulation.time == result.row.time, "recording changes no times");
   result.breakdown = explain_breakdown(chosen, schedule, simulation);

@@ -129,7 +129,7 @@ Value formula_curves(const Value::Array& rows, const Scenario& scenario, Cluster
     Diagnostics diagnostics;
     std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
     if (!found) continue;
-    if (found->choice.name == "auto") found->choice.name = *one.algorithms.begin();
+    if (found->choice.name == "auto") found->choose_algorithm(*one.algorithms.begin());
     Value curve = formula_curve(*found, static_cast<int>(*one.counts.begin()),
                                 static_cast<int>(*one.counts.rbegin()));
     if (curve.is_null()) continue;

@@ -293,7 +293,9 @@ PointReading read_point(const Scenario& scenario, std::size_t point, const Unkno
 
 std::optional<Case> make_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
                               Diagnostics& diagnostics) {
-  return read_point(scenario, point, {}, clusters, diagnostics).point;
+  std::optional<Case> made = read_point(scenario, point, {}, clusters, diagnostics).point;
+  if (!made || made->choice.name == "auto") return made;
+  return with_schedule(std::move(*made));
 }
 
 PointReading check_points(const Scenario& scenario, const UnknownParts& unknown,

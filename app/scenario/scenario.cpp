@@ -218,6 +218,19 @@ class ScenarioReader {
 
 }  // namespace
 
+Case with_schedule(Case point) {
+  COLLSIM_CHECK(point.choice.name != "auto", "an algorithm must be chosen first");
+  if (!point.schedule) point.schedule = make_schedule(point.collective, point.choice);
+  const Schedule& schedule = *point.schedule;
+  COLLSIM_CHECK(schedule.collective().count == point.collective.count &&
+                    schedule.collective().operation == point.collective.operation &&
+                    (point.choice.name.empty() || schedule.algorithm() == point.choice.name) &&
+                    schedule.channels() == point.choice.channels &&
+                    schedule.slots() == point.choice.slots,
+                "a case whose choice changed keeps the schedule that it had");
+  return point;
+}
+
 std::size_t Scenario::points() const {
   std::size_t count = 1;
   for (const Axis& axis : axes) count *= axis.points.size();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
 #include "collectives/cost/cost_model.hpp"
+#include "collectives/schedule.hpp"
 
 namespace collsim {
 
@@ -31,7 +33,23 @@ struct Case {
       calibration;  // more costs, of a schedule: study/calibrated.hpp
   // "data" of the collective: the input of every position, for `show`.
   std::optional<std::vector<std::vector<double>>> data;
+  // Made of collective and choice by make_case() or with_schedule(); none while the algorithm is
+  // "auto" and after choose().
+  std::optional<Schedule> schedule;
+
+  void choose(AlgorithmChoice other) {
+    choice = std::move(other);
+    schedule.reset();
+  }
+  void choose_algorithm(std::string_view name) {
+    choice.name = name;
+    schedule.reset();
+  }
 };
+
+// The case with its schedule, which is made if it has none.  The algorithm must not be "auto"; throws
+// Error when the choice does not fit.
+[[nodiscard]] Case with_schedule(Case point);
 
 // The sweep's values of one point: dotted path -> value, in the order of the axes.
 using Params = std::vector<std::pair<std::string, Value>>;

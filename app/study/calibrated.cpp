@@ -26,11 +26,12 @@ CostModel calibrated_costs(const Topology& topology, const Schedule& schedule, B
   return calibration.costs_at(working_set, lanes_at_work(simulate(topology, schedule, alone, how)));
 }
 
-Case calibrated(Case point) {
-  if (!point.calibration || point.choice.name == "auto") return point;
+Case with_calibrated_costs(Case asked) {
+  if (!asked.calibration || asked.choice.name == "auto") return asked;
+  Case point = with_schedule(std::move(asked));
   const auto calibration = std::exchange(point.calibration, nullptr);
   const Time launch = point.costs.launch;
-  const Schedule schedule = make_schedule(point.collective, point.choice);
+  const Schedule& schedule = *point.schedule;
   const Effort effort = effort_of(point, schedule);
   if (is_too_long(effort)) refuse(effort, schedule);
   const Bytes size = working_set(schedule);

@@ -19,6 +19,6 @@ namespace collsim {
 
 // The same case with its costs in place of its calibration; unchanged when it has none, or when its
 // algorithm is "auto".  Where all lanes together are too much to simulate, all count as working.
-[[nodiscard]] Case calibrated(Case point);
+[[nodiscard]] Case with_calibrated_costs(Case asked);
 
 }  // namespace collsim

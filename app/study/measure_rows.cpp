@@ -72,11 +72,11 @@ RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCach
   Diagnostics diagnostics;
   std::optional<Case> point = make_case(scenario, number, clusters, diagnostics);
   COLLSIM_CHECK(point, "a row that was simulated can be made again");
-  point->choice.name = row.algorithm;
-  *point = calibrated(std::move(*point));
+  if (point->choice.name == "auto") point->choose_algorithm(row.algorithm);
   const bool record = options.record == number;
   try {
-    const Schedule schedule = schedule_of(*point);
+    *point = with_calibrated_costs(within_limits(std::move(*point)));
+    const Schedule& schedule = *point->schedule;
     RunOutcome outcome = measure_schedule(*point, schedule, row, options, record);
     const Measurement* const measured = std::get_if<Measurement>(&outcome);
     if (record && options.recorded && measured != nullptr && measured->timeline)

@@ -69,9 +69,9 @@ Simulation simulation_of(const Case& point, const Schedule& schedule, const Case
 }
 
 Row row_of(const Case& asked, const CaseOptions& options) {
-  const Case point = calibrated(asked);
+  const Case point = with_calibrated_costs(with_schedule(asked));
   const Topology& topology = point.cluster->topology;
-  const Schedule schedule = make_schedule(point.collective, point.choice);
+  const Schedule& schedule = *point.schedule;
   const Simulation simulation = simulation_of(point, schedule, options);
 
   Row row;
@@ -114,7 +114,7 @@ Row fastest_row(const Case& point, const CaseOptions& options) {
   ErrorCode code = ErrorCode::unsupported_ranks;
   Case candidate = point;
   for (const Algorithm* const algorithm : algorithms(point.collective.operation)) {
-    candidate.choice.name = algorithm->name;
+    candidate.choose_algorithm(algorithm->name);
     try {
       Row row = row_of(candidate, options);
       if (!fastest || row.time < fastest->time) fastest = std::move(row);
@@ -135,12 +135,12 @@ Row run_case(const Case& point, const CaseOptions& options) {
   return point.choice.name == "auto" ? fastest_row(point, options) : row_of(point, options);
 }
 
-Schedule schedule_of(const Case& point) {
-  COLLSIM_CHECK(point.choice.name != "auto", "somebody must choose an algorithm before");
-  Schedule schedule = make_schedule(point.collective, point.choice);
-  const Effort effort = effort_of(point, schedule);
-  if (is_too_long(effort) || is_too_much(effort)) refuse(effort, schedule);
-  return schedule;
+Case within_limits(Case asked) {
+  if (asked.choice.name == "auto") asked.choose_algorithm(run_case(asked).algorithm);
+  Case point = with_schedule(std::move(asked));
+  const Effort effort = effort_of(point, *point.schedule);
+  if (is_too_long(effort) || is_too_much(effort)) refuse(effort, *point.schedule);
+  return point;
 }
 
 }  // namespace collsim

@@ -5,7 +5,6 @@
 
 #include "app/results/row.hpp"
 #include "app/scenario/scenario.hpp"
-#include "collectives/schedule.hpp"
 
 namespace collsim {
 
@@ -19,8 +18,8 @@ struct CaseOptions {
 // takes the fastest (the first of equals).  Throws Error.
 [[nodiscard]] Row run_case(const Case& point, const CaseOptions& options = {});
 
-// The schedule of a case whose algorithm is not "auto" (Row::algorithm says what auto became).
-// Refuses what is beyond the limits of effort.hpp.
-[[nodiscard]] Schedule schedule_of(const Case& point);
+// The case with its schedule and, instead of "auto", the algorithm that run_case() chooses.  Throws
+// Error when simulating it is beyond the limits of effort.hpp.
+[[nodiscard]] Case within_limits(Case asked);
 
 }  // namespace collsim

@@ -95,11 +95,9 @@ void look_at(const Scenario& scenario, std::size_t point, ClusterCache& clusters
   Diagnostics diagnostics;
   try {
     const std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
-    if (found && found->choice.name != "auto") {
-      const Schedule schedule = make_schedule(found->collective, found->choice);
-      if (const Effort effort = effort_of(*found, schedule); is_too_long(effort))
-        refuse(effort, schedule);
-    }
+    if (found && found->schedule)
+      if (const Effort effort = effort_of(*found, *found->schedule); is_too_long(effort))
+        refuse(effort, *found->schedule);
   } catch (const Error& error) {
     diagnostics.add(diagnostic_of(scenario, error));
   }

@@ -185,7 +185,8 @@ TEST(MeasureRows, RefusesAWrongScheduleBeforeItRuns) {
   MeasureOptions options;
   options.run = runs.runner();
   const Case point = lecture_case(2);
-  const Schedule lazy = schedule_of(point).with_programs([](int, Lane) -> Program { co_return; });
+  const Schedule lazy =
+      with_schedule(point).schedule->with_programs([](int, Lane) -> Program { co_return; });
   const RunOutcome outcome = measure_schedule(point, lazy, run_case(point), options, false);
   const auto* none = std::get_if<NoMeasurement>(&outcome);
   ASSERT_NE(none, nullptr);

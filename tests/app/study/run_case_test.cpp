@@ -168,7 +168,7 @@ TEST(RunCase, RefusesMoreInstructionsForOneRankThanTheLimit) {
   Case point = case_on(make_ring(64, link), Operation::all_reduce, gibibytes(1), "ring");
   point.choice.chunks = 1 << 22;
   for (const auto& run : {+[](const Case& one) { (void)run_case(one); },
-                          +[](const Case& one) { (void)schedule_of(one); }})
+                          +[](const Case& one) { (void)within_limits(one); }})
     expect_error(
         ErrorCode::too_large,
         {"too large to simulate: all-reduce by ring with 64 ranks, 4194304 chunks takes more "
@@ -201,7 +201,7 @@ TEST(RunCase, SimulatesOneRankForAllWhereAllAreTooMany) {
   const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(1));
   const std::size_t ranks = std::size_t{1} << 19U;
   const Case point = case_on(make_ring(ranks, link), Operation::all_gather, kibibytes(512), "ring");
-  EXPECT_THROW((void)schedule_of(point), Error);
+  EXPECT_THROW((void)within_limits(point), Error);
   const Row row = run_case(point);
   EXPECT_EQ(row.engine, Engine::symmetry);
   EXPECT_EQ(row.messages, std::uint64_t{ranks} * (ranks - 1));
