@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "app/scenario/collective_parts.hpp"
+#include "app/scenario/collective_internal.hpp"
 #include "app/scenario/vocabulary.hpp"
 #include "collectives/element.hpp"
 
