@@ -19,9 +19,9 @@
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/study/effort.hpp"
-#include "app/study/notes.hpp"
 #include "app/study/run_case.hpp"
 #include "app/study/run_study.hpp"
+#include "app/study/study_summary.hpp"
 #include "app/study/warnings.hpp"
 
 namespace collsim {
@@ -147,7 +147,7 @@ class Runner {
   // The first point that was wrong, or none.
   [[nodiscard]] std::size_t first_wrong() const { return first_wrong_; }
   [[nodiscard]] const Diagnostics& wrong() const { return wrong_; }
-  [[nodiscard]] const Notes& notes() const { return notes_; }
+  [[nodiscard]] const StudySummary& summary() const { return summary_; }
   [[nodiscard]] std::vector<Row> take_rows() {
     std::vector<Row> rows;
     rows.reserve(rows_.size());
@@ -160,26 +160,26 @@ class Runner {
  private:
   void work() {
     ClusterCache clusters;
-    Notes notes;
+    StudySummary summary;
     for (;;) {
       const std::size_t begin = next_.fetch_add(block_);
       const std::size_t end = std::min(begin + block_, rows_.size());
       for (std::size_t point = begin; point < end; ++point) {
         // Points before a wrong one still run, so that it is always the first that is reported.
         if (is_stopped() || point > first_wrong_) break;
-        if (run_point(point, clusters, notes)) count_done();
+        if (run_point(point, clusters, summary)) count_done();
       }
       if (end >= rows_.size() || begin >= rows_.size() || is_stopped()) break;
     }
     const std::lock_guard lock(mutex_);
-    notes_.merge(notes);
+    summary_.merge(summary);
   }
 
   [[nodiscard]] bool is_stopped() const {
     return given_up_ || (options_.stop != nullptr && *options_.stop);
   }
 
-  bool run_point(std::size_t point, ClusterCache& clusters, Notes& notes) {
+  bool run_point(std::size_t point, ClusterCache& clusters, StudySummary& summary) {
     Diagnostics diagnostics;
     try {
       const std::optional<Case> found = make_case(scenario_, point, clusters, diagnostics);
@@ -187,7 +187,7 @@ class Runner {
         Row row = run_case(*found, case_options_);
         row.params = scenario_.params(point);
         rows_[point] = std::move(row);
-        notes.add(*found);
+        summary.add(*found);
         return true;
       }
     } catch (const Error& error) {
@@ -234,7 +234,7 @@ class Runner {
 
   std::mutex mutex_;  // of what follows
   Diagnostics wrong_;
-  Notes notes_;
+  StudySummary summary_;
   std::exception_ptr unexpected_;
   std::chrono::steady_clock::time_point next_progress_{};
 };
@@ -288,8 +288,8 @@ std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& o
     results.complete = results.rows.size() == results.points;
   }
   if (results.complete) results.expect = expectations.check(results.rows);
-  results.description = description_of(results, runner.notes());
-  results.warnings = warnings_about(scenario, results, runner.notes());
+  results.description = description_of(results, runner.summary());
+  results.warnings = warnings_about(scenario, results, runner.summary());
   add_warning_of_interruption(results);
   return results;
 }

@@ -151,8 +151,8 @@ RanCase ran_case(const Row& row) {
 
 class Collector {
  public:
-  Collector(const Scenario& scenario, const Results& results, const Notes& notes)
-      : scenario_(scenario), results_(results), notes_(notes) {}
+  Collector(const Scenario& scenario, const Results& results, const StudySummary& summary)
+      : scenario_(scenario), results_(results), summary_(summary) {}
 
   std::vector<Warning> all() {
     for (IdleAxis& axis : idle_axes(scenario_, results_))
@@ -250,7 +250,7 @@ class Collector {
 
   void uncalibrated_presets() {
     std::string names;
-    for (const std::string& name : notes_.presets())
+    for (const std::string& name : summary_.presets())
       if (const Preset* const preset = find_preset(name); preset != nullptr && !preset->calibrated)
         names += (names.empty() ? "" : ", ") + name;
     if (names.empty()) return;
@@ -262,7 +262,7 @@ class Collector {
   }
 
   void late_outsiders() {
-    const auto& ranks = notes_.late_outsiders();
+    const auto& ranks = summary_.late_outsiders();
     if (ranks.empty()) return;
     constexpr std::size_t most_named = 8;
     std::string names;
@@ -297,15 +297,15 @@ class Collector {
 
   const Scenario& scenario_;
   const Results& results_;
-  const Notes& notes_;
+  const StudySummary& summary_;
   std::vector<Warning> warnings_;
 };
 
 }  // namespace
 
 std::vector<Warning> warnings_about(const Scenario& scenario, const Results& results,
-                                    const Notes& notes) {
-  return Collector(scenario, results, notes).all();
+                                    const StudySummary& summary) {
+  return Collector(scenario, results, summary).all();
 }
 
 std::string to_text(const Params& params) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/notes.hpp"
+#include "app/study/study_summary.hpp"
 
 #include <fmt/format.h>
 
@@ -72,20 +72,20 @@ std::vector<std::string> phrases_of(const Cluster& cluster) {
 
 }  // namespace
 
-std::string description_of(const Results& results, const Notes& notes) {
+std::string description_of(const Results& results, const StudySummary& summary) {
   if (results.rows.empty()) return "";
   const std::vector<Row>& rows = results.rows;
   std::string text = what_is_done(rows);
-  if (is_shared(rows, [](const Row& row) { return row.ranks; }) && notes.machine_ranks() > 0 &&
-      static_cast<std::size_t>(rows.front().ranks) < notes.machine_ranks())
-    text += fmt::format(" among {} of {} ranks", rows.front().ranks, notes.machine_ranks());
-  if (const std::string cluster = notes.cluster(); !cluster.empty()) text += "; " + cluster;
+  if (is_shared(rows, [](const Row& row) { return row.ranks; }) && summary.machine_ranks() > 0 &&
+      static_cast<std::size_t>(rows.front().ranks) < summary.machine_ranks())
+    text += fmt::format(" among {} of {} ranks", rows.front().ranks, summary.machine_ranks());
+  if (const std::string cluster = summary.cluster(); !cluster.empty()) text += "; " + cluster;
   if (is_shared(rows, [](const Row& row) { return row.gamma; }) && rows.front().gamma > 0)
     text += fmt::format(", adds at {}", to_text(Bandwidth(std::llround(1 / rows.front().gamma))));
   return text;
 }
 
-void Notes::add(const Case& point) {
+void StudySummary::add(const Case& point) {
   if (point.cluster != last_) {
     last_ = point.cluster;
     add_cluster(*point.cluster);
@@ -96,19 +96,19 @@ void Notes::add(const Case& point) {
       late_outsiders_.insert(rank.index());
 }
 
-void Notes::add_cluster(const Cluster& cluster) {
+void StudySummary::add_cluster(const Cluster& cluster) {
   intersect(phrases_of(cluster), name_of(cluster), cluster.topology.rank_count());
   if (!cluster.preset.empty()) presets_.insert(cluster.preset);
 }
 
-void Notes::merge(const Notes& other) {
+void StudySummary::merge(const StudySummary& other) {
   if (other.any_) intersect(other.phrases_, other.name_, other.ranks_);
   presets_.insert(other.presets_.begin(), other.presets_.end());
   late_outsiders_.insert(other.late_outsiders_.begin(), other.late_outsiders_.end());
 }
 
-void Notes::intersect(const std::vector<std::string>& phrases, const std::string& name,
-                      std::size_t ranks) {
+void StudySummary::intersect(const std::vector<std::string>& phrases, const std::string& name,
+                             std::size_t ranks) {
   if (!any_) {
     any_ = true;
     phrases_ = phrases;
@@ -123,7 +123,7 @@ void Notes::intersect(const std::vector<std::string>& phrases, const std::string
   if (ranks_ != ranks) ranks_ = 0;
 }
 
-std::string Notes::cluster() const {
+std::string StudySummary::cluster() const {
   std::string text;
   for (const std::string& phrase : phrases_) text += (text.empty() ? "" : ", ") + phrase;
   // The phrase that has the name has the number of ranks too, which may differ.

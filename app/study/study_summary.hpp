@@ -15,10 +15,10 @@ namespace collsim {
 
 // What a study remembers of its cases, besides their rows, for the description and the warnings.
 // Every thread keeps its own; merged in any order they say the same.
-class Notes {
+class StudySummary {
  public:
   void add(const Case& point);
-  void merge(const Notes& other);
+  void merge(const StudySummary& other);
 
   // What the descriptions of all clusters share: of "chain of 8 ranks, 25 GB/s, 5 us per message"
   // and "chain of 8 ranks, 50 GB/s, 5 us per message" that is "chain of 8 ranks, 5 us per message";
@@ -46,6 +46,6 @@ class Notes {
 };
 
 // "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message": what all rows share.
-[[nodiscard]] std::string description_of(const Results& results, const Notes& notes);
+[[nodiscard]] std::string description_of(const Results& results, const StudySummary& summary);
 
 }  // namespace collsim
