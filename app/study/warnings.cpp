@@ -15,7 +15,7 @@
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/presets.hpp"
 #include "collectives/algorithms.hpp"
-#include "collectives/cautions.hpp"
+#include "collectives/result_warnings.hpp"
 
 namespace collsim {
 namespace {
@@ -137,7 +137,7 @@ std::string rows_text(std::size_t rows, const Results& results) {
   return fmt::format("in {} of {} rows: ", rows, results.rows.size());
 }
 
-RanCase ran_case(const Row& row) {
+RunFacts run_facts(const Row& row) {
   return {.algorithm = &find_algorithm(row.operation, row.algorithm),
           .ranks = row.ranks,
           .chunks = row.chunks,
@@ -191,27 +191,28 @@ class Collector {
     return sweeps("collective.chunks") || sweeps("collective.chunk_size");
   }
 
-  [[nodiscard]] std::vector<const Row*> rows_with(Caution caution) const {
-    return rows_that([caution](const Row& row) { return applies(caution, ran_case(row)); });
+  [[nodiscard]] std::vector<const Row*> rows_with(ResultWarning warning) const {
+    return rows_that([warning](const Row& row) { return applies(warning, run_facts(row)); });
   }
 
   void chunks_above_elements() {
-    constexpr Caution caution = Caution::chunks_above_elements;
-    const auto rows = rows_with(caution);
+    constexpr ResultWarning warning = ResultWarning::chunks_above_elements;
+    const auto rows = rows_with(warning);
     if (rows.empty()) return;
     warn_at("collective.chunks", "chunks-above-elements",
-            rows_text(rows.size(), results_) + to_text(caution, ran_case(*rows.front())));
+            rows_text(rows.size(), results_) + to_text(warning, run_facts(*rows.front())));
   }
 
   void small_chunks() {
-    const auto rows = rows_with(Caution::small_chunks);
+    const auto rows = rows_with(ResultWarning::small_chunks);
     if (rows.empty()) return;
     const auto smallest =
         *std::min_element(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
-          return average_message(ran_case(*a)) < average_message(ran_case(*b));
+          return average_message(run_facts(*a)) < average_message(run_facts(*b));
         });
     warn_at("collective.chunks", "small-chunks",
-            rows_text(rows.size(), results_) + to_text(Caution::small_chunks, ran_case(*smallest)));
+            rows_text(rows.size(), results_) +
+                to_text(ResultWarning::small_chunks, run_facts(*smallest)));
   }
 
   void free_start_up() {
@@ -226,11 +227,11 @@ class Collector {
 
   void free_messages() {
     if (sweeps_chunks()) return;
-    const auto rows = rows_with(Caution::free_messages);
+    const auto rows = rows_with(ResultWarning::free_messages);
     if (rows.empty()) return;
     warn_at("cluster.link", "free-messages",
             rows_text(rows.size(), results_) +
-                to_text(Caution::free_messages, ran_case(*rows.front())));
+                to_text(ResultWarning::free_messages, run_facts(*rows.front())));
   }
 
   void approximate_formula() {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/cautions.hpp"
 #include "collectives/cost/closed_forms.hpp"
+#include "collectives/result_warnings.hpp"
 #include "plots/engine/setting.hpp"
 #include "sim/effort.hpp"
 #include "sim/records.hpp"
@@ -42,7 +42,7 @@ struct Answer {
   double recorded;  // 1: the columns hold every step; 0: there were too many
   double pieces;
   Place formula, reference;
-  Place cautions;  // lines
+  Place warnings;  // lines
 };
 static_assert(sizeof(Answer) == 13 * 8, "engine.js counts fields of 8 bytes");
 
@@ -57,7 +57,7 @@ Answer answer{};
 Columns columns{};
 Records records;
 ClosedForm form;
-std::string text, cautions;
+std::string text, warnings;
 
 Place place_of(const std::string& of) {
   return {of.data(), static_cast<std::uint32_t>(of.size())};
@@ -84,21 +84,21 @@ void add_formula(const Collective& collective, const AlgorithmChoice& choice,
   answer.reference = place_of(form.reference);
 }
 
-void add_cautions(const Schedule& schedule, const Simulation& simulation) {
-  const RanCase ran{.algorithm = &algorithm_of(setting),
-                    .ranks = schedule.collective().size(),
-                    .chunks = schedule.chunks(),
-                    .channels = schedule.channels(),
-                    .elements = schedule.collective().count,
-                    .messages = simulation.messages,
-                    .wire_bytes = simulation.wire_bytes,
-                    .time = simulation.time,
-                    .links_are_free = has_one_kind_of_link(setting) && setting.overhead_ps == 0 &&
-                                      setting.latency_ps == 0};
-  cautions.clear();
-  for (const Caution caution : all_cautions)
-    if (applies(caution, ran)) cautions += to_text(caution, ran) + '\n';
-  answer.cautions = place_of(cautions);
+void add_warnings(const Schedule& schedule, const Simulation& simulation) {
+  const RunFacts ran{.algorithm = &algorithm_of(setting),
+                     .ranks = schedule.collective().size(),
+                     .chunks = schedule.chunks(),
+                     .channels = schedule.channels(),
+                     .elements = schedule.collective().count,
+                     .messages = simulation.messages,
+                     .wire_bytes = simulation.wire_bytes,
+                     .time = simulation.time,
+                     .links_are_free = has_one_kind_of_link(setting) && setting.overhead_ps == 0 &&
+                                       setting.latency_ps == 0};
+  warnings.clear();
+  for (const ResultWarning warning : all_result_warnings)
+    if (applies(warning, ran)) warnings += to_text(warning, ran) + '\n';
+  answer.warnings = place_of(warnings);
 }
 
 void refuse(double instructions) {
@@ -142,7 +142,7 @@ void run(double max_steps) {
   answer.messages = static_cast<double>(simulation.messages);
   answer.instructions = static_cast<double>(simulation.instructions);
   add_formula(collective, choice, topology);
-  add_cautions(schedule, simulation);
+  add_warnings(schedule, simulation);
   answer.recorded = simulation.timeline ? 1 : 0;
   records = {};
   if (simulation.timeline) {
