@@ -144,7 +144,7 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
       const Value* collective = scenario.document.find("collective");
       diagnostics.add({.code = std::string(to_string(error.code())),
                        .message = where.empty() ? error.what() : where + ": " + error.what(),
-                       .place = collective == nullptr ? Place{} : collective->place,
+                       .place = collective == nullptr ? SourceRange{} : collective->place,
                        .pointer = "/collective",
                        .suggestion = {},
                        .hint = {}});

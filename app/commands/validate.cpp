@@ -139,7 +139,7 @@ class Validation {
       absent = false;
       diagnostics.add({.code = "nothing-runs",
                        .message = fmt::format("{} has no effect on what this file says", name),
-                       .place = file != nullptr ? file->place : Place{},
+                       .place = file != nullptr ? file->place : SourceRange{},
                        .pointer = "/measure/file",
                        .suggestion = {},
                        .hint = "--backend host, cuda or nccl runs it instead"});

@@ -19,7 +19,7 @@ namespace collsim {
 struct Diagnostic {
   std::string code;     // for programs: "unknown-key", "no-unit", "out-of-range", ...
   std::string message;  // what is wrong; without place and pointer
-  Place place;          // nowhere: no line is shown
+  SourceRange place;    // nowhere: no line is shown
   std::string pointer;  // JSON pointer; empty: none is shown
   std::string
       suggestion;    // what to write instead, as a value: chain (shown: did you mean "chain"?)

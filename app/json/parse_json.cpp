@@ -77,7 +77,7 @@ class TreeBuilder {
     Container& container = open_.back();
     container.key_place = place(begin, cursor_);
     container.key = std::move(name);
-    const Place* first = first_place(container, container.key);
+    const SourceRange* first = first_place(container, container.key);
     container.duplicate = first != nullptr;
     if (first != nullptr) report_duplicate(container, *first);
     after_ = ParserState::After::key;
@@ -95,7 +95,7 @@ class TreeBuilder {
   struct Container {
     Value value;
     std::string key = {};  // the last one read
-    Place key_place = {};
+    SourceRange key_place = {};
     bool duplicate = false;       // that key was there before
     std::size_t values_kept = 0;  // of a long list: those read until its last kept item
     // Of a large object: keys to their positions.
@@ -105,7 +105,7 @@ class TreeBuilder {
   [[nodiscard]] std::size_t next_token() const {
     return std::min(text_.find_first_not_of(" \t\r\n,:", cursor_), text_.size());
   }
-  [[nodiscard]] Place place(std::size_t begin, std::size_t end) const {
+  [[nodiscard]] SourceRange place(std::size_t begin, std::size_t end) const {
     return {source_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
   }
   [[nodiscard]] int line_of(std::size_t offset) const {
@@ -113,7 +113,7 @@ class TreeBuilder {
   }
   void report(Diagnostic diagnostic) { diagnostics_->add(std::move(diagnostic)); }
 
-  void report_duplicate(const Container& container, const Place& first) {
+  void report_duplicate(const Container& container, const SourceRange& first) {
     // To find a line takes a look at all the text before it.
     const bool kept = diagnostics_->size() < Diagnostics::max_kept;
     report({"duplicate-key",
@@ -207,7 +207,7 @@ class TreeBuilder {
   }
 
   // Where the container has that key already.
-  static const Place* first_place(Container& container, const std::string& key) {
+  static const SourceRange* first_place(Container& container, const std::string& key) {
     constexpr std::size_t small = 16;
     const Value::Object& members = container.value.members();
     if (members.size() <= small) {
@@ -316,7 +316,7 @@ std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
                                 Diagnostics& diagnostics, const JsonLimits& limits,
                                 ForgottenItems& forgotten) {
   const std::string& text = sources.text(source);
-  const Place start{source, 0, 0};
+  const SourceRange start{source, 0, 0};
   if (std::string message = unreadable(text, limits.bytes); !message.empty()) {
     const bool large = text.size() > limits.bytes;
     diagnostics.add({large ? "too-large" : "encoding", std::move(message), start, "", "", ""});

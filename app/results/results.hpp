@@ -14,7 +14,7 @@ namespace collsim {
 struct Warning {
   std::string code;  // sweep-changes-nothing, small-chunks, ...
   std::string message;
-  Place place;
+  SourceRange place;
 };
 
 // How the rows were measured, and how far a prediction may be off (collsim validate).

@@ -55,7 +55,7 @@ struct Shift {
   std::uint32_t source;
   std::uint32_t offset;
 
-  [[nodiscard]] Place operator()(const Place& place) const {
+  [[nodiscard]] SourceRange operator()(const SourceRange& place) const {
     return {source, place.begin + offset, place.end + offset};
   }
   void move(Value& value) const {
@@ -102,7 +102,7 @@ class SetReader {
     const std::size_t equals = option.find('=');
     const std::string path = option.substr(0, equals);
     const std::uint32_t source = sources_->add(Sources::Kind::argument, "--set " + option, option);
-    const Place place{source, 0, static_cast<std::uint32_t>(path.size())};
+    const SourceRange place{source, 0, static_cast<std::uint32_t>(path.size())};
     if (equals == std::string::npos)
       return wrong(place, quoted(option) + " has no value",
                    "write path=value, such as --set collective.chunks=16");
@@ -123,7 +123,7 @@ class SetReader {
   }
 
  private:
-  std::optional<SetOption> wrong(const Place& place, std::string message, std::string hint) {
+  std::optional<SetOption> wrong(const SourceRange& place, std::string message, std::string hint) {
     diagnostics_->add({.code = "bad-set",
                        .message = std::move(message),
                        .place = place,
@@ -180,7 +180,7 @@ bool take_away(Value& document, std::string_view path) {
 }
 
 std::optional<PathProblem> put(Value& document, std::string_view path, Value value,
-                               Place key_place) {
+                               SourceRange key_place) {
   const std::optional<std::vector<std::string>> steps = split_path(path);
   if (!steps)
     return PathProblem{quoted(path) + " is not a path",

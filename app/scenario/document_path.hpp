@@ -37,12 +37,12 @@ struct PathProblem {
   std::string hint;
 };
 [[nodiscard]] std::optional<PathProblem> put(Value& document, std::string_view path, Value value,
-                                             Place key_place);
+                                             SourceRange key_place);
 
 // What --set put where.
 struct SetOption {
   std::string path;
-  Place place;  // of the path in the argument
+  SourceRange place;  // of the path in the argument
 };
 
 // Puts each "path=value" into the document.  The value is JSON, or else a string, so that neither

@@ -41,7 +41,7 @@ class PatchedDocument {
   }
 
  private:
-  void put_value(const std::string& path, const Value& value, const Place& place,
+  void put_value(const std::string& path, const Value& value, const SourceRange& place,
                  Diagnostics& diagnostics) {
     const std::string_view name = std::string_view(path).substr(0, path.find('.'));
     if (changed_.find(name) == nullptr)

@@ -149,7 +149,7 @@ void load_calibration_file(Value& document, const std::string& scenario_file, So
   Value* written = model != nullptr ? model->find("calibration") : nullptr;
   if (written == nullptr || !written->is_string()) return;
   std::filesystem::path file = written->string();
-  const bool from_file = written->place.source != Place::nowhere &&
+  const bool from_file = written->place.source != SourceRange::nowhere &&
                          sources.kind(written->place.source) == Sources::Kind::file;
   if (from_file && file.is_relative() && scenario_file != "-")
     file = std::filesystem::path(scenario_file).parent_path() / file;

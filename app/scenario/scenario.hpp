@@ -58,7 +58,7 @@ using Params = std::vector<std::pair<std::string, Value>>;
 struct Axis {
   std::vector<std::string> paths;
   std::vector<std::vector<Value>> points;  // [point][path], each with its place
-  Place place;                             // of the axis in the file, for warnings
+  SourceRange place;                       // of the axis in the file, for warnings
 };
 
 // A scenario file, read, checked and ready to run.

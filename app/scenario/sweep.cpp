@@ -382,8 +382,8 @@ class SweepReader {
                     " are always refused: use fewer values");
   }
 
-  void wrong(const Place& place, const std::string& pointer, std::string code, std::string message,
-             std::string suggestion, std::string hint) {
+  void wrong(const SourceRange& place, const std::string& pointer, std::string code,
+             std::string message, std::string suggestion, std::string hint) {
     diagnostics_->add({.code = std::move(code),
                        .message = std::move(message),
                        .place = place,

@@ -40,7 +40,7 @@ class RangeValues {
   Scale scale_{};
   std::vector<std::int64_t> wholes_;  // numbers, bytes, picoseconds or bytes per second
   std::vector<double> reals_;
-  Place place_;
+  SourceRange place_;
 };
 
 // Stated limit: paths that one sweep changes.

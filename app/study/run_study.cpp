@@ -40,10 +40,10 @@ std::string_view path_for(ErrorCode code) {
 }
 
 // Where in what the user wrote an error of the core is at home.
-Place place_for(const Scenario& scenario, std::string_view path) {
+SourceRange place_for(const Scenario& scenario, std::string_view path) {
   const Value* value = value_at(scenario.document, path);
   if (value == nullptr) value = value_at(scenario.document, path.substr(0, path.find('.')));
-  return value == nullptr ? Place{} : value->place;
+  return value == nullptr ? SourceRange{} : value->place;
 }
 
 Diagnostic diagnostic_of(const Scenario& scenario, const Error& error) {

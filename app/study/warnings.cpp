@@ -23,7 +23,7 @@ namespace {
 // An axis of a sweep along which no row's time changes, and why as far as can be told.
 struct IdleAxis {
   std::string message;
-  Place place;
+  SourceRange place;
 };
 
 std::string text_of(const Value& value) {
@@ -170,12 +170,12 @@ class Collector {
   }
 
  private:
-  void warn(std::string code, std::string message, Place place = {}) {
+  void warn(std::string code, std::string message, SourceRange place = {}) {
     warnings_.push_back({std::move(code), std::move(message), place});
   }
   void warn_at(std::string_view path, std::string code, std::string message) {
     const Value* const value = value_at(scenario_.document, path);
-    warn(std::move(code), std::move(message), value == nullptr ? Place{} : value->place);
+    warn(std::move(code), std::move(message), value == nullptr ? SourceRange{} : value->place);
   }
   template <class Predicate>
   [[nodiscard]] std::vector<const Row*> rows_that(const Predicate& predicate) const {

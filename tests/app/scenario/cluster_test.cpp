@@ -131,8 +131,8 @@ TEST(Clusters, ResolvedIsAClusterThatComesOutTheSame) {
 TEST(Clusters, ResolvedValuesKeepThePlaceWhereTheyWereWritten) {
   const ReadCluster read = read_cluster_text(with_link(R"("shape": "chain", "ranks": 8)"));
   const Value& link = *read.resolved.find("link");
-  EXPECT_NE(link.find("bandwidth")->place, Place{});
-  EXPECT_EQ(link.find("latency")->place, Place{});
+  EXPECT_NE(link.find("bandwidth")->place, SourceRange{});
+  EXPECT_EQ(link.find("latency")->place, SourceRange{});
 }
 
 TEST(Clusters, AreDescribedInOneWayOnly) {
