@@ -259,13 +259,13 @@ class Validation {
   }
 
   static std::string first_wrong(const Results& results) {
-    for (const Row& row : results.rows)
+    for (const CaseResult& row : results.rows)
       if (verdict_of(row, std::nullopt) == RowVerdict::wrong_data)
         return printable(row.measured->wrong_data);
     return {};
   }
   static std::string first_reason(const Results& results) {
-    for (const Row& row : results.rows)
+    for (const CaseResult& row : results.rows)
       if (row.not_measured) return printable(row.not_measured->reason);
     return {};
   }
@@ -293,7 +293,7 @@ class Validation {
     }
   }
 
-  void tell_why_no_trace(const Row& row) {
+  void tell_why_no_trace(const CaseResult& row) {
     trace_code_ = exit_not_measurable;
     terminal_.err << "no trace was written: "
                   << (row.not_measured ? printable(row.not_measured->reason)

@@ -445,7 +445,7 @@ TimeShares shares_of(const CriticalPath::Segment& segment, const Timeline& timel
   return shares;
 }
 
-Simulation recorded_run(const Case& point, const Schedule& schedule, const Row& row) {
+Simulation recorded_run(const Case& point, const Schedule& schedule, const CaseResult& row) {
   SimulationOptions how;
   how.late = point.cluster->late;
   const Topology& topology = point.cluster->topology;

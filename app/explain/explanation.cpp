@@ -46,7 +46,8 @@ void put_fastest_first(std::vector<Contender>& contenders) {
                    });
 }
 
-std::vector<Contender> all_algorithms(const Case& point, const Row& row, WorkBudget& budget) {
+std::vector<Contender> all_algorithms(const Case& point, const CaseResult& row,
+                                      WorkBudget& budget) {
   std::vector<Contender> contenders;
   Case other = point;
   for (const Algorithm* const algorithm : algorithms(row.operation)) {
@@ -83,7 +84,8 @@ Bytes largest_message(const Case& point) {
 
 }  // namespace
 
-BoundExplanation explain_bound(const Case& point, const Row& row, const Breakdown& breakdown) {
+BoundExplanation explain_bound(const Case& point, const CaseResult& row,
+                               const Breakdown& breakdown) {
   using Kind = BoundExplanation::Kind;
   BoundExplanation result;
   const Time bound = row.bounds.largest();

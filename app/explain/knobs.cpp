@@ -64,7 +64,7 @@ std::string name_of(const LinkClass& one, const Topology& topology) {
 
 class KnobTurner {
  public:
-  KnobTurner(const Case& point, const Row& row, WorkBudget& budget)
+  KnobTurner(const Case& point, const CaseResult& row, WorkBudget& budget)
       : point_(point), row_(row), budget_(budget) {}
 
   void turn_links(const Topology& topology, const Simulation& simulation) {
@@ -246,7 +246,7 @@ class KnobTurner {
   }
 
   const Case& point_;
-  const Row& row_;
+  const CaseResult& row_;
   WorkBudget& budget_;
   std::vector<std::pair<std::size_t, Change>> little_;
   int late_ranks_ = 0;
@@ -256,7 +256,7 @@ class KnobTurner {
 
 class ChunkSearch {
  public:
-  ChunkSearch(const Case& point, const Row& row, WorkBudget& budget)
+  ChunkSearch(const Case& point, const CaseResult& row, WorkBudget& budget)
       : point_(point), budget_(budget) {
     AlgorithmChoice choice = point.choice;
     choice.chunk_size.reset();
@@ -395,7 +395,7 @@ Attempt attempt(const Case& point, WorkBudget& budget) {
   }
 }
 
-Knobs explain_knobs(const Case& point, const Row& row, const Simulation& simulation,
+Knobs explain_knobs(const Case& point, const CaseResult& row, const Simulation& simulation,
                     const std::vector<Contender>& algorithms, WorkBudget& budget) {
   KnobTurner turner(point, row, budget);
   if (row.messages > 0) turner.turn_links(point.cluster->topology, simulation);

@@ -11,7 +11,7 @@
 #include "app/expression/expectation_internal.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
-#include "app/results/row.hpp"
+#include "app/results/case_result.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -34,7 +34,7 @@ struct Judgement {
 };
 
 // The point of the sweep, without what is the same for the whole group.
-std::string point_text(const Expectation& expectation, const Row& row) {
+std::string point_text(const Expectation& expectation, const CaseResult& row) {
   const Grid& grid = *expectation.grid;
   std::string text;
   for (std::size_t axis = 0; axis < grid.axes(); ++axis) {
@@ -79,7 +79,7 @@ std::string source_of(const Expectation& expectation) {
 
 // "collective.chunks = 16: time is 3.801 ms, expected 3.9 ms within 0.1% ((K-1)*(alpha+N/B))"; with
 // as many digits as it takes to see the difference.
-std::string failure_text(const Expectation& expectation, const Row& row,
+std::string failure_text(const Expectation& expectation, const CaseResult& row,
                          const Judgement& judgement) {
   const std::string point = point_text(expectation, row);
   if (!judgement.why_not.empty()) return point + judgement.why_not;
@@ -114,7 +114,7 @@ double relative(double distance, double expected) {
 // Checks one expectation in the rows of a study.
 class Check {
  public:
-  Check(const Expectation& expectation, std::span<const Row> rows)
+  Check(const Expectation& expectation, std::span<const CaseResult> rows)
       : expectation_(&expectation),
         rows_(rows),
         takes_part_(expectation.condition.matches(*expectation.grid)),
@@ -213,7 +213,7 @@ class Check {
   }
 
   const Expectation* expectation_;
-  std::span<const Row> rows_;
+  std::span<const CaseResult> rows_;
   std::vector<char> takes_part_;
   Evaluator metric_;
   std::vector<Evaluator> limits_;
@@ -222,7 +222,7 @@ class Check {
 
 }  // namespace
 
-std::vector<ExpectationOutcome> Expectations::check(std::span<const Row> rows) const {
+std::vector<ExpectationOutcome> Expectations::check(std::span<const CaseResult> rows) const {
   std::vector<ExpectationOutcome> outcomes;
   if (!all_) return outcomes;
   for (const Expectation& expectation : *all_) {

@@ -30,7 +30,7 @@ class Grid {
     return point + coordinate_there * axes_[axis].stride -
            coordinate(point, axis) * axes_[axis].stride;
   }
-  // Number of the axis' first path among those of Row::params, and how many paths it has.
+  // Number of the axis' first path among those of CaseResult::params, and how many paths it has.
   [[nodiscard]] std::size_t first_path(std::size_t axis) const { return axes_[axis].first_path; }
   [[nodiscard]] std::size_t paths(std::size_t axis) const { return axes_[axis].paths; }
 

@@ -49,7 +49,7 @@ std::optional<double> best_chunks(const Results& results) {
       results.axes.end())
     return std::nullopt;
   std::optional<double> best;
-  for (const Row& row : results.rows) {
+  for (const CaseResult& row : results.rows) {
     if (!row.analytic || !row.analytic->best_chunks) return std::nullopt;
     if (best && *best != *row.analytic->best_chunks) return std::nullopt;
     best = row.analytic->best_chunks;

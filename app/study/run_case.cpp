@@ -68,13 +68,13 @@ Simulation simulation_of(const Case& point, const Schedule& schedule, const Case
   refuse(effort, schedule);
 }
 
-Row row_of(const Case& asked, const CaseOptions& options) {
+CaseResult row_of(const Case& asked, const CaseOptions& options) {
   const Case point = with_calibrated_costs(with_schedule(asked));
   const Topology& topology = point.cluster->topology;
   const Schedule& schedule = *point.schedule;
   const Simulation simulation = simulation_of(point, schedule, options);
 
-  Row row;
+  CaseResult row;
   row.operation = point.collective.operation;
   row.algorithm = schedule.algorithm();
   row.ranks = point.collective.size();
@@ -108,15 +108,15 @@ Row row_of(const Case& asked, const CaseOptions& options) {
   return row;
 }
 
-Row fastest_row(const Case& point, const CaseOptions& options) {
-  std::optional<Row> fastest;
+CaseResult fastest_row(const Case& point, const CaseOptions& options) {
+  std::optional<CaseResult> fastest;
   std::string reasons;
   ErrorCode code = ErrorCode::unsupported_ranks;
   Case candidate = point;
   for (const Algorithm* const algorithm : algorithms(point.collective.operation)) {
     candidate.choose_algorithm(algorithm->name);
     try {
-      Row row = row_of(candidate, options);
+      CaseResult row = row_of(candidate, options);
       if (!fastest || row.time < fastest->time) fastest = std::move(row);
     } catch (const Error& error) {
       if (reasons.empty()) code = error.code();
@@ -131,7 +131,7 @@ Row fastest_row(const Case& point, const CaseOptions& options) {
 
 }  // namespace
 
-Row run_case(const Case& point, const CaseOptions& options) {
+CaseResult run_case(const Case& point, const CaseOptions& options) {
   return point.choice.name == "auto" ? fastest_row(point, options) : row_of(point, options);
 }
 

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "app/results/row.hpp"
+#include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
 
 namespace collsim {
@@ -16,7 +16,7 @@ struct CaseOptions {
 
 // Simulates; "auto" simulates every algorithm of the operation that works with this many ranks and
 // takes the fastest (the first of equals).  Throws Error.
-[[nodiscard]] Row run_case(const Case& point, const CaseOptions& options = {});
+[[nodiscard]] CaseResult run_case(const Case& point, const CaseOptions& options = {});
 
 // The case with its schedule and, instead of "auto", the algorithm that run_case() chooses.  Throws
 // Error when simulating it is beyond the limits of effort.hpp.

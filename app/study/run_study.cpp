@@ -148,10 +148,10 @@ class Runner {
   [[nodiscard]] std::size_t first_wrong() const { return first_wrong_; }
   [[nodiscard]] const Diagnostics& wrong() const { return wrong_; }
   [[nodiscard]] const StudySummary& summary() const { return summary_; }
-  [[nodiscard]] std::vector<Row> take_rows() {
-    std::vector<Row> rows;
+  [[nodiscard]] std::vector<CaseResult> take_rows() {
+    std::vector<CaseResult> rows;
     rows.reserve(rows_.size());
-    for (std::optional<Row>& row : rows_)
+    for (std::optional<CaseResult>& row : rows_)
       if (row) rows.push_back(std::move(*row));
     rows_.clear();
     return rows;
@@ -184,7 +184,7 @@ class Runner {
     try {
       const std::optional<Case> found = make_case(scenario_, point, clusters, diagnostics);
       if (found) {
-        Row row = run_case(*found, case_options_);
+        CaseResult row = run_case(*found, case_options_);
         row.params = scenario_.params(point);
         rows_[point] = std::move(row);
         summary.add(*found);
@@ -224,7 +224,7 @@ class Runner {
   const StudyOptions& options_;
   std::mutex turns_;
   const CaseOptions case_options_;
-  std::vector<std::optional<Row>> rows_;
+  std::vector<std::optional<CaseResult>> rows_;
   std::size_t jobs_ = 1;
   std::size_t block_ = 1;
   std::atomic<std::size_t> next_ = 0;

@@ -32,19 +32,19 @@ std::string text_of(const Value& value) {
 
 // Whether rows that differ in this axis alone take equally long, all of them.  The last axis changes
 // fastest: `stride` rows lie between neighbours on this one.
-bool changes_nothing(const std::vector<Row>& rows, std::size_t length, std::size_t stride) {
+bool changes_nothing(const std::vector<CaseResult>& rows, std::size_t length, std::size_t stride) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (i / stride % length > 0 && rows[i].time != rows[i - stride].time) return false;
   return true;
 }
 
 template <class Predicate>
-bool all(const std::vector<Row>& rows, const Predicate& predicate) {
+bool all(const std::vector<CaseResult>& rows, const Predicate& predicate) {
   return std::all_of(rows.begin(), rows.end(), predicate);
 }
 
-bool none_heeds(const std::vector<Row>& rows, bool OwnKnobs::*knob) {
-  return std::none_of(rows.begin(), rows.end(), [knob](const Row& row) {
+bool none_heeds(const std::vector<CaseResult>& rows, bool OwnKnobs::*knob) {
+  return std::none_of(rows.begin(), rows.end(), [knob](const CaseResult& row) {
     return find_algorithm(row.operation, row.algorithm).knobs.*knob;
   });
 }
@@ -60,41 +60,45 @@ constexpr KnobPath knob_paths[] = {
 };
 
 // Of the collective itself.
-std::string why_of_collective(std::string_view path, const std::vector<Row>& rows) {
+std::string why_of_collective(std::string_view path, const std::vector<CaseResult>& rows) {
   if (path == "collective.dtype") return "the size is given in bytes, whatever their type";
   if (path == "collective.reduction") return "the model charges all reductions alike";
   if (path == "collective.slots") return "no wait for a slot decides the time";
   for (const KnobPath& one : knob_paths)
     if (path == one.path && none_heeds(rows, one.knob))
       return "it is only for " + algorithms_with(one.knob);
-  if (path == "collective.chunks" && all(rows, [](const Row& row) { return row.alpha == 0.0; }))
+  if (path == "collective.chunks" &&
+      all(rows, [](const CaseResult& row) { return row.alpha == 0.0; }))
     return "messages cost no start-up and there is nothing to overlap";
   return "";
 }
 
-std::string why_of_model(std::string_view path, const std::vector<Row>& rows) {
-  if (path == "model.reduce_bandwidth" && all(rows, [](const Row& row) { return !row.reduction; }))
+std::string why_of_model(std::string_view path, const std::vector<CaseResult>& rows) {
+  if (path == "model.reduce_bandwidth" &&
+      all(rows, [](const CaseResult& row) { return !row.reduction; }))
     return fmt::format("nothing is added up in this collective ({})",
                        to_string(rows.front().operation));
   if (lies_in(path, "measure")) return "this version does not measure";
   return "";
 }
 
-std::string why_of(const std::string& path, const std::vector<Row>& rows) {
-  if (all(rows, [](const Row& row) { return row.ranks == 1; }))
+std::string why_of(const std::string& path, const std::vector<CaseResult>& rows) {
+  if (all(rows, [](const CaseResult& row) { return row.ranks == 1; }))
     return "a single rank sends no messages";
-  if (all(rows, [](const Row& row) { return row.wire_bytes == 0 && row.alpha == 0 && row.L == 0; }))
+  if (all(rows, [](const CaseResult& row) {
+        return row.wire_bytes == 0 && row.alpha == 0 && row.L == 0;
+      }))
     return "all messages are empty and the link has neither overhead nor latency";
   if (lies_in(path, "cluster.late")) return "others finish even later, or nobody waits for them";
   std::string reason = why_of_collective(path, rows);
   if (reason.empty()) reason = why_of_model(path, rows);
   if (reason.empty() && path.find("bandwidth") != std::string::npos &&
-      all(rows, [](const Row& row) { return row.wire_bytes == 0; }))
+      all(rows, [](const CaseResult& row) { return row.wire_bytes == 0; }))
     reason = "all messages are empty";
   return reason;
 }
 
-std::string describe(const Axis& axis, const std::vector<Row>& rows) {
+std::string describe(const Axis& axis, const std::vector<CaseResult>& rows) {
   std::string names;
   for (const std::string& path : axis.paths) names += (names.empty() ? "" : " with ") + path;
   const std::string first = text_of(axis.points.front().front());
@@ -137,7 +141,7 @@ std::string rows_text(std::size_t rows, const Results& results) {
   return fmt::format("in {} of {} rows: ", rows, results.rows.size());
 }
 
-RunFacts run_facts(const Row& row) {
+RunFacts run_facts(const CaseResult& row) {
   return {.algorithm = &find_algorithm(row.operation, row.algorithm),
           .ranks = row.ranks,
           .chunks = row.chunks,
@@ -178,9 +182,9 @@ class Collector {
     warn(std::move(code), std::move(message), value == nullptr ? SourceRange{} : value->place);
   }
   template <class Predicate>
-  [[nodiscard]] std::vector<const Row*> rows_that(const Predicate& predicate) const {
-    std::vector<const Row*> found;
-    for (const Row& row : results_.rows)
+  [[nodiscard]] std::vector<const CaseResult*> rows_that(const Predicate& predicate) const {
+    std::vector<const CaseResult*> found;
+    for (const CaseResult& row : results_.rows)
       if (row.ranks > 1 && predicate(row)) found.push_back(&row);
     return found;
   }
@@ -191,8 +195,8 @@ class Collector {
     return sweeps("collective.chunks") || sweeps("collective.chunk_size");
   }
 
-  [[nodiscard]] std::vector<const Row*> rows_with(ResultWarning warning) const {
-    return rows_that([warning](const Row& row) { return applies(warning, run_facts(row)); });
+  [[nodiscard]] std::vector<const CaseResult*> rows_with(ResultWarning warning) const {
+    return rows_that([warning](const CaseResult& row) { return applies(warning, run_facts(row)); });
   }
 
   void chunks_above_elements() {
@@ -207,7 +211,7 @@ class Collector {
     const auto rows = rows_with(ResultWarning::small_chunks);
     if (rows.empty()) return;
     const auto smallest =
-        *std::min_element(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
+        *std::min_element(rows.begin(), rows.end(), [](const CaseResult* a, const CaseResult* b) {
           return average_message(run_facts(*a)) < average_message(run_facts(*b));
         });
     warn_at("collective.chunks", "small-chunks",
@@ -217,7 +221,7 @@ class Collector {
 
   void free_start_up() {
     if (!sweeps_chunks()) return;
-    const auto rows = rows_that([](const Row& row) { return row.alpha && *row.alpha == 0; });
+    const auto rows = rows_that([](const CaseResult& row) { return row.alpha && *row.alpha == 0; });
     if (rows.empty()) return;
     warn_at("cluster.link", "free-start-up",
             rows_text(rows.size(), results_) +
@@ -236,7 +240,7 @@ class Collector {
 
   void approximate_formula() {
     double worst = 0;
-    const auto rows = rows_that([&worst](const Row& row) {
+    const auto rows = rows_that([&worst](const CaseResult& row) {
       if (!row.analytic || row.analytic->exact || row.time == Time{}) return false;
       const double off = std::abs(row.analytic->seconds / row.time_s() - 1);
       worst = std::max(worst, off);

@@ -28,7 +28,7 @@ namespace collsim {
 }
 
 // The answer for one case: a row of every table and of the results file.  SI units.
-struct Row {
+struct CaseResult {
   Params params;
   Operation operation{};
   std::string algorithm;  // the one that ran, also when "auto" chose it
