@@ -145,9 +145,7 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
       diagnostics.add({.code = std::string(to_string(error.code())),
                        .message = where.empty() ? error.what() : where + ": " + error.what(),
                        .place = collective == nullptr ? SourceRange{} : collective->place,
-                       .pointer = "/collective",
-                       .suggestion = {},
-                       .hint = {}});
+                       .pointer = "/collective"});
       return std::nullopt;
     }
     progress.update(point + 1, scenario.points());

@@ -48,8 +48,6 @@ bool put_machine(Value& document, Value machine, const std::string& file,
     diagnostics.add({.code = "no-machine",
                      .message = file + " is no machine: it has no \"cluster\"",
                      .place = machine.place,
-                     .pointer = {},
-                     .suggestion = {},
                      .hint = "--machine takes a file with a \"cluster\" and perhaps a \"model\""});
     return false;
   }
@@ -141,7 +139,6 @@ class Validation {
                        .message = fmt::format("{} has no effect on what this file says", name),
                        .place = file != nullptr ? file->place : SourceRange{},
                        .pointer = "/measure/file",
-                       .suggestion = {},
                        .hint = "--backend host, cuda or nccl runs it instead"});
     }
     return absent;

@@ -349,8 +349,6 @@ std::optional<std::uint32_t> read_source(const std::string& file, Sources& sourc
   diagnostics.add({.code = "not-utf8",
                    .message = "the file is not UTF-8 text",
                    .place = {source, at, at + 1},
-                   .pointer = {},
-                   .suggestion = {},
                    .hint = "save it in the encoding UTF-8"});
   return std::nullopt;
 }

@@ -171,12 +171,8 @@ class ResultsCheck {
 
   void refuse(const Value& value, const std::string& pointer, std::string code, std::string message,
               std::string hint = {}) {
-    diagnostics_->add({.code = std::move(code),
-                       .message = std::move(message),
-                       .place = value.place,
-                       .pointer = pointer,
-                       .suggestion = {},
-                       .hint = std::move(hint)});
+    diagnostics_->add(
+        {std::move(code), std::move(message), value.place, pointer, {}, std::move(hint)});
   }
 
   Diagnostics* diagnostics_;

@@ -359,7 +359,6 @@ void wrong_item(ObjectReader& reader, std::string_view key, std::size_t index, s
                             .message = std::move(message),
                             .place = list->items()[index].place,
                             .pointer = pointer_to(reader.pointer_of(key), index),
-                            .suggestion = {},
                             .hint = std::move(hint)});
 }
 

@@ -134,9 +134,7 @@ class DataReader {
     reader_->diagnostics().add({.code = value.is_number() ? "out-of-range" : "wrong-type",
                                 .message = "this " + problem,
                                 .place = value.place,
-                                .pointer = pointer,
-                                .suggestion = {},
-                                .hint = {}});
+                                .pointer = pointer});
     return false;
   }
 

@@ -127,8 +127,6 @@ class SetReader {
     diagnostics_->add({.code = "bad-set",
                        .message = std::move(message),
                        .place = place,
-                       .pointer = {},
-                       .suggestion = {},
                        .hint = std::move(hint)});
     return std::nullopt;
   }

@@ -52,7 +52,6 @@ class PatchedDocument {
                        .message = problem->message,
                        .place = place,
                        .pointer = pointer_to("/sweep", path),
-                       .suggestion = {},
                        .hint = problem->hint});
   }
 
@@ -273,9 +272,7 @@ std::shared_ptr<const Cluster> ClusterCache::get(const Value& cluster, Diagnosti
     diagnostics.add({.code = std::string(to_string(error.code())),
                      .message = error.what(),
                      .place = cluster.place,
-                     .pointer = "/cluster",
-                     .suggestion = {},
-                     .hint = {}});
+                     .pointer = "/cluster"});
   }
   return cluster_;
 }

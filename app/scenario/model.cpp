@@ -170,7 +170,6 @@ void load_calibration_file(Value& document, const std::string& scenario_file, So
                        .message = file.string() + " holds no calibration",
                        .place = written->place,
                        .pointer = "/model/calibration",
-                       .suggestion = {},
                        .hint = "collsim calibrate -o machine.json writes one"});
     model->erase("calibration");
   }

@@ -136,8 +136,6 @@ class ScenarioReader {
             {.code = "set-and-swept",
              .message = quoted(path) + " is swept, so --set would change nothing",
              .place = option.place,
-             .pointer = {},
-             .suggestion = {},
              .hint = alone ? "use one of both: --set 'sweep." + path + "=[...]' replaces the axis"
                            : "use one of both: --set 'sweep={}' takes the sweep away"});
       }
@@ -161,7 +159,6 @@ class ScenarioReader {
            .message = "an expectation is an object, not " + std::string(item.kind_name()),
            .place = item.place,
            .pointer = pointer_to("/expect", i),
-           .suggestion = {},
            .hint = "write {\"metric\": \"time\", \"at_least\": \"N/B\"}"});
     }
   }

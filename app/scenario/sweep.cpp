@@ -384,12 +384,8 @@ class SweepReader {
 
   void wrong(const SourceRange& place, const std::string& pointer, std::string code,
              std::string message, std::string suggestion, std::string hint) {
-    diagnostics_->add({.code = std::move(code),
-                       .message = std::move(message),
-                       .place = place,
-                       .pointer = pointer,
-                       .suggestion = std::move(suggestion),
-                       .hint = std::move(hint)});
+    diagnostics_->add({std::move(code), std::move(message), place, pointer, std::move(suggestion),
+                       std::move(hint)});
   }
 
   std::size_t max_points_;

@@ -122,8 +122,6 @@ std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources&
     diagnostics.add({.code = "no-results-file",
                      .message = "this is no results file of one scenario",
                      .place = document->place,
-                     .pointer = {},
-                     .suggestion = {},
                      .hint = "write one with: collsim validate FILE -o measured.json"});
     return std::nullopt;
   }

@@ -149,12 +149,8 @@ std::string listed(const std::vector<std::string>& words, std::size_t most) {
 
 void report_wrong(Diagnostics& diagnostics, const Value& value, std::string pointer,
                   std::string code, std::string message, std::string suggestion, std::string hint) {
-  diagnostics.add({.code = std::move(code),
-                   .message = std::move(message),
-                   .place = value.place,
-                   .pointer = std::move(pointer),
-                   .suggestion = std::move(suggestion),
-                   .hint = std::move(hint)});
+  diagnostics.add({std::move(code), std::move(message), value.place, std::move(pointer),
+                   std::move(suggestion), std::move(hint)});
 }
 
 }  // namespace collsim
