@@ -7,25 +7,12 @@
 
 #include "app/results/measured.hpp"
 #include "app/scenario/scenario.hpp"
+#include "collectives/collective.hpp"
 #include "collectives/cost/bounds.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
-
-// What nccl-tests multiplies size / time with: all-reduce 2(n-1)/n; reduce-scatter, all-gather,
-// all-to-all, gather, scatter (n-1)/n; else 1.
-[[nodiscard]] constexpr double busbw_factor(Operation operation, int ranks) {
-  switch (operation) {
-    case Operation::all_reduce: return 2.0 * (ranks - 1) / ranks;
-    case Operation::reduce_scatter:
-    case Operation::all_gather:
-    case Operation::all_to_all:
-    case Operation::gather:
-    case Operation::scatter: return 1.0 * (ranks - 1) / ranks;
-    default: return 1;
-  }
-}
 
 // The answer for one case: a row of every table and of the results file.  SI units.
 struct CaseResult {
