@@ -13,7 +13,7 @@
 #include "app/json/write_json.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/make_case.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/explain/explanation_internal.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "topo/routes.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/working_set.hpp"
 
@@ -33,9 +33,9 @@ Case with_calibrated_costs(Case asked) {
   const Time launch = point.costs.launch;
   const Schedule& schedule = *point.schedule;
   const Effort effort = effort_of(point, schedule);
-  if (is_too_long(effort)) refuse(effort, schedule);
+  if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
   const Bytes size = working_set(schedule);
-  if (is_too_much(effort)) {
+  if (exceeds_total_limit(effort)) {
     point.costs = calibration->costs_at(size, 1.0 * schedule.size() * schedule.lanes());
   } else {
     SimulationOptions how;

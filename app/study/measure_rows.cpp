@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/study/calibrated.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
 #include "validate/plan.hpp"

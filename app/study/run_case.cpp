@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "app/study/calibrated.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "collectives/cost/uniform_network.hpp"
 
 namespace collsim {
@@ -50,22 +50,22 @@ Simulation simulation_of(const Case& point, const Schedule& schedule, const Case
   SimulationOptions how;
   how.late = point.cluster->late;
   const Effort effort = effort_of(point, schedule);
-  if (is_too_long(effort)) refuse(effort, schedule);
+  if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
   std::unique_lock<std::mutex> turn;
   if (options.turns != nullptr && effort.bytes > much_memory_bytes)
     turn = std::unique_lock(*options.turns);
-  if (!is_too_much(effort)) {
+  if (!exceeds_total_limit(effort)) {
     if (options.bottleneck_bandwidth) how.recording = Recording::summary;
     return simulate(point.cluster->topology, schedule, point.costs, how);
   }
-  if (options.bottleneck_bandwidth) refuse(effort, schedule);
+  if (options.bottleneck_bandwidth) throw_too_large(effort, schedule);
   how.engine = Engine::symmetry;
   try {
     return simulate(point.cluster->topology, schedule, point.costs, how);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::engine_not_applicable) throw;
   }
-  refuse(effort, schedule);
+  throw_too_large(effort, schedule);
 }
 
 CaseResult row_of(const Case& asked, const CaseOptions& options) {
@@ -139,7 +139,8 @@ Case within_limits(Case asked) {
   if (asked.choice.name == "auto") asked.choose_algorithm(run_case(asked).algorithm);
   Case point = with_schedule(std::move(asked));
   const Effort effort = effort_of(point, *point.schedule);
-  if (is_too_long(effort) || is_too_much(effort)) refuse(effort, *point.schedule);
+  if (exceeds_lane_limit(effort) || exceeds_total_limit(effort))
+    throw_too_large(effort, *point.schedule);
   return point;
 }
 

@@ -19,7 +19,7 @@ struct CaseOptions {
 [[nodiscard]] CaseResult run_case(const Case& point, const CaseOptions& options = {});
 
 // The case with its schedule and, instead of "auto", the algorithm that run_case() chooses.  Throws
-// Error when simulating it is beyond the limits of effort.hpp.
+// Error when simulating it is beyond the limits (limits.hpp).
 [[nodiscard]] Case within_limits(Case asked);
 
 }  // namespace collsim

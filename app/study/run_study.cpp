@@ -18,7 +18,7 @@
 #include "app/expression/expectation.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/make_case.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "app/study/run_study.hpp"
 #include "app/study/study_summary.hpp"
@@ -96,8 +96,8 @@ void look_at(const Scenario& scenario, std::size_t point, ClusterCache& clusters
   try {
     const std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
     if (found && found->schedule)
-      if (const Effort effort = effort_of(*found, *found->schedule); is_too_long(effort))
-        refuse(effort, *found->schedule);
+      if (const Effort effort = effort_of(*found, *found->schedule); exceeds_lane_limit(effort))
+        throw_too_large(effort, *found->schedule);
   } catch (const Error& error) {
     diagnostics.add(diagnostic_of(scenario, error));
   }

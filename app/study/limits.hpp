@@ -18,10 +18,10 @@ inline constexpr double much_memory_bytes = 250e6;
 
 // Beyond a limit: on one lane alone, or for the sum of all ranks.  The latter may still be
 // within reach where one rank stands for all.
-[[nodiscard]] bool is_too_long(const Effort& effort);
-[[nodiscard]] bool is_too_much(const Effort& effort);
+[[nodiscard]] bool exceeds_lane_limit(const Effort& effort);
+[[nodiscard]] bool exceeds_total_limit(const Effort& effort);
 
 // Error{too_large} with the numbers, the limit and what would make the case smaller.
-[[noreturn]] void refuse(const Effort& effort, const Schedule& schedule);
+[[noreturn]] void throw_too_large(const Effort& effort, const Schedule& schedule);
 
 }  // namespace collsim

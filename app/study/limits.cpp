@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 
 #include <fmt/format.h>
 
@@ -15,15 +15,15 @@ std::string number(double value) {
 
 }  // namespace
 
-bool is_too_long(const Effort& effort) {
+bool exceeds_lane_limit(const Effort& effort) {
   return effort.per_lane > static_cast<double>(max_instructions_per_lane);
 }
 
-bool is_too_much(const Effort& effort) {
+bool exceeds_total_limit(const Effort& effort) {
   return effort.instructions > max_instructions || effort.bytes > max_simulation_bytes;
 }
 
-void refuse(const Effort& effort, const Schedule& schedule) {
+void throw_too_large(const Effort& effort, const Schedule& schedule) {
   std::string knobs = fmt::format("{} rank{}", schedule.size(), schedule.size() == 1 ? "" : "s");
   std::string fewer = "ranks";
   if (schedule.chunks() > 1) {
@@ -35,7 +35,7 @@ void refuse(const Effort& effort, const Schedule& schedule) {
     fewer = "channels, " + fewer;
   }
   std::string size;
-  if (is_too_long(effort))
+  if (exceeds_lane_limit(effort))
     size = fmt::format("more than {} instructions for one rank, which is the limit",
                        max_instructions_per_lane);
   else if (effort.instructions > max_instructions)
