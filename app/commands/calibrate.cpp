@@ -10,7 +10,6 @@
 #include <memory>
 #include <ostream>
 
-#include "app/calibrate/machine_file.hpp"
 #include "app/commands/command.hpp"
 #include "app/commands/interrupts.hpp"
 #include "app/commands/progress.hpp"

@@ -13,7 +13,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/commands/results_writer.hpp"
-#include "app/json/ascii.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/report/report_data.hpp"
 
 namespace collsim {

@@ -10,7 +10,6 @@
 #include "app/commands/command.hpp"
 #include "app/commands/results_writer.hpp"
 #include "app/output/trace_events.hpp"
-#include "app/study/calibrated.hpp"
 #include "app/study/run_case.hpp"
 
 namespace collsim {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "app/explain/explanation_internal.hpp"
-#include "app/study/calibrated.hpp"
 #include "app/study/run_case.hpp"
 
 namespace collsim {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/explain/text.hpp"
 #include "topo/units.hpp"
 
 namespace collsim {

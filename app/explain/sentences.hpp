@@ -19,6 +19,8 @@ namespace collsim {
 [[nodiscard]] std::string percent(Time part, Time whole);       // "32%"
 [[nodiscard]] std::string count_in_words(std::int64_t count, std::string_view one);  // "2 ranks"
 
+// "A broadcast of 64 MiB from rank 0 to 8 ranks along a chain, cut into 16 messages."
+[[nodiscard]] std::string question_of(const Explanation& explanation);
 [[nodiscard]] std::string path_line_in_words(const PathLine& line);
 [[nodiscard]] std::string bound_in_words(const Explanation& explanation);
 // What simulation and formula differ by, and why.

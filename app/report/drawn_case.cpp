@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/study/calibrated.hpp"
 #include "app/study/run_case.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/records.hpp"

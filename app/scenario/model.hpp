@@ -53,7 +53,7 @@ void load_calibration_file(Value& document, const std::string& scenario_file, So
                            Diagnostics& diagnostics);
 
 // "model" (scenario format, section 4): what instructions cost beyond the links.  All absent: the ideal
-// machine.  With a calibration the costs depend on the schedule (app/study/calibrated.hpp).
+// machine.  With a calibration the costs depend on the schedule (app/study/run_case.hpp).
 struct Model {
   CostModel costs;
   std::shared_ptr<const Calibration> calibration;  // nothing: the costs above

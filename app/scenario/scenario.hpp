@@ -29,8 +29,7 @@ struct Case {
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto"
   CostModel costs;
-  std::shared_ptr<const Calibration>
-      calibration;  // more costs, of a schedule: study/calibrated.hpp
+  std::shared_ptr<const Calibration> calibration;  // more costs, of a schedule: study/run_case.hpp
   // "data" of the collective: the input of every position, for `show`.
   std::optional<std::vector<std::vector<double>>> data;
   // Made of collective and choice by make_case() or with_schedule(); none while the algorithm is

@@ -4,9 +4,25 @@
 #include <mutex>
 
 #include "app/results/case_result.hpp"
+#include "app/scenario/model.hpp"
 #include "app/scenario/scenario.hpp"
+#include "collectives/schedule.hpp"
+#include "sim/simulate.hpp"
 
 namespace collsim {
+
+// What the instructions of a schedule cost on a machine that was measured.  The size that counts is its
+// working_set(), which whoever asks often has kept.  How many lanes work at a time is what a first
+// simulation says in which none slows down another: the sum of the time that all of them work, divided
+// by the time that the whole takes.  (With a slowdown both grow alike, as far as the work is what takes
+// the time.)  Launch is not among them.
+[[nodiscard]] CostModel calibrated_costs(const Topology& topology, const Schedule& schedule,
+                                         Bytes working_set, const Calibration& calibration,
+                                         const SimulationOptions& options = {});
+
+// The same case with its costs in place of its calibration; unchanged when it has none, or when its
+// algorithm is "auto".  Where all lanes together are too much to simulate, all count as working.
+[[nodiscard]] Case with_calibrated_costs(Case asked);
 
 struct CaseOptions {
   bool bottleneck_bandwidth = false;

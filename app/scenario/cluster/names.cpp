@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "app/json/ascii.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/scenario/cluster/machine.hpp"
 
 namespace collsim {

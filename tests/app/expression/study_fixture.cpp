@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "app/expression/comparable.hpp"
+#include "app/expression/scenario_facts.hpp"
 #include "app/json/parse_json.hpp"
 
 namespace collsim::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/calibrated.hpp"
+#include "app/study/run_case.hpp"
 
 #include <gtest/gtest.h>
 
