@@ -4,19 +4,19 @@
 #include <algorithm>
 #include <limits>
 
-#include "collectives/checker/engine.hpp"
+#include "collectives/checker/interpreter.hpp"
 
 namespace collsim {
 
 namespace {
 
 using checker::ContributorLists;
-using checker::Engine;
+using checker::Interpreter;
 using checker::LinearForms;
 using checker::NoValues;
 
 bool runs_to_its_end(const Schedule& schedule, const CheckOptions& options, int slots) {
-  return Engine<NoValues>(schedule, options, slots).run().ok;
+  return Interpreter<NoValues>(schedule, options, slots).run().ok;
 }
 
 void advise_on_slots(const Schedule& schedule, const CheckOptions& options, Fault& fault) {
@@ -32,17 +32,17 @@ void advise_on_slots(const Schedule& schedule, const CheckOptions& options, Faul
 
 CheckReport check(const Schedule& schedule, const CheckOptions& options) {
   if (!options.exact) {
-    CheckReport report = Engine<LinearForms>(schedule, options, schedule.slots()).run();
+    CheckReport report = Interpreter<LinearForms>(schedule, options, schedule.slots()).run();
     if (report.ok || report.fault->kind == FaultKind::too_long) return report;
   }
-  CheckReport report = Engine<ContributorLists>(schedule, options, schedule.slots()).run();
+  CheckReport report = Interpreter<ContributorLists>(schedule, options, schedule.slots()).run();
   COLLSIM_CHECK(options.exact || !report.ok, "numbers refuse what lists of contributors accept");
   if (report.fault) advise_on_slots(schedule, options, *report.fault);
   return report;
 }
 
 std::optional<int> least_slots(const Schedule& schedule, const CheckOptions& options) {
-  const CheckReport unlimited = Engine<NoValues>(schedule, options, std::nullopt).run();
+  const CheckReport unlimited = Interpreter<NoValues>(schedule, options, std::nullopt).run();
   if (!unlimited.ok) return std::nullopt;
   // The order of that run is possible with as many slots as it used.
   std::int64_t enough =

@@ -118,4 +118,18 @@ struct Requirement {
 [[nodiscard]] std::optional<int> target_of(const Collective& collective, int position);
 [[nodiscard]] std::optional<int> source_of(const Collective& collective, int position);
 
+// What nccl-tests multiplies size / time with: all-reduce 2(n-1)/n; reduce-scatter, all-gather,
+// all-to-all, gather, scatter (n-1)/n; else 1.
+[[nodiscard]] constexpr double busbw_factor(Operation operation, int ranks) {
+  switch (operation) {
+    case Operation::all_reduce: return 2.0 * (ranks - 1) / ranks;
+    case Operation::reduce_scatter:
+    case Operation::all_gather:
+    case Operation::all_to_all:
+    case Operation::gather:
+    case Operation::scatter: return 1.0 * (ranks - 1) / ranks;
+    default: return 1;
+  }
+}
+
 }  // namespace collsim

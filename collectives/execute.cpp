@@ -51,7 +51,7 @@ class Executor {
   }
 
  private:
-  using Place = std::pair<int, Lane>;
+  using LaneKey = std::pair<int, Lane>;
   struct Runner {
     int position;
     Lane lane;
@@ -81,18 +81,18 @@ class Executor {
   }
 
   // The place of an endpoint, or nothing when there is no such place.
-  [[nodiscard]] std::optional<Place> find(const Endpoint& endpoint) const {
+  [[nodiscard]] std::optional<LaneKey> find(const Endpoint& endpoint) const {
     const auto at = positions_.find(endpoint.rank);
     if (at == positions_.end() ||
         endpoint.lane.index() >= static_cast<std::size_t>(schedule_.lanes()))
       return std::nullopt;
-    return Place{at->second, endpoint.lane};
+    return LaneKey{at->second, endpoint.lane};
   }
 
   // What a lane cannot go on without, or "".
   [[nodiscard]] std::string blocked_by(const Runner& runner) const {
     const Instruction& instruction = *runner.current;
-    const Place me{runner.position, runner.lane};
+    const LaneKey me{runner.position, runner.lane};
     const auto from = find(instruction.from);
     const auto to = find(instruction.to);
     if (receives(instruction.op) && from) {
@@ -155,7 +155,7 @@ class Executor {
   bool apply(Runner& runner) {
     const Instruction& instruction = *runner.current;
     const Op op = instruction.op;
-    const Place me{runner.position, runner.lane};
+    const LaneKey me{runner.position, runner.lane};
     if (op == Op::signal) return ++signals_[{me, *find(instruction.to)}], true;
     if (op == Op::wait) return --signals_[{*find(instruction.from), me}], true;
     RankMemory& memory = memory_[static_cast<std::size_t>(runner.position)];
@@ -207,7 +207,7 @@ class Executor {
   }
 
   void look_for_leftovers() {
-    const auto report = [&](const std::pair<Place, Place>& connection, const char* what) {
+    const auto report = [&](const std::pair<LaneKey, LaneKey>& connection, const char* what) {
       result_.status = ExecutionResult::Status::invalid;
       result_.problem = std::string(what) + " from " +
                         name(connection.first.first, connection.first.second) + " to " +
@@ -235,8 +235,8 @@ class Executor {
   std::map<Rank, int> positions_;
   std::vector<RankMemory> memory_;  // by position
   std::vector<Runner> runners_;
-  std::map<std::pair<Place, Place>, std::deque<Bytestring>> messages_;
-  std::map<std::pair<Place, Place>, std::int64_t> signals_;
+  std::map<std::pair<LaneKey, LaneKey>, std::deque<Bytestring>> messages_;
+  std::map<std::pair<LaneKey, LaneKey>, std::int64_t> signals_;
   ExecutionResult result_;
 };
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <tuple>
 
-#include "collectives/holdings.hpp"
+#include "collectives/pieces.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {

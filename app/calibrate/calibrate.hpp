@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/calibrate/fit.hpp"
+#include "app/json/value.hpp"
 #include "topo/units.hpp"
 #include "validate/backend.hpp"
 
@@ -72,5 +73,10 @@ struct CalibratedMachine {
 // NoMeasurement when the machine cannot do it, or when it was interrupted.
 [[nodiscard]] std::variant<CalibratedMachine, NoMeasurement> calibrate(
     const CalibrateOptions& options);
+
+// A calibrated machine as a file that scenarios can use: "cluster" and "model" of a scenario, with the
+// raw points and where they come from.
+[[nodiscard]] Value machine_value(const CalibratedMachine& machine, const std::string& version,
+                                  const std::string& date);
 
 }  // namespace collsim

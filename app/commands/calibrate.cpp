@@ -10,14 +10,13 @@
 #include <memory>
 #include <ostream>
 
-#include "app/calibrate/machine_file.hpp"
 #include "app/commands/command.hpp"
 #include "app/commands/interrupts.hpp"
 #include "app/commands/progress.hpp"
 #include "app/json/write_json.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/quantities.hpp"
-#include "validate/host/cores.hpp"
+#include "validate/host/threads.hpp"
 
 namespace collsim {
 namespace {

@@ -12,7 +12,8 @@
 #include "app/commands/progress.hpp"
 #include "app/json/write_json.hpp"
 #include "app/output/text_table.hpp"
-#include "app/study/effort.hpp"
+#include "app/scenario/make_case.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
 
@@ -36,9 +37,9 @@ struct Proof {
   std::optional<int> least_slots;  // nothing: blocks with any number
 };
 
-Proof prove(Case point, Params params) {
-  if (point.choice.name == "auto") point.choice.name = run_case(point).algorithm;
-  const Schedule schedule = schedule_of(point);
+Proof prove(Case asked, Params params) {
+  const Case point = within_limits(std::move(asked));
+  const Schedule& schedule = *point.schedule;
   const double instructions = effort_of(point, schedule).instructions;
   if (instructions > most_instructions)
     throw_error(
@@ -143,10 +144,8 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
       const Value* collective = scenario.document.find("collective");
       diagnostics.add({.code = std::string(to_string(error.code())),
                        .message = where.empty() ? error.what() : where + ": " + error.what(),
-                       .place = collective == nullptr ? Place{} : collective->place,
-                       .pointer = "/collective",
-                       .suggestion = {},
-                       .hint = {}});
+                       .place = collective == nullptr ? SourceRange{} : collective->place,
+                       .pointer = "/collective"});
       return std::nullopt;
     }
     progress.update(point + 1, scenario.points());

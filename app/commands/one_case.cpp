@@ -8,6 +8,7 @@
 #include "app/commands/command.hpp"
 #include "app/commands/help.hpp"
 #include "app/commands/params_text.hpp"
+#include "app/scenario/make_case.hpp"
 #include "app/scenario/quantities.hpp"
 
 namespace collsim {

@@ -15,7 +15,7 @@
 #include "app/json/write_json.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/scenario/quantities.hpp"
-#include "app/scenario/sweep_range.hpp"
+#include "app/scenario/sweep.hpp"
 #include "app/scenario/vocabulary.hpp"
 
 namespace collsim {

@@ -13,9 +13,8 @@
 
 #include "app/commands/command.hpp"
 #include "app/commands/results_writer.hpp"
-#include "app/json/ascii.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/report/report_data.hpp"
-#include "app/report/report_page.hpp"
 
 namespace collsim {
 namespace {

@@ -49,7 +49,7 @@ void collect(const Value& value, const std::string& path, const std::string& poi
 std::string origin_of(const Leaf& leaf, const Value& resolved, const Sources& sources) {
   const Value* cluster = resolved.find("cluster");
   const Value* preset = cluster != nullptr ? cluster->find("preset") : nullptr;
-  if (preset != nullptr && leaf.value->place.source == Place::nowhere &&
+  if (preset != nullptr && leaf.value->place.source == SourceRange::nowhere &&
       leaf.path.starts_with("cluster.override."))
     return "preset " + preset->string();
   return sources.describe(leaf.value->place);

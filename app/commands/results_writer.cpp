@@ -11,7 +11,6 @@
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
 #include "app/report/report_data.hpp"
-#include "app/report/report_page.hpp"
 
 namespace collsim {
 namespace {
@@ -165,7 +164,7 @@ void show_warnings(const Results& results, const Sources& sources, const Termina
       terminal.err_colour ? "\033[1;33mwarning:\033[0m" : std::string_view("warning:");
   for (const Warning& warning : results.warnings) {
     terminal.err << label << ' ' << printable(warning.message);
-    if (warning.place.source != Place::nowhere)
+    if (warning.place.source != SourceRange::nowhere)
       terminal.err << " (" << sources.describe(warning.place) << ")";
     terminal.err << '\n';
   }

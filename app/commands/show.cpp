@@ -28,7 +28,7 @@ int show(const ShowOptions& options, Terminal& terminal) {
   if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
 
   Case& point = chosen->chosen;
-  if (point.choice.name == "auto") point.choice.name = run_case(point).algorithm;
+  if (point.choice.name == "auto") point.choose_algorithm(run_case(point).algorithm);
   const Buffers buffers = show_buffers(point, options.buffers);
   if (options.format == json_format)
     terminal.out << to_pretty_json(to_value(buffers)) << '\n';

@@ -10,7 +10,6 @@
 #include "app/commands/command.hpp"
 #include "app/commands/results_writer.hpp"
 #include "app/output/trace_events.hpp"
-#include "app/study/calibrated.hpp"
 #include "app/study/run_case.hpp"
 
 namespace collsim {
@@ -72,10 +71,8 @@ int trace(const TraceCommandOptions& options, Terminal& terminal) {
   if (!chosen) return exit_usage;
   if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
 
-  Case& point = chosen->chosen;
-  if (point.choice.name == "auto") point.choice.name = run_case(point).algorithm;
-  point = calibrated(std::move(point));
-  const Schedule schedule = schedule_of(point);
+  const Case point = with_calibrated_costs(within_limits(std::move(chosen->chosen)));
+  const Schedule& schedule = *point.schedule;
   const Simulation simulation = simulate_fully(point, schedule);
   const std::string& title = chosen->scenario.title;
   const TraceInput input{point.cluster->topology, schedule, simulation,

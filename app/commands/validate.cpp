@@ -21,7 +21,6 @@
 #include "app/results/comparison.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
-#include "app/scenario/read_source.hpp"
 #include "app/study/measure_rows.hpp"
 #include "app/study/measured_file.hpp"
 
@@ -49,8 +48,6 @@ bool put_machine(Value& document, Value machine, const std::string& file,
     diagnostics.add({.code = "no-machine",
                      .message = file + " is no machine: it has no \"cluster\"",
                      .place = machine.place,
-                     .pointer = {},
-                     .suggestion = {},
                      .hint = "--machine takes a file with a \"cluster\" and perhaps a \"model\""});
     return false;
   }
@@ -140,9 +137,8 @@ class Validation {
       absent = false;
       diagnostics.add({.code = "nothing-runs",
                        .message = fmt::format("{} has no effect on what this file says", name),
-                       .place = file != nullptr ? file->place : Place{},
+                       .place = file != nullptr ? file->place : SourceRange{},
                        .pointer = "/measure/file",
-                       .suggestion = {},
                        .hint = "--backend host, cuda or nccl runs it instead"});
     }
     return absent;
@@ -260,13 +256,13 @@ class Validation {
   }
 
   static std::string first_wrong(const Results& results) {
-    for (const Row& row : results.rows)
+    for (const CaseResult& row : results.rows)
       if (verdict_of(row, std::nullopt) == RowVerdict::wrong_data)
         return printable(row.measured->wrong_data);
     return {};
   }
   static std::string first_reason(const Results& results) {
-    for (const Row& row : results.rows)
+    for (const CaseResult& row : results.rows)
       if (row.not_measured) return printable(row.not_measured->reason);
     return {};
   }
@@ -294,7 +290,7 @@ class Validation {
     }
   }
 
-  void tell_why_no_trace(const Row& row) {
+  void tell_why_no_trace(const CaseResult& row) {
     trace_code_ = exit_not_measurable;
     terminal_.err << "no trace was written: "
                   << (row.not_measured ? printable(row.not_measured->reason)

@@ -1,15 +1,277 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A critical path of up to millions of segments, told in a dozen lines: segments of one step become
+// an event, events of one kind a line, lines that repeat are told once.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "app/explain/explanation_internal.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
 namespace {
+
+using Kind = CriticalPath::Kind;
+using Shape = PathLine::Shape;
+
+// A message with the work before it, work alone, or a late start.
+struct Event {
+  bool message = false;
+  bool start = false;
+  std::uint32_t from = 0, to = 0;  // ranks; alike without a message
+  Bytes bytes = 0;
+  bool waited_for_others = false;
+  TimeShares shares;
+  Time begin, end;
+};
+
+class EventReader {
+ public:
+  EventReader(const Case& point, const Timeline& timeline) : point_(point), timeline_(timeline) {}
+
+  std::vector<Event> read(const CriticalPath& path) {
+    for (const CriticalPath::Segment& segment : path.segments) take(segment);
+    return std::move(events_);
+  }
+
+ private:
+  void take(const CriticalPath::Segment& segment) {
+    const bool message = segment.kind != Kind::work && segment.kind != Kind::start;
+    if (message ? !continues_message(segment) : true) begin_event(segment, message);
+    Event& event = events_.back();
+    event.shares += shares_of(segment, timeline_, point_.costs);
+    event.end = segment.to;
+    last_step_ = segment.step;
+    last_was_message_ = message;
+    last_was_work_ = segment.kind == Kind::work;
+  }
+
+  // The message goes on, or the work before was the instruction that sends it.
+  [[nodiscard]] bool continues_message(const CriticalPath::Segment& segment) {
+    if (events_.empty() || last_step_ != segment.step) return false;
+    if (last_was_message_) return true;
+    if (!last_was_work_) return false;
+    become_message(events_.back(), segment.step);
+    return true;
+  }
+
+  void begin_event(const CriticalPath::Segment& segment, bool message) {
+    Event event;
+    event.begin = segment.from;
+    event.start = segment.kind == Kind::start;
+    if (segment.step != Step::none) {
+      event.from = event.to = rank_of(timeline_.steps[segment.step].rank);
+      if (message) become_message(event, segment.step);
+    } else {
+      event.from = event.to = last_to_start();
+    }
+    events_.push_back(event);
+  }
+
+  void become_message(Event& event, std::uint32_t number) {
+    const Step& step = timeline_.steps[number];
+    event.message = true;
+    event.from = rank_of(step.rank);
+    event.to = rank_of(step.instruction.to.rank);
+    event.bytes = step.instruction.count * size_of(point_.collective.type);
+    event.waited_for_others =
+        step.queued_behind != Step::none && timeline_.steps[step.queued_behind].rank != step.rank;
+  }
+
+  [[nodiscard]] std::uint32_t last_to_start() const {
+    Rank last = point_.collective.group.front();
+    Time latest{};
+    for (const auto& [rank, late] : point_.cluster->late)
+      if (late > latest &&
+          std::count(point_.collective.group.begin(), point_.collective.group.end(), rank) > 0) {
+        latest = late;
+        last = rank;
+      }
+    return rank_of(last);
+  }
+  static std::uint32_t rank_of(Rank rank) { return static_cast<std::uint32_t>(rank.index()); }
+
+  const Case& point_;
+  const Timeline& timeline_;
+  std::vector<Event> events_;
+  std::uint32_t last_step_ = Step::none;
+  bool last_was_message_ = false;
+  bool last_was_work_ = false;
+};
+
+// --- lines --------------------------------------------------------------------------------------
+
+bool nearly(Time a, Time b) {
+  const auto difference = static_cast<double>(std::abs(a.ps() - b.ps()));
+  return difference <= 2 || difference <= 0.01 * static_cast<double>(std::max(a, b).ps());
+}
+
+bool cost_alike(const TimeShares& a, const TimeShares& b) {
+  return nearly(a.start, b.start) && nearly(a.reduction, b.reduction) && nearly(a.copy, b.copy) &&
+         nearly(a.instructions, b.instructions) && nearly(a.startup, b.startup) &&
+         nearly(a.wire, b.wire) && nearly(a.sharing, b.sharing) && nearly(a.queue, b.queue);
+}
+// Of messages that queue for a link only the last one's flight is on the path.
+bool cost_alike(const TimeShares& a, const TimeShares& b, Shape shape) {
+  return cost_alike(a, b) && (shape != Shape::relay || nearly(a.flight, b.flight));
+}
+
+// The line on which an event goes on after another; nothing: it begins a line of its own.
+std::optional<Shape> following(const Event& before, const Event& event) {
+  if (before.start || event.start || before.message != event.message) return std::nullopt;
+  if (!event.message) {
+    if (before.from != event.from) return std::nullopt;
+    return Shape::work;
+  }
+  if (before.from == event.from) return before.to == event.to ? Shape::train : Shape::fan_out;
+  if (before.to == event.from) return Shape::relay;
+  if (before.to == event.to) return Shape::fan_in;
+  return std::nullopt;
+}
+
+Shape alone(const Event& event) {
+  return event.start ? Shape::start : event.message ? Shape::train : Shape::work;
+}
+
+std::vector<std::uint32_t> first_ranks_of(const Event& event, Shape shape) {
+  if (!event.message) return {event.from};
+  if (shape == Shape::fan_in) return {event.to, event.from};
+  return {event.from, event.to};
+}
+
+// The route of a message, or everybody it concerns, each once.
+void show_rank(PathLine& line, std::uint32_t rank) {
+  if (line.shape != Shape::relay &&
+      std::find(line.ranks.begin() + 1, line.ranks.end(), rank) != line.ranks.end())
+    return;
+  if (line.ranks.size() < max_ranks_shown) {
+    line.ranks.push_back(rank);
+  } else {
+    line.ranks.back() = rank;
+    line.more_ranks = true;
+  }
+}
+
+void absorb(PathLine& line, const Event& event, Shape shape) {
+  if (shape == Shape::relay || shape == Shape::fan_out) show_rank(line, event.to);
+  if (shape == Shape::fan_in) show_rank(line, event.from);
+  ++line.count;
+  line.smallest = std::min(line.smallest, event.bytes);
+  line.largest = std::max(line.largest, event.bytes);
+  line.waited_for_others = line.waited_for_others || event.waited_for_others;
+  line.shares += event.shares;
+  line.to = event.end;
+}
+
+PathLine line_of(const Event& event, Shape shape) {
+  PathLine line;
+  line.shape = shape;
+  line.ranks = first_ranks_of(event, shape);
+  line.count = 1;
+  line.smallest = line.largest = event.bytes;
+  line.waited_for_others = event.waited_for_others;
+  line.shares = event.shares;
+  line.from = event.begin;
+  line.to = event.end;
+  return line;
+}
+
+// `alike_only`: events of a line cost the same.
+std::vector<PathLine> grouped(const std::vector<Event>& events, bool alike_only) {
+  std::vector<PathLine> lines;
+  for (std::size_t i = 0; i < events.size();) {
+    const auto joins = [&](std::size_t next, Shape shape) {
+      return following(events[next - 1], events[next]) == shape &&
+             (!alike_only || cost_alike(events[next - 1].shares, events[next].shares, shape));
+    };
+    Shape shape = alone(events[i]);
+    if (i + 1 < events.size())
+      if (const auto next = following(events[i], events[i + 1]); next && joins(i + 1, *next))
+        shape = *next;
+    PathLine line = line_of(events[i], shape);
+    std::size_t next = i + 1;
+    while (next < events.size() && joins(next, shape)) {
+      line.alike = line.alike && cost_alike(events[next - 1].shares, events[next].shares, shape);
+      absorb(line, events[next++], shape);
+    }
+    lines.push_back(std::move(line));
+    i = next;
+  }
+  return lines;
+}
+
+bool repeats(const PathLine& a, const PathLine& b) {
+  return a.shape == b.shape && a.count == b.count && a.smallest == b.smallest &&
+         a.largest == b.largest && a.alike == b.alike &&
+         cost_alike(a.shares, b.shares, Shape::relay);
+}
+
+// The most periods of `length` lines that follow one another from `at` on.
+std::size_t periods_at(const std::vector<PathLine>& lines, std::size_t at, std::size_t length) {
+  std::size_t same = 0;
+  while (at + length + same < lines.size() && repeats(lines[at + same], lines[at + length + same]))
+    ++same;
+  return 1 + same / length;
+}
+
+std::vector<PathLine> folded(const std::vector<PathLine>& lines) {
+  std::vector<PathLine> result;
+  for (std::size_t i = 0; i < lines.size();) {
+    std::size_t best_length = 0;
+    std::size_t best_periods = 1;
+    for (std::size_t length = 1; length <= 4; ++length) {
+      const std::size_t periods = periods_at(lines, i, length);
+      if (periods >= 3 && length * periods > best_length * best_periods) {
+        best_length = length;
+        best_periods = periods;
+      }
+    }
+    if (best_length == 0) {
+      result.push_back(lines[i++]);
+      continue;
+    }
+    const std::size_t end = i + best_length * best_periods;
+    PathLine rest;
+    rest.shape = Shape::repeated;
+    rest.count = static_cast<std::int64_t>(best_periods) - 1;
+    rest.period = static_cast<int>(best_length);
+    for (std::size_t k = i; k < end; ++k) {
+      if (k < i + best_length)
+        result.push_back(lines[k]);
+      else
+        rest.shares += lines[k].shares;
+    }
+    rest.from = lines[i + best_length].from;
+    rest.to = lines[end - 1].to;
+    result.push_back(rest);
+    i = end;
+  }
+  return result;
+}
+
+// The beginning and the end tell most.
+std::vector<PathLine> shortened(const std::vector<PathLine>& lines) {
+  if (lines.size() <= max_path_lines) return lines;
+  const std::size_t head = max_path_lines / 2;
+  const std::size_t tail = max_path_lines - head - 1;
+  std::vector<PathLine> result(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(head));
+  PathLine skipped;
+  skipped.shape = Shape::skipped;
+  skipped.from = lines[head].from;
+  skipped.to = lines[lines.size() - tail - 1].to;
+  for (std::size_t i = head; i < lines.size() - tail; ++i) {
+    skipped.count += lines[i].shape == Shape::repeated ? lines[i].count * lines[i].period : 1;
+    skipped.shares += lines[i].shares;
+  }
+  result.push_back(skipped);
+  result.insert(result.end(), lines.end() - static_cast<std::ptrdiff_t>(tail), lines.end());
+  return result;
+}
 
 using Kind = CriticalPath::Kind;
 
@@ -135,6 +397,15 @@ void add_path(const Case& point, const Simulation& simulation, const CriticalPat
 
 }  // namespace
 
+std::vector<PathLine> path_lines(const Case& point, const Timeline& timeline,
+                                 const CriticalPath& path) {
+  const std::vector<Event> events = EventReader(point, timeline).read(path);
+  std::vector<PathLine> exact = folded(grouped(events, true));
+  if (exact.size() <= max_path_lines) return exact;
+  std::vector<PathLine> rough = folded(grouped(events, false));
+  return shortened(rough.size() < exact.size() ? rough : exact);
+}
+
 Time TimeShares::total() const {
   return start + reduction + copy + instructions + startup + wire + sharing + flight + queue;
 }
@@ -174,7 +445,7 @@ TimeShares shares_of(const CriticalPath::Segment& segment, const Timeline& timel
   return shares;
 }
 
-Simulation recorded_run(const Case& point, const Schedule& schedule, const Row& row) {
+Simulation recorded_run(const Case& point, const Schedule& schedule, const CaseResult& row) {
   SimulationOptions how;
   how.late = point.cluster->late;
   const Topology& topology = point.cluster->topology;

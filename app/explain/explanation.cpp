@@ -5,11 +5,35 @@
 #include <utility>
 
 #include "app/explain/explanation_internal.hpp"
-#include "app/study/calibrated.hpp"
 #include "app/study/run_case.hpp"
 
 namespace collsim {
 namespace {
+
+// Of the time that nobody had started, what was not the launch.
+Time waiting_for_late_ranks(const Case& point, const Breakdown& breakdown) {
+  if (breakdown.every_step_recorded) return breakdown.path.start - breakdown.launch;
+  Time longest{};
+  const auto& group = point.collective.group;
+  for (const auto& [rank, late] : point.cluster->late)
+    if (std::find(group.begin(), group.end(), rank) != group.end())
+      longest = std::max(longest, late);
+  return longest;
+}
+
+void find_narrowest_links(const Case& point, BoundExplanation& result) {
+  const std::optional<NarrowestLinks> narrowest =
+      narrowest_links(point.collective, point.cluster->topology);
+  if (!narrowest) return;
+  if (narrowest->position) {
+    const Rank rank = point.collective.group[static_cast<std::size_t>(*narrowest->position)];
+    result.rank = static_cast<std::uint32_t>(rank.index());
+  }
+  result.sends = narrowest->sends;
+  result.bytes = narrowest->bytes;
+  result.bytes_per_second = narrowest->bytes_per_second;
+  result.links = narrowest->links;
+}
 
 // Instructions that may be simulated to find out what would help; some seconds at most.
 constexpr double work_allowed = 10e6;
@@ -21,11 +45,12 @@ void put_fastest_first(std::vector<Contender>& contenders) {
                    });
 }
 
-std::vector<Contender> all_algorithms(const Case& point, const Row& row, WorkBudget& budget) {
+std::vector<Contender> all_algorithms(const Case& point, const CaseResult& row,
+                                      WorkBudget& budget) {
   std::vector<Contender> contenders;
   Case other = point;
   for (const Algorithm* const algorithm : algorithms(row.operation)) {
-    other.choice.name = algorithm->name;
+    other.choose_algorithm(algorithm->name);
     Attempt result =
         other.choice.name == row.algorithm ? Attempt{row.time, "", false} : attempt(other, budget);
     contenders.push_back(
@@ -40,7 +65,9 @@ Bytes largest_message(const Case& point) {
   AlgorithmChoice uncut = point.choice;
   uncut.chunks = 1;
   uncut.chunk_size.reset();
-  const Schedule schedule = make_schedule(point.collective, uncut);
+  Case whole = point;
+  whole.choose(uncut);
+  const Schedule schedule = *with_schedule(std::move(whole)).schedule;
   std::int64_t largest = 0;
   for (const int position : {0, point.collective.root})
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
@@ -56,17 +83,34 @@ Bytes largest_message(const Case& point) {
 
 }  // namespace
 
+BoundExplanation explain_bound(const Case& point, const CaseResult& row,
+                               const Breakdown& breakdown) {
+  using Kind = BoundExplanation::Kind;
+  BoundExplanation result;
+  const Time bound = row.bounds.largest();
+  if (bound == Time{}) return result;
+  result.ratio = row.time.seconds() / row.bound.seconds();
+  result.launch = row.bound - bound;
+  result.late = waiting_for_late_ranks(point, breakdown);
+  // Of equals, the one that says most.
+  result.binding = bound == row.bounds.bandwidth ? Kind::bandwidth
+                   : bound == row.bounds.latency ? Kind::latency
+                                                 : Kind::compute;
+  if (result.binding == Kind::bandwidth) find_narrowest_links(point, result);
+  return result;
+}
+
 Explanation explain(const Case& point) {
   Explanation result{point, run_case(point), {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = point.choice.name == "auto";
-  result.point.choice.name = result.row.algorithm;
-  result.point = calibrated(std::move(result.point));
+  if (result.chosen_automatically) result.point.choose_algorithm(result.row.algorithm);
+  result.point = with_calibrated_costs(with_schedule(std::move(result.point)));
   const Case& chosen = result.point;
   result.summary = find_algorithm(result.row.operation, result.row.algorithm).summary;
   result.largest_message = largest_message(chosen);
   result.formula = explain_formula(chosen, result.row);
 
-  const Schedule schedule = make_schedule(chosen.collective, chosen.choice);
+  const Schedule& schedule = *chosen.schedule;
   const Simulation simulation = recorded_run(chosen, schedule, result.row);
   COLLSIM_CHECK(simulation.time == result.row.time, "recording changes no times");
   result.breakdown = explain_breakdown(chosen, schedule, simulation);

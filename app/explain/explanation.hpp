@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/results/row.hpp"
+#include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "topo/units.hpp"
@@ -33,8 +33,9 @@ struct VanishingPart {
 
 struct FormulaExplanation {
   std::optional<ClosedForm> form;
-  // The formula was made for exactly this case (then it is Row::analytic).  Otherwise it leaves out
-  // what `why_not` says: late ranks, cost of instructions, ...; without a form, why there is none.
+  // The formula was made for exactly this case (then it is CaseResult::analytic).  Otherwise it
+  // leaves out what `why_not` says: late ranks, cost of instructions, ...; without a form, why
+  // there is none.
   bool applies = false;
   std::string why_not;
   std::vector<ExplainedSymbol> symbols;  // those that the formula uses
@@ -141,8 +142,8 @@ struct Knobs {
 struct BoundExplanation {
   enum class Kind : std::uint8_t { none, bandwidth, latency, compute };
   Kind binding = Kind::none;
-  double ratio = 0;  // time / Row::bound; 0: no bound
-  Time launch;       // part of Row::bound
+  double ratio = 0;  // time / CaseResult::bound; 0: no bound
+  Time launch;       // part of CaseResult::bound
   Time late;         // the run waited for a late rank, of which no bound knows
   // Of the bandwidth bound: whose links are what binds.
   std::optional<std::uint32_t> rank;  // none: all ranks together, 2(K-1)N of an all-reduce
@@ -163,7 +164,7 @@ struct Contender {
 
 struct Explanation {
   Case point;  // its algorithm is the one that ran
-  Row row;
+  CaseResult row;
   std::string summary;                // of the algorithm
   bool chosen_automatically = false;  // "auto" was asked for
   std::vector<Contender> algorithms;  // all of the operation, the fastest first

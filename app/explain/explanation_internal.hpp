@@ -11,11 +11,12 @@ namespace collsim {
 // Internal to explain(): its chapters.
 
 // The closed form of a case that was simulated, taken apart.
-[[nodiscard]] FormulaExplanation explain_formula(const Case& point, const Row& row);
+[[nodiscard]] FormulaExplanation explain_formula(const Case& point, const CaseResult& row);
 
 // Simulates the case of the row once more, with everything recorded that the limits allow.  Where
 // they allow nothing, it does not: then there are the row's time and an estimate of instructions.
-[[nodiscard]] Simulation recorded_run(const Case& point, const Schedule& schedule, const Row& row);
+[[nodiscard]] Simulation recorded_run(const Case& point, const Schedule& schedule,
+                                      const CaseResult& row);
 [[nodiscard]] Breakdown explain_breakdown(const Case& point, const Schedule& schedule,
                                           const Simulation& simulation);
 [[nodiscard]] std::vector<PathLine> path_lines(const Case& point, const Timeline& timeline,
@@ -50,9 +51,10 @@ struct Attempt {
 };
 [[nodiscard]] Attempt attempt(const Case& point, WorkBudget& budget);
 
-[[nodiscard]] Knobs explain_knobs(const Case& point, const Row& row, const Simulation& simulation,
+[[nodiscard]] Knobs explain_knobs(const Case& point, const CaseResult& row,
+                                  const Simulation& simulation,
                                   const std::vector<Contender>& algorithms, WorkBudget& budget);
-[[nodiscard]] BoundExplanation explain_bound(const Case& point, const Row& row,
+[[nodiscard]] BoundExplanation explain_bound(const Case& point, const CaseResult& row,
                                              const Breakdown& breakdown);
 
 // The same machine with other links.

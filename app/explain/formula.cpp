@@ -13,14 +13,14 @@ namespace collsim {
 namespace {
 
 // closed_form() looks at chunks only.
-AlgorithmChoice choice_for_formula(const Case& point, const Row& row) {
+AlgorithmChoice choice_for_formula(const Case& point, const CaseResult& row) {
   AlgorithmChoice choice = point.choice;
   choice.chunks = row.chunks;
   choice.chunk_size.reset();
   return choice;
 }
 
-std::optional<ClosedForm> form_of(const Case& point, const Row& row) {
+std::optional<ClosedForm> form_of(const Case& point, const CaseResult& row) {
   return closed_form(point.collective, choice_for_formula(point, row), point.cluster->topology,
                      point.costs.reduce_bandwidth);
 }
@@ -56,7 +56,7 @@ std::vector<std::string> beyond_formulas(const Case& point) {
   return reasons;
 }
 
-std::string why_no_form(const Case& point, const Row& row) {
+std::string why_no_form(const Case& point, const CaseResult& row) {
   if (row.channels > 1) return "none is known for more than one channel";
   if (point.choice.slots) {
     Case unlimited = point;
@@ -79,7 +79,7 @@ std::string why_no_form(const Case& point, const Row& row) {
   if (point.costs.reduce_bandwidth && form_of(simpler, row))
     return fmt::format("none is known for this algorithm with additions as slow as {}",
                        to_text(*point.costs.reduce_bandwidth));
-  Row uncut = row;
+  CaseResult uncut = row;
   uncut.chunks = 1;
   if (row.chunks > 1 && form_of(point, uncut))
     return "none is known for this algorithm with more than one chunk";
@@ -164,7 +164,7 @@ bool routes_stand(const Topology& topology) {
                      [&](const Link& link) { return link.bandwidth == links.front().bandwidth; });
 }
 
-void add_parts(const Case& point, const Row& row, FormulaExplanation& result) {
+void add_parts(const Case& point, const CaseResult& row, FormulaExplanation& result) {
   const double whole = result.form->seconds;
   double sum = 0;
   bool complete = true;
@@ -196,7 +196,7 @@ void add_parts(const Case& point, const Row& row, FormulaExplanation& result) {
 
 }  // namespace
 
-FormulaExplanation explain_formula(const Case& point, const Row& row) {
+FormulaExplanation explain_formula(const Case& point, const CaseResult& row) {
   FormulaExplanation result;
   const std::vector<std::string> beyond = beyond_formulas(point);
   result.form = row.analytic ? row.analytic : form_of(point, row);

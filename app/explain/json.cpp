@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "app/explain/sentences.hpp"
-#include "app/explain/text.hpp"
 
 namespace collsim {
 namespace {

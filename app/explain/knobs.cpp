@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/explain/explanation_internal.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "topo/routes.hpp"
 
@@ -64,7 +64,7 @@ std::string name_of(const LinkClass& one, const Topology& topology) {
 
 class KnobTurner {
  public:
-  KnobTurner(const Case& point, const Row& row, WorkBudget& budget)
+  KnobTurner(const Case& point, const CaseResult& row, WorkBudget& budget)
       : point_(point), row_(row), budget_(budget) {}
 
   void turn_links(const Topology& topology, const Simulation& simulation) {
@@ -140,7 +140,9 @@ class KnobTurner {
     }
     if (choice.slots && *choice.slots <= std::numeric_limits<int>::max() / 2) {
       Case changed = point_;
-      changed.choice.slots = 2 * *choice.slots;
+      AlgorithmChoice more = choice;
+      more.slots = 2 * *choice.slots;
+      changed.choose(more);
       once("slots", std::to_string(*choice.slots), std::to_string(2 * *choice.slots), changed);
     }
   }
@@ -229,18 +231,22 @@ class KnobTurner {
   void number(const char* name, std::int64_t now, std::int64_t then, int AlgorithmChoice::*member) {
     if (then > std::numeric_limits<int>::max()) return;
     Case changed = point_;
-    changed.choice.*member = static_cast<int>(then);
+    AlgorithmChoice choice = point_.choice;
+    choice.*member = static_cast<int>(then);
+    changed.choose(choice);
     once(name, std::to_string(now), std::to_string(then), changed);
   }
   void size_of_chunks(Bytes then) {
     if (then < 1 || then == *point_.choice.chunk_size) return;
     Case changed = point_;
-    changed.choice.chunk_size = then;
+    AlgorithmChoice choice = point_.choice;
+    choice.chunk_size = then;
+    changed.choose(choice);
     once("chunk_size", bytes_to_text(*point_.choice.chunk_size), bytes_to_text(then), changed);
   }
 
   const Case& point_;
-  const Row& row_;
+  const CaseResult& row_;
   WorkBudget& budget_;
   std::vector<std::pair<std::size_t, Change>> little_;
   int late_ranks_ = 0;
@@ -250,9 +256,11 @@ class KnobTurner {
 
 class ChunkSearch {
  public:
-  ChunkSearch(const Case& point, const Row& row, WorkBudget& budget)
+  ChunkSearch(const Case& point, const CaseResult& row, WorkBudget& budget)
       : point_(point), budget_(budget) {
-    point_.choice.chunk_size.reset();
+    AlgorithmChoice choice = point.choice;
+    choice.chunk_size.reset();
+    point_.choose(choice);
     times_[row.chunks] = row.time;
   }
 
@@ -290,7 +298,9 @@ class ChunkSearch {
   std::optional<Time> try_chunks(int chunks) {
     if (chunks < 1) return std::nullopt;
     if (const auto known = times_.find(chunks); known != times_.end()) return known->second;
-    point_.choice.chunks = chunks;
+    AlgorithmChoice choice = point_.choice;
+    choice.chunks = chunks;
+    point_.choose(choice);
     const std::optional<Time> time = attempt(point_, budget_).time;
     if (time) times_[chunks] = *time;
     return time;
@@ -358,7 +368,7 @@ double mean_route_length(const Topology& topology, const Schedule& schedule) {
 }
 
 double work_of(const Case& point) {
-  const Schedule schedule = make_schedule(point.collective, point.choice);
+  const Schedule& schedule = *point.schedule;
   const Topology& topology = point.cluster->topology;
   const double crossed = mean_route_length(topology, schedule);
   const bool shared = std::any_of(topology.links().begin(), topology.links().end(),
@@ -377,14 +387,15 @@ double work_of(const Case& point) {
 
 Attempt attempt(const Case& point, WorkBudget& budget) {
   try {
-    if (!budget.take(work_of(point))) return {std::nullopt, "it would take long", true};
-    return {run_case(point).time, "", false};
+    const Case made = with_schedule(point);
+    if (!budget.take(work_of(made))) return {std::nullopt, "it would take long", true};
+    return {run_case(made).time, "", false};
   } catch (const Error& error) {
     return {std::nullopt, error.what(), false};
   }
 }
 
-Knobs explain_knobs(const Case& point, const Row& row, const Simulation& simulation,
+Knobs explain_knobs(const Case& point, const CaseResult& row, const Simulation& simulation,
                     const std::vector<Contender>& algorithms, WorkBudget& budget) {
   KnobTurner turner(point, row, budget);
   if (row.messages > 0) turner.turn_links(point.cluster->topology, simulation);

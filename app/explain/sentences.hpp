@@ -9,12 +9,18 @@
 
 namespace collsim {
 
+// Real numbers for people, as to_text() writes whole ones; zero is "0", and no value is an error.
+[[nodiscard]] std::string seconds_text(double seconds);
+[[nodiscard]] std::string rate_text(double bytes_per_second);
+
 // Internal to explanations: the sentences that text and JSON share.
 
 [[nodiscard]] std::string percent_more(Time part, Time whole);  // may be beyond 100%
 [[nodiscard]] std::string percent(Time part, Time whole);       // "32%"
 [[nodiscard]] std::string count_in_words(std::int64_t count, std::string_view one);  // "2 ranks"
 
+// "A broadcast of 64 MiB from rank 0 to 8 ranks along a chain, cut into 16 messages."
+[[nodiscard]] std::string question_of(const Explanation& explanation);
 [[nodiscard]] std::string path_line_in_words(const PathLine& line);
 [[nodiscard]] std::string bound_in_words(const Explanation& explanation);
 // What simulation and formula differ by, and why.

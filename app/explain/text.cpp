@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/explain/numbers.hpp"
 #include "app/explain/sentences.hpp"
 
 namespace collsim {

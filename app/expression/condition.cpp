@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/expression/condition.hpp"
+#include "app/expression/expectation_internal.hpp"
 
 #include <fmt/format.h>
 
@@ -128,7 +128,7 @@ class PathReader {
     return true;
   }
 
-  void report_kind(const Place& place, const Comparable& wanted, const Comparable& there) {
+  void report_kind(const SourceRange& place, const Comparable& wanted, const Comparable& there) {
     const bool is_word = wanted.kind == Comparable::Kind::word;
     if (is_word && there.units == units_size) {  // "64M": the quantity's own message says more
       const auto parsed = parse_size(wanted.written);
@@ -161,8 +161,8 @@ class PathReader {
            swept.empty() ? "" : fmt::format("swept: {}", fmt::join(swept, ", ")));
   }
 
-  void report(const Place& place, std::string code, std::string message, std::string suggestion,
-              std::string hint) {
+  void report(const SourceRange& place, std::string code, std::string message,
+              std::string suggestion, std::string hint) {
     diagnostics_->add({std::move(code), std::move(message), place, pointer_to(pointer_, path()),
                        std::move(suggestion), std::move(hint)});
   }

@@ -3,7 +3,7 @@
 
 #include "app/expression/expression.hpp"
 #include "app/json/write_json.hpp"
-#include "app/results/row.hpp"
+#include "app/results/case_result.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -27,8 +27,9 @@ const char* why_absent(Name name) {
 
 }  // namespace
 
-Evaluator::Evaluator(const Expression& expression, const Grid& grid, std::span<const Row> rows,
-                     const std::vector<char>& takes_part, TimeMeans meaning)
+Evaluator::Evaluator(const Expression& expression, const Grid& grid,
+                     std::span<const CaseResult> rows, const std::vector<char>& takes_part,
+                     TimeMeans meaning)
     : expression_(&expression),
       grid_(&grid),
       rows_(rows),
@@ -65,7 +66,8 @@ std::optional<double> Evaluator::name(std::uint32_t id, FormulaEvaluation& evalu
   return {};
 }
 
-std::optional<double> Evaluator::look_up(Name name, const Row& row, FormulaEvaluation& evaluation) {
+std::optional<double> Evaluator::look_up(Name name, const CaseResult& row,
+                                         FormulaEvaluation& evaluation) {
   const auto present = [&](const std::optional<double>& value) {
     if (!value) evaluation.fail(why_absent(name));
     return value;
@@ -101,7 +103,7 @@ std::optional<double> Evaluator::look_up(Name name, const Row& row, FormulaEvalu
 }
 
 // The time that is meant, or that a bandwidth is made of.
-std::optional<double> Evaluator::seconds_of(Name name, const Row& row,
+std::optional<double> Evaluator::seconds_of(Name name, const CaseResult& row,
                                             FormulaEvaluation& evaluation) {
   const bool follows = entry_of(name).follows_of();
   if (name == Name::measured || (follows && meaning_ == TimeMeans::measured))
@@ -114,7 +116,8 @@ std::optional<double> Evaluator::seconds_of(Name name, const Row& row,
   return row.time_s();
 }
 
-std::optional<double> Evaluator::measured_seconds(const Row& row, FormulaEvaluation& evaluation) {
+std::optional<double> Evaluator::measured_seconds(const CaseResult& row,
+                                                  FormulaEvaluation& evaluation) {
   const std::string why_not = row.why_no_verdict();
   if (why_not.empty()) return row.measured->times.median_s;
   evaluation.fail(why_not);

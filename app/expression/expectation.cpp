@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "app/expression/expectation_parts.hpp"
+#include "app/expression/expectation_internal.hpp"
 #include "app/json/write_json.hpp"
 #include "app/scenario/object_reader.hpp"
 
@@ -29,10 +29,11 @@ bool is_slug(std::string_view id) {
 }
 
 // A part of what is written in a string; the whole string where characters are escaped.
-Place part_of(const Place& place, std::size_t size, std::size_t begin, std::size_t end) {
+SourceRange part_of(const SourceRange& place, std::size_t size, std::size_t begin,
+                    std::size_t end) {
   const std::size_t written = place.end - place.begin;
   const bool in_quotes = written == size + 2;
-  if (place.source == Place::nowhere || (!in_quotes && written != size)) return place;
+  if (place.source == SourceRange::nowhere || (!in_quotes && written != size)) return place;
   const std::size_t start = place.begin + (in_quotes ? 1 : 0);
   return {place.source, static_cast<std::uint32_t>(start + begin),
           static_cast<std::uint32_t>(start + end)};
@@ -79,8 +80,8 @@ class ExpectationReader {
   void check_constancy(const Expression& expression, const char* key);
   std::optional<Expression> parse(const Value& written, const std::string& pointer);
   bool fits(const Expression& limit, const Value& written, const std::string& pointer);
-  void report(std::string code, std::string message, const Place& place, const std::string& pointer,
-              std::string suggestion = {}, std::string hint = {});
+  void report(std::string code, std::string message, const SourceRange& place,
+              const std::string& pointer, std::string suggestion = {}, std::string hint = {});
 
   const ScenarioFacts* facts_;
   bool is_object_;
@@ -88,7 +89,7 @@ class ExpectationReader {
   Expectation result_;
 };
 
-void ExpectationReader::report(std::string code, std::string message, const Place& place,
+void ExpectationReader::report(std::string code, std::string message, const SourceRange& place,
                                const std::string& pointer, std::string suggestion,
                                std::string hint) {
   reader_.diagnostics().add({std::move(code), std::move(message), place, pointer,

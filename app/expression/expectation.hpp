@@ -43,7 +43,7 @@ class Expectations {
 
   [[nodiscard]] bool needs_bottleneck_bandwidth() const;
   // All rows of the scenario in order (or none at all).  An expectation that matches no row fails.
-  [[nodiscard]] std::vector<ExpectationOutcome> check(std::span<const Row> rows) const;
+  [[nodiscard]] std::vector<ExpectationOutcome> check(std::span<const CaseResult> rows) const;
 
  private:
   std::shared_ptr<const std::vector<Expectation>> all_;

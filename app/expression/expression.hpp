@@ -17,7 +17,7 @@
 
 namespace collsim {
 
-struct Row;
+struct CaseResult;
 
 // The language of expectations: "(K-1) * (alpha + N/B)", "argmin(time, S)", "0.9 * 25GB/s".  It is
 // that of formulas (collectives/cost/formula_language.hpp), so that a formula that "collsim explain"
@@ -125,7 +125,7 @@ class Evaluator : private FormulaValues {
   enum class TimeMeans : std::uint8_t { simulated, analytic, measured };
   // rows[i] is point i of the grid; takes_part[i]: whether argmin looks at it.  All must outlive
   // this.
-  Evaluator(const Expression& expression, const Grid& grid, std::span<const Row> rows,
+  Evaluator(const Expression& expression, const Grid& grid, std::span<const CaseResult> rows,
             const std::vector<char>& takes_part, TimeMeans meaning = TimeMeans::simulated);
 
   [[nodiscard]] Evaluated operator()(std::size_t row);
@@ -135,11 +135,11 @@ class Evaluator : private FormulaValues {
                                            FormulaEvaluation& evaluation) override;
   [[nodiscard]] std::optional<double> call(const FormulaNode& node,
                                            FormulaEvaluation& evaluation) override;
-  [[nodiscard]] std::optional<double> look_up(Name name, const Row& row,
+  [[nodiscard]] std::optional<double> look_up(Name name, const CaseResult& row,
                                               FormulaEvaluation& evaluation);
-  [[nodiscard]] std::optional<double> seconds_of(Name name, const Row& row,
+  [[nodiscard]] std::optional<double> seconds_of(Name name, const CaseResult& row,
                                                  FormulaEvaluation& evaluation);
-  [[nodiscard]] std::optional<double> measured_seconds(const Row& row,
+  [[nodiscard]] std::optional<double> measured_seconds(const CaseResult& row,
                                                        FormulaEvaluation& evaluation);
   [[nodiscard]] std::optional<double> relative_error(const FormulaNode& node,
                                                      FormulaEvaluation& evaluation);
@@ -152,7 +152,7 @@ class Evaluator : private FormulaValues {
 
   const Expression* expression_;
   const Grid* grid_;
-  std::span<const Row> rows_;
+  std::span<const CaseResult> rows_;
   const std::vector<char>* takes_part_;
   TimeMeans meaning_;
   std::size_t row_ = 0;

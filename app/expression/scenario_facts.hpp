@@ -8,10 +8,35 @@
 #include <string_view>
 #include <vector>
 
-#include "app/expression/comparable.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/scenario.hpp"
+#include "collectives/collective.hpp"
+#include "collectives/cost/units.hpp"
 
 namespace collsim {
+
+// A value of a scenario in the form in which values are compared: "1MiB" is "1024KiB", 16 is 16.0,
+// 0 is "0B", "bcast" as collective.op is "broadcast".  Lists and objects compare as written.
+struct Comparable {
+  enum class Kind : unsigned char { number, word, other } kind = Kind::other;
+  double number = 0;
+  Units units{};        // of a number; a bare 0 fits all
+  std::string word;     // in the spelling of the documentation; true and false are words too
+  std::string written;  // for messages: 64MiB, ring, 16, [0,1]
+
+  // Values of these two can be equal at all: of one kind, and numbers of one unit.
+  [[nodiscard]] bool comparable_with(const Comparable& other) const;
+  [[nodiscard]] bool operator==(const Comparable& other) const;
+  // "a plain number", "a size (bytes)", "a word".
+  [[nodiscard]] std::string description() const;
+};
+
+// The path says what words mean (collective.op, .algorithm, .dtype and .reduction have aliases),
+// the operation whose algorithms are meant.
+[[nodiscard]] Comparable comparable(const Value& value, std::string_view path, Operation operation);
+// The same for what is written without quotes, as in at(time, algorithm, ring).
+[[nodiscard]] Comparable comparable(std::string_view text, std::string_view path,
+                                    Operation operation);
 
 // Points of a sweep as coordinates on its axes; the last axis changes fastest.
 class Grid {
@@ -30,7 +55,7 @@ class Grid {
     return point + coordinate_there * axes_[axis].stride -
            coordinate(point, axis) * axes_[axis].stride;
   }
-  // Number of the axis' first path among those of Row::params, and how many paths it has.
+  // Number of the axis' first path among those of CaseResult::params, and how many paths it has.
   [[nodiscard]] std::size_t first_path(std::size_t axis) const { return axes_[axis].first_path; }
   [[nodiscard]] std::size_t paths(std::size_t axis) const { return axes_[axis].paths; }
 

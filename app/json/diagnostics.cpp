@@ -116,8 +116,8 @@ class TextWriter {
         diagnostic.suggestion.empty()
             ? ""
             : fmt::format("did you mean {}?", printable(quoted(clipped(diagnostic.suggestion))));
-    const Place& place = diagnostic.place;
-    if (place.source != Place::nowhere && place.end > 0)
+    const SourceRange& place = diagnostic.place;
+    if (place.source != SourceRange::nowhere && place.end > 0)
       write_line(place, suggestion);
     else if (!suggestion.empty())
       out_ += gutter_ + "  " + suggestion + "\n";
@@ -134,7 +134,7 @@ class TextWriter {
   }
 
   void write_headline(const Diagnostic& diagnostic) {
-    const bool placed = diagnostic.place.source != Place::nowhere;
+    const bool placed = diagnostic.place.source != SourceRange::nowhere;
     const std::string place = placed ? sources_->describe(diagnostic.place) : "collsim";
     out_ += in_style("1", printable(clipped(place)) + ":");
     out_ += " " + printable(clipped(diagnostic.message));
@@ -142,7 +142,7 @@ class TextWriter {
     out_ += '\n';
   }
 
-  void write_line(const Place& place, const std::string& suggestion) {
+  void write_line(const SourceRange& place, const std::string& suggestion) {
     const Sources::Position position = sources_->locate(place.source, place.begin);
     std::string_view line = position.line_text;
     line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
@@ -195,8 +195,8 @@ void Diagnostics::add(Diagnostic diagnostic) {
 std::vector<Diagnostic> Diagnostics::sorted() const {
   std::vector<Diagnostic> sorted = all_;
   const auto key = [](const Diagnostic& diagnostic) {
-    const Place& place = diagnostic.place;
-    const bool placed = place.source != Place::nowhere;
+    const SourceRange& place = diagnostic.place;
+    const bool placed = place.source != SourceRange::nowhere;
     return std::tuple(placed, place.source, place.begin);
   };
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -221,8 +221,8 @@ std::string to_text(const Diagnostics& diagnostics, const Sources& sources, bool
 Value to_value(const Diagnostics& diagnostics, const Sources& sources) {
   Value::Array errors;
   for (const Diagnostic& diagnostic : diagnostics.sorted()) {
-    const Place& place = diagnostic.place;
-    const bool placed = place.source != Place::nowhere;
+    const SourceRange& place = diagnostic.place;
+    const bool placed = place.source != SourceRange::nowhere;
     const bool in_lines = placed && sources.kind(place.source) == Sources::Kind::file;
     Sources::Position position;
     if (in_lines) position = sources.locate(place.source, place.begin);

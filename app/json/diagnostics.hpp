@@ -19,11 +19,11 @@ namespace collsim {
 struct Diagnostic {
   std::string code;     // for programs: "unknown-key", "no-unit", "out-of-range", ...
   std::string message;  // what is wrong; without place and pointer
-  Place place;          // nowhere: no line is shown
-  std::string pointer;  // JSON pointer; empty: none is shown
-  std::string
-      suggestion;    // what to write instead, as a value: chain (shown: did you mean "chain"?)
-  std::string hint;  // a line on what is allowed or what to do; may be empty
+  SourceRange place = {};    // nowhere: no line is shown
+  std::string pointer = {};  // JSON pointer; empty: none is shown
+  // What to write instead, as a value: chain (shown: did you mean "chain"?).
+  std::string suggestion = {};
+  std::string hint = {};  // a line on what is allowed or what to do; may be empty
 };
 
 // Collects all mistakes, so that one run shows them all.

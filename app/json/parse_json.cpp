@@ -4,16 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "app/json/screen_text.hpp"
 #include "app/json/syntax_mistakes.hpp"
 #include "app/json/write_json.hpp"
 
 namespace collsim {
-
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
@@ -69,7 +77,7 @@ class TreeBuilder {
     Container& container = open_.back();
     container.key_place = place(begin, cursor_);
     container.key = std::move(name);
-    const Place* first = first_place(container, container.key);
+    const SourceRange* first = first_place(container, container.key);
     container.duplicate = first != nullptr;
     if (first != nullptr) report_duplicate(container, *first);
     after_ = ParserState::After::key;
@@ -87,7 +95,7 @@ class TreeBuilder {
   struct Container {
     Value value;
     std::string key = {};  // the last one read
-    Place key_place = {};
+    SourceRange key_place = {};
     bool duplicate = false;       // that key was there before
     std::size_t values_kept = 0;  // of a long list: those read until its last kept item
     // Of a large object: keys to their positions.
@@ -97,7 +105,7 @@ class TreeBuilder {
   [[nodiscard]] std::size_t next_token() const {
     return std::min(text_.find_first_not_of(" \t\r\n,:", cursor_), text_.size());
   }
-  [[nodiscard]] Place place(std::size_t begin, std::size_t end) const {
+  [[nodiscard]] SourceRange place(std::size_t begin, std::size_t end) const {
     return {source_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
   }
   [[nodiscard]] int line_of(std::size_t offset) const {
@@ -105,7 +113,7 @@ class TreeBuilder {
   }
   void report(Diagnostic diagnostic) { diagnostics_->add(std::move(diagnostic)); }
 
-  void report_duplicate(const Container& container, const Place& first) {
+  void report_duplicate(const Container& container, const SourceRange& first) {
     // To find a line takes a look at all the text before it.
     const bool kept = diagnostics_->size() < Diagnostics::max_kept;
     report({"duplicate-key",
@@ -199,7 +207,7 @@ class TreeBuilder {
   }
 
   // Where the container has that key already.
-  static const Place* first_place(Container& container, const std::string& key) {
+  static const SourceRange* first_place(Container& container, const std::string& key) {
     constexpr std::size_t small = 16;
     const Value::Object& members = container.value.members();
     if (members.size() <= small) {
@@ -250,6 +258,52 @@ std::string unreadable(std::string_view text, std::size_t most_bytes) {
   return utf_16 ? "the file is not UTF-8 (it looks like UTF-16); save it as UTF-8" : "";
 }
 
+struct CloseFile {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) std::fclose(file);
+  }
+};
+using OpenFile = std::unique_ptr<std::FILE, CloseFile>;
+
+// Offset of the first byte that is not UTF-8: RFC 3629, without overlong forms and surrogates.
+std::size_t first_bad_byte(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto byte = [&](std::size_t i) {
+      return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
+    };
+    const unsigned lead = byte(0);
+    std::size_t length = 1;
+    if (lead >= 0x80) length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if ((lead >= 0x80 && lead < 0xC2) || lead > 0xF4) return at;
+    for (std::size_t i = 1; i < length; ++i)
+      if ((byte(i) & 0xC0U) != 0x80) return at;
+    const unsigned second = byte(1);
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+        (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F))
+      return at;
+    at += length;
+  }
+  return text.size();
+}
+
+// Why it could not be read; empty: it was.
+std::string read_all(const std::string& file, std::string& text, std::size_t most_bytes) {
+  if (file != "-") {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored)) return "it is a folder";
+  }
+  const OpenFile opened(file == "-" ? stdin : std::fopen(file.c_str(), "rb"));
+  if (!opened) return errno == ENOENT ? "there is no such file" : std::strerror(errno);
+  std::string buffer(std::size_t{1} << 16U, '\0');
+  while (text.size() <= most_bytes) {
+    const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), opened.get());
+    text.append(buffer, 0, count);
+    if (count < buffer.size()) return std::ferror(opened.get()) ? std::strerror(errno) : "";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
@@ -262,7 +316,7 @@ std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
                                 Diagnostics& diagnostics, const JsonLimits& limits,
                                 ForgottenItems& forgotten) {
   const std::string& text = sources.text(source);
-  const Place start{source, 0, 0};
+  const SourceRange start{source, 0, 0};
   if (std::string message = unreadable(text, limits.bytes); !message.empty()) {
     const bool large = text.size() > limits.bytes;
     diagnostics.add({large ? "too-large" : "encoding", std::move(message), start, "", "", ""});
@@ -271,6 +325,32 @@ std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
   TreeBuilder builder(source, sources, diagnostics, limits, forgotten);
   nlohmann::json::sax_parse(text, &builder);
   return builder.take();
+}
+
+std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
+                                         Diagnostics& diagnostics, const Diagnostic& asked_by,
+                                         std::size_t most_bytes) {
+  const std::string name = file == "-" ? "<stdin>" : file.empty() ? "\"\"" : file;
+  std::string text;
+  const std::string problem = read_all(file, text, most_bytes);
+  if (!problem.empty()) {
+    Diagnostic diagnostic = asked_by;
+    diagnostic.code = "cannot-read";
+    diagnostic.message = "cannot read " + name + ": " + problem;
+    diagnostics.add(std::move(diagnostic));
+    return std::nullopt;
+  }
+  const bool whole = text.size() <= most_bytes;
+  const std::size_t bad = whole ? first_bad_byte(text) : text.size();
+  const bool is_text = bad == text.size();
+  const auto source = sources.add(Sources::Kind::file, name, std::move(text));
+  if (is_text) return source;
+  const auto at = static_cast<std::uint32_t>(bad);
+  diagnostics.add({.code = "not-utf8",
+                   .message = "the file is not UTF-8 text",
+                   .place = {source, at, at + 1},
+                   .hint = "save it in the encoding UTF-8"});
+  return std::nullopt;
 }
 
 }  // namespace collsim

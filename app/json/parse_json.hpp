@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "app/json/diagnostics.hpp"
@@ -40,5 +41,13 @@ using ForgottenItems = std::map<std::uint32_t, std::size_t>;
 [[nodiscard]] std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
                                               Diagnostics& diagnostics, const JsonLimits& limits,
                                               ForgottenItems& forgotten);
+
+// Reads a file ("-": standard input, which is called <stdin>) into the sources, or says why it cannot
+// be read, at `asked_by` (the include that names it).  Of what is longer than a scenario may be only
+// as much is read as shows that.
+[[nodiscard]] std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
+                                                       Diagnostics& diagnostics,
+                                                       const Diagnostic& asked_by = {},
+                                                       std::size_t most_bytes = max_json_bytes);
 
 }  // namespace collsim

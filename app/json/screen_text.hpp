@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -29,5 +30,18 @@ struct CodePoint {
 
 // At most `columns` characters, of which the last three are "..." when there were more.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns = 60);
+
+// Whatever the locale says.
+[[nodiscard]] constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+[[nodiscard]] inline std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return result;
+}
 
 }  // namespace collsim

@@ -35,8 +35,8 @@ Sources::Position Sources::locate(std::uint32_t source, std::size_t offset) cons
   return position;
 }
 
-std::string Sources::describe(const Place& place) const {
-  if (place.source == Place::nowhere) return "default";
+std::string Sources::describe(const SourceRange& place) const {
+  if (place.source == SourceRange::nowhere) return "default";
   if (kind(place.source) != Kind::file) return name(place.source);
   const Position position = locate(place.source, place.begin);
   return name(place.source) + ":" + std::to_string(position.line) + ":" +

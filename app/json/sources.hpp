@@ -34,7 +34,7 @@ class Sources {
   };
   [[nodiscard]] Position locate(std::uint32_t source, std::size_t offset) const;
   // "file.json:3:25", "--set collective.chunks=x", "preset dgx-h100", "default".
-  [[nodiscard]] std::string describe(const Place& place) const;
+  [[nodiscard]] std::string describe(const SourceRange& place) const;
 
  private:
   struct Source {

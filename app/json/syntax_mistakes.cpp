@@ -7,7 +7,6 @@
 #include <array>
 #include <cctype>
 
-#include "app/json/ascii.hpp"
 #include "app/json/screen_text.hpp"
 
 namespace collsim {

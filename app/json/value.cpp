@@ -67,7 +67,7 @@ Value* Value::find(std::string_view key) {
   return const_cast<Value*>(std::as_const(*this).find(key));
 }
 
-Value& Value::set(std::string_view key, Value value, Place key_place) {
+Value& Value::set(std::string_view key, Value value, SourceRange key_place) {
   if (is_null()) data_ = Object{};
   COLLSIM_CHECK(is_object(), "only objects have members");
   auto& own = members();

@@ -13,11 +13,11 @@
 namespace collsim {
 
 // A stretch of the text of one source (a file, an argument, a preset; see sources.hpp).
-struct Place {
+struct SourceRange {
   static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t source = nowhere;    // nowhere: made by the program, such as a default
   std::uint32_t begin = 0, end = 0;  // bytes; both 0: the whole text, of which no line is shown
-  bool operator==(const Place&) const = default;
+  bool operator==(const SourceRange&) const = default;
 };
 
 // A JSON value that remembers where it was written, so that a mistake found much later can still be
@@ -46,7 +46,7 @@ class Value {
   static Value object();
   static Value array();
 
-  Place place;
+  SourceRange place;
 
   [[nodiscard]] bool is_null() const { return holds<std::nullptr_t>(); }
   [[nodiscard]] bool is_boolean() const { return holds<bool>(); }
@@ -75,7 +75,7 @@ class Value {
   [[nodiscard]] const Value* find(std::string_view key) const;
   [[nodiscard]] Value* find(std::string_view key);
   // Adds a member at the end, or replaces its value.  Null becomes an object.
-  Value& set(std::string_view key, Value value, Place key_place = {});
+  Value& set(std::string_view key, Value value, SourceRange key_place = {});
   void erase(std::string_view key);
 
   // Equal in content; places do not count, the order of members does.
@@ -91,7 +91,7 @@ class Value {
 
 struct Value::Member {
   std::string key;
-  Place key_place;
+  SourceRange key_place;
   Value value;
 
   friend bool operator==(const Member& a, const Member& b) {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "app/json/screen_text.hpp"
-#include "app/output/column_units.hpp"
+#include "app/output/text_table.hpp"
 #include "app/output/writers.hpp"
 #include "app/results/comparison.hpp"
 
@@ -33,7 +33,7 @@ std::string limit_text(double part) {
   return fmt::format("{:g}%", 100 * part);
 }
 
-std::string error_text(const Row& row) {
+std::string error_text(const CaseResult& row) {
   const std::optional<double> error = row.error();
   if (!error || !row.why_no_verdict().empty()) return "-";
   std::string text = percent_text(*error);
@@ -41,7 +41,7 @@ std::string error_text(const Row& row) {
   return (*error < 0 ? "-" : "+") + text;
 }
 
-std::string data_text(const Row& row) {
+std::string data_text(const CaseResult& row) {
   if (!row.measured) return "-";
   switch (row.measured->data) {
     case DataVerdict::right: return "right";
@@ -64,9 +64,9 @@ std::string range_text(const std::string& middle, const std::string& low, const 
 class TimeCells {
  public:
   template <class Get>
-  std::size_t add(const std::vector<Row>& rows, const Get& get) {
+  std::size_t add(const std::vector<CaseResult>& rows, const Get& get) {
     rows_ = rows.size();
-    for (const Row& row : rows) times_.push_back(get(row));
+    for (const CaseResult& row : rows) times_.push_back(get(row));
     return columns_++;
   }
   [[nodiscard]] std::vector<std::vector<std::string>> all() const {
@@ -144,7 +144,7 @@ std::string sentence(const ComparisonCounts& counts, std::optional<double> max_e
   return fmt::format("{}: {}", rows_text(counts.rows), fmt::join(parts, "; "));
 }
 
-std::string where_text(const Row& row) {
+std::string where_text(const CaseResult& row) {
   std::string text;
   for (const auto& [path, value] : row.params)
     text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", path, cell_text(value));
@@ -157,22 +157,23 @@ std::string rows_text(std::size_t rows) {
   return fmt::format("{} row{}", rows, rows == 1 ? "" : "s");
 }
 
-void add_comparison_columns(std::vector<TableColumn>& columns, const std::vector<Row>& rows) {
+void add_comparison_columns(std::vector<TableColumn>& columns,
+                            const std::vector<CaseResult>& rows) {
   using Seconds = std::optional<double>;
   const auto measured = [](double Summary::*which) {
-    return [which](const Row& row) {
+    return [which](const CaseResult& row) {
       return row.measured ? Seconds(row.measured->times.*which) : std::nullopt;
     };
   };
   TimeCells times;
-  times.add(rows, [](const Row& row) { return Seconds(row.time_s()); });
+  times.add(rows, [](const CaseResult& row) { return Seconds(row.time_s()); });
   times.add(rows, measured(&Summary::median_s));
   times.add(rows, measured(&Summary::min_s));
   times.add(rows, measured(&Summary::max_s));
   const bool formula =
-      std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.analytic; });
+      std::any_of(rows.begin(), rows.end(), [](const CaseResult& row) { return row.analytic; });
   if (formula)
-    times.add(rows, [](const Row& row) {
+    times.add(rows, [](const CaseResult& row) {
       return row.analytic ? Seconds(row.analytic->seconds) : std::nullopt;
     });
   std::vector<std::vector<std::string>> cells = times.all();
@@ -192,7 +193,7 @@ void add_comparison_columns(std::vector<TableColumn>& columns, const std::vector
 std::vector<std::string> comparison_remarks(const Results& results) {
   std::vector<std::string> remarks;
   const std::optional<double> max_error = results.comparison->max_error;
-  for (const Row& row : results.rows) {
+  for (const CaseResult& row : results.rows) {
     switch (verdict_of(row, max_error)) {
       case RowVerdict::unmeasured: remarks.emplace_back("not measured"); break;
       case RowVerdict::wrong_data: remarks.emplace_back("no verdict"); break;
@@ -228,7 +229,7 @@ std::vector<ComparisonLine> comparison_lines(const Results& results) {
   lines.push_back(
       {Kind::sentence, sentence(count_verdicts(results), results.comparison->max_error)});
   Said devices, notes, reasons;
-  for (const Row& row : results.rows) {
+  for (const CaseResult& row : results.rows) {
     if (row.not_measured) reasons.add(row.not_measured->reason);
     if (!row.measured) continue;
     devices.add(row.measured->device);

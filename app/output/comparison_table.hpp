@@ -19,7 +19,7 @@ struct TableColumn {
 
 // formula (where there is one), predicted, measured, [min .. max], error, data.  All times in one
 // unit.
-void add_comparison_columns(std::vector<TableColumn>& columns, const std::vector<Row>& rows);
+void add_comparison_columns(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows);
 
 // Behind each row: why there is no verdict, or that it is off by too much.
 [[nodiscard]] std::vector<std::string> comparison_remarks(const Results& results);

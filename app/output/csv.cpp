@@ -80,7 +80,7 @@ void write_csv(std::ostream& out, const Results& results) {
     separator = ",";
   });
   out << '\n';
-  for (const Row& row : results.rows) {
+  for (const CaseResult& row : results.rows) {
     separator.clear();
     for_each_field(row_to_value(row), compared, [&](const Value::Member& member) {
       out << separator << field(member.value);

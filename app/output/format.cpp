@@ -47,7 +47,7 @@ void write(std::ostream& out, const Results& results, Format format, const Table
     case Format::table: return write_table(out, results, style);
     case Format::json: out << to_json(to_value(results)) << '\n'; return;
     case Format::jsonl:
-      for (const Row& row : results.rows) out << to_json(row_to_value(row), -1) << '\n';
+      for (const CaseResult& row : results.rows) out << to_json(row_to_value(row), -1) << '\n';
       return;
     case Format::csv: return write_csv(out, results);
     case Format::markdown: return write_markdown(out, results);

@@ -84,7 +84,7 @@ Value to_value(const NoMeasurement& none) {
   return object;
 }
 
-Value measured_to_value(const Row& row) {
+Value measured_to_value(const CaseResult& row) {
   if (!row.measured) return {};
   const Measured& measured = *row.measured;
   Value::Object object;
@@ -142,7 +142,7 @@ void add_formula(Value::Object& object, const std::optional<ClosedForm>& form) {
 
 }  // namespace
 
-Value row_to_value(const Row& row) {
+Value row_to_value(const CaseResult& row) {
   Value::Object object;
   constexpr std::size_t members = 32;
   object.reserve(members);

@@ -47,12 +47,12 @@ std::string microseconds_text(double us) {
 }
 
 // A run says whether all data were right and shows the first that were not; it does not count them.
-std::string wrong_text(const Row& row) {
+std::string wrong_text(const CaseResult& row) {
   if (!row.measured || row.measured->data == DataVerdict::unchecked) return "N/A";
   return row.measured->data == DataVerdict::right ? "0" : ">=1";
 }
 
-std::string row_text(const Row& row) {
+std::string row_text(const CaseResult& row) {
   const double seconds = row.measured ? row.measured->times.median_s : row.time_s();
   const double algbw = row.measured ? row.measured_algbw() : row.algbw();
   const std::int64_t count =
@@ -87,7 +87,7 @@ void write_heading(std::ostream& out, const Results& results) {
 }
 
 // What is swept besides the size, which has a column.
-std::string other_params(const Row& row) {
+std::string other_params(const CaseResult& row) {
   std::string text;
   for (const auto& [path, value] : row.params)
     if (path != "collective.size")
@@ -97,7 +97,7 @@ std::string other_params(const Row& row) {
 
 std::string wrong_rows(const Results& results) {
   std::size_t checked = 0, wrong = 0;
-  for (const Row& row : results.rows) {
+  for (const CaseResult& row : results.rows) {
     if (!row.measured || row.measured->data == DataVerdict::unchecked) continue;
     ++checked;
     wrong += row.measured->data == DataVerdict::wrong ? 1 : 0;
@@ -112,7 +112,7 @@ void write_nccl_tests(std::ostream& out, const Results& results) {
   double sum = 0;
   std::size_t shown = 0;
   std::string params;
-  for (const Row& row : results.rows) {
+  for (const CaseResult& row : results.rows) {
     if (std::string now = other_params(row); now != params) {
       params = std::move(now);
       out << "# " << printable(params) << "\n";

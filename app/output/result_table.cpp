@@ -2,19 +2,77 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "app/output/column_units.hpp"
 #include "app/output/comparison_table.hpp"
+#include "app/output/text_table.hpp"
 #include "app/output/writers.hpp"
 #include "app/scenario/document_path.hpp"
 
 namespace collsim {
 namespace {
+
+constexpr std::string_view chunks = "collective.chunks";
+
+// What one chooses for a given task on a given machine; rows that differ in anything else answer
+// different questions, and the faster is not the better.
+bool is_a_choice(std::string_view path) {
+  constexpr std::array<std::string_view, 8> choices{
+      "collective.algorithm", "collective.chunks", "collective.chunk_size",  "collective.channels",
+      "collective.slots",     "collective.radix",  "collective.aggregation", "collective.dims"};
+  return std::find(choices.begin(), choices.end(), path) != choices.end();
+}
+
+// The values of the parameters that `counts` says, as one text.
+template <class Counts>
+std::string key_of(const CaseResult& row, const Counts& counts) {
+  std::string key;
+  for (const auto& [path, value] : row.params)
+    if (counts(path)) key += cell_text(value) + '\n';
+  return key;
+}
+
+// Of rows with the same task: the fastest and the slowest.
+struct Group {
+  std::size_t fastest = 0;
+  Time slowest;
+};
+
+std::map<std::string, Group> groups_of(const std::vector<CaseResult>& rows) {
+  std::map<std::string, Group> groups;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto key = key_of(rows[i], [](const std::string& path) { return !is_a_choice(path); });
+    Group& group = groups.try_emplace(key, Group{i, rows[i].time}).first->second;
+    if (rows[i].time < rows[group.fastest].time) group.fastest = i;
+    group.slowest = std::max(group.slowest, rows[i].time);
+  }
+  return groups;
+}
+
+void mark_fastest(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
+  const std::map<std::string, Group> groups = groups_of(rows);
+  for (const auto& [key, group] : groups)
+    if (group.slowest > rows[group.fastest].time)
+      remarks[group.fastest] = groups.size() == 1 ? "<- best of these" : "<- best";
+}
+
+void mark_worse_than_whole(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
+  const auto other = [](const std::string& path) { return path != chunks; };
+  std::map<std::string, Time> whole;
+  for (const CaseResult& row : rows)
+    if (row.chunks == 1) whole.try_emplace(key_of(row, other), row.time);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto found = whole.find(key_of(rows[i], other));
+    if (found != whole.end() && rows[i].chunks > 1 && rows[i].time > found->second)
+      remarks[i] = "worse than not cutting at all";
+  }
+}
 
 using Align = TextTable::Align;
 
@@ -43,14 +101,14 @@ std::vector<std::string> headings_of(const std::vector<std::string>& paths) {
   return headings;
 }
 
-const Value* param(const Row& row, const std::string& path) {
+const Value* param(const CaseResult& row, const std::string& path) {
   for (const auto& [name, value] : row.params)
     if (name == path) return &value;
   return nullptr;
 }
 
-bool varies(const std::vector<Row>& rows, const std::string& path) {
-  const auto differs = [&](const Row& row) {
+bool varies(const std::vector<CaseResult>& rows, const std::string& path) {
+  const auto differs = [&](const CaseResult& row) {
     const Value* const first = param(rows.front(), path);
     const Value* const here = param(row, path);
     return first != nullptr && here != nullptr && !(*first == *here);
@@ -73,7 +131,7 @@ void add_params(std::vector<TableColumn>& columns, const Results& results) {
   const std::vector<std::string> headings = headings_of(paths);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     TableColumn column{headings[i], Align::right, {}};
-    for (const Row& row : results.rows) {
+    for (const CaseResult& row : results.rows) {
       const Value* const value = param(row, paths[i]);
       column.cells.push_back(value == nullptr ? "" : cell_text(*value));
     }
@@ -88,46 +146,47 @@ bool is_swept(const Results& results, std::string_view path) {
 
 // Where it is not what the scenario says: "auto" chose, or it follows from something else.
 bool algorithm_is_news(const Results& results) {
-  const std::vector<Row>& rows = results.rows;
+  const std::vector<CaseResult>& rows = results.rows;
   const std::string path = "collective.algorithm";
   const Value* const resolved = value_at(results.scenario, path);
   const bool chosen = resolved != nullptr && resolved->is_string() && resolved->string() == "auto";
   if (!is_swept(results, path))
-    return chosen || std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return chosen || std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
              return row.algorithm != rows.front().algorithm;
            });
-  return std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+  return std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
     const Value* const asked = param(row, path);
     return asked == nullptr || cell_text(*asked) != row.algorithm;
   });
 }
 
 void add_what_follows(std::vector<TableColumn>& columns, const Results& results) {
-  const std::vector<Row>& rows = results.rows;
+  const std::vector<CaseResult>& rows = results.rows;
   if (algorithm_is_news(results)) {
     TableColumn column{
         is_swept(results, "collective.algorithm") ? "chosen" : "algorithm", Align::left, {}};
-    for (const Row& row : rows) column.cells.push_back(row.algorithm);
+    for (const CaseResult& row : rows) column.cells.push_back(row.algorithm);
     columns.push_back(std::move(column));
   }
-  const bool chunks_vary = std::any_of(
-      rows.begin(), rows.end(), [&](const Row& row) { return row.chunks != rows.front().chunks; });
+  const bool chunks_vary = std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
+    return row.chunks != rows.front().chunks;
+  });
   if (chunks_vary && !is_swept(results, "collective.chunks")) {
     TableColumn column{"chunks", Align::right, {}};
-    for (const Row& row : rows) column.cells.push_back(std::to_string(row.chunks));
+    for (const CaseResult& row : rows) column.cells.push_back(std::to_string(row.chunks));
     columns.push_back(std::move(column));
   }
 }
 
 // Simulated and by the formula, in one unit.
-void add_times(std::vector<TableColumn>& columns, const std::vector<Row>& rows) {
+void add_times(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   std::vector<std::optional<double>> times;
   times.reserve(rows.size());
-  for (const Row& row : rows) times.emplace_back(row.time_s());
+  for (const CaseResult& row : rows) times.emplace_back(row.time_s());
   const bool formula =
-      std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.analytic; });
+      std::any_of(rows.begin(), rows.end(), [](const CaseResult& row) { return row.analytic; });
   if (formula)
-    for (const Row& row : rows)
+    for (const CaseResult& row : rows)
       times.push_back(row.analytic ? std::optional(row.analytic->seconds) : std::nullopt);
   std::vector<std::string> cells = column_cells(times, time_units());
   const auto middle = cells.begin() + static_cast<std::ptrdiff_t>(rows.size());
@@ -142,13 +201,13 @@ std::string ratio_text(double ratio) {
   return ratio < huge ? fmt::format("{:.2f}", ratio) : fmt::format("{:.2e}", ratio);
 }
 
-void add_ratios(std::vector<TableColumn>& columns, const std::vector<Row>& rows) {
+void add_ratios(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   TableColumn bound{"x bound", Align::right, {}};
   std::vector<std::optional<double>> algorithm, bus;
   bool bounded = false;
   bool factor = false;
   bool data = false;
-  for (const Row& row : rows) {
+  for (const CaseResult& row : rows) {
     bound.cells.push_back(row.bound > Time{} ? ratio_text(row.time_s() / row.bound.seconds())
                                              : "-");
     bounded = bounded || row.bound > Time{};
@@ -163,6 +222,15 @@ void add_ratios(std::vector<TableColumn>& columns, const std::vector<Row>& rows)
 }
 
 }  // namespace
+
+std::vector<std::string> remarks_about(const Results& results) {
+  std::vector<std::string> remarks(results.rows.size());
+  if (std::find(results.axes.begin(), results.axes.end(), chunks) != results.axes.end())
+    mark_worse_than_whole(results.rows, remarks);
+  if (std::any_of(results.axes.begin(), results.axes.end(), is_a_choice))
+    mark_fastest(results.rows, remarks);
+  return remarks;
+}
 
 TextTable result_table(const Results& results) {
   std::vector<TableColumn> columns;

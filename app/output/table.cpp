@@ -13,6 +13,19 @@
 namespace collsim {
 namespace {
 
+using LineKind = ExpectationLine::Kind;
+
+std::string worst_text(double worst) {
+  constexpr double worth_saying = 0.00005;  // what two decimals show
+  return worst >= worth_saying ? fmt::format(", worst {:.2f}%", 100 * worst) : "";
+}
+
+std::string left_out_text(const ExpectationOutcome& one) {
+  if (one.left_out == 0) return "";
+  return fmt::format("; {} left out, {}{}", one.left_out, printable(one.why_left_out),
+                     one.left_out > 1 ? " ..." : "");
+}
+
 constexpr std::string_view bold = "\x1b[1m";
 constexpr std::string_view green = "\x1b[32m";
 constexpr std::string_view red = "\x1b[1;31m";
@@ -36,7 +49,7 @@ std::optional<double> best_chunks(const Results& results) {
       results.axes.end())
     return std::nullopt;
   std::optional<double> best;
-  for (const Row& row : results.rows) {
+  for (const CaseResult& row : results.rows) {
     if (!row.analytic || !row.analytic->best_chunks) return std::nullopt;
     if (best && *best != *row.analytic->best_chunks) return std::nullopt;
     best = row.analytic->best_chunks;
@@ -69,7 +82,59 @@ void write_comparison(std::ostream& out, const Results& results, const TableStyl
     out << painted(line.text, line.kind == ComparisonLine::Kind::bad ? red : "", style) << '\n';
 }
 
+// What the user wrote is text, not markup.
+std::string escaped(std::string_view text) {
+  constexpr std::string_view special = "\\`*_[]<>#|";
+  std::string result;
+  for (const char c : printable(text)) {
+    if (special.find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string_view markdown_label(ExpectationLine::Kind kind) {
+  switch (kind) {
+    case ExpectationLine::Kind::ok: return "- ok: ";
+    case ExpectationLine::Kind::failed: return "- **FAIL**: ";
+    case ExpectationLine::Kind::skipped: return "- skip: ";
+    case ExpectationLine::Kind::more: return "  ";
+  }
+  return "";
+}
+
 }  // namespace
+
+std::vector<ExpectationLine> expectation_lines(const Results& results) {
+  std::vector<ExpectationLine> lines;
+  for (const ExpectationOutcome& one : results.expect) {
+    const std::string id = printable(one.id);
+    if (!one.skipped.empty()) {
+      lines.push_back({LineKind::skipped, fmt::format("{}: {}", id, printable(one.skipped))});
+    } else if (one.ok) {
+      lines.push_back({LineKind::ok, fmt::format("{} ({}{}{})", id, rows_text(one.checked),
+                                                 worst_text(one.worst), left_out_text(one))});
+    } else {
+      const std::string rows =
+          one.checked > 1 ? fmt::format(" (in {} of {})", one.failed, rows_text(one.checked)) : "";
+      lines.push_back(
+          {LineKind::failed, fmt::format("{}{}: {}", id, rows, printable(one.failure))});
+      if (!one.why.empty()) lines.push_back({LineKind::more, "why: " + printable(one.why)});
+    }
+  }
+  return lines;
+}
+
+std::string expectation_summary(const Results& results) {
+  const auto count = [&](const auto& predicate) {
+    return std::count_if(results.expect.begin(), results.expect.end(), predicate);
+  };
+  const auto ok = count([](const ExpectationOutcome& one) { return one.ok; });
+  const auto skipped = count([](const ExpectationOutcome& one) { return !one.skipped.empty(); });
+  return fmt::format("{} of {} expectation{} hold{}{}", ok, results.expect.size(),
+                     results.expect.size() == 1 ? "" : "s", results.expect.size() == 1 ? "s" : "",
+                     skipped > 0 ? fmt::format(", {} not checked", skipped) : "");
+}
 
 void write_table(std::ostream& out, const Results& results, const TableStyle& style) {
   if (style.quiet) return write_rows(out, results, style);
@@ -84,6 +149,25 @@ void write_table(std::ostream& out, const Results& results, const TableStyle& st
     out << fmt::format("\nbest number of chunks by the formula: {:.1f}\n", *best);
   write_comparison(out, results, style);
   write_expectations(out, results, style);
+}
+
+void write_markdown(std::ostream& out, const Results& results) {
+  if (!results.title.empty()) out << "**" << escaped(results.title) << "**\n\n";
+  if (!results.description.empty()) out << escaped(results.description) << "\n\n";
+  if (results.comparison) out << escaped(how_it_was_measured(results)) << "\n\n";
+  out << result_table(results).markdown();
+  if (!results.complete)
+    out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
+  if (results.comparison) {
+    out << '\n';
+    for (const ComparisonLine& line : comparison_lines(results))
+      out << "- " << escaped(line.text) << '\n';
+  }
+  if (results.expect.empty()) return;
+  out << '\n';
+  for (const ExpectationLine& line : expectation_lines(results))
+    out << markdown_label(line.kind) << escaped(line.text) << '\n';
+  out << '\n' << expectation_summary(results) << '\n';
 }
 
 }  // namespace collsim

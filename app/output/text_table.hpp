@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,5 +28,26 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
   std::vector<std::string> remarks_;  // by row
 };
+
+struct ColumnUnit {
+  double size;  // in SI units
+  const char* name;
+};
+
+// The units of a kind of column, the smallest first, and which of them a whole column gets: that of
+// its largest number, or that of the middle of the span, so that neither end is unreadable.
+struct ColumnUnits {
+  enum class Common { of_largest, of_middle } common;
+  std::span<const ColumnUnit> all;
+};
+[[nodiscard]] ColumnUnits time_units();
+[[nodiscard]] ColumnUnits rate_units();
+
+// Numbers of a column as text with units, in order; nothing becomes "-".
+//
+// All are in the same unit with the same number of decimals, so that they compare at a glance,
+// unless they span more than four decades: then each has a unit of its own.
+[[nodiscard]] std::vector<std::string> column_cells(std::span<const std::optional<double>> values,
+                                                    const ColumnUnits& units);
 
 }  // namespace collsim

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/report/drawn_case.hpp"
-#include "app/report/stored_rows.hpp"
+#include "app/report/results_file.hpp"
 
 namespace collsim {
 namespace {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/study/calibrated.hpp"
 #include "app/study/run_case.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/records.hpp"
@@ -120,11 +119,11 @@ void add_picture(Value& value, const Topology& topology, const Schedule& schedul
   value.set("links", few ? links_value(topology, simulation) : Value());
 }
 
-DrawnCase simulate_case(Case& point, const std::string& algorithm, std::uint64_t most_steps,
+DrawnCase simulate_case(Case asked, const std::string& algorithm, std::uint64_t most_steps,
                         bool with_steps) {
-  if (point.choice.name == "auto") point.choice.name = algorithm;
-  point = calibrated(std::move(point));
-  const Schedule schedule = schedule_of(point);
+  if (asked.choice.name == "auto") asked.choose_algorithm(algorithm);
+  const Case point = with_calibrated_costs(within_limits(std::move(asked)));
+  const Schedule& schedule = *point.schedule;
   const Topology& topology = point.cluster->topology;
   SimulationOptions options;
   options.recording = Recording::full;
@@ -149,10 +148,11 @@ DrawnCase simulate_case(Case& point, const std::string& algorithm, std::uint64_t
 DrawnCase draw_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
                     const std::string& algorithm, std::uint64_t most_steps, bool with_steps) {
   Diagnostics diagnostics;
-  std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
-  if (!found) return {{}, "its scenario is not valid: " + diagnostics.sorted().front().message, {}};
   try {
-    return simulate_case(*found, algorithm, most_steps, with_steps);
+    std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
+    if (!found)
+      return {{}, "its scenario is not valid: " + diagnostics.sorted().front().message, {}};
+    return simulate_case(std::move(*found), algorithm, most_steps, with_steps);
   } catch (const Error& error) {
     return {{}, error.what(), {}};
   }

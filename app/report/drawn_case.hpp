@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/json/value.hpp"
-#include "app/scenario/scenario.hpp"
+#include "app/scenario/make_case.hpp"
 
 namespace collsim {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "app/json/write_json.hpp"
-#include "app/report/stored_rows.hpp"
+#include "app/report/results_file.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "topo/error.hpp"
 
@@ -129,7 +129,7 @@ Value formula_curves(const Value::Array& rows, const Scenario& scenario, Cluster
     Diagnostics diagnostics;
     std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
     if (!found) continue;
-    if (found->choice.name == "auto") found->choice.name = *one.algorithms.begin();
+    if (found->choice.name == "auto") found->choose_algorithm(*one.algorithms.begin());
     Value curve = formula_curve(*found, static_cast<int>(*one.counts.begin()),
                                 static_cast<int>(*one.counts.rbegin()));
     if (curve.is_null()) continue;

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "app/json/value.hpp"
-#include "app/scenario/scenario.hpp"
+#include "app/scenario/make_case.hpp"
 
 namespace collsim {
 

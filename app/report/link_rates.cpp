@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/report/stored_rows.hpp"
+#include "app/report/results_file.hpp"
 #include "app/scenario/document_path.hpp"
 
 namespace collsim {

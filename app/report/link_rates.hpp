@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/json/value.hpp"
-#include "app/scenario/scenario.hpp"
+#include "app/scenario/make_case.hpp"
 
 namespace collsim {
 

@@ -3,16 +3,20 @@
 
 #include <cmath>
 #include <cstdint>
+#include <ostream>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "app/embedded_files.hpp"
 #include "app/json/write_json.hpp"
 #include "app/report/chosen_rows.hpp"
 #include "app/report/drawn_case.hpp"
 #include "app/report/formula_curve.hpp"
 #include "app/report/link_rates.hpp"
-#include "app/report/stored_rows.hpp"
+#include "app/report/results_file.hpp"
+#include "topo/error.hpp"
 
 namespace collsim {
 namespace {
@@ -174,6 +178,20 @@ class Drawing {
   Value contradictions_ = Value::array();
 };
 
+constexpr std::string_view mark = "@DATA@";
+
+// "<" could end the element that the data stand in.
+std::string without_tags(std::string_view json) {
+  std::string text;
+  text.reserve(json.size());
+  for (const char c : json)
+    if (c == '<')
+      text += "\\u003c";
+    else
+      text += c;
+  return text;
+}
+
 }  // namespace
 
 std::optional<Scenario> stored_scenario(const StoredResults& results, std::string& why_not) {
@@ -222,6 +240,17 @@ Value report_data(const StoredResults& results, const std::optional<std::size_t>
       drawing.draw_some();
   }
   return data;
+}
+
+void write_report(std::ostream& out, std::vector<Value> results) {
+  const std::string_view page = embedded_report().front().text;
+  const std::size_t place = page.find(mark);
+  COLLSIM_CHECK(place != std::string_view::npos, "the page has no place for data");
+  Value data = Value::object();
+  data.set("collsim", COLLSIM_VERSION);
+  data.set("results", Value::Array(std::move(results)));
+  out << page.substr(0, place) << without_tags(to_json(data, -1))
+      << page.substr(place + mark.size());
 }
 
 }  // namespace collsim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <iosfwd>
 #include <optional>
 #include <vector>
 
@@ -20,5 +21,9 @@ namespace collsim {
 // few rows of moderate size.
 [[nodiscard]] Value report_data(const StoredResults& results,
                                 const std::optional<std::size_t>& asked_point);
+
+// Writes the page of plots/report/ with these data (report_data(), one for each scenario) in it.
+// Whatever the texts in them say, they stay data: "<" never appears.
+void write_report(std::ostream& out, std::vector<Value> results);
 
 }  // namespace collsim

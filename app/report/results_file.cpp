@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
 #include "app/json/parse_json.hpp"
-#include "app/scenario/read_source.hpp"
 
 namespace collsim {
 namespace {
@@ -171,12 +171,8 @@ class ResultsCheck {
 
   void refuse(const Value& value, const std::string& pointer, std::string code, std::string message,
               std::string hint = {}) {
-    diagnostics_->add({.code = std::move(code),
-                       .message = std::move(message),
-                       .place = value.place,
-                       .pointer = pointer,
-                       .suggestion = {},
-                       .hint = std::move(hint)});
+    diagnostics_->add(
+        {std::move(code), std::move(message), value.place, pointer, {}, std::move(hint)});
   }
 
   Diagnostics* diagnostics_;
@@ -210,6 +206,29 @@ std::vector<StoredResults> read_results(const std::string& file, Sources& source
   }
   if (!diagnostics.empty()) all.clear();
   return all;
+}
+
+const Value::Array& rows_of(const StoredResults& results) {
+  return results.document.find("rows")->items();
+}
+
+const Value& at(const Value& object, std::string_view key) {
+  return *object.find(key);
+}
+
+bool is_about(const Value& row, const Scenario& scenario, std::size_t point) {
+  Value params = Value::object();
+  for (const auto& [path, value] : scenario.params(point)) params.set(path, value);
+  return params == at(row, "params");
+}
+
+std::optional<std::size_t> point_of(const Scenario& scenario, const Value& row,
+                                    std::size_t number) {
+  constexpr std::size_t most_missing = 100'000;
+  const std::size_t end = std::min(scenario.points(), number + most_missing);
+  for (std::size_t point = number; point < end; ++point)
+    if (is_about(row, scenario, point)) return point;
+  return std::nullopt;
 }
 
 }  // namespace collsim

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/scenario.hpp"
 
 namespace collsim {
 
@@ -28,5 +31,19 @@ inline constexpr std::size_t max_results_bytes = std::size_t{1} << 30U;
 // times below zero.  Empty when something was.
 [[nodiscard]] std::vector<StoredResults> read_results(const std::string& file, Sources& sources,
                                                       Diagnostics& diagnostics);
+
+// Rows of results whose keys were checked (read_results()).
+[[nodiscard]] const Value::Array& rows_of(const StoredResults& results);
+
+// A key that must be there.
+[[nodiscard]] const Value& at(const Value& object, std::string_view key);
+
+// Whether a row is the result of this point of the sweep.
+[[nodiscard]] bool is_about(const Value& row, const Scenario& scenario, std::size_t point);
+
+// The point of the sweep that the row with this number is about.  When the run was interrupted, some
+// before it are missing; that many are looked for, whatever the file says.
+[[nodiscard]] std::optional<std::size_t> point_of(const Scenario& scenario, const Value& row,
+                                                  std::size_t number);
 
 }  // namespace collsim

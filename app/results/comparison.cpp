@@ -15,7 +15,7 @@ bool is_broken(const NoMeasurement& none) {
 
 }  // namespace
 
-RowVerdict verdict_of(const Row& row, std::optional<double> max_error) {
+RowVerdict verdict_of(const CaseResult& row, std::optional<double> max_error) {
   if (!row.measured) return RowVerdict::unmeasured;
   if (row.measured->data == DataVerdict::wrong) return RowVerdict::wrong_data;
   if (row.measured->has_too_few_runs()) return RowVerdict::too_few_runs;
@@ -29,7 +29,7 @@ ComparisonCounts count_verdicts(const Results& results) {
   ComparisonCounts counts;
   counts.rows = results.rows.size();
   std::vector<double> errors;
-  for (const Row& row : results.rows) {
+  for (const CaseResult& row : results.rows) {
     switch (verdict_of(row, results.comparison ? results.comparison->max_error : std::nullopt)) {
       case RowVerdict::unmeasured:
         ++counts.unmeasured;

@@ -9,14 +9,14 @@
 namespace collsim {
 
 // What a row that was to be measured says about its prediction.
-//   unmeasured   nothing, and Row::not_measured says why
+//   unmeasured   nothing, and CaseResult::not_measured says why
 //   wrong_data   nothing: the run gave wrong results
 //   too_few_runs nothing: it takes three to see how far they scatter
 //   noisy        nothing: the runs scatter too much
 //   beyond       it is off by more than is allowed
 //   good         it is not
 enum class RowVerdict : std::uint8_t { unmeasured, wrong_data, too_few_runs, noisy, beyond, good };
-[[nodiscard]] RowVerdict verdict_of(const Row& row, std::optional<double> max_error);
+[[nodiscard]] RowVerdict verdict_of(const CaseResult& row, std::optional<double> max_error);
 
 // All rows together.
 struct ComparisonCounts {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/json/value.hpp"
-#include "app/results/row.hpp"
+#include "app/results/case_result.hpp"
 
 namespace collsim {
 
@@ -14,7 +14,7 @@ namespace collsim {
 struct Warning {
   std::string code;  // sweep-changes-nothing, small-chunks, ...
   std::string message;
-  Place place;
+  SourceRange place;
 };
 
 // How the rows were measured, and how far a prediction may be off (collsim validate).
@@ -57,7 +57,7 @@ struct Results {
   std::vector<std::string> axes;  // paths of the sweep, zipped ones too
   bool complete = true;           // false: interrupted, some points are missing
   std::size_t points = 0;         // of the scenario; rows.size() when complete
-  std::vector<Row> rows;          // in the order of the sweep
+  std::vector<CaseResult> rows;   // in the order of the sweep
   std::optional<Comparison> comparison;  // when rows were measured, or should have been
   std::vector<ExpectationOutcome> expect;
   std::vector<Warning> warnings;

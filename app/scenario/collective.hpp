@@ -7,7 +7,7 @@
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
-#include "app/scenario/cluster.hpp"
+#include "app/scenario/cluster/cluster.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
 

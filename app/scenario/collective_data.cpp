@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "app/scenario/collective_parts.hpp"
+#include "app/scenario/collective_internal.hpp"
 #include "app/scenario/vocabulary.hpp"
 #include "collectives/element.hpp"
 
@@ -134,9 +134,7 @@ class DataReader {
     reader_->diagnostics().add({.code = value.is_number() ? "out-of-range" : "wrong-type",
                                 .message = "this " + problem,
                                 .place = value.place,
-                                .pointer = pointer,
-                                .suggestion = {},
-                                .hint = {}});
+                                .pointer = pointer});
     return false;
   }
 

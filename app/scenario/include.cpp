@@ -10,7 +10,6 @@
 
 #include "app/json/parse_json.hpp"
 #include "app/json/write_json.hpp"
-#include "app/scenario/read_source.hpp"
 
 namespace collsim {
 namespace {
@@ -58,8 +57,6 @@ class IncludeReader {
           {.code = "wrong-type",
            .message = "a scenario is an object, not " + std::string(document->kind_name()),
            .place = document->place,
-           .pointer = {},
-           .suggestion = {},
            .hint = "begin with {\"scenario\": 1, \"cluster\": ...}"});
       return std::nullopt;
     }
@@ -131,7 +128,6 @@ class IncludeReader {
                                 .message = {},
                                 .place = name.place,
                                 .pointer = pointer,
-                                .suggestion = {},
                                 .hint = "an include is relative to the file that names it"});
   }
 
@@ -152,12 +148,8 @@ class IncludeReader {
 
   void wrong(const Value& value, const std::string& pointer, std::string code, std::string message,
              std::string hint) {
-    diagnostics_->add({.code = std::move(code),
-                       .message = std::move(message),
-                       .place = value.place,
-                       .pointer = pointer,
-                       .suggestion = {},
-                       .hint = std::move(hint)});
+    diagnostics_->add(
+        {std::move(code), std::move(message), value.place, pointer, {}, std::move(hint)});
   }
 
   Sources* sources_;
@@ -203,8 +195,6 @@ bool check_version(const Value& document, bool required, Diagnostics& diagnostic
           {.code = "missing-key",
            .message = "the key \"scenario\" is missing",
            .place = {document.place.source, document.place.begin, document.place.begin + 1},
-           .pointer = {},
-           .suggestion = {},
            .hint = "write \"scenario\": 1, the version of the format"});
     return true;
   }
@@ -216,7 +206,6 @@ bool check_version(const Value& document, bool required, Diagnostics& diagnostic
                                           std::string(version->kind_name()),
                    .place = version->place,
                    .pointer = "/scenario",
-                   .suggestion = {},
                    .hint = "this program reads version 1: write \"scenario\": 1"});
   return !other;
 }

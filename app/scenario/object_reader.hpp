@@ -51,7 +51,7 @@ class ObjectReader {
   [[nodiscard]] std::string pointer_of(std::string_view key) const {
     return pointer_to(pointer_, key);
   }
-  [[nodiscard]] Place place() const { return value_->place; }
+  [[nodiscard]] SourceRange place() const { return value_->place; }
   [[nodiscard]] Diagnostics& diagnostics() { return *diagnostics_; }
 
   // Whether it is written, right or wrong.  Does not make the key known.

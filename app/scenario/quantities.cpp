@@ -9,7 +9,6 @@
 #include <limits>
 #include <span>
 
-#include "app/json/ascii.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
 #include "topo/error.hpp"

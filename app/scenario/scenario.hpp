@@ -7,17 +7,19 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
-#include "app/scenario/calibration.hpp"
-#include "app/scenario/cluster.hpp"
+#include "app/scenario/cluster/cluster.hpp"
+#include "app/scenario/model.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
 #include "collectives/cost/cost_model.hpp"
+#include "collectives/schedule.hpp"
 
 namespace collsim {
 
@@ -27,11 +29,26 @@ struct Case {
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto"
   CostModel costs;
-  std::shared_ptr<const Calibration>
-      calibration;  // more costs, of a schedule: study/calibrated.hpp
+  std::shared_ptr<const Calibration> calibration;  // more costs, of a schedule: study/run_case.hpp
   // "data" of the collective: the input of every position, for `show`.
   std::optional<std::vector<std::vector<double>>> data;
+  // Made of collective and choice by make_case() or with_schedule(); none while the algorithm is
+  // "auto" and after choose().
+  std::optional<Schedule> schedule;
+
+  void choose(AlgorithmChoice other) {
+    choice = std::move(other);
+    schedule.reset();
+  }
+  void choose_algorithm(std::string_view name) {
+    choice.name = name;
+    schedule.reset();
+  }
 };
+
+// The case with its schedule, which is made if it has none.  The algorithm must not be "auto"; throws
+// Error when the choice does not fit.
+[[nodiscard]] Case with_schedule(Case point);
 
 // The sweep's values of one point: dotted path -> value, in the order of the axes.
 using Params = std::vector<std::pair<std::string, Value>>;
@@ -40,18 +57,7 @@ using Params = std::vector<std::pair<std::string, Value>>;
 struct Axis {
   std::vector<std::string> paths;
   std::vector<std::vector<Value>> points;  // [point][path], each with its place
-  Place place;                             // of the axis in the file, for warnings
-};
-
-struct Measure {
-  std::string backend;   // host, cuda, nccl; empty: nothing is to be measured
-  std::string protocol;  // simple, ll; empty: simple
-  int warmup = 1;
-  int iterations = 20;
-  bool check = true;
-  bool paced = false;
-  bool required = false;
-  std::string file;
+  SourceRange place;                       // of the axis in the file, for warnings
 };
 
 // A scenario file, read, checked and ready to run.
@@ -102,24 +108,5 @@ inline constexpr std::size_t max_sweep_points = 10'000'000;
 [[nodiscard]] std::optional<Scenario> load_scenario(Value document, const std::string& file,
                                                     const LoadOptions& options, Sources& sources,
                                                     Diagnostics& diagnostics);
-
-// Remembers the last cluster built, so that a sweep over something else does not build it again.
-// One per thread.
-class ClusterCache {
- public:
-  // Null when something is wrong with it, which is then in the diagnostics.
-  [[nodiscard]] std::shared_ptr<const Cluster> get(const Value& cluster, Diagnostics& diagnostics);
-  // The same with every default visible.
-  [[nodiscard]] const Value& resolved() const { return resolved_; }
-
- private:
-  Value last_;
-  Value resolved_;
-  std::shared_ptr<const Cluster> cluster_;
-};
-
-// Nothing when the combination of values makes no sense, which is then in the diagnostics.
-[[nodiscard]] std::optional<Case> make_case(const Scenario& scenario, std::size_t point,
-                                            ClusterCache& clusters, Diagnostics& diagnostics);
 
 }  // namespace collsim

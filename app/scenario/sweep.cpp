@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -11,11 +12,204 @@
 #include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
 #include "app/scenario/document_path.hpp"
-#include "app/scenario/sweep_range.hpp"
+#include "app/scenario/object_reader.hpp"
+#include "app/scenario/quantities.hpp"
+#include "app/scenario/scenario.hpp"
 #include "collectives/names.hpp"
 
 namespace collsim {
 namespace {
+
+using Scale = RangeValues::Scale;
+
+// A number or a quantity as it was written.
+struct Measured {
+  Scale scale{};
+  std::int64_t whole = 0;
+  double real = 0;
+};
+
+const char* name_of(Scale scale) {
+  switch (scale) {
+    case Scale::whole:
+    case Scale::real: return "a number";
+    case Scale::size: return "a size";
+    case Scale::time: return "a time";
+    case Scale::bandwidth: return "a bandwidth";
+  }
+  return "?";
+}
+
+// Of three readings of one text the error that says most: anything but "this is no size".
+const QuantityError& most_telling(const QuantityError& size, const QuantityError& time,
+                                  const QuantityError& bandwidth) {
+  for (const QuantityError* error : {&size, &time, &bandwidth})
+    if (error->code != "not-a-quantity" && error->code != "bad-unit") return *error;
+  return size;
+}
+
+std::optional<Measured> read_quantity(ObjectReader& reader, const char* key,
+                                      const std::string& text) {
+  const Parsed<Bytes> size = parse_size(text);
+  if (size.value) return Measured{Scale::size, *size.value, 0};
+  const Parsed<Time> time = parse_time(text);
+  if (time.value) return Measured{Scale::time, time.value->ps(), 0};
+  const Parsed<Bandwidth> bandwidth = parse_bandwidth(text);
+  if (bandwidth.value) return Measured{Scale::bandwidth, bandwidth.value->bytes_per_second(), 0};
+  const QuantityError& error = most_telling(size.error, time.error, bandwidth.error);
+  if (error.code == "not-a-quantity" || error.code == "bad-unit")
+    reader.wrong(key, "not-a-quantity", quoted(text) + " is neither a number nor a quantity", {},
+                 "quantities are sizes (\"64MiB\"), times (\"5us\") and bandwidths (\"25GB/s\")");
+  else
+    reader.wrong(key, error.code, error.message, error.suggestion, error.hint);
+  return std::nullopt;
+}
+
+std::optional<Measured> read_measured(ObjectReader& reader, const char* key) {
+  const Value* value = reader.raw(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) return read_quantity(reader, key, value->string());
+  if (!value->is_number()) {
+    reader.wrong(
+        key, "wrong-type",
+        std::string("a number or a quantity is needed, not ") + std::string(value->kind_name()));
+    return std::nullopt;
+  }
+  if (const auto whole = value->integer())
+    return Measured{Scale::whole, *whole, static_cast<double>(*whole)};
+  return Measured{Scale::real, 0, value->number()};
+}
+
+double as_real(const Measured& m) {
+  return m.scale == Scale::real ? m.real : static_cast<double>(m.whole);
+}
+
+bool is_number(Scale scale) {
+  return scale == Scale::whole || scale == Scale::real;
+}
+
+// The scale that both fit on; nothing: they do not fit.
+std::optional<Scale> common_scale(const Measured& a, const Measured& b) {
+  if (a.scale == b.scale) return a.scale;
+  if (is_number(a.scale) && is_number(b.scale)) return Scale::real;
+  const auto zero = [](const Measured& m) { return m.scale == Scale::whole && m.whole == 0; };
+  if (zero(a)) return b.scale;
+  return zero(b) ? std::optional(a.scale) : std::nullopt;
+}
+
+class RangeReader {
+ public:
+  RangeReader(ObjectReader& reader, Scale scale, const Measured& from, const Measured& to)
+      : reader_(&reader), scale_(scale), from_(from), to_(to) {}
+
+  std::vector<std::int64_t> wholes;
+  std::vector<double> reals;
+
+  void by_factor() {
+    const Value* value = reader_->raw("factor");
+    const double factor = value->is_number() ? value->number() : 0;
+    const double from = as_real(from_);
+    const double to = as_real(to_);
+    if (!(factor > 1)) return wrong("factor", "a factor is a number above 1", "such as 2");
+    if (!(from > 0))
+      return wrong("from", "a range with a factor must begin above 0",
+                   "0 times any factor stays 0; begin higher, or use \"step\" or \"points\"");
+    if (std::log(to / from) / std::log(factor) >= static_cast<double>(max_sweep_points))
+      return too_many();
+    constexpr double rounding = 1e-9;
+    for (double value_now = from; value_now <= to * (1 + rounding); value_now *= factor) {
+      if (value_now >= to * (1 - rounding)) return add(to_.whole, to);
+      add(std::llround(value_now), value_now);
+    }
+  }
+
+  void by_step() {
+    const std::optional<Measured> step = read_measured(*reader_, "step");
+    if (!step) return;
+    if (is_number(scale_) ? !is_number(step->scale) : step->scale != scale_)
+      return wrong("step", std::string("\"step\" is ") + name_of(step->scale) +
+                               ", but the range is of another kind: \"from\" is " +
+                               name_of(scale_));
+    if (!(as_real(*step) > 0))
+      return wrong("step", "a step must be above 0", "ranges go from the smaller value up");
+    if (scale_ == Scale::real || step->scale == Scale::real) return by_real_step(as_real(*step));
+    const auto size = static_cast<std::uint64_t>(step->whole);
+    if (span() / size >= max_sweep_points) return too_many();
+    for (std::uint64_t i = 0; i <= span() / size; ++i) add(from_.whole, i * size);
+  }
+
+  void by_points() {
+    const auto limit = static_cast<std::int64_t>(max_sweep_points);
+    const std::optional<std::int64_t> points = reader_->integer("points", 2, limit);
+    if (!points) return;
+    const auto gaps = static_cast<std::uint64_t>(*points - 1);
+    for (std::uint64_t i = 0; i <= gaps; ++i) {
+      if (scale_ == Scale::real) {
+        const double part = static_cast<double>(i) / static_cast<double>(gaps);
+        reals.push_back(as_real(from_) * (1 - part) + as_real(to_) * part);
+      } else {
+        add(from_.whole, span() / gaps * i + (span() % gaps * i + gaps / 2) / gaps);
+      }
+    }
+  }
+
+ private:
+  void by_real_step(double step) {
+    constexpr double rounding = 1e-9;
+    scale_ = Scale::real;
+    const double from = as_real(from_);
+    const double steps = std::floor((as_real(to_) - from) / step * (1 + rounding) + rounding);
+    if (!(steps < static_cast<double>(max_sweep_points))) return too_many();
+    for (double i = 0; i <= steps; ++i) reals.push_back(std::min(from + i * step, as_real(to_)));
+  }
+
+  // Two's complement makes the difference right even where 63 bits do not hold it.
+  [[nodiscard]] std::uint64_t span() const {
+    return static_cast<std::uint64_t>(to_.whole) - static_cast<std::uint64_t>(from_.whole);
+  }
+  void add(std::int64_t from, std::uint64_t more) {
+    add(static_cast<std::int64_t>(static_cast<std::uint64_t>(from) + more), 0.0);
+  }
+  void add(std::int64_t whole, double real) {
+    if (scale_ == Scale::real)
+      reals.push_back(real);
+    else if (wholes.empty() || wholes.back() != whole)
+      wholes.push_back(whole);
+  }
+  void wrong(const char* key, const std::string& message, const std::string& hint = {}) {
+    reader_->wrong(key, "out-of-range", message, {}, hint);
+  }
+  void too_many() {
+    static_assert(max_sweep_points == 10'000'000);
+    reader_->wrong("to", "too-many-points", "the range has more than 10,000,000 values");
+  }
+
+  ObjectReader* reader_;
+  Scale scale_;
+  Measured from_, to_;
+};
+
+// Whether from and to make a range at all; says so when not.
+std::optional<Scale> scale_of_range(ObjectReader& reader, const Measured& from,
+                                    const Measured& to) {
+  const std::optional<Scale> scale = common_scale(from, to);
+  if (!scale) {
+    reader.wrong(
+        "to", "wrong-dimension",
+        std::string("\"from\" is ") + name_of(from.scale) + ", but \"to\" is " + name_of(to.scale));
+    return std::nullopt;
+  }
+  if (*scale == Scale::real ? as_real(from) > as_real(to) : from.whole > to.whole) {
+    reader.wrong("to", "out-of-range", "\"to\" is below \"from\"", {},
+                 "ranges go from the smaller value up; exchange the two");
+    return std::nullopt;
+  }
+  if (*scale == Scale::bandwidth && from.whole == 0) {
+    reader.wrong("from", "out-of-range", "a bandwidth must be above 0");
+    return std::nullopt;
+  }
+  return scale;
+}
 
 constexpr std::array<std::string_view, 3> sweepable = {"cluster", "collective", "model"};
 constexpr std::string_view zip_prefix = "zip:";
@@ -188,14 +382,10 @@ class SweepReader {
                     " are always refused: use fewer values");
   }
 
-  void wrong(const Place& place, const std::string& pointer, std::string code, std::string message,
-             std::string suggestion, std::string hint) {
-    diagnostics_->add({.code = std::move(code),
-                       .message = std::move(message),
-                       .place = place,
-                       .pointer = pointer,
-                       .suggestion = std::move(suggestion),
-                       .hint = std::move(hint)});
+  void wrong(const SourceRange& place, const std::string& pointer, std::string code,
+             std::string message, std::string suggestion, std::string hint) {
+    diagnostics_->add({std::move(code), std::move(message), place, pointer, std::move(suggestion),
+                       std::move(hint)});
   }
 
   std::size_t max_points_;
@@ -206,6 +396,54 @@ class SweepReader {
 };
 
 }  // namespace
+
+std::optional<RangeValues> RangeValues::read(const Value& range, const std::string& pointer,
+                                             Diagnostics& diagnostics) {
+  Diagnostics own;
+  ObjectReader reader(range, pointer, own);
+  reader.need({"from", "to"});
+  reader.at_most_one_of({"factor", "step", "points"});
+  const std::optional<Measured> from = read_measured(reader, "from");
+  const std::optional<Measured> to = read_measured(reader, "to");
+  for (const char* key : {"factor", "step", "points"}) static_cast<void>(reader.raw(key));
+  RangeValues values;
+  values.place_ = range.place;
+  const int kinds = reader.has("factor") + reader.has("step") + reader.has("points");
+  if (kinds == 0)
+    reader.wrong("to", "missing-key", "the range needs one of \"factor\", \"step\" and \"points\"",
+                 {}, "write for example {\"from\": 1, \"to\": 64, \"factor\": 2}");
+  const auto scale = from && to ? scale_of_range(reader, *from, *to) : std::nullopt;
+  if (scale && kinds == 1) {
+    RangeReader builder(reader, *scale, *from, *to);
+    if (reader.has("factor")) builder.by_factor();
+    if (reader.has("step")) builder.by_step();
+    if (reader.has("points")) builder.by_points();
+    values.scale_ = *scale;
+    values.wholes_ = std::move(builder.wholes);
+    values.reals_ = std::move(builder.reals);
+  }
+  static_cast<void>(reader.finish());
+  for (Diagnostic& diagnostic : own.sorted()) diagnostics.add(std::move(diagnostic));
+  if (!own.empty() || values.size() == 0) return std::nullopt;
+  return values;
+}
+
+Value RangeValues::operator[](std::size_t i) const {
+  const auto spelled = [&]() -> Value {
+    if (!reals_.empty()) return reals_[i];
+    switch (scale_) {
+      case Scale::size: return exact_size(wholes_[i]);
+      case Scale::time: return exact_time(Time(wholes_[i]));
+      case Scale::bandwidth: return exact_bandwidth(Bandwidth(wholes_[i]));
+      case Scale::whole:
+      case Scale::real: return wholes_[i];
+    }
+    return {};
+  };
+  Value value = spelled();
+  value.place = place_;
+  return value;
+}
 
 Sweep read_sweep(const Value& sweep, std::size_t max_points, Diagnostics& diagnostics) {
   return SweepReader(max_points, diagnostics).read(sweep);

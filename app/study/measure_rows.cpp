@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/study/measure_rows.hpp"
+#include "app/scenario/make_case.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "app/study/calibrated.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
 #include "validate/plan.hpp"
@@ -15,7 +15,7 @@
 namespace collsim {
 namespace {
 
-double patience_for(const Row& predicted) {
+double patience_for(const CaseResult& predicted) {
   constexpr double least_s = 1;
   constexpr double times_the_prediction = 10;
   constexpr double slowest_machine = 100e6;  // bytes/s, of all messages one after the other
@@ -23,7 +23,7 @@ double patience_for(const Row& predicted) {
                    static_cast<double>(predicted.wire_bytes) / slowest_machine});
 }
 
-RunOptions run_options(const Row& predicted, const MeasureOptions& options, bool record) {
+RunOptions run_options(const CaseResult& predicted, const MeasureOptions& options, bool record) {
   RunOptions run;
   run.warmup = options.how.warmup;
   run.iterations = options.how.iterations;
@@ -66,16 +66,16 @@ Measured measured_of(Measurement measurement, const MeasureOptions& options) {
 }
 
 RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCache& clusters,
-                       const Row& row, const MeasureOptions& options) {
+                       const CaseResult& row, const MeasureOptions& options) {
   if (!options.run) return NoMeasurement{NoMeasurement::Why::unavailable, options.unavailable};
   Diagnostics diagnostics;
   std::optional<Case> point = make_case(scenario, number, clusters, diagnostics);
   COLLSIM_CHECK(point, "a row that was simulated can be made again");
-  point->choice.name = row.algorithm;
-  *point = calibrated(std::move(*point));
+  if (point->choice.name == "auto") point->choose_algorithm(row.algorithm);
   const bool record = options.record == number;
   try {
-    const Schedule schedule = schedule_of(*point);
+    *point = with_calibrated_costs(within_limits(std::move(*point)));
+    const Schedule& schedule = *point->schedule;
     RunOutcome outcome = measure_schedule(*point, schedule, row, options, record);
     const Measurement* const measured = std::get_if<Measurement>(&outcome);
     if (record && options.recorded && measured != nullptr && measured->timeline)
@@ -88,8 +88,9 @@ RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCach
 
 }  // namespace
 
-RunOutcome measure_schedule(const Case& point, const Schedule& schedule, const Row& predicted,
-                            const MeasureOptions& options, bool record) {
+RunOutcome measure_schedule(const Case& point, const Schedule& schedule,
+                            const CaseResult& predicted, const MeasureOptions& options,
+                            bool record) {
   const double instructions = effort_of(point, schedule).instructions;
   if (const auto most = static_cast<double>(PlanLimits{}.steps); instructions > most)
     return NoMeasurement{NoMeasurement::Why::too_large,
@@ -124,7 +125,7 @@ void measure_rows(const Scenario& scenario, const MeasureOptions& options, Resul
       results.rows.resize(i);
       return;
     }
-    Row& row = results.rows[i];
+    CaseResult& row = results.rows[i];
     RunOutcome outcome = measure_row(scenario, i, clusters, row, options);
     if (auto* measurement = std::get_if<Measurement>(&outcome))
       row.measured = measured_of(std::move(*measurement), options);

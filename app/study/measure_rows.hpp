@@ -37,8 +37,8 @@ struct MeasureOptions {
 };
 
 // Runs every row for real, one after the other, with the algorithm that was simulated, and fills
-// Row::measured, or Row::not_measured with the reason.  Results must be complete, and a prediction
-// never uses what is measured here.  No schedule runs that was not proved right before.
+// CaseResult::measured, or CaseResult::not_measured with the reason.  Results must be complete, and
+// a prediction never uses what is measured here.  No schedule runs that was not proved right before.
 //
 // A wait is given up after 1 s, ten times the predicted time, or (not paced) the time that all
 // messages would take at 100 MB/s, whichever is longest.
@@ -46,7 +46,7 @@ void measure_rows(const Scenario& scenario, const MeasureOptions& options, Resul
 
 // The same for one schedule, whose time was predicted.
 [[nodiscard]] RunOutcome measure_schedule(const Case& point, const Schedule& schedule,
-                                          const Row& predicted, const MeasureOptions& options,
-                                          bool record);
+                                          const CaseResult& predicted,
+                                          const MeasureOptions& options, bool record);
 
 }  // namespace collsim

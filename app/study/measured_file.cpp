@@ -10,7 +10,6 @@
 #include "app/json/parse_json.hpp"
 #include "app/json/write_json.hpp"
 #include "app/scenario/document_path.hpp"
-#include "app/scenario/read_source.hpp"
 #include "app/scenario/vocabulary.hpp"
 
 namespace collsim {
@@ -25,7 +24,7 @@ std::string key_of(const Value& params, std::string_view op, std::string_view al
                      chunks, channels);
 }
 
-std::string key_of(const Row& row) {
+std::string key_of(const CaseResult& row) {
   Value params = Value::object();
   for (const auto& [path, value] : row.params) params.set(path, value);
   return key_of(params, to_string(row.operation), row.algorithm, row.ranks, row.size, row.chunks,
@@ -60,7 +59,7 @@ bool agrees(const Value* written, const Value& ours) {
 }
 
 // Of what a row says beside its key; empty: nothing is different.
-std::string_view first_difference(const Value& written, const Row& row) {
+std::string_view first_difference(const Value& written, const CaseResult& row) {
   if (!agrees(written.find("dtype"), Value(element_type_word(row.type)))) return "dtype";
   if (!agrees(written.find("reduction"),
               row.reduction ? Value(to_string(*row.reduction)) : Value()))
@@ -123,8 +122,6 @@ std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources&
     diagnostics.add({.code = "no-results-file",
                      .message = "this is no results file of one scenario",
                      .place = document->place,
-                     .pointer = {},
-                     .suggestion = {},
                      .hint = "write one with: collsim validate FILE -o measured.json"});
     return std::nullopt;
   }
@@ -153,7 +150,7 @@ void MeasuredFile::fill(Results& results, std::optional<double> max_error) const
   how.file = file_;
   how.max_error = max_error;
   const OtherScenario other = compare_scenarios(results);
-  for (Row& row : results.rows) {
+  for (CaseResult& row : results.rows) {
     const std::string why_not = fill(row, other);
     if (!row.measured) {
       row.not_measured = NoMeasurement{NoMeasurement::Why::unavailable, file_ + " has " + why_not};
@@ -167,7 +164,7 @@ void MeasuredFile::fill(Results& results, std::optional<double> max_error) const
   results.comparison = std::move(how);
 }
 
-std::string MeasuredFile::fill(Row& row, const OtherScenario& other) const {
+std::string MeasuredFile::fill(CaseResult& row, const OtherScenario& other) const {
   const auto found = rows_.find(key_of(row));
   if (found == rows_.end()) return "no row with these values";
   const auto different = [](std::string_view what) {

@@ -26,11 +26,11 @@ class MeasuredFile {
   [[nodiscard]] static std::optional<MeasuredFile> read(const std::string& file, Sources& sources,
                                                         Diagnostics& diagnostics);
 
-  // Fills Row::measured from the row of the file with the same swept values, operation, algorithm,
-  // ranks, size, chunks and channels; what the file predicted does not matter.  Where the file has
-  // them, these must be the same too: dtype, reduction, root; in_place and slots of its scenario; and
-  // cluster and model of what was paced, which emulates them.  A row that is not there, or was not
-  // measured, gets a Row::not_measured.
+  // Fills CaseResult::measured from the row of the file with the same swept values, operation,
+  // algorithm, ranks, size, chunks and channels; what the file predicted does not matter.  Where the
+  // file has them, these must be the same too: dtype, reduction, root; in_place and slots of its
+  // scenario; and cluster and model of what was paced, which emulates them.  A row that is not
+  // there, or was not measured, gets a CaseResult::not_measured.
   void fill(Results& results, std::optional<double> max_error) const;
 
  private:
@@ -40,7 +40,7 @@ class MeasuredFile {
   };
   [[nodiscard]] OtherScenario compare_scenarios(const Results& results) const;
   // Why nothing was filled in.
-  std::string fill(Row& row, const OtherScenario& other) const;
+  std::string fill(CaseResult& row, const OtherScenario& other) const;
 
   std::string file_;
   Value document_;

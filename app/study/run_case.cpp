@@ -9,12 +9,18 @@
 #include <string>
 #include <utility>
 
-#include "app/study/calibrated.hpp"
-#include "app/study/effort.hpp"
+#include "app/study/limits.hpp"
 #include "collectives/cost/uniform_network.hpp"
+#include "collectives/working_set.hpp"
 
 namespace collsim {
 namespace {
+
+double lanes_at_work(const Simulation& simulation) {
+  Time working;
+  for (const RankUsage& rank : simulation.ranks) working += rank.working;
+  return simulation.time == Time{} ? 1.0 : working.seconds() / simulation.time.seconds();
+}
 
 bool somebody_is_late(const Case& point) {
   const auto& group = point.collective.group;
@@ -50,31 +56,31 @@ Simulation simulation_of(const Case& point, const Schedule& schedule, const Case
   SimulationOptions how;
   how.late = point.cluster->late;
   const Effort effort = effort_of(point, schedule);
-  if (is_too_long(effort)) refuse(effort, schedule);
+  if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
   std::unique_lock<std::mutex> turn;
   if (options.turns != nullptr && effort.bytes > much_memory_bytes)
     turn = std::unique_lock(*options.turns);
-  if (!is_too_much(effort)) {
+  if (!exceeds_total_limit(effort)) {
     if (options.bottleneck_bandwidth) how.recording = Recording::summary;
     return simulate(point.cluster->topology, schedule, point.costs, how);
   }
-  if (options.bottleneck_bandwidth) refuse(effort, schedule);
+  if (options.bottleneck_bandwidth) throw_too_large(effort, schedule);
   how.engine = Engine::symmetry;
   try {
     return simulate(point.cluster->topology, schedule, point.costs, how);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::engine_not_applicable) throw;
   }
-  refuse(effort, schedule);
+  throw_too_large(effort, schedule);
 }
 
-Row row_of(const Case& asked, const CaseOptions& options) {
-  const Case point = calibrated(asked);
+CaseResult row_of(const Case& asked, const CaseOptions& options) {
+  const Case point = with_calibrated_costs(with_schedule(asked));
   const Topology& topology = point.cluster->topology;
-  const Schedule schedule = make_schedule(point.collective, point.choice);
+  const Schedule& schedule = *point.schedule;
   const Simulation simulation = simulation_of(point, schedule, options);
 
-  Row row;
+  CaseResult row;
   row.operation = point.collective.operation;
   row.algorithm = schedule.algorithm();
   row.ranks = point.collective.size();
@@ -108,15 +114,15 @@ Row row_of(const Case& asked, const CaseOptions& options) {
   return row;
 }
 
-Row fastest_row(const Case& point, const CaseOptions& options) {
-  std::optional<Row> fastest;
+CaseResult fastest_row(const Case& point, const CaseOptions& options) {
+  std::optional<CaseResult> fastest;
   std::string reasons;
   ErrorCode code = ErrorCode::unsupported_ranks;
   Case candidate = point;
   for (const Algorithm* const algorithm : algorithms(point.collective.operation)) {
-    candidate.choice.name = algorithm->name;
+    candidate.choose_algorithm(algorithm->name);
     try {
-      Row row = row_of(candidate, options);
+      CaseResult row = row_of(candidate, options);
       if (!fastest || row.time < fastest->time) fastest = std::move(row);
     } catch (const Error& error) {
       if (reasons.empty()) code = error.code();
@@ -131,16 +137,45 @@ Row fastest_row(const Case& point, const CaseOptions& options) {
 
 }  // namespace
 
-Row run_case(const Case& point, const CaseOptions& options) {
+CostModel calibrated_costs(const Topology& topology, const Schedule& schedule, Bytes working_set,
+                           const Calibration& calibration, const SimulationOptions& options) {
+  SimulationOptions how = options;
+  how.recording = Recording::summary;
+  const CostModel alone = calibration.costs_at(working_set, 1);
+  return calibration.costs_at(working_set, lanes_at_work(simulate(topology, schedule, alone, how)));
+}
+
+Case with_calibrated_costs(Case asked) {
+  if (!asked.calibration || asked.choice.name == "auto") return asked;
+  Case point = with_schedule(std::move(asked));
+  const auto calibration = std::exchange(point.calibration, nullptr);
+  const Time launch = point.costs.launch;
+  const Schedule& schedule = *point.schedule;
+  const Effort effort = effort_of(point, schedule);
+  if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
+  const Bytes size = working_set(schedule);
+  if (exceeds_total_limit(effort)) {
+    point.costs = calibration->costs_at(size, 1.0 * schedule.size() * schedule.lanes());
+  } else {
+    SimulationOptions how;
+    how.late = point.cluster->late;
+    point.costs = calibrated_costs(point.cluster->topology, schedule, size, *calibration, how);
+  }
+  point.costs.launch = launch;
+  return point;
+}
+
+CaseResult run_case(const Case& point, const CaseOptions& options) {
   return point.choice.name == "auto" ? fastest_row(point, options) : row_of(point, options);
 }
 
-Schedule schedule_of(const Case& point) {
-  COLLSIM_CHECK(point.choice.name != "auto", "somebody must choose an algorithm before");
-  Schedule schedule = make_schedule(point.collective, point.choice);
-  const Effort effort = effort_of(point, schedule);
-  if (is_too_long(effort) || is_too_much(effort)) refuse(effort, schedule);
-  return schedule;
+Case within_limits(Case asked) {
+  if (asked.choice.name == "auto") asked.choose_algorithm(run_case(asked).algorithm);
+  Case point = with_schedule(std::move(asked));
+  const Effort effort = effort_of(point, *point.schedule);
+  if (exceeds_lane_limit(effort) || exceeds_total_limit(effort))
+    throw_too_large(effort, *point.schedule);
+  return point;
 }
 
 }  // namespace collsim

@@ -17,10 +17,11 @@
 
 #include "app/expression/expectation.hpp"
 #include "app/scenario/document_path.hpp"
-#include "app/study/effort.hpp"
-#include "app/study/notes.hpp"
+#include "app/scenario/make_case.hpp"
+#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "app/study/run_study.hpp"
+#include "app/study/study_summary.hpp"
 #include "app/study/warnings.hpp"
 
 namespace collsim {
@@ -39,10 +40,10 @@ std::string_view path_for(ErrorCode code) {
 }
 
 // Where in what the user wrote an error of the core is at home.
-Place place_for(const Scenario& scenario, std::string_view path) {
+SourceRange place_for(const Scenario& scenario, std::string_view path) {
   const Value* value = value_at(scenario.document, path);
   if (value == nullptr) value = value_at(scenario.document, path.substr(0, path.find('.')));
-  return value == nullptr ? Place{} : value->place;
+  return value == nullptr ? SourceRange{} : value->place;
 }
 
 Diagnostic diagnostic_of(const Scenario& scenario, const Error& error) {
@@ -94,11 +95,9 @@ void look_at(const Scenario& scenario, std::size_t point, ClusterCache& clusters
   Diagnostics diagnostics;
   try {
     const std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
-    if (found && found->choice.name != "auto") {
-      const Schedule schedule = make_schedule(found->collective, found->choice);
-      if (const Effort effort = effort_of(*found, schedule); is_too_long(effort))
-        refuse(effort, schedule);
-    }
+    if (found && found->schedule)
+      if (const Effort effort = effort_of(*found, *found->schedule); exceeds_lane_limit(effort))
+        throw_too_large(effort, *found->schedule);
   } catch (const Error& error) {
     diagnostics.add(diagnostic_of(scenario, error));
   }
@@ -148,11 +147,11 @@ class Runner {
   // The first point that was wrong, or none.
   [[nodiscard]] std::size_t first_wrong() const { return first_wrong_; }
   [[nodiscard]] const Diagnostics& wrong() const { return wrong_; }
-  [[nodiscard]] const Notes& notes() const { return notes_; }
-  [[nodiscard]] std::vector<Row> take_rows() {
-    std::vector<Row> rows;
+  [[nodiscard]] const StudySummary& summary() const { return summary_; }
+  [[nodiscard]] std::vector<CaseResult> take_rows() {
+    std::vector<CaseResult> rows;
     rows.reserve(rows_.size());
-    for (std::optional<Row>& row : rows_)
+    for (std::optional<CaseResult>& row : rows_)
       if (row) rows.push_back(std::move(*row));
     rows_.clear();
     return rows;
@@ -161,34 +160,34 @@ class Runner {
  private:
   void work() {
     ClusterCache clusters;
-    Notes notes;
+    StudySummary summary;
     for (;;) {
       const std::size_t begin = next_.fetch_add(block_);
       const std::size_t end = std::min(begin + block_, rows_.size());
       for (std::size_t point = begin; point < end; ++point) {
         // Points before a wrong one still run, so that it is always the first that is reported.
         if (is_stopped() || point > first_wrong_) break;
-        if (run_point(point, clusters, notes)) count_done();
+        if (run_point(point, clusters, summary)) count_done();
       }
       if (end >= rows_.size() || begin >= rows_.size() || is_stopped()) break;
     }
     const std::lock_guard lock(mutex_);
-    notes_.merge(notes);
+    summary_.merge(summary);
   }
 
   [[nodiscard]] bool is_stopped() const {
     return given_up_ || (options_.stop != nullptr && *options_.stop);
   }
 
-  bool run_point(std::size_t point, ClusterCache& clusters, Notes& notes) {
+  bool run_point(std::size_t point, ClusterCache& clusters, StudySummary& summary) {
     Diagnostics diagnostics;
     try {
       const std::optional<Case> found = make_case(scenario_, point, clusters, diagnostics);
       if (found) {
-        Row row = run_case(*found, case_options_);
+        CaseResult row = run_case(*found, case_options_);
         row.params = scenario_.params(point);
         rows_[point] = std::move(row);
-        notes.add(*found);
+        summary.add(*found);
         return true;
       }
     } catch (const Error& error) {
@@ -225,7 +224,7 @@ class Runner {
   const StudyOptions& options_;
   std::mutex turns_;
   const CaseOptions case_options_;
-  std::vector<std::optional<Row>> rows_;
+  std::vector<std::optional<CaseResult>> rows_;
   std::size_t jobs_ = 1;
   std::size_t block_ = 1;
   std::atomic<std::size_t> next_ = 0;
@@ -235,7 +234,7 @@ class Runner {
 
   std::mutex mutex_;  // of what follows
   Diagnostics wrong_;
-  Notes notes_;
+  StudySummary summary_;
   std::exception_ptr unexpected_;
   std::chrono::steady_clock::time_point next_progress_{};
 };
@@ -289,8 +288,8 @@ std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& o
     results.complete = results.rows.size() == results.points;
   }
   if (results.complete) results.expect = expectations.check(results.rows);
-  results.description = description_of(results, runner.notes());
-  results.warnings = warnings_about(scenario, results, runner.notes());
+  results.description = description_of(results, runner.summary());
+  results.warnings = warnings_about(scenario, results, runner.summary());
   add_warning_of_interruption(results);
   return results;
 }

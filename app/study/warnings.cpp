@@ -6,17 +6,132 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/json/write_json.hpp"
+#include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/presets.hpp"
-#include "app/study/idle_axes.hpp"
 #include "collectives/algorithms.hpp"
-#include "collectives/cautions.hpp"
+#include "collectives/result_warnings.hpp"
 
 namespace collsim {
 namespace {
+
+// An axis of a sweep along which no row's time changes, and why as far as can be told.
+struct IdleAxis {
+  std::string message;
+  SourceRange place;
+};
+
+std::string text_of(const Value& value) {
+  return value.is_string() ? value.string() : to_json(value, -1);
+}
+
+// Whether rows that differ in this axis alone take equally long, all of them.  The last axis changes
+// fastest: `stride` rows lie between neighbours on this one.
+bool changes_nothing(const std::vector<CaseResult>& rows, std::size_t length, std::size_t stride) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (i / stride % length > 0 && rows[i].time != rows[i - stride].time) return false;
+  return true;
+}
+
+template <class Predicate>
+bool all(const std::vector<CaseResult>& rows, const Predicate& predicate) {
+  return std::all_of(rows.begin(), rows.end(), predicate);
+}
+
+bool none_heeds(const std::vector<CaseResult>& rows, bool OwnKnobs::*knob) {
+  return std::none_of(rows.begin(), rows.end(), [knob](const CaseResult& row) {
+    return find_algorithm(row.operation, row.algorithm).knobs.*knob;
+  });
+}
+
+struct KnobPath {
+  std::string_view path;
+  bool OwnKnobs::*knob;
+};
+constexpr KnobPath knob_paths[] = {
+    {"collective.radix", &OwnKnobs::radix},
+    {"collective.aggregation", &OwnKnobs::aggregation},
+    {"collective.dims", &OwnKnobs::dims},
+};
+
+// Of the collective itself.
+std::string why_of_collective(std::string_view path, const std::vector<CaseResult>& rows) {
+  if (path == "collective.dtype") return "the size is given in bytes, whatever their type";
+  if (path == "collective.reduction") return "the model charges all reductions alike";
+  if (path == "collective.slots") return "no wait for a slot decides the time";
+  for (const KnobPath& one : knob_paths)
+    if (path == one.path && none_heeds(rows, one.knob))
+      return "it is only for " + algorithms_with(one.knob);
+  if (path == "collective.chunks" &&
+      all(rows, [](const CaseResult& row) { return row.alpha == 0.0; }))
+    return "messages cost no start-up and there is nothing to overlap";
+  return "";
+}
+
+std::string why_of_model(std::string_view path, const std::vector<CaseResult>& rows) {
+  if (path == "model.reduce_bandwidth" &&
+      all(rows, [](const CaseResult& row) { return !row.reduction; }))
+    return fmt::format("nothing is added up in this collective ({})",
+                       to_string(rows.front().operation));
+  if (lies_in(path, "measure")) return "this version does not measure";
+  return "";
+}
+
+std::string why_of(const std::string& path, const std::vector<CaseResult>& rows) {
+  if (all(rows, [](const CaseResult& row) { return row.ranks == 1; }))
+    return "a single rank sends no messages";
+  if (all(rows, [](const CaseResult& row) {
+        return row.wire_bytes == 0 && row.alpha == 0 && row.L == 0;
+      }))
+    return "all messages are empty and the link has neither overhead nor latency";
+  if (lies_in(path, "cluster.late")) return "others finish even later, or nobody waits for them";
+  std::string reason = why_of_collective(path, rows);
+  if (reason.empty()) reason = why_of_model(path, rows);
+  if (reason.empty() && path.find("bandwidth") != std::string::npos &&
+      all(rows, [](const CaseResult& row) { return row.wire_bytes == 0; }))
+    reason = "all messages are empty";
+  return reason;
+}
+
+std::string describe(const Axis& axis, const std::vector<CaseResult>& rows) {
+  std::string names;
+  for (const std::string& path : axis.paths) names += (names.empty() ? "" : " with ") + path;
+  const std::string first = text_of(axis.points.front().front());
+  const std::string last = text_of(axis.points.back().front());
+  std::string message =
+      fmt::format("sweeping {} changes nothing: the time is the same for ", names) +
+      (axis.points.size() == 2
+           ? fmt::format("{} and {}", first, last)
+           : fmt::format("all {} values, {} to {}", axis.points.size(), first, last));
+  const std::string reason = axis.paths.size() == 1 ? why_of(axis.paths.front(), rows) : "";
+  message += reason.empty() ? "; either no message on the path that decides the time uses it, or "
+                              "something else is slower (collsim explain shows what)"
+                            : ", because " + reason;
+  return message;
+}
+
+// Nothing for an interrupted sweep.
+std::vector<IdleAxis> idle_axes(const Scenario& scenario, const Results& results) {
+  std::vector<IdleAxis> idle;
+  if (!results.complete || results.rows.empty()) return idle;
+  std::size_t stride = results.rows.size();
+  for (const Axis& axis : scenario.axes) {
+    if (axis.points.empty()) return {};
+    stride /= axis.points.size();
+    const bool one_value = std::all_of(axis.points.begin(), axis.points.end(),
+                                       [&](const auto& point) { return point == axis.points[0]; });
+    // That two operations take equally long is an answer, not a mistake.
+    const bool of_operations = axis.paths.front() == "collective.op";
+    if (!one_value && !of_operations && changes_nothing(results.rows, axis.points.size(), stride))
+      idle.push_back({describe(axis, results.rows), axis.place});
+  }
+  return idle;
+}
 
 constexpr double noticeable = 1e-4;
 
@@ -26,7 +141,7 @@ std::string rows_text(std::size_t rows, const Results& results) {
   return fmt::format("in {} of {} rows: ", rows, results.rows.size());
 }
 
-RanCase ran_case(const Row& row) {
+RunFacts run_facts(const CaseResult& row) {
   return {.algorithm = &find_algorithm(row.operation, row.algorithm),
           .ranks = row.ranks,
           .chunks = row.chunks,
@@ -40,8 +155,8 @@ RanCase ran_case(const Row& row) {
 
 class Collector {
  public:
-  Collector(const Scenario& scenario, const Results& results, const Notes& notes)
-      : scenario_(scenario), results_(results), notes_(notes) {}
+  Collector(const Scenario& scenario, const Results& results, const StudySummary& summary)
+      : scenario_(scenario), results_(results), summary_(summary) {}
 
   std::vector<Warning> all() {
     for (IdleAxis& axis : idle_axes(scenario_, results_))
@@ -59,17 +174,17 @@ class Collector {
   }
 
  private:
-  void warn(std::string code, std::string message, Place place = {}) {
+  void warn(std::string code, std::string message, SourceRange place = {}) {
     warnings_.push_back({std::move(code), std::move(message), place});
   }
   void warn_at(std::string_view path, std::string code, std::string message) {
     const Value* const value = value_at(scenario_.document, path);
-    warn(std::move(code), std::move(message), value == nullptr ? Place{} : value->place);
+    warn(std::move(code), std::move(message), value == nullptr ? SourceRange{} : value->place);
   }
   template <class Predicate>
-  [[nodiscard]] std::vector<const Row*> rows_that(const Predicate& predicate) const {
-    std::vector<const Row*> found;
-    for (const Row& row : results_.rows)
+  [[nodiscard]] std::vector<const CaseResult*> rows_that(const Predicate& predicate) const {
+    std::vector<const CaseResult*> found;
+    for (const CaseResult& row : results_.rows)
       if (row.ranks > 1 && predicate(row)) found.push_back(&row);
     return found;
   }
@@ -80,32 +195,33 @@ class Collector {
     return sweeps("collective.chunks") || sweeps("collective.chunk_size");
   }
 
-  [[nodiscard]] std::vector<const Row*> rows_with(Caution caution) const {
-    return rows_that([caution](const Row& row) { return applies(caution, ran_case(row)); });
+  [[nodiscard]] std::vector<const CaseResult*> rows_with(ResultWarning warning) const {
+    return rows_that([warning](const CaseResult& row) { return applies(warning, run_facts(row)); });
   }
 
   void chunks_above_elements() {
-    constexpr Caution caution = Caution::chunks_above_elements;
-    const auto rows = rows_with(caution);
+    constexpr ResultWarning warning = ResultWarning::chunks_above_elements;
+    const auto rows = rows_with(warning);
     if (rows.empty()) return;
     warn_at("collective.chunks", "chunks-above-elements",
-            rows_text(rows.size(), results_) + to_text(caution, ran_case(*rows.front())));
+            rows_text(rows.size(), results_) + to_text(warning, run_facts(*rows.front())));
   }
 
   void small_chunks() {
-    const auto rows = rows_with(Caution::small_chunks);
+    const auto rows = rows_with(ResultWarning::small_chunks);
     if (rows.empty()) return;
     const auto smallest =
-        *std::min_element(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
-          return average_message(ran_case(*a)) < average_message(ran_case(*b));
+        *std::min_element(rows.begin(), rows.end(), [](const CaseResult* a, const CaseResult* b) {
+          return average_message(run_facts(*a)) < average_message(run_facts(*b));
         });
     warn_at("collective.chunks", "small-chunks",
-            rows_text(rows.size(), results_) + to_text(Caution::small_chunks, ran_case(*smallest)));
+            rows_text(rows.size(), results_) +
+                to_text(ResultWarning::small_chunks, run_facts(*smallest)));
   }
 
   void free_start_up() {
     if (!sweeps_chunks()) return;
-    const auto rows = rows_that([](const Row& row) { return row.alpha && *row.alpha == 0; });
+    const auto rows = rows_that([](const CaseResult& row) { return row.alpha && *row.alpha == 0; });
     if (rows.empty()) return;
     warn_at("cluster.link", "free-start-up",
             rows_text(rows.size(), results_) +
@@ -115,16 +231,16 @@ class Collector {
 
   void free_messages() {
     if (sweeps_chunks()) return;
-    const auto rows = rows_with(Caution::free_messages);
+    const auto rows = rows_with(ResultWarning::free_messages);
     if (rows.empty()) return;
     warn_at("cluster.link", "free-messages",
             rows_text(rows.size(), results_) +
-                to_text(Caution::free_messages, ran_case(*rows.front())));
+                to_text(ResultWarning::free_messages, run_facts(*rows.front())));
   }
 
   void approximate_formula() {
     double worst = 0;
-    const auto rows = rows_that([&worst](const Row& row) {
+    const auto rows = rows_that([&worst](const CaseResult& row) {
       if (!row.analytic || row.analytic->exact || row.time == Time{}) return false;
       const double off = std::abs(row.analytic->seconds / row.time_s() - 1);
       worst = std::max(worst, off);
@@ -139,7 +255,7 @@ class Collector {
 
   void uncalibrated_presets() {
     std::string names;
-    for (const std::string& name : notes_.presets())
+    for (const std::string& name : summary_.presets())
       if (const Preset* const preset = find_preset(name); preset != nullptr && !preset->calibrated)
         names += (names.empty() ? "" : ", ") + name;
     if (names.empty()) return;
@@ -151,7 +267,7 @@ class Collector {
   }
 
   void late_outsiders() {
-    const auto& ranks = notes_.late_outsiders();
+    const auto& ranks = summary_.late_outsiders();
     if (ranks.empty()) return;
     constexpr std::size_t most_named = 8;
     std::string names;
@@ -186,15 +302,15 @@ class Collector {
 
   const Scenario& scenario_;
   const Results& results_;
-  const Notes& notes_;
+  const StudySummary& summary_;
   std::vector<Warning> warnings_;
 };
 
 }  // namespace
 
 std::vector<Warning> warnings_about(const Scenario& scenario, const Results& results,
-                                    const Notes& notes) {
-  return Collector(scenario, results, notes).all();
+                                    const StudySummary& summary) {
+  return Collector(scenario, results, summary).all();
 }
 
 std::string to_text(const Params& params) {

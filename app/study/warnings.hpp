@@ -5,17 +5,14 @@
 #include <vector>
 
 #include "app/results/results.hpp"
-#include "app/study/notes.hpp"
+#include "app/study/study_summary.hpp"
 
 namespace collsim {
 
 // What a user should know about these results, each thing once, in plain words, with what to do
 // about it.  Everything in `results` but its warnings must be there.
 [[nodiscard]] std::vector<Warning> warnings_about(const Scenario& scenario, const Results& results,
-                                                  const Notes& notes);
-
-// "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message": what all rows share.
-[[nodiscard]] std::string description_of(const Results& results, const Notes& notes);
+                                                  const StudySummary& summary);
 
 // "collective.chunks = 7, collective.size = 1MiB"; empty for no parameters.
 [[nodiscard]] std::string to_text(const Params& params);

@@ -32,7 +32,7 @@ class IntervalMap {
   template <class Visitor>
   void visit(std::int64_t begin, std::int64_t end, Visitor&& visitor) const {
     const Segment* const gap = nullptr;
-    Place at = find(begin);
+    Position at = find(begin);
     while (begin < end) {
       const Segment* segment = exists(at) ? &(*this)[at] : nullptr;
       if (!segment || segment->begin >= end) {
@@ -53,7 +53,7 @@ class IntervalMap {
   // [begin, end) now holds `value` and what follows from it.
   void write(std::int64_t begin, std::int64_t end, Value value) {
     if (begin >= end) return;
-    Place at = find(begin);
+    Position at = find(begin);
     if (exists(at) && (*this)[at].begin < begin) at = split(at, begin);
     while (exists(at) && (*this)[at].begin < end) {
       Segment& old = (*this)[at];
@@ -76,21 +76,21 @@ class IntervalMap {
  private:
   static constexpr std::size_t leaf_size = 64;
   using Leaf = std::vector<Segment>;  // never empty
-  struct Place {
+  struct Position {
     std::size_t leaf = 0;
     std::size_t index = 0;
   };
 
-  [[nodiscard]] bool exists(Place at) const { return at.leaf < leaves_.size(); }
-  [[nodiscard]] const Segment& operator[](Place at) const { return leaves_[at.leaf][at.index]; }
-  [[nodiscard]] Segment& operator[](Place at) { return leaves_[at.leaf][at.index]; }
-  [[nodiscard]] Place after(Place at) const {
+  [[nodiscard]] bool exists(Position at) const { return at.leaf < leaves_.size(); }
+  [[nodiscard]] const Segment& operator[](Position at) const { return leaves_[at.leaf][at.index]; }
+  [[nodiscard]] Segment& operator[](Position at) { return leaves_[at.leaf][at.index]; }
+  [[nodiscard]] Position after(Position at) const {
     if (++at.index == leaves_[at.leaf].size()) at = {at.leaf + 1, 0};
     return at;
   }
 
   // The first segment that ends behind `offset`.
-  [[nodiscard]] Place find(std::int64_t offset) const {
+  [[nodiscard]] Position find(std::int64_t offset) const {
     const auto ends_before = [offset](const Segment& segment) { return segment.end <= offset; };
     const bool near = recent_ < leaves_.size() && !ends_before(leaves_[recent_].back()) &&
                       (recent_ == 0 || ends_before(leaves_[recent_ - 1].back()));
@@ -106,14 +106,14 @@ class IntervalMap {
   }
 
   // Cuts the segment at a place in two and returns the place of the second part.
-  Place split(Place at, std::int64_t offset) {
+  Position split(Position at, std::int64_t offset) {
     Segment& first = (*this)[at];
     Segment second{offset, first.end, Values::advanced(first.value, offset - first.begin)};
     first.end = offset;
     return insert(after(at), std::move(second));
   }
 
-  void place(Place at, std::int64_t begin, std::int64_t end, Value value) {
+  void place(Position at, std::int64_t begin, std::int64_t end, Value value) {
     Segment* left = before(at);
     Segment* right = exists(at) ? &(*this)[at] : nullptr;
     const bool joins_left = left && left->end == begin &&
@@ -131,12 +131,12 @@ class IntervalMap {
     }
   }
 
-  [[nodiscard]] Segment* before(Place at) {
+  [[nodiscard]] Segment* before(Position at) {
     if (at.index > 0) return &leaves_[at.leaf][at.index - 1];
     return at.leaf > 0 ? &leaves_[at.leaf - 1].back() : nullptr;
   }
 
-  Place insert(Place at, Segment segment) {
+  Position insert(Position at, Segment segment) {
     if (at.index == 0 && at.leaf > 0) at = {at.leaf - 1, leaves_[at.leaf - 1].size()};
     if (leaves_.empty()) leaves_.emplace_back();
     if (leaves_[at.leaf].size() == leaf_size) {
@@ -152,14 +152,14 @@ class IntervalMap {
     return at;
   }
 
-  Place erase(Place at) {
+  Position erase(Position at) {
     Leaf& leaf = leaves_[at.leaf];
     leaf.erase(leaf.begin() + static_cast<std::ptrdiff_t>(at.index));
     if (leaf.empty()) {
       leaves_.erase(leaves_.begin() + static_cast<std::ptrdiff_t>(at.leaf));
       return {at.leaf, 0};
     }
-    return at.index == leaf.size() ? Place{at.leaf + 1, 0} : at;
+    return at.index == leaf.size() ? Position{at.leaf + 1, 0} : at;
   }
 
   std::vector<Leaf> leaves_;

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/cautions.hpp"
 #include "collectives/cost/closed_forms.hpp"
+#include "collectives/result_warnings.hpp"
 #include "plots/engine/setting.hpp"
 #include "sim/effort.hpp"
 #include "sim/records.hpp"
@@ -24,7 +24,7 @@ namespace collsim {
 namespace {
 
 // Where a text or a column is.
-struct Place {
+struct View {
   const void* data = nullptr;
   std::uint32_t count = 0;
 };
@@ -41,15 +41,15 @@ struct Answer {
   double instructions;
   double recorded;  // 1: the columns hold every step; 0: there were too many
   double pieces;
-  Place formula, reference;
-  Place cautions;  // lines
+  View formula, reference;
+  View warnings;  // lines
 };
 static_assert(sizeof(Answer) == 13 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
-  Place numbers[14];
-  Place whole[18];
+  View numbers[14];
+  View whole[18];
 };
 
 Setting setting{};
@@ -57,13 +57,13 @@ Answer answer{};
 Columns columns{};
 Records records;
 ClosedForm form;
-std::string text, cautions;
+std::string text, warnings;
 
-Place place_of(const std::string& of) {
+View view_of(const std::string& of) {
   return {of.data(), static_cast<std::uint32_t>(of.size())};
 }
 template <class T>
-Place place_of(const std::vector<T>& of) {
+View view_of(const std::vector<T>& of) {
   return {of.data(), static_cast<std::uint32_t>(of.size())};
 }
 
@@ -80,25 +80,25 @@ void add_formula(const Collective& collective, const AlgorithmChoice& choice,
   answer.formula_s = found ? form.seconds : nothing;
   answer.best_chunks = found ? form.best_chunks.value_or(nothing) : nothing;
   answer.exact = found && form.exact ? 1 : 0;
-  answer.formula = place_of(form.formula);
-  answer.reference = place_of(form.reference);
+  answer.formula = view_of(form.formula);
+  answer.reference = view_of(form.reference);
 }
 
-void add_cautions(const Schedule& schedule, const Simulation& simulation) {
-  const RanCase ran{.algorithm = &algorithm_of(setting),
-                    .ranks = schedule.collective().size(),
-                    .chunks = schedule.chunks(),
-                    .channels = schedule.channels(),
-                    .elements = schedule.collective().count,
-                    .messages = simulation.messages,
-                    .wire_bytes = simulation.wire_bytes,
-                    .time = simulation.time,
-                    .links_are_free = has_one_kind_of_link(setting) && setting.overhead_ps == 0 &&
-                                      setting.latency_ps == 0};
-  cautions.clear();
-  for (const Caution caution : all_cautions)
-    if (applies(caution, ran)) cautions += to_text(caution, ran) + '\n';
-  answer.cautions = place_of(cautions);
+void add_warnings(const Schedule& schedule, const Simulation& simulation) {
+  const RunFacts ran{.algorithm = &algorithm_of(setting),
+                     .ranks = schedule.collective().size(),
+                     .chunks = schedule.chunks(),
+                     .channels = schedule.channels(),
+                     .elements = schedule.collective().count,
+                     .messages = simulation.messages,
+                     .wire_bytes = simulation.wire_bytes,
+                     .time = simulation.time,
+                     .links_are_free = has_one_kind_of_link(setting) && setting.overhead_ps == 0 &&
+                                       setting.latency_ps == 0};
+  warnings.clear();
+  for (const ResultWarning warning : all_result_warnings)
+    if (applies(warning, ran)) warnings += to_text(warning, ran) + '\n';
+  answer.warnings = view_of(warnings);
 }
 
 void refuse(double instructions) {
@@ -113,15 +113,15 @@ void add_columns() {
   const NumberColumns& n = records.numbers;
   const WholeColumns& w = records.whole;
   columns = {
-      {place_of(n.reached), place_of(n.began), place_of(n.ended), place_of(n.departed),
-       place_of(n.left), place_of(n.arrived), place_of(n.bytes), place_of(n.path_from),
-       place_of(n.path_to), place_of(n.route_startup), place_of(n.link_busy),
-       place_of(n.link_messages), place_of(n.had_begun), place_of(n.had_done)},
-      {place_of(w.rank), place_of(w.index), place_of(w.to), place_of(w.piece), place_of(w.mixed),
-       place_of(w.wait), place_of(w.waited_for), place_of(w.queued_behind), place_of(w.route),
-       place_of(w.route_first), place_of(w.route_links), place_of(w.path_kind),
-       place_of(w.path_step), place_of(w.had_rank), place_of(w.had_piece), place_of(w.brought_rank),
-       place_of(w.brought_first), place_of(w.brought_end)}};
+      {view_of(n.reached), view_of(n.began), view_of(n.ended), view_of(n.departed),
+       view_of(n.left), view_of(n.arrived), view_of(n.bytes), view_of(n.path_from),
+       view_of(n.path_to), view_of(n.route_startup), view_of(n.link_busy),
+       view_of(n.link_messages), view_of(n.had_begun), view_of(n.had_done)},
+      {view_of(w.rank), view_of(w.index), view_of(w.to), view_of(w.piece), view_of(w.mixed),
+       view_of(w.wait), view_of(w.waited_for), view_of(w.queued_behind), view_of(w.route),
+       view_of(w.route_first), view_of(w.route_links), view_of(w.path_kind),
+       view_of(w.path_step), view_of(w.had_rank), view_of(w.had_piece), view_of(w.brought_rank),
+       view_of(w.brought_first), view_of(w.brought_end)}};
 }
 
 // One case with the setting's chunks; keeps every step when there are at most `max_steps`.
@@ -142,7 +142,7 @@ void run(double max_steps) {
   answer.messages = static_cast<double>(simulation.messages);
   answer.instructions = static_cast<double>(simulation.instructions);
   add_formula(collective, choice, topology);
-  add_cautions(schedule, simulation);
+  add_warnings(schedule, simulation);
   answer.recorded = simulation.timeline ? 1 : 0;
   records = {};
   if (simulation.timeline) {
@@ -154,10 +154,10 @@ void run(double max_steps) {
   add_columns();
 }
 
-Place* lines_at(std::string lines) {
-  static Place place;
+View* lines_at(std::string lines) {
+  static View place;
   text = std::move(lines);
-  place = place_of(text);
+  place = view_of(text);
   return &place;
 }
 
@@ -196,7 +196,7 @@ COLLSIM_EXPORT(formula) collsim::Answer* collsim_formula() {
 // Texts: lines, and within a line tabs.
 
 // operation, name, summary, and 1 when it matters which rank is the root.
-COLLSIM_EXPORT(algorithms) collsim::Place* collsim_algorithms() {
+COLLSIM_EXPORT(algorithms) collsim::View* collsim_algorithms() {
   using namespace collsim;
   std::string lines;
   for (const Algorithm& row : algorithms())
@@ -205,7 +205,7 @@ COLLSIM_EXPORT(algorithms) collsim::Place* collsim_algorithms() {
   return lines_at(std::move(lines));
 }
 
-COLLSIM_EXPORT(shapes) collsim::Place* collsim_shapes() {
+COLLSIM_EXPORT(shapes) collsim::View* collsim_shapes() {
   using namespace collsim;
   std::string lines;
   for (const std::string_view shape : setting_shapes()) lines += std::string(shape) + '\n';
@@ -213,7 +213,7 @@ COLLSIM_EXPORT(shapes) collsim::Place* collsim_shapes() {
 }
 
 // From where to where, for each link of the setting's network.
-COLLSIM_EXPORT(links) collsim::Place* collsim_links() {
+COLLSIM_EXPORT(links) collsim::View* collsim_links() {
   using namespace collsim;
   const Topology topology = network_of_setting();
   std::string lines;
@@ -223,7 +223,7 @@ COLLSIM_EXPORT(links) collsim::Place* collsim_links() {
 }
 
 // The sizes of a torus or mesh, slowest first.
-COLLSIM_EXPORT(dims) collsim::Place* collsim_dims() {
+COLLSIM_EXPORT(dims) collsim::View* collsim_dims() {
   using namespace collsim;
   const Topology topology = network_of_setting();
   std::string lines;

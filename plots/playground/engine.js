@@ -32,7 +32,7 @@ const wholeColumns = [
  * @property {number} instructions
  * @property {string} formula
  * @property {string} reference
- * @property {string[]} cautions     what the command line warns of
+ * @property {string[]} warnings     what the command line warns of
  * @property {Steps|null} steps      null: there were too many to keep
  *
  * @typedef {object} Steps           columns named as in numberColumns and wholeColumns, and
@@ -154,7 +154,7 @@ class Engine {
     const texts = at + 24 + 8 * answerNumbers.length;
     answer.formula = this.textAt(texts);
     answer.reference = this.textAt(texts + 8);
-    answer.cautions = this.linesAt(texts + 16);
+    answer.warnings = this.linesAt(texts + 16);
     return answer;
   }
 

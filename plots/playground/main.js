@@ -140,7 +140,7 @@ class Playground {
   say() {
     const { setting, refusal, refusalOfA } = this.said;
     const notes = [...setting, ...(this.a?.notes ?? []), refusal, refusalOfA].filter(Boolean);
-    showNotes(notes, refusal ? [] : this.now.answer.cautions);
+    showNotes(notes, refusal ? [] : this.now.answer.warnings);
     showWhose(refusal !== null, this.now);
     const different = this.a && Object.keys(setApart(this.engine, this.a.setting, this.setting)).length > 0;
     this.actions.show({ a: this.a, refused: refusal !== null, comparable: this.pinned !== null, different });
@@ -157,9 +157,9 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-/** @param {string[]} notes @param {string[]} cautions that the command line prints as warnings */
-function showNotes(notes, cautions) {
-  const all = [...notes.map((text) => element("p", "notice", text)), ...cautions.map((text) => element("p", "notice caution", `Warning: ${text}`))];
+/** @param {string[]} notes @param {string[]} warnings that the command line prints as warnings */
+function showNotes(notes, warnings) {
+  const all = [...notes.map((text) => element("p", "notice", text)), ...warnings.map((text) => element("p", "notice caution", `Warning: ${text}`))];
   byId("notes").replaceChildren(...all);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/holdings.hpp"
+#include "collectives/pieces.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include "app/expression/expectation.hpp"
 #include "app/json/parse_json.hpp"
 #include "app/json/write_json.hpp"
-#include "app/scenario/scenario.hpp"
+#include "app/scenario/make_case.hpp"
 
 using namespace collsim;
 

@@ -17,8 +17,8 @@
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
 #include "tests/validate/nccl_fakes/fake_stream.hpp"
-#include "validate/cuda/nccl_data.hpp"
 #include "validate/cuda/nccl_library.hpp"
+#include "validate/data_check.hpp"
 
 namespace collsim {
 namespace {

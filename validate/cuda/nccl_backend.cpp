@@ -8,9 +8,9 @@
 
 #include "collectives/execute.hpp"
 #include "validate/cuda/gpus.hpp"
-#include "validate/cuda/nccl_data.hpp"
 #include "validate/cuda/nccl_gpus.hpp"
 #include "validate/cuda/nccl_library.hpp"
+#include "validate/data_check.hpp"
 #include "validate/in_child.hpp"
 
 namespace collsim {

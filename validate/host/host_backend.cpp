@@ -7,8 +7,8 @@
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
 #include "validate/data_check.hpp"
-#include "validate/host/cores.hpp"
 #include "validate/host/host_machine.hpp"
+#include "validate/host/threads.hpp"
 
 namespace collsim {
 namespace {

@@ -9,10 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "validate/host/cores.hpp"
 #include "validate/host/host_mover.hpp"
 #include "validate/host/host_policy.hpp"
-#include "validate/host/run_on_threads.hpp"
+#include "validate/host/threads.hpp"
 #include "validate/lane_runner.hpp"
 #include "validate/pacing.hpp"
 #include "validate/plan.hpp"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <thread>
 
-#include "validate/host/wait_on_word.hpp"
+#include "validate/host/threads.hpp"
 #include "validate/lane_job.hpp"
 
 namespace collsim {

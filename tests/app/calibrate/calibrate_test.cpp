@@ -6,11 +6,10 @@
 
 #include <cmath>
 
-#include "app/calibrate/machine_file.hpp"
 #include "app/calibrate/probe_cases.hpp"
 #include "app/json/write_json.hpp"
-#include "app/scenario/calibration.hpp"
-#include "app/study/calibrated.hpp"
+#include "app/scenario/model.hpp"
+#include "app/study/run_case.hpp"
 #include "collectives/working_set.hpp"
 #include "sim/simulate.hpp"
 

@@ -159,9 +159,10 @@ TEST(CheckingExpectations, SkipsWhatNeedsAMeasurement) {
 }
 
 TEST(CheckingExpectations, TakesTheClosedFormForTimeWhenAsked) {
-  const Study study(chain_scenario(R"({"metric": "time", "of": "analytic", "at_most": "time"},
+  const Study study(
+      chain_scenario(R"({"metric": "time", "of": "analytic", "at_most": "time"},
                                       {"metric": "busbw", "of": "analytic", "equals": "busbw"})"),
-                    [](Row& row, std::size_t) { row.analytic->seconds = 2 * row.time.seconds(); });
+      [](CaseResult& row, std::size_t) { row.analytic->seconds = 2 * row.time.seconds(); });
   const auto outcomes = study.outcomes();
   EXPECT_EQ(outcomes[0].failed, 6U);
   expect_text(
@@ -172,7 +173,7 @@ TEST(CheckingExpectations, TakesTheClosedFormForTimeWhenAsked) {
 
 TEST(CheckingExpectations, FailsWhereNoClosedFormApplies) {
   const Study study(chain_scenario(R"({"metric": "time", "of": "analytic", "at_most": "1s"})"),
-                    [](Row& row, std::size_t point) {
+                    [](CaseResult& row, std::size_t point) {
                       if (point == 2) row.analytic.reset();
                     });
   expect_text(study.outcome().failure,
@@ -256,7 +257,7 @@ TEST(CheckingExpectations, ComparesWords) {
                 "collective.algorithm": ["ring", "rabenseifner", "double-tree"]},
       "expect": [)" + expect +
                      "]}",
-                 [](Row& row, std::size_t point) {
+                 [](CaseResult& row, std::size_t point) {
                    const bool large = point >= 3;
                    row.time = microseconds(row.algorithm == "ring" ? (large ? 1 : 9) : 5);
                  });

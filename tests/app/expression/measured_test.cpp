@@ -20,8 +20,8 @@ Measured measured_at(double median_s, double spread = 0) {
 // The chain at six chunk counts, measured to take `factor` times as long as predicted.
 Study study_of(
     const std::string& expect, double factor,
-    const std::function<void(Row&, std::size_t)>& change = [](Row&, std::size_t) {}) {
-  return Study(chain_scenario(expect), [&](Row& row, std::size_t point) {
+    const std::function<void(CaseResult&, std::size_t)>& change = [](CaseResult&, std::size_t) {}) {
+  return Study(chain_scenario(expect), [&](CaseResult& row, std::size_t point) {
     row.measured = measured_at(factor * row.time_s());
     change(row, point);
   });
@@ -53,7 +53,7 @@ TEST(MeasuredExpectations, RelativeErrorOfABandwidthIsThatOfTheBandwidth) {
 TEST(MeasuredExpectations, OfAnalyticTheErrorIsThatOfTheFormula) {
   const Study study =
       study_of(R"j({"metric": "relative_error(time)", "of": "analytic", "equals": 0.5})j", 2,
-               [](Row& row, std::size_t) { row.time = 3 * row.time; });
+               [](CaseResult& row, std::size_t) { row.time = 3 * row.time; });
   EXPECT_TRUE(study.outcome().ok) << study.outcome().failure;
 }
 
@@ -70,7 +70,7 @@ TEST(MeasuredExpectations, TheMetricsMayBeTheMeasuredOnes) {
 }
 
 TEST(MeasuredExpectations, TheBestOfWhatWasMeasuredIsFound) {
-  const auto slow_where_predicted_fast = [](Row& row, std::size_t point) {
+  const auto slow_where_predicted_fast = [](CaseResult& row, std::size_t point) {
     if (point == 3) row.measured = measured_at(10);
   };
   const Study study = study_of(R"j({"metric": "argmin(measured, S)", "equals": 16},
@@ -92,7 +92,7 @@ TEST(MeasuredExpectations, RelativeErrorMayStandInAnotherExpression) {
 
 // Time means one thing in the numerator and another in the denominator, also further in.
 TEST(MeasuredExpectations, WhatArgminFindsDependsOnWhatTimeMeans) {
-  const auto change = [](Row& row, std::size_t point) {
+  const auto change = [](CaseResult& row, std::size_t point) {
     row.measured = measured_at(point == 0 ? 1e-6 : 1);
   };
   const Study study = study_of(
@@ -102,7 +102,7 @@ TEST(MeasuredExpectations, WhatArgminFindsDependsOnWhatTimeMeans) {
 }
 
 TEST(MeasuredExpectations, WhatCannotBeJudgedIsLeftOut) {
-  const auto change = [](Row& row, std::size_t point) {
+  const auto change = [](CaseResult& row, std::size_t point) {
     if (point == 1) row.measured = measured_at(99, 0.12);
     if (point == 2) {
       row.measured.reset();
@@ -127,7 +127,7 @@ TEST(MeasuredExpectations, WhatCannotBeJudgedIsLeftOut) {
 TEST(MeasuredExpectations, AMissingClosedFormIsStillAFailure) {
   const Study study =
       study_of(R"j({"metric": "relative_error(time)", "of": "analytic", "at_most": 9})j", 1,
-               [](Row& row, std::size_t) { row.analytic.reset(); });
+               [](CaseResult& row, std::size_t) { row.analytic.reset(); });
   EXPECT_EQ(study.outcome().failed, 6U);
   EXPECT_EQ(study.outcome().skipped, "");
 }

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "app/expression/comparable.hpp"
+#include "app/expression/scenario_facts.hpp"
 #include "app/json/parse_json.hpp"
 
 namespace collsim::test {
@@ -57,8 +57,8 @@ std::string chain_scenario(std::string_view expect) {
          std::string(expect) + "]\n}\n";
 }
 
-Row chain_row(const Scenario& scenario, std::size_t point) {
-  Row row;
+CaseResult chain_row(const Scenario& scenario, std::size_t point) {
+  CaseResult row;
   row.operation = Operation::broadcast;
   row.algorithm = "chain";
   row.ranks = 8;
@@ -89,7 +89,7 @@ Row chain_row(const Scenario& scenario, std::size_t point) {
   return row;
 }
 
-Study::Study(std::string_view json, const std::function<void(Row&, std::size_t)>& change)
+Study::Study(std::string_view json, const std::function<void(CaseResult&, std::size_t)>& change)
     : scenario(make_scenario(json, sources)),
       expectations(Expectations::read(scenario, diagnostics)) {
   const std::size_t points = Grid(scenario.axes).points();

@@ -10,7 +10,7 @@
 #include "app/expression/expression.hpp"
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
-#include "app/results/row.hpp"
+#include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
 
 namespace collsim::test {
@@ -24,17 +24,17 @@ Scenario make_scenario(std::string_view json, Sources& sources);
 std::string chain_scenario(std::string_view expect);
 
 // A row of that chain at a point of the scenario; what the sweep changes is taken from it.
-Row chain_row(const Scenario& scenario, std::size_t point);
+CaseResult chain_row(const Scenario& scenario, std::size_t point);
 
 struct Study {
   explicit Study(
-      std::string_view json,
-      const std::function<void(Row&, std::size_t)>& change = [](Row&, std::size_t) {});
+      std::string_view json, const std::function<void(CaseResult&, std::size_t)>& change =
+                                 [](CaseResult&, std::size_t) {});
   Sources sources;
   Diagnostics diagnostics;
   Scenario scenario;
   Expectations expectations;
-  std::vector<Row> rows;
+  std::vector<CaseResult> rows;
 
   [[nodiscard]] std::vector<ExpectationOutcome> outcomes() const {
     return expectations.check(rows);

@@ -63,7 +63,7 @@ TEST(ParseJson, EveryValueKnowsItsBytes) {
   const Result result = parse(text);
   ASSERT_TRUE(result.tree) << result.text;
   EXPECT_EQ(result.text, "");
-  const auto written = [&](Place place) {
+  const auto written = [&](SourceRange place) {
     EXPECT_EQ(place.source, 0U);
     return text.substr(place.begin, place.end - place.begin);
   };

@@ -40,10 +40,10 @@ TEST(Value, MembersAreFoundSetReplacedAndErased) {
   Value value;
   EXPECT_EQ(value.find("a"), nullptr);
   value.set("a", 1);
-  value.set("b", 2, Place{0, 5, 8});
+  value.set("b", 2, SourceRange{0, 5, 8});
   value.set("a", "x");
   EXPECT_EQ(to_json(value, -1), "{\"a\":\"x\",\"b\":2}");
-  EXPECT_EQ(value.members()[1].key_place, (Place{0, 5, 8}));
+  EXPECT_EQ(value.members()[1].key_place, (SourceRange{0, 5, 8}));
   value.erase("a");
   value.erase("none");
   EXPECT_EQ(to_json(value, -1), "{\"b\":2}");
@@ -52,7 +52,7 @@ TEST(Value, MembersAreFoundSetReplacedAndErased) {
 
 TEST(Value, EqualityIsOfContentAndOrderNotOfPlaces) {
   Value a;
-  a.set("x", Value(Value::Array{1, 2.5, "s"}), Place{0, 1, 2});
+  a.set("x", Value(Value::Array{1, 2.5, "s"}), SourceRange{0, 1, 2});
   a.set("y", true);
   Value b;
   b.set("x", Value(Value::Array{1.0, 2.5, "s"}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/output/column_units.hpp"
+#include "app/output/text_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -23,7 +23,7 @@ Results measured_results(const std::vector<double>& factors) {
   how.paced = true;
   how.iterations = 5;
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
-    Row& row = results.rows[i];
+    CaseResult& row = results.rows[i];
     if (factors[i] > 0)
       row.measured = measured_with(factors[i] * row.time_s());
     else
@@ -83,7 +83,7 @@ TEST(ComparisonTable, HasASentenceForEveryCase) {
   };
   expect_text(sentence(measured_results({0, 0, 0, 0})), "none of 4 rows could be measured");
   Results noisy = measured_results({1, 1, 1, 1});
-  for (Row& row : noisy.rows) row.measured->times.spread = 0.2;
+  for (CaseResult& row : noisy.rows) row.measured->times.spread = 0.2;
   expect_text(sentence(noisy),
               "4 rows, all too noisy to judge: nothing else should run on the machine, and more "
               "--iters help");
@@ -93,7 +93,7 @@ TEST(ComparisonTable, HasASentenceForEveryCase) {
   one.comparison->max_error = 0.025;
   expect_text(sentence(one), "1 row: error 20%; 0 of 1 within 2.5%");
   Results mixed = measured_results({0, 1, 0, 1});
-  for (Row& row : mixed.rows)
+  for (CaseResult& row : mixed.rows)
     if (row.measured) row.measured->times.spread = 0.2;
   expect_text(sentence(mixed),
               "4 rows: no error can be told; 2 too noisy to judge; 2 not measured");

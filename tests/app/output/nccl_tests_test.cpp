@@ -19,7 +19,7 @@ Results sizes(Operation operation, const std::string& algorithm, const std::vect
     Case point = case_on(make_switch(8, link), operation, size, algorithm);
     point.collective.type = ElementType::f32;
     point.collective.count = size / 4;
-    Row row = run_case(point);
+    CaseResult row = run_case(point);
     row.params = {{"collective.size", Value(std::to_string(size) + "B")}};
     results.rows.push_back(row);
   }

@@ -32,7 +32,7 @@ TEST(ResultsFile, HasTheKeysOfTheContract) {
   EXPECT_EQ(file["warnings"], json::parse(R"([{"code":"small-chunks","message":"too small"}])"));
 
   const json& row = file["rows"].at(0);
-  const Row& source = results.rows[0];
+  const CaseResult& source = results.rows[0];
   EXPECT_EQ(row["params"], json::parse(R"({"collective.chunks":16})"));
   EXPECT_EQ(row["op"], "broadcast");
   EXPECT_EQ(row["algorithm"], "chain");

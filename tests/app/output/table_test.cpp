@@ -44,7 +44,7 @@ TEST(Table, ASinglePointNeedsNoParameters) {
 
 TEST(Table, WithoutAFormulaThereIsNoColumnForIt) {
   Results results = lecture_results({1, 2});
-  for (Row& row : results.rows) row.analytic.reset();
+  for (CaseResult& row : results.rows) row.analytic.reset();
   const std::string text = written(results, Format::table);
   expect_lacks(text, "formula");
 }
@@ -146,7 +146,7 @@ Results made_up(const std::vector<std::string>& axes,
   results.scenario = Value::object();
   results.axes = axes;
   for (const auto& [values, us] : rows) {
-    Row row;
+    CaseResult row;
     row.operation = Operation::all_reduce;
     row.algorithm = "ring";
     row.ranks = 2;
@@ -167,7 +167,7 @@ TEST(Table, MarksTheFastestChoiceForEachTask) {
                                                             {{"1MiB", "ring"}, 8},
                                                             {{"1MiB", "swing"}, 9}});
   Results named = results;
-  for (Row& row : named.rows) row.algorithm = row.params[1].second.string();
+  for (CaseResult& row : named.rows) row.algorithm = row.params[1].second.string();
   expect_text(written(named, Format::table),
               "  size  algorithm      time  x bound       algbw\n"
               "  1KiB  ring       5.000 us     5.00  200.0 MB/s\n"

@@ -20,7 +20,7 @@ inline Results lecture_results(const std::vector<int>& chunks = {1, 16, 57, 64, 
   results.points = chunks.size();
   results.scenario = Value::object();
   for (const int count : chunks) {
-    Row row = run_case(lecture_case(count));
+    CaseResult row = run_case(lecture_case(count));
     row.params = {{"collective.chunks", Value(count)}};
     results.rows.push_back(row);
   }

@@ -11,16 +11,16 @@ namespace collsim::testing {
 namespace {
 
 // Predicted 10 ms.
-Row row_of(std::optional<Measured> measured) {
-  Row row;
+CaseResult row_of(std::optional<Measured> measured) {
+  CaseResult row;
   row.time = milliseconds(10);
   row.ranks = 2;
   row.measured = std::move(measured);
   return row;
 }
 
-Row none(NoMeasurement::Why why) {
-  Row row = row_of(std::nullopt);
+CaseResult none(NoMeasurement::Why why) {
+  CaseResult row = row_of(std::nullopt);
   row.not_measured = NoMeasurement{why, "a reason"};
   return row;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/scenario/calibration.hpp"
+#include "app/scenario/model.hpp"
 
 #include <gtest/gtest.h>
 

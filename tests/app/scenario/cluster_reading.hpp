@@ -9,7 +9,7 @@
 
 #include "app/json/parse_json.hpp"
 #include "app/json/write_json.hpp"
-#include "app/scenario/cluster.hpp"
+#include "app/scenario/cluster/cluster.hpp"
 
 namespace collsim {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/scenario/cluster.hpp"
+#include "app/scenario/cluster/cluster.hpp"
 
 #include <gtest/gtest.h>
 
@@ -131,8 +131,8 @@ TEST(Clusters, ResolvedIsAClusterThatComesOutTheSame) {
 TEST(Clusters, ResolvedValuesKeepThePlaceWhereTheyWereWritten) {
   const ReadCluster read = read_cluster_text(with_link(R"("shape": "chain", "ranks": 8)"));
   const Value& link = *read.resolved.find("link");
-  EXPECT_NE(link.find("bandwidth")->place, Place{});
-  EXPECT_EQ(link.find("latency")->place, Place{});
+  EXPECT_NE(link.find("bandwidth")->place, SourceRange{});
+  EXPECT_EQ(link.find("latency")->place, SourceRange{});
 }
 
 TEST(Clusters, AreDescribedInOneWayOnly) {

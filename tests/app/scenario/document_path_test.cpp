@@ -70,7 +70,7 @@ TEST(DocumentPath, PutsMembersAndElements) {
 
 TEST(DocumentPath, MakesMissingObjectsThatRememberWhereThePathWas) {
   Value value = Value::object();
-  const Place place{3, 10, 20};
+  const SourceRange place{3, 10, 20};
   EXPECT_FALSE(put(value, "cluster.override.nic.bandwidth", "1GB/s", place));
   EXPECT_EQ(to_json(value, -1), R"({"cluster":{"override":{"nic.bandwidth":"1GB/s"}}})");
   EXPECT_EQ(value.members()[0].key_place, place);
@@ -79,9 +79,9 @@ TEST(DocumentPath, MakesMissingObjectsThatRememberWhereThePathWas) {
 
 TEST(DocumentPath, KeepsThePlaceOfAKeyThatIsWritten) {
   Value value = Value::object();
-  value.set("name", "a", Place{1, 2, 3});
-  EXPECT_FALSE(put(value, "name", "b", Place{4, 5, 6}));
-  EXPECT_EQ(value.members()[0].key_place, (Place{1, 2, 3}));
+  value.set("name", "a", SourceRange{1, 2, 3});
+  EXPECT_FALSE(put(value, "name", "b", SourceRange{4, 5, 6}));
+  EXPECT_EQ(value.members()[0].key_place, (SourceRange{1, 2, 3}));
 }
 
 TEST(DocumentPath, SaysWhyAPathLeadsNowhere) {

@@ -41,7 +41,7 @@ class Include : public ::testing::Test {
     std::string text;
     for (const Diagnostic& d : diagnostics.sorted()) {
       text += text.empty() ? "" : " | ";
-      if (d.place.source != Place::nowhere) text += sources.describe(d.place) + ": ";
+      if (d.place.source != SourceRange::nowhere) text += sources.describe(d.place) + ": ";
       text += d.message + (d.pointer.empty() ? "" : " at " + d.pointer);
       text += d.hint.empty() ? "" : "; " + d.hint;
     }

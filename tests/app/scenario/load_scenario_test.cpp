@@ -221,8 +221,8 @@ TEST(Resolved, IsTheScenarioWithEveryDefault) {
   EXPECT_EQ(to_json(*resolved.find("model"), -1), R"({"instruction_overhead":"0s","launch":"0s"})");
   for (const char* absent : {"title", "measure", "expect", "$schema", "include"})
     EXPECT_EQ(resolved.find(absent), nullptr) << absent;
-  EXPECT_EQ(resolved.find("collective")->find("channels")->place, Place{});
-  EXPECT_NE(resolved.find("collective")->find("size")->place, Place{});
+  EXPECT_EQ(resolved.find("collective")->find("channels")->place, SourceRange{});
+  EXPECT_NE(resolved.find("collective")->find("size")->place, SourceRange{});
 }
 
 TEST(Resolved, RunsTheSameAlsoWhereDefaultsDependOnTheSweep) {

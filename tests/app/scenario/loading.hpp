@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/json/parse_json.hpp"
-#include "app/scenario/scenario.hpp"
+#include "app/scenario/make_case.hpp"
 
 // Scenarios from text, for tests.
 namespace collsim::testing {
@@ -23,7 +23,7 @@ struct Loaded {
     std::vector<std::string> lines;
     for (const Diagnostic& d : diagnostics.sorted()) {
       std::string line;
-      if (d.place.source != Place::nowhere) {
+      if (d.place.source != SourceRange::nowhere) {
         const auto at = sources.locate(d.place.source, d.place.begin);
         line = std::to_string(at.line) + ":" + std::to_string(at.column) + " ";
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/scenario/set_options.hpp"
+#include "app/scenario/document_path.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/calibrated.hpp"
+#include "app/study/run_case.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ TEST(Calibrated, GivesTheCostsOfACaseByWhatItTouches) {
         {"working_set": "7168B", "copy_bandwidth": "2GB/s", "reduce_bandwidth": "3GB/s",
          "second_write_bandwidth": "4GB/s", "instruction_overhead": "5ns"}]}})");
   ASSERT_TRUE(loaded.scenario) << loaded.mistake();
-  const CostModel costs = calibrated(*case_of(loaded)).costs;
+  const CostModel costs = with_calibrated_costs(*case_of(loaded)).costs;
   EXPECT_EQ(costs.copy_bandwidth, gigabytes_per_second(2));
   EXPECT_EQ(costs.reduce_bandwidth, gigabytes_per_second(3));
   EXPECT_EQ(costs.second_write_bandwidth, gigabytes_per_second(4));
@@ -49,7 +49,7 @@ TEST(Calibrated, IsReadFromAFileBesideTheScenario) {
   };
   const Loaded right = load("machine.json");
   ASSERT_TRUE(right.scenario) << right.mistake();
-  EXPECT_EQ(calibrated(*case_of(right)).costs.copy_bandwidth, gigabytes_per_second(7));
+  EXPECT_EQ(with_calibrated_costs(*case_of(right)).costs.copy_bandwidth, gigabytes_per_second(7));
   expect_contains(load("empty.json").mistake(), "holds no calibration at /model/calibration");
   expect_contains(load("none.json").mistake(), "there is no such file");
   std::filesystem::remove_all(folder);
@@ -62,7 +62,7 @@ TEST(Calibrated, LanesSlowEachOtherDownOnlyWhileTheyWork) {
           {"working_set": "1KiB", "copy_bandwidth": "8GB/s", "lanes_at_full_speed": 2}]}})");
     EXPECT_TRUE(loaded.scenario) << loaded.mistake();
     return static_cast<double>(
-        calibrated(*case_of(loaded)).costs.copy_bandwidth->bytes_per_second());
+        with_calibrated_costs(*case_of(loaded)).costs.copy_bandwidth->bytes_per_second());
   };
   EXPECT_EQ(copy_rate(R"("op": "broadcast", "algorithm": "chain", "size": "64MiB")"), 8e9);
   EXPECT_NEAR(copy_rate(R"("op": "all-gather", "algorithm": "ring", "size": "64MiB")"), 4e9, 2e9);

@@ -40,7 +40,7 @@ TEST(MeasureRows, FillsEveryRowInTurn) {
   const Studied studied = measured(runs, lecture(three_chunk_counts), options);
   ASSERT_EQ(runs.cases.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
-    const Row& row = studied.results->rows[i];
+    const CaseResult& row = studied.results->rows[i];
     EXPECT_EQ(runs.cases[i].schedule.chunks(), row.chunks);
     EXPECT_EQ(runs.cases[i].protocol, Protocol::ll);
     ASSERT_TRUE(row.measured);
@@ -157,7 +157,7 @@ TEST(MeasureRows, SaysWhyThereIsNoMeasurement) {
   runs.answers = {NoMeasurement{NoMeasurement::Why::stuck, "rank 3 waited"}, Measurement{},
                   measurement_of(0.1)};
   const Studied studied = measured(runs, lecture(three_chunk_counts));
-  const std::vector<Row>& rows = studied.results->rows;
+  const std::vector<CaseResult>& rows = studied.results->rows;
   ASSERT_TRUE(rows[0].not_measured && rows[1].not_measured);
   EXPECT_EQ(rows[0].not_measured->why, NoMeasurement::Why::stuck);
   expect_text(rows[0].why_no_verdict(), "not measured: rank 3 waited");
@@ -173,7 +173,7 @@ TEST(MeasureRows, WhereNothingCanBeMeasuredNothingRuns) {
   options.unavailable = "there is no GPU";
   const Studied studied = measured(runs, lecture(three_chunk_counts), options);
   EXPECT_TRUE(runs.cases.empty());
-  for (const Row& row : studied.results->rows) {
+  for (const CaseResult& row : studied.results->rows) {
     ASSERT_TRUE(row.not_measured);
     EXPECT_EQ(row.not_measured->why, NoMeasurement::Why::unavailable);
     expect_text(row.not_measured->reason, "there is no GPU");
@@ -185,7 +185,8 @@ TEST(MeasureRows, RefusesAWrongScheduleBeforeItRuns) {
   MeasureOptions options;
   options.run = runs.runner();
   const Case point = lecture_case(2);
-  const Schedule lazy = schedule_of(point).with_programs([](int, Lane) -> Program { co_return; });
+  const Schedule lazy =
+      with_schedule(point).schedule->with_programs([](int, Lane) -> Program { co_return; });
   const RunOutcome outcome = measure_schedule(point, lazy, run_case(point), options, false);
   const auto* none = std::get_if<NoMeasurement>(&outcome);
   ASSERT_NE(none, nullptr);

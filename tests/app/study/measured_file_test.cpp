@@ -58,7 +58,7 @@ TEST_F(MeasuredFiles, GiveTheRowsOfTheSameCase) {
   ASSERT_TRUE(file) << mistakes_;
   Studied studied = results_of(lecture(R"(, "sweep": {"collective.chunks": [1, 2, 4]})"));
   file->fill(*studied.results, 0.05);
-  const std::vector<Row>& rows = studied.results->rows;
+  const std::vector<CaseResult>& rows = studied.results->rows;
   ASSERT_TRUE(rows[0].not_measured && rows[1].not_measured && rows[2].measured);
   EXPECT_EQ(rows[0].not_measured->reason, file_ + " has no row with these values");
   EXPECT_EQ(rows[1].not_measured->reason, file_ + " has such a row, but it was not measured there");
@@ -98,7 +98,7 @@ TEST_F(MeasuredFiles, DifferentDataDoNotMatch) {
         read(R"({"collsim": "0.1.0", "scenario": {)" + scenario + R"(}, "rows": [)" + one + "]}");
     Studied studied = results_of(lecture(R"(, "sweep": {"collective.chunks": [4]})", collective));
     file->fill(*studied.results, std::nullopt);
-    const Row& filled = studied.results->rows.at(0);
+    const CaseResult& filled = studied.results->rows.at(0);
     EXPECT_NE(filled.measured.has_value(), filled.not_measured.has_value());
     return filled.measured ? "" : filled.not_measured->reason.substr(file_.size() + 5);
   };

@@ -7,7 +7,7 @@ namespace collsim::testing {
 namespace {
 
 TEST(RunCase, FillsARowFromTheSimulationAndTheFormula) {
-  const Row row = run_case(lecture_case(16));
+  const CaseResult row = run_case(lecture_case(16));
   EXPECT_EQ(row.operation, Operation::broadcast);
   EXPECT_EQ(row.algorithm, "chain");
   EXPECT_EQ(row.ranks, 8);
@@ -30,7 +30,7 @@ TEST(RunCase, FillsARowFromTheSimulationAndTheFormula) {
 
 TEST(RunCase, KnowsTheSymbolsOfTheLinkAndOfAdding) {
   Case point = lecture_case();
-  Row row = run_case(point);
+  CaseResult row = run_case(point);
   EXPECT_DOUBLE_EQ(*row.alpha, 5e-6);
   EXPECT_DOUBLE_EQ(*row.B, 25e9);
   EXPECT_DOUBLE_EQ(*row.L, 0);
@@ -45,7 +45,7 @@ TEST(RunCase, KnowsTheSymbolsOfTheLinkAndOfAdding) {
 TEST(RunCase, ChunkSizeBecomesChunksInTheRowAndInTheFormula) {
   Case point = lecture_case();
   point.choice.chunk_size = mebibytes(4);
-  const Row row = run_case(point);
+  const CaseResult row = run_case(point);
   EXPECT_EQ(row.chunks, 16);
   EXPECT_EQ(row.time, run_case(lecture_case(16)).time);
   EXPECT_EQ(row.analytic->seconds, run_case(lecture_case(16)).analytic->seconds);
@@ -90,9 +90,9 @@ TEST(RunCase, HasAFormulaWhenOnlyOutsidersAreLate) {
 
 TEST(RunCase, TheBoundCountsTheLaunch) {
   Case point = lecture_case(4);
-  const Row before = run_case(point);
+  const CaseResult before = run_case(point);
   point.costs.launch = microseconds(7);
-  const Row after = run_case(point);
+  const CaseResult after = run_case(point);
   EXPECT_EQ(after.bound, before.bound + microseconds(7));
   EXPECT_EQ(after.time, before.time + microseconds(7));
   EXPECT_EQ(after.bounds.bandwidth, before.bounds.bandwidth);
@@ -100,7 +100,7 @@ TEST(RunCase, TheBoundCountsTheLaunch) {
 
 TEST(RunCase, OneRankTakesNoTime) {
   const LinkParameters link = link_of(gigabytes_per_second(1));
-  const Row row = run_case(case_on(make_chain(1, link), Operation::all_reduce, 100, "ring"));
+  const CaseResult row = run_case(case_on(make_chain(1, link), Operation::all_reduce, 100, "ring"));
   EXPECT_EQ(row.time, Time{});
   EXPECT_EQ(row.bound, Time{});
   EXPECT_EQ(row.algbw(), 0);
@@ -130,10 +130,10 @@ TEST(RunCase, AutoTakesTheFastestAlgorithm) {
   const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(5));
   for (const Bytes size : {Bytes{64}, mebibytes(64)}) {
     Case point = case_on(make_switch(8, link), Operation::all_reduce, size, "auto");
-    const Row chosen = run_case(point);
+    const CaseResult chosen = run_case(point);
     for (const Algorithm* const algorithm : algorithms(Operation::all_reduce)) {
       point.choice.name = algorithm->name;
-      const Row row = run_case(point);
+      const CaseResult row = run_case(point);
       EXPECT_LE(chosen.time, row.time) << algorithm->name;
       if (algorithm->name == chosen.algorithm) {
         EXPECT_EQ(chosen.fingerprint, row.fingerprint);
@@ -150,7 +150,7 @@ TEST(RunCase, AutoTakesTheFirstOfEquals) {
 
 TEST(RunCase, AutoLeavesOutAlgorithmsThatRefuseTheNumberOfRanks) {
   const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(5));
-  const Row row = run_case(case_on(make_switch(6, link), Operation::all_gather, 60, "auto"));
+  const CaseResult row = run_case(case_on(make_switch(6, link), Operation::all_gather, 60, "auto"));
   EXPECT_NE(row.algorithm, "recursive-doubling");
 }
 
@@ -168,7 +168,7 @@ TEST(RunCase, RefusesMoreInstructionsForOneRankThanTheLimit) {
   Case point = case_on(make_ring(64, link), Operation::all_reduce, gibibytes(1), "ring");
   point.choice.chunks = 1 << 22;
   for (const auto& run : {+[](const Case& one) { (void)run_case(one); },
-                          +[](const Case& one) { (void)schedule_of(one); }})
+                          +[](const Case& one) { (void)within_limits(one); }})
     expect_error(
         ErrorCode::too_large,
         {"too large to simulate: all-reduce by ring with 64 ranks, 4194304 chunks takes more "
@@ -201,8 +201,8 @@ TEST(RunCase, SimulatesOneRankForAllWhereAllAreTooMany) {
   const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(1));
   const std::size_t ranks = std::size_t{1} << 19U;
   const Case point = case_on(make_ring(ranks, link), Operation::all_gather, kibibytes(512), "ring");
-  EXPECT_THROW((void)schedule_of(point), Error);
-  const Row row = run_case(point);
+  EXPECT_THROW((void)within_limits(point), Error);
+  const CaseResult row = run_case(point);
   EXPECT_EQ(row.engine, Engine::symmetry);
   EXPECT_EQ(row.messages, std::uint64_t{ranks} * (ranks - 1));
 }

@@ -31,7 +31,7 @@ TEST(RunStudy, RowsAreInTheOrderOfTheSweepForAnyNumberOfThreads) {
   ASSERT_EQ(one.results->rows.size(), 600U);
   EXPECT_EQ(one.results->axes, (std::vector<std::string>{"cluster.ranks", "collective.chunks"}));
   for (std::size_t i = 0; i < 600; ++i) {
-    const Row& row = one.results->rows[i];
+    const CaseResult& row = one.results->rows[i];
     EXPECT_EQ(row.chunks, static_cast<int>(i % 200) + 1);
     EXPECT_EQ(row.params, one.scenario->params(i));
   }

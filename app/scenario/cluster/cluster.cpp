@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/cluster/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/scenario/cluster/machine.hpp"
+#include "app/scenario/cluster/names.hpp"
+#include "app/scenario/object_reader.hpp"
+#include "topo/topology.hpp"
+
+namespace collsim {
+namespace {
+
+// A longer list is made by a program, which can as well write "links".
+constexpr std::size_t most_changes = 1024;
+
+// More are not searched for the one that was meant.
+constexpr std::size_t names_kept = 1001;
+
+class Changes {
+ public:
+  explicit Changes(const Topology* topology) : topology_(topology) {}
+
+  // One item of the list; false when it was wrong.
+  bool read(ObjectReader& item);
+  // Those links that are another thing than before.
+  [[nodiscard]] std::vector<Topology::LinkChange> all() const {
+    std::vector<Topology::LinkChange> changes;
+    for (const auto& [link, parameters] : changed_)
+      if (parameters != topology_->parameters(link)) changes.push_back({link, parameters});
+    return changes;
+  }
+
+ private:
+  std::optional<NodeId> read_device(ObjectReader& item, std::string_view key);
+  bool collect(ObjectReader& item, NodeId from, NodeId to, std::vector<LinkId>& links);
+  [[nodiscard]] std::span<const LinkId> links_from(NodeId from);
+  [[nodiscard]] std::string links_in_words(NodeId from);
+  void report_unknown(ObjectReader& item, std::string_view key, const std::string& name);
+
+  const Topology* topology_;  // null: unknown
+  std::map<LinkId, LinkParameters> changed_;
+  std::vector<LinkId> by_source_;  // all links by where they start; made when first needed
+  std::string known_devices_;      // in words; the same
+};
+
+// The devices of a machine of several nodes have the prefix "node0."; so that one file goes with any
+// number of nodes, those of a single one may have it too.
+std::optional<NodeId> find_device(const Topology& topology, const std::string& name) {
+  constexpr std::string_view only_node = "node0.";
+  const auto found = topology.find_node(name);
+  if (found || !name.starts_with(only_node)) return found;
+  return topology.find_node(name.substr(only_node.size()));
+}
+
+std::optional<NodeId> Changes::read_device(ObjectReader& item, std::string_view key) {
+  const auto name = item.text(key);
+  if (!name || topology_ == nullptr) return std::nullopt;
+  const auto device = find_device(*topology_, *name);
+  if (!device) report_unknown(item, key, *name);
+  return device;
+}
+
+void Changes::report_unknown(ObjectReader& item, std::string_view key, const std::string& name) {
+  if (known_devices_.empty()) known_devices_ = devices_in_words(*topology_);
+  std::vector<std::string> names;
+  for (std::size_t node = 0; node < std::min(topology_->node_count(), names_kept); ++node)
+    names.push_back(topology_->name(NodeId(node)));
+  item.wrong(key, "unknown-name", fmt::format("there is no device {}", shown(name)),
+             nearest_device(name, names), "devices are " + known_devices_);
+}
+
+std::span<const LinkId> Changes::links_from(NodeId from) {
+  const auto source = [this](LinkId id) { return topology_->link(id).from; };
+  if (by_source_.empty()) {
+    for (std::size_t id = 0; id < topology_->links().size(); ++id) by_source_.emplace_back(id);
+    std::stable_sort(by_source_.begin(), by_source_.end(),
+                     [&](LinkId a, LinkId b) { return source(a) < source(b); });
+  }
+  const auto first = std::lower_bound(by_source_.begin(), by_source_.end(), from,
+                                      [&](LinkId id, NodeId node) { return source(id) < node; });
+  const auto last = std::upper_bound(first, by_source_.end(), from,
+                                     [&](NodeId node, LinkId id) { return node < source(id); });
+  return {first, last};
+}
+
+std::string Changes::links_in_words(NodeId from) {
+  constexpr std::size_t most = 100;
+  std::vector<std::string> targets;
+  for (const LinkId id : links_from(from)) {
+    targets.push_back(topology_->name(topology_->link(id).to));
+    if (targets.size() == most) break;
+  }
+  const std::string name = topology_->name(from);
+  if (targets.empty()) return fmt::format("no link leaves {}", name);
+  return fmt::format("links lead from {} to {}", name, in_words(targets));
+}
+
+bool Changes::collect(ObjectReader& item, NodeId from, NodeId to, std::vector<LinkId>& links) {
+  const std::size_t before = links.size();
+  for (const LinkId id : links_from(from))
+    if (topology_->link(id).to == to) links.push_back(id);
+  if (links.size() > before) return true;
+  item.wrong(
+      "to", "no-such-link",
+      fmt::format("there is no link from {} to {}", topology_->name(from), topology_->name(to)), {},
+      links_in_words(from));
+  return false;
+}
+
+bool Changes::read(ObjectReader& item) {
+  const auto from = read_device(item, "from");
+  const auto to = read_device(item, "to");
+  item.need({"from", "to"});
+  const bool both = item.boolean("both", false);
+  std::vector<LinkId> links;
+  bool fine = from && to && collect(item, *from, *to, links);
+  if (fine && both) fine = collect(item, *to, *from, links);
+  // Read the keys even when there is no link, so that all mistakes are found at once.
+  LinkParameters ignored{.bandwidth = Bandwidth(1)};
+  if (!fine) links.clear();
+  bool any = false;
+  if (links.empty()) any = change_link(item, ignored).any;
+  for (const LinkId link : links) {
+    LinkParameters& parameters =
+        changed_.try_emplace(link, topology_->parameters(link)).first->second;
+    const LinkKeysRead read = change_link(item, parameters);
+    fine = fine && read.right;
+    any = read.any;
+  }
+  if (!any) {
+    item.wrong("", "nothing-to-change", "nothing is said about the link", {},
+               "give bandwidth, latency, overhead, sharing or duplex");
+    fine = false;
+  }
+  return fine;
+}
+
+std::string changed_in_words(const std::vector<Topology::LinkChange>& changes,
+                             const Topology& topology) {
+  if (changes.empty()) return "";
+  if (changes.size() > 1) return fmt::format("{} links changed", changes.size());
+  const Link& link = topology.link(changes.front().link);
+  return fmt::format("link {} -> {} changed", topology.name(link.from), topology.name(link.to));
+}
+
+std::string apply(ObjectReader& cluster, const Changes& changes, Topology& topology) {
+  const std::vector<Topology::LinkChange> all = changes.all();
+  try {
+    topology = topology.with_changed_links(all);
+    return changed_in_words(all, topology);
+  } catch (const Error& error) {
+    cluster.wrong("links_override", "invalid-argument", error.what(), {},
+                  "\"both\": true changes both directions");
+    return "";
+  }
+}
+
+// "3": the number of a rank, as it would be printed.
+std::optional<std::size_t> rank_number(std::string_view text) {
+  std::size_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+  if (!whole || std::to_string(number) != text) return std::nullopt;
+  return number;
+}
+
+// "links_override": [{"from": "gpu2", "to": "gpu3", "bandwidth": "10GB/s", "both": false}, ...]
+// changes single links of what was built.  As written an item changes the direction from -> to only;
+// with "both" also the way back.  What is not written stays.  Parallel links between two devices are
+// changed together.  Returns which links are now another thing, in words: "link gpu2 -> gpu3 changed",
+// "2 links changed"; nothing when none is, or when something was wrong.
+// Without a topology, because the rest of the cluster is wrong, it looks for mistakes in the items
+// themselves.
+std::string read_links_override(ObjectReader& cluster, Topology* topology) {
+  const Value* list = cluster.raw("links_override");
+  if (list == nullptr) return "";
+  if (!list->is_array()) {
+    cluster.wrong("links_override", "wrong-type",
+                  fmt::format("expected a list of links, but this is {}", list->kind_name()), {},
+                  "write [{\"from\": \"gpu0\", \"to\": \"gpu1\", \"bandwidth\": \"10GB/s\"}]");
+    return "";
+  }
+  if (list->items().size() > most_changes) {
+    cluster.wrong("links_override", "too-large",
+                  fmt::format("{} changes of links are too many", list->items().size()), {},
+                  fmt::format("at most {}", count_text(most_changes, "change")));
+    return "";
+  }
+  Changes changes(topology);
+  Value resolved = Value::array();
+  resolved.place = list->place;
+  bool fine = true;
+  for (std::size_t i = 0; i < list->items().size(); ++i) {
+    ObjectReader item(list->items()[i], pointer_to(cluster.pointer_of("links_override"), i),
+                      cluster.diagnostics());
+    fine = changes.read(item) && fine;
+    resolved.items().push_back(item.finish());
+  }
+  cluster.resolve("links_override", std::move(resolved));
+  return fine && topology != nullptr ? apply(cluster, changes, *topology) : "";
+}
+
+// "late": {"3": "5ms"}: which ranks start late, and how much; in the order of ranks.
+// `ranks`: how many there are; nothing when the rest of the cluster is wrong.
+std::vector<std::pair<Rank, Time>> read_late(ObjectReader& cluster,
+                                             std::optional<std::size_t> ranks) {
+  std::vector<std::pair<Rank, Time>> late;
+  const Value* value = cluster.raw("late");
+  if (value == nullptr) return late;
+  ObjectReader reader(*value, cluster.pointer_of("late"), cluster.diagnostics());
+  if (value->is_object())
+    for (const Value::Member& member : value->members()) {
+      const auto number = rank_number(member.key);
+      if (number && *number < ranks.value_or(max_cluster_ranks)) {
+        if (const auto time = reader.time(member.key)) late.emplace_back(Rank(*number), *time);
+        continue;
+      }
+      static_cast<void>(reader.raw(member.key));
+      reader.wrong(member.key, "out-of-range",
+                   number ? fmt::format("there is no rank {}", member.key)
+                          : fmt::format("{} is no rank", shown(member.key)),
+                   {},
+                   !ranks       ? "write the number of a rank, such as \"3\""
+                   : ranks == 1 ? "the only rank is 0"
+                                : fmt::format("ranks are 0 to {}", *ranks - 1));
+    }
+  std::sort(late.begin(), late.end());
+  cluster.resolve("late", reader.finish());
+  return late;
+}
+
+constexpr std::string_view ways_in_words =
+    R"("shape" with its size and "link", "preset", or "devices" with "links")";
+
+// Which of the ways to describe a cluster are written.
+std::vector<std::string_view> ways(const ObjectReader& cluster) {
+  std::vector<std::string_view> written;
+  for (const std::string_view key : {"shape", "preset", "devices", "nccl_topo"})
+    if (cluster.has(key)) written.push_back(key);
+  const bool links_alone = cluster.has("links") && !cluster.has("devices");
+  if (links_alone) written.emplace_back("links");
+  return written;
+}
+
+// Everything a cluster may have counts as known: what is right depends on the way that is missing.
+void pass_over_all(ObjectReader& cluster) {
+  for (const std::string_view key :
+       {"shape", "preset", "devices", "links", "nccl_topo", "ranks", "dims", "link", "nodes",
+        "override", "network", "gpus_per_node", "nics_per_node", "intra", "inter", "ports",
+        "groups", "routers_per_group", "ranks_per_router"})
+    static_cast<void>(cluster.raw(key));
+  if (cluster.has("link")) static_cast<void>(read_link(cluster, "link"));
+}
+
+std::optional<Machine> read_machine(ObjectReader& cluster) {
+  const std::vector<std::string_view> written = ways(cluster);
+  if (written.size() == 1) {
+    if (written.front() == "shape") return read_shape(cluster);
+    if (written.front() == "preset") return read_preset(cluster);
+    if (written.front() != "nccl_topo") return read_graph(cluster);
+    cluster.wrong("nccl_topo", "not-supported", "NCCL topology files are not read by this version",
+                  {}, fmt::format("describe the machine by {}", ways_in_words));
+  } else if (written.empty()) {
+    cluster.wrong("", "missing-key", "nothing says what the cluster is", {},
+                  fmt::format("give {}", ways_in_words));
+  } else {
+    std::vector<std::string> names;
+    names.reserve(written.size());
+    for (const std::string_view key : written) names.push_back(fmt::format("\"{}\"", key));
+    cluster.wrong(written[1], "exclusive-keys",
+                  fmt::format("{} describe the cluster in {} ways", listed(names), written.size()),
+                  {}, fmt::format("keep one: {}", ways_in_words));
+  }
+  pass_over_all(cluster);
+  return std::nullopt;
+}
+
+// Reads the object; nothing goes to the user's diagnostics here, so that whether they are empty says
+// whether all was right.
+std::optional<Cluster> read_whole(const Value& value, const std::string& pointer,
+                                  Diagnostics& mistakes, Value& resolved) {
+  ObjectReader reader(value, pointer, mistakes);
+  auto machine = value.is_object() ? read_machine(reader) : std::nullopt;
+  if (!machine) {
+    static_cast<void>(read_links_override(reader, nullptr));
+    static_cast<void>(read_late(reader, std::nullopt));
+    resolved = reader.finish();
+    return std::nullopt;
+  }
+  Cluster cluster{.topology = std::move(machine->topology),
+                  .link = machine->link,
+                  .late = {},
+                  .preset = std::move(machine->preset),
+                  .description = std::move(machine->description)};
+  const std::string changed = read_links_override(reader, &cluster.topology);
+  cluster.overridden = !changed.empty();
+  if (cluster.overridden) cluster.description += ", " + changed;
+  cluster.late = read_late(reader, cluster.topology.rank_count());
+  resolved = reader.finish();
+  return cluster;
+}
+
+}  // namespace
+
+std::optional<Cluster> read_cluster(const Value& cluster, const std::string& pointer,
+                                    Diagnostics& diagnostics, Value& resolved) {
+  Diagnostics mistakes;
+  auto read = read_whole(cluster, pointer, mistakes, resolved);
+  if (mistakes.empty()) {
+    COLLSIM_CHECK(read.has_value(), "a cluster without mistakes was not read");
+    return read;
+  }
+  for (Diagnostic& mistake : mistakes.sorted()) diagnostics.add(std::move(mistake));
+  return std::nullopt;
+}
+
+}  // namespace collsim

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/cluster/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/json/screen_text.hpp"
+#include "app/json/write_json.hpp"
+#include "topo/parts.hpp"
+
+namespace collsim {
+namespace {
+
+const Vocabulary& duplex_words() {
+  static const Vocabulary words{.what = "duplex", .allowed = {"full", "half"}};
+  return words;
+}
+
+Sharing sharing_of(std::string_view word) {
+  return word == "fair" ? Sharing::fair : Sharing::exclusive;
+}
+
+}  // namespace
+
+const Vocabulary& sharing_words() {
+  static const Vocabulary words{
+      .what = "sharing",
+      .allowed = {"exclusive", "fair"},
+      .aliases = {
+          {"fifo", "exclusive"}, {"fcfs", "exclusive"}, {"maxmin", "fair"}, {"shared", "fair"}}};
+  return words;
+}
+
+std::string_view to_string(Sharing sharing) {
+  return sharing == Sharing::fair ? "fair" : "exclusive";
+}
+
+bool check_link_time(ObjectReader& reader, std::string_view key, Time time) {
+  if (time <= max_link_time) return true;
+  // "nic.latency" of a preset is the latency of its NICs.
+  const std::string_view what = key.substr(key.find_last_of('.') + 1);
+  reader.wrong(
+      key, "out-of-range",
+      fmt::format("{} {} of {} is too long", what == "overhead" ? "an" : "a", what, to_text(time)),
+      {}, "at most 53 days");
+  return false;
+}
+
+std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
+  const auto bandwidth = link.bandwidth("bandwidth");
+  const Time latency = link.time("latency", Time{});
+  const Time overhead = link.time("overhead", Time{});
+  const std::string sharing = link.word("sharing", sharing_words(), "exclusive");
+  const std::string duplex = link.word("duplex", duplex_words(), "full");
+  link.need({"bandwidth"});
+  const bool latency_fits = check_link_time(link, "latency", latency);
+  const bool overhead_fits = check_link_time(link, "overhead", overhead);
+  if (!bandwidth || !latency_fits || !overhead_fits) return std::nullopt;
+  return LinkParameters{.bandwidth = *bandwidth,
+                        .latency = latency,
+                        .overhead = overhead,
+                        .sharing = sharing_of(sharing),
+                        .half_duplex = duplex == "half"};
+}
+
+LinkParameters read_link(ObjectReader& owner, std::string_view key) {
+  const Value* value = owner.raw(key);
+  if (value == nullptr) {
+    owner.need({key});
+    return stand_in_link;
+  }
+  ObjectReader link(*value, owner.pointer_of(key), owner.diagnostics());
+  auto parameters = read_link_keys(link);
+  owner.resolve(key, link.finish());
+  return parameters.value_or(stand_in_link);
+}
+
+LinkKeysRead change_link(ObjectReader& change, LinkParameters& parameters) {
+  LinkKeysRead read;
+  const auto take = [&](std::string_view key, const auto& value, auto& into) {
+    if (!change.has(key)) return;
+    read.any = true;
+    read.right = read.right && value.has_value();
+    if (value) into = *value;
+  };
+  take("bandwidth", change.bandwidth("bandwidth"), parameters.bandwidth);
+  take("latency", change.time("latency"), parameters.latency);
+  take("overhead", change.time("overhead"), parameters.overhead);
+  std::string sharing, duplex;
+  take("sharing", change.word("sharing", sharing_words()), sharing);
+  take("duplex", change.word("duplex", duplex_words()), duplex);
+  if (!sharing.empty()) parameters.sharing = sharing_of(sharing);
+  if (!duplex.empty()) parameters.half_duplex = duplex == "half";
+  const bool latency_fits = check_link_time(change, "latency", parameters.latency);
+  const bool overhead_fits = check_link_time(change, "overhead", parameters.overhead);
+  read.right = read.right && latency_fits && overhead_fits;
+  return read;
+}
+
+std::string in_words(const LinkParameters& link) {
+  std::string text = to_text(link.bandwidth);
+  if (link.overhead > Time{}) text += fmt::format(", {} per message", to_text(link.overhead));
+  if (link.latency > Time{}) text += fmt::format(", {} latency", to_text(link.latency));
+  if (link.sharing == Sharing::fair) text += ", shared fairly";
+  if (link.half_duplex) text += ", half duplex";
+  return text;
+}
+
+bool within_limit(ObjectReader& reader, std::string_view key, double count, std::string_view noun) {
+  const std::int64_t most = noun == "link"     ? max_cluster_links
+                            : noun == "device" ? max_cluster_devices
+                                               : max_cluster_ranks;
+  if (count <= static_cast<double>(most)) return true;
+  reader.wrong(key, "too-large",
+               fmt::format("{} {}s are too many", with_commas(fmt::format("{:.0f}", count)), noun),
+               {}, fmt::format("at most {}", count_text(most, noun)));
+  return false;
+}
+
+std::optional<std::string> word_or_nearest(ObjectReader& reader, std::string_view key,
+                                           const Vocabulary& words) {
+  auto word = reader.word(key, words);
+  const Value* written = reader.raw(key);
+  if (word || written == nullptr || !written->is_string()) return word;
+  std::string nearest = words.nearest(written->string());
+  return nearest.empty() ? std::nullopt : std::optional(std::move(nearest));
+}
+
+std::string shown(std::string_view text) {
+  return quoted(shortened(text));
+}
+
+std::string count_text(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : "s");
+}
+
+std::string listed(const std::vector<std::string>& words, std::size_t most) {
+  const bool all = words.size() <= most;
+  const std::size_t shown = all ? words.size() : most - 1;
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const bool last = all && i + 1 == shown;
+    text += (i == 0 ? "" : last ? " and " : ", ") + words[i];
+  }
+  return all ? text : fmt::format("{} and {} more", text, words.size() - shown);
+}
+
+void report_wrong(Diagnostics& diagnostics, const Value& value, std::string pointer,
+                  std::string code, std::string message, std::string suggestion, std::string hint) {
+  diagnostics.add({std::move(code), std::move(message), value.place, std::move(pointer),
+                   std::move(suggestion), std::move(hint)});
+}
+
+}  // namespace collsim

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "app/json/screen_text.hpp"
+#include "app/json/write_json.hpp"
+#include "app/scenario/cluster/machine.hpp"
+#include "app/scenario/presets.hpp"
+
+// A cluster of "preset": the preset's cluster with the names of its link types replaced by what they
+// stand for, read like any other.
+
+namespace collsim {
+
+namespace {
+
+// The link types with the values of "override"; the override with every value in it, so that the
+// resolved scenario shows all numbers, and still works when a preset changes.
+struct LinkTypes {
+  Value types = Value::object();
+  bool overridden = false;
+};
+
+// The preset's own value in the spelling of resolved scenarios.
+std::string exact(std::string_view property, const std::string& value) {
+  if (property == "sharing") return value;
+  if (property == "bandwidth") return exact_bandwidth(parse_bandwidth(value).value.value());
+  return exact_time(parse_time(value).value.value());
+}
+
+// One value of a link type: as overridden, or else the preset's own.
+std::string read_value(ObjectReader& override, const std::string& key, std::string_view property,
+                       const std::string& original) {
+  if (property == "sharing") return override.word(key, sharing_words(), original);
+  if (property == "bandwidth") {
+    if (const auto bandwidth = override.bandwidth(key)) return exact_bandwidth(*bandwidth);
+  } else if (const auto time = override.time(key)) {
+    if (check_link_time(override, key, *time)) return exact_time(*time);
+  }
+  override.resolve(key, original);
+  return original;
+}
+
+// {"nic": {"bandwidth": "800Gb/s"}} for {"nic.bandwidth": "800Gb/s"}.
+void refuse_objects(ObjectReader& override, const Value& written, const Preset& preset) {
+  if (!written.is_object()) return;
+  const Value& types = *preset.document.find("link_types");
+  for (const Value::Member& member : written.members()) {
+    if (types.find(member.key) == nullptr) continue;
+    static_cast<void>(override.raw(member.key));
+    std::string instead;
+    if (member.value.is_object())
+      for (const Value::Member& property : member.value.members())
+        instead += fmt::format("{}\"{}.{}\": {}", instead.empty() ? "" : ", ", member.key,
+                               property.key, to_json(property.value));
+    if (instead.empty()) instead = fmt::format("\"{}.bandwidth\": \"25GB/s\"", member.key);
+    override.wrong(
+        member.key, "unknown-key",
+        fmt::format("{} is a kind of link, of which single values are changed", shown(member.key)),
+        {}, "write " + shortened(instead));
+  }
+}
+
+LinkTypes read_override(ObjectReader& cluster, const Preset& preset) {
+  const Value none = Value::object();
+  const Value* written = cluster.raw("override");
+  ObjectReader override(written != nullptr ? *written : none, cluster.pointer_of("override"),
+                        cluster.diagnostics());
+  if (written != nullptr) refuse_objects(override, *written, preset);
+  LinkTypes read;
+  for (const Value::Member& type : preset.document.find("link_types")->members()) {
+    Value link = Value::object();
+    for (const std::string_view property : preset_link_values()) {
+      const std::string key = fmt::format("{}.{}", type.key, property);
+      const std::string original = exact(property, type.value.find(property)->string());
+      std::string value = read_value(override, key, property, original);
+      read.overridden = read.overridden || value != original;
+      link.set(property, std::move(value));
+    }
+    read.types.set(type.key, std::move(link));
+  }
+  cluster.resolve("override", override.finish());
+  return read;
+}
+
+// "link": "nvlink" -> its parameters: inside a link of "links", else as an object.
+Value with_link_types(const Value& value, const Value& types, bool in_links) {
+  if (value.is_array()) {
+    Value items = Value::array();
+    for (const Value& item : value.items())
+      items.items().push_back(with_link_types(item, types, in_links));
+    return items;
+  }
+  if (!value.is_object()) return value;
+  Value object = Value::object();
+  for (const Value::Member& member : value.members()) {
+    if (member.key != "link") {
+      object.set(member.key, with_link_types(member.value, types, member.key == "links"));
+      continue;
+    }
+    const Value* type = types.find(member.value.string());
+    COLLSIM_CHECK(type != nullptr, "a preset names link type " + member.value.string());
+    if (!in_links)
+      object.set("link", *type);
+    else
+      for (const Value::Member& property : type->members())
+        object.set(property.key, property.value);
+  }
+  return object;
+}
+
+std::string describe(const Preset& preset, std::int64_t nodes, const Machine& machine,
+                     bool overridden) {
+  return fmt::format("{}{} ({}{})", preset.name, nodes > 1 ? fmt::format(" x {}", nodes) : "",
+                     count_text(static_cast<std::int64_t>(machine.topology.rank_count()), "rank"),
+                     overridden ? ", overridden" : "");
+}
+
+}  // namespace
+
+std::optional<Machine> read_preset(ObjectReader& cluster) {
+  const auto name = word_or_nearest(cluster, "preset", preset_words());
+  if (!name) {
+    static_cast<void>(cluster.integer("nodes", 1, max_cluster_ranks));
+    static_cast<void>(cluster.raw("override"));
+    return std::nullopt;
+  }
+  const Preset* preset = find_preset(*name);
+  COLLSIM_CHECK(preset != nullptr, "preset " + *name);
+  const std::int64_t nodes = cluster.integer("nodes", 1, max_cluster_ranks / preset->gpus, 1);
+  const LinkTypes types = read_override(cluster, *preset);
+
+  Value document = with_link_types(*preset->document.find("cluster"), types.types, false);
+  document.set("nodes", nodes);
+  Diagnostics ours;
+  ObjectReader reader(document, "", ours);
+  auto machine = read_graph(reader);
+  static_cast<void>(reader.finish());
+  COLLSIM_CHECK(machine && ours.empty(),
+                "preset " + *name + ": " + (ours.empty() ? "" : ours.sorted().front().message));
+  machine->preset = preset->name;
+  machine->description = describe(*preset, nodes, *machine, types.overridden);
+  return machine;
+}
+
+}  // namespace collsim

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "app/json/write_json.hpp"
+#include "app/scenario/document_path.hpp"
+#include "app/scenario/include.hpp"
+#include "app/scenario/make_case.hpp"
+#include "app/scenario/model.hpp"
+#include "app/scenario/object_reader.hpp"
+#include "app/scenario/scenario.hpp"
+#include "app/scenario/sweep.hpp"
+
+namespace collsim {
+namespace {
+
+bool is_slug(std::string_view name) {
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  if (name.empty() || !fits(name.front())) return false;
+  return std::all_of(name.begin(), name.end(), [&](char c) { return fits(c) || c == '-'; });
+}
+
+// "My File_2.json" -> "my-file-2"
+std::string slug_of(const std::string& file) {
+  const std::string stem = file == "-" ? "stdin" : std::filesystem::path(file).stem().string();
+  std::string slug;
+  for (const char c : stem) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9'))
+      slug += lower;
+    else if (!slug.empty() && slug.back() != '-')
+      slug += '-';
+  }
+  while (!slug.empty() && slug.back() == '-') slug.pop_back();
+  return slug.empty() ? "scenario" : slug;
+}
+
+// Where --set brings a key that excludes one of the file, the file need not change.
+void explain_null(Diagnostic& mistake, const std::vector<std::string>& set) {
+  if (mistake.code != "exclusive-keys" && mistake.code != "conflicting-keys") return;
+  if (mistake.pointer.empty()) return;
+  const std::string_view part = std::string_view(mistake.pointer).substr(1);
+  const std::string path(part.substr(0, part.find('/')));
+  const bool concerned = std::any_of(set.begin(), set.end(), [&](const std::string& option) {
+    return option.starts_with(path + ".");
+  });
+  if (concerned)
+    mistake.hint += "; --set takes a key away with null, such as --set " + path + ".KEY=null";
+}
+
+class ScenarioReader {
+ public:
+  ScenarioReader(Value document, const std::string& file, const LoadOptions& options,
+                 Sources& sources, Diagnostics& diagnostics)
+      : document_(std::move(document)),
+        options_(&options),
+        diagnostics_(&diagnostics),
+        set_(apply_set_options(document_, options.set, sources, diagnostics)),
+        reader_(document_, "", diagnostics) {
+    scenario_.file = file;
+    load_calibration_file(document_, file, sources, diagnostics);
+  }
+
+  std::optional<Scenario> read() {
+    if (!document_.is_object() || !check_version(document_, false, *diagnostics_))
+      return std::nullopt;
+    for (const char* key : {"scenario", "$schema", "name", "title", "notes", "include", "cluster",
+                            "model", "collective", "sweep", "measure", "expect"})
+      static_cast<void>(reader_.raw(key));
+    read_texts();
+    const UnknownParts unknown = read_sweep_and_parts();
+    read_measure_and_expectations();
+    static_cast<void>(reader_.finish());
+    resolve(check_points(scenario_, unknown, *diagnostics_));
+    if (options_->also_check) also_check();
+    if (!diagnostics_->empty()) return std::nullopt;
+    return std::move(scenario_);
+  }
+
+ private:
+  void read_texts() {
+    static_cast<void>(reader_.text("$schema"));
+    scenario_.title = reader_.text("title").value_or("");
+    const std::optional<std::string> name = reader_.text("name");
+    if (name && !is_slug(*name))
+      reader_.wrong(
+          "name", "bad-name", quoted(*name) + " is no name of a scenario", slug_of(*name + ".json"),
+          "a name is small letters a-z, digits and hyphens, with a letter or digit first");
+    scenario_.name = name ? *name : slug_of(scenario_.file);
+    const Value* notes = reader_.raw("notes");
+    if (notes == nullptr) return;
+    const Value::Array lines = notes->is_array() ? notes->items() : Value::Array{*notes};
+    for (const Value& line : lines) {
+      if (line.is_string())
+        scenario_.notes.push_back(line.string());
+      else
+        return reader_.wrong("notes", "wrong-type", "notes are a string or a list of strings");
+    }
+  }
+
+  UnknownParts read_sweep_and_parts() {
+    Sweep sweep;
+    if (const Value* written = document_.find("sweep"))
+      sweep = read_sweep(*written, options_->max_points, *diagnostics_);
+    scenario_.axes = std::move(sweep.axes);
+    for (const SetOption& option : set_) check_not_swept(option);
+
+    UnknownParts unknown;
+    scenario_.document = Value::object();
+    scenario_.document.place = document_.place;
+    unknown.paths = std::move(sweep.broken);
+    for (const char* part : {"cluster", "collective", "model"}) read_part(part, unknown);
+    return unknown;
+  }
+
+  // A wrong axis leaves open what its path should have had.
+  void read_part(const char* name, const UnknownParts& unknown) {
+    const std::string prefix = std::string(name) + ".";
+    bool swept = false;
+    for (const Axis& axis : scenario_.axes)
+      for (const std::string& path : axis.paths) swept = swept || path.starts_with(prefix);
+    if (const Value* part = document_.find(name))
+      scenario_.document.set(name, *part);
+    else if (!swept && !unknown.any_in(name) && std::string_view(name) != "model")
+      reader_.need({name});
+  }
+
+  void check_not_swept(const SetOption& option) {
+    for (const Axis& axis : scenario_.axes)
+      for (const std::string& path : axis.paths) {
+        if (!lies_in(option.path, path)) continue;
+        const bool alone = axis.paths.size() == 1;
+        diagnostics_->add(
+            {.code = "set-and-swept",
+             .message = quoted(path) + " is swept, so --set would change nothing",
+             .place = option.place,
+             .hint = alone ? "use one of both: --set 'sweep." + path + "=[...]' replaces the axis"
+                           : "use one of both: --set 'sweep={}' takes the sweep away"});
+      }
+  }
+
+  void read_measure_and_expectations() {
+    if (const Value* measure = document_.find("measure"))
+      scenario_.measure = read_measure(*measure, *diagnostics_, measure_);
+    const Value* expect = document_.find("expect");
+    scenario_.expect = expect != nullptr ? *expect : Value::array();
+    if (expect == nullptr) return;
+    if (!expect->is_array())
+      return reader_.wrong("expect", "wrong-type",
+                           "expectations are a list, not " + std::string(expect->kind_name()), {},
+                           "write \"expect\": [{\"metric\": \"time\", \"at_least\": \"N/B\"}]");
+    for (std::size_t i = 0; i < expect->items().size(); ++i) {
+      const Value& item = expect->items()[i];
+      if (item.is_object()) continue;
+      diagnostics_->add(
+          {.code = "wrong-type",
+           .message = "an expectation is an object, not " + std::string(item.kind_name()),
+           .place = item.place,
+           .pointer = pointer_to("/expect", i),
+           .hint = "write {\"metric\": \"time\", \"at_least\": \"N/B\"}"});
+    }
+  }
+
+  void also_check() {
+    const Value& expect = scenario_.expect;
+    const auto is_object = [](const Value& item) { return item.is_object(); };
+    if (!expect.is_array() || !std::all_of(expect.items().begin(), expect.items().end(), is_object))
+      return;
+    Diagnostics found;
+    options_->also_check(scenario_, found);
+    const bool all_known = diagnostics_->empty();
+    for (Diagnostic& mistake : found.sorted()) {
+      // What names values and paths that could not be read may be right.
+      const bool names_values = mistake.code == "not-swept" || mistake.code == "unknown-path" ||
+                                mistake.pointer.find("/when") != std::string::npos;
+      if (all_known || !names_values) diagnostics_->add(std::move(mistake));
+    }
+  }
+
+  void resolve(PointReading first) {
+    Value& resolved = scenario_.resolved;
+    resolved = Value::object();
+    resolved.place = document_.place;
+    const auto keep = [&](const char* key) {
+      if (const Value* written = document_.find(key)) resolved.set(key, *written);
+    };
+    resolved.set("scenario", 1);
+    keep("scenario");
+    resolved.set("name", scenario_.name);
+    keep("name");
+    keep("title");
+    if (const Value* notes = document_.find("notes")) {
+      Value lines = notes->is_array() ? *notes : Value(Value::Array{*notes});
+      lines.place = notes->place;
+      resolved.set("notes", std::move(lines));
+    }
+    resolved.set("cluster", std::move(first.cluster));
+    resolved.set("model", std::move(first.model));
+    resolved.set("collective", std::move(first.collective));
+    keep("sweep");
+    if (document_.find("measure") != nullptr) resolved.set("measure", std::move(measure_));
+    keep("expect");
+  }
+
+  Value document_;
+  const LoadOptions* options_;
+  Diagnostics* diagnostics_;
+  std::vector<SetOption> set_;
+  ObjectReader reader_;
+  Scenario scenario_;
+  Value measure_;
+};
+
+}  // namespace
+
+Case with_schedule(Case point) {
+  COLLSIM_CHECK(point.choice.name != "auto", "an algorithm must be chosen first");
+  if (!point.schedule) point.schedule = make_schedule(point.collective, point.choice);
+  const Schedule& schedule = *point.schedule;
+  COLLSIM_CHECK(schedule.collective().count == point.collective.count &&
+                    schedule.collective().operation == point.collective.operation &&
+                    (point.choice.name.empty() || schedule.algorithm() == point.choice.name) &&
+                    schedule.channels() == point.choice.channels &&
+                    schedule.slots() == point.choice.slots,
+                "a case whose choice changed keeps the schedule that it had");
+  return point;
+}
+
+std::size_t Scenario::points() const {
+  std::size_t count = 1;
+  for (const Axis& axis : axes) count *= axis.points.size();
+  return count;
+}
+
+Params Scenario::params(std::size_t point) const {
+  std::size_t stride = points();
+  Params params;
+  for (const Axis& axis : axes) {
+    stride /= axis.points.size();
+    const std::vector<Value>& values = axis.points[point / stride % axis.points.size()];
+    for (std::size_t i = 0; i < axis.paths.size(); ++i)
+      params.emplace_back(axis.paths[i], values[i]);
+  }
+  return params;
+}
+
+std::optional<Scenario> load_scenario(Value document, const std::string& file,
+                                      const LoadOptions& options, Sources& sources,
+                                      Diagnostics& diagnostics) {
+  // Mistakes of other files are none of this one.
+  Diagnostics own;
+  std::optional<Scenario> scenario =
+      ScenarioReader(std::move(document), file, options, sources, own).read();
+  for (Diagnostic& diagnostic : own.sorted()) {
+    explain_null(diagnostic, options.set);
+    diagnostics.add(std::move(diagnostic));
+  }
+  return scenario;
+}
+
+std::optional<Scenario> load_scenario(const std::string& file, const LoadOptions& options,
+                                      Sources& sources, Diagnostics& diagnostics) {
+  Diagnostics own;
+  std::optional<Value> document = read_with_includes(file, sources, own);
+  std::optional<Scenario> scenario;
+  if (document) scenario = load_scenario(std::move(*document), file, options, sources, own);
+  for (Diagnostic& diagnostic : own.sorted()) diagnostics.add(std::move(diagnostic));
+  if (!own.empty()) return std::nullopt;
+  return scenario;
+}
+
+}  // namespace collsim

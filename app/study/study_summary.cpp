@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/study_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace collsim {
+namespace {
+
+template <class Get>
+bool is_shared(const std::vector<CaseResult>& rows, const Get& get) {
+  return std::all_of(rows.begin(), rows.end(),
+                     [&](const CaseResult& row) { return get(row) == get(rows.front()); });
+}
+
+std::string what_is_done(const std::vector<CaseResult>& rows) {
+  const CaseResult& first = rows.front();
+  std::string text;
+  if (is_shared(rows, [](const CaseResult& row) { return row.algorithm; }))
+    text += first.algorithm + " ";
+  if (is_shared(rows, [](const CaseResult& row) { return row.operation; }))
+    text += to_string(first.operation);
+  else
+    text += "collectives";
+  if (is_shared(rows, [](const CaseResult& row) { return row.size; }) &&
+      first.operation != Operation::barrier)
+    text += " of " + bytes_to_text(first.size);
+  if (is_shared(rows, [](const CaseResult& row) { return row.chunks; }) && first.chunks > 1)
+    text += fmt::format(" in {} chunks", first.chunks);
+  if (is_shared(rows, [](const CaseResult& row) { return row.channels; }) && first.channels > 1)
+    text += fmt::format(" over {} channels", first.channels);
+  return text;
+}
+
+// At those outside of parentheses; the comma of "2,000 ranks" is none.
+std::vector<std::string> cut_at_commas(std::string_view text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    if (depth == 0 && text.substr(i, 2) == ", ") {
+      parts.emplace_back();
+      ++i;
+    } else {
+      parts.back() += text[i];
+    }
+  }
+  return parts;
+}
+
+// What the cluster is called when its numbers differ; an explicit graph has no name.
+std::string name_of(const Cluster& cluster) {
+  if (!cluster.preset.empty()) return cluster.preset;
+  return cluster.topology.shape() == "explicit" ? "" : cluster.topology.shape();
+}
+
+// What all cases may share: of the machine, and who is late.
+std::vector<std::string> phrases_of(const Cluster& cluster) {
+  constexpr std::size_t most_named = 3;
+  std::vector<std::string> phrases = cut_at_commas(cluster.description);
+  std::vector<std::string> late;
+  for (const auto& [rank, time] : cluster.late)
+    if (time > Time{})
+      late.push_back(fmt::format("rank {} starts {} late", rank.index(), to_text(time)));
+  if (late.size() > most_named) late = {fmt::format("{} ranks start late", late.size())};
+  phrases.insert(phrases.end(), late.begin(), late.end());
+  return phrases;
+}
+
+}  // namespace
+
+std::string description_of(const Results& results, const StudySummary& summary) {
+  if (results.rows.empty()) return "";
+  const std::vector<CaseResult>& rows = results.rows;
+  std::string text = what_is_done(rows);
+  if (is_shared(rows, [](const CaseResult& row) { return row.ranks; }) &&
+      summary.machine_ranks() > 0 &&
+      static_cast<std::size_t>(rows.front().ranks) < summary.machine_ranks())
+    text += fmt::format(" among {} of {} ranks", rows.front().ranks, summary.machine_ranks());
+  if (const std::string cluster = summary.cluster(); !cluster.empty()) text += "; " + cluster;
+  if (is_shared(rows, [](const CaseResult& row) { return row.gamma; }) && rows.front().gamma > 0)
+    text += fmt::format(", adds at {}", to_text(Bandwidth(std::llround(1 / rows.front().gamma))));
+  return text;
+}
+
+void StudySummary::add(const Case& point) {
+  if (point.cluster != last_) {
+    last_ = point.cluster;
+    add_cluster(*point.cluster);
+  }
+  const auto& group = point.collective.group;
+  for (const auto& [rank, late] : point.cluster->late)
+    if (std::find(group.begin(), group.end(), rank) == group.end())
+      late_outsiders_.insert(rank.index());
+}
+
+void StudySummary::add_cluster(const Cluster& cluster) {
+  intersect(phrases_of(cluster), name_of(cluster), cluster.topology.rank_count());
+  if (!cluster.preset.empty()) presets_.insert(cluster.preset);
+}
+
+void StudySummary::merge(const StudySummary& other) {
+  if (other.any_) intersect(other.phrases_, other.name_, other.ranks_);
+  presets_.insert(other.presets_.begin(), other.presets_.end());
+  late_outsiders_.insert(other.late_outsiders_.begin(), other.late_outsiders_.end());
+}
+
+void StudySummary::intersect(const std::vector<std::string>& phrases, const std::string& name,
+                             std::size_t ranks) {
+  if (!any_) {
+    any_ = true;
+    phrases_ = phrases;
+    name_ = name;
+    ranks_ = ranks;
+    return;
+  }
+  std::erase_if(phrases_, [&](const std::string& phrase) {
+    return std::find(phrases.begin(), phrases.end(), phrase) == phrases.end();
+  });
+  if (name_ != name) name_.clear();
+  if (ranks_ != ranks) ranks_ = 0;
+}
+
+std::string StudySummary::cluster() const {
+  std::string text;
+  for (const std::string& phrase : phrases_) text += (text.empty() ? "" : ", ") + phrase;
+  // The phrase that has the name has the number of ranks too, which may differ.
+  if (!name_.empty() && text.find(name_) == std::string::npos)
+    text = name_ + (text.empty() ? "" : ", ") + text;
+  return text;
+}
+
+}  // namespace collsim

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/results/results.hpp"
+#include "app/scenario/scenario.hpp"
+
+namespace collsim {
+
+// What a study remembers of its cases, besides their rows, for the description and the warnings.
+// Every thread keeps its own; merged in any order they say the same.
+class StudySummary {
+ public:
+  void add(const Case& point);
+  void merge(const StudySummary& other);
+
+  // What the descriptions of all clusters share: of "chain of 8 ranks, 25 GB/s, 5 us per message"
+  // and "chain of 8 ranks, 50 GB/s, 5 us per message" that is "chain of 8 ranks, 5 us per message";
+  // for 4 and 8 ranks "chain, 25 GB/s, 5 us per message".  Who is late is said too: "rank 3 starts
+  // 500 us late".  Empty when it is nothing.
+  [[nodiscard]] std::string cluster() const;
+  [[nodiscard]] const std::set<std::string>& presets() const { return presets_; }
+  // Ranks that are late in some case in which they take no part.
+  [[nodiscard]] const std::set<std::size_t>& late_outsiders() const { return late_outsiders_; }
+  // The number of ranks of the machine when it is the same everywhere, else 0.
+  [[nodiscard]] std::size_t machine_ranks() const { return ranks_; }
+
+ private:
+  void add_cluster(const Cluster& cluster);
+  void intersect(const std::vector<std::string>& phrases, const std::string& name,
+                 std::size_t ranks);
+
+  std::shared_ptr<const Cluster> last_;
+  bool any_ = false;
+  std::vector<std::string> phrases_;
+  std::string name_;
+  std::size_t ranks_ = 0;
+  std::set<std::string> presets_;
+  std::set<std::size_t> late_outsiders_;
+};
+
+// "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message": what all rows share.
+[[nodiscard]] std::string description_of(const Results& results, const StudySummary& summary);
+
+}  // namespace collsim
