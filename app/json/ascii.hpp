@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace collsim {
 
@@ -18,6 +19,16 @@ namespace collsim {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return result;
+}
+
+// Nothing comes of what is empty at the end.
+[[nodiscard]] inline std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find(separator, begin), text.size());
+    pieces.emplace_back(text.substr(begin, end - begin));
+  }
+  return pieces;
 }
 
 }  // namespace collsim
