@@ -38,8 +38,10 @@ target_compile_options(
   collsim_compile_options
   INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
-    # Where several files are compiled as one, names of one shadow those of another.
+    # Where several files are compiled as one, names of one shadow those of another, and GCC takes the
+    # types of a file's own namespace for those of a header.
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wno-shadow>
+    $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wno-subobject-linkage>
     # {.chunks = 4} means to leave the other members at their defaults.
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>
     # Device code calls constexpr functions; registers that do not suffice are an error, not a slow

@@ -13,7 +13,6 @@ namespace collsim {
 namespace {
 
 using Bytestring = std::vector<std::byte>;
-constexpr std::byte poison{0x7b};
 constexpr std::int64_t max_memory = std::int64_t{4} << 30;
 
 std::string name(int position, Lane lane) {

@@ -13,8 +13,11 @@
 
 namespace collsim {
 
+// What memory holds before anything is written to it: a large number in every type.
+inline constexpr std::byte poison{0x7b};
+
 // The memory of one rank: input, output and scratch, the first two shared as aliasing() says.
-// Output and scratch start as poison: bytes 0x7b, a large number in every type.
+// Output and scratch start as poison.
 class RankMemory {
  public:
   RankMemory(const Schedule& schedule, int position, const std::vector<std::byte>& input);

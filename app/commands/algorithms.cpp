@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "app/commands/command.hpp"
-#include "app/commands/help.hpp"
 #include "app/json/write_json.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/vocabulary.hpp"
@@ -89,11 +87,10 @@ Value document(const std::vector<Operation>& operations) {
 
 }  // namespace
 
-Action declare_algorithms(CLI::App& app) {
+Action declare_algorithms(Options& command) {
   const auto options = std::make_shared<AlgorithmsOptions>();
-  app.add_option("OP", options->operation, "only of this operation");
-  app.add_option("--format", options->format, "how to print (default: table)")
-      ->check(CLI::IsMember({"table", "json"}));
+  command.value("OP", options->operation, "NAME", "only of this operation");
+  command.choice("--format", options->format, {"table", "json"}, "how to print (default: table)");
   return [options](Terminal& terminal) {
     const std::vector<Operation> operations = chosen_operations(options->operation);
     if (options->format == "json")

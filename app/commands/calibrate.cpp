@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -136,26 +135,22 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
 
 }  // namespace
 
-Action declare_calibrate(CLI::App& app) {
+Action declare_calibrate(Options& command) {
   auto options = std::make_shared<CalibrateCommandOptions>();
-  app.add_option("--backend", options->backend, "what runs the probes: host, cuda (default: host)")
-      ->check(CLI::IsMember({"host", "cuda"}));
-  app.add_option("--protocol", options->protocol, "simple or ll (default: simple)")
-      ->check(CLI::IsMember({"simple", "ll"}));
-  app.add_option("--ranks", options->ranks,
-                 "lanes that run at a time (default: one per core, at most 8)")
-      ->check(CLI::Range(2, 64));
-  app.add_option("--smallest", options->smallest,
-                 "bytes that one rank has for another, from ... (default: 32KiB)")
-      ->type_name("SIZE");
-  app.add_option("--largest", options->largest, "... to (default: 64MiB)")->type_name("SIZE");
-  app.add_option("-n,--iters", options->iterations, "runs of each probe (default: 11)")
-      ->check(CLI::Range(3, 1000));
-  app.add_option("--rounds", options->rounds,
-                 "how often all probes run; the best of each counts (default: 3)")
-      ->check(CLI::Range(1, 100));
-  app.add_option("-o,--output", options->output, "where to write the machine, such as machine.json")
-      ->type_name("FILE");
+  command.choice("--backend", options->backend, {"host", "cuda"},
+                 "what runs the probes: host, cuda (default: host)");
+  command.choice("--protocol", options->protocol, {"simple", "ll"},
+                 "simple or ll (default: simple)");
+  command.integer("--ranks", options->ranks,
+                  "lanes that run at a time (default: one per core, at most 8)", 2, 64);
+  command.value("--smallest", options->smallest, "SIZE",
+                "bytes that one rank has for another, from ... (default: 32KiB)");
+  command.value("--largest", options->largest, "SIZE", "... to (default: 64MiB)");
+  command.integer("-n,--iters", options->iterations, "runs of each probe (default: 11)", 3, 1000);
+  command.integer("--rounds", options->rounds,
+                  "how often all probes run; the best of each counts (default: 3)", 1, 100);
+  command.value("-o,--output", options->output, "FILE",
+                "where to write the machine, such as machine.json");
   return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -175,14 +174,12 @@ int check_file(const CheckCommandOptions& options, Terminal& terminal) {
 
 }  // namespace
 
-Action declare_check(CLI::App& app) {
+Action declare_check(Options& command) {
   const auto options = std::make_shared<CheckCommandOptions>();
-  app.add_option("FILE", options->file, "a scenario file; \"-\" reads standard input")->required();
-  app.add_option("--set", options->set, "put a value into the scenario; repeats")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("--format", options->format, "how to print (default: table)")
-      ->check(CLI::IsMember({"table", "json"}));
+  command.value("FILE", options->file, "FILE", "a scenario file; \"-\" reads standard input")
+      .required = true;
+  command.value("--set", options->set, "PATH=VALUE", "put a value into the scenario; repeats");
+  command.choice("--format", options->format, {"table", "json"}, "how to print (default: table)");
   return [options](Terminal& terminal) { return check_file(*options, terminal); };
 }
 

@@ -9,13 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "app/commands/options.hpp"
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/scenario/scenario.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace collsim {
 
@@ -46,13 +43,6 @@ struct Terminal {
   const std::atomic<bool>& interrupted;
 };
 
-// The command line makes no sense, in words for the user.  run_command_line() shows it, says how to
-// get help, and ends with exit_usage.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // A command says which options it takes and gets a function that runs it after they were parsed.
 // One file in commands/ each; command_line.cpp holds the table.
 using Action = std::function<int(Terminal&)>;
@@ -60,23 +50,23 @@ struct Command {
   const char* name;
   const char* summary;   // one line
   const char* examples;  // shown at the end of its help, each line a command
-  Action (*declare)(CLI::App& app);
+  Action (*declare)(Options& command);
 };
 
-[[nodiscard]] Action declare_run(CLI::App& app);
-[[nodiscard]] Action declare_explain(CLI::App& app);
-[[nodiscard]] Action declare_predict(CLI::App& app);
-[[nodiscard]] Action declare_check(CLI::App& app);
-[[nodiscard]] Action declare_show(CLI::App& app);
-[[nodiscard]] Action declare_trace(CLI::App& app);
-[[nodiscard]] Action declare_report(CLI::App& app);
-[[nodiscard]] Action declare_validate(CLI::App& app);
-[[nodiscard]] Action declare_calibrate(CLI::App& app);
-[[nodiscard]] Action declare_algorithms(CLI::App& app);
-[[nodiscard]] Action declare_presets(CLI::App& app);
-[[nodiscard]] Action declare_topo(CLI::App& app);
-[[nodiscard]] Action declare_schema(CLI::App& app);
-[[nodiscard]] Action declare_completion(CLI::App& app);
+[[nodiscard]] Action declare_run(Options& command);
+[[nodiscard]] Action declare_explain(Options& command);
+[[nodiscard]] Action declare_predict(Options& command);
+[[nodiscard]] Action declare_check(Options& command);
+[[nodiscard]] Action declare_show(Options& command);
+[[nodiscard]] Action declare_trace(Options& command);
+[[nodiscard]] Action declare_report(Options& command);
+[[nodiscard]] Action declare_validate(Options& command);
+[[nodiscard]] Action declare_calibrate(Options& command);
+[[nodiscard]] Action declare_algorithms(Options& command);
+[[nodiscard]] Action declare_presets(Options& command);
+[[nodiscard]] Action declare_topo(Options& command);
+[[nodiscard]] Action declare_schema(Options& command);
+[[nodiscard]] Action declare_completion(Options& command);
 
 // For commands about one case of one file: FILE, --set, and --at path=value,... to choose a point of
 // the sweep.
@@ -85,7 +75,7 @@ struct OneCaseOptions {
   std::vector<std::string> set;
   std::vector<std::string> at;
 };
-void add_one_case_options(CLI::App& app, OneCaseOptions& options);
+void add_one_case_options(Options& command, OneCaseOptions& options);
 
 // The point of the sweep that --at names: of several that fit the first, and then `note` says so.
 // Throws UsageError.

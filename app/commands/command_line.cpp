@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -84,38 +83,31 @@ constexpr Command all_commands[] = {
 
 struct GlobalOptions {
   std::string colour = "auto";
-  bool quiet = false;
+  bool quiet = false, short_help = false, full_help = false, version = false;
 };
 
-void declare_program(CLI::App& program, GlobalOptions& global) {
-  program.description("collsim " COLLSIM_VERSION
-                      ": how long does a collective take on a machine, and why?");
-  program.footer(
-      "collsim run scenarios/lecture/ring-broadcast.json\n"
-      "collsim predict all-reduce -b 8 -e 1G -f 2 --preset dgx-h100");
-  program.set_help_flag("-h", "the most needed on one screen");
-  program.set_help_all_flag("--help", "all");
-  program.set_version_flag("--version", "collsim " COLLSIM_VERSION);
-  program.get_option("--version")->description("print \"collsim " COLLSIM_VERSION "\"");
-  program.fallthrough();
-  program.require_subcommand(1);
-  program.add_option("--color,--colour", global.colour, "colour in tables and messages")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  program.add_flag("-q,--quiet", global.quiet, "no warnings, no progress, no decoration");
+constexpr const char* version_text = "collsim " COLLSIM_VERSION;
+
+Options declare_program(GlobalOptions& global) {
+  Options program("collsim",
+                  "collsim " COLLSIM_VERSION
+                  ": how long does a collective take on a machine, and why?",
+                  "collsim run scenarios/lecture/ring-broadcast.json\n"
+                  "collsim predict all-reduce -b 8 -e 1G -f 2 --preset dgx-h100");
+  program.needs_command = true;
+  program.flag("-h", global.short_help, "the most needed on one screen").is_enough = true;
+  program.flag("--help", global.full_help, "all").is_enough = true;
+  program.flag("--version", global.version, "print \"collsim " COLLSIM_VERSION "\"").is_enough =
+      true;
+  program.choice("--color,--colour", global.colour, {"auto", "always", "never"},
+                 "colour in tables and messages");
+  program.flag("-q,--quiet", global.quiet, "no warnings, no progress, no decoration");
+  return program;
 }
 
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0';
-}
-
-// "--format= x.json" would take x.json as the format.
-void refuse_empty_values(const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
-    if (argument == "--") return;
-    if (argument.starts_with("--") && argument.find('=') == argument.size() - 1)
-      throw UsageError(fmt::format("{} has nothing after the \"=\"", argument));
-  }
 }
 
 // "help run" is "run --help".
@@ -132,21 +124,17 @@ int usage_error(Terminal& terminal, const std::string& command, const std::strin
   return exit_usage;
 }
 
-int show_help(const CLI::App& program, Terminal& terminal, bool all) {
-  const CLI::App& command = parsed_command(program);
-  if (&command != &program)
-    terminal.out << command_help(command);
-  else
-    terminal.out << (all ? full_help(program) : short_help(program));
-  return exit_fine;
+std::string help(const Options& program, bool full) {
+  const Options& command = program.chosen();
+  if (&command != &program) return command_help(command);
+  return full ? full_help(program) : short_help(program);
 }
 
-int run_action(const CLI::App& program, const std::map<const CLI::App*, Action>& actions,
-               Terminal& terminal) {
+int run_action(const Options& program, const Action& action, Terminal& terminal) {
   try {
-    return actions.at(program.get_subcommands().front())(terminal);
+    return action(terminal);
   } catch (const UsageError& error) {
-    return usage_error(terminal, full_name(parsed_command(program)), error.what());
+    return usage_error(terminal, program.chosen().full_name(), error.what());
   } catch (const WriteError& error) {
     terminal.err << error.what() << '\n';
   } catch (const Error& error) {
@@ -182,33 +170,28 @@ bool wants_colour(std::string_view flag, bool is_terminal) {
 
 int run_command_line(const std::vector<std::string>& typed, Terminal& terminal) {
   const std::vector<std::string> arguments = without_help_command(typed);
-  CLI::App program("", "collsim");
   GlobalOptions global;
-  declare_program(program, global);
-  std::map<const CLI::App*, Action> actions;
-  for (const Command& command : commands()) {
-    CLI::App* app = program.add_subcommand(command.name, command.summary);
-    app->footer(command.examples);
-    actions[app] = command.declare(*app);
-  }
+  Options program = declare_program(global);
+  std::map<std::string, Action> actions;
+  for (const Command& command : commands())
+    actions[command.name] =
+        command.declare(program.command(command.name, command.summary, command.examples));
   if (arguments.empty()) {
     terminal.err << short_help(program);
     return exit_usage;
   }
   try {
-    refuse_empty_values(arguments);
-    program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::CallForHelp&) {
-    return show_help(program, terminal, false);
-  } catch (const CLI::CallForAllHelp&) {
-    return show_help(program, terminal, true);
-  } catch (const CLI::CallForVersion& version) {
-    terminal.out << version.what() << '\n';
-    return exit_fine;
-  } catch (const CLI::ParseError& error) {
-    return usage_error(terminal, full_name(parsed_command(program)), usage_mistake(program, error));
+    program.parse(arguments);
   } catch (const UsageError& error) {
-    return usage_error(terminal, program.get_name(), error.what());
+    return usage_error(terminal, program.chosen().full_name(), error.what());
+  }
+  if (global.short_help || global.full_help) {
+    terminal.out << help(program, global.full_help);
+    return exit_fine;
+  }
+  if (global.version) {
+    terminal.out << version_text << '\n';
+    return exit_fine;
   }
   Terminal chosen{terminal.out,
                   terminal.err,
@@ -218,7 +201,9 @@ int run_command_line(const std::vector<std::string>& typed, Terminal& terminal) 
                   wants_colour(global.colour, terminal.err_is_terminal),
                   global.quiet,
                   terminal.interrupted};
-  return run_action(program, actions, chosen);
+  const Options* command = &program.chosen();
+  while (command->parent() != &program) command = command->parent();
+  return run_action(program, actions.at(command->name()), chosen);
 }
 
 }  // namespace collsim

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
@@ -8,13 +7,11 @@
 
 namespace collsim {
 
-Action declare_completion(CLI::App& app) {
+Action declare_completion(Options& options) {
   const auto shell = std::make_shared<std::string>();
-  app.add_option("SHELL", *shell, "for which shell")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  return [shell, &app](Terminal& terminal) {
-    const std::vector<CompletedCommand> commands = completed_commands(*app.get_parent());
+  options.choice("SHELL", *shell, {"bash", "zsh", "fish"}, "for which shell").required = true;
+  return [shell, &options](Terminal& terminal) {
+    const std::vector<CompletedCommand> commands = completed_commands(*options.parent());
     if (*shell == "bash")
       terminal.out << bash_completion(commands);
     else if (*shell == "zsh")

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "app/commands/options.hpp"
 
 namespace collsim {
 
@@ -35,7 +33,7 @@ struct CompletedCommand {
 };
 
 // All commands from the options that they declare, the program first.
-[[nodiscard]] std::vector<CompletedCommand> completed_commands(const CLI::App& program);
+[[nodiscard]] std::vector<CompletedCommand> completed_commands(const Options& program);
 
 // Scripts for the shells.
 [[nodiscard]] std::string bash_completion(const std::vector<CompletedCommand>& commands);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
@@ -31,12 +30,11 @@ int explain_case(const ExplainOptions& options, Terminal& terminal) {
 
 }  // namespace
 
-Action declare_explain(CLI::App& app) {
+Action declare_explain(Options& command) {
   auto options = std::make_shared<ExplainOptions>();
-  add_one_case_options(app, options->one);
-  app.add_option("--format", options->format, "how to print it")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  add_one_case_options(command, options->one);
+  command.choice("--format", options->format, {"text", "json"}, "how to print it").shown_default =
+      "text";
   return [options](Terminal& terminal) { return explain_case(*options, terminal); };
 }
 

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+
+#include "app/json/screen_text.hpp"
 
 namespace collsim {
 namespace {
@@ -22,7 +23,7 @@ class List {
     std::size_t column = name.size() + 2;
     if (name.size() > name_width_) start_line(column);
     pad(column);
-    for (const std::string& word : CLI::detail::split(words, ' ')) {
+    for (const std::string& word : split(words, ' ')) {
       if (column + 1 + word.size() > page_width) {
         start_line(column);
         pad(column);
@@ -49,118 +50,72 @@ class List {
   std::string text_;
 };
 
-// "TEXT" of "TEXT:{a,b}": what CLI11 calls the type of an option.
-std::string type_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  std::string base = type.substr(0, type.find(':'));
-  if (base == "INT" || base == "UINT" || base == "FLOAT") return "N";
-  return base;
-}
-
-std::string value_name(const CLI::Option& option) {
-  if (!takes_value(option)) return {};
+std::string value_name(const Option& option) {
+  if (option.kind.empty()) return {};
   constexpr std::size_t longest_list = 18;
-  const std::string words = fmt::format("{}", fmt::join(choices(option), "|"));
-  if (!words.empty() && words.size() <= longest_list) return " " + words;
-  return " " + (words.empty() ? type_of(option) : std::string("NAME"));
+  const std::string words = fmt::format("{}", fmt::join(option.choices, "|"));
+  return " " + (words.empty() || words.size() > longest_list ? option.kind : words);
 }
 
-std::string words_about(const CLI::Option& option) {
-  std::string words = option.get_description();
-  const std::vector<std::string> allowed = choices(option);
-  if (!allowed.empty() && value_name(option) == " NAME")
-    words += fmt::format(": {}", fmt::join(allowed, ", "));
-  if (!option.get_default_str().empty())
-    words += fmt::format(" (default: {})", option.get_default_str());
+std::string words_about(const Option& option) {
+  std::string words = option.help;
+  if (!option.choices.empty() && value_name(option) == " " + option.kind)
+    words += fmt::format(": {}", fmt::join(option.choices, ", "));
+  if (!option.shown_default.empty()) words += fmt::format(" (default: {})", option.shown_default);
   return words;
 }
 
-std::string positional_name(const CLI::Option& option) {
-  std::string name = option.get_name(true);
-  if (option.get_items_expected_max() > 1) name += "...";
-  return option.get_required() ? name : "[" + name + "]";
+std::string argument_name(const Option& option) {
+  const std::string name = option.names.front() + (option.repeats ? "..." : "");
+  return option.required ? name : "[" + name + "]";
 }
 
-bool is_help(const CLI::App& app, const CLI::Option* option) {
-  return option == app.get_help_ptr() || option == app.get_help_all_ptr();
+// Arguments, or the others that are shown.
+std::vector<const Option*> some(const Options& command, bool arguments) {
+  std::vector<const Option*> some;
+  for (const Option& option : command.options())
+    if (option.is_argument() == arguments && !option.hidden && !option.has("-h") &&
+        !option.has("--help"))
+      some.push_back(&option);
+  return some;
 }
 
-std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
-  return app.get_options([&](const CLI::Option* option) {
-    return option->nonpositional() && !option->get_group().empty() && !is_help(app, option);
-  });
-}
-
-std::vector<const CLI::Option*> positionals(const CLI::App& app) {
-  return app.get_options([](const CLI::Option* option) { return option->get_positional(); });
-}
-
-std::string option_list(const CLI::App& app, const std::string& help) {
+std::string option_list(const Options& command, const std::string& help) {
   constexpr std::size_t name_width = 24;
   List list(name_width);
-  for (const CLI::Option* option : positionals(app))
-    list.add(option->get_name(true), words_about(*option));
-  for (const CLI::Option* option : shown_options(app)) {
-    std::vector<std::string> names;
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    list.add(fmt::format("{}{}", fmt::join(names, ", "), value_name(*option)),
+  for (const Option* option : some(command, true))
+    list.add(option->names.front(), words_about(*option));
+  for (const Option* option : some(command, false))
+    list.add(fmt::format("{}{}", fmt::join(option->names, ", "), value_name(*option)),
              words_about(*option));
-  }
   if (!help.empty()) list.add("-h, --help", help);
   return list.text();
 }
 
-std::string command_list(const CLI::App& app) {
+std::string command_list(const Options& program) {
   constexpr std::size_t name_width = 11;
   List list(name_width);
-  for (const CLI::App* command : subcommands(app))
-    list.add(command->get_name(), command->get_description());
+  for (const Options& command : program.commands()) list.add(command.name(), command.summary());
   return list.text();
 }
 
 std::string indented(const std::string& lines) {
   std::string text;
-  for (const std::string& line : CLI::detail::split(lines, '\n'))
+  for (const std::string& line : split(lines, '\n'))
     if (!line.empty()) text += "  " + line + "\n";
   return text;
 }
 
 }  // namespace
 
-bool takes_value(const CLI::Option& option) {
-  return option.get_items_expected_max() > 0;
-}
-
-std::vector<std::string> choices(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const std::size_t begin = type.find(":{");
-  if (begin == std::string::npos || type.back() != '}') return {};
-  return CLI::detail::split(type.substr(begin + 2, type.size() - begin - 3), ',');
-}
-
-std::vector<const CLI::App*> subcommands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
-}
-
-std::string full_name(const CLI::App& command) {
-  const CLI::App* parent = command.get_parent();
-  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
-}
-
-const CLI::App& parsed_command(const CLI::App& program) {
-  const std::vector<CLI::App*> parsed = program.get_subcommands();
-  return parsed.empty() ? program : parsed_command(*parsed.front());
-}
-
-std::string short_help(const CLI::App& program) {
+std::string short_help(const Options& program) {
   return fmt::format(
       "{}\n\n{}\ncommands:\n{}\n\"collsim COMMAND --help\" shows the options of a command and "
       "examples; \"collsim --help\" more.\n",
-      program.get_description(), indented(program.get_footer()), command_list(program));
+      program.summary(), indented(program.examples()), command_list(program));
 }
 
-std::string full_help(const CLI::App& program) {
+std::string full_help(const Options& program) {
   constexpr const char* rest = R"(
 exit codes:
   0    fine
@@ -179,22 +134,22 @@ environment:
   return fmt::format(
       "{}\n\nusage: collsim COMMAND [OPTIONS] ...\n\n{}\ncommands:\n{}\n"
       "options, before or after the command:\n{}{}",
-      program.get_description(), indented(program.get_footer()), command_list(program),
+      program.summary(), indented(program.examples()), command_list(program),
       option_list(program, "this text; after a command: its options and examples (-h: one screen)"),
       rest);
 }
 
-std::string command_help(const CLI::App& command) {
-  std::string text = fmt::format("{}\n\nusage: {}", command.get_description(), full_name(command));
-  if (!shown_options(command).empty()) text += " [OPTIONS]";
-  for (const CLI::Option* option : positionals(command)) text += " " + positional_name(*option);
-  if (!subcommands(command).empty()) text += " COMMAND";
+std::string command_help(const Options& command) {
+  std::string text = fmt::format("{}\n\nusage: {}", command.summary(), command.full_name());
+  if (!some(command, false).empty()) text += " [OPTIONS]";
+  for (const Option* option : some(command, true)) text += " " + argument_name(*option);
+  if (!command.commands().empty()) text += " COMMAND";
   text += "\n";
-  if (!subcommands(command).empty()) text += "\ncommands:\n" + command_list(command);
+  if (!command.commands().empty()) text += "\ncommands:\n" + command_list(command);
   const std::string options = option_list(command, {});
   if (!options.empty()) text += "\noptions:\n" + options;
   text += "\n--color, --quiet: see collsim --help\n";
-  const std::string examples = indented(command.get_footer());
+  const std::string examples = indented(command.examples());
   if (!examples.empty()) text += "\nexamples:\n" + examples;
   return text;
 }

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "app/commands/command.hpp"
-#include "app/commands/help.hpp"
 #include "app/commands/params_text.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/quantities.hpp"
 
@@ -25,7 +25,7 @@ std::vector<Condition> conditions_of(const std::vector<std::string>& at) {
     if (argument.find('=') == std::string::npos)
       throw UsageError(fmt::format("--at {0} has no value; write --at {0}=VALUE", argument));
     const std::size_t before = conditions.size();
-    for (const std::string& piece : CLI::detail::split(argument, ',')) {
+    for (const std::string& piece : split(argument, ',')) {
       const std::size_t equals = piece.find('=');
       if (equals == 0 || (equals == std::string::npos && conditions.size() == before))
         throw UsageError(
@@ -44,6 +44,11 @@ bool same_quantity(Parsed<T> a, Parsed<T> b) {
   return a.value && b.value && *a.value == *b.value;
 }
 
+bool reads(const std::string& typed, double& number) {
+  const char* const end = typed.data() + typed.size();
+  return std::from_chars(typed.data(), end, number).ptr == end;
+}
+
 // 64M, 65536KiB and 64MiB are the same to whoever types them.
 bool means(const std::string& typed, const Value& value) {
   const std::string text = value.is_string() ? value.string() : value_text(value);
@@ -53,7 +58,7 @@ bool means(const std::string& typed, const Value& value) {
            same_quantity(parse_time(typed), parse_time(text)) ||
            same_quantity(parse_bandwidth(typed), parse_bandwidth(text));
   double number = 0;
-  return value.is_number() && CLI::detail::lexical_cast(typed, number) && number == value.number();
+  return value.is_number() && reads(typed, number) && number == value.number();
 }
 
 // The points of one axis that are still wanted.
@@ -137,16 +142,13 @@ class Chooser {
 
 }  // namespace
 
-void add_one_case_options(CLI::App& app, OneCaseOptions& options) {
-  app.add_option("FILE", options.file, "a scenario file; \"-\" reads standard input")->required();
-  app.add_option("--set", options.set, "put a value into the scenario; repeats")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("--at", options.at,
-                 "which point of the sweep: chunks=16 or collective.chunks=16; repeats (default: "
-                 "the first)")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
+void add_one_case_options(Options& command, OneCaseOptions& options) {
+  command.value("FILE", options.file, "FILE", "a scenario file; \"-\" reads standard input")
+      .required = true;
+  command.value("--set", options.set, "PATH=VALUE", "put a value into the scenario; repeats");
+  command.value("--at", options.at, "PATH=VALUE",
+                "which point of the sweep: chunks=16 or collective.chunks=16; repeats (default: "
+                "the first)");
 }
 
 ChosenPoint choose_point(const Scenario& scenario, const std::vector<std::string>& at) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,7 +9,6 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
-#include "app/commands/help.hpp"
 #include "app/commands/run.hpp"
 #include "app/json/write_json.hpp"
 #include "app/scenario/presets.hpp"
@@ -303,68 +301,61 @@ int predict(PredictOptions options, Terminal& terminal) {
   return exit_fine;
 }
 
-void add_sizes(CLI::App& app, PredictOptions& options) {
-  app.add_option("-b,--minbytes", options.smallest,
-                 "smallest size; K, M, G are binary, as in nccl-tests (default: 32M)")
-      ->type_name("SIZE");
-  app.add_option("-e,--maxbytes", options.largest, "largest size (default: the smallest)")
-      ->type_name("SIZE");
-  CLI::Option* factor =
-      app.add_option("-f,--stepfactor", options.factor, "from one size to the next, times this")
-          ->check(CLI::Range(2, 1'000'000));
-  app.add_option("-i,--stepbytes", options.step,
-                 "from one size to the next, plus this (default: 1M)")
-      ->type_name("SIZE")
-      ->excludes(factor);
+void add_sizes(Options& command, PredictOptions& options) {
+  command.value("-b,--minbytes", options.smallest, "SIZE",
+                "smallest size; K, M, G are binary, as in nccl-tests (default: 32M)");
+  command.value("-e,--maxbytes", options.largest, "SIZE", "largest size (default: the smallest)");
+  command.integer("-f,--stepfactor", options.factor, "from one size to the next, times this", 2,
+                  1'000'000);
+  command
+      .value("-i,--stepbytes", options.step, "SIZE",
+             "from one size to the next, plus this (default: 1M)")
+      .excludes = "-f";
 }
 
-void add_machine(CLI::App& app, PredictOptions& options) {
-  CLI::Option* preset =
-      app.add_option("--preset", options.preset, "a machine; \"collsim presets\" lists them")
-          ->type_name("NAME");
-  app.add_option("--nodes", options.nodes, "how many of them (default: 1)")->needs(preset);
-  app.add_option("-g,--ngpus", options.gpus, "ranks: of the preset the first ones, of a shape all");
-  app.add_option("-t,--nthreads", options.threads,
-                 "that many times -g ranks, as in nccl-tests; -g is then 1 when not given")
-      ->check(CLI::Range(std::int64_t{1}, most_threads));
-  app.add_option("--shape", options.shape, "instead of a preset: a regular network")
-      ->check(CLI::IsMember(shapes()))
-      ->excludes(preset);
-  app.add_option("--bandwidth", options.bandwidth, "of the shape's links, one way: 25GB/s")
-      ->type_name("RATE");
-  app.add_option("--latency", options.latency, "flight time over a link: 1us")->type_name("TIME");
-  app.add_option("--overhead", options.overhead,
-                 "start-up of each message, keeps the link busy: 5us")
-      ->type_name("TIME");
+void add_machine(Options& command, PredictOptions& options) {
+  command.value("--preset", options.preset, "NAME", "a machine; \"collsim presets\" lists them");
+  command.integer("--nodes", options.nodes, "how many of them (default: 1)").needs = "--preset";
+  command.integer("-g,--ngpus", options.gpus,
+                  "ranks: of the preset the first ones, of a shape all");
+  command.integer("-t,--nthreads", options.threads,
+                  "that many times -g ranks, as in nccl-tests; -g is then 1 when not given", 1,
+                  most_threads);
+  command.choice("--shape", options.shape, shapes(), "instead of a preset: a regular network")
+      .excludes = "--preset";
+  command.value("--bandwidth", options.bandwidth, "RATE", "of the shape's links, one way: 25GB/s");
+  command.value("--latency", options.latency, "TIME", "flight time over a link: 1us");
+  command.value("--overhead", options.overhead, "TIME",
+                "start-up of each message, keeps the link busy: 5us");
 }
 
 // Not in the help: they are only there to be pasted.
-void add_measuring_flags(CLI::App& app, PredictOptions& options) {
+void add_measuring_flags(Options& command, PredictOptions& options) {
   for (std::size_t i = 0; i < measuring_flags.size(); ++i)
-    app.add_option(measuring_flags[i].names, options.measuring[i], "")->group("");
+    command.value(measuring_flags[i].names, options.measuring[i], "N", "").hidden = true;
 }
 
 }  // namespace
 
-Action declare_predict(CLI::App& app) {
+Action declare_predict(Options& command) {
   const auto options = std::make_shared<PredictOptions>();
-  app.add_option("OP", options->operation,
-                 "all-reduce, broadcast, ...; \"collsim algorithms\"; or all_reduce_perf, ...")
-      ->required();
-  add_sizes(app, *options);
-  add_machine(app, *options);
-  app.add_option("--algorithm", options->algorithm, "auto: the fastest of all (default: auto)")
-      ->type_name("NAME");
-  app.add_option("-d,--datatype", options->type, "of the elements (default: float)")
-      ->type_name("TYPE");
-  app.add_option("--redop", options->reduction, "sum, prod, min, max or avg (nccl-tests: -o)")
-      ->type_name("NAME");
-  app.add_option("-r,--root", options->root, "the rank that has or gets the data (default: 0)");
-  app.add_option("--chunks", options->chunks, "pieces that each message is cut into (default: 1)");
-  app.add_option("--channels", options->channels, "parallel copies of the algorithm (default: 1)");
-  add_measuring_flags(app, *options);
-  add_run_options(app, options->run);
-  app.add_flag("--print-scenario", options->print_scenario,
+  command
+      .value("OP", options->operation, "NAME",
+             "all-reduce, broadcast, ...; \"collsim algorithms\"; or all_reduce_perf, ...")
+      .required = true;
+  add_sizes(command, *options);
+  add_machine(command, *options);
+  command.value("--algorithm", options->algorithm, "NAME",
+                "auto: the fastest of all (default: auto)");
+  command.value("-d,--datatype", options->type, "TYPE", "of the elements (default: float)");
+  command.value("--redop", options->reduction, "NAME",
+                "sum, prod, min, max or avg (nccl-tests: -o)");
+  command.integer("-r,--root", options->root, "the rank that has or gets the data (default: 0)");
+  command.integer("--chunks", options->chunks, "pieces that each message is cut into (default: 1)");
+  command.integer("--channels", options->channels, "parallel copies of the algorithm (default: 1)");
+  add_measuring_flags(command, *options);
+  add_run_options(command, options->run);
+  command.flag("--print-scenario", options->print_scenario,
                "print the scenario file that does the same, to go on from");
   return [options](Terminal& terminal) { return predict(*options, terminal); };
 }

@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "app/commands/command.hpp"
-#include "app/commands/help.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/json/write_json.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/quantities.hpp"
@@ -43,7 +42,7 @@ std::string folded(const std::string& first, const std::string& text) {
   std::string all = first;
   std::size_t column = first.size();
   bool fresh = true;
-  for (const std::string& word : CLI::detail::split(text, ' ')) {
+  for (const std::string& word : split(text, ' ')) {
     if (!fresh && column + 1 + word.size() > page_width) {
       all += '\n' + std::string(first.size(), ' ');
       column = first.size();
@@ -101,18 +100,16 @@ int show(const PresetsOptions& options, Terminal& terminal) {
 
 }  // namespace
 
-Action declare_presets(CLI::App& app) {
+Action declare_presets(Options& command) {
   const auto options = std::make_shared<PresetsOptions>();
-  CLI::App* command = app.add_subcommand("show", "Shows the numbers of one, and their sources.");
-  command->footer(
-      "collsim presets show dgx-h100\n"
-      "collsim presets show dgx-1-v100 --format json");
-  command->add_option("PRESET", options->name, "one of those that \"collsim presets\" lists")
-      ->required();
-  command->add_option("--format", options->format, "how to show it")
-      ->check(CLI::IsMember({"text", "json"}));
-  return [options, command](Terminal& terminal) {
-    return command->parsed() ? show(*options, terminal) : list(terminal);
+  Options& below = command.command("show", "Shows the numbers of one, and their sources.",
+                                   "collsim presets show dgx-h100\n"
+                                   "collsim presets show dgx-1-v100 --format json");
+  below.value("PRESET", options->name, "NAME", "one of those that \"collsim presets\" lists")
+      .required = true;
+  below.choice("--format", options->format, {"text", "json"}, "how to show it");
+  return [options, &command](Terminal& terminal) {
+    return &command.chosen() != &command ? show(*options, terminal) : list(terminal);
   };
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -122,20 +121,18 @@ int report(const ReportCommandOptions& options, Terminal& terminal) {
 
 }  // namespace
 
-Action declare_report(CLI::App& app) {
+Action declare_report(Options& command) {
   const auto options = std::make_shared<ReportCommandOptions>();
-  app.add_option("RESULTS", options->files,
-                 "files that run, predict or validate wrote with -o results.json")
-      ->required();
-  app.add_option("-o,--output", options->output,
-                 "where to write the page (default: standard output, when it is no terminal)")
-      ->type_name("FILE");
-  app.add_option("--at", options->at,
-                 "which row to draw as a timeline, in each of the files that has it: chunks=16; "
-                 "repeats (default: one or two that tell "
-                 "most, such as the first and the fastest number of chunks)")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
+  command
+      .value("RESULTS", options->files, "FILE",
+             "files that run, predict or validate wrote with -o results.json")
+      .required = true;
+  command.value("-o,--output", options->output, "FILE",
+                "where to write the page (default: standard output, when it is no terminal)");
+  command.value("--at", options->at, "PATH=VALUE",
+                "which row to draw as a timeline, in each of the files that has it: chunks=16; "
+                "repeats (default: one or two that tell "
+                "most, such as the first and the fastest number of chunks)");
   return [options](Terminal& terminal) { return report(*options, terminal); };
 }
 

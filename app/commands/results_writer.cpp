@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <ostream>
 #include <sstream>
@@ -54,14 +53,11 @@ void refuse_overwriting(const std::string& output, const std::vector<std::string
   }
 }
 
-void add_output_options(CLI::App& app, std::string& format, std::vector<std::string>& outputs) {
-  app.add_option("--format", format, "how to print (default: table)")
-      ->check(CLI::IsMember(format_names()));
-  app.add_option("-o", outputs,
-                 "also write to a file, in the format of its suffix (.json, .jsonl, .csv, .md, "
-                 ".txt, .html); repeats; with --quiet nothing is printed")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+void add_output_options(Options& command, std::string& format, std::vector<std::string>& outputs) {
+  command.choice("--format", format, format_names(), "how to print (default: table)");
+  command.value("-o", outputs, "FILE",
+                "also write to a file, in the format of its suffix (.json, .jsonl, .csv, .md, "
+                ".txt, .html); repeats; with --quiet nothing is printed");
 }
 
 Printer::Printer(std::ostream& out, Format format, const TableStyle& style, bool several)

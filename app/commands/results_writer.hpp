@@ -14,7 +14,7 @@ namespace collsim {
 void refuse_overwriting(const std::string& output, const std::vector<std::string>& inputs);
 
 // Adds --format and -o.
-void add_output_options(CLI::App& app, std::string& format, std::vector<std::string>& outputs);
+void add_output_options(Options& command, std::string& format, std::vector<std::string>& outputs);
 
 // Prints the results of scenarios one after the other on standard output.  Several make an array in
 // JSON and get headings where people read.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands/run.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <ostream>
@@ -174,21 +173,20 @@ int run_document(const RunCommandOptions& options, const std::string& name, Valu
   return run.finish();
 }
 
-void add_run_options(CLI::App& app, RunCommandOptions& options) {
-  add_output_options(app, options.format, options.outputs);
-  app.add_option("--jobs", options.jobs, "points to simulate at a time (default: one per core)")
-      ->check(CLI::Range(1, 1024));
-  app.add_flag("--yes", options.more_points, "allow sweeps of more than 100000 points");
+void add_run_options(Options& command, RunCommandOptions& options) {
+  add_output_options(command, options.format, options.outputs);
+  command.integer("--jobs", options.jobs, "points to simulate at a time (default: one per core)", 1,
+                  1024);
+  command.flag("--yes", options.more_points, "allow sweeps of more than 100000 points");
 }
 
-Action declare_run(CLI::App& app) {
+Action declare_run(Options& command) {
   const auto options = std::make_shared<RunCommandOptions>();
-  app.add_option("FILE", options->files, "scenario files; \"-\" reads standard input")->required();
-  app.add_option("--set", options->set, "put a value into the scenario; repeats")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
-  add_run_options(app, *options);
-  app.add_flag("--print-resolved", options->print_resolved,
+  command.value("FILE", options->files, "FILE", "scenario files; \"-\" reads standard input")
+      .required = true;
+  command.value("--set", options->set, "PATH=VALUE", "put a value into the scenario; repeats");
+  add_run_options(command, *options);
+  command.flag("--print-resolved", options->print_resolved,
                "print the whole scenario and where each value came from; simulate nothing");
   return [options](Terminal& terminal) { return run_files(*options, {}, terminal); };
 }

@@ -17,7 +17,7 @@ struct RunCommandOptions {
   int jobs = 0;        // 0: one per core
   bool more_points = false, print_resolved = false;
 };
-void add_run_options(CLI::App& app, RunCommandOptions& options);
+void add_run_options(Options& command, RunCommandOptions& options);
 
 [[nodiscard]] LoadOptions load_options_of(const RunCommandOptions& options);
 

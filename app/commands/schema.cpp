@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <ostream>
 
 #include "app/commands/command.hpp"
@@ -7,7 +6,7 @@
 
 namespace collsim {
 
-Action declare_schema(CLI::App&) {
+Action declare_schema(Options&) {
   return [](Terminal& terminal) {
     for (const EmbeddedFile& file : embedded_schema()) terminal.out << file.text;
     return static_cast<int>(exit_fine);

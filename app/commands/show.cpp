@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
@@ -39,16 +38,15 @@ int show(const ShowOptions& options, Terminal& terminal) {
 
 }  // namespace
 
-Action declare_show(CLI::App& app) {
+Action declare_show(Options& command) {
   const auto options = std::make_shared<ShowOptions>();
-  add_one_case_options(app, options->one_case);
-  app.add_flag("--steps", options->buffers.steps, "what happens in every step, message by message");
-  app.add_option("--elements", options->buffers.elements,
-                 "how many elements instead of a few (what nccl-tests calls size, in elements)")
-      ->check(CLI::Range(std::int64_t{1}, max_shown_numbers));
-  app.add_flag("--all", options->style.all, "all ranks, steps and numbers, however many");
-  app.add_option("--format", options->format, "how to show it")
-      ->check(CLI::IsMember({text_format, json_format}));
+  add_one_case_options(command, options->one_case);
+  command.flag("--steps", options->buffers.steps, "what happens in every step, message by message");
+  command.integer("--elements", options->buffers.elements,
+                  "how many elements instead of a few (what nccl-tests calls size, in elements)", 1,
+                  max_shown_numbers);
+  command.flag("--all", options->style.all, "all ranks, steps and numbers, however many");
+  command.choice("--format", options->format, {text_format, json_format}, "how to show it");
   return [options](Terminal& terminal) { return show(*options, terminal); };
 }
 

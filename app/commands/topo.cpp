@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
 #include <memory>
 #include <ostream>
 
 #include "app/commands/command.hpp"
-#include "app/commands/help.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/output/topology_matrix.hpp"
 #include "app/scenario/presets.hpp"
 
@@ -99,7 +98,7 @@ std::vector<Rank> chosen_ranks(const std::string& list, std::size_t ranks) {
     for (std::size_t rank = 0; rank < shown; ++rank) chosen.emplace_back(rank);
     return chosen;
   }
-  for (const std::string& part : CLI::detail::split(list, ',')) add_ranks(part, ranks, chosen);
+  for (const std::string& part : split(list, ',')) add_ranks(part, ranks, chosen);
   if (chosen.empty()) throw UsageError(fmt::format("--ranks {} names no rank", list));
   if (chosen.size() > chosen_at_most)
     throw UsageError(fmt::format("--ranks {} are too many; at most {}", list, chosen_at_most));
@@ -142,32 +141,26 @@ int show(const TopoOptions& options, Terminal& terminal) {
 
 }  // namespace
 
-Action declare_topo(CLI::App& app) {
+Action declare_topo(Options& command) {
   const auto options = std::make_shared<TopoOptions>();
-  CLI::App* command = app.add_subcommand("show", "Shows what joins every two ranks of a machine.");
-  command->footer(
-      "collsim topo show --preset dgx-1-v100\n"
-      "collsim topo show --preset dgx-h100 --nodes 2 --with bandwidth\n"
-      "collsim topo show --preset gb200-nvl72 --ranks 0-3,68-71\n"
-      "collsim topo show scenarios/lecture/ring-broadcast.json --links");
-  command->add_option("FILE", options->one_case.file,
-                      "a scenario file; \"-\" reads standard input");
-  command->add_option("--preset", options->preset, "a machine that collsim knows by name")
-      ->type_name("NAME");
-  command->add_option("--nodes", options->nodes, "how many of them (default: 1)");
-  command->add_option("--with", options->with, "what the matrix shows")
-      ->check(CLI::IsMember({"path", "bandwidth", "latency", "hops"}));
-  command->add_flag("--links", options->links,
-                    "instead of the matrix, the links and their parameters");
-  command->add_option("--ranks", options->ranks, "only these, such as 0-7 or 0,8,16-23")
-      ->type_name("LIST");
-  command->add_option("--set", options->one_case.set, "put a value into the scenario; repeats")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("--at", options->one_case.at, "which point of the sweep; repeats")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
-  app.require_subcommand(1);
+  Options& below =
+      command.command("show", "Shows what joins every two ranks of a machine.",
+                      "collsim topo show --preset dgx-1-v100\n"
+                      "collsim topo show --preset dgx-h100 --nodes 2 --with bandwidth\n"
+                      "collsim topo show --preset gb200-nvl72 --ranks 0-3,68-71\n"
+                      "collsim topo show scenarios/lecture/ring-broadcast.json --links");
+  below.value("FILE", options->one_case.file, "FILE",
+              "a scenario file; \"-\" reads standard input");
+  below.value("--preset", options->preset, "NAME", "a machine that collsim knows by name");
+  below.integer("--nodes", options->nodes, "how many of them (default: 1)");
+  below.choice("--with", options->with, {"path", "bandwidth", "latency", "hops"},
+               "what the matrix shows");
+  below.flag("--links", options->links, "instead of the matrix, the links and their parameters");
+  below.value("--ranks", options->ranks, "LIST", "only these, such as 0-7 or 0,8,16-23");
+  below.value("--set", options->one_case.set, "PATH=VALUE",
+              "put a value into the scenario; repeats");
+  below.value("--at", options->one_case.at, "PATH=VALUE", "which point of the sweep; repeats");
+  command.needs_command = true;
   return [options](Terminal& terminal) { return show(*options, terminal); };
 }
 

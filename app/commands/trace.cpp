@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -91,20 +90,18 @@ int trace(const TraceCommandOptions& options, Terminal& terminal) {
 
 }  // namespace
 
-Action declare_trace(CLI::App& app) {
+Action declare_trace(Options& command) {
   const auto options = std::make_shared<TraceCommandOptions>();
   options->output = "-";
-  add_one_case_options(app, options->one_case);
-  app.add_option("-o,--output", options->output,
-                 "where to write the trace (default: standard output, when it is no terminal)")
-      ->type_name("FILE");
-  app.add_option("--flows", options->flows,
+  add_one_case_options(command, options->one_case);
+  command.value("-o,--output", options->output, "FILE",
+                "where to write the trace (default: standard output, when it is no terminal)");
+  command.choice("--flows", options->flows, {"none", "critical", "all"},
                  "arrows from sender to receiver: of no message, of those on the critical path "
-                 "(default), or of all")
-      ->check(CLI::IsMember({"none", "critical", "all"}));
-  app.add_option("--limit", options->trace.max_events,
-                 "at most so many events; what begins later is left out (default 1000000)")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
+                 "(default), or of all");
+  command.integer("--limit", options->trace.max_events,
+                  "at most so many events; what begins later is left out (default 1000000)", 1,
+                  1'000'000'000);
   return [options](Terminal& terminal) { return trace(*options, terminal); };
 }
 

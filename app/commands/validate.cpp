@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -312,27 +311,26 @@ class Validation {
 constexpr int most_runs = 1'000'000;
 constexpr int most_threads_per_lane = 1024;
 
-void add_measuring_options(CLI::App& app, ValidateOptions& options) {
-  app.add_option("--backend", options.backend,
+void add_measuring_options(Options& command, ValidateOptions& options) {
+  command.choice("--backend", options.backend, {"host", "cuda", "nccl"},
                  "what runs it: threads of this machine, its GPUs, or NCCL (default: the "
-                 "scenario's, or else host)")
-      ->check(CLI::IsMember({"host", "cuda", "nccl"}));
-  CLI::Option* const paced = app.add_flag(
-      "--paced", options.paced, "emulate the links of the scenario: no message is there earlier");
-  app.add_flag("--native", options.native,
-               "run as fast as the machine goes (default, unless the scenario says paced)")
-      ->excludes(paced);
-  app.add_option("--protocol", options.protocol,
-                 "how a message says that it is there (default: simple)")
-      ->check(CLI::IsMember({"simple", "ll"}));
-  app.add_option("--iters", options.iterations, "runs that count (default: 20; a verdict takes 3)")
-      ->check(CLI::Range(1, most_runs));
-  app.add_option("--warmup", options.warmup, "runs before those that count (default: 1)")
-      ->check(CLI::Range(0, most_runs));
-  app.add_flag("--no-check", options.no_check, "do not look at the data");
-  app.add_option("--threads-per-lane", options.threads_per_lane,
-                 "threads that work on one message together (default: the backend's choice)")
-      ->check(CLI::Range(1, most_threads_per_lane));
+                 "scenario's, or else host)");
+  command.flag("--paced", options.paced,
+               "emulate the links of the scenario: no message is there earlier");
+  command
+      .flag("--native", options.native,
+            "run as fast as the machine goes (default, unless the scenario says paced)")
+      .excludes = "--paced";
+  command.choice("--protocol", options.protocol, {"simple", "ll"},
+                 "how a message says that it is there (default: simple)");
+  command.integer("--iters", options.iterations, "runs that count (default: 20; a verdict takes 3)",
+                  1, most_runs);
+  command.integer("--warmup", options.warmup, "runs before those that count (default: 1)", 0,
+                  most_runs);
+  command.flag("--no-check", options.no_check, "do not look at the data");
+  command.integer("--threads-per-lane", options.threads_per_lane,
+                  "threads that work on one message together (default: the backend's choice)", 1,
+                  most_threads_per_lane);
 }
 
 }  // namespace
@@ -342,29 +340,23 @@ int validate_files(const ValidateOptions& options, std::span<const Backend> back
   return Validation(options, backends, terminal).run();
 }
 
-Action declare_validate(CLI::App& app) {
+Action declare_validate(Options& command) {
   const auto options = std::make_shared<ValidateOptions>();
-  app.add_option("FILE", options->run.files, "scenario files; \"-\" reads standard input")
-      ->required();
-  add_measuring_options(app, *options);
-  app.add_option("--max-error", options->max_error,
-                 "end with 1 when a prediction is further off, such as 15% (default: no limit); "
-                 "rows too noisy to judge, or of fewer than 3 runs, do not count")
-      ->type_name("PERCENT");
-  app.add_option("--machine", options->machine,
-                 "a file whose \"cluster\" and \"model\" replace those of the scenarios, before "
-                 "--set, such as collsim calibrate writes")
-      ->type_name("FILE");
-  app.add_option("--set", options->run.set, "put a value into the scenario; repeats")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
-  add_run_options(app, options->run);
-  app.add_option("--trace", options->trace,
-                 "also write the steps of one measured row as a timeline for Perfetto")
-      ->type_name("FILE");
-  app.add_option("--at", options->at, "which row --trace records: chunks=16 (default: the first)")
-      ->type_name("PATH=VALUE")
-      ->allow_extra_args(false);
+  command.value("FILE", options->run.files, "FILE", "scenario files; \"-\" reads standard input")
+      .required = true;
+  add_measuring_options(command, *options);
+  command.value("--max-error", options->max_error, "PERCENT",
+                "end with 1 when a prediction is further off, such as 15% (default: no limit); "
+                "rows too noisy to judge, or of fewer than 3 runs, do not count");
+  command.value("--machine", options->machine, "FILE",
+                "a file whose \"cluster\" and \"model\" replace those of the scenarios, before "
+                "--set, such as collsim calibrate writes");
+  command.value("--set", options->run.set, "PATH=VALUE", "put a value into the scenario; repeats");
+  add_run_options(command, options->run);
+  command.value("--trace", options->trace, "FILE",
+                "also write the steps of one measured row as a timeline for Perfetto");
+  command.value("--at", options->at, "PATH=VALUE",
+                "which row --trace records: chunks=16 (default: the first)");
   return [options](Terminal& terminal) { return validate_files(*options, backends(), terminal); };
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace collsim {
 
@@ -42,6 +43,16 @@ struct CodePoint {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   return result;
+}
+
+// At every separator; nothing comes of what is empty at the end.
+[[nodiscard]] inline std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> pieces;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find(separator, begin), text.size());
+    pieces.emplace_back(text.substr(begin, end - begin));
+  }
+  return pieces;
 }
 
 }  // namespace collsim

@@ -11,7 +11,6 @@
 namespace collsim::bench {
 namespace {
 
-constexpr int ranks = 8;
 constexpr double promised = 0.70;
 
 // What the instructions of all lanes read and write: sources, messages and destinations.
@@ -51,7 +50,7 @@ constexpr Shape shapes[] = {
 };
 
 Schedule ring(const Shape& shape, Bytes bytes) {
-  Collective collective = collective_of(Operation::all_reduce, ranks, bytes);
+  Collective collective = collective_of(Operation::all_reduce, virtual_ranks, bytes);
   collective.in_place = true;
   AlgorithmChoice choice;
   choice.name = "ring";

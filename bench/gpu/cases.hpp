@@ -10,6 +10,9 @@
 
 namespace collsim::bench {
 
+// On one GPU, where it is the only one that is needed.
+inline constexpr int virtual_ranks = 8;
+
 // f32, sum, ranks 0..ranks-1.
 [[nodiscard]] Collective collective_of(Operation operation, int ranks, Bytes bytes);
 

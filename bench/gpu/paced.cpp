@@ -11,7 +11,7 @@
 namespace collsim::bench {
 namespace {
 
-constexpr double most_median_error = 0.03;
+constexpr double most_paced_error = 0.03;
 
 }  // namespace
 
@@ -55,9 +55,9 @@ Verdict report_paced(Part& part) {
   if (errors.empty()) return Verdict::failed;
   std::sort(errors.begin(), errors.end());
   const double median = errors[errors.size() / 2];
-  const bool is_met = median <= most_median_error;
+  const bool is_met = median <= most_paced_error;
   part.text("Median error " + percent(median, 2) + ", worst " + percent(errors.back(), 2) +
-            "; promised are " + percent(most_median_error, 0) +
+            "; promised are " + percent(most_paced_error, 0) +
             " median: " + (is_met ? "met" : "MISSED"));
   return is_met ? verdict : Verdict::failed;
 }

@@ -43,9 +43,7 @@ expect 0 '^usage: \./dev' --help
 expect 0 '^usage: \./dev' help
 for command in run test bench format lint ci; do expect 0 "^  $command " help; done
 
-expect 2 'did you mean "test"\?' tset
-expect 2 'did you mean "run"\?' rnu
-expect 2 'commands: run test' entirely-different
+expect 2 'no command "tset"; there are: run test' tset
 
 expect 0 '^  gpu \[FILE\]' help
 expect 2 'gpu has no option "--bogus"' gpu --bogus

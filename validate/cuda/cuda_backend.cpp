@@ -16,12 +16,6 @@
 namespace collsim {
 namespace {
 
-std::string in_us(double ns) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.2f us", ns / 1e3);
-  return text;
-}
-
 Plan plan_for(const RunCase& run_case, const std::vector<Gpu>& gpus) {
   PlanLimits limits;
   limits.bytes = 0;
@@ -122,8 +116,9 @@ class CudaRun {
       uncertainty_ns = std::max(uncertainty_ns, clocks_[gpu].uncertainty_ns);
     }
     if (placement_.gpus() > 1)
-      note("the GPUs' clocks were aligned to within " + in_us(uncertainty_ns) + " and drifted by " +
-           in_us(drift_ns) + " meanwhile; starts were up to " + in_us(skew_s_ * 1e9) + " apart");
+      note("the GPUs' clocks were aligned to within " + in_us(uncertainty_ns / 1e9) +
+           " and drifted by " + in_us(drift_ns / 1e9) + " meanwhile; starts were up to " +
+           in_us(skew_s_) + " apart");
   }
 
   void measure(CudaMachine& machine) {

@@ -43,6 +43,16 @@ std::string in_gib(std::uint64_t bytes) {
   return text;
 }
 
+std::string in_us(double seconds) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.2f us", seconds * 1e6);
+  return text;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
 DeviceMemory allocate_on_gpu(int device, std::uint64_t bytes) {
   need(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
   const std::uint64_t size = std::max<std::uint64_t>(bytes, 1);

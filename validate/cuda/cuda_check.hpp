@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,9 @@ void need(cudaError_t result, const std::string& what);
 [[nodiscard]] std::string cuda_version_text(int version);
 // "1.5 GiB"
 [[nodiscard]] std::string in_gib(std::uint64_t bytes);
+// "12.40 us"
+[[nodiscard]] std::string in_us(double seconds);
+[[nodiscard]] double seconds_since(std::chrono::steady_clock::time_point begin);
 
 // Memory, streams and events that free themselves.  What a GPU that hangs still uses must not be
 // freed, for that waits for it: release() it.

@@ -9,16 +9,12 @@
 #include <thread>
 #include <utility>
 
+#include "collectives/execute.hpp"
+
 namespace collsim {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr int poison = 0x7b;  // a large number in every type
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // A word in memory that GPUs also read and write.
 std::uint64_t load(const std::uint64_t& word) {
@@ -161,7 +157,8 @@ void CudaMachine::fill(const std::vector<std::vector<std::byte>>& inputs) {
     const PlannedMemory& planned = plan_.memory[position];
     const Location& place = layout_.ranks[position];
     need(cudaSetDevice(gpus_[place.area].device), "choosing a GPU");
-    need(cudaMemset(at<std::byte>(place), poison, planned.bytes), "poisoning a GPU's memory");
+    need(cudaMemset(at<std::byte>(place), std::to_integer<int>(poison), planned.bytes),
+         "poisoning a GPU's memory");
     const std::vector<std::byte>& input = inputs[position];
     upload({place.area, place.offset + planned.input}, input.data(), input.size());
     // The lanes' streams do not wait for what happens outside of them.

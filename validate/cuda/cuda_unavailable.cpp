@@ -7,7 +7,9 @@ namespace collsim {
 namespace {
 
 constexpr const char* no_cuda =
-    "this program was built without CUDA: configure with -DCOLLSIM_CUDA=ON where nvcc is";
+    "this program was built without CUDA; \"./dev run\" builds it with CUDA when its arguments "
+    "name "
+    "this backend, and cmake with -DCOLLSIM_CUDA=ON";
 
 }  // namespace
 

@@ -49,7 +49,7 @@ class LaunchTimer {
       for (std::size_t i = 0; i < busy_.size(); ++i) machine_.queue_run(busy_[i], streams_[i]);
     record(&Span::end);
     machine_.wait(streams_, runs_);
-    cost.eager_wall_s = std::chrono::duration<double>(Clock::now() - begin).count() / runs_;
+    cost.eager_wall_s = seconds_since(begin) / runs_;
     cost.eager_event_s = longest() / runs_;
   }
 

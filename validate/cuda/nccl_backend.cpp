@@ -18,16 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-std::string in_us(double us) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.1f us", us);
-  return text;
-}
-
 std::string count_of(int count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -84,7 +74,7 @@ class NcclRun {
     warm_up();
     time_by_events();
     time_as_nccl_tests();
-    if (const auto expected = gpus_->expected_us()) note("NCCL expects " + in_us(*expected));
+    if (const auto expected = gpus_->expected_us()) note("NCCL expects " + in_us(*expected / 1e6));
     if (options_.timeline) note("NCCL does not say when its steps happen: there is no timeline");
     return std::move(measured_);
   }
@@ -153,7 +143,7 @@ class NcclRun {
     gpus_->wait_for(gpus_->mark(), patience_s_ * iterations_);
     const double all_s = seconds_since(begin);
     note("nccl-tests' method (the host's clock around " + count_of(iterations_, "call") +
-         " in a row) gives " + in_us(all_s / iterations_ * 1e6) + " per call");
+         " in a row) gives " + in_us(all_s / iterations_) + " per call");
     constexpr double most = 0.9;
     if (launching_s > most * all_s)
       note("launching the calls took as long as running them: these are times of the CPU");

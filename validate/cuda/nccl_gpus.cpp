@@ -5,12 +5,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "collectives/execute.hpp"
+
 namespace collsim {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr int poison = 0x7b;  // a large number in every type
 
 std::string in_seconds(double seconds) {
   char text[40];
@@ -53,7 +53,8 @@ void NcclGpus::fill(const std::vector<std::vector<std::byte>>& inputs) {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     RankGpu& gpu = gpus_[i];
     need(cudaSetDevice(gpu.device), "choosing a GPU");
-    need(cudaMemset(gpu.memory.get(), poison, gpu.layout.bytes), "poisoning memory");
+    need(cudaMemset(gpu.memory.get(), std::to_integer<int>(poison), gpu.layout.bytes),
+         "poisoning memory");
     need(cudaMemcpy(gpu.memory.get() + gpu.layout.input, inputs[i].data(), inputs[i].size(),
                     cudaMemcpyHostToDevice),
          "copying an input to a GPU");
@@ -114,7 +115,7 @@ void NcclGpus::wait_for(std::size_t mark, double patience_s) {
   for (int turn = 1; !has_come_to(mark); ++turn) {
     if (turn % turns_between_looks != 0) continue;
     look_for_errors();
-    if (std::chrono::duration<double>(Clock::now() - begin).count() < patience_s) continue;
+    if (seconds_since(begin) < patience_s) continue;
     std::string late;
     for (std::size_t i = 0; i < gpus_.size(); ++i)
       if (cudaEventQuery(marks_[mark][i].get()) != cudaSuccess)

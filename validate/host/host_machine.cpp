@@ -7,10 +7,11 @@
 #include <cstring>
 #include <new>
 
+#include "collectives/execute.hpp"
+
 namespace collsim {
 namespace {
 
-constexpr std::byte poison{0x7b};
 constexpr std::size_t page = 4096, huge_page = std::size_t{2} << 20U;
 constexpr std::uint64_t counter_bytes = 128;  // a line of its own
 constexpr std::uint64_t no_time = 0;

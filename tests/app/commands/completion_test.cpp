@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-
 #include "tests/app/commands/running.hpp"
 #include "tests/contains.hpp"
 
@@ -30,16 +28,16 @@ TEST(Completion, NamesEveryCommandInEveryShell) {
 }
 
 TEST(Completion, KnowsWhatAnOptionTakes) {
-  CLI::App program("", "collsim");
-  CLI::App* command = program.add_subcommand("go", "Goes.");
+  Options program("collsim", "", "");
+  Options& command = program.command("go", "Goes.", "");
   std::string text;
   bool flag = false;
-  command->add_option("OP", text);
-  command->add_option("--color", text)->check(CLI::IsMember({"red", "blue"}));
-  command->add_option("-o", text)->type_name("FILE");
-  command->add_option("--preset", text);
-  command->add_option("--set", text)->type_name("PATH=VALUE");
-  command->add_flag("--secret", flag)->group("");
+  command.value("OP", text, "NAME", "");
+  command.choice("--color", text, {"red", "blue"}, "");
+  command.value("-o", text, "FILE", "");
+  command.value("--preset", text, "NAME", "");
+  command.value("--set", text, "PATH=VALUE", "");
+  command.flag("--secret", flag, "").hidden = true;
   const std::vector<CompletedCommand> all = completed_commands(program);
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1].path, "go");

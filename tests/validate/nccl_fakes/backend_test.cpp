@@ -81,7 +81,7 @@ TEST_F(NcclBackend, MeasuresAndChecks) {
   EXPECT_TRUE(has_note(*measured, "NCCL 2.28.9 ("));
   EXPECT_TRUE(has_note(*measured, "Ring with Simple"));
   EXPECT_TRUE(has_note(*measured, "nccl-tests' method"));
-  EXPECT_TRUE(has_note(*measured, "NCCL expects 12.5 us"));
+  EXPECT_TRUE(has_note(*measured, "NCCL expects 12.50 us"));
   EXPECT_STREQ(ask<const char*()>("fake_nccl_algorithm_at_init")(), "Ring");
   EXPECT_STREQ(ask<const char*()>("fake_nccl_protocol_at_init")(), "Simple");
   EXPECT_EQ(living_communicators(), 0);
