@@ -86,7 +86,8 @@ struct Levels {
   const Algorithm* outer = nullptr;
 };
 
-// The messages that are in flight at the same time; closed forms need this on links that differ.
+// The messages that are in flight at the same time; closed forms need this on links that differ, and
+// have none there where it is unknown.
 enum class MessagesAtOnce : std::uint8_t { unknown, chain_from_root, ring, pairs };
 
 // Everything the product knows about an algorithm.  It is defined in the algorithm's file, as an
@@ -99,13 +100,16 @@ struct Algorithm {
   Program (*program)(const Task&) = nullptr;
   OwnKnobs knobs{};
   int lanes = 1;  // per channel
-  // Claimed when all blocks are equally long, see claims_symmetry.
+  // Which renaming of the peers turns one position's program into another's where all blocks are
+  // equally long (Schedule::Parts); a test compares them.  It speeds up simulation; none is safe.
   Symmetry symmetry = Symmetry::none;
   // Elements per channel; null: none.  Task.scratch is not set yet when it is asked.
   std::int64_t (*scratch)(const Task&) = nullptr;
-  std::string (*why_not)(int ranks) =
-      nullptr;                     // with this many ranks; empty: it works; null: always
-  bool cuts_whole_vector = false;  // chunks cut the whole vector (chain) or one rank's block (ring)
+  // Why it does not work with this many ranks; empty: it does; null: it always does.
+  std::string (*why_not)(int ranks) = nullptr;
+  // A message, before it is cut into chunks, may be longer than one rank's block; chunk_size then
+  // allows for a message as long as the vector.
+  bool cuts_whole_vector = false;
   MessagesAtOnce messages = MessagesAtOnce::unknown;
   std::array<Cost, 4> costs{};  // unused ones are for no network
   Levels levels{};
@@ -113,7 +117,7 @@ struct Algorithm {
   [[nodiscard]] bool works_with(int ranks) const { return !why_not || why_not(ranks).empty(); }
 };
 
-// All, in the order of the documentation; those of an operation, the first being its default.
+// All, in the order of the list; those of an operation, the first being its default.
 [[nodiscard]] std::span<const Algorithm> algorithms();
 [[nodiscard]] std::vector<const Algorithm*> algorithms(Operation operation);
 

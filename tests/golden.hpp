@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,19 @@ inline bool rewrite(const std::string& file, const std::string& before, const st
   return found;
 }
 
+// "line 12 was ... and is ...": where two texts of several lines begin to differ.
+inline std::string first_difference(const std::string& before, const std::string& after) {
+  std::istringstream old_text(before), new_text(after);
+  std::string was, is;
+  for (int line = 1;; ++line) {
+    const bool more = static_cast<bool>(std::getline(old_text, was));
+    if (!std::getline(new_text, is)) is = "the end";
+    if (!more) was = "the end";
+    if (was != is || !more)
+      return "line " + std::to_string(line) + " was\n  " + was + "\nand is\n  " + is;
+  }
+}
+
 }  // namespace golden
 
 // The text is the content of a file in tests/data.
@@ -152,7 +166,9 @@ inline void expect_golden(const std::string& found, const std::string& path) {
     std::ofstream(path) << found;
     return;
   }
-  EXPECT_EQ(found, golden::read(path)) << "if it was meant to change: UPDATE_GOLDEN=1";
+  const std::string expected = golden::read(path);
+  EXPECT_TRUE(found == expected) << path << ", " << golden::first_difference(expected, found)
+                                 << "\nif it was meant to change: UPDATE_GOLDEN=1";
 }
 
 // The text is what the test's source says: a string literal, wherever it stands in the file of the

@@ -171,11 +171,8 @@ Program all_reduce_by_halving(const Task& task) {
 }
 
 Program all_gather_by_doubling(const Task& task) {
-  const Blocks output = task.blocks(task.output);
-  const Blocks work = task.channel.of == 1
-                          ? output
-                          : Blocks(scratch_for_shares(task, task.output), task.group.size());
-  return doubling_all_gather(task.group, gathered_block(task), work, output);
+  return doubling_all_gather(task.group, gathered_block(task), blocks_without_gaps(task),
+                             task.blocks(task.output));
 }
 
 Program reduce_scatter_by_halving(const Task& task) {
@@ -228,10 +225,7 @@ extern const Algorithm all_gather_recursive_doubling{
     .summary = "all that is known, exchanged at distances 1, 2, 4, ...",
     .program = all_gather_by_doubling,
     .symmetry = Symmetry::exchange,
-    .scratch =
-        [](const Task& task) {
-          return task.channel.of == 1 ? 0 : count_of_shares(task, task.output);
-        },
+    .scratch = scratch_without_gaps,
     .why_not = needs_power_of_two,
     .cuts_whole_vector = true,
     .costs = {{{on::ports | on::links, "log2(K)*(S*alpha + L) + (K-1)/K*N/B", "K*S",

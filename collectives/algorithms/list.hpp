@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All algorithms, in the order of the documentation; the first of an operation is its default.  Each
-// name is an `extern const Algorithm` in one of the files beside this one.
+// All algorithms, in the order in which `collsim algorithms` lists them, similar ones together; the
+// first of an operation is its default.  Each name is an `extern const Algorithm` in one of the files
+// beside this one.
 #define COLLSIM_ALGORITHMS(NAME)         \
   NAME(broadcast_chain)                  \
   NAME(broadcast_flat)                   \
@@ -32,6 +33,7 @@
   NAME(all_reduce_torus)                 \
   NAME(all_reduce_swing)                 \
   NAME(all_gather_ring)                  \
+  NAME(all_gather_neighbor_exchange)     \
   NAME(all_gather_direct)                \
   NAME(all_gather_recursive_doubling)    \
   NAME(all_gather_bruck)                 \

@@ -116,6 +116,16 @@ class RotatedBlocks {
   return task.scratch.sub(0, count_of_shares(task, whole));
 }
 
+// All-gather: blocks in which neighbours can be joined, those of the output itself or, with several
+// channels, of this much scratch, from which they must be copied at the end.
+[[nodiscard]] inline Blocks blocks_without_gaps(const Task& task) {
+  if (task.channel.of == 1) return task.blocks(task.output);
+  return {scratch_for_shares(task, task.output), task.group.size()};
+}
+[[nodiscard]] inline std::int64_t scratch_without_gaps(const Task& task) {
+  return task.channel.of == 1 ? 0 : count_of_shares(task, task.output);
+}
+
 // --- places and lanes ---------------------------------------------------------------------------
 
 // The binomial tree whose subtrees are neighbours: position `me` heads the `reach` positions from

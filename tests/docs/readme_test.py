@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""README.md and docs/ show what is true: the program's output, and C++ that compiles.
+"""README.md, CONTRIBUTING.md and docs/ show what is true: the program's output, and C++ that compiles.
 
 usage: readme_test.py ROOT PROGRAM COMPILER
 
@@ -84,6 +84,13 @@ def check_cpp(readme, root, compiler):
             subprocess.run(command, check=True)
 
 
+def check_example(root):
+    example = root / "tests/added_algorithm/in_turns.cpp"
+    shown = cpp_blocks((root / "CONTRIBUTING.md").read_text())
+    if len(shown) != 1 or not example.read_text().endswith("\n" + shown[0]):
+        sys.exit(f"the C++ in CONTRIBUTING.md is not what {example.relative_to(root)} holds below its comment")
+
+
 def main():
     root, program, compiler = sys.argv[1:]
     root = pathlib.Path(root)
@@ -93,6 +100,7 @@ def main():
     if sum(check_outputs(page, root, program) for page in pages):
         sys.exit("with UPDATE_GOLDEN=1 in the environment this test writes them anew")
     check_cpp(pages[0].read_text(), root, compiler)
+    check_example(root)
 
 
 if __name__ == "__main__":
