@@ -17,8 +17,8 @@ namespace collsim {
 //       |                         ^^^^^^^ did you mean "chain"?
 //       |   allowed: chain, ring, fully-connected, ...
 struct Diagnostic {
-  std::string code;     // for programs: "unknown-key", "no-unit", "out-of-range", ...
-  std::string message;  // what is wrong; without place and pointer
+  std::string code;          // for programs: "unknown-key", "no-unit", "out-of-range", ...
+  std::string message;       // what is wrong; without place and pointer
   SourceRange place = {};    // nowhere: no line is shown
   std::string pointer = {};  // JSON pointer; empty: none is shown
   // What to write instead, as a value: chain (shown: did you mean "chain"?).
