@@ -3,6 +3,7 @@
 // Formulas with numbers in the place of symbols.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "collectives/cost/formula.hpp"
 
@@ -243,19 +244,43 @@ class FormulaCalls {
   std::vector<FormulaTerm> calls_;
 };
 
+void add_names(std::string_view text, std::vector<std::string>& names) {
+  const auto is_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  std::string name;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && is_of_name(text[i]))
+      name += text[i];
+    else if (!name.empty())
+      names.push_back(std::exchange(name, {}));
+  }
+}
+
 }  // namespace
 
-std::vector<Formula::Function> Formula::functions(const FormulaSymbols& symbols) const {
-  FormulaWriter writer(tree_, symbols);
-  std::vector<Function> functions;
-  for (const FormulaDefinition& definition : formula_definitions())
-    for (const FormulaTree::Definition& used : tree_.definitions) {
-      if (!used.built_in || used.name != definition.name || definition.parameter.empty()) continue;
-      functions.push_back({used.name + "(" + std::string(definition.parameter) +
-                               ") = " + writer.brief(used.body.node, false),
-                           definition.meaning});
-    }
-  return functions;
+bool FormulaLegend::has(std::string_view name) const {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+FormulaLegend legend_of(std::string_view text, const FormulaSymbols& symbols) {
+  FormulaLegend legend;
+  add_names(text, legend.names);
+  for (const FormulaDefinition& definition : formula_definitions()) {
+    if (definition.parameter.empty() || !legend.has(definition.name)) continue;
+    const std::string called =
+        std::string(definition.name) + "(" + std::string(definition.parameter) + ")";
+    FormulaLanguage language;
+    const FormulaTree tree = *FormulaParser(std::string(definition.name) + "(N)", language).parse();
+    const FormulaNode& use = tree.nodes[tree.root.node];
+    const std::string body =
+        FormulaWriter(tree, symbols).brief(tree.definitions[use.id].body.node, false);
+    legend.functions.push_back(called + " = " + body + ": " + std::string(definition.meaning));
+    add_names(body, legend.names);
+  }
+  for (const auto& [name, way] : {std::pair("floor", "down"), std::pair("ceil", "up")})
+    if (legend.has(name)) legend.functions.push_back(std::string(name) + "(x): x rounded " + way);
+  return legend;
 }
 
 std::string Formula::with_values(const FormulaSymbols& symbols) const {
