@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -89,55 +88,17 @@ std::string why_no_form(const Case& point, const CaseResult& row) {
 
 // --- symbols ------------------------------------------------------------------------------------
 
-std::vector<std::string> names_in(const std::string& text) {
-  std::vector<std::string> names;
-  std::string name;
-  for (const char c : text + " ") {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
-      name += c;
-    } else if (!name.empty()) {
-      names.push_back(name);
-      name.clear();
-    }
-  }
-  return names;
-}
-
-bool has(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// What a formula, also one in words, needs besides its symbols; adds the names that this uses.
-void add_definitions(const ClosedForm& form, std::vector<std::string>& names,
-                     FormulaExplanation& result) {
-  std::string uses;
-  for (const FormulaDefinition& definition : formula_definitions())
-    if (has(names, definition.name) && !definition.parameter.empty())
-      uses += (uses.empty() ? "" : " + ") + std::string(definition.name) + "(N)";
-  if (!uses.empty())
-    for (const Formula::Function& function : Formula(uses).functions(form.symbols)) {
-      result.definitions.push_back(fmt::format("{}: {}", function.text, function.meaning));
-      for (std::string& used : names_in(function.text.substr(function.text.find('='))))
-        names.push_back(std::move(used));
-    }
-  for (const char* name : {"floor", "ceil"})
-    if (has(names, name))
-      result.definitions.push_back(
-          fmt::format("{0}(x): x rounded {1}", name, *name == 'f' ? "down" : "up"));
-  if (has(names, "q")) names.emplace_back("K");
-}
-
 std::string chunks_meaning(const Case& point) {
   const Algorithm& algorithm = find_algorithm(point.collective.operation, point.choice.name);
   return algorithm.cuts_whole_vector ? "messages that the vector is cut into"
                                      : "messages that each rank's block is cut into";
 }
 
-void add_symbols(const Case& point, const ClosedForm& form, const std::vector<std::string>& names,
+void add_symbols(const Case& point, const ClosedForm& form, const FormulaLegend& legend,
                  FormulaExplanation& result) {
   const auto add = [&](std::string_view name, double value, const Units& units,
                        std::string_view meaning) {
-    if (has(names, name))
+    if (legend.has(name))
       result.symbols.push_back({std::string(name), value, units, std::string(meaning)});
   };
   for (const FormulaSymbol& symbol : formula_symbols()) {
@@ -209,9 +170,9 @@ FormulaExplanation explain_formula(const Case& point, const CaseResult& row) {
     result.why_not = beyond.empty() ? "this case has more than its model" : joined(beyond);
 
   const ClosedForm& form = *result.form;
-  std::vector<std::string> names = names_in(form.formula);
-  add_definitions(form, names, result);
-  add_symbols(point, form, names, result);
+  const FormulaLegend legend = legend_of(form.formula, form.symbols);
+  result.definitions = legend.functions;
+  add_symbols(point, form, legend, result);
   if (!form.in_words) {
     const Formula formula(form.formula);
     result.terms = formula.terms(form.symbols);

@@ -105,18 +105,4 @@ double Formula::value(const FormulaSymbols& symbols) const {
   return FormulaEvaluation(tree_, values)().value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-std::vector<std::string> Formula::names() const {
-  std::vector<std::string> names;
-  tree_.visit(tree_.root.node, [&](const FormulaNode& node) {
-    std::string name;
-    if (node.kind == FormulaNode::Kind::name) name = formula_symbol_table[node.id].name;
-    if (node.kind == FormulaNode::Kind::defined) name = tree_.definitions[node.id].name;
-    if (name.empty()) name = formula_function_name(node.kind);
-    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(name);
-    return true;
-  });
-  return names;
-}
-
 }  // namespace collsim

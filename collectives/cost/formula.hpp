@@ -67,16 +67,6 @@ class Formula {
   // NaN where there is none: log2(0), 1/0, a sum up to 2.5.
   [[nodiscard]] double value(const FormulaSymbols& symbols) const;
 
-  // The names of symbols, functions and definitions that it and the definitions it uses contain.
-  [[nodiscard]] std::vector<std::string> names() const;
-  // The functions of formula_definitions() that it uses, as text without what vanishes ("hop(n) =
-  // tau(n) + L" where S = 1), and their meaning.
-  struct Function {
-    std::string text;
-    std::string_view meaning;
-  };
-  [[nodiscard]] std::vector<Function> functions(const FormulaSymbols& symbols) const;
-
   // The formula with numbers in the place of symbols: "(8-1)*2 us".
   [[nodiscard]] std::string with_values(const FormulaSymbols& symbols) const;
   // Its summands, which add up to the value.  Of a single sum(i = a..b, ...) a line for every i.
@@ -87,5 +77,15 @@ class Formula {
  private:
   FormulaTree tree_;
 };
+
+// The legend of a formula, or of a sentence about one.
+struct FormulaLegend {
+  // The functions that it uses, without what vanishes: "hop(n) = tau(n) + L: ..." where S = 1.
+  std::vector<std::string> functions;
+  std::vector<std::string> names;  // all that stand in it and in the functions
+
+  [[nodiscard]] bool has(std::string_view name) const;
+};
+[[nodiscard]] FormulaLegend legend_of(std::string_view text, const FormulaSymbols& symbols);
 
 }  // namespace collsim

@@ -41,6 +41,7 @@ std::string_view formula_function_name(FormulaNode::Kind kind) {
 
 std::vector<std::string_view> formula_functions() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(formula_function_names));
   for (const auto& function : formula_function_names) names.push_back(function.first);
   for (const FormulaDefinition& definition : formula_definitions())
     if (!definition.parameter.empty()) names.push_back(definition.name);

@@ -3,6 +3,7 @@
 // Formulas with numbers in the place of symbols.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "collectives/cost/formula.hpp"
 
@@ -123,7 +124,7 @@ class FormulaWriter : public FormulaValues {
   }
 
   Written least_or_most(const FormulaNode& node) {
-    const Written left = write(node.left), right = write(node.right);
+    Written left = write(node.left), right = write(node.right);
     // Costs are not negative.
     if (node.kind == Kind::maximum && right.known == 0.0) return left;
     std::string first = left.text;
@@ -141,7 +142,7 @@ class FormulaWriter : public FormulaValues {
     const FormulaNode& node = tree_->nodes[number];
     const bool is_outermost = number == outermost_;
     if (is_outermost && tree_->nodes[node.left].kind != Kind::negate) outermost_ = node.left;
-    const Written left = write(node.left), right = write(node.right);
+    Written left = write(node.left), right = write(node.right);
     if (left.known && right.known) return of_known(applied(node.kind, *left.known, *right.known));
     if (right.known == 0.0) return left;
     const bool plus = node.kind == Kind::add;
@@ -158,7 +159,7 @@ class FormulaWriter : public FormulaValues {
       const Units& units = tree_->nodes[part].units;
       return !units.none() && units != units_time;
     };
-    const Written left = write(node.left), right = write(node.right);
+    Written left = write(node.left), right = write(node.right);
     const bool times = node.kind == Kind::multiply;
     if (left.known && right.known) return of_known(applied(node.kind, *left.known, *right.known));
     if (left.known == 0.0 || (times && right.known == 0.0)) return of_known(0);
@@ -243,19 +244,43 @@ class FormulaCalls {
   std::vector<FormulaTerm> calls_;
 };
 
+void add_names(std::string_view text, std::vector<std::string>& names) {
+  const auto is_of_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  std::string name;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && is_of_name(text[i]))
+      name += text[i];
+    else if (!name.empty())
+      names.push_back(std::exchange(name, {}));
+  }
+}
+
 }  // namespace
 
-std::vector<Formula::Function> Formula::functions(const FormulaSymbols& symbols) const {
-  FormulaWriter writer(tree_, symbols);
-  std::vector<Function> functions;
-  for (const FormulaDefinition& definition : formula_definitions())
-    for (const FormulaTree::Definition& used : tree_.definitions) {
-      if (!used.built_in || used.name != definition.name || definition.parameter.empty()) continue;
-      functions.push_back({used.name + "(" + std::string(definition.parameter) +
-                               ") = " + writer.brief(used.body.node, false),
-                           definition.meaning});
-    }
-  return functions;
+bool FormulaLegend::has(std::string_view name) const {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+FormulaLegend legend_of(std::string_view text, const FormulaSymbols& symbols) {
+  FormulaLegend legend;
+  add_names(text, legend.names);
+  for (const FormulaDefinition& definition : formula_definitions()) {
+    if (definition.parameter.empty() || !legend.has(definition.name)) continue;
+    const std::string called =
+        std::string(definition.name) + "(" + std::string(definition.parameter) + ")";
+    FormulaLanguage language;
+    const FormulaTree tree = *FormulaParser(std::string(definition.name) + "(N)", language).parse();
+    const FormulaNode& use = tree.nodes[tree.root.node];
+    const std::string body =
+        FormulaWriter(tree, symbols).brief(tree.definitions[use.id].body.node, false);
+    legend.functions.push_back(called + " = " + body + ": " + std::string(definition.meaning));
+    add_names(body, legend.names);
+  }
+  for (const auto& [name, way] : {std::pair("floor", "down"), std::pair("ceil", "up")})
+    if (legend.has(name)) legend.functions.push_back(std::string(name) + "(x): x rounded " + way);
+  return legend;
 }
 
 std::string Formula::with_values(const FormulaSymbols& symbols) const {

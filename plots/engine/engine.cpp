@@ -42,9 +42,11 @@ struct Answer {
   double recorded;  // 1: the columns hold every step; 0: there were too many
   double pieces;
   View formula, reference;
-  View warnings;  // lines
+  View formula_values;       // the formula with numbers put in; empty where it is in words
+  View formula_definitions;  // lines
+  View warnings;             // lines
 };
-static_assert(sizeof(Answer) == 13 * 8, "engine.js counts fields of 8 bytes");
+static_assert(sizeof(Answer) == 15 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
@@ -57,7 +59,7 @@ Answer answer{};
 Columns columns{};
 Records records;
 ClosedForm form;
-std::string text, warnings;
+std::string text, formula_values, definition_lines, warnings;
 
 View view_of(const std::string& of) {
   return {of.data(), static_cast<std::uint32_t>(of.size())};
@@ -71,6 +73,28 @@ constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 // More would take seconds.
 constexpr double max_instructions = 12e6;
 
+// What the words of the formula mean, and how its numbers came about.
+void add_definitions() {
+  formula_values.clear();
+  definition_lines.clear();
+  if (form.formula.empty()) return;
+  const FormulaLegend legend = legend_of(form.formula, form.symbols);
+  for (const std::string& line : legend.functions) definition_lines += line + '\n';
+  for (const FormulaDefinition& one : formula_definitions())
+    if (one.parameter.empty() && legend.has(one.name))
+      definition_lines += std::string(one.name) + " = " +
+                          value_text(Formula(one.name).value(form.symbols), units_none) + ": " +
+                          std::string(one.meaning) + '\n';
+  if (form.in_words) return;
+  const Formula formula(form.formula);
+  formula_values = formula.with_values(form.symbols);
+  for (const FormulaTerm& call : formula.calls(form.symbols)) {
+    definition_lines += call.text + " = " + call.with_values;
+    if (call.value > 0) definition_lines += " = " + value_text(call.value, units_time);
+    definition_lines += '\n';
+  }
+}
+
 // Formulas know no late ranks.
 void add_formula(const Collective& collective, const AlgorithmChoice& choice,
                  const Topology& topology) {
@@ -82,6 +106,9 @@ void add_formula(const Collective& collective, const AlgorithmChoice& choice,
   answer.exact = found && form.exact ? 1 : 0;
   answer.formula = view_of(form.formula);
   answer.reference = view_of(form.reference);
+  add_definitions();
+  answer.formula_values = view_of(formula_values);
+  answer.formula_definitions = view_of(definition_lines);
 }
 
 void add_warnings(const Schedule& schedule, const Simulation& simulation) {

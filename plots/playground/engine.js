@@ -31,6 +31,8 @@ const wholeColumns = [
  * @property {number} messages
  * @property {number} instructions
  * @property {string} formula
+ * @property {string} formulaWithValues     with numbers put in; empty: it is a sentence
+ * @property {string[]} formulaDefinitions  what its words mean, and how its numbers came about
  * @property {string} reference
  * @property {string[]} warnings     what the command line warns of
  * @property {Steps|null} steps      null: there were too many to keep
@@ -154,7 +156,9 @@ class Engine {
     const texts = at + 24 + 8 * answerNumbers.length;
     answer.formula = this.textAt(texts);
     answer.reference = this.textAt(texts + 8);
-    answer.warnings = this.linesAt(texts + 16);
+    answer.formulaWithValues = this.textAt(texts + 16);
+    answer.formulaDefinitions = this.linesAt(texts + 24);
+    answer.warnings = this.linesAt(texts + 32);
     return answer;
   }
 

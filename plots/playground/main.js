@@ -185,6 +185,17 @@ function drawHeadline(now, pinned, engine) {
   byId("fingerprint").textContent = now.answer.fingerprint;
 }
 
+/** How the closed form's value and the simulation agree.  Where they do not, the answer knows why.
+ *  @param {{timePs: bigint, formulaS: number, exact: number}} answer */
+function agreementText({ timePs, formulaS, exact }) {
+  const seconds = Number(timePs) * picosecond;
+  const apart = seconds === formulaS ? 0 : seconds / formulaS - 1;
+  if (Math.abs(apart) < 5e-7) return "as simulated";
+  const why = exact ? "it rounds each message up to a picosecond" : "the data does not divide evenly, as the formula assumes";
+  const far = Math.abs(apart) < 5e-4 ? "less than 0.1%" : percentText(apart);
+  return `${far} from the simulation: ${why}`;
+}
+
 /** @param {Case} one */
 function drawFormula({ setting, answer }) {
   const place = byId("formula");
@@ -193,11 +204,10 @@ function drawFormula({ setting, answer }) {
     place.append(element("p", "muted", "No formula is known for this exact case; the simulation needs none."));
     return;
   }
-  const values = formulaValues(setting);
   const line = (className, text) => place.append(element("p", className, text));
   line("formula", `T = ${answer.formula}`);
-  if (!isSentence(answer.formula)) line("formula", `= ${withValues(answer.formula, values)}`);
-  for (const definition of definitionsIn(answer.formula, values)) line("formula definition", definition);
+  if (answer.formulaWithValues) line("formula", `= ${answer.formulaWithValues}`);
+  for (const definition of answer.formulaDefinitions) line("formula definition", definition);
   if (setting.shape === "nodes" && setting.ranks > setting.gpus_per_node) line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
   if (setting.slow_link)
     line("formula definition", `on the slow link, ${setting.slow_link}: n/B = n/${rateText(slowBandwidth(setting))}`);

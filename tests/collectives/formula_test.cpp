@@ -172,7 +172,8 @@ TEST(Formulas, ShowHowTheirValuesCameAbout) {
 TEST(Formulas, SayWhatTheirFunctionsMean) {
   const auto text = [](std::string_view formula, const FormulaSymbols& symbols) {
     std::string all;
-    for (const auto& function : Formula(formula).functions(symbols)) all += function.text + "\n";
+    for (const std::string& line : legend_of(formula, symbols).functions)
+      all += line.substr(0, line.find(':')) + "\n";
     return all;
   };
   EXPECT_EQ(text("hop(N)", of_chain), "hop(n) = S*tau(n/S) + L\ntau(n) = alpha + n/B\n");
@@ -185,9 +186,11 @@ TEST(Formulas, SayWhatTheirFunctionsMean) {
   EXPECT_EQ(text("reduce_hop(N)", {.S = 2, .gamma = 1e-9}),
             "reduce_hop(n) = tau(n/S) + L + (S-1)*max(tau(n/S), n/S*gamma) + n/S*gamma\n"
             "tau(n) = alpha + n/B\n");
-  const std::vector<std::string> names{"q", "ceil", "log2",  "K", "hop", "N",
-                                       "S", "tau",  "alpha", "B", "L"};
-  EXPECT_EQ(Formula("q*hop(N)").names(), names);
+  EXPECT_EQ(text("max over messages of hop(N)", {}), "hop(n) = tau(n) + L\ntau(n) = alpha + n/B\n")
+      << "in words too";
+  const FormulaLegend legend = legend_of("q*hop(N)", {});
+  for (const char* name : {"q", "N", "L", "alpha", "B"}) EXPECT_TRUE(legend.has(name)) << name;
+  for (const char* name : {"S", "gamma", "reduce_hop"}) EXPECT_FALSE(legend.has(name)) << name;
 }
 
 using FormulasDeathTest = testing::Test;

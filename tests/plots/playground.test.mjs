@@ -21,6 +21,7 @@ test("the first picture is the textbook's: (K-2+S)(alpha + N/(SB))", async () =>
   const seconds = (8 - 2 + 8) * (5e-6 + 2 ** 26 / (8 * 25e9));
   assert.ok(Math.abs(Number(await timePs(page)) - seconds * 1e12) < 200);
   assert.match(await page.locator("#formula").textContent(), /\(K-2\+S\)\*tau\(N\/S\).*as simulated/s);
+  assert.match(await page.locator("#formula").textContent(), /tau\(n\) = alpha \+ n\/B: .*tau\(\d[^)]*B\) = /s);
   await page.waitForSelector("#chunk-curve .mark.dot");
   assert.match(await titleOf(page, "chunk-curve"), /^57 chunks are best: 5\.7 times faster than 1; 4,096 are slower than 1$/);
   await close(page);
