@@ -9,6 +9,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "topo/topology.hpp"
+#include "topo/units.hpp"
 
 namespace collsim::bench {
 
@@ -49,5 +50,8 @@ struct Case {
                                      const AlgorithmChoice& choice = {});
 
 constexpr double mebibyte = 1024.0 * 1024.0;
+constexpr LinkParameters usual_link{.bandwidth = gigabytes_per_second(25),
+                                    .latency = nanoseconds(500),
+                                    .overhead = nanoseconds(100)};
 
 }  // namespace collsim::bench

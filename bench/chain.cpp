@@ -9,15 +9,11 @@ namespace collsim::bench {
 
 namespace {
 
-constexpr LinkParameters link{.bandwidth = gigabytes_per_second(25),
-                              .latency = nanoseconds(500),
-                              .overhead = nanoseconds(100)};
-
 std::function<Case::Work()> chain_broadcast(std::optional<int> slots) {
   return [slots] {
     AlgorithmChoice choice{.name = "chain", .chunks = 1024};
     choice.slots = slots;
-    return [topology = make_chain(1024, link),
+    return [topology = make_chain(1024, usual_link),
             schedule = whole_machine(Operation::broadcast, 1024, 1 << 24, choice)] {
       return static_cast<std::int64_t>(simulate(topology, schedule).messages);
     };

@@ -12,17 +12,13 @@ namespace collsim::bench {
 
 namespace {
 
-constexpr LinkParameters link{.bandwidth = gigabytes_per_second(25),
-                              .latency = nanoseconds(500),
-                              .overhead = nanoseconds(100)};
-
 // No two links alike, so that nothing can be gained from symmetry.
 Topology ring_of_random_links(std::size_t ranks) {
-  const Topology ring = make_ring(ranks, link);
+  const Topology ring = make_ring(ranks, usual_link);
   std::mt19937_64 random(1);
   std::vector<Topology::LinkChange> changes;
   for (std::size_t id = 0; id < ring.links().size(); ++id) {
-    LinkParameters changed = link;
+    LinkParameters changed = usual_link;
     changed.bandwidth =
         Bandwidth(10'000'000'000 + static_cast<std::int64_t>(random() % 90'000'000'000));
     changes.push_back({LinkId(id), changed});
@@ -65,7 +61,7 @@ std::vector<Case> ring_cases() {
     return [ranks] { return ring_of_random_links(ranks); };
   };
   const auto equal_ring = [](std::size_t ranks) {
-    return [ranks] { return make_ring(ranks, link); };
+    return [ranks] { return make_ring(ranks, usual_link); };
   };
   return {
       {.name = "ring_all_reduce/1024",
