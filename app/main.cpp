@@ -41,8 +41,8 @@ void handle(int signal, void (*handler)(int)) {
   ::sigaction(signal, &action, nullptr);
 }
 
-// A file opened later would otherwise become the standard output that somebody has closed, and get
-// what is written there.
+// A file opened later would otherwise become the closed standard output, and get what is written
+// there.
 void occupy_closed_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(descriptor, F_GETFD) == -1 && errno == EBADF)
@@ -76,7 +76,7 @@ int run(const std::vector<std::string>& arguments, std::ostream& out) {
   }
 }
 
-// As if the write that found nobody reading had ended the program, which is what the shell expects.
+// As if the write to a closed pipe had ended the program, which is what the shell expects.
 int end_by_broken_pipe() {
   handle(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);

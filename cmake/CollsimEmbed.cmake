@@ -18,11 +18,12 @@ function(collsim_embed target function)
 // Made by cmake/CollsimEmbed.cmake.
 #include "app/embedded_files.hpp"
 
-#pragma GCC diagnostic ignored "-Woverlength-strings"  // files are as long as they are
+#pragma GCC diagnostic ignored "-Woverlength-strings"  // of any length
 
 namespace collsim {
 namespace {
-using namespace std::string_view_literals;  // which know how long they are: nothing is counted by the compiler
+// These literals carry their length: char_traits::length would hit -fconstexpr-loop-limit (262,144).
+using namespace std::string_view_literals;
 
 constexpr EmbeddedFile @function@_files[] = {
 @entries@};

@@ -162,9 +162,10 @@ void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ran
              std::int64_t{choice.channels} * algorithm.lanes, 1, max_lanes);
   if (choice.chunk_size) need_positive("chunk_size", *choice.chunk_size);
   if (choice.chunk_size && choice.chunks > 1)
-    throw_error(ErrorCode::invalid_argument,
-                "chunks (" + std::to_string(choice.chunks) + ") and chunk_size (" +
-                    std::to_string(*choice.chunk_size) + " bytes) say the same: give one of them");
+    throw_error(ErrorCode::invalid_argument, "chunks (" + std::to_string(choice.chunks) +
+                                                 ") and chunk_size (" +
+                                                 std::to_string(*choice.chunk_size) +
+                                                 " bytes) exclude each other: give one of them");
   if (choice.slots) need_positive("slots", *choice.slots);
   need_range("radix", choice.radix, 2, max_radix);
   if (choice.aggregation) need_positive("aggregation", *choice.aggregation);

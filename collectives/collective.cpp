@@ -48,8 +48,8 @@ void validate_count(const Collective& collective) {
   if (collective.count > limit / size_of(collective.type))
     throw_error(ErrorCode::too_large, std::to_string(collective.count) + " elements of " +
                                           std::string(to_string(collective.type)) +
-                                          " are more bytes than can be counted (at most " +
-                                          std::to_string(limit) + ")");
+                                          " are too many bytes (at most " + std::to_string(limit) +
+                                          ")");
 }
 
 void validate_position(const Collective& collective, int position, const char* what) {

@@ -198,7 +198,7 @@ class Executor {
       const auto& first = result_.stuck.front();
       result_.status = ExecutionResult::Status::stuck;
       result_.problem = name(first.position, first.lane) + " step " + std::to_string(first.step) +
-                        " waits for ever for " + first.waits_for;
+                        " waits forever for " + first.waits_for;
     }
     if (result_.status == ExecutionResult::Status::completed && !options_.held_back)
       look_for_leftovers();

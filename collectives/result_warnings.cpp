@@ -46,15 +46,15 @@ std::string to_text(ResultWarning warning, const RunFacts& ran) {
     case ResultWarning::chunks_above_elements:
       return "there are more chunks than elements to cut (such as " + std::to_string(ran.chunks) +
              " chunks for " + std::to_string(static_cast<std::int64_t>(elements_to_cut(ran))) +
-             " elements), so some messages are empty; they are sent and cost their start-up; use "
+             " elements), so some messages are empty; they are sent and cost their startup; use "
              "fewer chunks or a larger size";
     case ResultWarning::small_chunks:
       return "a message has less than 4 KiB on average (down to " +
              bytes_to_text(static_cast<Bytes>(average_message(ran))) +
-             "): most of the time is then start-up on real networks; use fewer chunks";
+             "): most of the time is then startup on real networks; use fewer chunks";
     case ResultWarning::free_messages:
-      return "messages are short and the link has neither overhead nor latency, so that they cost "
-             "next to nothing, as on no real network; set cluster.link.overhead or "
+      return "messages are short and the link has neither overhead nor latency, so they cost next "
+             "to nothing, unlike on any real network; set cluster.link.overhead or "
              "cluster.link.latency";
   }
   return {};

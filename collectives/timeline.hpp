@@ -17,7 +17,7 @@ namespace collsim {
 //   reached    the lane came to this instruction (its previous one ended)
 //   began      everything it needs was available: the message, the free slot, the signal
 //   ended      the lane goes on; a message it sends is ready to leave
-//   departed   the message got its links; on fair links alone, it began to flow (its start-up is
+//   departed   the message got its links; on fair links alone, it began to flow (its startup is
 //              before that)
 //   left       its last byte left the sender
 //   arrived    it arrived (latency: arrived - left)

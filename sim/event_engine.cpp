@@ -77,7 +77,7 @@ class EventNetwork {
   std::vector<InstructionTimes> posted_;  // of the instructions with these messages, by lane
   std::vector<LaneNumber> round_;         // lanes whose next message is ready now: this round,
   std::vector<LaneNumber> again_;         // and the next one
-  std::vector<std::uint64_t> members_;    // of the round being sorted, a bit per lane
+  std::vector<std::uint64_t> in_round_;   // of the round being sorted, a bit per lane
   std::vector<std::uint8_t> users_;       // by connection: bit_of() the lanes that used it last
 };
 
@@ -140,7 +140,8 @@ template <class Recorder>
 void EventNetwork<Recorder>::depart(Connection& connection, const Fabric::Passage& passage) {
   const Time arrival = passage.left + connection.path.latency;
   if (arrival == Time::never()) [[unlikely]]
-    throw_error(ErrorCode::overflow, "a message arrives later than 64 bits of picoseconds hold");
+    throw_error(ErrorCode::overflow,
+                "a message arrives later than 64 bits of picoseconds can hold");
   connection.queue.slot(passage.message).time = arrival;
   connection.left_at = passage.left;
   if constexpr (Recorder::enabled)
@@ -178,11 +179,11 @@ void EventNetwork<Recorder>::sort_round() {
     std::sort(round_.begin(), round_.end());
     return;
   }
-  members_.assign(words, 0);
-  for (const LaneNumber lane : round_) members_[lane / 64] |= std::uint64_t{1} << (lane % 64);
+  in_round_.assign(words, 0);
+  for (const LaneNumber lane : round_) in_round_[lane / 64] |= std::uint64_t{1} << (lane % 64);
   round_.clear();
   for (std::size_t word = 0; word < words; ++word)
-    for (std::uint64_t rest = members_[word]; rest != 0; rest &= rest - 1)
+    for (std::uint64_t rest = in_round_[word]; rest != 0; rest &= rest - 1)
       round_.push_back(static_cast<LaneNumber>(64 * word) +
                        static_cast<LaneNumber>(std::countr_zero(rest)));
 }

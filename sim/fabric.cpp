@@ -233,7 +233,7 @@ void Fabric::check_that_flows_end() const {
     if (transfer.flowing)
       throw_error(ErrorCode::overflow, "a message of " + bytes_to_text(transfer.passage.bytes) +
                                            " at its share of the bandwidth takes longer than 64 "
-                                           "bits of picoseconds hold (106 days)");
+                                           "bits of picoseconds can hold (106 days)");
 }
 
 void Fabric::share(Time now) {

@@ -88,7 +88,8 @@ Simulation Lanes::result(Engine engine, std::uint64_t ranks) {
   }
   for (const Time finished_at : result.finished) result.time = std::max(result.time, finished_at);
   if (result.time == Time::never())  // which stands for "not yet known"
-    throw_error(ErrorCode::overflow, "a message arrives later than 64 bits of picoseconds hold");
+    throw_error(ErrorCode::overflow,
+                "a message arrives later than 64 bits of picoseconds can hold");
   result.instructions = ranks * instructions;
   result.messages = ranks * messages;
   if (__builtin_mul_overflow(elements_sent, element_size, &result.wire_bytes) ||

@@ -57,13 +57,13 @@ Participants::Participants(const Topology& topology, const Schedule& schedule)
     in_order_ = in_order_ && group[position].index() == position;
   }
   if (in_order_) return;
-  seats_.assign(topology.rank_count(), absent);
+  members_.assign(topology.rank_count(), absent);
   for (std::size_t position = 0; position < group.size(); ++position)
-    seats_[group[position].index()] = static_cast<std::uint32_t>(position);
-  for (std::uint32_t& place : seats_) {
-    if (place == absent) continue;
-    positions_.push_back(place);
-    place = static_cast<std::uint32_t>(positions_.size() - 1);
+    members_[group[position].index()] = static_cast<std::uint32_t>(position);
+  for (std::uint32_t& entry : members_) {  // a position, which becomes a member
+    if (entry == absent) continue;
+    positions_.push_back(entry);
+    entry = static_cast<std::uint32_t>(positions_.size() - 1);
   }
 }
 
@@ -94,10 +94,10 @@ void report_talks_to_itself(const Endpoint& lane) {
 }
 
 void report_bad_count(const Endpoint& lane, const Instruction& instruction) {
-  throw_error(ErrorCode::bad_schedule, name_of(lane) + " asks for " + to_string(instruction.op) +
-                                           " of " + std::to_string(instruction.count) +
-                                           " elements; there can be none, but not fewer, nor more "
-                                           "than their bytes can be counted");
+  throw_error(ErrorCode::bad_schedule,
+              name_of(lane) + " asks for " + to_string(instruction.op) + " of " +
+                  std::to_string(instruction.count) +
+                  " elements; the count must not be negative, nor its bytes exceed 64 bits");
 }
 
 void report_signal_misuse(const Endpoint& lane, const Instruction& instruction) {
@@ -124,7 +124,7 @@ void report_deadlock(const std::vector<WaitingLane>& waiting, std::optional<int>
   for (std::size_t i = 0; i < std::min(circle.size(), most_named); ++i)
     text += (i == 0 ? "" : "; ") + wish_of(*circle[i]);
   if (circle.size() > most_named)
-    text += "; and so on around a circle of " + std::to_string(circle.size()) + " lanes";
+    text += "; and so on around a cycle of " + std::to_string(circle.size()) + " lanes";
   if (circle.size() == 1 && circle.front()->lane != circle.front()->other)
     text += ", which has already ended";
   if (slots) text += ". Connections have " + std::to_string(*slots) + " slot(s)";

@@ -19,13 +19,13 @@ class Participants {
   Participants(const Topology& topology, const Schedule& schedule);
 
   // Lanes are numbered by rank, because ties go to the lower rank whatever the order of the group:
-  // a rank's seat is its place among the members sorted by rank.
-  [[nodiscard]] std::uint32_t seat_of(Rank rank) const {
+  // a member is a rank's index among those that take part, in rank order.
+  [[nodiscard]] std::uint32_t member_of(Rank rank) const {
     if (in_order_) return rank.index() < size_ ? static_cast<std::uint32_t>(rank.index()) : absent;
-    return rank.index() < seats_.size() ? seats_[rank.index()] : absent;
+    return rank.index() < members_.size() ? members_[rank.index()] : absent;
   }
-  [[nodiscard]] std::uint32_t position_at(std::size_t seat) const {
-    return in_order_ ? static_cast<std::uint32_t>(seat) : positions_[seat];
+  [[nodiscard]] std::uint32_t position_at(std::size_t member) const {
+    return in_order_ ? static_cast<std::uint32_t>(member) : positions_[member];
   }
   // The group is 0, 1, ... K-1.
   [[nodiscard]] bool in_order() const { return in_order_; }
@@ -33,8 +33,8 @@ class Participants {
  private:
   std::size_t size_;
   bool in_order_;
-  std::vector<std::uint32_t> seats_;      // by rank; unused when in order
-  std::vector<std::uint32_t> positions_;  // by seat; likewise
+  std::vector<std::uint32_t> members_;    // by rank; unused when in order
+  std::vector<std::uint32_t> positions_;  // by member; likewise
 };
 
 // What a lane that cannot go on waits for.

@@ -13,10 +13,10 @@ RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationO
   for (std::size_t number = 0; number < lanes.all.size(); ++number)
     lanes.all[number].position = participants_.position_at(number / lanes.per_rank);
   for (const auto& [rank, late] : options.late) {
-    const std::uint32_t seat = participants_.seat_of(rank);
-    if (seat == Participants::absent) continue;
+    const std::uint32_t member = participants_.member_of(rank);
+    if (member == Participants::absent) continue;
     for (std::size_t lane = 0; lane < lanes.per_rank; ++lane)
-      lanes.all[seat * lanes.per_rank + lane].clock = lanes.costs.launch + late;
+      lanes.all[member * lanes.per_rank + lane].clock = lanes.costs.launch + late;
   }
 }
 

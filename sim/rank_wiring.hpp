@@ -22,10 +22,10 @@ class RankWiring {
   };
   // Error{bad_schedule} when the peer does not exist, or is the lane itself.
   [[nodiscard]] Ends ends(LaneNumber lane, Endpoint peer, Direction direction) const {
-    const std::uint32_t seat = participants_.seat_of(peer.rank);
-    if (seat == Participants::absent || peer.lane.index() >= lanes_.per_rank) [[unlikely]]
+    const std::uint32_t member = participants_.member_of(peer.rank);
+    if (member == Participants::absent || peer.lane.index() >= lanes_.per_rank) [[unlikely]]
       report_bad_peer(lanes_.schedule, lanes_.endpoint_of(lane), peer);
-    const auto other = static_cast<LaneNumber>(seat * lanes_.per_rank + peer.lane.index());
+    const auto other = static_cast<LaneNumber>(member * lanes_.per_rank + peer.lane.index());
     if (lane == other) [[unlikely]]
       report_talks_to_itself(peer);
     return direction == Direction::out ? Ends{lane, other} : Ends{other, lane};

@@ -71,7 +71,7 @@ Simulation checked(Simulation simulation, const Topology& topology, const Schedu
   const CheckReport report = check(schedule);
   COLLSIM_CHECK(!report.ok, verdict);
   throw_error(ErrorCode::bad_schedule,
-              verdict + ": it does not do what it should. " + report.fault->text);
+              verdict + ": it does not carry out the collective. " + report.fault->text);
 }
 
 std::string why_not(Engine engine) {
@@ -81,8 +81,8 @@ std::string why_not(Engine engine) {
            "compete, use the event engine";
   return "the symmetry engine needs a schedule and a topology with the same symmetry, blocks of "
          "equal length, all ranks "
-         "of the machine taking part, none late, no recording, and no link that a message's twins "
-         "compete for";
+         "of the machine taking part, none late, no recording, and no link for which copies of a "
+         "message compete";
 }
 
 }  // namespace

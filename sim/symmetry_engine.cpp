@@ -69,7 +69,7 @@ class SymmetryNetwork {
 };
 
 Connection* SymmetryNetwork::connect(LaneNumber lane, Endpoint peer, Direction direction) {
-  if (participants_.seat_of(peer.rank) == Participants::absent ||
+  if (participants_.member_of(peer.rank) == Participants::absent ||
       peer.lane.index() >= lanes_.per_rank)
     report_bad_peer(lanes_.schedule, lanes_.endpoint_of(lane), peer);
   const bool out = direction == Direction::out;

@@ -37,8 +37,7 @@ std::span<const LinkId> Router::searched_route(Rank from, Rank to) {
   if (take_switches(source, target)) return route_;
   if (take_relays(source, target)) return route_;
   throw_error(ErrorCode::no_route, "no route from " + topology_.name(source) + " to " +
-                                       topology_.name(target) +
-                                       ": no chain of links leads from the one to the other");
+                                       topology_.name(target) + ": no path of links joins them");
 }
 
 void Router::check_ranks(Rank from, Rank to) const {

@@ -39,7 +39,7 @@ void check_nodes(const Topology::Parts& parts) {
   } else {
     COLLSIM_CHECK(
         parts.names.size() == parts.kinds.size() && parts.node_by_name.size() == parts.kinds.size(),
-        "every node needs a name of its own, or none has one");
+        "either every node needs a unique name, or none may have one");
   }
 }
 

@@ -13,7 +13,7 @@ NodeId TopologyBuilder::add_node(NodeKind kind, const std::string& name) {
   if (own_name.empty()) own_name = to_string(kind) + std::to_string(number);
   if (!parts_.node_by_name.emplace(own_name, node).second)
     throw_error(ErrorCode::invalid_argument,
-                "device '" + own_name + "' exists twice; every device needs a name of its own");
+                "device '" + own_name + "' exists twice; device names must be unique");
   parts_.names.push_back(std::move(own_name));
   add_nodes(parts_, kind, 1);
   ++number;

@@ -128,7 +128,7 @@ RunOutcome measured_or_not(const std::function<RunOutcome()>& measure) {
   } catch (const Error& error) {
     return NoMeasurement{why_of(error.code()), error.what()};
   } catch (const std::bad_alloc&) {
-    return NoMeasurement{NoMeasurement::Why::too_large, "there is not enough memory for this run"};
+    return NoMeasurement{NoMeasurement::Why::too_large, "not enough memory for this run"};
   } catch (const std::exception& error) {
     return NoMeasurement{NoMeasurement::Why::failed, error.what()};
   }
@@ -182,7 +182,7 @@ RunOutcome outcome_of(const std::optional<std::string>& packed, int status, doub
     return failed("the run took longer than " + std::to_string(static_cast<int>(limit_s)) +
                   " s and was killed");
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
-    return failed("the run was aborted by a bug in collsim; please report what stands above");
+    return failed("the run was aborted by a bug in collsim; please report the message above");
   if (WIFSIGNALED(status))
     return failed(std::string("the run was killed by a signal: ") + strsignal(WTERMSIG(status)));
   if (auto outcome = unpack(*packed)) return std::move(*outcome);

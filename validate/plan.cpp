@@ -200,7 +200,8 @@ class Planner {
   [[nodiscard]] std::uint32_t number_of(const Endpoint& end) const {
     const auto at = numbers_.find(end);
     if (at == numbers_.end())
-      throw_error(ErrorCode::bad_schedule, name(end) + " is somebody's peer but does nothing");
+      throw_error(ErrorCode::bad_schedule,
+                  name(end) + " is the peer of a lane but has no instructions");
     return at->second;
   }
 

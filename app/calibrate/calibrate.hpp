@@ -35,7 +35,7 @@ struct CalibrateOptions {
   Bytes smallest = 32 << 10;  // that one rank has for another
   Bytes largest = 64 << 20;
   int iterations = 11;
-  int rounds = 3;  // all probes, so many times: what else goes on in the machine comes and goes
+  int rounds = 3;  // how often all probes run: disturbances of the machine come and go
   double patience_s = 10;
   const std::atomic<bool>* stop = nullptr;
   std::function<void(std::size_t done, std::size_t total)> progress = {};

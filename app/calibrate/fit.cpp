@@ -97,7 +97,7 @@ std::vector<Fitted> fit(const Predictions& predicted, const std::vector<double>&
     const auto at = static_cast<Index>(p);
     const double influence = slopes.col(at).head(measurements).cwiseAbs().maxCoeff();
     if (influence < no_influence) {
-      // Either nothing ever depended on it, or it went so far that it costs nothing any more.
+      // Either nothing ever depended on it, or it grew until it costs nothing.
       const bool moved = std::abs(logs[at] - std::log(start[p])) > small_step;
       fitted.push_back(
           {moved ? std::exp(logs[at]) : start[p], 0, std::numeric_limits<double>::infinity()});

@@ -59,9 +59,9 @@ std::string text(const std::vector<Operation>& operations) {
   return table.text() +
          "\nThe first of each operation is its default; \"auto\" simulates all of them and takes "
          "the fastest.\nK: the number of ranks. vector: all data of one rank. block: a K-th of "
-         "it. chunk: a piece that is sent\nas one message. root: the rank that has the data or "
-         "gets them. node: the ranks of one machine. rail: the\nranks with the same place in "
-         "their nodes. lanes: how many programs a rank runs side by side.\n";
+         "it. chunk: a piece that is sent\nas one message. root: the rank that has or receives the "
+         "data. node: the ranks of one machine. rail: the\nranks with the same index in their "
+         "nodes. lanes: programs that a rank runs side by side.\n";
 }
 
 Value document(const std::vector<Operation>& operations) {
@@ -90,7 +90,7 @@ Value document(const std::vector<Operation>& operations) {
 Action declare_algorithms(Options& command) {
   const auto options = std::make_shared<AlgorithmsOptions>();
   command.value("OP", options->operation, "NAME", "only of this operation");
-  command.choice("--format", options->format, {"table", "json"}, "how to print (default: table)");
+  command.choice("--format", options->format, {"table", "json"}, "output format (default: table)");
   return [options](Terminal& terminal) {
     const std::vector<Operation> operations = chosen_operations(options->operation);
     if (options->format == "json")

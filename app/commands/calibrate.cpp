@@ -82,12 +82,11 @@ void print(const CalibratedMachine& machine, std::ostream& out) {
                                    [](const Probe& p) { return p.measured.spread > noisy_spread; });
   if (noisy * 4 > static_cast<std::ptrdiff_t>(machine.probes.size()))
     out << fmt::format(
-        "  {} probes scatter by more than {:.0f}%: something else was running, measure again when "
-        "it is "
-        "quiet\n",
+        "  {} probes scatter by more than {:.0f}%: something else was running; repeat on an idle "
+        "machine\n",
         noisy, noisy_spread * 100);
   if (machine.ranks > 3)
-    out << fmt::format("  one pair moves {:.3g} GB/s, all pairs at a time {:.3g} GB/s\n",
+    out << fmt::format("  one pair moves {:.3g} GB/s, all pairs at once {:.3g} GB/s\n",
                        machine.one_pair_bytes_per_s / 1e9, machine.all_pairs_bytes_per_s / 1e9);
 }
 
@@ -142,15 +141,15 @@ Action declare_calibrate(Options& command) {
   command.choice("--protocol", options->protocol, {"simple", "ll"},
                  "simple or ll (default: simple)");
   command.integer("--ranks", options->ranks,
-                  "lanes that run at a time (default: one per core, at most 8)", 2, 64);
+                  "lanes that run at once (default: one per core, at most 8)", 2, 64);
   command.value("--smallest", options->smallest, "SIZE",
-                "bytes that one rank has for another, from ... (default: 32KiB)");
-  command.value("--largest", options->largest, "SIZE", "... to (default: 64MiB)");
+                "least data from one rank to another (default: 32KiB)");
+  command.value("--largest", options->largest, "SIZE",
+                "most data from one rank to another (default: 64MiB)");
   command.integer("-n,--iters", options->iterations, "runs of each probe (default: 11)", 3, 1000);
   command.integer("--rounds", options->rounds,
                   "how often all probes run; the best of each counts (default: 3)", 1, 100);
-  command.value("-o,--output", options->output, "FILE",
-                "where to write the machine, such as machine.json");
+  command.value("-o,--output", options->output, "FILE", "file to write, such as machine.json");
   return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
 }
 

@@ -33,7 +33,7 @@ struct Proof {
   std::string algorithm;
   CheckReport report;
   std::optional<int> slots;        // as given
-  std::optional<int> least_slots;  // nothing: blocks with any number
+  std::optional<int> least_slots;  // nothing: deadlocks with any number
 };
 
 Proof prove(Case asked, Params params) {
@@ -41,17 +41,16 @@ Proof prove(Case asked, Params params) {
   const Schedule& schedule = *point.schedule;
   const double instructions = effort_of(point, schedule).instructions;
   if (instructions > most_instructions)
-    throw_error(
-        ErrorCode::too_large,
-        fmt::format("about {:.2g} instructions are too many to prove ({:.2g} is the limit); "
-                    "the same algorithm with fewer ranks or chunks shows as much",
-                    instructions, most_instructions));
+    throw_error(ErrorCode::too_large,
+                fmt::format("about {:.2g} instructions are too many to prove (limit: {:.2g}); use "
+                            "fewer ranks or chunks, which shows as much",
+                            instructions, most_instructions));
   return {std::move(params), schedule.algorithm(), check(schedule), schedule.slots(),
           least_slots(schedule)};
 }
 
 std::string slots_text(const Proof& proof) {
-  return proof.least_slots ? std::to_string(*proof.least_slots) : "blocks with any number";
+  return proof.least_slots ? std::to_string(*proof.least_slots) : "deadlocks with any number";
 }
 
 // Has a column anyway, which also says what "auto" became.
@@ -81,8 +80,8 @@ std::string text(const std::vector<Proof>& proofs) {
                           proof.report.fault ? proof.report.fault->text : "no reason given");
   }
   return table.text() +
-         fmt::format("\n{} of {} schedules proved: data right, no deadlock, no race\n", proved,
-                     proofs.size()) +
+         fmt::format("\n{} of {} schedules proved: correct result, deadlock-free, race-free\n",
+                     proved, proofs.size()) +
          faults;
 }
 
@@ -178,8 +177,8 @@ Action declare_check(Options& command) {
   const auto options = std::make_shared<CheckCommandOptions>();
   command.value("FILE", options->file, "FILE", "a scenario file; \"-\" reads standard input")
       .required = true;
-  command.value("--set", options->set, "PATH=VALUE", "put a value into the scenario; repeats");
-  command.choice("--format", options->format, {"table", "json"}, "how to print (default: table)");
+  command.value("--set", options->set, "PATH=VALUE", "override a scenario value (may be repeated)");
+  command.choice("--format", options->format, {"table", "json"}, "output format (default: table)");
   return [options](Terminal& terminal) { return check_file(*options, terminal); };
 }
 

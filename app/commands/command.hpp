@@ -22,7 +22,7 @@ enum ExitCode : int {
   exit_failed = 1,          // an expectation, a proof or a comparison failed
   exit_usage = 2,           // bad usage or bad input
   exit_not_measurable = 3,  // cannot be measured here
-  exit_wrong_data = 4,      // measured data were wrong
+  exit_wrong_data = 4,      // a real run produced wrong data
   exit_bug = 70,            // of ours
   exit_skipped = 77,        // on request
   exit_interrupted = 130

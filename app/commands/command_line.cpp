@@ -17,14 +17,14 @@ namespace collsim {
 namespace {
 
 constexpr Command all_commands[] = {
-    {"run", "Simulates scenario files and checks what they expect.",
+    {"run", "Simulates scenario files and checks their expectations.",
      "collsim run scenarios/lecture/ring-broadcast.json\n"
      "collsim run scenarios/tutorial/all-reduce.json --set collective.algorithm=naive --format "
      "csv\n"
      "collsim run scenarios/lecture/*.json --quiet -o lecture.json\n"
      "collsim run scenarios/lecture/ring-broadcast.json --print-resolved",
      declare_run},
-    {"explain", "Says why a case takes as long as it does, and what would help most.",
+    {"explain", "Explains where the time of a case goes and what would help most.",
      "collsim explain scenarios/lecture/ring-broadcast.json --at chunks=16\n"
      "collsim explain scenarios/lecture/ring-broadcast.json --at chunks=4096",
      declare_explain},
@@ -36,7 +36,7 @@ constexpr Command all_commands[] = {
      "5us\n"
      "collsim predict all-gather -b 1M -e 16M -f 4 --preset dgx-a100 --nodes 2 --print-scenario",
      declare_predict},
-    {"check", "Proves the schedules of a scenario right: data, deadlock, races.",
+    {"check", "Proves schedules: correct result, deadlock-free, race-free.",
      "collsim check scenarios/lecture/ring-broadcast.json\n"
      "collsim check scenarios/tutorial/all-reduce.json --set collective.slots=2 --format json",
      declare_check},
@@ -47,16 +47,16 @@ constexpr Command all_commands[] = {
     {"trace", "Writes a timeline that Perfetto (ui.perfetto.dev) and chrome://tracing open.",
      "collsim trace scenarios/lecture/ring-broadcast.json --at chunks=8 -o trace.json",
      declare_trace},
-    {"report", "Draws results as a page for browsers: curves, timelines, where the time goes.",
-     "collsim report lecture.json -o report.html  # what run -o lecture.json wrote\n"
+    {"report", "Draws results as an HTML page: curves, timelines, where the time goes.",
+     "collsim report lecture.json -o report.html  # lecture.json from run -o\n"
      "collsim report lecture.json -o report.html --at chunks=64",
      declare_report},
-    {"validate", "Runs scenarios for real and compares with what was predicted.",
+    {"validate", "Runs scenarios for real and compares with the prediction.",
      "collsim validate scenarios/validate/chain.json --paced --iters 5\n"
      "collsim validate scenarios/validate/ring.json --paced --iters 5 --trace measured.json "
      "--at ranks=4",
      declare_validate},
-    {"calibrate", "Measures this machine and writes it down as a cluster and a model.",
+    {"calibrate", "Measures this machine and writes a cluster and a model.",
      "collsim calibrate -o machine.json\n"
      "collsim calibrate --largest 1MiB --rounds 1 -o machine.json",
      declare_calibrate},
@@ -68,13 +68,13 @@ constexpr Command all_commands[] = {
      "collsim presets\n"
      "collsim presets show dgx-h100",
      declare_presets},
-    {"topo", "Shows how the ranks of a machine are joined.",
+    {"topo", "Shows how the ranks of a machine are connected.",
      "collsim topo show --preset dgx-h100\n"
      "collsim topo show scenarios/lecture/ring-broadcast.json --with bandwidth",
      declare_topo},
     {"schema", "Prints the JSON schema of scenario files, for editors.",
      "collsim schema > scenario-v1.schema.json", declare_schema},
-    {"completion", "Prints what makes a shell complete commands, options and values.",
+    {"completion", "Prints a shell completion script.",
      "collsim completion bash > collsim.bash  # then: source collsim.bash\n"
      "collsim completion zsh > _collsim       # in a folder of $fpath\n"
      "collsim completion fish > collsim.fish  # in ~/.config/fish/completions",
@@ -95,7 +95,7 @@ Options declare_program(GlobalOptions& global) {
                   "collsim run scenarios/lecture/ring-broadcast.json\n"
                   "collsim predict all-reduce -b 8 -e 1G -f 2 --preset dgx-h100");
   program.needs_command = true;
-  program.flag("-h", global.short_help, "the most needed on one screen").is_enough = true;
+  program.flag("-h", global.short_help, "short help").is_enough = true;
   program.flag("--help", global.full_help, "all").is_enough = true;
   program.flag("--version", global.version, "print \"collsim " COLLSIM_VERSION "\"").is_enough =
       true;
@@ -119,8 +119,7 @@ std::vector<std::string> without_help_command(std::vector<std::string> arguments
 }
 
 int usage_error(Terminal& terminal, const std::string& command, const std::string& message) {
-  terminal.err << fmt::format("{0}: {1}\n  {0} --help shows what there is, with examples\n",
-                              command, message);
+  terminal.err << fmt::format("{0}: {1}\n  see {0} --help\n", command, message);
   return exit_usage;
 }
 
@@ -140,7 +139,7 @@ int run_action(const Options& program, const Action& action, Terminal& terminal)
   } catch (const Error& error) {
     terminal.err << error.what() << '\n';
   } catch (const std::bad_alloc&) {
-    terminal.err << "there is not enough memory for this; try fewer ranks, chunks or points\n";
+    terminal.err << "not enough memory; try fewer ranks, chunks or points\n";
   }
   return exit_usage;
 }

@@ -33,7 +33,7 @@ int explain_case(const ExplainOptions& options, Terminal& terminal) {
 Action declare_explain(Options& command) {
   auto options = std::make_shared<ExplainOptions>();
   add_one_case_options(command, options->one);
-  command.choice("--format", options->format, {"text", "json"}, "how to print it").shown_default =
+  command.choice("--format", options->format, {"text", "json"}, "output format").shown_default =
       "text";
   return [options](Terminal& terminal) { return explain_case(*options, terminal); };
 }

@@ -111,31 +111,31 @@ std::string indented(const std::string& lines) {
 std::string short_help(const Options& program) {
   return fmt::format(
       "{}\n\n{}\ncommands:\n{}\n\"collsim COMMAND --help\" shows the options of a command and "
-      "examples; \"collsim --help\" more.\n",
+      "examples; \"collsim --help\" has more.\n",
       program.summary(), indented(program.examples()), command_list(program));
 }
 
 std::string full_help(const Options& program) {
   constexpr const char* rest = R"(
 exit codes:
-  0    fine
+  0    success
   1    an expectation, a proof or a comparison failed
-  2    bad usage, bad input, or the output cannot be written
+  2    wrong usage, wrong input, or the output cannot be written
   3    cannot be measured here
-  4    measured data were wrong
-  70   a bug of collsim
+  4    a real run produced wrong data
+  70   a bug in collsim
   77   skipped on request
-  130  interrupted; what was done until then is written with "complete": false
+  130  interrupted; the results so far are written with "complete": false
 
 environment:
-  NO_COLOR                     no colour, unless --color says otherwise
-  CLICOLOR_FORCE, FORCE_COLOR  colour also when the output is no terminal
+  NO_COLOR                     no colour, unless overridden by --color
+  CLICOLOR_FORCE, FORCE_COLOR  colour even if the output is not a terminal
 )";
   return fmt::format(
       "{}\n\nusage: collsim COMMAND [OPTIONS] ...\n\n{}\ncommands:\n{}\n"
       "options, before or after the command:\n{}{}",
       program.summary(), indented(program.examples()), command_list(program),
-      option_list(program, "this text; after a command: its options and examples (-h: one screen)"),
+      option_list(program, "this text; after a command: its options and examples (-h: short help)"),
       rest);
 }
 

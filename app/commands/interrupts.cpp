@@ -19,7 +19,7 @@ char unfinished_file[PATH_MAX];
 std::atomic<bool> has_unfinished_file{false};
 
 constexpr std::string_view how_to_stop_at_once =
-    "\nstopping after the cases that have begun; press Ctrl-C again to stop at once\n";
+    "\nstopping after the running cases; press Ctrl-C again to stop at once\n";
 
 extern "C" void on_interrupt(int) {
   const int error = errno;

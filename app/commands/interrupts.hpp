@@ -10,7 +10,7 @@
 
 namespace collsim {
 
-// Somebody pressed Ctrl-C while an InterruptWatch lived.
+// Whether Ctrl-C was pressed while an InterruptWatch existed.
 [[nodiscard]] const std::atomic<bool>& interrupted_flag();
 
 // For work that looks at the flag from time to time: while it lives, the first Ctrl-C only sets the

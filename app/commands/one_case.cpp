@@ -49,7 +49,7 @@ bool reads(const std::string& typed, double& number) {
   return std::from_chars(typed.data(), end, number).ptr == end;
 }
 
-// 64M, 65536KiB and 64MiB are the same to whoever types them.
+// 64M, 65536KiB and 64MiB are equal on a command line.
 bool means(const std::string& typed, const Value& value) {
   const std::string text = value.is_string() ? value.string() : value_text(value);
   if (typed == text) return true;
@@ -116,8 +116,7 @@ class Chooser {
       }
     if (found.size() == 1) return found.front();
     if (known.empty())
-      throw UsageError(fmt::format("--at {}: {} has no sweep, so there is nothing to choose", path,
-                                   scenario_.file));
+      throw UsageError(fmt::format("--at {}: {} has no sweep; remove --at", path, scenario_.file));
     if (found.empty())
       throw UsageError(fmt::format("the sweep does not change{}", did_you_mean(path, known)));
     throw UsageError(fmt::format("\"{}\" could be several paths of the sweep: {}", path,
@@ -145,10 +144,10 @@ class Chooser {
 void add_one_case_options(Options& command, OneCaseOptions& options) {
   command.value("FILE", options.file, "FILE", "a scenario file; \"-\" reads standard input")
       .required = true;
-  command.value("--set", options.set, "PATH=VALUE", "put a value into the scenario; repeats");
+  command.value("--set", options.set, "PATH=VALUE", "override a scenario value (may be repeated)");
   command.value("--at", options.at, "PATH=VALUE",
-                "which point of the sweep: chunks=16 or collective.chunks=16; repeats (default: "
-                "the first)");
+                "select a point of the sweep: chunks=16 or collective.chunks=16 (may be repeated; "
+                "default: the first)");
 }
 
 ChosenPoint choose_point(const Scenario& scenario, const std::vector<std::string>& at) {
@@ -156,9 +155,9 @@ ChosenPoint choose_point(const Scenario& scenario, const std::vector<std::string
   for (const Condition& condition : conditions_of(at)) chooser.apply(condition);
   ChosenPoint chosen{chooser.point(), {}};
   if (chooser.is_ambiguous())
-    chosen.note =
-        fmt::format("of several points of the sweep this is the first: {}; --at chooses another",
-                    params_text(scenario.params(chosen.point)));
+    chosen.note = fmt::format(
+        "this is the first of several points of the sweep: {}; select another with --at",
+        params_text(scenario.params(chosen.point)));
   return chosen;
 }
 

@@ -131,7 +131,7 @@ class Options::Parser {
     refuse_left_over();
     if (!mistake_.empty()) throw UsageError(mistake_);
     take_all();
-    if (command_->needs_command) throw UsageError("a command is missing");
+    if (command_->needs_command) throw UsageError("no command given");
     for (const Option& option : command_->options_) check(option);
   }
 
@@ -213,7 +213,7 @@ class Options::Parser {
     const std::string option = word.substr(0, word.find('='));
     if (find_option(command_->options_, option) != nullptr)
       throw UsageError(
-          fmt::format("{} belongs to \"{}\" and goes behind it", option, command_->full_name()));
+          fmt::format("{} belongs to \"{}\"; put it after that", option, command_->full_name()));
     std::vector<std::string> names;
     for (const Options* command = command_; command != nullptr; command = command->parent_)
       add_long_names(*command, names);
@@ -232,10 +232,10 @@ class Options::Parser {
     if (left_.empty()) return;
     const std::string word = printable(left_.front());
     if (command_->commands_.empty())
-      throw UsageError(fmt::format("\"{}\" is one argument too many", word));
+      throw UsageError(fmt::format("\"{}\" is an unexpected argument", word));
     if (word.ends_with(".json"))
       throw UsageError(
-          fmt::format("\"{0}\" is no command; did you mean \"collsim run {0}\"?", word));
+          fmt::format("\"{0}\" is not a command; did you mean \"collsim run {0}\"?", word));
     std::vector<std::string> names;
     for (const Options& known : command_->commands_) names.push_back(known.name_);
     throw UsageError("there is no command" + did_you_mean(word, names));
@@ -246,8 +246,8 @@ class Options::Parser {
       for (Option& option : command->options_) {
         if (is_enough_ && !option.is_enough) continue;
         if (!option.kind.empty() && !option.repeats && option.given.size() > 1)
-          throw UsageError(fmt::format("{} takes one value and was given {} of them",
-                                       option.shortest_name(), option.given.size()));
+          throw UsageError(fmt::format("{} takes one value, not {}", option.shortest_name(),
+                                       option.given.size()));
         for (const std::string& value : option.given) option.take(value);
       }
   }

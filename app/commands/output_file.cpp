@@ -82,7 +82,7 @@ bool no_new_file_is_allowed(int error) {
   return error == EACCES || error == EPERM || error == EROFS;
 }
 
-// Beside the file first, then renamed: whoever reads it sees the old one or the new one.
+// Written beside the file, then renamed: readers see the old file or the new one.
 void write_whole(const std::string& shown, const std::string& file, const struct stat* old,
                  const std::function<void(std::ostream&)>& writer) {
   std::string temporary = file + ".XXXXXX";
@@ -105,7 +105,7 @@ bool is_open_as(int descriptor, const struct stat& file) {
          status.st_ino == file.st_ino;
 }
 
-// Where links lead, also when nothing is there yet.
+// Where links lead, even if the target does not exist yet.
 std::string target_of_links(const std::string& file) {
   constexpr int most_links = 40;  // as Linux
   std::error_code failed;

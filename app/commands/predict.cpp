@@ -24,7 +24,7 @@ constexpr Bytes default_step = Bytes{1} << 20U;        // as nccl-tests
 constexpr std::int64_t most_ranks_listed = 1'000'000;  // of a part of a preset
 constexpr std::int64_t most_threads = 1'000'000;
 
-// Of nccl-tests: how to measure, which changes nothing here.
+// Of nccl-tests: how to measure, which has no effect here.
 struct MeasuringFlag {
   const char* names;
   const char* shown;
@@ -221,7 +221,7 @@ class ScenarioMaker {
           fmt::format("-e {} is less than -b {}", exact_size(last), exact_size(first)));
     if (last == first) return std::nullopt;
     if (first == 0 && options_.factor)
-      throw UsageError("-b 0 times -f is always 0; begin with -b 8, or use -i");
+      throw UsageError("-f (step factor) needs -b > 0; begin with -b 8, or use -i");
     Value axis = Value::object();
     axis.set("from", from("-b", options_.smallest, exact_size(first)));
     axis.set("to", from("-e", options_.largest, exact_size(last)));
@@ -241,7 +241,7 @@ class ScenarioMaker {
 void refuse_what_makes_no_sense(const PredictOptions& options) {
   if (options.preset.empty() && options.shape.empty()) {
     throw UsageError(fmt::format(
-        "on which machine? Say --preset NAME, or --shape NAME -g RANKS --bandwidth RATE\n"
+        "no machine given; use --preset NAME, or --shape NAME -g RANKS --bandwidth RATE\n"
         "  presets: {}\n  shapes: {}",
         fmt::join(preset_words().allowed, ", "), fmt::join(shapes(), ", ")));
   }
@@ -274,7 +274,7 @@ void refuse_what_nccl_tests_means_otherwise(const PredictOptions& options) {
   if (options.threads && options.gpus &&
       (*options.gpus < 1 ||
        *options.gpus > std::numeric_limits<std::int64_t>::max() / most_threads))
-    throw UsageError(fmt::format("-g {}: that is no number of ranks", *options.gpus));
+    throw UsageError(fmt::format("-g {}: not a number of ranks", *options.gpus));
 }
 
 void tell_ignored(const PredictOptions& options, const Terminal& terminal) {
@@ -305,28 +305,27 @@ void add_sizes(Options& command, PredictOptions& options) {
   command.value("-b,--minbytes", options.smallest, "SIZE",
                 "smallest size; K, M, G are binary, as in nccl-tests (default: 32M)");
   command.value("-e,--maxbytes", options.largest, "SIZE", "largest size (default: the smallest)");
-  command.integer("-f,--stepfactor", options.factor, "from one size to the next, times this", 2,
-                  1'000'000);
+  command.integer("-f,--stepfactor", options.factor,
+                  "step factor: the next size is this many times larger", 2, 1'000'000);
   command
       .value("-i,--stepbytes", options.step, "SIZE",
-             "from one size to the next, plus this (default: 1M)")
+             "step: the next size is this much larger (default: 1M)")
       .excludes = "-f";
 }
 
 void add_machine(Options& command, PredictOptions& options) {
   command.value("--preset", options.preset, "NAME", "a machine; \"collsim presets\" lists them");
   command.integer("--nodes", options.nodes, "how many of them (default: 1)").needs = "--preset";
-  command.integer("-g,--ngpus", options.gpus,
-                  "ranks: of the preset the first ones, of a shape all");
+  command.integer("-g,--ngpus", options.gpus, "number of ranks (with --preset: the first N GPUs)");
   command.integer("-t,--nthreads", options.threads,
-                  "that many times -g ranks, as in nccl-tests; -g is then 1 when not given", 1,
-                  most_threads);
-  command.choice("--shape", options.shape, shapes(), "instead of a preset: a regular network")
+                  "multiplies -g, as in nccl-tests; -g is then 1 by default", 1, most_threads);
+  command.choice("--shape", options.shape, shapes(), "a regular network instead of a preset")
       .excludes = "--preset";
-  command.value("--bandwidth", options.bandwidth, "RATE", "of the shape's links, one way: 25GB/s");
-  command.value("--latency", options.latency, "TIME", "flight time over a link: 1us");
+  command.value("--bandwidth", options.bandwidth, "RATE",
+                "bandwidth of the shape's links in one direction: 25GB/s");
+  command.value("--latency", options.latency, "TIME", "latency of a link: 1us");
   command.value("--overhead", options.overhead, "TIME",
-                "start-up of each message, keeps the link busy: 5us");
+                "startup of each message, occupies the link: 5us");
 }
 
 // Not in the help: they are only there to be pasted.
@@ -347,16 +346,18 @@ Action declare_predict(Options& command) {
   add_machine(command, *options);
   command.value("--algorithm", options->algorithm, "NAME",
                 "auto: the fastest of all (default: auto)");
-  command.value("-d,--datatype", options->type, "TYPE", "of the elements (default: float)");
+  command.value("-d,--datatype", options->type, "TYPE", "element type (default: float)");
   command.value("--redop", options->reduction, "NAME",
                 "sum, prod, min, max or avg (nccl-tests: -o)");
-  command.integer("-r,--root", options->root, "the rank that has or gets the data (default: 0)");
-  command.integer("--chunks", options->chunks, "pieces that each message is cut into (default: 1)");
+  command.integer("-r,--root", options->root,
+                  "the rank that has or receives the data (default: 0)");
+  command.integer("--chunks", options->chunks,
+                  "pieces into which each message is cut (default: 1)");
   command.integer("--channels", options->channels, "parallel copies of the algorithm (default: 1)");
   add_measuring_flags(command, *options);
   add_run_options(command, options->run);
   command.flag("--print-scenario", options->print_scenario,
-               "print the scenario file that does the same, to go on from");
+               "print the equivalent scenario file, as a starting point");
   return [options](Terminal& terminal) { return predict(*options, terminal); };
 }
 

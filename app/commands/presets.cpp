@@ -25,14 +25,14 @@ int list(Terminal& terminal) {
   table.add_column("preset", TextTable::Align::left);
   table.add_column("GPUs");
   table.add_column("calibrated", TextTable::Align::left);
-  table.add_column("what it is", TextTable::Align::left);
+  table.add_column("description", TextTable::Align::left);
   for (const Preset& preset : presets())
     table.add_row(
         {preset.name, std::to_string(preset.gpus), preset.calibrated ? "yes" : "no", preset.title});
   terminal.out << table.text("")
                << "\nGPUs of one node; \"nodes\" joins several.  \"calibrated: no\" means that the "
-                  "numbers are\ndata sheets' and NCCL's, not measured: "
-                  "\"collsim presets show NAME\" gives their sources.\n";
+                  "numbers\nare taken from data sheets and NCCL's source, not measured; see "
+                  "\"collsim presets show NAME\".\n";
   return exit_fine;
 }
 
@@ -83,7 +83,7 @@ std::string preset_text(const Preset& preset) {
                     "\nin a scenario:\n"
                     "  \"cluster\": {{ \"preset\": \"{}\", \"nodes\": 2, \"override\": {{ "
                     "\"{}.latency\": \"500ns\" }} }}\n"
-                    "how its devices are joined:\n  collsim topo show --preset {}\n",
+                    "how its devices are connected:\n  collsim topo show --preset {}\n",
                     preset.name, example, preset.name);
 }
 
@@ -102,12 +102,12 @@ int show(const PresetsOptions& options, Terminal& terminal) {
 
 Action declare_presets(Options& command) {
   const auto options = std::make_shared<PresetsOptions>();
-  Options& below = command.command("show", "Shows the numbers of one, and their sources.",
+  Options& below = command.command("show", "Shows the numbers of a preset and their sources.",
                                    "collsim presets show dgx-h100\n"
                                    "collsim presets show dgx-1-v100 --format json");
-  below.value("PRESET", options->name, "NAME", "one of those that \"collsim presets\" lists")
-      .required = true;
-  below.choice("--format", options->format, {"text", "json"}, "how to show it");
+  below.value("PRESET", options->name, "NAME", "a name listed by \"collsim presets\"").required =
+      true;
+  below.choice("--format", options->format, {"text", "json"}, "output format");
   return [options, &command](Terminal& terminal) {
     return &command.chosen() != &command ? show(*options, terminal) : list(terminal);
   };

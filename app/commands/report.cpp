@@ -23,7 +23,7 @@ struct ReportCommandOptions {
   std::string output = "-";
 };
 
-// Of all results whose sweep has such a point; the others are drawn as if nobody had asked.
+// For all results whose sweep has such a point; the others are drawn as without --at.
 class AskedPoint {
  public:
   explicit AskedPoint(const std::vector<std::string>& at) : at_(at) {}
@@ -81,7 +81,7 @@ bool is_no_file_on_disk(const std::string& output) {
 }
 
 void insist_on_a_page(const std::string& output) {
-  if (output.empty()) throw UsageError("-o names no file: -o report.html");
+  if (output.empty()) throw UsageError("-o needs a file name, such as -o report.html");
   if (output == "-" || is_no_file_on_disk(output)) return;
   const std::filesystem::path path(output);
   std::error_code ignored;
@@ -90,14 +90,14 @@ void insist_on_a_page(const std::string& output) {
   const std::string suffix = lower(path.extension().string());
   if (suffix == ".html" || suffix == ".htm") return;
   throw UsageError(
-      fmt::format("a report is a page for a browser: -o {}{}",
+      fmt::format("a report is an HTML page: use -o {}{}",
                   std::filesystem::path(path).replace_extension(".html").string(),
                   suffix == ".pdf" ? "; to get a PDF, open it there and print it" : ""));
 }
 
 int report(const ReportCommandOptions& options, Terminal& terminal) {
   if (options.output == "-" && terminal.out_is_terminal)
-    throw UsageError("a page is not for reading here; write it to a file: -o report.html");
+    throw UsageError("refusing to print HTML to a terminal; use -o report.html");
   insist_on_a_page(options.output);
   refuse_overwriting(options.output, options.files);
   Sources sources;
@@ -125,14 +125,14 @@ Action declare_report(Options& command) {
   const auto options = std::make_shared<ReportCommandOptions>();
   command
       .value("RESULTS", options->files, "FILE",
-             "files that run, predict or validate wrote with -o results.json")
+             "results written with -o results.json by run, predict or validate")
       .required = true;
   command.value("-o,--output", options->output, "FILE",
-                "where to write the page (default: standard output, when it is no terminal)");
-  command.value("--at", options->at, "PATH=VALUE",
-                "which row to draw as a timeline, in each of the files that has it: chunks=16; "
-                "repeats (default: one or two that tell "
-                "most, such as the first and the fastest number of chunks)");
+                "file to write the page to (default: standard output, unless it is a terminal)");
+  command.value(
+      "--at", options->at, "PATH=VALUE",
+      "the row to draw as a timeline, in each file that has it: chunks=16 (may be repeated; "
+      "default: the one or two most telling, such as the first and the fastest number of chunks)");
   return [options](Terminal& terminal) { return report(*options, terminal); };
 }
 

@@ -25,10 +25,10 @@ std::vector<std::string> format_names() {
 Format format_of_file(const std::string& file, const std::string& format) {
   if (const std::optional<Format> by_suffix = format_of_suffix(file)) return *by_suffix;
   if (!format.empty()) return *parse_format(format);
-  throw UsageError(fmt::format(
-      "\"{}\" does not say in which format: name it .json, .jsonl, .csv, .md, .txt or .html, or "
-      "add --format",
-      file));
+  throw UsageError(
+      fmt::format("\"{}\" has no known format: name it .json, .jsonl, .csv, .md, .txt or .html, or "
+                  "add --format",
+                  file));
 }
 
 // As if they had been written to a file and read again.
@@ -49,15 +49,16 @@ void refuse_overwriting(const std::string& output, const std::vector<std::string
     std::error_code ignored;
     if (std::filesystem::is_regular_file(input, ignored) &&
         std::filesystem::equivalent(output, input, ignored))
-      throw UsageError(fmt::format("writing {} would overwrite {}, which is read", output, input));
+      throw UsageError(
+          fmt::format("writing {} would overwrite {}, which is an input", output, input));
   }
 }
 
 void add_output_options(Options& command, std::string& format, std::vector<std::string>& outputs) {
-  command.choice("--format", format, format_names(), "how to print (default: table)");
+  command.choice("--format", format, format_names(), "output format (default: table)");
   command.value("-o", outputs, "FILE",
                 "also write to a file, in the format of its suffix (.json, .jsonl, .csv, .md, "
-                ".txt, .html); repeats; with --quiet nothing is printed");
+                ".txt, .html; may be repeated); --quiet prints nothing");
 }
 
 Printer::Printer(std::ostream& out, Format format, const TableStyle& style, bool several)

@@ -17,7 +17,7 @@ void refuse_overwriting(const std::string& output, const std::vector<std::string
 void add_output_options(Options& command, std::string& format, std::vector<std::string>& outputs);
 
 // Prints the results of scenarios one after the other on standard output.  Several make an array in
-// JSON and get headings where people read.
+// JSON and get headings in readable formats.
 class Printer {
  public:
   Printer(std::ostream& out, Format format, const TableStyle& style, bool several);

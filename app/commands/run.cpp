@@ -45,7 +45,7 @@ class Run {
       simulate(*scenario, sources, diagnostics);
   }
 
-  // Nobody wants more: interrupted, or nobody reads what is written.
+  // Stop: interrupted, or the reader of the output has closed it.
   [[nodiscard]] bool should_stop() const {
     return terminal_.interrupted || (!terminal_.out && outputs_.empty());
   }
@@ -128,7 +128,7 @@ class Run {
       return;
     worst_ = worse_of(worst_, exit_not_measurable);
     terminal_.err << printable(scenario.file)
-                  << " requires a measurement (measure.required): collsim validate makes it\n";
+                  << " requires a measurement (measure.required); use collsim validate\n";
   }
 
   const RunCommandOptions& options_;
@@ -175,7 +175,7 @@ int run_document(const RunCommandOptions& options, const std::string& name, Valu
 
 void add_run_options(Options& command, RunCommandOptions& options) {
   add_output_options(command, options.format, options.outputs);
-  command.integer("--jobs", options.jobs, "points to simulate at a time (default: one per core)", 1,
+  command.integer("--jobs", options.jobs, "points to simulate at once (default: one per core)", 1,
                   1024);
   command.flag("--yes", options.more_points, "allow sweeps of more than 100000 points");
 }
@@ -184,10 +184,10 @@ Action declare_run(Options& command) {
   const auto options = std::make_shared<RunCommandOptions>();
   command.value("FILE", options->files, "FILE", "scenario files; \"-\" reads standard input")
       .required = true;
-  command.value("--set", options->set, "PATH=VALUE", "put a value into the scenario; repeats");
+  command.value("--set", options->set, "PATH=VALUE", "override a scenario value (may be repeated)");
   add_run_options(command, *options);
   command.flag("--print-resolved", options->print_resolved,
-               "print the whole scenario and where each value came from; simulate nothing");
+               "print the complete scenario with the origin of each value; simulate nothing");
   return [options](Terminal& terminal) { return run_files(*options, {}, terminal); };
 }
 

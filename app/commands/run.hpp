@@ -34,7 +34,7 @@ struct RunHooks {
       {};
 };
 
-// Simulates the files one after the other and writes what comes out; the exit code.
+// Simulates the files one after the other and writes the results; returns the exit code.
 [[nodiscard]] int run_files(const RunCommandOptions& options, const RunHooks& hooks,
                             Terminal& terminal);
 

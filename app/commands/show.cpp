@@ -43,10 +43,10 @@ Action declare_show(Options& command) {
   add_one_case_options(command, options->one_case);
   command.flag("--steps", options->buffers.steps, "what happens in every step, message by message");
   command.integer("--elements", options->buffers.elements,
-                  "how many elements instead of a few (what nccl-tests calls size, in elements)", 1,
+                  "number of elements instead of a few (size as in nccl-tests, in elements)", 1,
                   max_shown_numbers);
-  command.flag("--all", options->style.all, "all ranks, steps and numbers, however many");
-  command.choice("--format", options->format, {text_format, json_format}, "how to show it");
+  command.flag("--all", options->style.all, "all ranks, steps and numbers, without limit");
+  command.choice("--format", options->format, {text_format, json_format}, "output format");
   return [options](Terminal& terminal) { return show(*options, terminal); };
 }
 

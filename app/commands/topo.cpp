@@ -77,7 +77,7 @@ void add_ranks(std::string_view text, std::size_t ranks, std::vector<Rank>& chos
     const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (parsed.ec != std::errc{} || parsed.ptr != digits.data() + digits.size())
       throw UsageError(fmt::format(
-          "--ranks cannot be read at \"{}\"; write numbers and ranges, such as 0-7 or 0,8,16-23",
+          "--ranks is not valid at \"{}\"; write numbers and ranges, such as 0-7 or 0,8,16-23",
           text));
     if (value >= ranks)
       throw UsageError(
@@ -99,9 +99,9 @@ std::vector<Rank> chosen_ranks(const std::string& list, std::size_t ranks) {
     return chosen;
   }
   for (const std::string& part : split(list, ',')) add_ranks(part, ranks, chosen);
-  if (chosen.empty()) throw UsageError(fmt::format("--ranks {} names no rank", list));
+  if (chosen.empty()) throw UsageError(fmt::format("--ranks {} selects no rank", list));
   if (chosen.size() > chosen_at_most)
-    throw UsageError(fmt::format("--ranks {} are too many; at most {}", list, chosen_at_most));
+    throw UsageError(fmt::format("--ranks {} selects too many; at most {}", list, chosen_at_most));
   return chosen;
 }
 
@@ -134,7 +134,7 @@ int show(const TopoOptions& options, Terminal& terminal) {
   terminal.out << text;
   if (part && !terminal.quiet)
     terminal.err << fmt::format(
-        "these are ranks 0 to {} of {}; choose others with --ranks, such as --ranks 0,8,16-23\n",
+        "showing ranks 0 to {} of {}; choose others with --ranks, such as --ranks 0,8,16-23\n",
         ranks.size() - 1, topology.rank_count());
   return exit_fine;
 }
@@ -144,7 +144,7 @@ int show(const TopoOptions& options, Terminal& terminal) {
 Action declare_topo(Options& command) {
   const auto options = std::make_shared<TopoOptions>();
   Options& below =
-      command.command("show", "Shows what joins every two ranks of a machine.",
+      command.command("show", "Shows the connection of every pair of ranks of a machine.",
                       "collsim topo show --preset dgx-1-v100\n"
                       "collsim topo show --preset dgx-h100 --nodes 2 --with bandwidth\n"
                       "collsim topo show --preset gb200-nvl72 --ranks 0-3,68-71\n"
@@ -155,11 +155,12 @@ Action declare_topo(Options& command) {
   below.integer("--nodes", options->nodes, "how many of them (default: 1)");
   below.choice("--with", options->with, {"path", "bandwidth", "latency", "hops"},
                "what the matrix shows");
-  below.flag("--links", options->links, "instead of the matrix, the links and their parameters");
-  below.value("--ranks", options->ranks, "LIST", "only these, such as 0-7 or 0,8,16-23");
+  below.flag("--links", options->links, "the links and their parameters instead of the matrix");
+  below.value("--ranks", options->ranks, "LIST", "only these ranks, such as 0-7 or 0,8,16-23");
   below.value("--set", options->one_case.set, "PATH=VALUE",
-              "put a value into the scenario; repeats");
-  below.value("--at", options->one_case.at, "PATH=VALUE", "which point of the sweep; repeats");
+              "override a scenario value (may be repeated)");
+  below.value("--at", options->one_case.at, "PATH=VALUE",
+              "select a point of the sweep (may be repeated)");
   command.needs_command = true;
   return [options](Terminal& terminal) { return show(*options, terminal); };
 }

@@ -46,15 +46,15 @@ void refuse_empty_trace(const TraceInput& input, TraceOptions options) {
     options.max_events *= 2;
     summary = write_trace(nowhere, input, options);
   }
-  throw UsageError(fmt::format("--limit {} is too small: --limit {} is enough for the first events",
-                               wanted, summary.events));
+  throw UsageError(
+      fmt::format("--limit {} is too small: use at least --limit {}", wanted, summary.events));
 }
 
 void tell(const TraceSummary& summary, const TraceCommandOptions& options, Terminal& terminal) {
   if (summary.left_out > 0)
     terminal.err << fmt::format(
-        "the trace has the {} events that begin before {}; {} more were left out (--limit {} "
-        "takes all)\n",
+        "the trace has the {} events that begin before {}; {} more were omitted (--limit {} "
+        "includes all)\n",
         summary.events, to_text(summary.shown_until), summary.left_out,
         summary.events + summary.left_out);
   if (terminal.quiet || options.output == "-") return;
@@ -64,7 +64,7 @@ void tell(const TraceSummary& summary, const TraceCommandOptions& options, Termi
 
 int trace(const TraceCommandOptions& options, Terminal& terminal) {
   if (options.output == "-" && terminal.out_is_terminal)
-    throw UsageError("a trace is not for reading; write it to a file: -o trace.json");
+    throw UsageError("refusing to print a trace to a terminal; use -o trace.json");
   refuse_overwriting(options.output, {options.one_case.file});
   std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return exit_usage;
@@ -95,12 +95,12 @@ Action declare_trace(Options& command) {
   options->output = "-";
   add_one_case_options(command, options->one_case);
   command.value("-o,--output", options->output, "FILE",
-                "where to write the trace (default: standard output, when it is no terminal)");
+                "file to write the trace to (default: standard output, unless it is a terminal)");
   command.choice("--flows", options->flows, {"none", "critical", "all"},
-                 "arrows from sender to receiver: of no message, of those on the critical path "
-                 "(default), or of all");
+                 "arrows from sender to receiver: for no message, those on the critical path "
+                 "(default), or all");
   command.integer("--limit", options->trace.max_events,
-                  "at most so many events; what begins later is left out (default 1000000)", 1,
+                  "at most this many events; later ones are omitted (default 1000000)", 1,
                   1'000'000'000);
   return [options](Terminal& terminal) { return trace(*options, terminal); };
 }

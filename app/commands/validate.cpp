@@ -44,10 +44,11 @@ bool put_machine(Value& document, Value machine, const std::string& file,
                  Diagnostics& diagnostics) {
   Value* const cluster = machine.find("cluster");
   if (cluster == nullptr) {
-    diagnostics.add({.code = "no-machine",
-                     .message = file + " is no machine: it has no \"cluster\"",
-                     .place = machine.place,
-                     .hint = "--machine takes a file with a \"cluster\" and perhaps a \"model\""});
+    diagnostics.add(
+        {.code = "no-machine",
+         .message = file + " is not a machine file: it has no \"cluster\"",
+         .place = machine.place,
+         .hint = "--machine takes a file with a \"cluster\" and optionally a \"model\""});
     return false;
   }
   document.set("cluster", std::move(*cluster));
@@ -85,13 +86,13 @@ class Validation {
     refuse_outputs_onto(options_.machine);
     if (options_.trace.empty()) {
       if (!options_.at.empty())
-        throw UsageError("--at says which row --trace records: add --trace");
+        throw UsageError("--at selects the row that --trace records; add --trace");
       return;
     }
     if (options_.run.files.size() > 1)
-      throw UsageError("--trace records a run of one scenario, and these are several");
+      throw UsageError("--trace records one scenario; give one file");
     if (options_.trace == "-")
-      throw UsageError("--trace needs a file of its own: standard output gets the results");
+      throw UsageError("--trace needs a file: standard output has the results");
     refuse_overwriting(options_.trace, options_.run.files);
   }
 
@@ -134,11 +135,12 @@ class Validation {
     for (const auto& [given, name] : options) {
       if (!given) continue;
       absent = false;
-      diagnostics.add({.code = "nothing-runs",
-                       .message = fmt::format("{} has no effect on what this file says", name),
-                       .place = file != nullptr ? file->place : SourceRange{},
-                       .pointer = "/measure/file",
-                       .hint = "--backend host, cuda or nccl runs it instead"});
+      diagnostics.add(
+          {.code = "nothing-runs",
+           .message = fmt::format("{} has no effect on results read from this file", name),
+           .place = file != nullptr ? file->place : SourceRange{},
+           .pointer = "/measure/file",
+           .hint = "use --backend host, cuda or nccl to run it instead"});
     }
     return absent;
   }
@@ -209,8 +211,8 @@ class Validation {
     if (!options_.backend.empty()) return options_.backend;
     if (!wanted.backend.empty()) return wanted.backend;
     if (!terminal_.quiet && !std::exchange(has_told_backend_, true))
-      terminal_.err << "no backend is named, so this measures with host: threads of this machine "
-                       "(--backend chooses)\n";
+      terminal_.err << "measuring with the default backend, host: threads of this machine (choose "
+                       "with --backend)\n";
     return "host";
   }
 
@@ -227,7 +229,7 @@ class Validation {
       options.run = found->run;
   }
 
-  // --- what came out ----------------------------------------------------------------------------
+  // --- results ----------------------------------------------------------------------------------
 
   int judge(const Scenario& scenario, const Results& results, bool output_tells) {
     const ComparisonCounts counts = count_verdicts(results);
@@ -293,7 +295,7 @@ class Validation {
     trace_code_ = exit_not_measurable;
     terminal_.err << "no trace was written: "
                   << (row.not_measured ? printable(row.not_measured->reason)
-                      : file_          ? std::string("nothing ran here")
+                      : file_          ? std::string("nothing was run")
                                        : "backend " + row.measured->backend + " records no steps")
                   << '\n';
   }
@@ -316,20 +318,20 @@ void add_measuring_options(Options& command, ValidateOptions& options) {
                  "what runs it: threads of this machine, its GPUs, or NCCL (default: the "
                  "scenario's, or else host)");
   command.flag("--paced", options.paced,
-               "emulate the links of the scenario: no message is there earlier");
+               "emulate the links of the scenario: no message arrives earlier");
   command
       .flag("--native", options.native,
-            "run as fast as the machine goes (default, unless the scenario says paced)")
+            "run unpaced, at full speed (default unless the scenario is paced)")
       .excludes = "--paced";
   command.choice("--protocol", options.protocol, {"simple", "ll"},
-                 "how a message says that it is there (default: simple)");
-  command.integer("--iters", options.iterations, "runs that count (default: 20; a verdict takes 3)",
+                 "how a message announces its arrival (default: simple)");
+  command.integer("--iters", options.iterations, "runs that count (default: 20; judging needs 3)",
                   1, most_runs);
   command.integer("--warmup", options.warmup, "runs before those that count (default: 1)", 0,
                   most_runs);
-  command.flag("--no-check", options.no_check, "do not look at the data");
+  command.flag("--no-check", options.no_check, "do not check the data");
   command.integer("--threads-per-lane", options.threads_per_lane,
-                  "threads that work on one message together (default: the backend's choice)", 1,
+                  "threads that share the work on a message (default: the backend chooses)", 1,
                   most_threads_per_lane);
 }
 
@@ -346,12 +348,13 @@ Action declare_validate(Options& command) {
       .required = true;
   add_measuring_options(command, *options);
   command.value("--max-error", options->max_error, "PERCENT",
-                "end with 1 when a prediction is further off, such as 15% (default: no limit); "
-                "rows too noisy to judge, or of fewer than 3 runs, do not count");
+                "exit with 1 if a prediction is further off, such as 15% (default: no limit); rows "
+                "that are too noisy or have fewer than 3 runs do not count");
   command.value("--machine", options->machine, "FILE",
                 "a file whose \"cluster\" and \"model\" replace those of the scenarios, before "
-                "--set, such as collsim calibrate writes");
-  command.value("--set", options->run.set, "PATH=VALUE", "put a value into the scenario; repeats");
+                "--set; written by collsim calibrate");
+  command.value("--set", options->run.set, "PATH=VALUE",
+                "override a scenario value (may be repeated)");
   add_run_options(command, options->run);
   command.value("--trace", options->trace, "FILE",
                 "also write the steps of one measured row as a timeline for Perfetto");

@@ -144,7 +144,7 @@ std::vector<std::uint32_t> first_ranks_of(const Event& event, Shape shape) {
   return {event.from, event.to};
 }
 
-// The route of a message, or everybody it concerns, each once.
+// The route of a message, or all ranks it concerns, each once.
 void show_rank(PathLine& line, std::uint32_t rank) {
   if (line.shape != Shape::relay &&
       std::find(line.ranks.begin() + 1, line.ranks.end(), rank) != line.ranks.end())

@@ -10,7 +10,7 @@
 namespace collsim {
 namespace {
 
-// Of the time that nobody had started, what was not the launch.
+// The part of the late start that is not the launch.
 Time waiting_for_late_ranks(const Case& point, const Breakdown& breakdown) {
   if (breakdown.every_step_recorded) return breakdown.path.start - breakdown.launch;
   Time longest{};

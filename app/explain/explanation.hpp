@@ -27,7 +27,7 @@ struct ExplainedSymbol {
 
 // What vanishes from the formula's value when one thing becomes free: overhead, N/B, ...
 struct VanishingPart {
-  std::string name;  // start-up, wire, latency, reduction
+  std::string name;  // startup, wire, latency, reduction
   double seconds = 0;
 };
 

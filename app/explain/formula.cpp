@@ -62,7 +62,7 @@ std::string why_no_form(const Case& point, const CaseResult& row) {
     unlimited.choice.slots.reset();
     if (form_of(unlimited, row))
       return fmt::format(
-          "none is known when a sender may have to wait for a free slot (here {} per connection)",
+          "none is known if a sender may have to wait for a free slot (here {} per connection)",
           *point.choice.slots);
   }
   const Topology& topology = point.cluster->topology;
@@ -72,7 +72,7 @@ std::string why_no_form(const Case& point, const CaseResult& row) {
     return "none is known for links that messages share";
   if (!uniform_network(topology))
     return "none is known for this algorithm on a network that is not uniform (a chain, ring or "
-           "switch with all links alike, or a link for every pair)";
+           "switch with equal links, or a link for every pair)";
   Case simpler = point;
   simpler.costs.reduce_bandwidth.reset();
   if (point.costs.reduce_bandwidth && form_of(simpler, row))
@@ -139,7 +139,7 @@ void add_parts(const Case& point, const CaseResult& row, FormulaExplanation& res
     sum += seconds;
     if (seconds > whole * 1e-12) result.parts.push_back({name, seconds});
   };
-  without("start-up", with_links(point, [](LinkParameters& link) { link.overhead = {}; }));
+  without("startup", with_links(point, [](LinkParameters& link) { link.overhead = {}; }));
   if (routes_stand(point.cluster->topology))
     without("wire", with_links(point, [](LinkParameters& link) {
               link.bandwidth = Bandwidth(std::numeric_limits<std::int64_t>::max());

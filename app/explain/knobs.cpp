@@ -71,7 +71,7 @@ class KnobTurner {
     const std::vector<LinkClass> classes = used_classes(topology, simulation);
     // Links that a message crosses one after the other help only together.
     if (classes.size() > 1 && row_.wire_bytes > 0)
-      by_degrees(new_knob("bandwidth of all links", "each", "twice each"), true,
+      by_degrees(new_knob("bandwidth of all links", "each", "each doubled"), true,
                  [this](double factor) {
                    return with_links(point_, [=](LinkParameters& link) {
                      link.bandwidth = scaled(link.bandwidth, factor);
@@ -375,7 +375,7 @@ double work_of(const Case& point) {
                                   [](const Link& link) { return link.sharing == Sharing::fair; });
   // Every message on shared links changes the rates of others.
   const double instructions = effort_of(point, schedule).instructions * crossed * (shared ? 4 : 1);
-  // Longer routes meet those of other ranks, and then one rank cannot stand for all.
+  // Longer routes share links with those of other ranks, so one rank cannot stand for all.
   const bool one_stands_for_all =
       schedule.symmetry() != Symmetry::none && point.cluster->late.empty() && crossed <= 2 &&
       !topology.links().empty() && topology.orbit(schedule.symmetry(), LinkId(0)).has_value() &&
@@ -388,7 +388,7 @@ double work_of(const Case& point) {
 Attempt attempt(const Case& point, WorkBudget& budget) {
   try {
     const Case made = with_schedule(point);
-    if (!budget.take(work_of(made))) return {std::nullopt, "it would take long", true};
+    if (!budget.take(work_of(made))) return {std::nullopt, "it would take too long", true};
     return {run_case(made).time, "", false};
   } catch (const Error& error) {
     return {std::nullopt, error.what(), false};

@@ -46,7 +46,7 @@ std::string messages_asked(const Explanation& e, const std::string& size,
   const Pattern& pattern = e.point.collective.pattern;
   switch (pattern.kind) {
     case Pattern::Kind::shift:
-      return fmt::format("A message of {} from each of {} to the rank {} further", size, ranks,
+      return fmt::format("A message of {} from each of {} to the rank {} further on", size, ranks,
                          pattern.distance);
     case Pattern::Kind::exchange:
       return fmt::format("Messages of {} exchanged by pairs of neighbours among {}", size, ranks);
@@ -102,12 +102,12 @@ struct NamedShare {
 constexpr NamedShare named_shares[] = {
     {"late start", &TimeShares::start}, {"instruction overhead", &TimeShares::instructions},
     {"adding", &TimeShares::reduction}, {"copying", &TimeShares::copy},
-    {"waiting", &TimeShares::queue},    {"start-up", &TimeShares::startup},
+    {"waiting", &TimeShares::queue},    {"startup", &TimeShares::startup},
     {"wire", &TimeShares::wire},        {"sharing", &TimeShares::sharing},
     {"latency", &TimeShares::flight},
 };
 
-// "3.2 ms = 16 x (5 us start-up + 168 us wire)"
+// "3.2 ms = 16 x (5 us startup + 168 us wire)"
 std::string cost_in_words(const PathLine& line) {
   const bool each =
       line.alike && line.count > 1 && line.shape != Shape::repeated && line.shape != Shape::skipped;
@@ -171,9 +171,8 @@ std::string what_happens(const PathLine& line) {
                          adds ? "adds what it has received" : "works",
                          line.count > 1 ? fmt::format(", {} times", line.count) : "");
     case Shape::repeated:
-      return fmt::format("... and again, {} more times: {}", line.count,
-                         line.period == 1 ? "the line above, further on"
-                                          : fmt::format("the {} lines above", line.period));
+      if (line.period == 1) return fmt::format("repeats {} more times", line.count);
+      return fmt::format("these {} lines repeat {} more times", line.period, line.count);
     case Shape::skipped: return fmt::format("... {} more events", line.count);
   }
   return "";
@@ -239,21 +238,21 @@ std::string path_line_in_words(const PathLine& line) {
 std::vector<ShareWords> shares_in_words(const Explanation& e) {
   const Breakdown& b = e.breakdown;
   const TimeShares& p = b.path;
-  std::string start = "nobody on the path had started";
+  std::string start = "no rank on the path had started";
   if (b.launch == p.start)
     start = "the launch, before any rank starts";
   else if (b.launch > Time{})
     start = fmt::format("{} launch, then a late rank", to_text(b.launch));
   else
-    start = "everybody waits for a rank that starts late";
+    start = "every rank waits for one that starts late";
   std::vector<ShareWords> all{
       {"start", p.start, start},
-      {"start-up", p.startup,
+      {"startup", p.startup,
        fmt::format("alpha of {} on the path",
                    count_in_words(static_cast<std::int64_t>(b.messages), "message"))},
-      {"wire", p.wire, "bytes going through at full bandwidth"},
-      {"sharing", p.sharing, "other messages had a share of the links"},
-      {"latency", p.flight, "messages that have left, not arrived"},
+      {"wire", p.wire, "bytes crossing at full bandwidth"},
+      {"sharing", p.sharing, "other messages shared the links"},
+      {"latency", p.flight, "messages sent but not yet arrived"},
       {"queue", p.queue, "waiting for a link"},
       {"adding", p.reduction,
        fmt::format("summing received data, {}",
@@ -283,7 +282,7 @@ std::string comparison_in_words(const Explanation& e) {
                                      difference > 0 ? "more" : "less",
                                      100 * std::abs(difference) / std::max(f.form->seconds, 1e-12));
   return fmt::format("The simulation says {}: {}{}.", seconds_text(simulated), by,
-                     f.form->exact ? "" : ", because the data do not divide evenly");
+                     f.form->exact ? "" : ", because the data does not divide evenly");
 }
 
 std::string knob_in_words(const Knob& knob, Time now) {
@@ -319,7 +318,7 @@ std::string with_message(const std::string& work, Time whole, const LowerBounds&
   const Time message = bounds.startup + bounds.flight;
   if (message == Time{}) return work;
   std::string costs;
-  if (bounds.startup > Time{}) costs = fmt::format("a start-up of {}", to_text(bounds.startup));
+  if (bounds.startup > Time{}) costs = fmt::format("a startup of {}", to_text(bounds.startup));
   if (bounds.flight > Time{})
     costs += fmt::format("{}a latency of {}", costs.empty() ? "" : " and ", to_text(bounds.flight));
   const std::string timed = fmt::format("{} ({})", work, to_text(whole - message));
@@ -334,12 +333,13 @@ std::string why_bound(const Explanation& e) {
     case Kind::bandwidth: return with_message(traffic_in_words(e), bounds.bandwidth, bounds);
     case Kind::latency:
       return e.row.size == 0 || e.row.operation == Operation::barrier
-                 ? "every rank must hear of every other, and messages cost a start-up and a latency"
-                 : "news of one rank must spread to all, and messages cost a start-up and a "
+                 ? "data from every rank must reach every other, and messages cost a startup and a "
+                   "latency"
+                 : "data from one rank must reach all, and messages cost a startup and a "
                    "latency";
     case Kind::compute:
       return with_message(
-          fmt::format("the vectors of {} must be added up, even if they share the additions evenly",
+          fmt::format("the vectors of {} must be added up, even if the additions are shared evenly",
                       count_in_words(e.row.ranks, "rank")),
           bounds.compute, bounds);
     case Kind::none: break;
@@ -354,17 +354,15 @@ std::string meaning_of(const BoundExplanation& b) {
       b.ratio < 9.95 ? fmt::format("{:.2f}", b.ratio) : fmt::format("{:.0f}", b.ratio);
   if (b.late > Time{})
     return fmt::format(
-        "This run takes {} times that, but a rank starts {} late, of which the bound "
-        "knows nothing: the gap is not what a better schedule could win.",
+        "This run takes {} times that, but a rank starts {} late, which the bound ignores: a "
+        "better schedule could not win all of the gap.",
         times, to_text(b.late));
   if (b.ratio < 1.2)
     return fmt::format(
-        "This run takes {} times that: hardly anything is left to gain without "
-        "better hardware.",
-        times);
+        "This run takes {} times that: little is left to gain without better hardware.", times);
   return fmt::format(
-      "This run takes {} times that; the bound may not be reachable, but the gap is "
-      "what a better schedule could at most win.",
+      "This run takes {} times that; the bound may not be reachable, but a better schedule could "
+      "win at most this gap.",
       times);
 }
 
@@ -373,13 +371,13 @@ std::string meaning_of(const BoundExplanation& b) {
 std::string bound_in_words(const Explanation& e) {
   const BoundExplanation& b = e.bound;
   if (b.binding == BoundExplanation::Kind::none) {
-    if (e.row.time == Time{}) return "Nothing has to move, so no time is needed.";
+    if (e.row.time == Time{}) return "No data has to move, so no time is needed.";
     if (e.row.bound > Time{})
       return fmt::format(
-          "Nothing has to move, so no time is needed but for the launch, {}: empty messages need "
-          "not be sent.",
+          "No data has to move, so only the launch takes time, {}: empty messages need not be "
+          "sent.",
           to_text(e.row.bound));
-    return "Nothing has to move, so no time is needed: empty messages need not be sent.";
+    return "No data has to move, so no time is needed: empty messages need not be sent.";
   }
   const std::string launch =
       b.launch > Time{} ? fmt::format(" (of which launch {})", to_text(b.launch)) : "";

@@ -85,7 +85,7 @@ std::string bar(double share) {
 // --- 1, 2: question and answer ------------------------------------------------------------------
 
 void write_question(Page& page, const Explanation& e) {
-  page.heading("What is asked");
+  page.heading("The question");
   page.paragraph(question_of(e));
   page.line("  ", fmt::format("{}: {}.", e.row.algorithm, e.summary), 4);
   if (!e.point.cluster->description.empty())
@@ -111,7 +111,7 @@ std::string busbw_meaning(const Explanation& e) {
     text += " = 2(K-1)/K";
   else if (factor != 1 || e.row.ranks == 1)
     text += factor != 1 ? " = (K-1)/K" : "";
-  text += ": comparable with the bandwidth of the links, whatever the number of ranks";
+  text += ": comparable with the bandwidth of the links, for any number of ranks";
   if (e.row.B) text += fmt::format("; here a link has {}", rate_text(*e.row.B));
   return text;
 }
@@ -156,12 +156,13 @@ void write_parts(Page& page, const FormulaExplanation& f) {
     text +=
         fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", part.name, seconds_text(part.seconds),
                     percent(from_seconds(part.seconds), from_seconds(f.form->seconds)));
-  page.line("  ",
-            (f.parts_add_up ? "Of this: "
-                            : "What would vanish if it were free (not a sum: one hides "
-                              "behind the other): ") +
-                text + ".",
-            4);
+  page.line(
+      "  ",
+      (f.parts_add_up
+           ? "Of this: "
+           : "What would be saved if it were free (not a sum: one hides behind the other): ") +
+          text + ".",
+      4);
 }
 
 void write_formula(Page& page, const Explanation& e) {
@@ -174,7 +175,7 @@ void write_formula(Page& page, const Explanation& e) {
     for (const ExplainedSymbol& symbol : f.symbols)
       page.line(fmt::format("    {:<6}= {:<20} ", symbol.symbol, value_of(symbol)), symbol.meaning,
                 33);
-    if (!f.terms.empty()) page.paragraph("With the numbers put in:");
+    if (!f.terms.empty()) page.paragraph("With the numbers substituted:");
     write_numbers(page, f);
     if (f.terms.size() != 1)
       page.line(
@@ -192,7 +193,7 @@ void write_busiest_link(Page& page, const Explanation& e) {
   if (!e.breakdown.busiest) return;
   const BusiestLink& link = *e.breakdown.busiest;
   std::string text =
-      fmt::format("The busiest link, {}{}, works {} of {} ({}): {}, {}", link.name,
+      fmt::format("The busiest link, {}{}, is busy {} of {} ({}): {}, {}", link.name,
                   link.equally_busy > 0 ? fmt::format(" ({} more {} as busy)", link.equally_busy,
                                                       link.equally_busy == 1 ? "is" : "are")
                                         : "",
@@ -208,7 +209,7 @@ void write_busiest_link(Page& page, const Explanation& e) {
     };
     add(*link.fill, "before its first message (fill)");
     add(*link.gaps, "between messages");
-    add(*link.drain, "after its last byte (drain: the others have to finish)");
+    add(*link.drain, "after its last byte (drain: the others must finish)");
     text += idle.empty() ? "; it is never idle" : "; it is idle for " + idle;
   }
   page.paragraph(text + ".");
@@ -218,14 +219,13 @@ void write_breakdown(Page& page, const Explanation& e) {
   const Breakdown& b = e.breakdown;
   page.heading("Where the time goes");
   if (!b.every_step_recorded) {
-    page.paragraph(
-        fmt::format("This run has about {} instructions, too many to record each of them, so "
-                    "there is no critical path.",
-                    b.instructions));
+    page.paragraph(fmt::format(
+        "This run has about {} instructions, too many to record, so there is no critical path.",
+        b.instructions));
     write_busiest_link(page, e);
     return;
   }
-  if (e.row.time == Time{}) return page.paragraph("No time passes.");
+  if (e.row.time == Time{}) return page.paragraph("The run takes no time.");
   page.paragraph("Along the critical path, the one chain of causes that lasts until the end:");
   for (const ShareWords& share : shares_in_words(e))
     page.line(fmt::format("    {:<13}{:>10} {:>6}  {} ", share.name, to_text(share.time),
@@ -234,8 +234,8 @@ void write_breakdown(Page& page, const Explanation& e) {
               share.meaning, 58);
   if (b.waiting_for_others > Time{})
     page.paragraph(
-        fmt::format("During {} of this ({}) a message on the path was ready to go, but messages of "
-                    "other ranks held its links: contention.",
+        fmt::format("During {} of this ({}) a message on the path was ready, but messages of other "
+                    "ranks held its links: contention.",
                     to_text(b.waiting_for_others), percent(b.waiting_for_others, e.row.time)));
   write_busiest_link(page, e);
 }
@@ -282,8 +282,8 @@ void write_knob_table(Page& page, const Explanation& e, const std::vector<const 
     name = std::max(name, columns(short_name(*knob)));
     turned = std::max(turned, columns(turn(*knob)));
   }
-  page.line(fmt::format("    {}  {}  {:>9}  {:>7}  {:>10}", padded("change", name),
-                        padded("from, to", turned), "time", "saves", "20% better"),
+  page.line(fmt::format("    {}  {}  {:>9}  {:>7}  {:>10}", padded("knob", name),
+                        padded("change", turned), "time", "saves", "20% better"),
             "", 0);
   for (const Knob* knob : shown)
     page.line(fmt::format("    {}  {}  {:>9}  {:>7}  {:>10}", padded(short_name(*knob), name),
@@ -302,9 +302,9 @@ void write_best_chunks(Page& page, const Explanation& e) {
   const Time worst = std::max_element(chunks.tried.begin(), chunks.tried.end(), slower)->time;
   if ((worst - chunks.best_time).seconds() <= 1e-3 * e.row.time_s())
     return page.paragraph("The number of chunks hardly matters here.");
-  std::string text = fmt::format("Best number of chunks of those tried: {}", chunks.best);
+  std::string text = fmt::format("Best number of chunks tried: {}", chunks.best);
   if (chunks.best == e.row.chunks)
-    text += ", which is what this case has";
+    text += ", as now";
   else if (chunks.best_time < e.row.time)
     text += fmt::format(", with {} ({} saved)", to_text(chunks.best_time),
                         percent(e.row.time - chunks.best_time, e.row.time));
@@ -317,7 +317,7 @@ void write_best_chunks(Page& page, const Explanation& e) {
   page.line("    ", "tried " + tried, 10);
 }
 
-// Settings and algorithms by what is to be said of them.
+// Settings and algorithms by the outcome to report.
 struct SortedKnobs {
   std::vector<const Knob*> table;
   std::vector<std::string> useless, faster, slower, refused, not_tried;
@@ -352,21 +352,21 @@ SortedKnobs sorted_knobs(const Explanation& e) {
 
 void write_knobs(Page& page, const Explanation& e) {
   page.heading("The next knob");
-  if (e.row.time == Time{}) return page.paragraph("There is nothing to make faster.");
+  if (e.row.time == Time{}) return page.paragraph("Nothing can be made faster.");
   const SortedKnobs sorted = sorted_knobs(e);
   if (!sorted.table.empty() && *sorted.table.front()->time < e.row.time)
     page.paragraph(knob_in_words(*sorted.table.front(), e.row.time));
   else
-    page.paragraph("Nothing that was tried makes it faster.");
+    page.paragraph("No change that was tried makes it faster.");
   if (!sorted.table.empty()) write_knob_table(page, e, sorted.table);
   const auto list = [&](const char* what, const std::vector<std::string>& which) {
     if (!which.empty()) page.line("  ", fmt::format("{}: {}.", what, fmt::join(which, ", ")), 4);
   };
   list("Would change nothing", sorted.useless);
-  list("Faster algorithms, too", sorted.faster);
+  list("Other faster algorithms", sorted.faster);
   list("Algorithms that are not faster", sorted.slower);
   list("Does not work here", sorted.refused);
-  list("Not tried, because it would take long", sorted.not_tried);
+  list("Not tried, because it would take too long", sorted.not_tried);
   write_best_chunks(page, e);
 }
 

@@ -7,7 +7,7 @@
 
 namespace collsim {
 
-// An explanation in plain language, for people: at most 100 columns wide, ends with a newline.
+// An explanation in plain language: at most 100 columns wide, ends with a newline.
 [[nodiscard]] std::string to_text(const Explanation& explanation, bool colour = false);
 
 }  // namespace collsim

@@ -25,7 +25,7 @@ struct Judgement {
   std::vector<double> limits{};
   double distance = 0;      // relative
   std::string why_not{};    // there is no value, and why
-  bool unmeasured = false;  // ... which is nobody's fault
+  bool unmeasured = false;  // ... which is not a failure
 
   // Which failure is shown: what has no value comes before what is far off.
   [[nodiscard]] double rank() const {

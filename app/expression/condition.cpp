@@ -78,8 +78,8 @@ class PathReader {
     for (const Value& one : value.items())
       wanted.push_back(comparable(one, path(), facts_->operation()));
     if (wanted.empty())
-      report(value.place, "empty-list", "an empty list fits no row", {},
-             "write a value, or a list of those that are meant");
+      report(value.place, "empty-list", "an empty list matches no row", {},
+             "write a value, or a list of values");
     return wanted;
   }
 
@@ -110,7 +110,7 @@ class PathReader {
     return values;
   }
 
-  // Reports the first wanted value that is of another kind than all that are there.
+  // Reports the first wanted value whose kind differs from that of all existing ones.
   bool may_match(const std::vector<Comparable>& wanted,
                  std::span<const std::optional<Comparable>> values) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {

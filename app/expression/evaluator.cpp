@@ -21,7 +21,7 @@ const char* why_absent(Name name) {
       return "there is no L, because the cluster's links differ; use a number with its unit";
     case Name::bottleneck_bandwidth:
       return "there is no bottleneck_bandwidth, because no link carried data";
-    default: return "no closed form applies to this case, so that there is no analytic time";
+    default: return "no closed form applies to this case, so it has no analytic time";
   }
 }
 
@@ -143,7 +143,7 @@ std::optional<double> Evaluator::relative_error(const FormulaNode& node,
   if (!measured) return {};
   const double error = std::abs(*predicted - *measured) / std::abs(*measured);
   if (std::isfinite(error)) return error;
-  evaluation.fail("what was measured is 0, which errors are not relative to");
+  evaluation.fail("the measured value is 0, so no relative error exists");
   return {};
 }
 

@@ -100,8 +100,8 @@ void ExpectationReader::read_id(std::size_t number, std::set<std::string>& ids) 
   const std::optional<std::string> id = reader_.text("id");
   result_.id = id.value_or(fmt::format("expect-{}", number));
   if (id && !is_slug(*id)) {
-    reader_.wrong("id", "bad-id", in_quotes(*id) + " cannot be an id", "",
-                  "an id is made of lower-case letters, digits and hyphens, as in "
+    reader_.wrong("id", "bad-id", in_quotes(*id) + " is not a valid id", "",
+                  "an id has lower-case letters, digits and hyphens, as in "
                   "\"never-beats-the-wire\"");
     return;
   }
@@ -164,7 +164,7 @@ void ExpectationReader::read_of() {
                   in_quotes(*of) +
                       " changes nothing, because the metric does not mention time, "
                       "algbw or busbw",
-                  "", "leave \"of\" out");
+                  "", "omit \"of\"");
 }
 
 void ExpectationReader::read_limits() {
@@ -256,8 +256,8 @@ void ExpectationReader::read_word(const Value& written, const char* key) {
   const auto& fits = result_.word_fits;
   if (std::find(fits.begin(), fits.end(), 1) == fits.end())
     reader_.wrong("equals", "unknown-word",
-                  fmt::format("{} is none of the values that {} is chosen from",
-                              in_quotes(wanted.written), in_quotes(result_.metric->text())),
+                  fmt::format("{} is not one of the values of {}", in_quotes(wanted.written),
+                              in_quotes(result_.metric->text())),
                   Vocabulary{.what = "value", .allowed = allowed}.nearest(wanted.written), hint);
   result_.word = wanted.written;
 }
@@ -267,8 +267,7 @@ void ExpectationReader::read_within() {
   if (written == nullptr) return;
   const std::string pointer = reader_.pointer_of("within");
   if (result_.word) {
-    reader_.wrong("within", "no-effect",
-                  "words are equal or not, so that \"within\" means nothing");
+    reader_.wrong("within", "no-effect", "words are equal or not, so \"within\" has no meaning");
     return;
   }
   std::optional<Expression> within = parse(*written, pointer);
@@ -322,7 +321,7 @@ void ExpectationReader::check_constancy(const Expression& expression, const char
     const bool is_string = written != nullptr && written->is_string();
     report(
         "ambiguous",
-        fmt::format("{} has another value for each {}, over which argmin or argmax is taken",
+        fmt::format("{} has a different value for each {}, over which argmin or argmax is taken",
                     in_quotes(*part), path),
         is_string ? part_of(written->place, written->string().size(), begin, begin + part->size())
                   : reader_.place(),

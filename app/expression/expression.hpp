@@ -28,7 +28,7 @@ struct CaseResult;
 // Symbols     K  ranks of the group             N      bytes: what nccl-tests calls size
 //             S  chunks                         C      channels
 //             k  collective.radix               A      collective.aggregation; infinite without
-//             B  bandwidth, bytes/s             alpha  start-up of a message, s
+//             B  bandwidth, bytes/s             alpha  startup of a message, s
 //             L  latency of a link, s           gamma  1 / model.reduce_bandwidth, s/byte; 0 without
 //             Also ranks, size, chunks, channels for K, N, S, C.  B, alpha and L exist when the
 //             cluster has one "link", and are what it says before links_override; L is the latency

@@ -25,7 +25,7 @@ std::optional<SelectionKind> function_kind(std::string_view word) {
   return std::nullopt;
 }
 
-// With the words that people bring.
+// With common synonyms.
 Vocabulary vocabulary_of_functions() {
   Vocabulary words{.what = "function",
                    .aliases = {{"lg", "log2"},
@@ -196,7 +196,8 @@ FormulaError ExpressionLanguage::with_hint(FormulaError error, std::string_view 
   if (error.code != "syntax") return error;
   if (wrong == "%") error.hint = "a percentage is a number and %, as in 5%";
   if (wrong == "<" || wrong == ">" || wrong == "=" || wrong == "!")
-    error.hint = "the comparison is a key beside \"metric\": equals, at_least, at_most or between";
+    error.hint =
+        "write the comparison as a key beside \"metric\": equals, at_least, at_most or between";
   return error;
 }
 
@@ -226,7 +227,7 @@ FormulaPart ExpressionLanguage::relative_error(FormulaParser& parser, const Form
   if (!measurable)
     parser.fail(part.begin, part.end, "syntax",
                 "nothing in " + parser.quote(part) + " is ever measured", {},
-                "measured are time, algbw and busbw");
+                "only time, algbw and busbw are measured");
   const std::uint32_t metric = part.node;
   part = {.node = metric, .begin = name.begin, .end = parser.token().end};
   parser.close_call();

@@ -43,9 +43,9 @@ class Diagnostics {
   std::size_t not_kept_ = 0;
 };
 
-// For people: every diagnostic as above (at most `limit`, then "and 12 more"), then
-// "4 errors; nothing was run".  Long lines are shortened around the caret; tabs, wide and invisible
-// characters do not move it, and nothing that a terminal would obey is sent to it.
+// Readable: every diagnostic as above (at most `limit`, then "and 12 more"), then "4 errors;
+// nothing was run".  Long lines are shortened around the caret; tabs, wide and invisible characters
+// do not move it, and nothing that a terminal would obey is sent to it.
 [[nodiscard]] std::string to_text(const Diagnostics& diagnostics, const Sources& sources,
                                   bool colour = false, std::size_t limit = 20);
 

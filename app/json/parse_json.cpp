@@ -96,7 +96,7 @@ class TreeBuilder {
     Value value;
     std::string key = {};  // the last one read
     SourceRange key_place = {};
-    bool duplicate = false;       // that key was there before
+    bool duplicate = false;       // the key occurred before
     std::size_t values_kept = 0;  // of a long list: those read until its last kept item
     // Of a large object: keys to their positions.
     std::map<std::string, std::size_t, std::less<>> index = {};
@@ -252,7 +252,7 @@ class TreeBuilder {
 // What makes it useless to look at the text as JSON; no message when nothing does.
 std::string unreadable(std::string_view text, std::size_t most_bytes) {
   if (text.size() > most_bytes)
-    return fmt::format("the file has more than {} MiB, and no more are read", most_bytes >> 20U);
+    return fmt::format("the file is larger than {} MiB, the limit", most_bytes >> 20U);
   const bool utf_16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
                       (text.size() >= 2 && (text[0] == '\0') != (text[1] == '\0'));
   return utf_16 ? "the file is not UTF-8 (it looks like UTF-16); save it as UTF-8" : "";
@@ -294,7 +294,7 @@ std::string read_all(const std::string& file, std::string& text, std::size_t mos
     if (std::filesystem::is_directory(file, ignored)) return "it is a folder";
   }
   const OpenFile opened(file == "-" ? stdin : std::fopen(file.c_str(), "rb"));
-  if (!opened) return errno == ENOENT ? "there is no such file" : std::strerror(errno);
+  if (!opened) return errno == ENOENT ? "no such file" : std::strerror(errno);
   std::string buffer(std::size_t{1} << 16U, '\0');
   while (text.size() <= most_bytes) {
     const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), opened.get());
@@ -349,7 +349,7 @@ std::optional<std::uint32_t> read_source(const std::string& file, Sources& sourc
   diagnostics.add({.code = "not-utf8",
                    .message = "the file is not UTF-8 text",
                    .place = {source, at, at + 1},
-                   .hint = "save it in the encoding UTF-8"});
+                   .hint = "save it as UTF-8"});
   return std::nullopt;
 }
 

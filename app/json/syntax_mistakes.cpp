@@ -86,7 +86,7 @@ class Finder {
   [[nodiscard]] SyntaxMistake after_all(std::size_t next) const {
     if (auto odd = odd_character(next); !odd.message.empty()) return odd;
     if (goes_on_as_number(next)) return malformed_number(next);
-    return mistake(next, end_of_token(next), "the file goes on after its end",
+    return mistake(next, end_of_token(next), "the file continues after its end",
                    "a file holds one { ... }; is there a closing bracket too many before this?");
   }
 
@@ -144,14 +144,14 @@ class Finder {
     const std::string_view word = text_.substr(begin, end - begin);
     const std::string small = lower(word);
     SyntaxMistake result =
-        mistake(begin, end, fmt::format("{} is no value of JSON", shortened(word)));
+        mistake(begin, end, fmt::format("{} is not a JSON value", shortened(word)));
     if (small == "nan" || small == "inf" || small == "infinity") {
       result.message = fmt::format("{} is not a number that JSON knows", word);
     } else if (small == "true" || small == "false" || small == "null") {
       if (word == small) return mistake(end, end_of_token(end), "a comma is missing before this");
       result.hint = fmt::format("write {}", small);
     } else if (small == "none" || small == "undefined" || small == "nil") {
-      result.hint = "leave the key out, or write null";
+      result.hint = "omit the key, or write null";
     } else {
       result.message = "text must be in double quotes";
       result.hint = fmt::format("write \"{}\"", shortened(word));
@@ -186,13 +186,15 @@ class Finder {
     if (!digits.empty() && is_digit(digits[0]) && end_of_number(text_, begin) == end)
       return result(fmt::format("{} is larger than a number can be (1.8e308)", shortened(word)));
     if (digits.starts_with('.'))
-      return result("a number must not begin with a point", "write a zero before the point");
+      return result("a number must not begin with a decimal point",
+                    "write a zero before the decimal point");
     if (digits.size() > 1 && digits[0] == '0' && is_digit(digits[1]))
       return result("a number must not begin with 0");
     if (digits.starts_with("0x") || digits.starts_with("0X"))
       return result("numbers are decimal in JSON");
     if (digits.ends_with('.'))
-      return result("a number must not end with a point", "write a digit after the point");
+      return result("a number must not end with a decimal point",
+                    "write a digit after the decimal point");
     const auto letter = std::find_if(digits.begin(), digits.end(), is_letter);
     if (letter != digits.end() && *letter != 'e' && *letter != 'E')
       return result("a number with a unit must be in double quotes",
@@ -225,9 +227,9 @@ class Finder {
     if (point.code == 0xA0 || (point.code >= 0x2000 && point.code <= 0x200B) ||
         point.code == 0x202F || point.code == 0x3000 || point.code == 0xFEFF)
       return mistake(next, next + point.bytes,
-                     fmt::format("this blank is not an ordinary one but U+{:04X}",
+                     fmt::format("this space is not an ordinary one but U+{:04X}",
                                  static_cast<unsigned>(point.code)),
-                     "replace it by an ordinary blank");
+                     "replace it with an ordinary space");
     if (point.code < 0x20 || point.code == 0x7F)
       return mistake(next, next + 1,
                      fmt::format("the control character U+{:04X} must not be here",

@@ -113,7 +113,7 @@ class Said {
 };
 
 std::string errors_text(const ComparisonCounts& counts) {
-  if (!counts.median_error) return "no error can be told";
+  if (!counts.median_error) return "no error can be given";
   if (counts.judged() == 1) return "error " + percent_text(*counts.worst_error);
   return fmt::format("median error {}, worst {}", percent_text(*counts.median_error),
                      percent_text(*counts.worst_error));
@@ -124,13 +124,11 @@ std::string sentence(const ComparisonCounts& counts, std::optional<double> max_e
     return counts.rows == 1 ? "the row could not be measured"
                             : fmt::format("none of {} rows could be measured", counts.rows);
   if (counts.too_few_runs == counts.rows)
-    return fmt::format("{}: no error can be told from fewer than {} runs: more --iters help",
+    return fmt::format("{}: fewer than {} runs give no error; raise --iters",
                        rows_text(counts.rows), least_runs_for_a_verdict);
   if (counts.noisy == counts.rows)
-    return fmt::format(
-        "{}, {}too noisy to judge: nothing else should run on the machine, and more "
-        "--iters help",
-        rows_text(counts.rows), counts.rows == 1 ? "" : "all ");
+    return fmt::format("{}, {}too noisy to judge: stop other programs or raise --iters",
+                       rows_text(counts.rows), counts.rows == 1 ? "" : "all ");
   std::vector<std::string> parts{errors_text(counts)};
   if (max_error && counts.judged() > 0)
     parts.push_back(

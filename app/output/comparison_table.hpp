@@ -9,7 +9,7 @@
 
 namespace collsim {
 
-// Predicted beside measured, for people.
+// Predicted beside measured, as a readable table.
 
 struct TableColumn {
   std::string heading;

@@ -7,7 +7,7 @@
 #include "app/output/comparison_table.hpp"
 #include "app/output/writers.hpp"
 
-// The layout of nccl-tests (src/common.cu), column by column, because people parse it.
+// The layout of nccl-tests (src/common.cu), column by column, because scripts parse it.
 
 namespace collsim {
 namespace {
@@ -46,7 +46,7 @@ std::string microseconds_text(double us) {
   return fmt::format("{:7.{}f}", us, decimals);
 }
 
-// A run says whether all data were right and shows the first that were not; it does not count them.
+// A run says whether all data was right and shows the first difference; it does not count them.
 std::string wrong_text(const CaseResult& row) {
   if (!row.measured || row.measured->data == DataVerdict::unchecked) return "N/A";
   return row.measured->data == DataVerdict::right ? "0" : ">=1";
@@ -70,8 +70,8 @@ void write_heading(std::ostream& out, const Results& results) {
   if (results.comparison)
     out << ": " << how_it_was_measured(results) << "; both halves show the same run\n#\n";
   else
-    out << " simulated this: nothing ran, no data were checked (#wrong is N/A), and in place is "
-           "taken to be as fast as out of place\n#\n";
+    out << " simulated this: nothing ran, no data was checked (#wrong is N/A), and in place is "
+           "assumed to be as fast as out of place\n#\n";
   out << fmt::format(
       "# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}           out-of-place                 "
       "      in-place          \n",

@@ -22,7 +22,7 @@ std::string worst_text(double worst) {
 
 std::string left_out_text(const ExpectationOutcome& one) {
   if (one.left_out == 0) return "";
-  return fmt::format("; {} left out, {}{}", one.left_out, printable(one.why_left_out),
+  return fmt::format("; {} skipped, {}{}", one.left_out, printable(one.why_left_out),
                      one.left_out > 1 ? " ..." : "");
 }
 
@@ -131,8 +131,7 @@ std::string expectation_summary(const Results& results) {
   };
   const auto ok = count([](const ExpectationOutcome& one) { return one.ok; });
   const auto skipped = count([](const ExpectationOutcome& one) { return !one.skipped.empty(); });
-  return fmt::format("{} of {} expectation{} hold{}{}", ok, results.expect.size(),
-                     results.expect.size() == 1 ? "" : "s", results.expect.size() == 1 ? "s" : "",
+  return fmt::format("{} of {} expectations hold{}", ok, results.expect.size(),
                      skipped > 0 ? fmt::format(", {} not checked", skipped) : "");
 }
 

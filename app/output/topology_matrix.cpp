@@ -75,7 +75,7 @@ bool on_different_nodes(const Topology& topology, Rank from, Rank to) {
   return from.index() / gpus != to.index() / gpus;
 }
 
-// What stands in a cell.  Sorted from near to far.
+// The content of a cell.  Sorted from near to far.
 struct Label {
   enum class Kind : std::uint8_t { self, link, switches, cpu, sockets, network, relays, none };
   Kind kind = Kind::self;
@@ -102,16 +102,15 @@ Words words_for(Label::Kind kind, const std::string& number) {
   const bool one = number == "1";
   switch (kind) {
     case Label::Kind::self: return {"X", "the rank itself"};
-    case Label::Kind::link: return {"LINK", "one link, nothing between"};
+    case Label::Kind::link: return {"LINK", "one link, directly"};
     case Label::Kind::switches:
       return {"SW" + number, one ? "over one switch" : fmt::format("over {} switches", number)};
     case Label::Kind::cpu: return {"CPU", "over one CPU"};
-    case Label::Kind::sockets: return {"SYS", "over several CPUs, from socket to socket"};
+    case Label::Kind::sockets: return {"SYS", "crosses the inter-socket link (QPI/UPI)"};
     case Label::Kind::network: return {"NET", "over NICs and the network"};
     case Label::Kind::relays:
-      return {"R" + number, one ? "passed on by one GPU between"
-                                : fmt::format("passed on by {} GPUs between", number)};
-    case Label::Kind::none: return {"-", "no way there"};
+      return {"R" + number, one ? "relayed by one GPU" : fmt::format("relayed by {} GPUs", number)};
+    case Label::Kind::none: return {"-", "not connected"};
   }
   return {};
 }
@@ -132,10 +131,10 @@ std::string legend_of(PairValue value) {
   switch (value) {
     case PairValue::path: break;
     case PairValue::bandwidth:
-      return "GB/s in one direction, row to column: the slowest link of the way\n";
+      return "GB/s in one direction, row to column: the slowest link on the path\n";
     case PairValue::latency:
-      return "microseconds until an empty message is there, row to column: overhead + latencies\n";
-    case PairValue::hops: return "links on the way, row to column\n";
+      return "zero-byte one-way latency in us, row to column: overhead + latencies\n";
+    case PairValue::hops: return "links on the path, row to column\n";
   }
   return {};
 }

@@ -79,7 +79,7 @@ class EventCount {
     *this = {};
     keeps_times_ = true;
   }
-  // The moment before which at most so many events begin.
+  // The time before which at most this many events begin.
   [[nodiscard]] Time first_time_beyond(std::uint64_t events) {
     std::sort(begins_.begin(), begins_.end());
     std::uint64_t sum = 0;
@@ -226,7 +226,7 @@ class TraceWriter {
   [[nodiscard]] static Time time_of(const Step& step) {
     return sends(step.instruction.op) ? step.departed : step.reached;
   }
-  // Real memory is no link: of a run that emulated none, nothing is known of messages under way.
+  // Real memory is not a link: a run without emulated links knows nothing of messages in flight.
   [[nodiscard]] bool has_message(const Step& step) const {
     return sends(step.instruction.op) && (input_.measured.empty() || step.left > step.departed);
   }

@@ -8,7 +8,7 @@
 
 namespace collsim {
 
-// Where the time goes is shown side by side for so many rows.
+// Where the time goes is shown side by side for this many rows.
 inline constexpr std::size_t most_breakdowns = 24;
 
 // Which rows of results tell most, by their numbers.

@@ -14,11 +14,11 @@ namespace collsim {
 // run need.
 struct DrawnCase {
   Value value;          // for the page; null when there is nothing to draw
-  std::string why_not;  // then; in words for whoever looks at the page
+  std::string why_not;  // then; in words for the page
   Value facts;          // what a row of results says of the case, with the same keys
 };
 
-// What is drawn when nobody asked for this row, and at most.
+// The limits for a row drawn by default, and for one that was requested.
 inline constexpr std::uint64_t moderate_steps = 20'000;
 inline constexpr std::uint64_t most_drawn_steps = 250'000;
 

@@ -100,7 +100,7 @@ bool names_a_file(const Value& scenario) {
   return calibration != nullptr && calibration->is_string();
 }
 
-// Simulates rows again, and writes down what came out.
+// Simulates rows again and records the outcome.
 class Drawing {
  public:
   Drawing(const StoredResults& results, const Scenario& scenario, ClusterCache& clusters,
@@ -110,15 +110,16 @@ class Drawing {
   void draw_point(std::size_t point) {
     for (std::size_t row = 0; row < rows_.size(); ++row)
       if (is_about(rows_[row], scenario_, point)) return draw({row}, {}, most_drawn_steps);
-    data_.set("why_no_picture", "the row that was asked for is not among those of this page");
+    data_.set("why_no_picture", "the requested row is not on this page");
   }
 
   void draw_some() {
     const ChosenRows chosen = choose_rows(rows_);
     if (chosen.pictures.empty())
-      data_.set("why_no_picture", rows_.size() == 1 ? "the run has too many steps"
-                                                    : "its runs have many steps; collsim report "
-                                                      "--at draws one of them");
+      data_.set("why_no_picture",
+                rows_.size() == 1
+                    ? "the run has too many steps"
+                    : "its runs have many steps; use collsim report --at to draw one");
     else
       draw(chosen.pictures, chosen.breakdowns, most_drawn_steps);
   }
@@ -142,10 +143,9 @@ class Drawing {
         continue;
       }
       if (!(at(drawn.value, "fingerprint") == copy_of(rows_[row], "fingerprint"))) {
-        data_.set(
-            "why_no_picture",
-            "simulated again, a row gives another timeline: the file is of another version of "
-            "collsim, or was changed");
+        data_.set("why_no_picture",
+                  "simulated again, a row gives a different timeline: the file is from another "
+                  "version of collsim, or was edited");
         return;
       }
       compare(row, drawn.facts);
@@ -180,7 +180,7 @@ class Drawing {
 
 constexpr std::string_view mark = "@DATA@";
 
-// "<" could end the element that the data stand in.
+// "<" could end the element that contains the data.
 std::string without_tags(std::string_view json) {
   std::string text;
   text.reserve(json.size());
@@ -197,8 +197,8 @@ std::string without_tags(std::string_view json) {
 std::optional<Scenario> stored_scenario(const StoredResults& results, std::string& why_not) {
   if (names_a_file(at(results.document, "scenario"))) {
     why_not =
-        "the calibration in its scenario is the name of a file, which a report does not open: "
-        "collsim writes results with the calibration itself";
+        "the calibration in its scenario is a file name, which a report does not open; results "
+        "written by collsim contain the calibration itself";
     return std::nullopt;
   }
   Sources sources;
@@ -210,7 +210,8 @@ std::optional<Scenario> stored_scenario(const StoredResults& results, std::strin
   std::optional<Scenario> scenario =
       load_scenario(std::move(document), results.file, options, sources, diagnostics);
   if (!scenario)
-    why_not = "its scenario is not one of this collsim: " + diagnostics.sorted().front().message;
+    why_not = "this version of collsim does not understand its scenario: " +
+              diagnostics.sorted().front().message;
   return scenario;
 }
 
@@ -245,7 +246,7 @@ Value report_data(const StoredResults& results, const std::optional<std::size_t>
 void write_report(std::ostream& out, std::vector<Value> results) {
   const std::string_view page = embedded_report().front().text;
   const std::size_t place = page.find(mark);
-  COLLSIM_CHECK(place != std::string_view::npos, "the page has no place for data");
+  COLLSIM_CHECK(place != std::string_view::npos, "the page has no placeholder for data");
   Value data = Value::object();
   data.set("collsim", COLLSIM_VERSION);
   data.set("results", Value::Array(std::move(results)));

@@ -100,16 +100,16 @@ class ResultsCheck {
 
   void document(const Value& document, const std::string& pointer) {
     if (!document.is_object() || document.find("collsim") == nullptr)
-      return refuse(document, pointer, "no-results", "these are no results of collsim",
+      return refuse(document, pointer, "no-results", "these are not results of collsim",
                     "collsim run FILE -o results.json writes them");
     const Value* const format = document.find("format");
     if (format == nullptr || format->integer() != known_format)
       return refuse(format == nullptr ? document : *format,
                     format == nullptr ? pointer : pointer_to(pointer, "format"), "format",
                     format == nullptr
-                        ? "these results do not say in which format they are"
+                        ? "these results have no format version"
                         : fmt::format("this collsim reads results in format {} only", known_format),
-                    "make them anew: collsim run FILE -o results.json");
+                    "run again: collsim run FILE -o results.json");
     keys(document, pointer, document_keys);
     each(document, pointer, "axes", [&](const Value& axis, const std::string& at) {
       if (!is(axis, Kind::text)) wrong_kind(axis, at, Kind::text);

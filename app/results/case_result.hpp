@@ -42,7 +42,7 @@ struct CaseResult {
   // rank to rank, where all are equally far apart); the time that adding a byte takes.
   std::optional<double> alpha, B, L;
   double gamma = 0;
-  // Of real runs (collsim validate).  Neither: nobody asked.
+  // Of real runs (collsim validate).  Neither: no measurement was requested.
   std::optional<Measured> measured;
   std::optional<NoMeasurement> not_measured;
 
@@ -62,7 +62,7 @@ struct CaseResult {
     if (!measured || !(measured->times.median_s > 0)) return std::nullopt;
     return time_s() / measured->times.median_s - 1;
   }
-  // Why nothing that was measured can be held against the prediction; empty when it can.
+  // Why no measurement can be compared with the prediction; empty if one can.
   [[nodiscard]] std::string why_no_verdict() const {
     if (measured) return measured->why_no_verdict();
     if (not_measured) return "not measured: " + not_measured->reason;

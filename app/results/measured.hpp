@@ -35,16 +35,16 @@ struct Measured {
   std::string wrong_data;  // the first difference
   std::string device;
   std::vector<std::string> notes;  // what a reader of the numbers must know
-  std::string file;                // where they were read, when nothing ran here
+  std::string file;                // where they were read, when nothing was run
 
-  // Of one or two runs nobody knows how far they scatter.
+  // One or two runs do not show how far they scatter.
   [[nodiscard]] bool has_too_few_runs() const { return iterations < least_runs_for_a_verdict; }
   [[nodiscard]] bool is_noisy() const { return !has_too_few_runs() && times.spread > noisy_spread; }
   // Why these times say nothing about a prediction; empty when they do.
   [[nodiscard]] std::string why_no_verdict() const {
-    if (data == DataVerdict::wrong) return "the data were wrong";
+    if (data == DataVerdict::wrong) return "the data was wrong";
     if (has_too_few_runs())
-      return "no verdict on fewer than " + std::to_string(least_runs_for_a_verdict) + " runs";
+      return "not judged: fewer than " + std::to_string(least_runs_for_a_verdict) + " runs";
     if (is_noisy())
       return "too noisy: spread " + std::to_string(std::lround(100 * times.spread)) + "%";
     return {};

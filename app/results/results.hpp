@@ -28,7 +28,7 @@ struct Comparison {
   std::optional<double> max_error;  // 0.15 for 15%; nothing: it may be off by anything
 };
 
-// How an expectation of a scenario came out.
+// The outcome of an expectation.
 struct ExpectationOutcome {
   std::string id;
   bool ok = false;

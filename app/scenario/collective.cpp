@@ -148,8 +148,7 @@ class CollectiveReader {
         is_in_switch_algorithm(algorithm->string())) {
       reader_.wrong("algorithm", "not-simulated",
                     quoted(algorithm->string()) +
-                        " adds up inside of the switches, which is not "
-                        "simulated",
+                        " reduces inside switches (NVLS), which collsim does not simulate",
                     {}, "allowed: " + list_of(algorithm_words(collective().operation).allowed));
       return;
     }
@@ -172,8 +171,7 @@ class CollectiveReader {
     if (meaningful || !known_operation_) return true;
     if (reader_.has(key) && !varies) {
       static_cast<void>(reader_.raw(key));
-      reader_.wrong(key, "not-applicable", "\"" + std::string(key) + "\" " + whose, {},
-                    "leave it away");
+      reader_.wrong(key, "not-applicable", "\"" + std::string(key) + "\" " + whose, {}, "omit it");
       return false;
     }
     return reader_.has(key);
@@ -299,7 +297,7 @@ class CollectiveReader {
     }
     for (const char* key : {"size", "data"})
       if (key == std::string_view("size") ? size.value_or(0) != 0 : data != nullptr)
-        reader_.wrong(key, "not-applicable", "a barrier moves no data", {}, "leave it away");
+        reader_.wrong(key, "not-applicable", "a barrier moves no data", {}, "omit it");
   }
 
   void read_count(Bytes size) {

@@ -47,7 +47,7 @@ std::string misfit(const Value& value, ElementType type) {
   if (number != std::trunc(number)) return "is not whole, but the type is " + type_name;
   if (number < low || number >= beyond) return "is not in the range of " + type_name;
   const double exact_below = std::exp2(53);
-  return std::abs(number) < exact_below ? "" : "is beyond 2^53: data are shown exactly up to there";
+  return std::abs(number) < exact_below ? "" : "is beyond 2^53, the limit for exact data";
 }
 
 class DataReader {
@@ -86,7 +86,7 @@ class DataReader {
     const bool root_only = only_the_root_has_input(collective_->operation);
     if (!data.is_array()) {
       reader_->wrong("data", "wrong-type",
-                     "data are one list of numbers per rank, not " + std::string(data.kind_name()),
+                     "data is one list of numbers per rank, not " + std::string(data.kind_name()),
                      {}, "write for example [[1, 2], [3, 4]] for 2 ranks");
       return std::nullopt;
     }
@@ -101,7 +101,7 @@ class DataReader {
       for (std::size_t i = 0; i < ranks; ++i) fine = read_list(items[i], i, lists[i]) && fine;
     } else {
       reader_->wrong("data", "wrong-count",
-                     "data are " + std::to_string(items.size()) + " lists, but " +
+                     "data has " + std::to_string(items.size()) + " lists, but " +
                          std::to_string(ranks) + (ranks == 1 ? " rank takes" : " ranks take") +
                          " part",
                      {},
@@ -115,7 +115,7 @@ class DataReader {
   bool read_list(const Value& item, std::size_t i, std::vector<double>& list) {
     if (!item.is_array()) {
       wrong_item(*reader_, "data", i, "wrong-type",
-                 "the data of a rank are a list of numbers, not " + std::string(item.kind_name()));
+                 "the data of a rank is a list of numbers, not " + std::string(item.kind_name()));
       return false;
     }
     const std::string pointer = pointer_to(reader_->pointer_of("data"), i);
@@ -155,7 +155,7 @@ class DataReader {
       reader_->wrong("size", "inconsistent",
                      "the size says " + std::to_string(collective_->count) +
                          " elements, \"data\" " + std::to_string(count),
-                     {}, "leave the size away: it follows from the data");
+                     {}, "omit \"size\": it follows from the data");
       return false;
     }
     collective_->count = count;
@@ -169,7 +169,7 @@ class DataReader {
                                 std::to_string(need);
     const std::string hint =
         need == 0   ? "it sends nothing: write [], or as many numbers as the others have"
-        : gathers() ? "the pieces that are gathered are even; the first ones may be one longer"
+        : gathers() ? "the gathered pieces are equal; the first ones may be one longer"
                     : "all have the same number of them";
     wrong_item(*reader_, "data", index(position), "wrong-count", message, hint);
   }

@@ -114,7 +114,7 @@ class SetReader {
     if (value->is_null()) {
       if (!take_away(*document_, path))
         return wrong(place, "there is no " + quoted(path) + " to take away",
-                     "null takes away what the file has at a path");
+                     "null removes a key of the file");
       return SetOption{path, place};
     }
     const std::optional<PathProblem> problem = put(*document_, path, std::move(*value), place);

@@ -31,7 +31,7 @@ namespace collsim {
 [[nodiscard]] bool take_away(Value& document, std::string_view path);
 
 // Puts a value at a path.  Objects that are missing on the way are made; they and a new member get
-// `key_place`, so that whoever finds them unknown points at where the path was written.
+// `key_place`, so that an error about an unknown key points at where the path was written.
 struct PathProblem {
   std::string message;
   std::string hint;
@@ -47,7 +47,7 @@ struct SetOption {
 
 // Puts each "path=value" into the document.  The value is JSON, or else a string, so that neither
 // collective.size=64MiB nor collective.chunks=16 needs quotes; what begins with { or [ must be JSON.
-// null takes away what is there.  A later one wins over an earlier one.
+// null removes a key.  Later options win over earlier ones.
 std::vector<SetOption> apply_set_options(Value& document, const std::vector<std::string>& options,
                                          Sources& sources, Diagnostics& diagnostics);
 

@@ -101,7 +101,7 @@ class IncludeReader {
       return refused("wrong-type", "an include is the name of a file");
     const fs::path written(name.string());
     if (written.is_absolute())
-      return refused("bad-include", "an include must not begin at the root of the file system",
+      return refused("bad-include", "an include must not be an absolute path",
                      "write it relative to this file, so that the scenario works elsewhere too");
     const fs::path path = (folder / written).lexically_normal();
     const fs::path real = real_path(path);
@@ -110,8 +110,7 @@ class IncludeReader {
                      "include " + collsim::quoted(name.string()) + " leaves the scenarios",
                      "included files must lie in " + shown(root_));
     if (const auto cycle = std::find(stack_.begin(), stack_.end(), real); cycle != stack_.end())
-      return refused("include-cycle",
-                     "include " + collsim::quoted(name.string()) + " goes round in a circle",
+      return refused("include-cycle", "include " + collsim::quoted(name.string()) + " is circular",
                      circle(cycle - stack_.begin()));
     if (stack_.size() > max_include_depth)
       return refused("too-large",

@@ -120,7 +120,7 @@ bool may_be_missing(const Diagnostic& mistake, std::string_view path) {
   return false;
 }
 
-// Moderate time: so many values of one axis, or so many ranks and links looked at for it.
+// For moderate time: the most values of one axis, and the most ranks and links examined for it.
 constexpr std::size_t max_checks = 20'000;
 constexpr std::size_t max_work = 20'000'000;
 constexpr std::size_t max_mistakes = 100;

@@ -39,7 +39,7 @@ Time between(Time below, Time above, double part) {
                              part * static_cast<double>(above.ps()));
 }
 
-// At least 1: one lane alone is what the rates speak of.
+// At least 1: the rates are those of one lane alone.
 std::optional<double> read_lanes(ObjectReader& reader) {
   constexpr const char* key = "lanes_at_full_speed";
   const Value* const written = reader.raw(key);
@@ -50,7 +50,7 @@ std::optional<double> read_lanes(ObjectReader& reader) {
   }
   reader.wrong(key, written->is_number() ? "out-of-range" : "wrong-type",
                "lanes_at_full_speed is a number of 1 or more", {},
-               "leave it out when lanes do not slow each other down");
+               "omit it if lanes do not slow each other down");
   return std::nullopt;
 }
 

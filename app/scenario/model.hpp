@@ -28,7 +28,7 @@ namespace collsim {
 // lane while at most `lanes_at_full_speed` (F) lanes work; while L > F do, each has F/L of them.  Absent:
 // lanes never slow each other down.  Between two rows F and 1/rate are interpolated over the logarithm
 // of the size; outside the nearest row holds.  `collsim calibrate` writes such an object; anything else
-// in it ("fit", "raw") is for people and programs that want to know where the numbers come from.
+// in it ("fit", "raw") is for readers and programs that trace the numbers to their source.
 struct Calibration {
   struct Row {
     Bytes working_set = 0;

@@ -17,7 +17,7 @@
 
 namespace collsim {
 
-// The words that a value may be, and those that people bring from elsewhere and what they mean here.
+// The words that a value may be, and synonyms from elsewhere with their meaning here.
 struct Vocabulary {
   std::string what;                                 // "shape": for "unknown shape ..."
   std::vector<std::string> allowed = {};            // in the order in which they are shown
@@ -29,9 +29,9 @@ struct Vocabulary {
   [[nodiscard]] std::string nearest(std::string_view word) const;
 };
 
-// Reads one JSON object, key by key.  Whoever reads says by reading which keys there are; finish()
-// reports those that nobody asked for.  Everything that is wrong goes to the diagnostics, and
-// reading goes on as if the key were absent.
+// Reads one JSON object, key by key.  Reading a key declares it; finish() reports the keys that
+// were never read.  All errors go to the diagnostics, and reading goes on as if the key were
+// absent.
 //
 // On the way it builds the resolved object: what was read in one spelling ("64 MiB" -> "64MiB",
 // "bcast" -> "broadcast"), and the defaults that were taken.  The place of a resolved value says

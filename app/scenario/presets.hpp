@@ -31,7 +31,7 @@ struct Preset {
   Value document = {};  // the whole file
 };
 [[nodiscard]] std::span<const Preset> presets();
-// By its name, or what people call it ("h100"); null when there is none.
+// By its name or a common short form ("h100"); null if there is none.
 [[nodiscard]] const Preset* find_preset(std::string_view name);
 [[nodiscard]] const Vocabulary& preset_words();
 // What a link type says: bandwidth, latency, overhead, sharing.

@@ -359,23 +359,24 @@ Number not_a_quantity(std::string_view text, Dimension dimension) {
   const bool number_follows = mended.size() > 1 && (is_digit(mended[1]) || mended[1] == '.');
   if (mended[0] == '-' && number_follows)
     return failure("out-of-range",
-                   fmt::format("{} is negative; {} must not be", shown(text), words.name));
+                   fmt::format("{} is negative; use {} of at least 0", shown(text), words.name));
   if (mended[0] == '+' && number_follows)
     return with_fix(text, "has a sign", mended.substr(1), dimension);
   if (mended[0] == '.' && number_follows)
-    return with_fix(text, "has no digit before the point", "0" + mended, dimension);
+    return with_fix(text, "has no digit before the decimal point", "0" + mended, dimension);
   if (!is_digit(mended[0])) return result(fmt::format("is not {}", words.name), example);
-  if (mended != text) return with_fix(text, "has too many blanks", mended, dimension);
+  if (mended != text) return with_fix(text, "has too many spaces", mended, dimension);
 
   const std::size_t end = mended.find_first_not_of("0123456789.");
   const char after_number = end == std::string::npos ? '\0' : mended[end];
   const std::size_t point = mended.find('.');
   if (point < end && std::count(mended.begin(), mended.end(), '.') == 1)
     if (point + 1 == mended.size() || !is_digit(mended[point + 1]))
-      return with_fix(text, "has no digit after the point", mended.erase(point, 1), dimension);
+      return with_fix(text, "has no digit after the decimal point", mended.erase(point, 1),
+                      dimension);
   if (after_number == ',' || after_number == '_' || after_number == '\'')
     return result("has a separator within its number",
-                  "write a point before decimals, and nothing between thousands");
+                  "use \".\" as decimal separator and no thousands separators");
   if (after_number == 'e' || after_number == 'E')
     return result("has an exponent",
                   fmt::format("use a larger or smaller unit, such as \"{}\"", words.example));

@@ -9,7 +9,7 @@
 
 namespace collsim {
 
-// Quantities as people write them: "64MiB", "12.5us", "25 GB/s", "400Gb/s".
+// Quantities in readable form: "64MiB", "12.5us", "25 GB/s", "400Gb/s".
 //
 //   size       B kB MB GB TB KiB MiB GiB TiB
 //   time       ns us µs ms s

@@ -47,7 +47,7 @@ void explain_null(Diagnostic& mistake, const std::vector<std::string>& set) {
     return option.starts_with(path + ".");
   });
   if (concerned)
-    mistake.hint += "; --set takes a key away with null, such as --set " + path + ".KEY=null";
+    mistake.hint += "; --set removes a key with null, such as --set " + path + ".KEY=null";
 }
 
 class ScenarioReader {
@@ -86,8 +86,9 @@ class ScenarioReader {
     const std::optional<std::string> name = reader_.text("name");
     if (name && !is_slug(*name))
       reader_.wrong(
-          "name", "bad-name", quoted(*name) + " is no name of a scenario", slug_of(*name + ".json"),
-          "a name is small letters a-z, digits and hyphens, with a letter or digit first");
+          "name", "bad-name", quoted(*name) + " is not a valid scenario name",
+          slug_of(*name + ".json"),
+          "a name has lower-case letters, digits and hyphens, and begins with a letter or digit");
     scenario_.name = name ? *name : slug_of(scenario_.file);
     const Value* notes = reader_.raw("notes");
     if (notes == nullptr) return;
@@ -136,8 +137,9 @@ class ScenarioReader {
             {.code = "set-and-swept",
              .message = quoted(path) + " is swept, so --set would change nothing",
              .place = option.place,
-             .hint = alone ? "use one of both: --set 'sweep." + path + "=[...]' replaces the axis"
-                           : "use one of both: --set 'sweep={}' takes the sweep away"});
+             .hint = alone
+                         ? "use one of the two: --set 'sweep." + path + "=[...]' replaces the axis"
+                         : "use one of the two: --set 'sweep={}' removes the sweep"});
       }
   }
 

@@ -130,8 +130,7 @@ class RangeReader {
       return wrong("step", std::string("\"step\" is ") + name_of(step->scale) +
                                ", but the range is of another kind: \"from\" is " +
                                name_of(scale_));
-    if (!(as_real(*step) > 0))
-      return wrong("step", "a step must be above 0", "ranges go from the smaller value up");
+    if (!(as_real(*step) > 0)) return wrong("step", "a step must be above 0", "ranges ascend");
     if (scale_ == Scale::real || step->scale == Scale::real) return by_real_step(as_real(*step));
     const auto size = static_cast<std::uint64_t>(step->whole);
     if (span() / size >= max_sweep_points) return too_many();
@@ -201,7 +200,7 @@ std::optional<Scale> scale_of_range(ObjectReader& reader, const Measured& from,
   }
   if (*scale == Scale::real ? as_real(from) > as_real(to) : from.whole > to.whole) {
     reader.wrong("to", "out-of-range", "\"to\" is below \"from\"", {},
-                 "ranges go from the smaller value up; exchange the two");
+                 "ranges ascend; swap \"from\" and \"to\"");
     return std::nullopt;
   }
   if (*scale == Scale::bandwidth && from.whole == 0) {
@@ -307,7 +306,7 @@ class SweepReader {
       if (lies_in(path, other) || lies_in(other, path))
         return refused(path == other ? quoted(path) + " is swept twice"
                                      : quoted(path) + " and " + quoted(other) +
-                                           " are swept both, but one lies in the other",
+                                           " are both swept, but one contains the other",
                        {}, {});
     seen_.push_back(path);
     return true;

@@ -8,7 +8,7 @@
 
 namespace collsim {
 
-// The words of "collective", and those that people bring from NCCL, MPI and PyTorch.
+// The words of "collective", and their synonyms from NCCL, MPI and PyTorch.
 //
 //   operations     all-reduce; also allreduce, ncclAllReduce, MPI_Allreduce, ...
 //   algorithms     of one operation, its default first, and "auto" last

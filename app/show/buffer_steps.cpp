@@ -52,7 +52,7 @@ std::vector<std::int64_t> output_pieces(const Collective& collective, int positi
       if (position != collective.root) break;
       return even_pieces(collective);
     case Operation::all_gather: return even_pieces(collective);
-    case Operation::all_to_all:  // from everybody: the piece that is mine
+    case Operation::all_to_all:  // from every rank: this rank's piece
       return std::vector<std::int64_t>(size,
                                        even_pieces(collective)[static_cast<std::size_t>(position)]);
     default: break;
@@ -118,7 +118,7 @@ void BufferStepRecorder::executed(const ExecutedStep& step) {
   if (op != Op::send) records_.push_back(std::move(record));
   if (records_.size() > max_buffer_steps)
     throw_error(ErrorCode::too_large, "more than " + std::to_string(max_buffer_steps) +
-                                          " steps to show; choose fewer ranks, chunks or channels");
+                                          " steps to show; use fewer ranks, chunks or channels");
   if (sends(op)) send_message(instruction, me, lane, std::move(value));
 }
 
@@ -157,7 +157,7 @@ void BufferStepRecorder::send_message(const Instruction& instruction, Endpoint m
   connection.messages.push_back({std::move(value), lane.last_sent});
 }
 
-// Input and output may be the same memory; scratch is nobody's business.
+// Input and output may be the same memory; scratch is never shown.
 void BufferStepRecorder::write_to_output(const Record& record, Numbers& output) const {
   std::int64_t at = record.stored.offset;
   if (record.stored.buffer == Buffer::input) {
@@ -194,8 +194,7 @@ std::vector<BufferStep> BufferStepRecorder::take_steps(std::int64_t& last_step) 
       numbers += output.size();
       if (numbers > static_cast<std::size_t>(max_shown_numbers))
         throw_error(ErrorCode::too_large,
-                    "so many elements after so many steps are more than can be shown; choose fewer "
-                    "elements, ranks or chunks");
+                    "too many elements and steps to show; use fewer elements, ranks or chunks");
       write_to_output(record, output);
       record.shown.after = in_pieces(output, output_pieces(collective, record.position));
     }

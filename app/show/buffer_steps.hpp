@@ -17,7 +17,7 @@ namespace collsim {
 // The numbers of a buffer, cut into pieces of these lengths (one length: no pieces).
 [[nodiscard]] ShownBuffer in_pieces(const Numbers& numbers,
                                     const std::vector<std::int64_t>& lengths);
-// One per rank of the group where people see a list of pieces, else the whole.
+// One per rank of the group where the buffer is a list of pieces, else the whole.
 [[nodiscard]] std::vector<std::int64_t> input_pieces(const Collective& collective, int position);
 [[nodiscard]] std::vector<std::int64_t> output_pieces(const Collective& collective, int position);
 

@@ -247,8 +247,8 @@ ExecutionResult run(const Schedule& schedule, const std::vector<Bytestring>& inp
   ExecutionResult result = execute(schedule, inputs, options);
   if (result.status == ExecutionResult::Status::too_long)
     throw_error(ErrorCode::too_large, "more than " + with_commas(max_shown_instructions) +
-                                          " instructions are too many to execute one by one; "
-                                          "choose fewer ranks, chunks or channels");
+                                          " instructions are too many to execute one by one; use "
+                                          "fewer ranks, chunks or channels");
   return result;
 }
 
@@ -260,7 +260,7 @@ Buffers show_buffers(const Case& point, const BuffersOptions& options) {
   AlgorithmChoice choice = point.choice;
   if (point.data && options.elements)
     throw_error(ErrorCode::invalid_argument,
-                "the scenario gives its own data: their number of elements cannot be changed");
+                "the scenario has its own data; the number of elements cannot be changed");
   if (!point.data) shrink(collective, choice, options, shown);
   limit_elements(collective);
   const Schedule schedule = make_schedule(collective, choice);

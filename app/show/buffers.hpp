@@ -15,10 +15,10 @@ namespace collsim {
 // What every rank holds before and after a collective, and after each step of it: real data, moved
 // by the programs of the algorithm (collectives/execute.hpp), on few enough elements to look at.
 
-// Numbers in memory; an element that nobody has written yet is empty.
+// Numbers in memory; an unwritten element is empty.
 using Numbers = std::vector<std::optional<double>>;
 
-// A buffer as people see it: one list, or a list of one piece per rank of the group, as all-gather
+// A buffer as it is shown: one list, or a list of one piece per rank of the group, as all-gather
 // returns and reduce-scatter takes.
 struct ShownBuffer {
   std::vector<Numbers> pieces;
@@ -67,8 +67,8 @@ struct Buffers {
   std::int64_t last_step = 0;      // how many steps there were, when they were recorded
   // What is not as in the scenario, so that it can be looked at: "6 elements instead of 16,777,216".
   std::vector<std::string> notes;
-  bool right = true;    // every rank ended with what the operation asks for
-  std::string problem;  // why the programs did not come to their end; then nobody has an `after`
+  bool right = true;    // every rank ended with what the operation requires
+  std::string problem;  // why the programs did not finish; then no rank has an `after`
 };
 
 // Stated limits on what is shown.

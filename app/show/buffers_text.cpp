@@ -165,7 +165,7 @@ class Writer {
                      or_nothing(tells[rank.rank.index()])});
       if (!rank.takes_part) table.add_remark("takes no part");
     }
-    std::string text = "no data: a rank goes on when it has heard from all that it waits for\n\n";
+    std::string text = "no data: a rank continues when it has heard from all it waits for\n\n";
     text += table.text();
     if (!style_.all && buffers_.ranks.size() > style_.max_ranks)
       text += fmt::format("  and {} more ranks (--all shows them)\n",
@@ -194,7 +194,7 @@ class Writer {
     return fmt::format("rank {} {}", step.rank.index(), reduces(step.op) ? "reduces" : "copies");
   }
 
-  // What a rank copies piece by piece is one thing to people.
+  // A copy that a rank makes piece by piece is shown as one.
   [[nodiscard]] std::vector<BufferStep> steps_to_tell() const {
     const auto copies = [](const BufferStep& step) { return !step.from && !reduces(step.op); };
     std::vector<BufferStep> told;
@@ -249,8 +249,8 @@ class Writer {
 
   [[nodiscard]] std::string verdict() const {
     if (!buffers_.problem.empty())
-      return "\nThe programs of this schedule do not end: " + buffers_.problem + "\n";
-    if (!buffers_.right) return "\nWRONG: some ranks do not hold what the operation asks for.\n";
+      return "\nThe programs of this schedule do not finish: " + buffers_.problem + "\n";
+    if (!buffers_.right) return "\nWRONG: some ranks do not hold what the operation requires.\n";
     return "";
   }
 

@@ -10,15 +10,15 @@
 namespace collsim {
 
 struct BuffersStyle {
-  // At most so many ranks and steps, and long lists only with their first and last numbers; what is
-  // left out is said.
+  // A limited number of ranks and steps, and long lists only with their first and last numbers;
+  // what is left out is said.
   bool all = false;
   std::size_t max_ranks = 16;
   std::size_t max_steps = 200;  // lines
 };
 
-// For people: a table of what every rank holds before and after, the steps where they were
-// recorded, and whether the result is right.  "-" stands for memory that holds nothing yet.
+// A table of what every rank holds before and after, the steps where they were recorded, and
+// whether the result is right.  "-" stands for memory that holds nothing yet.
 void write_buffers(std::ostream& out, const Buffers& buffers, const BuffersStyle& style = {});
 
 // For programs, everything:
@@ -26,7 +26,7 @@ void write_buffers(std::ostream& out, const Buffers& buffers, const BuffersStyle
 //  "ranks": [{"rank", "taking_part", "before", "after", "unchanged", "must_be"}],
 //  "steps": [{"step", "rank", "from", "does", "message", "own", "result", "after"}]}
 // Buffers are lists of numbers, or of lists where there is one piece per rank; null: no buffer, or
-// an element that nobody has written yet.  Numbers JSON has not are strings: "inf", "-inf", "nan".
+// an unwritten element.  Numbers JSON has not are strings: "inf", "-inf", "nan".
 [[nodiscard]] Value to_value(const Buffers& buffers);
 
 // As short as the element type allows: 6, 0.1, 3e+20.

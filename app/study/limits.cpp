@@ -36,14 +36,14 @@ void throw_too_large(const Effort& effort, const Schedule& schedule) {
   }
   std::string size;
   if (exceeds_lane_limit(effort))
-    size = fmt::format("more than {} instructions for one rank, which is the limit",
-                       max_instructions_per_lane);
+    size =
+        fmt::format("more than {} instructions for one rank, the limit", max_instructions_per_lane);
   else if (effort.instructions > max_instructions)
-    size = fmt::format("about {} instructions, and {} is the limit", number(effort.instructions),
+    size = fmt::format("about {} instructions (limit: {})", number(effort.instructions),
                        number(max_instructions));
   else
-    size = fmt::format("about {} GB of memory, and {} GB is the limit",
-                       std::ceil(effort.bytes / 1e9), max_simulation_bytes / 1e9);
+    size = fmt::format("about {} GB of memory (limit: {} GB)", std::ceil(effort.bytes / 1e9),
+                       max_simulation_bytes / 1e9);
   throw_error(ErrorCode::too_large,
               fmt::format("too large to simulate: {} by {} with {} takes {}; use fewer {}",
                           to_string(schedule.collective().operation), schedule.algorithm(), knobs,

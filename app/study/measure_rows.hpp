@@ -13,7 +13,7 @@
 
 namespace collsim {
 
-// Runs a case for real: Backend::run, or what a test brings along.
+// Runs a case for real: Backend::run, or a test's substitute.
 using RunForReal = std::function<RunOutcome(const RunCase&, const RunOptions&)>;
 
 // A recorded run of one row.
@@ -30,7 +30,7 @@ struct MeasureOptions {
   bool check = true;        // the data
   int threads_per_lane = 0;
   std::function<void(std::size_t done, std::size_t total)> progress = {};
-  const std::atomic<bool>* stop = nullptr;  // set: rows that have not begun are taken away
+  const std::atomic<bool>* stop = nullptr;  // set: rows that have not begun are removed
   // Of this row the steps are recorded, in a run that does not count.
   std::optional<std::size_t> record;
   std::function<void(const RecordedRun&)> recorded = {};

@@ -120,7 +120,7 @@ std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources&
   const Value* const rows = document->find("rows");
   if (document->find("collsim") == nullptr || rows == nullptr || !rows->is_array()) {
     diagnostics.add({.code = "no-results-file",
-                     .message = "this is no results file of one scenario",
+                     .message = "this is not a results file of one scenario",
                      .place = document->place,
                      .hint = "write one with: collsim validate FILE -o measured.json"});
     return std::nullopt;
@@ -168,7 +168,7 @@ std::string MeasuredFile::fill(CaseResult& row, const OtherScenario& other) cons
   const auto found = rows_.find(key_of(row));
   if (found == rows_.end()) return "no row with these values";
   const auto different = [](std::string_view what) {
-    return fmt::format("such a row, but its {} is another", what);
+    return fmt::format("such a row, but its {} differs", what);
   };
   const std::string_view of_row = first_difference(*found->second, row);
   if (!of_row.empty()) return different(of_row);
@@ -178,7 +178,7 @@ std::string MeasuredFile::fill(CaseResult& row, const OtherScenario& other) cons
   if (written != nullptr) measured = read_measured(*written, file_);
   if (!measured) return "such a row, but it was not measured there";
   if (measured->paced && !other.machine.empty())
-    return fmt::format("such a row, but it was paced, and its {} is another", other.machine);
+    return fmt::format("such a row, but it was paced, and its {} differs", other.machine);
   row.measured = std::move(measured);
   return {};
 }

@@ -51,7 +51,7 @@ std::optional<double> slowest_used_link(const Topology& topology, const Simulati
   return static_cast<double>(slowest->bytes_per_second());
 }
 
-// Where all ranks together are too much, one of them may stand for all.
+// If all ranks together are too much, one of them may stand for all.
 Simulation simulation_of(const Case& point, const Schedule& schedule, const CaseOptions& options) {
   SimulationOptions how;
   how.late = point.cluster->late;

@@ -28,7 +28,7 @@ namespace collsim {
 namespace {
 
 constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-// After a mistake, so many more points are looked at for other ones.
+// After an error, this many more points are searched for others.
 constexpr std::size_t most_points_looked_at = 10'000;
 
 std::string_view path_for(ErrorCode code) {
@@ -60,7 +60,7 @@ Diagnostic out_of_memory() {
   Diagnostic diagnostic;
   diagnostic.code = "out-of-memory";
   diagnostic.message = "there is not enough memory to simulate this";
-  diagnostic.hint = "use fewer ranks or chunks, or --jobs 1, so that only one case is in memory";
+  diagnostic.hint = "use fewer ranks or chunks, or --jobs 1 to keep only one case in memory";
   return diagnostic;
 }
 

@@ -63,13 +63,13 @@ constexpr KnobPath knob_paths[] = {
 std::string why_of_collective(std::string_view path, const std::vector<CaseResult>& rows) {
   if (path == "collective.dtype") return "the size is given in bytes, whatever their type";
   if (path == "collective.reduction") return "the model charges all reductions alike";
-  if (path == "collective.slots") return "no wait for a slot decides the time";
+  if (path == "collective.slots") return "no wait for a slot affects the time";
   for (const KnobPath& one : knob_paths)
     if (path == one.path && none_heeds(rows, one.knob))
       return "it is only for " + algorithms_with(one.knob);
   if (path == "collective.chunks" &&
       all(rows, [](const CaseResult& row) { return row.alpha == 0.0; }))
-    return "messages cost no start-up and there is nothing to overlap";
+    return "messages cost no startup and there is nothing to overlap";
   return "";
 }
 
@@ -89,7 +89,7 @@ std::string why_of(const std::string& path, const std::vector<CaseResult>& rows)
         return row.wire_bytes == 0 && row.alpha == 0 && row.L == 0;
       }))
     return "all messages are empty and the link has neither overhead nor latency";
-  if (lies_in(path, "cluster.late")) return "others finish even later, or nobody waits for them";
+  if (lies_in(path, "cluster.late")) return "others finish even later, or no rank waits for them";
   std::string reason = why_of_collective(path, rows);
   if (reason.empty()) reason = why_of_model(path, rows);
   if (reason.empty() && path.find("bandwidth") != std::string::npos &&
@@ -109,8 +109,8 @@ std::string describe(const Axis& axis, const std::vector<CaseResult>& rows) {
            ? fmt::format("{} and {}", first, last)
            : fmt::format("all {} values, {} to {}", axis.points.size(), first, last));
   const std::string reason = axis.paths.size() == 1 ? why_of(axis.paths.front(), rows) : "";
-  message += reason.empty() ? "; either no message on the path that decides the time uses it, or "
-                              "something else is slower (collsim explain shows what)"
+  message += reason.empty() ? "; either no message on the critical path uses it, or something else "
+                              "is slower (see collsim explain)"
                             : ", because " + reason;
   return message;
 }
@@ -223,10 +223,10 @@ class Collector {
     if (!sweeps_chunks()) return;
     const auto rows = rows_that([](const CaseResult& row) { return row.alpha && *row.alpha == 0; });
     if (rows.empty()) return;
-    warn_at("cluster.link", "free-start-up",
+    warn_at("cluster.link", "free-startup",
             rows_text(rows.size(), results_) +
-                "links charge nothing for the start of a message; set cluster.link.overhead (such "
-                "as \"5us\") to see what too many chunks cost on a network");
+                "starting a message costs nothing; set cluster.link.overhead (such as \"5us\") to "
+                "see what too many chunks cost on a network");
   }
 
   void free_messages() {
@@ -248,8 +248,8 @@ class Collector {
     });
     if (rows.empty()) return;
     warn("approximate-formula",
-         fmt::format("{}the data do not divide evenly into ranks and chunks, so the formula is an "
-                     "approximation, off by up to {:.2g}%; the simulation sends what there is",
+         fmt::format("{}the data does not divide evenly into ranks and chunks, so the formula is "
+                     "an approximation, off by up to {:.2g}%; the simulation sends the exact sizes",
                      rows_text(rows.size(), results_), 100 * worst));
   }
 
@@ -259,11 +259,10 @@ class Collector {
       if (const Preset* const preset = find_preset(name); preset != nullptr && !preset->calibrated)
         names += (names.empty() ? "" : ", ") + name;
     if (names.empty()) return;
-    warn_at(
-        "cluster.preset", "uncalibrated-preset",
-        fmt::format("the numbers of preset {} are data sheets' and NCCL's constants, not measured: "
-                    "real machines differ; compare with measurements before relying on them",
-                    names));
+    warn_at("cluster.preset", "uncalibrated-preset",
+            fmt::format("the numbers of preset {} are taken from data sheets and NCCL's source, "
+                        "not measured; compare with measurements before relying on them",
+                        names));
   }
 
   void late_outsiders() {
@@ -277,19 +276,18 @@ class Collector {
       names += (names.empty() ? "" : ", ") + std::to_string(rank);
     }
     if (ranks.size() > most_named) names += ", ...";
-    warn_at("cluster.late", "late-outsider",
-            fmt::format("rank{} {} {} late but take{} no part (collective.ranks), which changes "
-                        "nothing",
-                        ranks.size() == 1 ? "" : "s", names, ranks.size() == 1 ? "is" : "are",
-                        ranks.size() == 1 ? "s" : ""));
+    warn_at(
+        "cluster.late", "late-outsider",
+        fmt::format("rank{} {} {} late but take{} no part (collective.ranks), which has no effect",
+                    ranks.size() == 1 ? "" : "s", names, ranks.size() == 1 ? "is" : "are",
+                    ranks.size() == 1 ? "s" : ""));
   }
 
   void measure() {
     const Measure& wanted = scenario_.measure;
     if (results_.comparison || (wanted.backend.empty() && wanted.file.empty())) return;
     warn("not-measured",
-         "the scenario asks for a measurement, and this only simulates: collsim validate measures "
-         "and compares");
+         "the scenario asks for a measurement, but this only simulates; use collsim validate");
   }
 
   void skipped_expectations() {

@@ -36,7 +36,7 @@ void print_usage(std::FILE* to) {
   std::fprintf(to,
                "usage: gpu_report [OPTIONS]\n"
                "\n"
-               "  --output FILE     the results, as Markdown; gpu-report.md if nothing is said\n"
+               "  --output FILE     the results, as Markdown; gpu-report.md by default\n"
                "  --phases A,B,...  only these (facts is always among them)\n"
                "  --append FILE     put this file's text at the end; may be given several times\n"
                "  --source TEXT     what was built, to be written down: a commit\n"

@@ -9,7 +9,7 @@ constexpr Phase all[] = {
     {"correctness", "every byte of every algorithm", 150, report_correctness},
     {"safety", "broken schedules end soon, with a diagnosis", 60, report_safety},
     {"paced", "emulated links against the simulation", 60, report_paced},
-    {"native", "as fast as it goes, against the simulation", 60, report_native},
+    {"native", "unpaced, against the simulation", 60, report_native},
     {"bandwidth", "the interpreter against a plain copy", 60, report_bandwidth},
     {"nccl", "NCCL doing the same", 100, report_nccl},
     {"small", "a few small cases, for compute-sanitizer; only when asked for", 300, report_small},

@@ -29,7 +29,7 @@ Verdict report_facts(Part& part);        // the machine; impossible: no GPU
 Verdict report_correctness(Part& part);  // every byte of every algorithm
 Verdict report_safety(Part& part);       // broken schedules
 Verdict report_paced(Part& part);        // emulated links against the simulation
-Verdict report_native(Part& part);       // as fast as it goes, against the simulation
+Verdict report_native(Part& part);       // unpaced, against the simulation
 Verdict report_bandwidth(Part& part);    // against a plain copy
 Verdict report_nccl(Part& part);
 Verdict report_small(Part& part);  // a few small cases, for slow tools such as compute-sanitizer

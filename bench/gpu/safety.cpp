@@ -57,8 +57,7 @@ Verdict report_safety(Part& part) {
   part.heading("Safety");
   part.text(
       "Schedules broken on purpose, run without being proved first. Each must end within 2 s with "
-      "a "
-      "diagnosis that names the lane that waits for ever, and leave a GPU that still works.");
+      "a diagnosis that names the lane that waits forever, and leave a working GPU.");
   part.columns({"broken how", "protocol", "ended after", "diagnosis", ""});
   Verdict verdict = Verdict::passed;
   RunOptions options;

@@ -12,7 +12,7 @@
 //
 // In every round the ranks form disjoint pairs, so no port is wanted twice, and a rank starts a
 // round only when it has received in the one before.  Every block goes straight to its place:
-// optimal in bytes, but K-1 start-ups.
+// optimal in bytes, but K-1 startups.
 //
 // Direct: every rank sends all its blocks at once, to r+1, r+2, ..., and then collects what comes.
 // Nothing holds a rank back that is ahead of the others; where ports compete, the network decides

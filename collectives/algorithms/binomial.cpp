@@ -127,7 +127,7 @@ extern const Algorithm broadcast_binomial{
 extern const Algorithm reduce_binomial{
     .operation = Operation::reduce,
     .name = "binomial",
-    .summary = "half as many ranks are left after every round",
+    .summary = "half as many ranks remain after every round",
     .program = reduce_by_binomial,
     .scratch = reduce_by_binomial_scratch,
     .cuts_whole_vector = true,

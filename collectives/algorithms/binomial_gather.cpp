@@ -12,7 +12,7 @@
 //
 // Gather: the same steps backwards with the arrows reversed, d = 1, 2, 4 ...
 //
-// Start-ups and bytes are both the fewest there can be.  What it pays is memory traffic: inner ranks collect the blocks
+// Startups and bytes are both the fewest there can be.  What it pays is memory traffic: inner ranks collect the blocks
 // of their subtree in scratch before they pass them on, and so does the root where the blocks of a
 // message are not contiguous in its buffer (they wrap around its end when the root is not position
 // 0; or there are several channels, each with its share of every block).
@@ -160,7 +160,7 @@ constexpr std::array<Cost, 4> subtree_costs{
 extern const Algorithm gather_binomial{
     .operation = Operation::gather,
     .name = "binomial",
-    .summary = "blocks of whole subtrees are collected up a binomial tree",
+    .summary = "blocks of whole subtrees are gathered up a binomial tree",
     .program = gather_by_subtrees,
     .scratch = staged_subtree,
     .costs = subtree_costs};
@@ -168,7 +168,7 @@ extern const Algorithm gather_binomial{
 extern const Algorithm scatter_binomial{
     .operation = Operation::scatter,
     .name = "binomial",
-    .summary = "blocks of whole subtrees are handed down a binomial tree",
+    .summary = "blocks of whole subtrees are scattered down a binomial tree",
     .program = scatter_by_subtrees,
     .scratch = staged_subtree,
     .costs = subtree_costs};

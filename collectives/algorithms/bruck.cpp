@@ -144,7 +144,8 @@ std::int64_t all_to_all_by_bits_scratch(const Task& task) {
 extern const Algorithm all_gather_bruck{
     .operation = Operation::all_gather,
     .name = "bruck",
-    .summary = "all that is known, sent down by 1, 2, 4, ...: fewest steps for any number of ranks",
+    .summary =
+        "all blocks known so far, sent down by 1, 2, 4, ...: fewest steps for any number of ranks",
     .program =
         [](const Task& task) {
           const RotatedBlocks rotated(task.output.count, task.group.size(), task.channel,

@@ -123,7 +123,7 @@ extern const Algorithm broadcast_chain{
     .operation = Operation::broadcast,
     .name = "chain",
     .aliases = {"ring"},
-    .summary = "every rank passes chunks on to the next",
+    .summary = "every rank forwards chunks to the next",
     .program =
         [](const Task& task) {
           return chain_broadcast(Chain::up(from_root(task)), own_vector(task),
@@ -154,7 +154,7 @@ extern const Algorithm reduce_chain{
     .operation = Operation::reduce,
     .name = "chain",
     .aliases = {"ring"},
-    .summary = "every rank adds its chunk and passes the sum on to the next",
+    .summary = "every rank adds its chunk and forwards the sum to the next",
     .program =
         [](const Task& task) {
           return chain_reduce(Chain::down(from_root(task)), own_vector(task),

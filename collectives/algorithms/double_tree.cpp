@@ -28,7 +28,7 @@
 // so the up lane says when it is done with a chunk.
 //
 // Cost on one port per rank: with fair sharing of the ports N/B (all-reduce 2N/B) plus a few chunk
-// times for the depth, and the start-ups of 2 log2(K) chunks.  Ports that serve one message at a
+// times for the depth, and the startups of 2 log2(K) chunks.  Ports that serve one message at a
 // time, first in first out, keep the two trees out of step and take longer; without a limit on
 // slots the senders run far ahead, and it grows with K.  Simulated time over N/B on a switch, 64
 // MiB, S = 256, alpha = 0:
@@ -185,7 +185,7 @@ Program all_reduce_along_both_trees(const Task& task) {
 extern const Algorithm broadcast_double_tree{
     .operation = Operation::broadcast,
     .name = "double-tree",
-    .summary = "two binary trees, each with half of the data, no rank inner in both",
+    .summary = "two binary trees, each with half of the data; no rank is an inner node of both",
     .program = broadcast_down_both_trees,
     .lanes = 2,
     .cuts_whole_vector = true};
@@ -193,7 +193,7 @@ extern const Algorithm broadcast_double_tree{
 extern const Algorithm reduce_double_tree{
     .operation = Operation::reduce,
     .name = "double-tree",
-    .summary = "two binary trees, each with half of the data, no rank inner in both",
+    .summary = "two binary trees, each with half of the data; no rank is an inner node of both",
     .program = reduce_up_both_trees,
     .lanes = 2,
     .scratch = reduce_up_both_trees_scratch,

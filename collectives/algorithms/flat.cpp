@@ -10,7 +10,7 @@
 //
 // No rank forwards anything: the right choice for K = 2 and for full meshes.  Elsewhere broadcast
 // and reduce cost K-1 times what a port needs for the data once; scatter and gather are optimal in
-// bytes and lose only the start-ups, K-1 instead of log2(K).
+// bytes and lose only the startups, K-1 instead of log2(K).
 #include "collectives/algorithms/idioms.hpp"
 #include "collectives/algorithms/roles.hpp"
 #include "collectives/cost/conditions.hpp"

@@ -188,7 +188,7 @@ constexpr std::string_view rabenseifner = "Rabenseifner, ICCS 2004";
 bool folds_evenly(const CostCase& c) {
   return when::only_links_cost(c) && c.in_order && when::one_chunk(c);
 }
-// With start-ups, ranks that need not fold run ahead and their messages get in the way.
+// With startups, ranks that need not fold run ahead and their messages get in the way.
 bool halves_fold_evenly(const CostCase& c) {
   return folds_evenly(c) && c.symbols.alpha == 0;
 }
@@ -222,7 +222,7 @@ extern const Algorithm all_reduce_halving_doubling{
 extern const Algorithm all_gather_recursive_doubling{
     .operation = Operation::all_gather,
     .name = "recursive-doubling",
-    .summary = "all that is known, exchanged at distances 1, 2, 4, ...",
+    .summary = "all blocks known so far, exchanged at distances 1, 2, 4, ...",
     .program = all_gather_by_doubling,
     .symmetry = Symmetry::exchange,
     .scratch = scratch_without_gaps,
@@ -234,7 +234,7 @@ extern const Algorithm all_gather_recursive_doubling{
 extern const Algorithm reduce_scatter_recursive_halving{
     .operation = Operation::reduce_scatter,
     .name = "recursive-halving",
-    .summary = "half of what is left, exchanged at distances K/2, K/4, ..., 1",
+    .summary = "half of the remaining data, exchanged at distances K/2, K/4, ..., 1",
     .program = reduce_scatter_by_halving,
     .symmetry = Symmetry::exchange,
     .scratch = [](const Task& task) { return count_of_shares(task, task.input); },

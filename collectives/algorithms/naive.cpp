@@ -71,7 +71,7 @@ extern const Algorithm all_reduce_naive{
 extern const Algorithm all_reduce_master{
     .operation = Operation::all_reduce,
     .name = "master",
-    .summary = "all send to the root, which adds up and sends the sum back",
+    .summary = "all ranks send to the root, which adds up and sends the sum back",
     .program =
         [](const Task& task) {
           return master_all_reduce(from_root(task), source_vector(task), result_vector(task));

@@ -146,8 +146,8 @@ class RotatedBlocks {
 // Algorithm::why_not of butterflies.
 [[nodiscard]] inline std::string needs_power_of_two(int ranks) {
   if (std::has_single_bit(static_cast<unsigned>(ranks))) return {};
-  return "every step halves the blocks or doubles them, so the number of ranks must be a power of "
-         "two: 1, 2, 4, 8, ...";
+  return "every step halves or doubles the blocks, so the number of ranks must be a power of two: "
+         "1, 2, 4, 8, ...";
 }
 
 // Algorithm::why_not of exchanges between neighbours.

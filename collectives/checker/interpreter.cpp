@@ -387,7 +387,7 @@ bool Interpreter<Values>::refuse_race(std::uint32_t id, const Span& span, bool w
   return fault(FaultKind::race, current(id), "a signal and a wait between the two lanes",
                other + " the same memory",
                std::string(writes ? "writes " : "reads ") + where + ", which " + other +
-                   " too, and no signal and wait put the two in order");
+                   " too, and no signal and wait order the two");
 }
 
 template <class Values>
@@ -455,9 +455,9 @@ void Interpreter<Values>::judge_circle(std::uint32_t id) {
     circle += ", which at step " + std::to_string(lanes_[member].step) + " (" +
               name_of(*lanes_[member].current) + ") " + waits_for(lanes_[member]);
   }
-  if (length > shown) circle += ", and so on in a circle of " + std::to_string(length) + " lanes";
+  if (length > shown) circle += ", and so on in a cycle of " + std::to_string(length) + " lanes";
   fault(FaultKind::deadlock, current(first), "lanes that do not wait for each other",
-        "a circle of " + std::to_string(length) + " lanes", "deadlock: " + circle);
+        "a cycle of " + std::to_string(length) + " lanes", "deadlock: " + circle);
 }
 
 template <class Values>

@@ -13,7 +13,7 @@ namespace collsim {
 // simulator's model.  A simulated time below one of them is a bug of the simulator.
 //
 // Symbols: K ranks, N bytes (Collective::bytes()), e_r / i_r = sum of the bandwidths of the links
-// out of / into rank r's device, alpha and L = the least start-up and the least wire latency that a
+// out of / into rank r's device, alpha and L = the least startup and the least wire latency that a
 // message between members can have.  K = 1: everything is 0.
 //
 // Bandwidth.  Every message that leaves a rank crosses one of the links out of its device and keeps
@@ -37,7 +37,7 @@ namespace collsim {
 // exclusive links a rank starts at most P messages per alpha, P = the most links out of (into) one
 // member's device.  Within time t a rank reaches at most 1 + sum over j >= 1 of P^j C(i, j) ranks
 // with i = floor((t - j L) / alpha), those j messages away (Bar-Noy, Kipnis 1994); the bound is the
-// smallest t for which that is K, with L = 0 ceil(log_(P+1) K) alpha.  Start-ups on fair links
+// smallest t for which that is K, with L = 0 ceil(log_(P+1) K) alpha.  Startups on fair links
 // occupy nothing: one message, alpha + L.  Pieces of 0 bytes need not be sent, except in a barrier.
 //
 // Compute.  To add K vectors, (K-1) N bytes (+) are done, none before a first message has arrived,

@@ -18,7 +18,7 @@ constexpr std::array<FormulaSymbol, 10> formula_symbol_table{{
     {"C", &Symbols::C, units_none, "channels"},
     {"k", &Symbols::k, units_none, "the radix of the tree"},
     {"A", &Symbols::A, units_none, "most blocks in one message"},
-    {"alpha", &Symbols::alpha, units_time, "start-up of every message; occupies the link"},
+    {"alpha", &Symbols::alpha, units_time, "startup of every message; occupies the link"},
     {"B", &Symbols::B, units_bandwidth, "bandwidth of a link"},
     {"L", &Symbols::L, units_time, "latency from rank to rank; occupies nothing"},
     {"gamma", &Symbols::gamma, units_cost_per_byte, "time a rank needs to add one byte"},

@@ -19,10 +19,10 @@ struct FormulaSymbols {
   double C = 1;                                        // channels
   double k = 4;                                        // radix of a tree
   double A = std::numeric_limits<double>::infinity();  // most blocks that one message aggregates
-  double alpha = 0;  // start-up of a message, s; occupies the link
-  double B = 1;      // bandwidth, bytes/s
-  double L = 0;      // latency from rank to rank, s
-  double gamma = 0;  // s to add a byte; 0: adding is free
+  double alpha = 0;                                    // startup of a message, s; occupies the link
+  double B = 1;                                        // bandwidth, bytes/s
+  double L = 0;                                        // latency from rank to rank, s
+  double gamma = 0;                                    // s to add a byte; 0: adding is free
 };
 
 struct FormulaSymbol {

@@ -51,7 +51,7 @@ std::vector<std::string_view> formula_functions() {
 std::string hint_about_gamma(std::string_view text, const Units& a, const Units& b) {
   const bool wrong_way_round = off_by_gamma_squared(a, b) || off_by_gamma_squared(b, a);
   if (!wrong_way_round || text.find("gamma") == std::string_view::npos) return {};
-  return "gamma is the time that adding a byte takes: write N*gamma, not N/gamma";
+  return "gamma is the time to add one byte: write N*gamma, not N/gamma";
 }
 
 // --- calls --------------------------------------------------------------------------------------

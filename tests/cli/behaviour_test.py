@@ -78,7 +78,7 @@ class ExitCodes(Test):
         if self.shell("ulimit -v 100000; collsim --version || echo no").stdout == "no\n":
             self.skipTest("this build (with sanitizers) needs more memory than that to start")
         done = self.shell(f"ulimit -v 100000; collsim run {file}", code=2)
-        self.assertIn("there is not enough memory", done.stderr)
+        self.assertIn("not enough memory", done.stderr)
 
     def test_the_worst_of_several_files(self):
         good = self.file(scenario(), "good.json")
@@ -189,7 +189,7 @@ class Formats(Test):
 
     def test_an_unknown_suffix(self):
         done = self.run_collsim("run", self.file(scenario()), "-o", "a.xlsx", code=2)
-        self.assertIn('"a.xlsx" does not say in which format', done.stderr)
+        self.assertIn('"a.xlsx" has no known format', done.stderr)
         self.run_collsim("run", self.file(scenario()), "-o", "a.xlsx", "--format", "csv")
 
     def test_resolved(self):
@@ -284,7 +284,7 @@ class Terminals(Test):
         before, progress, *_, last = seen.split("\r\x1b[K")
         self.assertEqual(before, "")
         self.assertRegex(progress, r"^\d+ of 50000 points, [0-9.e+]+/s, [\d a-z]+ left")
-        self.assertIn("stopping after the cases that have begun; press Ctrl-C again to stop at once", seen)
+        self.assertIn("stopping after the running cases; press Ctrl-C again to stop at once", seen)
         self.assertIn("warning: interrupted", last)
         self.assertNotIn(" left", last)
 

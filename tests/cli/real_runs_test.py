@@ -123,8 +123,8 @@ class Validate(Test):
             self.skipTest("this build (with sanitizers) needs more memory than that to start")
         file = self.file(RING)
         for arguments, said in [
-            (["--threads-per-lane", "30"], "this run needs 120 threads, and the system gave only "),
-            (["--set", "collective.size=64MiB"], "there is not enough memory for this run"),
+            (["--threads-per-lane", "30"], "this run needs 120 threads, and the system created only "),
+            (["--set", "collective.size=64MiB"], "not enough memory for this run"),
         ]:
             done = self.run_collsim("validate", file, *arguments, code=3, preexec_fn=limit)
             self.assertIn("not measured: " + said, done.stdout)

@@ -74,7 +74,7 @@ class Mistakes(Test):
 
     def test_options_in_front_of_their_command(self):
         self.assertIn(
-            '--format belongs to "collsim run" and goes behind it', self.mistake("--format", "json", "run", "x.json")
+            '--format belongs to "collsim run"; put it after that', self.mistake("--format", "json", "run", "x.json")
         )
 
     def test_unknown_format(self):
@@ -86,10 +86,10 @@ class Mistakes(Test):
         self.assertIn("collsim run: FILE is missing", self.mistake("run"))
         self.assertIn("collsim run: --format needs a value", self.mistake("run", "x.json", "--format"))
         self.assertIn('--format= has nothing after the "="', self.mistake("run", "--format=", "x.json"))
-        self.assertIn('"zsh" is one argument too many', self.mistake("completion", "bash", "zsh"))
-        self.assertIn("a command is missing", self.mistake("--quiet"))
+        self.assertIn('"zsh" is an unexpected argument', self.mistake("completion", "bash", "zsh"))
+        self.assertIn("no command given", self.mistake("--quiet"))
         self.assertIn(
-            "--format takes one value and was given 2 of them",
+            "--format takes one value, not 2",
             self.mistake("run", "x.json", "--format", "csv", "--format", "json"),
         )
 
@@ -119,7 +119,7 @@ class Mistakes(Test):
 class Predict(Test):
     def test_a_machine_is_needed(self):
         done = self.run_collsim("predict", "all-reduce", code=2)
-        self.assertIn("on which machine?", done.stderr)
+        self.assertIn("no machine given", done.stderr)
         self.assertIn("dgx-h100", done.stderr)
 
     def test_unknown_words(self):

@@ -93,7 +93,7 @@ TEST(LowerBounds, LatencyIsLogarithmicInTheRanks) {
       << "two links: three times as many per round";
   EXPECT_EQ(rounds(make_fully_connected(8, link(1000, microseconds(1))), Operation::reduce), 1);
   EXPECT_EQ(rounds(make_switch(9, link(1000, microseconds(1), {}, Sharing::fair)), broadcast), 1)
-      << "start-ups on fair links overlap";
+      << "startups on fair links overlap";
   EXPECT_EQ(rounds(make_switch(1, link(1, microseconds(1))), broadcast), 0);
 }
 

@@ -316,7 +316,7 @@ TEST(Checker, FindsRacesBetweenLanes) {
   for (const std::ptrdiff_t step : {4, 2}) programs[5].erase(programs[5].begin() + step);
   expect_fault(replay(right, programs), FaultKind::race, 2, 1, 2,
                "rank 2 lane 1 step 2 (send output[3..5], to rank 1 lane 1): reads output[3..5], "
-               "which lane 0 step 2 writes too, and no signal and wait put the two in order");
+               "which lane 0 step 2 writes too, and no signal and wait order the two");
 }
 
 // Lane 0 of rank 0 writes, lane 1 reads after a message that went round through rank 1.

@@ -130,7 +130,7 @@ TEST(Formulas, CheckUnits) {
   EXPECT_EQ(formula_mistake("log(N, 2)").substr(0, 27), "log takes a plain number, b");
   EXPECT_EQ(formula_mistake("tau(N) + N/gamma"),
             "\"tau(N) + N/gamma\": cannot add seconds and bytes^2/s [tau(N) + N/gamma] gamma is "
-            "the time that adding a byte takes: write N*gamma, not N/gamma");
+            "the time to add one byte: write N*gamma, not N/gamma");
 }
 
 TEST(Formulas, ShowTheirValues) {

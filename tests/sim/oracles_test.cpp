@@ -21,7 +21,7 @@ using nlohmann::json;
 
 struct Oracle {
   json entry;
-  // All times are linear in sizes and start-up times together: everything is made this much larger,
+  // All times are linear in sizes and startup times together: everything is made this much larger,
   // so that pieces are whole bytes and rounding to picoseconds does not show.
   Bytes scale = 1;
   [[nodiscard]] std::string name() const { return entry["name"]; }

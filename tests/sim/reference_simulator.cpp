@@ -32,7 +32,7 @@ struct Message {
   std::size_t place = 0;  // in its connection
   Bytes bytes = 0;
   bool has_left = false;           // left and arrived are known (they may lie in the future)
-  std::optional<Time> may_flow{};  // fair: when its start-up is over
+  std::optional<Time> may_flow{};  // fair: when its startup is over
 
   bool flowing = false;
   Time ends = Time::never();

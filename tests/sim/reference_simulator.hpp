@@ -18,7 +18,7 @@ namespace collsim::testing {
 //
 // What happens at one instant, in this order, and again from the start until nothing does:
 //   1. Flows end, and free their exclusive links; messages that waited for these start, first
-//      comers first; messages whose start-up is over, and whose connection is free, begin to flow,
+//      comers first; messages whose startup is over, and whose connection is free, begin to flow,
 //      and end at once when they are empty.
 //   2. Lanes do whatever hands over no message, as far as they come.
 //   3. A round: every lane whose next message is ready hands it over, by rank, then lane.  (This is

@@ -272,14 +272,14 @@ TEST(ReferenceByHand, ThreeFlowsOnTwoFairLinks) {
 
 TEST(ReferenceByHand, MessagesOfOneFairConnectionDoNotShareWithEachOther) {
   // Two messages on one connection and one on another, 1000 bytes each: half of the link for each
-  // connection until 2100, then the whole for the second message.  Its start-up of 100 was long
+  // connection until 2100, then the whole for the second message.  Its startup of 100 was long
   // over.  (Were the link shared among the three, all would end at 3100.)
   const Reference times = compare(
       {make_chain(2, link_of(one, ns(100), ns(30), Sharing::fair)),
        written({{{send(at(1), data(1000)), send(at(1), data(1000))}, {send(at(1, 1), data(1000))}},
                 {{receive(at(0), data(1000)), receive(at(0), data(1000))},
                  {receive(at(0, 1), data(1000))}}})});
-  // It departs when it begins to flow: start-up occupies nothing.
+  // It departs when it begins to flow: startup occupies nothing.
   expect_message(step(times, 0, 0, 0), ns(100), ns(2100), ns(2130));
   expect_message(step(times, 0, 0, 1), ns(100), ns(2100), ns(2130));
   expect_message(step(times, 0, 1, 0), ns(2100), ns(3100), ns(3130));
@@ -300,7 +300,7 @@ TEST(ReferenceByHand, AWholePicosecondStaysWholeThroughChangesOfRate) {
 
 TEST(ReferenceByHand, MixedRoutesHoldTheExclusiveLinkWhileTheyFlow) {
   // Ports into the switch are exclusive: 2 bytes/ns from 0, 0.25 from 1; the port out to 2 is fair,
-  // 1 byte/ns.  Start-up 100, flight 20 + 30.  Rank 1's flow is limited to 0.25 by its port and
+  // 1 byte/ns.  Startup 100, flight 20 + 30.  Rank 1's flow is limited to 0.25 by its port and
   // leaves 0.75 to rank 0's: 1000 / 0.75 = 1333.334, for a picosecond is never cut.
   //   0's first    port from 0 to 1433.334, flows from 100
   //   0's second   port from 1433.334, flows from 1533.334 to 2866.668

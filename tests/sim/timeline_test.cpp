@@ -198,7 +198,7 @@ TEST(Timeline, AnExclusiveLinkIsBusyWhileAFlowHoldsIt) {
 }
 
 TEST(Timeline, OnFairLinksOnlyTheConnectionItselfHoldsUp) {
-  // Rank 1 comes 1 us late; its start-up ends just when rank 0's message has left the port.
+  // Rank 1 comes 1 us late; its startup ends just when rank 0's message has left the port.
   const Topology topology = make_switch(3, link_of(ten, microseconds(1), {}, Sharing::fair));
   Collective collective = byte_collective(Operation::gather, 3, 3 * one_message);
   collective.root = 2;

@@ -184,7 +184,7 @@ TEST(Safety, ThreadsThatTheSystemDoesNotGiveEndTheRunAtOnce) {
   ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
   const auto& none = std::get<NoMeasurement>(outcome);
   EXPECT_EQ(none.why, NoMeasurement::Why::too_large) << none.reason;
-  EXPECT_EQ(none.reason.find("this run needs 64 threads, and the system gave only "), 0U)
+  EXPECT_EQ(none.reason.find("this run needs 64 threads, and the system created only "), 0U)
       << none.reason;
 }
 

@@ -59,7 +59,7 @@ class CudaRun {
       CudaMachine machine(plan_, placement_, gpus_, reaches_, cuda_options(false));
       if (machine.staged_wires() > 0)
         note(std::to_string(machine.staged_wires()) + " of " + std::to_string(plan_.wires.size()) +
-             " connections go through the host's memory: their GPUs cannot reach each other's");
+             " connections go through host memory: their GPUs have no peer access");
       if (options_.check) inputs_ = make_test_inputs(collective_, options_.seed);
       measure(machine);
     }
@@ -87,9 +87,9 @@ class CudaRun {
   static void refuse_blocking_launches() {
     const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
     if (blocking && std::strcmp(blocking, "0") != 0)
-      throw NoMeasurement{NoMeasurement::Why::unavailable,
-                          "CUDA_LAUNCH_BLOCKING is set, with which GPUs cannot run side by side: "
-                          "unset it"};
+      throw NoMeasurement{
+          NoMeasurement::Why::unavailable,
+          "CUDA_LAUNCH_BLOCKING is set, which keeps GPUs from running side by side: unset it"};
   }
 
   [[nodiscard]] CudaOptions cuda_options(bool record) const {

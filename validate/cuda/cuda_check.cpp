@@ -78,7 +78,7 @@ HostMemory allocate_on_host(std::uint64_t bytes) {
   const std::uint64_t size = std::max<std::uint64_t>(bytes, 1);
   const cudaError_t result =
       cudaHostAlloc(&memory, size, cudaHostAllocPortable | cudaHostAllocMapped);
-  need(result, "pinning " + in_gib(size) + " of the host's memory");
+  need(result, "pinning " + in_gib(size) + " of host memory");
   std::fill_n(static_cast<std::byte*>(memory), size, std::byte{});
   return HostMemory(static_cast<std::byte*>(memory));
 }

@@ -285,7 +285,7 @@ void CudaMachine::throw_if_stuck() const {
        (trouble.step < plan_.lanes[trouble.lane].step_count && trouble.wire < plan_.wires.size()));
   throw NoMeasurement{NoMeasurement::Why::stuck, is_whole
                                                      ? describe(trouble, plan_, options_.patience_s)
-                                                     : "a lane gave up, and could not say why"};
+                                                     : "a lane timed out without recording why"};
 }
 
 void CudaMachine::read_times() {

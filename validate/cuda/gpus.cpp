@@ -22,9 +22,9 @@ constexpr int oldest_major = 8;  // what the kernels are compiled for
   static_cast<void>(cudaDriverGetVersion(&driver));
   static_cast<void>(cudaRuntimeGetVersion(&runtime));
   if (result == cudaErrorInsufficientDriver && driver == 0)
-    refuse("no GPU: no NVIDIA driver is installed here");
+    refuse("no GPU: no NVIDIA driver is installed");
   if (result == cudaErrorInsufficientDriver)
-    refuse("the NVIDIA driver is too old: it is for CUDA " + cuda_version_text(driver) +
+    refuse("the NVIDIA driver is too old: it supports CUDA " + cuda_version_text(driver) +
            ", this program was built with CUDA " + cuda_version_text(runtime) +
            "; install a newer driver or build with an older toolkit");
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");

@@ -52,8 +52,7 @@ class NcclRun {
         options_(options),
         patience_s_(nccl_patience_s(collective_, options.patience_s)),
         iterations_(std::max(1, options.iterations)) {
-    if (run_case.paced)
-      throw unavailable("NCCL cannot be paced: it runs as fast as the GPUs let it");
+    if (run_case.paced) throw unavailable("NCCL cannot be paced: it always runs at full speed");
     work_ = nccl_work(collective_);
     const std::vector<Gpu> gpus = gpus_for(collective_);
     if (work_.calls.empty())
@@ -75,7 +74,7 @@ class NcclRun {
     time_by_events();
     time_as_nccl_tests();
     if (const auto expected = gpus_->expected_us()) note("NCCL expects " + in_us(*expected / 1e6));
-    if (options_.timeline) note("NCCL does not say when its steps happen: there is no timeline");
+    if (options_.timeline) note("NCCL does not report its steps: no timeline");
     return std::move(measured_);
   }
 
@@ -99,10 +98,10 @@ class NcclRun {
     }
     if (nccl_rounds(collective_)) {
       char text[200];
-      std::snprintf(text, sizeof text,
-                    "NCCL's average rounds another way than ours: differences up to %.2g of the "
-                    "value were allowed",
-                    nccl_tolerance(collective_));
+      std::snprintf(
+          text, sizeof text,
+          "NCCL's average rounds differently: differences up to %.2g of the value were allowed",
+          nccl_tolerance(collective_));
       note(text);
     }
   }

@@ -105,7 +105,7 @@ constexpr Counterpart counterparts[] = {
     {Operation::all_reduce, "chain", "Tree", nullptr},
     {Operation::all_reduce, "double-tree", "Tree",
      "inside one machine NCCL's Tree is a chain up and down, not two binary trees: the algorithm "
-     "\"chain\" is nearer to it"},
+     "\"chain\" is closer to it"},
     {Operation::all_gather, "ring", "Ring", nullptr},
     {Operation::reduce_scatter, "ring", "Ring", nullptr},
 };
@@ -205,15 +205,16 @@ NcclWork nccl_work(const Collective& collective) {
       work.barrier();
       result.type = nccl_type(ElementType::i32);
       result.reduction = nccl_reduction(Reduction::sum);
-      result.notes.emplace_back("NCCL has no barrier: an all-reduce of one number stands for it");
+      result.notes.emplace_back(
+          "NCCL has no barrier: an all-reduce of one number was timed instead");
       break;
   }
   if (!is_even && collective.operation == Operation::all_gather)
     result.notes.emplace_back(
-        "NCCL gathers equal pieces only: a group of broadcasts, one of each piece, was timed");
+        "NCCL gathers equal pieces only: a group of broadcasts, one per piece, was timed");
   if (!is_even && collective.operation == Operation::reduce_scatter)
     result.notes.emplace_back(
-        "NCCL scatters equal pieces only: a group of reduces, one of each piece, was timed");
+        "NCCL scatters equal pieces only: a group of reduces, one per piece, was timed");
   result.calls = work.take();
   return result;
 }
@@ -272,21 +273,21 @@ NcclSettings nccl_settings(const Schedule& schedule, Protocol protocol, NcclChoi
   if (schedule.size() == 1)
     return {{}, {"with one rank NCCL only copies: nothing is communicated"}};
   if (choice == NcclChoice::free)
-    return {{}, {"NCCL chose algorithm, protocol and channels by itself"}};
+    return {{}, {"NCCL chose algorithm, protocol and channels itself"}};
   const Operation operation = schedule.collective().operation;
   if (is_sends_and_receives(operation))
     return {{},
-            {"made of ncclSend and ncclRecv, for which NCCL chooses the protocol by itself: LL for "
+            {"made of ncclSend and ncclRecv, for which NCCL chooses the protocol: LL for "
              "small messages, else Simple"}};
   const Counterpart* row = counterpart_of(schedule);
   if (row == nullptr)
     return {{},
             {"NCCL has no counterpart of " + std::string(to_string(operation)) + " " +
-             schedule.algorithm() + ": it chose algorithm, protocol and channels by itself"}};
+             schedule.algorithm() + ": it chose algorithm, protocol and channels itself"}};
   const char* protocol_name = protocol == Protocol::ll ? "LL" : "Simple";
   NcclSettings settings{{{"NCCL_ALGO", row->name}, {"NCCL_PROTO", protocol_name}},
                         {std::string("NCCL was told to use ") + row->name + " with " +
-                         protocol_name + "; it chose the channels by itself"}};
+                         protocol_name + "; it chose the channels itself"}};
   if (row->remark) settings.notes.emplace_back(row->remark);
   return settings;
 }
@@ -295,7 +296,7 @@ std::vector<std::string> apply(const NcclSettings& settings) {
   std::vector<std::string> notes;
   for (const char* name : {"NCCL_ALGO", "NCCL_PROTO"})
     if (const char* value = std::getenv(name))
-      notes.push_back(std::string("NCCL did as the environment says: ") + name + "=" + value);
+      notes.push_back(std::string("NCCL follows the environment: ") + name + "=" + value);
   if (!notes.empty()) return notes;
   for (const auto& [name, value] : settings.variables) setenv(name.c_str(), value.c_str(), 1);
   return settings.notes;

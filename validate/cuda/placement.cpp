@@ -101,8 +101,7 @@ std::string virtual_ranks_note(const Plan& plan, const Placement& placement) {
             (least == most ? std::to_string(least)
                            : std::to_string(least) + " or " + std::to_string(most)) +
             " to each";
-  return text +
-         ", whose memory they share: no link between GPUs was measured where ranks share one";
+  return text + ", sharing their memory: where ranks share a GPU no link between GPUs was measured";
 }
 
 }  // namespace collsim

@@ -33,7 +33,7 @@ class HostRun {
     if (!pacing_ && is_crowded())
       measured_.notes.push_back("there were more threads than the " +
                                 std::to_string(usable_cores()) +
-                                " cores: they took turns, which no prediction here knows about");
+                                " cores: they took turns, which predictions do not model");
     const Collective& collective = plan_.schedule.collective();
     inputs_ = make_test_inputs(collective, options_.seed);
     HostMachine machine(plan_, host_options());
@@ -111,8 +111,7 @@ class HostRun {
     if (machine.run<HostPolicy>(std::max(1, options_.warmup) + 1))
       measured_.timeline = machine.timeline();
     else
-      measured_.notes.push_back("the run that was to be recorded was given up: " +
-                                machine.trouble());
+      measured_.notes.push_back("the recorded run stalled: " + machine.trouble());
   }
 
   const RunOptions& options_;

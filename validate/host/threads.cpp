@@ -133,8 +133,9 @@ void run_on_threads(std::size_t teams, int threads_per_team,
   } catch (const std::exception& error) {
     gate.call_off();
     throw_error(ErrorCode::too_large,
-                "this run needs " + std::to_string(wanted) + " threads, and the system gave only " +
-                    std::to_string(threads.size()) + " (" + error.what() +
+                "this run needs " + std::to_string(wanted) +
+                    " threads, and the system created only " + std::to_string(threads.size()) +
+                    " (" + error.what() +
                     "): use fewer ranks, channels or threads per lane, or raise its limits");
   }
   gate.open();

@@ -102,8 +102,8 @@ std::string Changes::links_in_words(NodeId from) {
     if (targets.size() == most) break;
   }
   const std::string name = topology_->name(from);
-  if (targets.empty()) return fmt::format("no link leaves {}", name);
-  return fmt::format("links lead from {} to {}", name, in_words(targets));
+  if (targets.empty()) return fmt::format("{} has no outgoing link", name);
+  return fmt::format("{} has links to {}", name, in_words(targets));
 }
 
 bool Changes::collect(ObjectReader& item, NodeId from, NodeId to, std::vector<LinkId>& links) {
@@ -139,7 +139,7 @@ bool Changes::read(ObjectReader& item) {
     any = read.any;
   }
   if (!any) {
-    item.wrong("", "nothing-to-change", "nothing is said about the link", {},
+    item.wrong("", "nothing-to-change", "no parameter of the link is given", {},
                "give bandwidth, latency, overhead, sharing or duplex");
     fine = false;
   }
@@ -193,7 +193,7 @@ std::string read_links_override(ObjectReader& cluster, Topology* topology) {
   }
   if (list->items().size() > most_changes) {
     cluster.wrong("links_override", "too-large",
-                  fmt::format("{} changes of links are too many", list->items().size()), {},
+                  fmt::format("{} link changes are too many", list->items().size()), {},
                   fmt::format("at most {}", count_text(most_changes, "change")));
     return "";
   }
@@ -229,7 +229,7 @@ std::vector<std::pair<Rank, Time>> read_late(ObjectReader& cluster,
       static_cast<void>(reader.raw(member.key));
       reader.wrong(member.key, "out-of-range",
                    number ? fmt::format("there is no rank {}", member.key)
-                          : fmt::format("{} is no rank", shown(member.key)),
+                          : fmt::format("{} is not a rank", shown(member.key)),
                    {},
                    !ranks       ? "write the number of a rank, such as \"3\""
                    : ranks == 1 ? "the only rank is 0"
@@ -272,7 +272,7 @@ std::optional<Machine> read_machine(ObjectReader& cluster) {
     cluster.wrong("nccl_topo", "not-supported", "NCCL topology files are not read by this version",
                   {}, fmt::format("describe the machine by {}", ways_in_words));
   } else if (written.empty()) {
-    cluster.wrong("", "missing-key", "nothing says what the cluster is", {},
+    cluster.wrong("", "missing-key", "the cluster is not described", {},
                   fmt::format("give {}", ways_in_words));
   } else {
     std::vector<std::string> names;

@@ -148,11 +148,12 @@ bool Graph::none_is_written_both_ways() {
     if (back == downwards.end() || back->first != ends) continue;
     const Cable& later = cable.entry > back->second->entry ? cable : *back->second;
     if (!reported.insert(later.entry).second) continue;
-    report_wrong(cluster_->diagnostics(), cluster_->raw("links")->items()[later.entry],
-                 pointer_to(cluster_->pointer_of("links"), later.entry), "written-both-ways",
-                 fmt::format("{} and {} are linked from both sides",
-                             shown(devices_[later.from].name), shown(devices_[later.to].name)),
-                 {}, "links go both ways already; for two cables write the same direction twice");
+    report_wrong(
+        cluster_->diagnostics(), cluster_->raw("links")->items()[later.entry],
+        pointer_to(cluster_->pointer_of("links"), later.entry), "written-both-ways",
+        fmt::format("{} and {} are linked from both sides", shown(devices_[later.from].name),
+                    shown(devices_[later.to].name)),
+        {}, "links go both ways already; for two parallel cables, write the same direction twice");
   }
   return reported.empty();
 }
@@ -167,10 +168,9 @@ std::optional<DeviceNames> names_of_device(ObjectReader& device, const std::stri
     return std::nullopt;
   }
   if (device.has("count")) {
-    device.wrong(
-        "count", "conflicting-keys",
-        fmt::format("{} says already how many devices there are", shown(id)), {},
-        fmt::format("leave \"count\" away, or write \"id\": \"{}\"", id.substr(0, bracket)));
+    device.wrong("count", "conflicting-keys",
+                 fmt::format("{} already says how many devices there are", shown(id)), {},
+                 fmt::format("omit \"count\", or write \"id\": \"{}\"", id.substr(0, bracket)));
     return std::nullopt;
   }
   return parsed.names;
@@ -207,7 +207,7 @@ bool Graph::read_device(const Item& item, Value& resolved) {
     std::string name = count ? *id + std::to_string(i) : range->is_range() ? names[i] : *id;
     if (!by_name_.emplace(name, devices_.size()).second) {
       reader.wrong("id", "duplicate-name", fmt::format("there are two devices \"{}\"", name), {},
-                   "every device needs a name of its own");
+                   "device names must be unique");
       return false;
     }
     devices_.push_back({.name = std::move(name), .kind = kind_of(*kind)});
@@ -257,10 +257,10 @@ bool Graph::add_cables(ObjectReader& link, const std::vector<std::size_t>& from,
   const std::size_t pairs = std::max(from.size(), to.size());
   if (from.size() != to.size() && std::min(from.size(), to.size()) != 1) {
     link.wrong("to", "bad-range",
-               fmt::format("{} cannot be joined with {} one by one",
+               fmt::format("{} cannot be joined with {} pairwise",
                            count_text(static_cast<std::int64_t>(from.size()), "device"),
                            count_text(static_cast<std::int64_t>(to.size()), "device")),
-               {}, "two ranges must be equally long (they pair up), or one end must be one device");
+               {}, "two ranges must have the same length, or one end must be a single device");
     return false;
   }
   too_many_ =
@@ -311,7 +311,7 @@ std::optional<Network> read_network(ObjectReader& cluster, const Graph& graph) {
   if (value == nullptr) {
     if (network.nodes == 1) return network;
     cluster.wrong("nodes", "missing-key",
-                  fmt::format("nothing joins the {}", count_text(network.nodes, "node")), {},
+                  fmt::format("no network joins the {}", count_text(network.nodes, "node")), {},
                   "add \"network\": {\"link\": {\"bandwidth\": \"50GB/s\"}}: a switch that all "
                   "NICs are linked to");
     return std::nullopt;

@@ -33,7 +33,7 @@ struct LinkKeysRead {
 // Reports a latency or an overhead that is too long for a link; false when it did.
 [[nodiscard]] bool check_link_time(ObjectReader& reader, std::string_view key, Time time);
 
-// For people: "25 GB/s, 5 us per message, 1 us latency".
+// Readable: "25 GB/s, 5 us per message, 1 us latency".
 [[nodiscard]] std::string in_words(const LinkParameters& link);
 
 // What the four ways to describe a cluster (shape, preset, devices and links, file) come to.
@@ -67,7 +67,7 @@ inline constexpr std::int64_t max_cluster_links = std::int64_t{1} << 24;  // a c
 [[nodiscard]] std::string shown(std::string_view text);
 // "1 rank", "8 ranks", "1,048,576 ranks".
 [[nodiscard]] std::string count_text(std::int64_t count, std::string_view noun);
-// "a", "a and b", "a, b and c"; only so many, then "a, b and 12 more".
+// "a", "a and b", "a, b and c"; beyond the limit "a, b and 12 more".
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, std::size_t most = 12);
 
 // A mistake in a value that is no member of a reader's object, such as an item of an array.

@@ -86,7 +86,7 @@ DeviceNames::Parsed DeviceNames::parse(std::string_view text) {
   const std::size_t open = text.find('[');
   names.prefix_ = text.substr(0, open);
   const auto no_list = [&](std::string_view why) {
-    return Parsed{.message = fmt::format("{} is no list of devices: {}", shown(text), why),
+    return Parsed{.message = fmt::format("{} is not a list of devices: {}", shown(text), why),
                   .hint = "write \"gpu[0-3]\" for gpu0 to gpu3, or \"gpu[0,2-3]\""};
   };
   if (open == std::string_view::npos) return {.names = std::move(names)};
@@ -135,7 +135,7 @@ std::string nearest_device(std::string_view name, const std::vector<std::string>
   for (const Run& run : runs.all())
     if (run.numbered && run.prefix == name) return run.text();
   std::string nearest = Vocabulary{.what = "device", .allowed = names}.nearest(name);
-  // gpu9 is no slip of the pen for gpu0: there are not so many.
+  // gpu9 is not a typing error for gpu0: the machine has fewer.
   if (!nearest.empty() && run_of(nearest).prefix == run_of(std::string(name)).prefix) return {};
   return nearest;
 }

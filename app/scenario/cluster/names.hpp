@@ -42,7 +42,7 @@ struct DeviceNames::Parsed {
 [[nodiscard]] std::string nearest_device(std::string_view name,
                                          const std::vector<std::string>& names);
 
-// The other way round, for messages: "gpu[0-7], nvswitch and nic[0-7]"; only so many, then "...".
+// The inverse, for messages: "gpu[0-7], nvswitch and nic[0-7]"; beyond the limit "...".
 [[nodiscard]] std::string in_words(const std::vector<std::string>& names);
 [[nodiscard]] std::string devices_in_words(const Topology& topology);
 

@@ -53,10 +53,9 @@ void refuse_objects(ObjectReader& override, const Value& written, const Preset& 
         instead += fmt::format("{}\"{}.{}\": {}", instead.empty() ? "" : ", ", member.key,
                                property.key, to_json(property.value));
     if (instead.empty()) instead = fmt::format("\"{}.bandwidth\": \"25GB/s\"", member.key);
-    override.wrong(
-        member.key, "unknown-key",
-        fmt::format("{} is a kind of link, of which single values are changed", shown(member.key)),
-        {}, "write " + shortened(instead));
+    override.wrong(member.key, "unknown-key",
+                   fmt::format("{} is a link type; change a single value of it", shown(member.key)),
+                   {}, "write " + shortened(instead));
   }
 }
 

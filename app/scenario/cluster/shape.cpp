@@ -216,7 +216,7 @@ constexpr std::int64_t fat_tree_ranks(std::int64_t ports) {
   return ports * ports * ports / 4;
 }
 
-// From the number of ranks; 0 when no fat-tree has so many, which is reported.
+// From the number of ranks; 0 if no fat-tree has that many, which is reported.
 int ports_for(ObjectReader& cluster, std::int64_t ranks) {
   std::int64_t ports = 2;
   while (fat_tree_ranks(ports) < ranks) ports += 2;

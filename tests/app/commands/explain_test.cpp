@@ -27,9 +27,9 @@ std::size_t columns(const std::string& line) {
   return count;
 }
 
-constexpr const char* lecture_case_explained = R"text(What is asked
+constexpr const char* lecture_case_explained = R"text(The question
   A broadcast of 64 MiB from rank 0 to 8 ranks by chain, cut into 16 messages of 4 MiB.
-  chain: every rank passes chunks on to the next.
+  chain: every rank forwards chunks to the next.
   machine: chain of 8 ranks, 25 GB/s, 5 us per message.
 
 The answer
@@ -45,34 +45,34 @@ The formula
     K     = 8                    ranks
     N     = 64 MiB               the size
     S     = 16                   messages that the vector is cut into
-    alpha = 5 us                 start-up of every message; occupies the link
+    alpha = 5 us                 startup of every message; occupies the link
     B     = 25 GB/s              bandwidth of a link
     L     = 0                    latency from rank to rank; occupies nothing
-  With the numbers put in:
+  With the numbers substituted:
     tau(4 MiB) = 5 us + 167.8 us = 172.8 us
     (K-2+S)*tau(N/S)  = (8-2+16)*172.8 us = 3.801 ms
     (K-1)*L           = (8-1)*0 = 0
     together 3.801 ms
-  Of this: start-up 110 us (2.9%), wire 3.691 ms (97%).
+  Of this: startup 110 us (2.9%), wire 3.691 ms (97%).
   The simulation says 3.801 ms: the same.
 
 Where the time goes
   Along the critical path, the one chain of causes that lasts until the end:
-    start-up         110 us   2.9%  ▋                    alpha of 22 messages on the path
-    wire           3.691 ms    97%  ███████████████████▍ bytes going through at full bandwidth
+    startup         110 us   2.9%  ▋                    alpha of 22 messages on the path
+    wire           3.691 ms    97%  ███████████████████▍ bytes crossing at full bandwidth
   The busiest link, gpu0->gpu1 (6 more are as busy), works 2.764 ms of 3.801 ms (73%): 16 messages,
-  64 MiB; it is idle for 1.037 ms after its last byte (drain: the others have to finish).
+  64 MiB; it is idle for 1.037 ms after its last byte (drain: the others must finish).
 
 The critical path in words
           0  rank 0 sends 16 messages of 4 MiB to rank 1, one after the other: 2.764 ms = 16 x (5 us
-               start-up + 167.8 us wire)
+               startup + 167.8 us wire)
    2.764 ms  6 hops of 4 MiB from rank 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7, each hop sent on when the
-               one before has arrived: 1.037 ms = 6 x (5 us start-up + 167.8 us wire)
+               one before has arrived: 1.037 ms = 6 x (5 us startup + 167.8 us wire)
    3.801 ms  the last rank has finished
 
 The next knob
   Twice the bandwidth of all links would save 1.845 ms (49%).
-    change                from, to                 time    saves  20% better
+    knob                  change                   time    saves  20% better
     bandwidth, all links  25 GB/s -> 50 GB/s   1.955 ms      49%         16%
     chunks                16 -> 32             3.378 ms      11%
     channels              1 -> 2               3.378 ms      11%
@@ -89,7 +89,7 @@ The bound
     bandwidth    2.689 ms <- binds
     latency         10 us
   No schedule can be faster than 2.689 ms, because rank 0 must send at least 64 MiB through its one
-  link of 25 GB/s (2.684 ms), and a message costs a start-up of 5 us besides. This run takes 1.41
+  link of 25 GB/s (2.684 ms), and a message costs a startup of 5 us besides. This run takes 1.41
   times that; the bound may not be reachable, but the gap is what a better schedule could at most
   win.
 )text";
@@ -182,7 +182,7 @@ std::string bound_of(const std::string& link, const std::string& more, const std
 TEST(Explain, NamesTheLargerPartOfTheBoundAsItsCause) {
   expect_text(
       bound_of(R"("bandwidth": "25GB/s", "overhead": "5us", "latency": "10us")", "", "4kB"),
-      "No schedule can be faster than 15.16 us, because a message costs a start-up of 5 us "
+      "No schedule can be faster than 15.16 us, because a message costs a startup of 5 us "
       "and a latency of 10 us, and rank 0 must send at least 3.906 KiB through its one link "
       "of 25 GB/s (160 ns).");
   expect_text(bound_of(R"("bandwidth": "25GB/s", "latency": "10us")", "", "25MB"),
@@ -197,7 +197,7 @@ TEST(Explain, NamesTheLargerPartOfTheBoundAsItsCause) {
                R"(, "model": { "reduce_bandwidth": "10GB/s", "launch": "20us" })", "25MB"),
       "No schedule can be faster than 1.275 ms (of which launch 20 us), because the vectors "
       "of 2 ranks must be added up, even if they share the additions evenly (1.25 ms), and a "
-      "message costs a start-up of 5 us besides.");
+      "message costs a startup of 5 us besides.");
 }
 
 TEST(Explain, BlamesALateRankAndNotTheSchedule) {
@@ -209,7 +209,7 @@ TEST(Explain, BlamesALateRankAndNotTheSchedule) {
   const Ran ran = run_collsim({"explain", file, "--format", "json"});
   ASSERT_EQ(ran.code, exit_fine) << ran.err;
   const std::string text = json::parse(ran.out)["bound"]["text"];
-  expect_contains(text, "a rank starts 5 ms late, of which the bound knows nothing");
+  expect_contains(text, "a rank starts 5 ms late, which the bound ignores");
   expect_lacks(text, "could at most win");
 }
 
@@ -241,8 +241,8 @@ TEST(Explain, ExplainsWhatTakesNoTime) {
   const Ran ran =
       run_collsim({"explain", folder.write("a.json", lecture()), "--set", "cluster.ranks=1"});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
-  expect_contains(ran.out, "No time passes.");
-  expect_contains(ran.out, "Nothing has to move, so no time is needed.");
+  expect_contains(ran.out, "The run takes no time.");
+  expect_contains(ran.out, "No data has to move, so no time is needed.");
 }
 
 TEST(Explain, RefusesFormatsItDoesNotKnow) {

@@ -46,7 +46,7 @@ TEST_F(OneCase, IsTheFirstOfThoseThatFitAndTheNoteSaysSo) {
   ASSERT_TRUE(chosen) << err_.str();
   EXPECT_EQ(chosen->point, 2U);
   expect_text(chosen->note,
-              "of several points of the sweep this is the first: collective.size = 64MiB, "
+              "this is the first of several points of the sweep: collective.size = 64MiB, "
               "collective.chunks = 1, collective.slots = 8; --at chooses another");
 }
 
@@ -78,8 +78,8 @@ TEST_F(OneCase, MistakesNameWhatThereIs) {
   expect_text(mistake({"=4"}), "--at =4 does not say what \"=4\" is; write PATH=VALUE");
   expect_text(mistake({"4,chunks=4"}),
               "--at 4,chunks=4 does not say what \"4\" is; write PATH=VALUE");
-  EXPECT_EQ(mistake({"chunks=4"}, ""), "--at chunks: " + folder_.path("a.json") +
-                                           " has no sweep, so there is nothing to choose");
+  EXPECT_EQ(mistake({"chunks=4"}, ""),
+            "--at chunks: " + folder_.path("a.json") + " has no sweep; remove --at");
 }
 
 }  // namespace

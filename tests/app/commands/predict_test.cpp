@@ -64,7 +64,7 @@ TEST(Predict, ThreadsMultiplyTheRanks) {
   for (const char* gpus : {"-9223372036854775808", "0", "9223372036854775807"}) {
     const Ran ran = run_collsim(on_a_ring("all-reduce", {"-t", "1000000", "-g", gpus}));
     EXPECT_EQ(ran.code, exit_usage) << gpus;
-    expect_contains(ran.err, "that is no number of ranks");
+    expect_contains(ran.err, "not a number of ranks");
   }
   EXPECT_EQ(run_collsim(on_a_ring("all-reduce", {"-t", "0", "-g", "4"})).code, exit_usage);
 }

@@ -64,7 +64,7 @@ TEST(PresetsCommand, MistakesAreExplained) {
       << unknown.err;
   expect_text(run_collsim({"presets", "show"}).err,
               "collsim presets show: PRESET is missing\n"
-              "  collsim presets show --help shows what there is, with examples\n");
+              "  collsim presets show see {0} --help\n");
 }
 
 }  // namespace

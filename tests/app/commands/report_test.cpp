@@ -135,7 +135,8 @@ TEST_F(Report, TellsOfEveryFileInWhichAtFitsSeveralRows) {
   for (const std::vector<std::string>& files : {std::vector{several, single}, {single, several}}) {
     const Ran ran = report({files[0], files[1], "--at", "chunks=4", "-o", page_});
     EXPECT_EQ(ran.code, 0);
-    expect_contains(ran.err, "this is the first: collective.size = 1MiB");
+    expect_contains(ran.err,
+                    "this is the first of several points of the sweep: collective.size = 1MiB");
   }
 }
 
@@ -240,7 +241,7 @@ TEST_F(Report, WithoutAFileNameSaysSo) {
   write_results("A curve");
   const Ran unnamed = report({results_, "-o", ""});
   EXPECT_EQ(unnamed.code, 2);
-  expect_contains(unnamed.err, "-o names no file: -o report.html");
+  expect_contains(unnamed.err, "-o needs a file name, such as -o report.html");
   const Ran folder = report({results_, "-o", folder_.path("")});
   EXPECT_EQ(folder.code, 2);
   expect_contains(folder.err, " is a folder: -o " + folder_.path("report.html"));
@@ -259,7 +260,7 @@ TEST_F(Report, OpensNoFileThatResultsName) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   const nlohmann::json results = data_of(ran.out).at(0);
   EXPECT_FALSE(results.contains("cases"));
-  expect_contains(results.at("why_no_picture").get<std::string>(), "is the name of a file");
+  expect_contains(results.at("why_no_picture").get<std::string>(), "is a file name");
 }
 
 // Whichever ranks take part, in whatever order: piece by place in the group.
@@ -367,7 +368,7 @@ TEST_F(Report, ARowIsNotDrawnAsSomethingElse) {
   text[digit] = text[digit] == '0' ? '1' : '0';
   const Ran ran = report({folder_.write("changed.json", text)});
   EXPECT_EQ(ran.code, 0);
-  expect_contains(ran.out, "a row gives another timeline");
+  expect_contains(ran.out, "a row gives a different timeline");
   expect_lacks(ran.out, "\"cases\"");
 }
 
@@ -378,7 +379,7 @@ TEST_F(Report, Mistakes) {
   EXPECT_EQ(report({results_, "-o", results_}).code, 2);
   EXPECT_EQ(report({results_, "-o", folder_.path("no/report.html")}).code, 2);
   const Ran ran = report({folder_.path("curve.json")});
-  expect_contains(ran.err, "these are no results of collsim");
+  expect_contains(ran.err, "these are not results of collsim");
   EXPECT_EQ(ran.out, "");
 }
 

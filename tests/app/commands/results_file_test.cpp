@@ -70,8 +70,8 @@ TEST_F(ResultsFile, SeveralScenariosInOneFile) {
 
 TEST_F(ResultsFile, MistakesAreNamedWithTheirPlace) {
   expect_mistake("\"format\": 1", "\"format\": 2", "results in format 1 only");
-  expect_mistake("\"format\": 1,", "", "do not say in which format");
-  expect_mistake("\"collsim\"", "\"colsim\"", "these are no results of collsim");
+  expect_mistake("\"format\": 1,", "", "have no format version");
+  expect_mistake("\"collsim\"", "\"colsim\"", "these are not results of collsim");
   expect_mistake("\"description\"", "\"descriptoin\"", "\"description\" is missing");
   expect_mistake("\"time_s\"", "\"time\"", "\"time_s\" is missing at /rows/0");
   expect_mistake("\"chunks\": 1,", "\"chunks\": \"1\",", "not a string at /rows/0/chunks");

@@ -109,8 +109,8 @@ TEST(Show, ProgramsThatWaitForEachOtherFail) {
   const Ran ran = run_collsim({"show", file});
   EXPECT_EQ(ran.code, exit_failed);
   expect_contains(ran.out,
-                  "\nThe programs of this schedule do not end: position 0 lane 0 step 1 "
-                  "waits for ever for a free slot to position 1 lane 0\n");
+                  "\nThe programs of this schedule do not finish: position 0 lane 0 step 1 "
+                  "waits forever for a free slot to position 1 lane 0\n");
 }
 
 TEST(Show, MistakesAreMistakesOfUsage) {
@@ -120,7 +120,7 @@ TEST(Show, MistakesAreMistakesOfUsage) {
   const Ran elements = run_collsim({"show", file, "--elements", "3"});
   EXPECT_EQ(elements.code, exit_usage);
   expect_text(elements.err,
-              "the scenario gives its own data: their number of elements cannot be changed\n");
+              "the scenario has its own data; the number of elements cannot be changed\n");
   EXPECT_EQ(run_collsim({"show", file, "--elements", "0"}).code, exit_usage);
   EXPECT_EQ(run_collsim({"show", file, "--format", "yaml"}).code, exit_usage);
   EXPECT_EQ(run_collsim({"show", folder.path("no.json")}).code, exit_usage);

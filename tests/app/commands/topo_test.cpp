@@ -8,7 +8,7 @@
 namespace collsim {
 namespace {
 
-constexpr const char* see_help = "  collsim topo show --help shows what there is, with examples\n";
+constexpr const char* see_help = "  collsim topo show see {0} --help\n";
 
 std::string shown(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"topo", "show"});
@@ -41,8 +41,8 @@ gpu6   SYS   SYS  LINK   SYS  LINK  LINK     X  LINK
 gpu7   SYS   SYS   SYS  LINK  LINK  LINK  LINK     X
 
 X     the rank itself
-LINK  one link, nothing between
-SYS   over several CPUs, from socket to socket
+LINK  one link, directly
+SYS   crosses the inter-socket link (QPI/UPI)
 )");
 }
 
@@ -77,7 +77,7 @@ gpu2    R1  LINK     X  LINK
 gpu3    R2    R1  LINK     X
 
 X     the rank itself
-LINK  one link, nothing between
+LINK  one link, directly
 R#    passed on by # GPUs between
 )");
   const std::string tree = folder.write("tree.json", R"({ "scenario": 1,
@@ -105,7 +105,7 @@ TEST(TopoShow, SaysWhereThereIsNoRoute) {
                    "links": [ { "from": "gpu0", "to": "gpu1", "bandwidth": "1GB/s" } ] },
       "collective": { "op": "broadcast", "size": "1MiB", "ranks": [0, 1] } })");
   expect_contains(shown({file}), "gpu0     X  LINK     -\n");
-  expect_contains(shown({file}), "\n-     no way there\n");
+  expect_contains(shown({file}), "\n-     not connected\n");
   expect_contains(shown({file, "--with", "bandwidth"}), "gpu0     X     1     -\n");
 }
 
@@ -122,21 +122,21 @@ gpu0     X    24    16
 gpu1    24     X    16
 gpu2    16    16     X
 
-GB/s in one direction, row to column: the slowest link of the way
+GB/s in one direction, row to column: the slowest link on the path
 )");
   expect_text(with("latency"), R"(      gpu0  gpu1  gpu2
 gpu0     X     1   1.4
 gpu1     1     X   1.4
 gpu2   1.4   1.4     X
 
-microseconds until an empty message is there, row to column: overhead + latencies
+zero-byte one-way latency in us, row to column: overhead + latencies
 )");
   expect_text(with("hops"), R"(      gpu0  gpu1  gpu2
 gpu0     X     2     3
 gpu1     2     X     3
 gpu2     3     3     X
 
-links on the way, row to column
+links on the path, row to column
 )");
 }
 
@@ -179,7 +179,7 @@ TEST(TopoShow, ShowsAPartOfManyRanksAndSaysHowToChoose) {
   expect_lacks(ran.out, "gpu16");
   expect_text(
       ran.err,
-      "these are ranks 0 to 15 of 72; choose others with --ranks, such as --ranks 0,8,16-23\n");
+      "showing ranks 0 to 15 of 72; choose others with --ranks, such as --ranks 0,8,16-23\n");
   EXPECT_EQ(run_collsim({"--quiet", "topo", "show", "--preset", "gb200-nvl72"}).err, "");
 }
 
@@ -207,13 +207,14 @@ TEST(TopoShow, MistakesAreExplained) {
             std::string("collsim topo show: --ranks: there is no rank 99; ranks are 0 to 15\n") +
                 see_help);
   EXPECT_EQ(mistake({"--preset", "dgx-2", "--ranks", "0-x"}),
-            std::string("collsim topo show: --ranks cannot be read at \"0-x\"; write numbers and "
+            std::string("collsim topo show: --ranks is not valid at \"0-x\"; write numbers and "
                         "ranges, such as 0-7 or 0,8,16-23\n") +
                 see_help);
   EXPECT_EQ(mistake({"--preset", "dgx-2", "--ranks", "3-1"}),
             std::string("collsim topo show: --ranks 3-1 names no rank\n") + see_help);
-  EXPECT_EQ(mistake({"--preset", "dgx-h100", "--nodes", "100", "--ranks", "0-700"}),
-            std::string("collsim topo show: --ranks 0-700 are too many; at most 256\n") + see_help);
+  EXPECT_EQ(
+      mistake({"--preset", "dgx-h100", "--nodes", "100", "--ranks", "0-700"}),
+      std::string("collsim topo show: --ranks 0-700 selects too many; at most 256\n") + see_help);
   EXPECT_EQ(run_collsim({"topo"}).code, exit_usage);
 }
 

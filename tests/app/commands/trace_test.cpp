@@ -42,7 +42,7 @@ TEST(Trace, IsNotForATerminal) {
   Terminal terminal{out, err, true, false, false, false, false, interrupted};
   EXPECT_EQ(run_command_line({"trace", file}, terminal), exit_usage);
   EXPECT_EQ(out.str(), "");
-  expect_contains(err.str(), "write it to a file: -o trace.json");
+  expect_contains(err.str(), "use -o trace.json");
 }
 
 TEST(Trace, TakesThePointThatIsAskedFor) {
@@ -66,7 +66,7 @@ TEST(Trace, SaysWhatTheLimitLeftOut) {
   const std::string file = folder.write("a.json", chain_scenario());
   const Ran ran = run_collsim({"trace", file, "--set", "collective.chunks=64", "--limit", "100"});
   EXPECT_EQ(ran.code, exit_fine);
-  expect_contains(ran.err, "more were left out (--limit ");
+  expect_contains(ran.err, "more were omitted (--limit ");
   EXPECT_EQ(TraceRules::broken_by(ran.out), std::vector<std::string>{});
 }
 

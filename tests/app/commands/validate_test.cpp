@@ -73,8 +73,8 @@ TEST_F(Validate, MeasuresEveryRow) {
                   "measured on host, protocol simple: median of 20 runs, more of short ones\n");
   expect_contains(ran.out, "3 rows: median error");
   expect_text(ran.err,
-              "no backend is named, so this measures with host: threads of this machine (--backend "
-              "chooses)\n");
+              "measuring with the default backend, host: threads of this machine (choose with "
+              "--backend)\n");
 }
 
 TEST_F(Validate, TheScenarioSaysHowAndOptionsWin) {
@@ -134,8 +134,8 @@ TEST_F(Validate, WithoutASingleJudgedRowThereIsNoSuccess) {
   EXPECT_EQ(validate({swept()}).code, exit_fine);
   const Ran ran = validate({swept()}, with_error("99%"));
   EXPECT_EQ(ran.code, exit_not_measurable);
-  expect_contains(ran.out, "  right   no verdict on fewer than 3 runs\n");
-  expect_contains(ran.out, "3 rows: no error can be told from fewer than 3 runs");
+  expect_contains(ran.out, "  right   not judged: fewer than 3 runs\n");
+  expect_contains(ran.out, "3 rows: fewer than 3 runs give no error");
   runs = {};
   runs.answers = {measurement_of(1, 0.5), NoMeasurement{NoMeasurement::Why::too_large, "too large"},
                   twice};
@@ -215,7 +215,7 @@ TEST_F(Validate, RunDoesNotCheckThemUnlessTheyAreRequired) {
   const Ran ran = run_collsim({"run", file(near)});
   EXPECT_EQ(ran.code, exit_fine);
   expect_contains(ran.out, "needs a measurement: collsim validate\n");
-  expect_contains(ran.out, "0 of 1 expectation holds, 1 not checked");
+  expect_contains(ran.out, "0 of 1 expectations hold, 1 not checked");
   const Ran required = run_collsim({"run", file(near + R"(, "measure": {"required": true})")});
   EXPECT_EQ(required.code, exit_not_measurable);
   expect_contains(required.err, "requires a measurement");
@@ -308,7 +308,7 @@ TEST_F(Validate, OptionsForRunsAreRefusedWhereALogIsRead) {
   });
   EXPECT_EQ(ran.code, exit_usage);
   for (const char* option : {"--iters", "--paced"})
-    expect_contains(ran.err, std::string(option) + " has no effect on what this file says");
+    expect_contains(ran.err, std::string(option) + " has no effect on results read from this file");
   expect_contains(ran.err, "\"log.json\"");
   const Ran run = validate({scenario}, [](ValidateOptions& options) {
     options.iterations = 50;
@@ -365,9 +365,9 @@ TEST_F(Validate, RefusesOptionsThatMakeNoSense) {
     EXPECT_EQ(refused(with_error(error)), "--max-error cannot be \"" + std::string(error) +
                                               "\": write a percentage, such as 15%");
   expect_text(refused([](ValidateOptions& options) { options.at = {"chunks=2"}; }),
-              "--at says which row --trace records: add --trace");
+              "--at selects the row that --trace records; add --trace");
   const auto to_standard_output = [](ValidateOptions& options) { options.trace = "-"; };
-  expect_contains(refused(to_standard_output), "needs a file of its own");
+  expect_contains(refused(to_standard_output), "needs a file");
   expect_contains(refused(to_standard_output, {file(), file()}), "one scenario");
   expect_contains(refused([&](ValidateOptions& options) { options.trace = file(); }),
                   "would overwrite");

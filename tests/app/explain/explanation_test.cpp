@@ -238,9 +238,8 @@ TEST(Explanation, SharedLinksCostSharingNotQueueing) {
 TEST(Explanation, MissingFormulasSayWhy) {
   Case slots = lecture_case(16);
   slots.choice.slots = 1;
-  expect_text(
-      explain(slots).formula.why_not,
-      "none is known when a sender may have to wait for a free slot (here 1 per connection)");
+  expect_text(explain(slots).formula.why_not,
+              "none is known if a sender may have to wait for a free slot (here 1 per connection)");
   Case channels = lecture_case(16);
   channels.choice.channels = 2;
   expect_text(explain(channels).formula.why_not, "none is known for more than one channel");

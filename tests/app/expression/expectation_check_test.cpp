@@ -176,9 +176,9 @@ TEST(CheckingExpectations, FailsWhereNoClosedFormApplies) {
                     [](CaseResult& row, std::size_t point) {
                       if (point == 2) row.analytic.reset();
                     });
-  expect_text(study.outcome().failure,
-              "collective.chunks = 16: no closed form applies to this case, so that there is no "
-              "analytic time");
+  expect_text(
+      study.outcome().failure,
+      "collective.chunks = 16: no closed form applies to this case, so it has no analytic time");
 }
 
 TEST(CheckingExpectations, NeedsNoSweep) {

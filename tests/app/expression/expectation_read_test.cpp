@@ -72,8 +72,7 @@ TEST(ReadingExpectations, SaysWhichWayRoundGammaIs) {
   const auto mistakes = study.diagnostics.sorted();
   ASSERT_EQ(mistakes.size(), 1U);
   EXPECT_EQ(mistakes[0].code, "dimension");
-  EXPECT_EQ(mistakes[0].hint,
-            "gamma is the time that adding a byte takes: write N*gamma, not N/gamma");
+  EXPECT_EQ(mistakes[0].hint, "gamma is the time to add one byte: write N*gamma, not N/gamma");
 }
 
 TEST(ReadingExpectations, NamesMissingAndSuperfluousKeys) {
@@ -110,8 +109,8 @@ TEST(ReadingExpectations, NamesValuesOfTheWrongKind) {
 
 TEST(ReadingExpectations, ChecksIds) {
   expect_text(mistake_of(R"({"id": "A b", "metric": "K", "equals": 8})"),
-              R"("A b" cannot be an id)");
-  expect_text(mistake_of(R"({"id": "", "metric": "K", "equals": 8})"), R"("" cannot be an id)");
+              R"("A b" is not a valid id)");
+  expect_text(mistake_of(R"({"id": "", "metric": "K", "equals": 8})"), R"("" is not a valid id)");
   expect_text(mistake_of(R"({"id": "a", "metric": "K", "equals": 8},
                           {"id": "a", "metric": "K", "equals": 8})"),
               R"("a" is the id of two expectations)");
@@ -150,7 +149,7 @@ TEST(ReadingExpectations, NamesValuesOfWhenThatCanNeverBe) {
   expect_text(mistake(R"("collective.size": 64)"),
               "64 is a plain number, but collective.size has values such as 64MiB");
   expect_text(mistake(R"("collective.size": "64M")"), R"("64M" could mean two sizes)");
-  expect_text(mistake(R"("collective.chunks": [])"), "an empty list fits no row");
+  expect_text(mistake(R"("collective.chunks": [])"), "an empty list matches no row");
   expect_text(mistake_of(R"({"when": 1, "metric": "time", "at_least": "N/B"})"),
               "expected an object, but this is a number");
 }
@@ -188,14 +187,15 @@ TEST(ReadingExpectations, TakesNoListForNoExpectations) {
 TEST(ReadingExpectations, RefusesWhatHasNoSingleValueBesideArgmin) {
   expect_text(
       shown(R"j({"metric": "argmin(time, S)", "at_most": "1 + time/bound"})j"),
-      R"j(test.json:5:60: "time" has another value for each collective.chunks, over which argmin or argmax is taken at /expect/0/at_most
+      R"j(test.json:5:60: "time" has a different value for each collective.chunks, over which argmin or argmax is taken at /expect/0/at_most
   5 |   "expect": [{"metric": "argmin(time, S)", "at_most": "1 + time/bound"}]
     |                                                            ^^^^
     |   say which one: at(time, collective.chunks, value)
 )j");
-  expect_text(mistake_of(R"j({"metric": "argmin(time, S)", "equals": "S"})j"),
-              "\"S\" has another value for each collective.chunks, over which argmin or argmax is "
-              "taken");
+  expect_text(
+      mistake_of(R"j({"metric": "argmin(time, S)", "equals": "S"})j"),
+      "\"S\" has a different value for each collective.chunks, over which argmin or argmax is "
+      "taken");
   EXPECT_EQ(mistake_of(R"j({"metric": "argmin(time, S)", "at_least": "at(time/bound, S, 1)"})j"),
             "");
 }
@@ -219,10 +219,8 @@ std::string word_mistake(const std::string& expect) {
 
 TEST(ReadingExpectations, TellsWordsFromNumbers) {
   const std::string values = "the values are ring, double-tree, halving-doubling";
-  EXPECT_EQ(
-      word_mistake(R"j({"metric": "argmin(time, algorithm)", "equals": "rign"})j"),
-      R"j("rign" is none of the values that "argmin(time, algorithm)" is chosen from | ring | )j" +
-          values);
+  EXPECT_EQ(word_mistake(R"j({"metric": "argmin(time, algorithm)", "equals": "rign"})j"),
+            R"j("rign" is not one of the values of "argmin(time, algorithm)" | ring | )j" + values);
   EXPECT_EQ(
       word_mistake(R"j({"metric": "argmin(time, algorithm)", "at_least": "ring"})j"),
       R"j("argmin(time, algorithm)" is a word, and words have no order |  | use "equals" with )j"
@@ -238,7 +236,7 @@ TEST(ReadingExpectations, TellsWordsFromNumbers) {
       R"(the word as "equals")");
   expect_text(
       word_mistake(R"j({"metric": "argmin(time, algorithm)", "equals": "ring", "within": "1%"})j"),
-      "words are equal or not, so that \"within\" means nothing |  | ");
+      "words are equal or not, so \"within\" has no meaning |  | ");
   expect_text(word_mistake(R"j({"metric": "at(time, algorithm, rnig)", "equals": "1s"})j"),
               R"(the sweep of collective.algorithm has no "rnig" | ring | its values: ring, )"
               "double-tree, halving-doubling");

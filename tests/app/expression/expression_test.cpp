@@ -137,7 +137,7 @@ TEST_F(Expressions, SayWhichWayRoundGammaIs) {
   expect_text(said("N/B + N/gamma"),
               "\"N/B + N/gamma\": cannot add seconds and bytes^2/s [N/B + N/gamma]");
   expect_text(mistake("N/B + N/gamma").hint,
-              "gamma is the time that adding a byte takes: write N*gamma, not N/gamma");
+              "gamma is the time to add one byte: write N*gamma, not N/gamma");
   EXPECT_EQ(mistake("max(time, (K-1)*N/(K*S*gamma))").hint, mistake("N/B + N/gamma").hint);
   EXPECT_EQ(mistake("N*gamma + N").hint, "");
 }
@@ -304,7 +304,7 @@ TEST_F(Expressions, GiveAReasonForWhatARowDoesNotHave) {
   expect_text(evaluate("L").why_not,
               "there is no L, because the cluster's links differ; use a number with its unit");
   expect_text(evaluate("analytic").why_not,
-              "no closed form applies to this case, so that there is no analytic time");
+              "no closed form applies to this case, so it has no analytic time");
   expect_text(evaluate("bottleneck_bandwidth").why_not,
               "there is no bottleneck_bandwidth, because no link carried data");
   study_.rows[0].alpha = std::nan("");

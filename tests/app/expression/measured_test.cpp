@@ -87,7 +87,7 @@ TEST(MeasuredExpectations, RelativeErrorMayStandInAnotherExpression) {
   EXPECT_TRUE(outcome_of(R"j({"metric": "argmax(relative_error(time), S)", "equals": 1})j", 1).ok);
   expect_contains(
       mistake_of(R"j({"metric": "argmin(time, S) * relative_error(time)", "at_most": 1})j"),
-      "has another value for each collective.chunks");
+      "has a different value for each collective.chunks");
 }
 
 // Time means one thing in the numerator and another in the denominator, also further in.

@@ -142,7 +142,7 @@ TEST(ParseJson, ColonsAndBrackets) {
   expect_mistake(
       {"{\"a\": 1]", "1:8: the \"{\" of line 1 is closed by \"]\" instead of \"}\"", "       ^"});
   expect_mistake({"]", "1:1: this \"]\" closes nothing", "^"});
-  expect_mistake({"{\"a\": 1}}", "1:9: the file goes on after its end", "        ^",
+  expect_mistake({"{\"a\": 1}}", "1:9: the file continues after its end", "        ^",
                   "a file holds one { ... }; is there a closing bracket too many before this?"});
   expect_mistake({"<a/>", "1:1: a value cannot begin with this", "^"});
 }
@@ -180,21 +180,21 @@ TEST(ParseJson, WordsOfOtherLanguages) {
   expect_mistake({"[NaN]", "1:2: NaN is not a number that JSON knows", " ^^^"});
   expect_mistake({"[Infinity]", "1:2: Infinity is not a number that JSON knows", " ^^^^^^^^"});
   expect_mistake({"[-inf]", "1:2: -inf is not a number that JSON knows", " ^^^^"});
-  expect_mistake({"[True]", "1:2: True is no value of JSON", " ^^^^", "write true"});
-  expect_mistake({"[FALSE]", "1:2: FALSE is no value of JSON", " ^^^^^", "write false"});
+  expect_mistake({"[True]", "1:2: True is not a JSON value", " ^^^^", "write true"});
+  expect_mistake({"[FALSE]", "1:2: FALSE is not a JSON value", " ^^^^^", "write false"});
   expect_mistake(
-      {"[None]", "1:2: None is no value of JSON", " ^^^^", "leave the key out, or write null"});
+      {"[None]", "1:2: None is not a JSON value", " ^^^^", "omit the key, or write null"});
 }
 
 TEST(ParseJson, Numbers) {
   expect_mistake({"[01]", "1:2: a number must not begin with 0", " ^^"});
   expect_mistake({"[-01]", "1:2: a number must not begin with 0", " ^^^"});
-  expect_mistake({"[.5]", "1:2: a number must not begin with a point", " ^^",
-                  "write a zero before the point"});
-  expect_mistake({"[-.5]", "1:2: a number must not begin with a point", " ^^^",
-                  "write a zero before the point"});
-  expect_mistake(
-      {"[5.]", "1:2: a number must not end with a point", " ^^", "write a digit after the point"});
+  expect_mistake({"[.5]", "1:2: a number must not begin with a decimal point", " ^^",
+                  "write a zero before the decimal point"});
+  expect_mistake({"[-.5]", "1:2: a number must not begin with a decimal point", " ^^^",
+                  "write a zero before the decimal point"});
+  expect_mistake({"[5.]", "1:2: a number must not end with a decimal point", " ^^",
+                  "write a digit after the decimal point"});
   expect_mistake({"[+5]", "1:2: a number must not begin with \"+\"", " ^^"});
   expect_mistake({"[0x10]", "1:2: numbers are decimal in JSON", " ^^^^"});
   expect_mistake({"[-]", "1:2: - is not a number", " ^"});
@@ -226,8 +226,8 @@ TEST(ParseJson, TheInsideOfText) {
 
 TEST(ParseJson, OddCharacters) {
   expect_mistake({"[\xE9]", "1:2: the byte 0xE9 is not UTF-8", " ^", "save the file as UTF-8"});
-  expect_mistake({"[1,\xC2\xA0\x32]", "1:4: this blank is not an ordinary one but U+00A0", "   ^",
-                  "replace it by an ordinary blank"});
+  expect_mistake({"[1,\xC2\xA0\x32]", "1:4: this space is not an ordinary one but U+00A0", "   ^",
+                  "replace it with an ordinary space"});
   expect_mistake(
       {std::string("[1\0]", 4), "1:3: the control character U+0000 must not be here", "  ^"});
   expect_mistake({std::string("{}\0garbage", 10),
@@ -246,8 +246,8 @@ TEST(ParseJson, AByteOrderMarkIsPassedOverAtTheBeginningOnly) {
   expect_mistake({"\xEF\xBB\xBF[1,]", "1:3: a comma must not follow the last item", "  ^",
                   "remove this comma"});
   expect_mistake({"\xEF\xBB\xBF", "1:1: the file is empty"});
-  expect_mistake({"[\xEF\xBB\xBF\x31]", "1:2: this blank is not an ordinary one but U+FEFF", " ^",
-                  "replace it by an ordinary blank"});
+  expect_mistake({"[\xEF\xBB\xBF\x31]", "1:2: this space is not an ordinary one but U+FEFF", " ^",
+                  "replace it with an ordinary space"});
 }
 
 TEST(ParseJson, OfAKeyThatIsGivenTwiceTheFirstValueStays) {
@@ -283,8 +283,8 @@ TEST(ParseJson, SixtyFourLevelsAreReadAndNoMore) {
 }
 
 TEST(ParseJson, LimitsAreStated) {
-  expect_mistake({std::string(max_json_bytes + 1, '['),
-                  "1:1: the file has more than 16 MiB, and no more are read"});
+  expect_mistake(
+      {std::string(max_json_bytes + 1, '['), "1:1: the file is larger than 16 MiB, the limit"});
   std::string many = "[0";
   for (std::size_t i = 0; i < max_json_values; ++i) many += ",0";
   expect_mistake({many + "]", "1:4000000: there are more than 2000000 values"});

@@ -85,8 +85,7 @@ TEST(ComparisonTable, HasASentenceForEveryCase) {
   Results noisy = measured_results({1, 1, 1, 1});
   for (CaseResult& row : noisy.rows) row.measured->times.spread = 0.2;
   expect_text(sentence(noisy),
-              "4 rows, all too noisy to judge: nothing else should run on the machine, and more "
-              "--iters help");
+              "4 rows, all too noisy to judge: stop other programs or raise --iters");
   Results one = measured_results({1.25, 1, 1, 1});
   one.rows.resize(1);
   expect_text(sentence(one), "1 row: error 20%");
@@ -96,7 +95,7 @@ TEST(ComparisonTable, HasASentenceForEveryCase) {
   for (CaseResult& row : mixed.rows)
     if (row.measured) row.measured->times.spread = 0.2;
   expect_text(sentence(mixed),
-              "4 rows: no error can be told; 2 too noisy to judge; 2 not measured");
+              "4 rows: no error can be given; 2 too noisy to judge; 2 not measured");
 }
 
 TEST(ComparisonTable, NotesOfManyKindsAreCutShort) {

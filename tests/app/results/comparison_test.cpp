@@ -57,7 +57,7 @@ TEST(Comparison, OneOrTwoRunsGiveNoVerdict) {
   for (const int few : {0, 1, 2}) {
     measured.iterations = few;
     EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::too_few_runs);
-    expect_text(measured.why_no_verdict(), "no verdict on fewer than 3 runs");
+    expect_text(measured.why_no_verdict(), "not judged: fewer than 3 runs");
   }
   measured.iterations = 3;
   EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::beyond);

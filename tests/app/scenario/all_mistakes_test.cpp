@@ -122,7 +122,7 @@ TEST(AllMistakes, LinksWrittenFromBothSidesAreOne) {
   expect_text(
       mistake_of(graph(there + R"(,{"from": "gpu2", "to": "gpu0", "bandwidth": "2GB/s"})")),
       "/cluster/links/1: \"gpu2\" and \"gpu0\" are linked from both sides |  | links go both "
-      "ways already; for two cables write the same direction twice");
+      "ways already; for two parallel cables, write the same direction twice");
   expect_text(mistake_of(graph(
                   R"({"from": "gpu0", "to": "gpu[1-2]", "bandwidth": "1GB/s", "both": true})")),
               "/cluster/links/0/both: \"both\" is not needed here |  | links go both ways already");
@@ -135,18 +135,19 @@ TEST(AllMistakes, DevicesMayBeRanges) {
   EXPECT_EQ(cluster_of(with(R"({"id": "gpu[0,2-3]", "kind": "gpu"})")).topology.name(NodeId(2)),
             "gpu2");
   expect_text(mistake_of(with(R"({"id": "gpu[0-3]", "kind": "gpu", "count": 4})")),
-              "/cluster/devices/1/count: \"gpu[0-3]\" says already how many devices there are |  | "
-              "leave \"count\" away, or write \"id\": \"gpu\"");
-  expect_text(mistake_of(with(R"({"id": "gpu[0..3]", "kind": "gpu"})")),
-              "/cluster/devices/1/id: \"gpu[0..3]\" is no list of devices: numbers and ranges of "
-              "numbers stand between [ and ] |  | write \"gpu[0-3]\" for gpu0 to gpu3, or "
-              "\"gpu[0,2-3]\"");
+              "/cluster/devices/1/count: \"gpu[0-3]\" already says how many devices there are |  | "
+              "omit \"count\", or write \"id\": \"gpu\"");
+  expect_text(
+      mistake_of(with(R"({"id": "gpu[0..3]", "kind": "gpu"})")),
+      "/cluster/devices/1/id: \"gpu[0..3]\" is not a list of devices: numbers and ranges of "
+      "numbers stand between [ and ] |  | write \"gpu[0-3]\" for gpu0 to gpu3, or "
+      "\"gpu[0,2-3]\"");
 }
 
 TEST(AllMistakes, OverridesByKindOfLinkSayHowToWriteThem) {
   expect_text(
       mistake_of(R"({"preset": "dgx-h100", "override": {"nic": {"bandwidth": "800Gb/s"}}})"),
-      "/cluster/override/nic: \"nic\" is a kind of link, of which single values are changed "
+      "/cluster/override/nic: \"nic\" is a link type; change a single value of it "
       "|  | write \"nic.bandwidth\": \"800Gb/s\"");
 }
 

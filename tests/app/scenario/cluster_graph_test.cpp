@@ -89,29 +89,30 @@ TEST(Graph, MistakesOfRangesAreExplained) {
   const std::string write = R"(write "gpu[0-3]" for gpu0 to gpu3, or "gpu[0,2-3]")";
   EXPECT_EQ(
       link_mistake(R"("from": "gpu[3-0]", "to": "sw0")"),
-      R"(/cluster/links/0/from: "gpu[3-0]" is no list of devices: the numbers must increase | )"
+      R"(/cluster/links/0/from: "gpu[3-0]" is not a list of devices: the numbers must increase | )"
       " | " +
           write);
   EXPECT_EQ(
       link_mistake(R"("from": "gpu[0,0]", "to": "sw0")"),
-      R"(/cluster/links/0/from: "gpu[0,0]" is no list of devices: the numbers must increase | )"
+      R"(/cluster/links/0/from: "gpu[0,0]" is not a list of devices: the numbers must increase | )"
       " | " +
           write);
   EXPECT_EQ(link_mistake(R"("from": "gpu[0..3]", "to": "sw0")"),
-            R"(/cluster/links/0/from: "gpu[0..3]" is no list of devices: numbers and ranges of )"
+            R"(/cluster/links/0/from: "gpu[0..3]" is not a list of devices: numbers and ranges of )"
             "numbers stand between [ and ] |  | " +
                 write);
-  EXPECT_EQ(link_mistake(R"("from": "gpu[0-3", "to": "sw0")"),
-            R"(/cluster/links/0/from: "gpu[0-3" is no list of devices: it must end with ] |  | )" +
-                write);
+  EXPECT_EQ(
+      link_mistake(R"("from": "gpu[0-3", "to": "sw0")"),
+      R"(/cluster/links/0/from: "gpu[0-3" is not a list of devices: it must end with ] |  | )" +
+          write);
   EXPECT_EQ(
       link_mistake(R"("from": "gpu[]", "to": "sw0")"),
-      R"(/cluster/links/0/from: "gpu[]" is no list of devices: numbers and ranges of numbers )"
+      R"(/cluster/links/0/from: "gpu[]" is not a list of devices: numbers and ranges of numbers )"
       "stand between [ and ] |  | " +
           write);
   expect_text(link_mistake(R"("from": "gpu[0-1]", "to": "gpu[1-3]")"),
               "/cluster/links/0/to: 2 devices cannot be joined with 3 devices one by one |  | two "
-              "ranges must be equally long (they pair up), or one end must be one device");
+              "ranges must have the same length, or one end must be a single device");
   expect_text(link_mistake(R"("from": "gpu[0-99999999]", "to": "sw0")"),
               R"(/cluster/links/0/from: "gpu[0-99999999]" names too many devices |  | at most )"
               "4,194,304 devices");
@@ -155,8 +156,7 @@ TEST(Graph, MistakesOfDevicesAreExplained) {
       R"("gpu", "kind": "gpu", "count": 4})");
   expect_text(
       mistake(R"({"id": "gpu", "kind": "gpu", "count": 2}, {"id": "gpu1", "kind": "nic"})"),
-      R"(/cluster/devices/1/id: there are two devices "gpu1" |  | every device needs a name of )"
-      "its own");
+      R"(/cluster/devices/1/id: there are two devices "gpu1" |  | device names must be unique)");
   expect_text(
       mistake(R"({"id": "a b", "kind": "gpu"})"),
       R"(/cluster/devices/0/id: "a b" cannot be the name of a device |  | names have letters, )"

@@ -138,9 +138,9 @@ TEST(Clusters, ResolvedValuesKeepThePlaceWhereTheyWereWritten) {
 TEST(Clusters, AreDescribedInOneWayOnly) {
   const std::string ways =
       R"("shape" with its size and "link", "preset", or "devices" with "links")";
-  EXPECT_EQ(mistake_of("{}"), "/cluster: nothing says what the cluster is |  | give " + ways);
+  EXPECT_EQ(mistake_of("{}"), "/cluster: the cluster is not described |  | give " + ways);
   EXPECT_EQ(mistake_of(R"({"ranks": 8, "link": {"bandwidth": "25GB/s"}})"),
-            "/cluster: nothing says what the cluster is |  | give " + ways);
+            "/cluster: the cluster is not described |  | give " + ways);
   EXPECT_EQ(
       mistake_of(with_link(R"("shape": "chain", "ranks": 8, "preset": "dgx-h100")")),
       R"(/cluster/preset: "shape" and "preset" describe the cluster in 2 ways |  | keep one: )" +
@@ -304,10 +304,10 @@ TEST(LinksOverride, MistakesAreExplained) {
               "/cluster/links_override/0/to: there is no device \"pgu2\" | gpu2 | devices are "
               "gpu[0-3]");
   expect_text(mistake(R"([{"from": "gpu1", "to": "gpu2"}])"),
-              "/cluster/links_override/0: nothing is said about the link |  | give bandwidth, "
+              "/cluster/links_override/0: no parameter of the link is given |  | give bandwidth, "
               "latency, overhead, sharing or duplex");
   expect_text(mistake(R"([{"from": "gpu1", "to": "gpu2", "bandwith": "1GB/s"}])"),
-              "/cluster/links_override/0: nothing is said about the link |  | give bandwidth, "
+              "/cluster/links_override/0: no parameter of the link is given |  | give bandwidth, "
               "latency, overhead, sharing or duplex\n"
               "/cluster/links_override/0/bandwith: unknown key \"bandwith\" | bandwidth | ");
   expect_text(
@@ -320,9 +320,8 @@ TEST(LinksOverride, MistakesAreExplained) {
               "[{\"from\": \"gpu0\", \"to\": \"gpu1\", \"bandwidth\": \"10GB/s\"}]");
   std::string many = "[{}";
   for (int i = 0; i < 1024; ++i) many += ",{}";
-  expect_text(
-      mistake(many + "]"),
-      "/cluster/links_override: 1025 changes of links are too many |  | at most 1,024 changes");
+  expect_text(mistake(many + "]"),
+              "/cluster/links_override: 1025 link changes are too many |  | at most 1,024 changes");
 }
 
 TEST(LinksOverride, OfHalfDuplexNeedsBothDirections) {

@@ -89,7 +89,7 @@ TEST(ReadCollective, UnknownWordsAndKeysOfferTheNearest) {
   expect_text(mistake(R"("op": "gather", "size": "4B", "algoritm": "flat")"),
               "3:46 unknown key \"algoritm\" at /collective/algoritm; did you mean algorithm?");
   expect_text(mistake(R"("op": "gather", "size": "4B", "algorithm": "nvls")"),
-              "3:59 \"nvls\" adds up inside of the switches, which is not simulated at "
+              "3:59 \"nvls\" reduces inside switches (NVLS), which collsim does not simulate at "
               "/collective/algorithm; allowed: binomial, flat, auto");
 }
 
@@ -107,9 +107,9 @@ TEST(ReadCollective, SizeMustBeWholeElements) {
 TEST(ReadCollective, ABarrierMovesNothing) {
   EXPECT_EQ(made(R"("op": "barrier", "size": 0)").collective.count, 0);
   expect_text(mistake(R"("op": "barrier", "size": "4B")"),
-              "3:41 a barrier moves no data at /collective/size; leave it away");
+              "3:41 a barrier moves no data at /collective/size; omit it");
   expect_text(mistake(R"("op": "barrier", "data": [])"),
-              "3:41 a barrier moves no data at /collective/data; leave it away");
+              "3:41 a barrier moves no data at /collective/data; omit it");
 }
 
 TEST(ReadCollective, TheRootIsARankOfTheClusterNotAPosition) {
@@ -139,7 +139,7 @@ TEST(ReadCollective, RanksMustExistAndBeThereOnce) {
 TEST(ReadCollective, KeysThatMeanNothingAreMistakes) {
   const auto refused = [](const std::string& key, const std::string& collective) {
     const std::string found = mistake(collective);
-    return found.find("\"" + key + "\"") != std::string::npos && found.ends_with("leave it away");
+    return found.find("\"" + key + "\"") != std::string::npos && found.ends_with("omit it");
   };
   EXPECT_TRUE(refused("reduction", R"("op": "broadcast", "size": "4B", "reduction": "sum")"));
   EXPECT_TRUE(refused("root", R"("op": "all-reduce", "size": "4B", "root": 0)"));
@@ -269,8 +269,8 @@ TEST(ReadCollective, DataMustFitOperationAndType) {
               "3:45 rank 0 has 1 number, but its input is 2 at /collective/data/0; all have the "
               "same number of them");
   expect_text(mistake(R"("op": "all-gather", "data": [[1], [2], [3], [4, 5]])"),
-              "3:45 rank 0 has 1 number, but its input is 2 at /collective/data/0; the pieces that "
-              "are gathered are even; the first ones may be one longer");
+              "3:45 rank 0 has 1 number, but its input is 2 at /collective/data/0; the gathered "
+              "pieces are equal; the first ones may be one longer");
   expect_text(mistake(R"("op": "broadcast", "data": [[1], [2, 3], [], []])"),
               "3:49 rank 1 has 2 numbers, but its input is 0 at /collective/data/1; it sends "
               "nothing: write [], or as many numbers as the others have");
@@ -281,13 +281,13 @@ TEST(ReadCollective, DataMustFitOperationAndType) {
   expect_text(mistake(R"("op": "broadcast", "dtype": "half", "data": [[1e6]])"),
               "3:62 this is too large for float16 at /collective/data/0/0");
   expect_text(mistake(R"("op": "broadcast", "dtype": "int64", "data": [[9007199254740993]])"),
-              "3:63 this is beyond 2^53: data are shown exactly up to there at "
+              "3:63 this is beyond 2^53, the limit for exact data at "
               "/collective/data/0/0");
   expect_text(mistake(R"("op": "broadcast", "data": [["1"]])"),
               "3:45 this is not a number at /collective/data/0/0");
   expect_text(mistake(R"("op": "broadcast", "size": "4B", "data": [[1, 2]])"),
-              "3:43 the size says 1 elements, \"data\" 2 at /collective/size; leave the size away: "
-              "it follows from the data");
+              "3:43 the size says 1 elements, \"data\" 2 at /collective/size; omit \"size\": it "
+              "follows from the data");
   EXPECT_EQ(made(R"("op": "broadcast", "data": [[0.1, -3]])").data->at(0).at(0), 0.1);
 }
 

@@ -58,9 +58,9 @@ TEST(LoadScenario, TextsAreKept) {
 
 TEST(LoadScenario, WrongTextsAreMistakes) {
   expect_text(mistake_in(R"("name": "Ring broadcast")"),
-              "4:9 \"Ring broadcast\" is no name of a scenario at /name; did you mean "
-              "ring-broadcast?; a name is small letters a-z, digits and hyphens, with a letter or "
-              "digit first");
+              "4:9 \"Ring broadcast\" is not a valid scenario name at /name; did you mean "
+              "ring-broadcast?; a name has lower-case letters, digits and hyphens, and begins with "
+              "a letter or digit");
   expect_text(mistake_in(R"("notes": [1])"),
               "4:10 notes are a string or a list of strings at /notes");
   expect_text(

@@ -195,19 +195,18 @@ TEST(Quantities, WhatIsNoNumberOfAUnit) {
               "out-of-range: \"-0s\" is negative; a time must not be |  | ");
   expect_text(bad(parse_size("+5MiB")), "not-a-quantity: \"+5MiB\" has a sign | 5MiB | ");
   expect_text(bad(parse_time(".5us")),
-              "not-a-quantity: \".5us\" has no digit before the point | 0.5us | ");
+              "not-a-quantity: \".5us\" has no digit before the decimal point | 0.5us | ");
   expect_text(bad(parse_time("5.us")),
-              "not-a-quantity: \"5.us\" has no digit after the point | 5us | ");
-  expect_text(bad(parse_time(" 5us")), "not-a-quantity: \" 5us\" has too many blanks | 5us | ");
-  expect_text(bad(parse_time("5  us")), "not-a-quantity: \"5  us\" has too many blanks | 5us | ");
-  expect_text(bad(parse_time("5us ")), "not-a-quantity: \"5us \" has too many blanks | 5us | ");
+              "not-a-quantity: \"5.us\" has no digit after the decimal point | 5us | ");
+  expect_text(bad(parse_time(" 5us")), "not-a-quantity: \" 5us\" has too many spaces | 5us | ");
+  expect_text(bad(parse_time("5  us")), "not-a-quantity: \"5  us\" has too many spaces | 5us | ");
+  expect_text(bad(parse_time("5us ")), "not-a-quantity: \"5us \" has too many spaces | 5us | ");
   expect_text(bad(parse_time("5 ")),
               "no-unit: \"5\" has no unit |  | write \"5us\" (microseconds), \"5ns\", \"5ms\" or "
               "\"5s\"");
-  expect_text(
-      bad(parse_size("1,000B")),
-      "not-a-quantity: \"1,000B\" has a separator within its number |  | write a point before "
-      "decimals, and nothing between thousands");
+  expect_text(bad(parse_size("1,000B")),
+              "not-a-quantity: \"1,000B\" has a separator within its number |  | use \".\" as "
+              "decimal separator and no thousands separators");
   expect_text(
       bad(parse_time("1e-6s")),
       "not-a-quantity: \"1e-6s\" has an exponent |  | use a larger or smaller unit, such as "

@@ -66,13 +66,13 @@ TEST(SetOptions, WhatLooksLikeJsonMustBeJson) {
 TEST(SetOptions, WhatIsSweptCannotBeSetToo) {
   expect_text(
       load_with({"collective.chunks=2"}, R"("sweep": {"collective.chunks": [1, 2]})").mistake(),
-      "1:1 \"collective.chunks\" is swept, so --set would change nothing; use one of both: "
+      "1:1 \"collective.chunks\" is swept, so --set would change nothing; use one of the two: "
       "--set 'sweep.collective.chunks=[...]' replaces the axis");
   expect_text(load_with({"cluster.ranks=2"},
                         R"("sweep": {"zip: cluster.ranks, collective.chunks": [[2, 1]]})")
                   .mistake(),
-              "1:1 \"cluster.ranks\" is swept, so --set would change nothing; use one of both: "
-              "--set 'sweep={}' takes the sweep away");
+              "1:1 \"cluster.ranks\" is swept, so --set would change nothing; use one of the two: "
+              "--set 'sweep={}' removes the sweep");
 }
 
 TEST(SetOptions, WhatIsNoPathAndValueIsAMistake) {

@@ -114,15 +114,14 @@ TEST(Sweep, TheEndsOf64BitsAreNoTrap) {
 TEST(Sweep, RangesThatMakeNoSenseAreMistakes) {
   const std::string at = " at /sweep/collective.size";
   EXPECT_EQ(range(R"({"from": 8, "to": 1, "factor": 2})"),
-            "\"to\" is below \"from\"" + at +
-                "/to; ranges go from the smaller value up; exchange the two");
+            "\"to\" is below \"from\"" + at + "/to; ranges ascend; swap \"from\" and \"to\"");
   EXPECT_EQ(range(R"({"from": 0, "to": 1, "factor": 2})"),
             "a range with a factor must begin above 0" + at +
                 "/from; 0 times any factor stays 0; begin higher, or use \"step\" or \"points\"");
   EXPECT_EQ(range(R"({"from": 1, "to": 8, "factor": 1})"),
             "a factor is a number above 1" + at + "/factor; such as 2");
   EXPECT_EQ(range(R"({"from": 1, "to": 8, "step": 0})"),
-            "a step must be above 0" + at + "/step; ranges go from the smaller value up");
+            "a step must be above 0" + at + "/step; ranges ascend");
   EXPECT_EQ(range(R"({"from": "1KiB", "to": "1ms", "factor": 2})"),
             "\"from\" is a size, but \"to\" is a time" + at + "/to");
   EXPECT_EQ(range(R"({"from": "1KiB", "to": 64, "factor": 2})"),
@@ -213,7 +212,7 @@ TEST(Sweep, APathIsSweptOnce) {
       "collective.chunks");
   expect_text(
       mistake(R"({"cluster.link": [{"bandwidth": "1GB/s"}], "cluster.link.bandwidth": ["2GB/s"]})"),
-      "4:53 \"cluster.link.bandwidth\" and \"cluster.link\" are swept both, but one lies in the "
+      "4:53 \"cluster.link.bandwidth\" and \"cluster.link\" are both swept, but one contains the "
       "other at /sweep/cluster.link.bandwidth");
 }
 

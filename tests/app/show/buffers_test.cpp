@@ -245,7 +245,7 @@ TEST(ShowBuffers, DataWithTheirOwnNumberOfElements) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "the scenario gives its own data: their number of elements cannot be changed");
+                 "the scenario has its own data; the number of elements cannot be changed");
   }
 }
 

@@ -91,7 +91,7 @@ TEST(BuffersText, BarrierTellsWhoWaitsForWhom) {
   expect_text(text_of(show_buffers(connected_case(Operation::barrier, 3, "dissemination"))),
               "barrier by dissemination on 3 ranks\n"
               "\n"
-              "no data: a rank goes on when it has heard from all that it waits for\n"
+              "no data: a rank continues when it has heard from all it waits for\n"
               "\n"
               "  rank  waits for  tells\n"
               "     0  2, 1       1, 2\n"
@@ -121,7 +121,7 @@ TEST(BuffersText, WrongResultsCannotBeMissed) {
   buffers.right = false;
   const std::string text = text_of(buffers);
   expect_contains(text, "WRONG, must be [30, 32, 34, 36, 38, 40]\n");
-  expect_contains(text, "\nWRONG: some ranks do not hold what the operation asks for.\n");
+  expect_contains(text, "\nWRONG: some ranks do not hold what the operation requires.\n");
 }
 
 TEST(BuffersText, NumbersAreAsShortAsTheirTypeAllows) {

@@ -51,7 +51,7 @@ TEST(Calibrated, IsReadFromAFileBesideTheScenario) {
   ASSERT_TRUE(right.scenario) << right.mistake();
   EXPECT_EQ(with_calibrated_costs(*case_of(right)).costs.copy_bandwidth, gigabytes_per_second(7));
   expect_contains(load("empty.json").mistake(), "holds no calibration at /model/calibration");
-  expect_contains(load("none.json").mistake(), "there is no such file");
+  expect_contains(load("none.json").mistake(), "no such file");
   std::filesystem::remove_all(folder);
 }
 

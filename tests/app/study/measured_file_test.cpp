@@ -138,11 +138,11 @@ TEST_F(MeasuredFiles, OtherFilesAreRefused) {
   EXPECT_FALSE(read("{"));
   EXPECT_NE(mistakes_, "");
   EXPECT_FALSE(read("[]"));
-  expect_text(mistakes_, "this is no results file of one scenario");
+  expect_text(mistakes_, "this is not a results file of one scenario");
   EXPECT_FALSE(read(R"({"collsim": "0.1.0", "rows": 3})"));
-  expect_text(mistakes_, "this is no results file of one scenario");
+  expect_text(mistakes_, "this is not a results file of one scenario");
   EXPECT_FALSE(read(lecture()));
-  expect_text(mistakes_, "this is no results file of one scenario");
+  expect_text(mistakes_, "this is not a results file of one scenario");
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST(RunCase, RefusesMoreInstructionsForOneRankThanTheLimit) {
     expect_error(
         ErrorCode::too_large,
         {"too large to simulate: all-reduce by ring with 64 ranks, 4194304 chunks takes more "
-         "than 67108864 instructions for one rank, which is the limit; use fewer chunks, "
+         "than 67108864 instructions for one rank, the limit; use fewer chunks, "
          "ranks"},
         [&] { run(point); });
 }
@@ -192,8 +192,7 @@ TEST(RunCase, RefusesMoreMemoryThanTheLimit) {
   const LinkParameters link = link_of(gigabytes_per_second(10));
   Case point = case_on(make_mesh({64, 64}, link), Operation::all_to_all, gibibytes(1), "direct");
   point.choice.chunks = 64;
-  expect_error(ErrorCode::too_large,
-               {"GB of memory, and 8 GB is the limit; use fewer chunks, ranks"},
+  expect_error(ErrorCode::too_large, {"GB of memory (limit: 8 GB); use fewer chunks, ranks"},
                [&] { (void)run_case(point); });
 }
 

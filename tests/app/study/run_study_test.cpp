@@ -139,8 +139,8 @@ TEST(RunStudy, WhatIsTooLargeIsRefusedBeforeItRuns) {
   ASSERT_EQ(messages.size(), 2U);
   expect_text(messages[0],
               "at collective.chunks = 1000000: too large to simulate: all-gather by ring with 4096 "
-              "ranks, 1000000 chunks takes more than 67108864 instructions for one rank, which is "
-              "the limit; use fewer chunks, ranks");
+              "ranks, 1000000 chunks takes more than 67108864 instructions for one rank, the "
+              "limit; use fewer chunks, ranks");
   EXPECT_EQ(messages[1].find("at collective.chunks = 2000000: too large"), 0U);
 }
 

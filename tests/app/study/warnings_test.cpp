@@ -38,7 +38,7 @@ TEST(Warnings, ASweepThatChangesNothingSaysWhy) {
       "sweeping collective.reduction changes nothing: the time is the same for sum and max, "
       "because the model charges all reductions alike");
   expect_contains(warning(all_reduce(R"(, "sweep": {"collective.slots": [4, 8]})")),
-                  "because no wait for a slot decides the time");
+                  "because no wait for a slot affects the time");
 }
 
 TEST(Warnings, ASweepOfWhichOneAxisChangesNothingNamesThatOne) {
@@ -73,24 +73,23 @@ TEST(Warnings, MoreChunksThanElements) {
   expect_text(
       studied.warning("chunks-above-elements"),
       "in 1 of 3 rows: there are more chunks than elements to cut (such as 100 chunks for 16 "
-      "elements), so some messages are empty; they are sent and cost their start-up; use "
+      "elements), so some messages are empty; they are sent and cost their startup; use "
       "fewer chunks or a larger size");
 }
 
 TEST(Warnings, SmallChunks) {
   expect_text(results_of(lecture("", R"(, "chunks": 65536)")).warning("small-chunks"),
               "a message has less than 4 KiB on average (down to 1 KiB): most of the time is then "
-              "start-up on real networks; use fewer chunks");
+              "startup on real networks; use fewer chunks");
   EXPECT_EQ(results_of(lecture("", R"(, "chunks": 16384)")).all_warnings(), "");
 }
 
 TEST(Warnings, ChunksThatCostNothing) {
   const std::string link = R"("bandwidth": "25GB/s")";
   const std::string sweep = R"(, "sweep": {"collective.chunks": [1, 2]})";
-  expect_text(
-      results_of(lecture(sweep, "", link)).warning("free-start-up"),
-      "in all rows: links charge nothing for the start of a message; set "
-      "cluster.link.overhead (such as \"5us\") to see what too many chunks cost on a network");
+  expect_text(results_of(lecture(sweep, "", link)).warning("free-startup"),
+              "in all rows: starting a message costs nothing; set cluster.link.overhead (such as "
+              "\"5us\") to see what too many chunks cost on a network");
   EXPECT_EQ(results_of(lecture("", "", link)).all_warnings(), "");
 }
 
@@ -114,17 +113,16 @@ TEST(Warnings, UncalibratedPresets) {
   const Studied studied = results_of(
       R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
           "collective": {"op": "all-reduce", "algorithm": "ring", "size": "64MiB"}})");
-  expect_text(
-      studied.warning("uncalibrated-preset"),
-      "the numbers of preset dgx-h100 are data sheets' and NCCL's constants, not measured: real "
-      "machines differ; compare with measurements before relying on them");
+  expect_text(studied.warning("uncalibrated-preset"),
+              "the numbers of preset dgx-h100 are taken from data sheets and NCCL's source, not "
+              "measured; compare with measurements before relying on them");
 }
 
 TEST(Warnings, ALateRankThatTakesNoPart) {
   const Studied studied = results_of(
       all_reduce("", R"(, "ranks": [0, 1, 2, 3])", R"(, "late": {"5": "1ms", "1": "1us"})"));
   expect_text(studied.warning("late-outsider"),
-              "rank 5 is late but takes no part (collective.ranks), which changes nothing");
+              "rank 5 is late but takes no part (collective.ranks), which has no effect");
 }
 
 TEST(Warnings, MeasurementsAreNotMade) {

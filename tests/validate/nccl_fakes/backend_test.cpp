@@ -200,7 +200,7 @@ TEST_F(NcclBackend, SaysWhatItCannotDo) {
   RunOptions options = quick();
   options.timeline = true;
   const RunOutcome outcome = run_on_nccl(case_of(Operation::all_reduce, 2, 10), options);
-  EXPECT_TRUE(has_note(std::get<Measurement>(outcome), "there is no timeline"));
+  EXPECT_TRUE(has_note(std::get<Measurement>(outcome), "no timeline"));
   use("fake_nccl_2_17");
   expect_none(run_on_nccl(case_of(Operation::all_reduce, 2, 10), quick()),
               NoMeasurement::Why::unavailable, "2.17.1");
