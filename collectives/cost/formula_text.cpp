@@ -268,14 +268,15 @@ FormulaLegend legend_of(std::string_view text, const FormulaSymbols& symbols) {
   add_names(text, legend.names);
   for (const FormulaDefinition& definition : formula_definitions()) {
     if (definition.parameter.empty() || !legend.has(definition.name)) continue;
-    const std::string called =
-        std::string(definition.name) + "(" + std::string(definition.parameter) + ")";
     FormulaLanguage language;
     const FormulaTree tree = *FormulaParser(std::string(definition.name) + "(N)", language).parse();
     const FormulaNode& use = tree.nodes[tree.root.node];
     const std::string body =
         FormulaWriter(tree, symbols).brief(tree.definitions[use.id].body.node, false);
-    legend.functions.push_back(called + " = " + body + ": " + std::string(definition.meaning));
+    std::string line(definition.name);
+    line.append("(").append(definition.parameter).append(") = ").append(body);
+    line.append(": ").append(definition.meaning);
+    legend.functions.push_back(std::move(line));
     add_names(body, legend.names);
   }
   for (const auto& [name, way] : {std::pair("floor", "down"), std::pair("ceil", "up")})
