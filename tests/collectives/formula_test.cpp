@@ -193,7 +193,7 @@ TEST(Formulas, SayWhatTheirFunctionsMean) {
   for (const char* name : {"S", "gamma", "reduce_hop"}) EXPECT_FALSE(legend.has(name)) << name;
 }
 
-using FormulasDeathTest = testing::Test;
+using FormulasDeathTest = ::testing::Test;
 TEST(FormulasDeathTest, OfTheProgramsOwnAreNotMalformed) {
   EXPECT_DEATH(Formula("K +"), "the formula K \\+: a number, a name");
 }

@@ -20,7 +20,7 @@ NoMeasurement::Why why_of(cudaError_t result) {
   }
 }
 
-std::string on(int device) {
+std::string on_device(int device) {
   return " on GPU " + std::to_string(device);
 }
 
@@ -61,15 +61,15 @@ DeviceMemory allocate_on_gpu(int device, std::uint64_t bytes) {
   if (result == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());
     std::size_t available = 0, total = 0;
-    need(cudaMemGetInfo(&available, &total), "asking for the free memory" + on(device));
+    need(cudaMemGetInfo(&available, &total), "asking for the free memory" + on_device(device));
     throw NoMeasurement{NoMeasurement::Why::too_large,
-                        "this run needs " + in_gib(size) + on(device) + ", of whose " +
+                        "this run needs " + in_gib(size) + on_device(device) + ", of whose " +
                             in_gib(total) + " there are " + in_gib(available) +
                             " free: use a smaller size, fewer ranks or fewer slots"};
   }
-  need(result, "allocating " + in_gib(size) + on(device));
+  need(result, "allocating " + in_gib(size) + on_device(device));
   DeviceMemory owner(static_cast<std::byte*>(memory));
-  need(cudaMemset(memory, 0, size), "clearing memory" + on(device));
+  need(cudaMemset(memory, 0, size), "clearing memory" + on_device(device));
   return owner;
 }
 
@@ -86,14 +86,15 @@ HostMemory allocate_on_host(std::uint64_t bytes) {
 GpuStream make_stream(int device) {
   need(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
   cudaStream_t stream = nullptr;
-  need(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream" + on(device));
+  need(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
+       "making a stream" + on_device(device));
   return GpuStream(stream);
 }
 
 GpuEvent make_event(int device) {
   need(cudaSetDevice(device), "choosing GPU " + std::to_string(device));
   cudaEvent_t event = nullptr;
-  need(cudaEventCreate(&event), "making an event" + on(device));
+  need(cudaEventCreate(&event), "making an event" + on_device(device));
   return GpuEvent(event);
 }
 
