@@ -35,7 +35,7 @@ constexpr const char* lecture_case_explained = R"text(The question
 The answer
   time   3.801 ms
   algbw  17.66 GB/s   size / time
-  busbw  17.66 GB/s   algbw x 1: comparable with the bandwidth of the links, whatever the number of
+  busbw  17.66 GB/s   algbw x 1: comparable with the bandwidth of the links, for any number of
                       ranks; here a link has 25 GB/s
 
 The formula
@@ -58,10 +58,10 @@ The formula
 
 Where the time goes
   Along the critical path, the one chain of causes that lasts until the end:
-    startup         110 us   2.9%  ▋                    alpha of 22 messages on the path
+    startup          110 us   2.9%  ▋                    alpha of 22 messages on the path
     wire           3.691 ms    97%  ███████████████████▍ bytes crossing at full bandwidth
-  The busiest link, gpu0->gpu1 (6 more are as busy), works 2.764 ms of 3.801 ms (73%): 16 messages,
-  64 MiB; it is idle for 1.037 ms after its last byte (drain: the others must finish).
+  The busiest link, gpu0->gpu1 (6 more are as busy), is busy 2.764 ms of 3.801 ms (73%): 16
+  messages, 64 MiB; it is idle for 1.037 ms after its last byte (drain: the others must finish).
 
 The critical path in words
           0  rank 0 sends 16 messages of 4 MiB to rank 1, one after the other: 2.764 ms = 16 x (5 us
@@ -80,8 +80,7 @@ The next knob
     chunks                16 -> 8              4.768 ms     -25%
   Algorithms that are not faster: bidirectional-chain 4.711 ms, scatter-allgather 5.498 ms,
     double-tree 7.111 ms, k-nomial 11.06 ms, flat 19.35 ms, binomial 19.35 ms, binary-tree 19.35 ms.
-  Best number of chunks of those tried: 57, with 3.282 ms (14% saved); the formula's optimum is
-  56.76.
+  Best number of chunks tried: 57, with 3.282 ms (14% saved); the formula's optimum is 56.76.
     tried 1: 18.83 ms, 2: 10.78 ms, 4: 6.761 ms, 8: 4.768 ms, 16: 3.801 ms, 32: 3.378 ms, 56: 3.282
           ms, 57: 3.282 ms, 64: 3.286 ms, 128: 3.48 ms, 256: 4.057 ms
 
@@ -90,8 +89,7 @@ The bound
     latency         10 us
   No schedule can be faster than 2.689 ms, because rank 0 must send at least 64 MiB through its one
   link of 25 GB/s (2.684 ms), and a message costs a startup of 5 us besides. This run takes 1.41
-  times that; the bound may not be reachable, but the gap is what a better schedule could at most
-  win.
+  times that; the bound may not be reachable, but a better schedule could win at most this gap.
 )text";
 
 TEST(Explain, TellsTheLectureCase) {
@@ -192,12 +190,11 @@ TEST(Explain, NamesTheLargerPartOfTheBoundAsItsCause) {
   expect_text(bound_of(R"("bandwidth": "25GB/s")", "", "25MB"),
               "No schedule can be faster than 1 ms, because rank 0 must send at least 23.84 MiB "
               "through its one link of 25 GB/s.");
-  expect_text(
-      bound_of(R"("bandwidth": "25GB/s", "overhead": "5us")",
-               R"(, "model": { "reduce_bandwidth": "10GB/s", "launch": "20us" })", "25MB"),
-      "No schedule can be faster than 1.275 ms (of which launch 20 us), because the vectors "
-      "of 2 ranks must be added up, even if they share the additions evenly (1.25 ms), and a "
-      "message costs a startup of 5 us besides.");
+  expect_text(bound_of(R"("bandwidth": "25GB/s", "overhead": "5us")",
+                       R"(, "model": { "reduce_bandwidth": "10GB/s", "launch": "20us" })", "25MB"),
+              "No schedule can be faster than 1.275 ms (of which launch 20 us), because the "
+              "vectors of 2 ranks must be added up, even if the additions are shared evenly (1.25 "
+              "ms), and a message costs a startup of 5 us besides.");
 }
 
 TEST(Explain, BlamesALateRankAndNotTheSchedule) {

@@ -47,7 +47,7 @@ TEST_F(OneCase, IsTheFirstOfThoseThatFitAndTheNoteSaysSo) {
   EXPECT_EQ(chosen->point, 2U);
   expect_text(chosen->note,
               "this is the first of several points of the sweep: collective.size = 64MiB, "
-              "collective.chunks = 1, collective.slots = 8; --at chooses another");
+              "collective.chunks = 1, collective.slots = 8; select another with --at");
 }
 
 TEST_F(OneCase, ConditionsMayBeSpelledInSeveralWays) {

@@ -64,7 +64,7 @@ TEST(PresetsCommand, MistakesAreExplained) {
       << unknown.err;
   expect_text(run_collsim({"presets", "show"}).err,
               "collsim presets show: PRESET is missing\n"
-              "  collsim presets show see {0} --help\n");
+              "  see collsim presets show --help\n");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ gpu3    R2    R1  LINK     X
 
 X     the rank itself
 LINK  one link, directly
-R#    passed on by # GPUs between
+R#    relayed by # GPUs
 )");
   const std::string tree = folder.write("tree.json", R"({ "scenario": 1,
       "cluster": { "shape": "fat-tree", "ports": 4, "link": { "bandwidth": "25GB/s" } },

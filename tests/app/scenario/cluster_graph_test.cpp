@@ -111,7 +111,7 @@ TEST(Graph, MistakesOfRangesAreExplained) {
       "stand between [ and ] |  | " +
           write);
   expect_text(link_mistake(R"("from": "gpu[0-1]", "to": "gpu[1-3]")"),
-              "/cluster/links/0/to: 2 devices cannot be joined with 3 devices one by one |  | two "
+              "/cluster/links/0/to: 2 devices cannot be joined with 3 devices pairwise |  | two "
               "ranges must have the same length, or one end must be a single device");
   expect_text(link_mistake(R"("from": "gpu[0-99999999]", "to": "sw0")"),
               R"(/cluster/links/0/from: "gpu[0-99999999]" names too many devices |  | at most )"
@@ -176,10 +176,9 @@ TEST(Graph, MistakesOfDevicesAreExplained) {
 }
 
 TEST(Graph, MistakesOfNetworksAreExplained) {
-  expect_text(
-      mistake_of(box(tree, R"(, "nodes": 2)")),
-      R"(/cluster/nodes: nothing joins the 2 nodes |  | add "network": {"link": {"bandwidth": )"
-      R"("50GB/s"}}: a switch that all NICs are linked to)");
+  expect_text(mistake_of(box(tree, R"(, "nodes": 2)")),
+              "/cluster/nodes: no network joins the 2 nodes |  | add \"network\": {\"link\": "
+              "{\"bandwidth\": \"50GB/s\"}}: a switch that all NICs are linked to");
   expect_text(
       mistake_of(R"({"devices": [{"id": "gpu", "kind": "gpu"}], "links": [], "nodes": 2)" +
                  network + "}"),

@@ -293,10 +293,9 @@ TEST(LinksOverride, MistakesAreExplained) {
   const auto mistake = [](const std::string& items) {
     return mistake_of(with_link(R"("shape": "chain", "ranks": 4, "links_override": )" + items));
   };
-  expect_text(
-      mistake(R"([{"from": "gpu1", "to": "gpu3", "bandwidth": "1GB/s"}])"),
-      "/cluster/links_override/0/to: there is no link from gpu1 to gpu3 |  | links lead from "
-      "gpu1 to gpu2 and gpu0");
+  expect_text(mistake(R"([{"from": "gpu1", "to": "gpu3", "bandwidth": "1GB/s"}])"),
+              "/cluster/links_override/0/to: there is no link from gpu1 to gpu3 |  | gpu1 has "
+              "links to gpu2 and gpu0");
   expect_text(
       mistake(R"([{"from": "gpu9", "to": "gpu3", "bandwidth": "1GB/s"}])"),
       "/cluster/links_override/0/from: there is no device \"gpu9\" |  | devices are gpu[0-3]");
@@ -352,11 +351,10 @@ TEST(Late, MistakesAreExplained) {
   expect_text(mistake(R"({"1": "5ms"})", "1"),
               "/cluster/late/1: there is no rank 1 |  | the only rank is 0");
   expect_text(mistake(R"({"03": "5ms"})"),
-              "/cluster/late/03: \"03\" is no rank |  | ranks are 0 to 3");
-  expect_text(
-      mistake(R"({"99999999999999999999": "5ms"})"),
-      "/cluster/late/99999999999999999999: \"99999999999999999999\" is no rank |  | ranks are "
-      "0 to 3");
+              "/cluster/late/03: \"03\" is not a rank |  | ranks are 0 to 3");
+  expect_text(mistake(R"({"99999999999999999999": "5ms"})"),
+              "/cluster/late/99999999999999999999: \"99999999999999999999\" is not a rank |  | "
+              "ranks are 0 to 3");
   expect_text(
       mistake(R"({"1": "5"})"),
       "/cluster/late/1: \"5\" has no unit |  | write \"5us\" (microseconds), \"5ns\", \"5ms\" "

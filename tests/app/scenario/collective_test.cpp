@@ -263,7 +263,7 @@ TEST(ReadCollective, DataOfABroadcastAreThoseOfItsRoot) {
 
 TEST(ReadCollective, DataMustFitOperationAndType) {
   expect_text(mistake(R"("op": "all-reduce", "data": [[1], [2]])"),
-              "3:44 data are 2 lists, but 4 ranks take part at /collective/data; write one list of "
+              "3:44 data has 2 lists, but 4 ranks take part at /collective/data; write one list of "
               "numbers per rank");
   expect_text(mistake(R"("op": "all-reduce", "data": [[1], [2], [3], [4, 5]])"),
               "3:45 rank 0 has 1 number, but its input is 2 at /collective/data/0; all have the "

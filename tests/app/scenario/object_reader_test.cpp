@@ -245,7 +245,7 @@ TEST(ObjectReader, WrongQuantities) {
   expect_text(mistake_in("0.5", time),
               "0.5 has no unit at /link/k; write \"0.5us\" (microseconds), \"0.5ns\", \"0.5ms\" or "
               "\"0.5s\"");
-  expect_text(mistake_in("-5", time), "-5 is negative; a time must not be at /link/k");
+  expect_text(mistake_in("-5", time), "-5 is negative; use a time of at least 0 at /link/k");
   expect_text(mistake_in("1e300", size),
               "1e+300 has an exponent at /link/k; use a larger or smaller unit, such as \"64MiB\"");
   expect_text(mistake_in("[1]", size),

@@ -190,9 +190,9 @@ TEST(Quantities, WhatIsNoNumberOfAUnit) {
       "not-a-quantity: \"inf\" is not a time |  | write a number and a unit, such as \"12.5us\"");
   EXPECT_EQ(bad(parse_size("-")), "not-a-quantity: \"-\" is not a size |  | " + example);
   expect_text(bad(parse_size("-5MiB")),
-              "out-of-range: \"-5MiB\" is negative; a size must not be |  | ");
+              "out-of-range: \"-5MiB\" is negative; use a size of at least 0 |  | ");
   expect_text(bad(parse_time("-0s")),
-              "out-of-range: \"-0s\" is negative; a time must not be |  | ");
+              "out-of-range: \"-0s\" is negative; use a time of at least 0 |  | ");
   expect_text(bad(parse_size("+5MiB")), "not-a-quantity: \"+5MiB\" has a sign | 5MiB | ");
   expect_text(bad(parse_time(".5us")),
               "not-a-quantity: \".5us\" has no digit before the decimal point | 0.5us | ");
@@ -257,7 +257,7 @@ TEST(Quantities, OfTheCommandLineAreBinary) {
   EXPECT_EQ(bad(parse_command_line_size("8Q")),
             "bad-unit: \"8Q\" has the unknown unit \"Q\" |  | " + sizes);
   expect_text(bad(parse_command_line_size("-1")),
-              "out-of-range: \"-1\" is negative; a size must not be |  | ");
+              "out-of-range: \"-1\" is negative; use a size of at least 0 |  | ");
 }
 
 TEST(Quantities, AreWrittenExactlyInTheShortestUnit) {

@@ -105,18 +105,17 @@ TEST_F(MeasuredFiles, DifferentDataDoNotMatch) {
   const std::string same = R"("collective": {"in_place": false, "chunks": 1})";
   EXPECT_EQ(reason_for("", same), "");
   EXPECT_EQ(reason_for(R"("dtype": "float32", "reduction": null, "root": 0,)", same), "");
-  expect_text(reason_for(R"("dtype": "float16",)", same), "such a row, but its dtype is another");
-  expect_text(reason_for(R"("reduction": "sum",)", same),
-              "such a row, but its reduction is another");
-  expect_text(reason_for(R"("root": 3,)", same), "such a row, but its root is another");
+  expect_text(reason_for(R"("dtype": "float16",)", same), "such a row, but its dtype differs");
+  expect_text(reason_for(R"("reduction": "sum",)", same), "such a row, but its reduction differs");
+  expect_text(reason_for(R"("root": 3,)", same), "such a row, but its root differs");
   expect_text(reason_for("", R"("collective": {"in_place": true})"),
-              "such a row, but its collective.in_place is another");
+              "such a row, but its collective.in_place differs");
   const std::string slots = R"("collective": {"in_place": false, "slots": 2})";
-  expect_text(reason_for("", slots), "such a row, but its collective.slots is another");
+  expect_text(reason_for("", slots), "such a row, but its collective.slots differs");
   EXPECT_EQ(reason_for("", slots, R"(, "slots": 2)"), "");
   EXPECT_EQ(reason_for("", same + R"(, "cluster": {})"), "") << "it ran as fast as it could";
   expect_text(reason_for("", same + R"(, "cluster": {})", "", true),
-              "such a row, but it was paced, and its cluster is another");
+              "such a row, but it was paced, and its cluster differs");
 }
 
 TEST_F(MeasuredFiles, TakeNothingForGranted) {
