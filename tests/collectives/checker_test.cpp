@@ -296,8 +296,8 @@ TEST(Checker, RefusesOutputsThatNobodyWrote) {
   programs[1][1] = receive_reduce(at(0), input(0, 1), output(0, 1));
   programs[0][0] = send(at(1), input(0, 1));
   expect_fault(make(exchange(programs)), FaultKind::unwritten_output, 1, 0, -1,
-               "rank 1: output[1] must start with element 1 of the sum over all 2 ranks but nobody "
-               "has written it");
+               "rank 1: output[1] must start with element 1 of the sum over all 2 ranks but it was "
+               "never written");
 }
 
 // 2^61 = 1 modulo the prime: the number alone would look right.

@@ -350,7 +350,7 @@ TEST(NcclSettings, TheRestIsFreeAndANoteSaysSo) {
   expect_free(settings_of(Operation::all_to_all, ""), "ncclSend");
   expect_free(settings_of(Operation::barrier, ""), "no counterpart");
   expect_free(settings_of(Operation::all_reduce, "ring", Protocol::simple, NcclChoice::free),
-              "by itself");
+              "itself");
   expect_free(
       settings_of(Operation::all_reduce, "ring", Protocol::simple, NcclChoice::as_scheduled, 1),
       "one rank");

@@ -70,7 +70,7 @@ TEST_P(Mistake, IsNamedInWords) {
   const Ran ran = run_collsim(GetParam().arguments);
   EXPECT_EQ(ran.code, exit_usage);
   EXPECT_EQ(ran.out, "");
-  EXPECT_EQ(ran.err.substr(0, ran.err.rfind("\n  collsim")), GetParam().message);
+  EXPECT_EQ(ran.err.substr(0, ran.err.rfind("\n  see collsim")), GetParam().message);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -99,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "collsim run: --format cannot be \"jsn\"; did you mean \"json\"?\n  known: "
                     "table, json, jsonl, csv, markdown, nccl-tests"},
         MistakeCase{{"run", "x", "--format"}, "collsim run: --format needs a value"},
-        MistakeCase{{"run", "--format=", "x"}, "collsim: --format= has nothing after the \"=\""},
+        MistakeCase{{"run", "--format=", "x"},
+                    "collsim run: --format= has nothing after the \"=\""},
         MistakeCase{{"run", "x", "--format", "csv", "--format", "json"},
                     "collsim run: --format takes one value, not 2"},
         MistakeCase{{"run", "x", "--jobs", "0"},

@@ -16,7 +16,7 @@ TEST(PresetsCommand, ListsAllMachines) {
   EXPECT_EQ(ran.code, exit_fine);
   EXPECT_EQ(ran.err, "");
   EXPECT_TRUE(
-      ran.out.starts_with("preset             GPUs  calibrated  what it is\n"
+      ran.out.starts_with("preset             GPUs  calibrated  description\n"
                           "dgx-1-v100            8  no          NVIDIA DGX-1: 8 V100,"))
       << ran.out;
   for (const Preset& preset : presets()) expect_contains(ran.out, "\n" + preset.name + " ");

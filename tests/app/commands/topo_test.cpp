@@ -8,7 +8,7 @@
 namespace collsim {
 namespace {
 
-constexpr const char* see_help = "  collsim topo show see {0} --help\n";
+constexpr const char* see_help = "  see collsim topo show --help\n";
 
 std::string shown(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"topo", "show"});
@@ -211,7 +211,7 @@ TEST(TopoShow, MistakesAreExplained) {
                         "ranges, such as 0-7 or 0,8,16-23\n") +
                 see_help);
   EXPECT_EQ(mistake({"--preset", "dgx-2", "--ranks", "3-1"}),
-            std::string("collsim topo show: --ranks 3-1 names no rank\n") + see_help);
+            std::string("collsim topo show: --ranks 3-1 selects no rank\n") + see_help);
   EXPECT_EQ(
       mistake({"--preset", "dgx-h100", "--nodes", "100", "--ranks", "0-700"}),
       std::string("collsim topo show: --ranks 0-700 selects too many; at most 256\n") + see_help);

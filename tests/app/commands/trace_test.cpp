@@ -77,10 +77,10 @@ TEST(Trace, RefusesALimitThatLeavesNothing) {
   const Ran ran = run_collsim({"trace", file, "--limit", "5", "-o", to});
   EXPECT_EQ(ran.code, exit_usage);
   EXPECT_FALSE(std::filesystem::exists(to));
-  const std::string begin = "collsim trace: --limit 5 is too small: --limit ";
+  const std::string begin = "collsim trace: --limit 5 is too small: use at least --limit ";
   ASSERT_EQ(ran.err.rfind(begin, 0), 0U) << ran.err;
   const std::string enough =
-      ran.err.substr(begin.size(), ran.err.find(' ', begin.size()) - begin.size());
+      ran.err.substr(begin.size(), ran.err.find('\n', begin.size()) - begin.size());
   const Ran again = run_collsim({"trace", file, "--limit", enough});
   EXPECT_EQ(again.code, exit_fine) << again.err;
   EXPECT_EQ(again.err.rfind("the trace has the " + enough + " events", 0), 0U) << again.err;

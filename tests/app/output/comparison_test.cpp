@@ -209,7 +209,7 @@ TEST(ComparisonFormats, ExpectationsSayWhatTheyLeftOut) {
                      .left_out = 2,
                      .why_left_out = "too noisy: spread 12%"}};
   expect_contains(written(results, Format::table),
-                  "ok    near (3 rows; 2 left out, too noisy: spread 12% ...)\n");
+                  "ok    near (3 rows; 2 skipped, too noisy: spread 12% ...)\n");
   const json outcome = json::parse(written(results, Format::json))["expect"][0];
   EXPECT_EQ(outcome["left_out"], 2);
 }

@@ -30,7 +30,7 @@ TEST(AllMistakes, OfAClusterComeTogether) {
        {"/cluster/shape: unknown shape \"chian\"", "/cluster/ranks: expected a whole number",
         "/cluster/link/bandwith: ", "/cluster/link/overhead: ", "/cluster/link/duplex: ",
         "/cluster/links_override/0/too: ", "/cluster/links_override/0/latency: ",
-        "/cluster/late/x: \"x\" is no rank |  | write the number of a rank"})
+        "/cluster/late/x: \"x\" is not a rank |  | write the number of a rank, such as"})
     expect_contains(mistakes, pointer);
   EXPECT_EQ(lines_of(mistakes), 8) << mistakes;
 }
