@@ -146,7 +146,7 @@ std::optional<ClosedForm> form_by_levels(const Collective& collective,
     level.symbols.K = *dim;
     if (!exchanges) level.symbols.N /= stride;
     const bool outermost = std::next(dim) == dims.rend();
-    const auto parts = outermost ? std::array{algorithm.levels.outer, (const Algorithm*)nullptr}
+    const auto parts = outermost ? std::array<const Algorithm*, 2>{algorithm.levels.outer}
                                  : algorithm.levels.inner;
     for (const Algorithm* part : parts) {
       if (part == nullptr) continue;
@@ -235,7 +235,7 @@ std::optional<ClosedForm> messages_apart(const Collective& collective, double ch
   for (const Hop& hop : *hops)
     form.seconds = std::max(form.seconds, chunks * tau(hop, bytes / chunks) + hop.latency);
   form.formula =
-      "max over messages of pass(N), alpha the largest, B the smallest, L the sum on the "
+      "max over messages of hop(N), alpha the largest, B the smallest, L the sum on the "
       "route";
   form.reference = "Hockney, Parallel Computing 20 (1994); cut-through";
   return form;

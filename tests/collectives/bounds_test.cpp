@@ -119,7 +119,7 @@ TEST(LowerBounds, ReductionIsSharedByRanksAndLanes) {
   const auto compute = [&](int lanes) {
     return lower_bounds(sum, network, gigabytes_per_second(1), lanes).compute.ps();
   };
-  EXPECT_EQ(compute(1), 6 * us) << "(K-1)/K N/gamma";
+  EXPECT_EQ(compute(1), 6 * us) << "(K-1)/K N*gamma";
   EXPECT_EQ(compute(2), 3 * us);
   EXPECT_EQ(lower_bounds(over(4, broadcast, 8000), network, gigabytes_per_second(1)).compute,
             Time{});
