@@ -182,61 +182,60 @@ class [[nodiscard]] LaneProgram {
   LaneProgram(LaneProgram&& other) noexcept { *this = std::move(other); }
   LaneProgram& operator=(LaneProgram&& other) noexcept {
     program_ = std::move(other.program_);
-    cut_ = std::move(other.cut_);
+    piece_ = std::move(other.piece_);
     chunks_ = other.chunks_;
     left_ = std::exchange(other.left_, 0);
+    alike_ = std::exchange(other.alike_, 0);
     return *this;
   }
   ~LaneProgram() = default;
 
   // The next instruction, valid until the following call; nullptr when the program has ended.
   const Instruction* next() {
-    if (left_ > 0) return next_piece();
+    if (left_ > 0) return next_alike() ? piece_.get() : next_piece();
     const Program::Step* const step = program_.next();
     if (step == nullptr) return nullptr;
     if (step->size == 1 && (chunks_ == 1 || !step->cut)) return step->instructions;
     return first_piece(*step);
   }
+  // If the next instruction differs from the latest only in where its data lie, makes the latest
+  // that one.
+  bool next_alike() {
+    if (alike_ == 0) return false;
+    --alike_;
+    --left_;
+    piece_->source_offset += piece_->count;
+    piece_->destination_offset += piece_->count;
+    return true;
+  }
 
  private:
-  // The latest piece, and how many of the instruction's pieces are one element longer.
-  struct Cut {
-    Instruction piece;
-    std::int64_t longer = 0;
-  };
-
   const Instruction* first_piece(const Program::Step& step);
   const Instruction* next_piece();
 
   Program program_;
-  std::unique_ptr<Cut> cut_;  // made when first needed: most of a million lanes never do
-  int chunks_ = 1;
+  std::unique_ptr<Instruction> piece_;  // the latest; most of a million lanes never cut anything
   int left_ = 0;  // pieces of the step that are still to come
+  int chunks_ = 1;
+  int alike_ = 0;  // the next pieces that differ from the latest only in their offsets
 };
 
 inline const Instruction* LaneProgram::first_piece(const Program::Step& step) {
-  left_ = chunks_ * step.size - 1;
-  if (chunks_ == 1) return step.instructions;
-  if (!cut_) cut_ = std::make_unique<Cut>();
-  cut_->piece = step.instructions->piece(0, chunks_);
-  cut_->longer = step.instructions->count % chunks_;
-  return &cut_->piece;
+  left_ = chunks_ * step.size;
+  if (chunks_ > 1 && !piece_) piece_ = std::make_unique<Instruction>();
+  return next_piece();
 }
 
 inline const Instruction* LaneProgram::next_piece() {
   const Program::Step& step = program_.step();
   const int index = chunks_ * step.size - left_--;
   if (chunks_ == 1) return step.instructions + index;
-  Instruction& piece = cut_->piece;
-  if (step.size > 1) {
-    piece = step.instructions[index % step.size].piece(index / step.size, chunks_);
-    return &piece;
-  }
-  // Instruction::piece(index), from the one before.
-  piece.source_offset += piece.count;
-  piece.destination_offset += piece.count;
-  if (index == cut_->longer) --piece.count;
-  return &piece;
+  const Instruction& instruction = step.instructions[index % step.size];
+  *piece_ = instruction.piece(index / step.size, chunks_);
+  if (step.size > 1) return piece_.get();
+  const auto longer = static_cast<int>(instruction.count % chunks_);  // pieces, the first ones
+  alike_ = index < longer ? longer - index - 1 : left_;
+  return piece_.get();
 }
 
 }  // namespace collsim

@@ -51,30 +51,28 @@ class Blocks {
  public:
   Blocks() = default;
   Blocks(Span whole, int blocks, Share channel = {})
-      : whole_(whole), base_(whole.count / blocks), longer_(whole.count % blocks) {
-    for (std::int64_t extra : {0, 1}) {
-      const Span share = Span{whole.buffer, 0, base_ + extra}.piece(channel.part, channel.of);
-      share_[static_cast<std::size_t>(extra)] = {share.offset, share.count};
-    }
+      : buffer_(whole.buffer), longer_(whole.count % blocks) {
+    const std::int64_t length = whole.count / blocks;
+    const auto row = [&](std::int64_t first, std::int64_t each) {
+      const Span share = Span{whole.buffer, first, each}.piece(channel.part, channel.of);
+      return Row{share.offset, each, share.count};
+    };
+    rows_ = {row(whole.offset, length + 1), row(whole.offset + longer_, length)};
   }
 
   [[nodiscard]] Span operator[](std::int64_t block) const {
-    const Extent& share = share_[block < longer_ ? 1 : 0];
-    return {whole_.buffer, start_of(block) + share.offset, share.count};
+    const Row& row = rows_[block < longer_ ? 0 : 1];
+    return {buffer_, row.offset + block * row.stride, row.count};
   }
 
  private:
-  struct Extent {  // blocks come in two lengths; this is what the channel sees of one of them
-    std::int64_t offset = 0, count = 0;
+  struct Row {  // blocks come in two lengths, the longer ones first
+    std::int64_t offset = 0, stride = 0, count = 0;
   };
-  [[nodiscard]] std::int64_t start_of(std::int64_t block) const {
-    return whole_.offset + block * base_ + std::min(block, longer_);
-  }
 
-  Span whole_;
-  std::int64_t base_ = 0;
+  Buffer buffer_ = Buffer::input;
   std::int64_t longer_ = 0;
-  std::array<Extent, 2> share_{};
+  std::array<Row, 2> rows_{};
 };
 
 }  // namespace collsim

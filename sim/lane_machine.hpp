@@ -63,22 +63,15 @@ class LaneMachine {
   void post_and_run(LaneNumber number, const InstructionTimes& times);
 
  private:
-  // What changes with every instruction of a running lane.
-  struct Running {
-    Time clock;
-    std::uint64_t hash;
-    std::uint64_t executed = 0;
-  };
   void go_on(LaneNumber number, LaneState& lane);
   // False when the lane has to wait.
-  [[nodiscard]] bool execute(LaneNumber number, LaneState& lane, Running& running,
-                             const Instruction& instruction);
+  [[nodiscard]] bool execute(LaneNumber number, LaneState& lane, const Instruction& instruction);
   template <bool takes, bool gives>
-  [[nodiscard]] bool execute_parts(LaneNumber number, LaneState& lane, Running& running,
+  [[nodiscard]] bool execute_parts(LaneNumber number, LaneState& lane,
                                    const Instruction& instruction);
   template <bool takes, bool gives>
-  void end(LaneState& lane, Running& running, const Instruction& instruction,
-           const InstructionTimes& times, Slot* received);
+  void end(LaneState& lane, const Instruction& instruction, const InstructionTimes& times,
+           Slot* received);
   void send(Connection& out, std::int64_t count, Time ready);
 
   [[nodiscard]] bool decode(LaneNumber number, LaneState& lane, const Instruction& instruction);
@@ -109,15 +102,12 @@ void LaneMachine<N, Recorder>::run(LaneNumber number) {
 template <Network N, class Recorder>
 void LaneMachine<N, Recorder>::post_and_run(LaneNumber number, const InstructionTimes& times) {
   LaneState& lane = lanes_.all[number];
-  Running running{lane.clock, lane.hash};
   if (takes_from_lane(lane.instruction->op)) {
     Queue& in = lane.in->queue;
-    end<true, true>(lane, running, *lane.instruction, times, &in.slot(in.received));
+    end<true, true>(lane, *lane.instruction, times, &in.slot(in.received));
   } else {
-    end<false, true>(lane, running, *lane.instruction, times, nullptr);
+    end<false, true>(lane, *lane.instruction, times, nullptr);
   }
-  lane.clock = running.clock;
-  lane.hash = running.hash;
   lane.instruction = lane.program.next();
   ++lanes_.instructions;
   go_on(number, lane);
@@ -125,16 +115,25 @@ void LaneMachine<N, Recorder>::post_and_run(LaneNumber number, const Instruction
 
 template <Network N, class Recorder>
 void LaneMachine<N, Recorder>::go_on(LaneNumber number, LaneState& lane) {
-  Running running{lane.clock, lane.hash};
   const Instruction* instruction = lane.instruction;
-  while (instruction != nullptr && execute(number, lane, running, *instruction)) {
-    ++running.executed;
+  std::uint64_t executed = 0;
+  while (instruction != nullptr) {
+    const bool like_the_last = instruction->op == lane.op && instruction->count == lane.count &&
+                               instruction->from == lane.from && instruction->to == lane.to;
+    if (!like_the_last && !decode(number, lane, *instruction)) [[unlikely]]
+      break;
+    bool alike = true;
+    while (execute(number, lane, *instruction)) {
+      ++executed;
+      alike = lane.program.next_alike();
+      if (!alike) [[likely]]
+        break;
+    }
+    if (alike) break;
     instruction = lane.program.next();
   }
-  lane.clock = running.clock;
-  lane.hash = running.hash;
   lane.instruction = instruction;
-  lanes_.instructions += running.executed;
+  lanes_.instructions += executed;
   if (instruction != nullptr) return;
   lane.program = LaneProgram();  // no longer needed: a million ranks need not exist at once
   lane.progress = LaneState::Progress::finished;
@@ -142,26 +141,21 @@ void LaneMachine<N, Recorder>::go_on(LaneNumber number, LaneState& lane) {
 }
 
 template <Network N, class Recorder>
-inline bool LaneMachine<N, Recorder>::execute(LaneNumber number, LaneState& lane, Running& running,
+inline bool LaneMachine<N, Recorder>::execute(LaneNumber number, LaneState& lane,
                                               const Instruction& instruction) {
-  const bool like_the_last = instruction.op == lane.op && instruction.count == lane.count &&
-                             instruction.from == lane.from && instruction.to == lane.to;
-  if (!like_the_last) [[unlikely]]
-    if (!decode(number, lane, instruction)) return false;
-  const bool gives = gives_to_lane(instruction.op);
-  if (takes_from_lane(instruction.op))
-    return gives ? execute_parts<true, true>(number, lane, running, instruction)
-                 : execute_parts<true, false>(number, lane, running, instruction);
-  return gives ? execute_parts<false, true>(number, lane, running, instruction)
-               : execute_parts<false, false>(number, lane, running, instruction);
+  const bool gives = gives_to_lane(lane.op);
+  if (takes_from_lane(lane.op))
+    return gives ? execute_parts<true, true>(number, lane, instruction)
+                 : execute_parts<true, false>(number, lane, instruction);
+  return gives ? execute_parts<false, true>(number, lane, instruction)
+               : execute_parts<false, false>(number, lane, instruction);
 }
 
 template <Network N, class Recorder>
 template <bool takes, bool gives>
 inline bool LaneMachine<N, Recorder>::execute_parts(LaneNumber number, LaneState& lane,
-                                                    Running& running,
                                                     const Instruction& instruction) {
-  InstructionTimes times{Time{}, running.clock, running.clock};
+  InstructionTimes times{Time{}, lane.clock, lane.clock};
   Slot* received = nullptr;
   if constexpr (takes) {
     Queue& in = lane.in->queue;
@@ -170,7 +164,7 @@ inline bool LaneMachine<N, Recorder>::execute_parts(LaneNumber number, LaneState
       in.receiver_waits = true;
       return false;
     }
-    if (received->count != instruction.count && !orders_lanes(instruction.op)) [[unlikely]]
+    if (received->count != lane.count && !orders_lanes(instruction.op)) [[unlikely]]
       report_size_mismatch(lanes_.endpoint_of(lane), instruction, received->count);
     times.arrived = received->time;
     times.began = std::max(times.began, times.arrived);
@@ -186,18 +180,17 @@ inline bool LaneMachine<N, Recorder>::execute_parts(LaneNumber number, LaneState
   }
   times.ended = times.began + lane.work;
   if (gives && !network_.may_post(number, *lane.out, times)) return false;
-  end<takes, gives>(lane, running, instruction, times, received);
+  end<takes, gives>(lane, instruction, times, received);
   return true;
 }
 
 template <Network N, class Recorder>
 template <bool takes, bool gives>
-inline void LaneMachine<N, Recorder>::end(LaneState& lane, Running& running,
-                                          const Instruction& instruction,
+inline void LaneMachine<N, Recorder>::end(LaneState& lane, const Instruction& instruction,
                                           const InstructionTimes& times, Slot* received) {
   if constexpr (Recorder::enabled)
     recorder_.step(lanes_.endpoint_of(lane), lane.position, instruction,
-                   {running.clock, times.began, times.ended}, takes ? lane.in : nullptr,
+                   {lane.clock, times.began, times.ended}, takes ? lane.in : nullptr,
                    gives ? lane.out : nullptr);
   if constexpr (gives) send(*lane.out, lane.count, times.ended);
   if constexpr (takes) {
@@ -209,8 +202,8 @@ inline void LaneMachine<N, Recorder>::end(LaneState& lane, Running& running,
       network_.wake(lane.in->source);
     }
   }
-  running.clock = times.ended;
-  running.hash = Fingerprint::fold(running.hash, times.ended, times.arrived);
+  lane.clock = times.ended;
+  lane.hash = Fingerprint::fold(lane.hash, times.ended, times.arrived);
 }
 
 template <Network N, class Recorder>
