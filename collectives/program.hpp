@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "collectives/instruction.hpp"
@@ -32,7 +33,8 @@ namespace collsim {
 //   a program            It runs to its end in this one's place; hierarchical algorithms are built
 //                        from others like this.  Pulling costs the same at any depth.
 //
-// Parameters must be taken by value: they live in the coroutine, references would dangle.
+// Parameters must be taken by value: they live in the coroutine, references would dangle (and do
+// not compile).
 class [[nodiscard]] Program {
  public:
   struct promise_type;
@@ -78,7 +80,7 @@ struct [[nodiscard]] Whole {
   return {instruction};
 }
 
-// At most N instructions that advance together, chunk by chunk.  Signals and waits among them are
+// At most N instructions that advance together, chunk by chunk; one more is a bug.  Signals and waits among them are
 // repeated for every chunk.
 template <std::size_t N = 3>
 struct [[nodiscard]] ChunkByChunk {
@@ -86,6 +88,7 @@ struct [[nodiscard]] ChunkByChunk {
   int size = 0;
 
   constexpr void add(const Instruction& instruction) {
+    COLLSIM_CHECK(size < static_cast<int>(N), "more instructions than a step has room for");
     instructions[static_cast<std::size_t>(size++)] = instruction;
   }
 };
@@ -174,6 +177,17 @@ inline const Program::Step& Program::step() const {
   return handle_.promise().step;
 }
 
+}  // namespace collsim
+
+template <class... Parameters>
+struct std::coroutine_traits<collsim::Program, Parameters...> {
+  static_assert((!std::is_reference_v<Parameters> && ...),
+                "a program outlives the call that makes it: take its parameters by value");
+  using promise_type = collsim::Program::promise_type;
+};
+
+namespace collsim {
+
 // A lane's program as it is run: its messages cut into `chunks` pieces.
 class [[nodiscard]] LaneProgram {
  public:
@@ -215,7 +229,7 @@ class [[nodiscard]] LaneProgram {
 
   Program program_;
   std::unique_ptr<Instruction> piece_;  // the latest; most of a million lanes never cut anything
-  int left_ = 0;  // pieces of the step that are still to come
+  int left_ = 0;                        // pieces of the step that are still to come
   int chunks_ = 1;
   int alike_ = 0;  // the next pieces that differ from the latest only in their offsets
 };

@@ -12,7 +12,7 @@ namespace collsim {
 inline constexpr std::int64_t max_instructions_per_lane = std::int64_t{1} << 26U;
 
 // What it takes to simulate a schedule message by message, estimated from a few ranks' programs in
-// one chunk and in two, so that asking costs microseconds.
+// one chunk and in two: asking costs little beside simulating.
 struct Effort {
   double per_lane = 0;      // instructions of the longest lane that was looked at
   double instructions = 0;  // of all ranks

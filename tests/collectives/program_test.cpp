@@ -252,13 +252,17 @@ TEST(LaneProgram, MayMoveBetweenTwoChunks) {
   EXPECT_EQ(second.next()->source(), data.piece(1, 3));
 }
 
+Program one_message(Endpoint to, Span data) {
+  co_yield send(to, data);
+}
+
 TEST(Program, KeepsItsParameters) {
   LaneProgram program;
   {
     const std::vector<Rank> ranks = {Rank(4), Rank(2), Rank(9)};
     const Group group(ranks.data(), 3, 2, Lane(5));
     const Endpoint next = group[3];
-    program = [](Endpoint to, Span data) -> Program { co_yield send(to, data); }(next, at(3));
+    program = one_message(next, at(3));
   }
   const Instruction* instruction = program.next();
   ASSERT_NE(instruction, nullptr);

@@ -81,3 +81,15 @@ rm "$stubs/sudo"
 if ! command -v sudo >/dev/null; then
   expect 1 'neither root nor sudo .* apt-get install clang-format-14' format
 fi
+
+# What ./dev looks for in the arguments of run must not take the program's own input away.
+elsewhere=$stubs/elsewhere
+mkdir -p "$elsewhere/build/release"
+cp "$dev" "$elsewhere/dev"
+dev=$elsewhere/dev
+stub dpkg-query 'echo installed'
+stub cmake ''
+printf '#!/usr/bin/env bash\necho "ran $*: $(cat)"\n' >"$elsewhere/build/release/collsim"
+chmod +x "$elsewhere/build/release/collsim"
+expect 0 '^ran run -: the scenario$' run run - <<<'the scenario'
+expect 0 '^ran : nothing to read$' run <<<'nothing to read'
