@@ -42,7 +42,6 @@ struct Case {
 [[nodiscard]] std::vector<Case> binomial_cases();
 [[nodiscard]] std::vector<Case> event_queue_cases();
 [[nodiscard]] std::vector<Case> program_cases();
-[[nodiscard]] std::vector<Case> checker_cases();
 [[nodiscard]] std::vector<Case> scenario_cases();
 
 // All ranks, f32, out of place.

@@ -25,15 +25,23 @@ extern "C" [[gnu::noinline]] void collsim_bench_counted(const collsim::bench::Ca
 
 namespace collsim::bench {
 
+Schedule whole_machine(Operation operation, std::size_t ranks, std::int64_t count,
+                       const AlgorithmChoice& choice) {
+  Collective collective;
+  collective.operation = operation;
+  collective.count = count;
+  collective.group = first_ranks(ranks);
+  return make_schedule(collective, choice);
+}
+
 namespace {
 
 constexpr std::string_view once_argument = "--once=";
 
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (const auto& group :
-       {ring_cases(), chain_cases(), all_to_all_cases(), binomial_cases(), event_queue_cases(),
-        program_cases(), checker_cases(), scenario_cases()})
+  for (const auto& group : {ring_cases(), chain_cases(), all_to_all_cases(), binomial_cases(),
+                            event_queue_cases(), program_cases(), scenario_cases()})
     all.insert(all.end(), group.begin(), group.end());
   return all;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cost of generating instructions alone: every rank's program is pulled to its end.
+// What schedules cost without a network: generating their instructions (every rank's program is
+// pulled to its end) and proving them right.
 #include <benchmark/benchmark.h>
 
 #include "bench/cases.hpp"
+#include "collectives/checker.hpp"
 
 namespace collsim::bench {
 
@@ -27,9 +29,21 @@ std::vector<Case> program_cases() {
   return {{.name = "ring_program/1024",
            .item = "instructions",
            .limit = {.instructions = 104},
+           .prepare =
+               [] {
+                 return [schedule = whole_machine(Operation::all_reduce, 1024, 1 << 24,
+                                                  {.name = "ring"})] { return pull_all(schedule); };
+               }},
+          {.name = "checker/ring_all_reduce_1024",
+           .item = "instructions",
+           .limit = {.loops = 4},
            .prepare = [] {
              return [schedule = whole_machine(Operation::all_reduce, 1024, 1 << 24,
-                                              {.name = "ring"})] { return pull_all(schedule); };
+                                              {.name = "ring", .slots = 8})] {
+               const CheckReport report = check(schedule);
+               COLLSIM_CHECK(report.ok, report.fault ? report.fault->text : "no fault is given");
+               return report.instructions;
+             };
            }}};
 }
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "bench/gpu/part.hpp"
 
 namespace collsim::bench {
@@ -20,9 +16,6 @@ struct Phase {
   int limit_s;  // then its process is killed
   Verdict (*run)(Part& part);
 };
-
-[[nodiscard]] std::span<const Phase> phases();
-[[nodiscard]] const Phase* find_phase(std::string_view name);
 
 // The phases, each in a file of its own.
 Verdict report_facts(Part& part);        // the machine; impossible: no GPU
