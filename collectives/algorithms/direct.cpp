@@ -8,6 +8,10 @@
 //   reduce-scatter   r sends block j to rank j, for all j, and adds up what it gets of block r
 //   one-shot         all-reduce: r sends its whole vector to all, and adds up all K vectors
 //   two-shot         all-reduce: direct reduce-scatter, then direct all-gather
+//   all-to-all       r sends block j to rank j, for all j; it is what grouped ncclSend/ncclRecv do
+//
+// Nothing holds a rank back that is ahead of the others; where ports compete, the network decides the
+// order.
 //
 // One round is the least there can be, and on a full mesh everything flows at once.  One-shot moves
 // K/2 times the bytes of two-shot: it is for vectors so short that only alpha counts.
@@ -18,16 +22,28 @@
 #include "collectives/cost/conditions.hpp"
 
 namespace collsim {
+
+// What goes to each other rank: the same to all.
+struct Everything {
+  Span all;
+  [[nodiscard]] Span operator[](int /*target*/) const { return all; }
+};
+
 namespace {
 
-Program direct_all_gather(Group group, Span mine, Blocks all) {
+// A source says what I have for rank i: Blocks or Everything.
+template <class Source>
+Program direct_exchange(Group group, Source source, Blocks result) {
   const int me = group.me();
-  for (int d = 1; d < group.size(); ++d) co_yield send(group[me + d], mine);
-  if (mine != all[me]) co_yield copy(mine, all[me]);
-  for (int d = 1; d < group.size(); ++d) co_yield receive(group[me - d], all[group.wrap(me - d)]);
+  for (int d = 1; d < group.size(); ++d) co_yield send(group[me + d], source[group.wrap(me + d)]);
+  if (source[me] != result[me]) co_yield copy(source[me], result[me]);
+  for (int d = 1; d < group.size(); ++d)
+    co_yield receive(group[me - d], result[group.wrap(me - d)]);
 }
 
-Program direct_reduce_scatter(Group group, Blocks source, Span mine) {
+// Adds up what all ranks have for me.
+template <class Source>
+Program direct_sum(Group group, Source source, Span mine) {
   const int me = group.me();
   for (int d = 1; d < group.size(); ++d) co_yield send(group[me + d], source[group.wrap(me + d)]);
   Span partial = source[me];
@@ -38,21 +54,10 @@ Program direct_reduce_scatter(Group group, Blocks source, Span mine) {
   if (partial != mine) co_yield copy(partial, mine);
 }
 
-Program one_shot(Group group, Span source, Span result) {
-  const int me = group.me();
-  for (int d = 1; d < group.size(); ++d) co_yield send(group[me + d], source);
-  Span partial = source;
-  for (int d = 1; d < group.size(); ++d) {
-    co_yield receive_reduce(group[me - d], partial, result);
-    partial = result;
-  }
-  if (partial != result) co_yield copy(partial, result);
-}
-
 Program two_shot(Group group, Blocks source, Blocks result) {
   const Span mine = result[group.me()];
-  co_yield direct_reduce_scatter(group, source, mine);
-  co_yield direct_all_gather(group, mine, result);
+  co_yield direct_sum(group, source, mine);
+  co_yield direct_exchange(group, Everything{mine}, result);
 }
 
 }  // namespace
@@ -63,7 +68,8 @@ extern const Algorithm all_gather_direct{
     .summary = "every rank sends its block to all others at once",
     .program =
         [](const Task& task) {
-          return direct_all_gather(task.group, gathered_block(task), task.blocks(task.output));
+          return direct_exchange(task.group, Everything{gathered_block(task)},
+                                 task.blocks(task.output));
         },
     .symmetry = Symmetry::rotation,
     .costs = {{{on::ports, "(K-1)*S*tau(N/(K*S)) + L", "K*S", literature::hockney},
@@ -75,7 +81,7 @@ extern const Algorithm reduce_scatter_direct{
     .summary = "every rank sends each other rank its block at once",
     .program =
         [](const Task& task) {
-          return direct_reduce_scatter(task.group, scattered_blocks(task), scattered_block(task));
+          return direct_sum(task.group, scattered_blocks(task), scattered_block(task));
         },
     .symmetry = Symmetry::rotation,
     .costs = {{{on::ports, "t + L + ((K-1)*S-1)*max(t, g) + g, t = tau(N/(K*S)), g = N/(K*S)*gamma",
@@ -88,7 +94,7 @@ extern const Algorithm all_reduce_one_shot{
     .summary = "every rank sends its whole vector to all others at once",
     .program =
         [](const Task& task) {
-          return one_shot(task.group, source_vector(task), result_vector(task));
+          return direct_sum(task.group, Everything{source_vector(task)}, result_vector(task));
         },
     .symmetry = Symmetry::rotation,
     .cuts_whole_vector = true,
@@ -113,5 +119,17 @@ extern const Algorithm all_reduce_two_shot{
           "g = N/(K*S)*gamma",
           "K*S", literature::hockney},
          {on::links, "reduce_hop(N/K) + (K-2)/K*N*gamma + hop(N/K)", "K*S", literature::hockney}}}};
+
+extern const Algorithm all_to_all_direct{
+    .operation = Operation::all_to_all,
+    .name = "direct",
+    .summary = "every rank sends everything at once",
+    .program =
+        [](const Task& task) {
+          return direct_exchange(task.group, task.blocks(task.input), task.blocks(task.output));
+        },
+    .symmetry = Symmetry::rotation,
+    .costs = {{{on::ports, "(K-1)*S*tau(N/(K*S)) + L", "K*S", literature::hockney},
+               {on::links, "hop(N/K)", "K*S", literature::hockney}}}};
 
 }  // namespace collsim

@@ -85,23 +85,4 @@ struct TreeEdges {
 // their number is even, and shifted, r -> r+1, when it is odd.
 [[nodiscard]] TreeNode double_tree_from_root(int tree, int position, int size);
 
-// --- exchanges ----------------------------------------------------------------------------------
-
-extern const Algorithm all_to_all_pairwise;
-
-// Pairwise exchange (all_to_all.cpp): block i of `source` goes to member i, block i of `result`
-// comes from there.  A source is anything that says where block i lies: Blocks, or blocks of lengths
-// that those cannot have.
-template <class Source>
-Program pairwise_exchange(Group group, Source source, Blocks result) {
-  const int me = group.me();
-  co_yield chunk_by_chunk(copy(source[me], result[me]));
-  for (int distance = 1; distance < group.size(); ++distance) {
-    const int target = group.wrap(me + distance);
-    co_yield send(group[target], source[target]);
-    const int origin = group.wrap(me - distance);
-    co_yield receive(group[origin], result[origin]);
-  }
-}
-
 }  // namespace collsim
