@@ -27,15 +27,12 @@ struct Plan {
 
 void need_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value >= low && value <= high) return;
-  throw_error(value > high ? ErrorCode::too_large : ErrorCode::invalid_argument,
-              std::string(what) + " must be " + std::to_string(low) + " to " +
-                  std::to_string(high) + ", not " + std::to_string(value));
+  throw_error(value > high ? ErrorCode::too_large : ErrorCode::invalid_argument, what, " must be ",
+              low, " to ", high, ", not ", value);
 }
 
 void need_positive(const char* what, std::int64_t value) {
-  if (value < 1)
-    throw_error(ErrorCode::invalid_argument,
-                std::string(what) + " must be at least 1, not " + std::to_string(value));
+  if (value < 1) throw_error(ErrorCode::invalid_argument, what, " must be at least 1, not ", value);
 }
 
 void validate_dims(const std::vector<int>& dims, int ranks) {
@@ -47,9 +44,8 @@ void validate_dims(const std::vector<int>& dims, int ranks) {
     text += (text.empty() ? "" : " x ") + std::to_string(dim);
   }
   if (!dims.empty() && product != ranks)
-    throw_error(ErrorCode::invalid_argument, "dims " + text + " do not arrange " +
-                                                 std::to_string(ranks) +
-                                                 " ranks: their product must be that number");
+    throw_error(ErrorCode::invalid_argument, "dims ", text, " do not arrange ", ranks,
+                " ranks: their product must be that number");
 }
 
 // How many pieces the longest message of a step is cut into.
@@ -61,10 +57,9 @@ int chunks_of(const Collective& collective, const AlgorithmChoice& choice,
   const Bytes bytes = message.piece(0, choice.channels).count * size_of(collective.type);
   const Bytes chunks = bytes / *choice.chunk_size + (bytes % *choice.chunk_size > 0 ? 1 : 0);
   if (chunks > max_chunks)
-    throw_error(ErrorCode::too_large, "chunk_size " + std::to_string(*choice.chunk_size) +
-                                          " bytes cuts a message of " + std::to_string(bytes) +
-                                          " bytes into more than " + std::to_string(max_chunks) +
-                                          " chunks");
+    throw_error(ErrorCode::too_large, "chunk_size ", *choice.chunk_size,
+                " bytes cuts a message of ", bytes, " bytes into more than ", max_chunks,
+                " chunks");
   return std::max(1, static_cast<int>(chunks));
 }
 
@@ -162,19 +157,16 @@ void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ran
              std::int64_t{choice.channels} * algorithm.lanes, 1, max_lanes);
   if (choice.chunk_size) need_positive("chunk_size", *choice.chunk_size);
   if (choice.chunk_size && choice.chunks > 1)
-    throw_error(ErrorCode::invalid_argument, "chunks (" + std::to_string(choice.chunks) +
-                                                 ") and chunk_size (" +
-                                                 std::to_string(*choice.chunk_size) +
-                                                 " bytes) exclude each other: give one of them");
+    throw_error(ErrorCode::invalid_argument, "chunks (", choice.chunks, ") and chunk_size (",
+                *choice.chunk_size, " bytes) exclude each other: give one of them");
   if (choice.slots) need_positive("slots", *choice.slots);
   need_range("radix", choice.radix, 2, max_radix);
   if (choice.aggregation) need_positive("aggregation", *choice.aggregation);
   validate_dims(choice.dims, ranks);
   const std::string reason = algorithm.why_not ? algorithm.why_not(ranks) : "";
   if (!reason.empty())
-    throw_error(ErrorCode::unsupported_ranks,
-                std::string(to_string(algorithm.operation)) + " '" + std::string(algorithm.name) +
-                    "' does not work with " + std::to_string(ranks) + " ranks: " + reason);
+    throw_error(ErrorCode::unsupported_ranks, to_string(algorithm.operation), " '", algorithm.name,
+                "' does not work with ", ranks, " ranks: ", reason);
 }
 
 Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choice) {

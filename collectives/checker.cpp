@@ -23,9 +23,9 @@ void advise_on_slots(const Schedule& schedule, const CheckOptions& options, Faul
   if (fault.kind != FaultKind::deadlock || !schedule.slots()) return;
   const std::optional<int> least = least_slots(schedule, options);
   const std::string have = std::to_string(*schedule.slots());
-  fault.text += least ? ".  With " + have + " slots per connection; it needs at least " +
-                            std::to_string(*least)
-                      : ".  More slots than " + have + " would not help";
+  fault.text += least
+                    ? concat(".  With ", have, " slots per connection; it needs at least ", *least)
+                    : ".  More slots than " + have + " would not help";
 }
 
 }  // namespace

@@ -29,35 +29,30 @@ void validate_group(const std::vector<Rank>& group) {
   if (group.empty())
     throw_error(ErrorCode::invalid_argument, "a collective needs a group of at least 1 rank");
   if (group.size() > max_ranks)
-    throw_error(ErrorCode::too_large, "a group of " + std::to_string(group.size()) +
-                                          " ranks: at most " + std::to_string(max_ranks));
+    throw_error(ErrorCode::too_large, "a group of ", group.size(), " ranks: at most ", max_ranks);
   std::vector<Rank> sorted = group;
   std::sort(sorted.begin(), sorted.end());
   const auto twin = std::adjacent_find(sorted.begin(), sorted.end());
   if (twin != sorted.end())
-    throw_error(ErrorCode::invalid_argument,
-                "rank " + std::to_string(twin->index()) + " is in the group more than once");
+    throw_error(ErrorCode::invalid_argument, "rank ", twin->index(),
+                " is in the group more than once");
 }
 
 void validate_count(const Collective& collective) {
   if (collective.count < 0)
-    throw_error(ErrorCode::invalid_argument, "a collective of " + std::to_string(collective.count) +
-                                                 " elements: the count must not be negative");
+    throw_error(ErrorCode::invalid_argument, "a collective of ", collective.count,
+                " elements: the count must not be negative");
   // Half of 64 bits: offsets and the few elements by which pieces are rounded up then always fit.
   constexpr Bytes limit = std::numeric_limits<Bytes>::max() / 2;
   if (collective.count > limit / size_of(collective.type))
-    throw_error(ErrorCode::too_large, std::to_string(collective.count) + " elements of " +
-                                          std::string(to_string(collective.type)) +
-                                          " are too many bytes (at most " + std::to_string(limit) +
-                                          ")");
+    throw_error(ErrorCode::too_large, collective.count, " elements of ", to_string(collective.type),
+                " are too many bytes (at most ", limit, ")");
 }
 
 void validate_position(const Collective& collective, int position, const char* what) {
   if (position < 0 || position >= collective.size())
-    throw_error(ErrorCode::invalid_argument, std::string(what) + " " + std::to_string(position) +
-                                                 " is not in the group of " +
-                                                 std::to_string(collective.size()) + " (0 to " +
-                                                 std::to_string(collective.size() - 1) + ")");
+    throw_error(ErrorCode::invalid_argument, what, " ", position, " is not in the group of ",
+                collective.size(), " (0 to ", collective.size() - 1, ")");
 }
 
 void validate_pairs(const Collective& collective) {
@@ -67,11 +62,9 @@ void validate_pairs(const Collective& collective) {
     validate_position(collective, source, "sender");
     validate_position(collective, target, "receiver");
     if (sends[static_cast<std::size_t>(source)])
-      throw_error(ErrorCode::invalid_argument,
-                  "position " + std::to_string(source) + " sends more than once");
+      throw_error(ErrorCode::invalid_argument, "position ", source, " sends more than once");
     if (receives[static_cast<std::size_t>(target)])
-      throw_error(ErrorCode::invalid_argument,
-                  "position " + std::to_string(target) + " receives more than once");
+      throw_error(ErrorCode::invalid_argument, "position ", target, " receives more than once");
     sends[static_cast<std::size_t>(source)] = true;
     receives[static_cast<std::size_t>(target)] = true;
   }

@@ -16,7 +16,7 @@ using Bytestring = std::vector<std::byte>;
 constexpr std::int64_t max_memory = std::int64_t{4} << 30;
 
 std::string name(int position, Lane lane) {
-  return "position " + std::to_string(position) + " lane " + std::to_string(lane.index());
+  return concat("position ", position, " lane ", lane.index());
 }
 
 class Executor {
@@ -75,8 +75,8 @@ class Executor {
   void refuse(const Runner& runner, const std::string& why,
               ExecutionResult::Status status = ExecutionResult::Status::invalid) {
     result_.status = status;
-    result_.problem = name(runner.position, runner.lane) + " step " + std::to_string(runner.step) +
-                      " (" + to_string(runner.current->op) + ") " + why;
+    result_.problem = concat(name(runner.position, runner.lane), " step ", runner.step, " (",
+                             to_string(runner.current->op), ") ", why);
   }
 
   // The place of an endpoint, or nothing when there is no such place.
@@ -134,7 +134,7 @@ class Executor {
     const Op op = instruction.op;
     const RankMemory& memory = memory_[static_cast<std::size_t>(runner.position)];
     const auto is_buffer = [](Buffer buffer) { return buffer <= Buffer::scratch; };
-    if (std::strcmp(to_string(op), "?") == 0 || !is_buffer(instruction.source_buffer) ||
+    if (!exists(op) || !is_buffer(instruction.source_buffer) ||
         !is_buffer(instruction.destination_buffer))
       return refuse(runner, "is not an instruction"), false;
     const bool waits = op == Op::wait;
@@ -166,9 +166,7 @@ class Executor {
       queue.pop_front();
       const Bytes wanted = instruction.count * size_of(collective.type);
       if (static_cast<Bytes>(value.size()) != wanted)
-        return refuse(runner, "gets " + std::to_string(value.size()) + " bytes, not " +
-                                  std::to_string(wanted)),
-               false;
+        return refuse(runner, concat("gets ", value.size(), " bytes, not ", wanted)), false;
     }
     if (op == Op::local_reduce) value = memory.copy_of(instruction.destination());
     if (reduces(op)) {
@@ -197,8 +195,8 @@ class Executor {
     if (!result_.stuck.empty()) {
       const auto& first = result_.stuck.front();
       result_.status = ExecutionResult::Status::stuck;
-      result_.problem = name(first.position, first.lane) + " step " + std::to_string(first.step) +
-                        " waits forever for " + first.waits_for;
+      result_.problem = concat(name(first.position, first.lane), " step ", first.step,
+                               " waits forever for ", first.waits_for);
     }
     if (result_.status == ExecutionResult::Status::completed && !options_.held_back)
       look_for_leftovers();
@@ -242,17 +240,15 @@ class Executor {
 void check_inputs(const Schedule& schedule, const std::vector<Bytestring>& inputs) {
   const Collective& collective = schedule.collective();
   if (inputs.size() != collective.group.size())
-    throw_error(ErrorCode::invalid_argument, "an execution needs " +
-                                                 std::to_string(collective.size()) +
-                                                 " inputs, not " + std::to_string(inputs.size()));
+    throw_error(ErrorCode::invalid_argument, "an execution needs ", collective.size(),
+                " inputs, not ", inputs.size());
   Bytes total = 0;
   for (int position = 0; position < schedule.size(); ++position) {
     const Bytes wanted = input_count(collective, position) * size_of(collective.type);
     const std::size_t given = inputs[static_cast<std::size_t>(position)].size();
     if (given != static_cast<std::size_t>(wanted))
-      throw_error(ErrorCode::invalid_argument, "the input of position " + std::to_string(position) +
-                                                   " must have " + std::to_string(wanted) +
-                                                   " bytes, not " + std::to_string(given));
+      throw_error(ErrorCode::invalid_argument, "the input of position ", position, " must have ",
+                  wanted, " bytes, not ", given);
     const std::int64_t scratch = schedule.scratch_count(position);
     Bytes more = 0;
     if (__builtin_add_overflow(scratch, output_count(collective, position), &more) ||

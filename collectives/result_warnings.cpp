@@ -44,10 +44,11 @@ bool applies(ResultWarning warning, const RunFacts& ran) {
 std::string to_text(ResultWarning warning, const RunFacts& ran) {
   switch (warning) {
     case ResultWarning::chunks_above_elements:
-      return "there are more chunks than elements to cut (such as " + std::to_string(ran.chunks) +
-             " chunks for " + std::to_string(static_cast<std::int64_t>(elements_to_cut(ran))) +
-             " elements), so some messages are empty; they are sent and cost their startup; use "
-             "fewer chunks or a larger size";
+      return concat(
+          "there are more chunks than elements to cut (such as ", ran.chunks, " chunks for ",
+          static_cast<std::int64_t>(elements_to_cut(ran)),
+          " elements), so some messages are empty; they are sent and cost their startup; use "
+          "fewer chunks or a larger size");
     case ResultWarning::small_chunks:
       return "a message has less than 4 KiB on average (down to " +
              bytes_to_text(static_cast<Bytes>(average_message(ran))) +

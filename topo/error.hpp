@@ -4,8 +4,24 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace collsim {
+
+// Text, characters and numbers in one string, for messages: concat("at most ", max_ranks, " ranks").
+template <class... Parts>
+[[nodiscard]] std::string concat(const Parts&... parts) {
+  std::string text;
+  const auto append = [&text](const auto& part) {
+    using Part = std::decay_t<decltype(part)>;
+    if constexpr (std::is_arithmetic_v<Part> && !std::is_same_v<Part, char>)
+      text += std::to_string(part);
+    else
+      text += part;
+  };
+  (append(parts), ...);
+  return text;
+}
 
 // Two kinds of error, never mixed:
 //
@@ -40,6 +56,11 @@ class Error : public std::runtime_error {
 // The only two places where the core raises an exception: builds without exceptions (WebAssembly)
 // replace error.cpp and nothing else.
 [[noreturn]] void throw_error(ErrorCode code, const std::string& message);
+template <class First, class Second, class... More>
+[[noreturn]] void throw_error(ErrorCode code, const First& first, const Second& second,
+                              const More&... more) {
+  throw_error(code, concat(first, second, more...));
+}
 [[noreturn]] void rethrow_current_exception();
 
 [[noreturn]] void report_broken_invariant(const char* file, int line, const char* condition,

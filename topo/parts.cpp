@@ -6,11 +6,10 @@ namespace collsim {
 namespace {
 
 std::string wrong_with(const std::string& what, Time time) {
-  if (time < Time{})
-    return "the " + what + " is " + std::to_string(time.ps()) + " ps; it must not be negative";
+  if (time < Time{}) return concat("the ", what, " is ", time.ps(), " ps; it must not be negative");
   if (time > max_link_time)
-    return "the " + what + " is " + std::to_string(time.ps()) + " ps; that is too long, at most " +
-           std::to_string(max_link_time.ps()) + " ps (53 days) allowed";
+    return concat("the ", what, " is ", time.ps(), " ps; that is too long, at most ",
+                  max_link_time.ps(), " ps (53 days) allowed");
   return {};
 }
 
@@ -24,8 +23,8 @@ std::string wrong_with(const LinkParameters& parameters) {
 void check_rank_count(const std::string& shape, std::size_t ranks) {
   if (ranks == 0) throw_error(ErrorCode::invalid_argument, shape + ": 0 ranks; at least 1 allowed");
   if (ranks > max_ranks)
-    throw_error(ErrorCode::too_large, shape + ": " + std::to_string(ranks) + " ranks; at most " +
-                                          std::to_string(max_ranks) + " allowed");
+    throw_error(ErrorCode::too_large, shape, ": ", ranks, " ranks; at most ", max_ranks,
+                " allowed");
 }
 
 void check_shape_link(const std::string& shape, const LinkParameters& parameters) {
@@ -36,9 +35,8 @@ void check_shape_link(const std::string& shape, const LinkParameters& parameters
 Topology::Parts shape_parts(const std::string& shape, std::size_t ranks, std::size_t links) {
   check_rank_count(shape, ranks);
   if (links > max_links)
-    throw_error(ErrorCode::too_large, shape + ": " + std::to_string(ranks) + " ranks would need " +
-                                          std::to_string(links) + " links; at most " +
-                                          std::to_string(max_links) + " allowed");
+    throw_error(ErrorCode::too_large, shape, ": ", ranks, " ranks would need ", links,
+                " links; at most ", max_links, " allowed");
   Topology::Parts parts;
   parts.shape = shape;
   parts.links.reserve(links);

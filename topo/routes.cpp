@@ -44,11 +44,9 @@ void Router::check_ranks(Rank from, Rank to) const {
   const Rank largest = std::max(from, to);
   if (largest.index() < topology_.rank_count()) [[likely]]
     return;
-  throw_error(ErrorCode::invalid_argument, "route from rank " + std::to_string(from.index()) +
-                                               " to rank " + std::to_string(to.index()) +
-                                               ": there is no rank " +
-                                               std::to_string(largest.index()) + "; there are " +
-                                               std::to_string(topology_.rank_count()));
+  throw_error(ErrorCode::invalid_argument, "route from rank ", from.index(), " to rank ",
+              to.index(), ": there is no rank ", largest.index(), "; there are ",
+              topology_.rank_count());
 }
 
 Router::Adjacency Router::adjacency(NodeId Link::*end) const {

@@ -100,12 +100,11 @@ void add_ordered_pairs(Topology::Parts& parts, std::size_t n, const End& end,
 Dragonfly checked_dragonfly(const DragonflyShape& shape) {
   const auto check = [](int value, const char* what) {
     if (value < 1)
-      throw_error(ErrorCode::invalid_argument, std::string("dragonfly: ") + what + " is " +
-                                                   std::to_string(value) + "; at least 1 allowed");
+      throw_error(ErrorCode::invalid_argument, "dragonfly: ", what, " is ", value,
+                  "; at least 1 allowed");
     if (static_cast<std::size_t>(value) > max_ranks)
-      throw_error(ErrorCode::too_large, std::string("dragonfly: ") + what + " is " +
-                                            std::to_string(value) + "; at most " +
-                                            std::to_string(max_ranks) + " allowed");
+      throw_error(ErrorCode::too_large, "dragonfly: ", what, " is ", value, "; at most ", max_ranks,
+                  " allowed");
     return static_cast<std::size_t>(value);
   };
   Dragonfly fly{};
@@ -123,12 +122,12 @@ Dragonfly checked_dragonfly(const DragonflyShape& shape) {
 
 Topology make_fat_tree(int ports, const LinkParameters& link) {
   if (ports < 2 || ports % 2 != 0)
-    throw_error(ErrorCode::invalid_argument, "fat-tree: switches of " + std::to_string(ports) +
-                                                 " ports; an even number of at least 2 is needed");
+    throw_error(ErrorCode::invalid_argument, "fat-tree: switches of ", ports,
+                " ports; an even number of at least 2 is needed");
   constexpr int most = 406;  // 406^3 / 4 is the last below max_ranks
   if (ports > most)
-    throw_error(ErrorCode::too_large, "fat-tree: switches of " + std::to_string(ports) +
-                                          " ports; at most " + std::to_string(most) + " allowed");
+    throw_error(ErrorCode::too_large, "fat-tree: switches of ", ports, " ports; at most ", most,
+                " allowed");
   check_shape_link("fat-tree", link);
   const auto half = static_cast<std::size_t>(ports) / 2;
   const FatTree tree{.half = half, .ranks = 2 * half * half * half};

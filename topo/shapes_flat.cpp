@@ -13,8 +13,8 @@ namespace collsim {
 Topology make_fully_connected(std::size_t ranks, const LinkParameters& link) {
   constexpr std::size_t most = 8192;
   if (ranks > most)
-    throw_error(ErrorCode::too_large, "fully-connected: " + std::to_string(ranks) +
-                                          " ranks; at most " + std::to_string(most) + " allowed");
+    throw_error(ErrorCode::too_large, "fully-connected: ", ranks, " ranks; at most ", most,
+                " allowed");
   check_shape_link("fully-connected", link);
   Topology::Parts parts =
       shape_parts("fully-connected", ranks, ranks > 0 ? ranks * (ranks - 1) : 0);

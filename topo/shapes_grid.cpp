@@ -116,14 +116,12 @@ std::vector<std::size_t> checked_sizes(const std::string& shape, const std::vect
   std::size_t ranks = 1;
   for (const int size : dims) {
     if (size < 1)
-      throw_error(ErrorCode::invalid_argument, shape + ": dimensions " + to_text(dims) +
-                                                   "; each must be at least 1, not " +
-                                                   std::to_string(size));
+      throw_error(ErrorCode::invalid_argument, shape, ": dimensions ", to_text(dims),
+                  "; each must be at least 1, not ", size);
     ranks *= static_cast<std::size_t>(size);
     if (ranks > max_ranks)
-      throw_error(ErrorCode::too_large, shape + ": dimensions " + to_text(dims) +
-                                            " make more than " + std::to_string(max_ranks) +
-                                            " ranks");
+      throw_error(ErrorCode::too_large, shape, ": dimensions ", to_text(dims), " make more than ",
+                  max_ranks, " ranks");
   }
   return {dims.begin(), dims.end()};
 }
@@ -162,11 +160,9 @@ Topology make_mesh(const std::vector<int>& dims, const LinkParameters& link) {
 Topology make_hypercube(std::size_t ranks, const LinkParameters& link) {
   check_rank_count("hypercube", ranks);
   if (!std::has_single_bit(ranks))
-    throw_error(ErrorCode::invalid_argument,
-                "hypercube: " + std::to_string(ranks) +
-                    " ranks; only powers of two are possible, such as " +
-                    std::to_string(std::bit_floor(ranks)) + " or " +
-                    std::to_string(std::bit_ceil(ranks)));
+    throw_error(ErrorCode::invalid_argument, "hypercube: ", ranks,
+                " ranks; only powers of two are possible, such as ", std::bit_floor(ranks), " or ",
+                std::bit_ceil(ranks));
   const std::vector<std::size_t> sizes(static_cast<std::size_t>(std::countr_zero(ranks)), 2);
   Topology::Parts parts = grid_parts("hypercube", sizes, false, link);
   if (!link.half_duplex)

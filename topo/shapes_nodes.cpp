@@ -10,8 +10,8 @@ namespace {
 
 std::size_t checked_count(int value, const char* what) {
   if (value < 1)
-    throw_error(ErrorCode::invalid_argument, std::string("nodes: ") + what + " is " +
-                                                 std::to_string(value) + "; at least 1 allowed");
+    throw_error(ErrorCode::invalid_argument, "nodes: ", what, " is ", value,
+                "; at least 1 allowed");
   return static_cast<std::size_t>(value);
 }
 
@@ -21,9 +21,8 @@ void check_nodes_shape(const NodesShape& shape) {
   const std::size_t nics = checked_count(shape.nics_per_node, "nics_per_node");
   check_rank_count("nodes", nodes * gpus);
   if (gpus % nics != 0)
-    throw_error(ErrorCode::invalid_argument,
-                "nodes: " + std::to_string(nics) + " NICs for " + std::to_string(gpus) +
-                    " GPUs in a node; nics_per_node must divide gpus_per_node");
+    throw_error(ErrorCode::invalid_argument, "nodes: ", nics, " NICs for ", gpus,
+                " GPUs in a node; nics_per_node must divide gpus_per_node");
   check_shape_link("nodes, inside a node", shape.intra_link);
   check_shape_link("nodes, between nodes", shape.inter_link);
   const bool has_dims =
@@ -118,10 +117,8 @@ Topology make_nodes(const NodesShape& shape) {
   layout.nics = static_cast<std::size_t>(shape.nics_per_node);
   layout.ranks = nodes * layout.gpus;
   if (inside.rank_count() != layout.gpus)
-    throw_error(ErrorCode::invalid_argument, "nodes: intra_dims make " +
-                                                 std::to_string(inside.rank_count()) +
-                                                 " ranks; they must make gpus_per_node, which is " +
-                                                 std::to_string(layout.gpus));
+    throw_error(ErrorCode::invalid_argument, "nodes: intra_dims make ", inside.rank_count(),
+                " ranks; they must make gpus_per_node, which is ", layout.gpus);
   layout.links_inside = inside.links().size();
   layout.ports = nodes * layout.links_inside;
   layout.attachments = layout.ports + 2 * nodes * layout.nics;

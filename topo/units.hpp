@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "topo/error.hpp"
@@ -136,6 +137,18 @@ constexpr Bytes gibibytes(std::int64_t n) {
 // The same for a rate that is not a whole number.  Tolerates the rounding error of a double (one
 // part in 10^15), so a quotient that is whole up to rounding stays whole.
 [[nodiscard]] Time transfer_time(double bytes, double bytes_per_second);
+
+// The value in the largest of these units, smallest first, that it reaches: "3.801 ms".
+struct UnitName {
+  double size;
+  const char* name;
+};
+[[nodiscard]] std::string in_largest_unit(double value, std::span<const UnitName> units,
+                                          int digits = 4);
+inline constexpr UnitName size_unit_names[] = {
+    {1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}};
+inline constexpr UnitName bandwidth_unit_names[] = {
+    {1, "B/s"}, {1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}};
 
 // Readable: "12.5 us", "1.07 s", "64 MiB", "25 GB/s".
 [[nodiscard]] std::string to_text(Time time);

@@ -273,10 +273,10 @@ bool Interpreter<Values>::accept_signal(std::uint32_t id) {
   const Endpoint& other = signals ? lane.current->to : lane.current->from;
   const auto number = layout_.find(other);
   if (!number || *number == id || layout_.position_of(*number) != layout_.position_of(id))
-    return fault(FaultKind::bad_peer, current(id), "another lane of the same rank", name_of(other),
-                 "is for " + name_of(other) +
-                     ", but signals go to another lane of the same rank, of " +
-                     std::to_string(schedule_.lanes()));
+    return fault(
+        FaultKind::bad_peer, current(id), "another lane of the same rank", name_of(other),
+        concat("is for ", name_of(other), ", but signals go to another lane of the same rank, of ",
+               schedule_.lanes()));
   (signals ? lane.to : lane.from) = *number;
   (signals ? lane.to_peer : lane.from_peer).reset();
   return true;
@@ -291,10 +291,10 @@ bool Interpreter<Values>::accept_peer(std::uint32_t id, const Endpoint& peer,
     number = *found;
     return true;
   }
-  const std::string why = found ? "is the rank itself"
-                                : "is not among the " + std::to_string(schedule_.size()) +
-                                      " ranks of the group with " +
-                                      std::to_string(schedule_.lanes()) + " lanes each";
+  const std::string why =
+      found ? "is the rank itself"
+            : concat("is not among the ", schedule_.size(), " ranks of the group with ",
+                     schedule_.lanes(), " lanes each");
   return fault(FaultKind::bad_peer, current(id), "a lane of another rank of the group",
                name_of(peer), "names " + name_of(peer) + ", which " + why);
 }
@@ -371,8 +371,8 @@ bool Interpreter<Values>::refuse_size(std::uint32_t id, std::int64_t count, std:
   const LaneState& lane = lanes_[id];
   const std::string wanted = std::to_string(lane.current->count) + " elements";
   return fault(FaultKind::size_mismatch, current(id), wanted, std::to_string(count) + " elements",
-               "expects " + wanted + ", but the message, sent at step " + std::to_string(sent_at) +
-                   " of " + name_of(endpoint(lane.from)) + ", holds " + std::to_string(count));
+               concat("expects ", wanted, ", but the message, sent at step ", sent_at, " of ",
+                      name_of(endpoint(lane.from)), ", holds ", count));
 }
 
 template <class Values>
@@ -382,8 +382,8 @@ bool Interpreter<Values>::refuse_race(std::uint32_t id, const Span& span, bool w
   const std::string where =
       name_of(span.sub(conflict.begin - area.begin, conflict.end - conflict.begin));
   const std::string other =
-      "lane " + std::to_string(layout_.lane_of(conflict.earlier.lane).index()) + " step " +
-      std::to_string(conflict.earlier.step) + (conflict.earlier_wrote ? " writes" : " reads");
+      concat("lane ", layout_.lane_of(conflict.earlier.lane).index(), " step ",
+             conflict.earlier.step, (conflict.earlier_wrote ? " writes" : " reads"));
   return fault(FaultKind::race, current(id), "a signal and a wait between the two lanes",
                other + " the same memory",
                std::string(writes ? "writes " : "reads ") + where + ", which " + other +
@@ -395,7 +395,7 @@ bool Interpreter<Values>::refuse_sum(std::uint32_t id, const AddFault& wrong, co
                                      const Value& right) {
   if (wrong.kind == FaultKind::double_contribution) {
     const std::string whose =
-        "rank " + std::to_string(schedule_.rank(wrong.position).index()) + "'s contribution";
+        concat("rank ", schedule_.rank(wrong.position).index(), "'s contribution");
     return fault(wrong.kind, current(id), "each contribution once", whose + " twice",
                  "adds " + whose + " a second time");
   }
@@ -429,8 +429,8 @@ void Interpreter<Values>::judge_waiting() {
                              : lane.waiting == Waiting::for_signal ? FaultKind::missing_signal
                                                                    : FaultKind::unreceived_message;
       fault(kind, current(id), waits_for(lane), other + " has ended",
-            waits_for(lane) + ", which has ended after " +
-                std::to_string(lanes_[lane.awaited].step + 1) + " instructions");
+            concat(waits_for(lane), ", which has ended after ", lanes_[lane.awaited].step + 1,
+                   " instructions"));
       return;
     }
     id = lane.awaited;
@@ -452,12 +452,12 @@ void Interpreter<Values>::judge_circle(std::uint32_t id) {
   std::string circle = waits_for(lanes_[first]);
   member = lanes_[first].awaited;
   for (std::size_t i = 1; i < std::min(shown, length); ++i, member = lanes_[member].awaited) {
-    circle += ", which at step " + std::to_string(lanes_[member].step) + " (" +
-              name_of(*lanes_[member].current) + ") " + waits_for(lanes_[member]);
+    circle += concat(", which at step ", lanes_[member].step, " (",
+                     name_of(*lanes_[member].current), ") ", waits_for(lanes_[member]));
   }
-  if (length > shown) circle += ", and so on in a cycle of " + std::to_string(length) + " lanes";
+  if (length > shown) circle += concat(", and so on in a cycle of ", length, " lanes");
   fault(FaultKind::deadlock, current(first), "lanes that do not wait for each other",
-        "a cycle of " + std::to_string(length) + " lanes", "deadlock: " + circle);
+        concat("a cycle of ", length, " lanes"), "deadlock: " + circle);
 }
 
 template <class Values>

@@ -17,9 +17,8 @@ Layout::Layout(const Schedule& schedule)
       lanes_(static_cast<std::uint32_t>(schedule.lanes())) {
   const std::int64_t all = std::int64_t{positions_} * lanes_;
   if (all > max_lanes)
-    throw_error(ErrorCode::too_large, "a schedule of " + std::to_string(all) +
-                                          " lanes cannot be checked, " + std::to_string(max_lanes) +
-                                          " is the most");
+    throw_error(ErrorCode::too_large, "a schedule of ", all, " lanes cannot be checked, ",
+                max_lanes, " is the most");
   const Collective& collective = schedule.collective();
   memories_.resize(positions_);
   std::size_t highest = 0;
@@ -66,17 +65,16 @@ bool Layout::is_shared_output(std::uint32_t position, const Span& span) const {
 }
 
 std::string name_of(const Endpoint& endpoint) {
-  return "rank " + std::to_string(endpoint.rank.index()) + " lane " +
-         std::to_string(endpoint.lane.index());
+  return concat("rank ", endpoint.rank.index(), " lane ", endpoint.lane.index());
 }
 
 std::string name_of(const Span& span) {
-  std::string name = std::string(to_string(span.buffer)) + "[" + std::to_string(span.offset);
+  std::string name = concat(to_string(span.buffer), "[", span.offset);
   // A garbage span must not overflow while it is being described.
   std::int64_t last = 0;
   if (span.count < 1 || __builtin_add_overflow(span.offset, span.count - 1, &last))
-    return name + ", " + std::to_string(span.count) + " elements]";
-  return span.count == 1 ? name + "]" : name + ".." + std::to_string(last) + "]";
+    return concat(name, ", ", span.count, " elements]");
+  return span.count == 1 ? name + "]" : concat(name, "..", last, "]");
 }
 
 std::string name_of(const Instruction& instruction) {

@@ -26,7 +26,7 @@ std::string name_of_run(const Schedule& schedule, std::pair<int, int> run) {
   const int shown = std::min(last, first + 7);
   std::string names = rank(first);
   for (int position = first + 1; position <= shown; ++position) names += ", " + rank(position);
-  return shown < last ? names + " and " + std::to_string(last - shown) + " more" : names;
+  return shown < last ? concat(names, " and ", last - shown, " more") : names;
 }
 
 }  // namespace
@@ -63,10 +63,10 @@ std::optional<AddFault> ContributorLists::add(Value& left, const Value& right) {
 std::string ContributorLists::contributors(const Schedule& schedule, const Value& value) {
   const auto& runs = value.positions;
   const bool all = runs.size() == 1 && runs.front() == std::pair(0, schedule.size() - 1);
-  const std::string element = "element " + std::to_string(value.offset) + " of ";
+  const std::string element = concat("element ", value.offset, " of ");
   if (runs.size() == 1 && runs.front().first == runs.front().second)
     return element + "rank " + name_of_run(schedule, runs.front()) + "'s input";
-  if (all) return element + "the sum over all " + std::to_string(schedule.size()) + " ranks";
+  if (all) return concat(element, "the sum over all ", schedule.size(), " ranks");
   constexpr std::size_t shown = 8;
   std::string names;
   for (std::size_t i = 0; i < std::min(shown, runs.size()); ++i)

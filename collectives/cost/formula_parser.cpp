@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "collectives/cost/formula.hpp"
+#include "topo/error.hpp"
 
 namespace collsim {
 namespace {
@@ -359,8 +360,8 @@ std::optional<FormulaTree> FormulaParser::parse() {
   const std::size_t size = at_.text.size();
   if (size > max_formula_bytes)
     fail(0, size, "too-long",
-         "an expression has at most " + std::to_string(max_formula_bytes) +
-             " characters, this one has " + std::to_string(size));
+         concat("an expression has at most ", max_formula_bytes, " characters, this one has ",
+                size));
   find_definitions();
   advance();
   if (at_.token.kind == FormulaToken::Kind::end) fail(0, size, "syntax", "the expression is empty");
@@ -377,7 +378,7 @@ std::optional<FormulaTree> FormulaParser::parse() {
 bool FormulaParser::enter() {
   if (++depth_ <= max_formula_depth) return true;
   fail(at_.token.begin, at_.token.end, "too-long",
-       "more than " + std::to_string(max_formula_depth) + " levels of nesting");
+       concat("more than ", max_formula_depth, " levels of nesting"));
   return false;
 }
 

@@ -108,10 +108,8 @@ std::optional<UniformNetwork> uniform_network(const Topology& topology) {
 void check_members(std::span<const Rank> group, std::size_t ranks) {
   for (const Rank rank : group)
     if (rank.index() >= ranks)
-      throw_error(ErrorCode::invalid_argument,
-                  "rank " + std::to_string(rank.index()) +
-                      " is in the group, but the network has only ranks 0 to " +
-                      std::to_string(ranks - 1));
+      throw_error(ErrorCode::invalid_argument, "rank ", rank.index(),
+                  " is in the group, but the network has only ranks 0 to ", ranks - 1);
 }
 
 std::optional<std::vector<Hop>> hops_without_contention(const Topology& topology,

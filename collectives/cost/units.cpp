@@ -5,7 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
-#include <span>
+
+#include "topo/units.hpp"
 
 namespace collsim {
 
@@ -39,10 +40,9 @@ std::optional<Units> combined(const Units& a, const Units& b, std::int64_t sign)
 std::string factor(const char* unit, Exponent exponent) {
   if (exponent.numerator == 0) return {};
   if (exponent.denominator != 1)
-    return std::string(unit) + "^(" + std::to_string(exponent.numerator) + "/" +
-           std::to_string(exponent.denominator) + ")";
+    return concat(unit, "^(", exponent.numerator, "/", exponent.denominator, ")");
   if (exponent.numerator == 1) return unit;
-  return std::string(unit) + "^" + std::to_string(exponent.numerator);
+  return concat(unit, "^", exponent.numerator);
 }
 
 Exponent positive_part(Exponent exponent) {
@@ -60,18 +60,9 @@ std::string product(Exponent bytes, Exponent seconds) {
   return text + second;
 }
 
-struct Scale {
-  double size;
-  const char* name;
-};
-constexpr std::array<Scale, 5> times{
-    {{1e-12, "ps"}, {1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}}};
-constexpr std::array<Scale, 5> sizes{
-    {{1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}}};
-constexpr std::array<Scale, 5> bandwidths{
-    {{1, "B/s"}, {1e3, "kB/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}}};
-constexpr std::array<Scale, 5> costs_per_byte{
-    {{1e-12, "ps/B"}, {1e-9, "ns/B"}, {1e-6, "us/B"}, {1e-3, "ms/B"}, {1, "s/B"}}};
+constexpr UnitName times[] = {{1e-12, "ps"}, {1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}};
+constexpr UnitName costs_per_byte[] = {
+    {1e-12, "ps/B"}, {1e-9, "ns/B"}, {1e-6, "us/B"}, {1e-3, "ms/B"}, {1, "s/B"}};
 
 std::string printed(const char* format, int digits, double value) {
   std::array<char, 400> text{};  // "%.0f" of the largest double has 309 digits
@@ -84,17 +75,6 @@ std::string plain(double value, int digits) {
   if (value == std::floor(value) && std::abs(value) < whole_numbers_end)
     return printed("%.*f", 0, value == 0 ? 0.0 : value);
   return printed("%.*g", digits, value);
-}
-
-std::string scaled(double value, std::span<const Scale> scales, int digits) {
-  const Scale* chosen = &scales.front();
-  for (const Scale& scale : scales)
-    if (std::abs(value) >= scale.size) chosen = &scale;
-  const double number = value / chosen->size;
-  constexpr double four_digits_end = 9999.5;
-  if (std::abs(number) >= four_digits_end && std::abs(number) < 1e15 && digits <= 4)
-    return printed("%.*f", 0, number) + " " + chosen->name;
-  return printed("%.*g", digits, number) + " " + chosen->name;
 }
 
 }  // namespace
@@ -155,10 +135,10 @@ std::string Units::description() const {
 std::string value_text(double value, const Units& units, int digits) {
   if (units.none()) return plain(value, digits);
   if (value == 0) value = 0;  // no "-0 s"
-  if (units == units_time) return value == 0 ? "0 s" : scaled(value, times, digits);
-  if (units == units_size) return scaled(value, sizes, digits);
-  if (units == units_bandwidth) return scaled(value, bandwidths, digits);
-  if (units == units_cost_per_byte) return scaled(value, costs_per_byte, digits);
+  if (units == units_time) return value == 0 ? "0 s" : in_largest_unit(value, times, digits);
+  if (units == units_size) return in_largest_unit(value, size_unit_names, digits);
+  if (units == units_bandwidth) return in_largest_unit(value, bandwidth_unit_names, digits);
+  if (units == units_cost_per_byte) return in_largest_unit(value, costs_per_byte, digits);
   return plain(value, digits) + " " + units.symbol();
 }
 
