@@ -98,7 +98,22 @@ enum class Op : std::uint8_t {
 [[nodiscard]] constexpr bool reduces(Op op) {
   return (receives(op) && reads(op)) || op == Op::local_reduce;
 }
-[[nodiscard]] const char* to_string(Op op);
+[[nodiscard]] constexpr const char* to_string(Op op) {
+  switch (op) {
+    case Op::send: return "send";
+    case Op::receive: return "receive";
+    case Op::receive_send: return "receive_send";
+    case Op::receive_reduce: return "receive_reduce";
+    case Op::receive_reduce_send: return "receive_reduce_send";
+    case Op::receive_reduce_store_send: return "receive_reduce_store_send";
+    case Op::copy: return "copy";
+    case Op::copy_send: return "copy_send";
+    case Op::local_reduce: return "local_reduce";
+    case Op::signal: return "signal";
+    case Op::wait: return "wait";
+  }
+  return "?";
+}
 
 struct Instruction {
   Op op = Op::copy;

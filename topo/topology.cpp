@@ -11,8 +11,7 @@
 namespace collsim {
 
 void throw_too_large_id(const char* what, std::size_t value) {
-  throw_error(ErrorCode::too_large,
-              std::string(what) + " " + std::to_string(value) + " is more than an id holds");
+  throw_error(ErrorCode::too_large, what, " ", value, " is more than an id holds");
 }
 
 namespace {
@@ -24,14 +23,12 @@ void check_nodes(const Topology::Parts& parts) {
   std::size_t ranks = 0;
   for (std::size_t node = 0; node < parts.kinds.size(); ++node) {
     if (parts.kinds[node] != NodeKind::gpu) continue;
-    COLLSIM_CHECK(
-        ranks < parts.rank_nodes.size() && parts.rank_nodes[ranks] == NodeId(node),
-        "node " + std::to_string(node) + " is a gpu but not rank " + std::to_string(ranks));
+    COLLSIM_CHECK(ranks < parts.rank_nodes.size() && parts.rank_nodes[ranks] == NodeId(node),
+                  concat("node ", node, " is a gpu but not rank ", ranks));
     ++ranks;
   }
-  COLLSIM_CHECK(
-      ranks == parts.rank_nodes.size(),
-      std::to_string(parts.rank_nodes.size()) + " ranks but " + std::to_string(ranks) + " gpus");
+  COLLSIM_CHECK(ranks == parts.rank_nodes.size(),
+                concat(parts.rank_nodes.size(), " ranks but ", ranks, " gpus"));
   COLLSIM_CHECK(ranks > 0, "a topology without ranks");
   if (parts.names.empty()) {
     COLLSIM_CHECK(std::is_sorted(parts.kinds.begin(), parts.kinds.end()),
@@ -48,21 +45,20 @@ void check_links(const Topology::Parts& parts) {
   for (std::size_t id = 0; id < parts.links.size(); ++id) {
     const Link& link = parts.links[id];
     COLLSIM_CHECK(link.from.index() < nodes && link.to.index() < nodes && link.from != link.to,
-                  "link " + std::to_string(id) + " joins nodes " +
-                      std::to_string(link.from.index()) + " and " +
-                      std::to_string(link.to.index()) + " of " + std::to_string(nodes));
+                  concat("link ", id, " joins nodes ", link.from.index(), " and ", link.to.index(),
+                         " of ", nodes));
     COLLSIM_CHECK(link.latency >= Time{} && link.overhead >= Time{},
-                  "link " + std::to_string(id) + " has a negative time");
+                  concat("link ", id, " has a negative time"));
     COLLSIM_CHECK(link.latency <= max_link_time && link.overhead <= max_link_time,
-                  "link " + std::to_string(id) + " has too long a time");
+                  concat("link ", id, " has too long a time"));
     if (link.resource == LinkId(id)) continue;
-    COLLSIM_CHECK(link.resource.index() < id, "link " + std::to_string(id) + " has resource " +
-                                                  std::to_string(link.resource.index()));
+    COLLSIM_CHECK(link.resource.index() < id,
+                  concat("link ", id, " has resource ", link.resource.index()));
     const Link& first = parts.links[link.resource.index()];
     COLLSIM_CHECK(link.half_duplex && first.half_duplex && first.resource == link.resource &&
                       first.from == link.to && first.to == link.from,
-                  "links " + std::to_string(id) + " and " + std::to_string(link.resource.index()) +
-                      " share a resource but are not one half-duplex cable");
+                  concat("links ", id, " and ", link.resource.index(),
+                         " share a resource but are not one half-duplex cable"));
   }
 }
 
@@ -79,9 +75,7 @@ const char* to_string(NodeKind kind) {
 }
 
 void Topology::no_such(const char* what, std::size_t number, std::size_t count) {
-  throw_error(ErrorCode::unknown_name, std::string("there is no ") + what + " " +
-                                           std::to_string(number) + "; there are " +
-                                           std::to_string(count));
+  throw_error(ErrorCode::unknown_name, "there is no ", what, " ", number, "; there are ", count);
 }
 
 Topology::Topology(Parts parts) {
@@ -154,6 +148,138 @@ std::optional<std::uint32_t> Topology::orbit(Symmetry symmetry, LinkId link) con
   if (symmetry == Symmetry::rotation && parts_->rotation_orbit) return parts_->rotation_orbit(link);
   if (symmetry == Symmetry::exchange && parts_->exchange_orbit) return parts_->exchange_orbit(link);
   return std::nullopt;
+}
+
+// --- changed links -------------------------------------------------------------------------------
+
+namespace {
+
+// The other direction of the same cable: the n-th link one way belongs with the n-th the other way.
+LinkId opposite(const Topology& topology, LinkId id) {
+  const Link& link = topology.link(id);
+  const std::vector<LinkId> there = topology.links_between(link.from, link.to);
+  const std::vector<LinkId> back = topology.links_between(link.to, link.from);
+  const auto n =
+      static_cast<std::size_t>(std::find(there.begin(), there.end(), id) - there.begin());
+  if (n >= back.size())
+    throw_error(ErrorCode::invalid_argument,
+                "link " + topology.name(id) +
+                    " cannot be half duplex: there is no link in the opposite direction");
+  return back[n];
+}
+
+void join(std::vector<Link>& links, LinkId a, LinkId b) {
+  const LinkId first = std::min(a, b);
+  for (const LinkId id : {a, b}) {
+    links[id.index()].resource = first;
+    links[id.index()].half_duplex = true;
+  }
+}
+
+void separate(std::vector<Link>& links, LinkId resource) {
+  for (std::size_t id = 0; id < links.size(); ++id) {
+    if (links[id].resource != resource) continue;
+    links[id].resource = LinkId(id);
+    links[id].half_duplex = false;
+  }
+}
+
+// Both directions of a half-duplex cable are one resource and must agree on what it is.
+void check_half_duplex(const Topology& topology, const std::vector<Link>& links) {
+  for (std::size_t id = 0; id < links.size(); ++id) {
+    const Link& shared = links[links[id].resource.index()];
+    if (links[id].sharing != shared.sharing || links[id].bandwidth != shared.bandwidth)
+      throw_error(ErrorCode::invalid_argument,
+                  "link " + topology.name(LinkId(id)) +
+                      " is half duplex: both directions need the same sharing and bandwidth");
+  }
+}
+
+}  // namespace
+
+Topology Topology::with_changed_links(std::span<const LinkChange> changes) const {
+  if (changes.empty()) return *this;
+  Parts parts = *parts_;
+  bool bandwidth_changed = false;
+  for (const auto& [id, parameters] : changes) {
+    if (id.index() >= parts.links.size()) no_such("link", id.index(), parts.links.size());
+    const std::string wrong = wrong_with(parameters);
+    if (!wrong.empty()) throw_error(ErrorCode::invalid_argument, "link " + name(id) + ": " + wrong);
+    Link& changed = parts.links[id.index()];
+    bandwidth_changed = bandwidth_changed || changed.bandwidth != parameters.bandwidth;
+    changed.bandwidth = parameters.bandwidth;
+    changed.latency = parameters.latency;
+    changed.overhead = parameters.overhead;
+    changed.sharing = parameters.sharing;
+    if (parameters.half_duplex && !changed.half_duplex) join(parts.links, id, opposite(*this, id));
+    if (!parameters.half_duplex && changed.half_duplex) separate(parts.links, changed.resource);
+  }
+  check_half_duplex(*this, parts.links);
+  parts.rotation_orbit = nullptr;
+  parts.exchange_orbit = nullptr;
+  if (bandwidth_changed && !parts.routes_ignore_bandwidth) parts.known_route = nullptr;
+  return Topology(std::move(parts));
+}
+
+// --- the builder ---------------------------------------------------------------------------------
+
+NodeId TopologyBuilder::add_node(NodeKind kind, const std::string& name) {
+  const NodeId node(parts_.kinds.size());
+  std::string own_name = name;
+  std::size_t& number = count_of_kind_[static_cast<std::size_t>(kind)];
+  if (own_name.empty()) own_name = to_string(kind) + std::to_string(number);
+  if (!parts_.node_by_name.emplace(own_name, node).second)
+    throw_error(ErrorCode::invalid_argument,
+                "device '" + own_name + "' exists twice; device names must be unique");
+  parts_.names.push_back(std::move(own_name));
+  add_nodes(parts_, kind, 1);
+  ++number;
+  return node;
+}
+
+std::string TopologyBuilder::name_of(NodeId node) const {
+  if (node.index() < parts_.names.size()) return parts_.names[node.index()];
+  return "node " + std::to_string(node.index());
+}
+
+void TopologyBuilder::check_ends(NodeId from, NodeId to, const LinkParameters& parameters) const {
+  for (const NodeId end : {from, to})
+    if (end.index() >= parts_.kinds.size())
+      throw_error(ErrorCode::unknown_name, "link ", name_of(from), "->", name_of(to),
+                  ": there is no ", name_of(end), "; ", parts_.kinds.size(), " devices were added");
+  if (from == to)
+    throw_error(ErrorCode::invalid_argument,
+                "device '" + name_of(from) + "' is linked to itself; a link joins two devices");
+  const std::string wrong = wrong_with(parameters);
+  if (!wrong.empty())
+    throw_error(ErrorCode::invalid_argument,
+                "link " + name_of(from) + "->" + name_of(to) + ": " + wrong);
+}
+
+LinkId TopologyBuilder::connect(NodeId from, NodeId to, const LinkParameters& parameters) {
+  check_ends(from, to, parameters);
+  return add_cable(parts_, from, to, parameters);
+}
+
+LinkId TopologyBuilder::connect_one_way(NodeId from, NodeId to, const LinkParameters& parameters) {
+  check_ends(from, to, parameters);
+  if (parameters.half_duplex)
+    throw_error(ErrorCode::invalid_argument,
+                "link " + name_of(from) + "->" + name_of(to) +
+                    " goes one way: it cannot be half duplex, which shares two directions");
+  return add_link(parts_, from, to, parameters);
+}
+
+Topology TopologyBuilder::build(const std::string& shape) const {
+  if (parts_.rank_nodes.empty())
+    throw_error(ErrorCode::invalid_argument, "no device of kind gpu among ", parts_.kinds.size(),
+                "; the gpus are the ranks, at least 1 is needed");
+  if (parts_.rank_nodes.size() > max_ranks || parts_.links.size() > max_links)
+    throw_error(ErrorCode::too_large, parts_.rank_nodes.size(), " ranks and ", parts_.links.size(),
+                " links; at most ", max_ranks, " and ", max_links, " allowed");
+  Topology::Parts parts = parts_;
+  parts.shape = shape;
+  return Topology(std::move(parts));
 }
 
 }  // namespace collsim

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "topo/ids.hpp"
-#include "topo/symmetry.hpp"
 #include "topo/units.hpp"
 
 namespace collsim {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "collectives/algorithms.hpp"
-#include "collectives/working_set.hpp"
+#include "collectives/schedule.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {

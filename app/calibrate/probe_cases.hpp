@@ -14,7 +14,7 @@ namespace collsim {
 struct ProbeCase {
   std::string name;
   Schedule schedule;
-  Bytes working_set = 0;  // collectives/working_set.hpp
+  Bytes working_set = 0;  // collectives/schedule.hpp
 };
 
 // Messages of a few bytes, one and many; then with every size from the smallest to the largest, each

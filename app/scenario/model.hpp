@@ -24,7 +24,7 @@ namespace collsim {
 //        "lanes_at_full_speed": 1.4},
 //       {"working_set": "64MiB", ...}]}
 //
-// `working_set` is what working_set() of collectives/working_set.hpp says.  The rates are those of a
+// `working_set` is what working_set() of collectives/schedule.hpp says.  The rates are those of a
 // lane while at most `lanes_at_full_speed` (F) lanes work; while L > F do, each has F/L of them.  Absent:
 // lanes never slow each other down.  Between two rows F and 1/rate are interpolated over the logarithm
 // of the size; outside the nearest row holds.  `collsim calibrate` writes such an object; anything else

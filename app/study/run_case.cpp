@@ -11,7 +11,7 @@
 
 #include "app/study/limits.hpp"
 #include "collectives/cost/uniform_network.hpp"
-#include "collectives/working_set.hpp"
+#include "collectives/schedule.hpp"
 
 namespace collsim {
 namespace {

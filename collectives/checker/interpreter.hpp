@@ -13,7 +13,6 @@
 #include "collectives/checker/knowledge.hpp"
 #include "collectives/checker/layout.hpp"
 #include "collectives/checker/queues.hpp"
-#include "collectives/checker/races.hpp"
 #include "collectives/checker/values.hpp"
 
 namespace collsim::checker {

@@ -59,7 +59,7 @@ struct FormulaTerm {
 // the language of formula_language.hpp: "(K-1)*max(S*t, t+L) + S*t + L, t = tau(N/(K*S))".
 class Formula {
  public:
-  // The program's own text: one that is malformed, or whose units do not fit, is a bug.
+  // Error{invalid_argument} where the text is malformed or units do not fit.
   explicit Formula(std::string_view text);
 
   [[nodiscard]] const std::string& text() const { return tree_.text; }

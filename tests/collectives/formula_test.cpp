@@ -193,9 +193,15 @@ TEST(Formulas, SayWhatTheirFunctionsMean) {
   for (const char* name : {"S", "gamma", "reduce_hop"}) EXPECT_FALSE(legend.has(name)) << name;
 }
 
-using FormulasDeathTest = ::testing::Test;
-TEST(FormulasDeathTest, OfTheProgramsOwnAreNotMalformed) {
-  EXPECT_DEATH(Formula("K +"), "the formula K \\+: a number, a name");
+TEST(Formulas, AreRefusedWhereMalformed) {
+  try {
+    (void)Formula("K +");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(std::string(error.what()).find("the formula K +: a number, a name"), 0U)
+        << error.what();
+  }
 }
 
 }  // namespace

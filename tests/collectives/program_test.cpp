@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/group.hpp"
+#include "collectives/algorithms.hpp"
 
 namespace collsim {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/working_set.hpp"
+#include "collectives/schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topo/symmetry.hpp"
+#include "topo/ids.hpp"
 
 #include <map>
 #include <set>

@@ -10,7 +10,7 @@
 #include "app/json/write_json.hpp"
 #include "app/scenario/model.hpp"
 #include "app/study/run_case.hpp"
-#include "collectives/working_set.hpp"
+#include "collectives/schedule.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
