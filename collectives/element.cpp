@@ -106,49 +106,24 @@ void store(std::byte* element, T value) {
 
 // Signed overflow is undefined and small types promote to int: integers go through unsigned ones.
 template <class T>
-struct Sum {
-  T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
-  }
-};
-template <class T>
-struct Product {
-  T operator()(T a, T b) const {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    else
-      return a * b;
-  }
-};
-// A NaN is unequal to itself.
-template <class T>
-struct Minimum {
-  T operator()(T a, T b) const {
-    if (a != a) return b;
-    return b < a ? b : a;
-  }
-};
-template <class T>
-struct Maximum {
-  T operator()(T a, T b) const {
-    if (a != a) return b;
-    return b > a ? b : a;
-  }
-};
+auto without_overflow(T value) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<std::uint64_t>(value);
+  else
+    return value;
+}
 
-template <class T, template <class> class Operator>
-void reduce_loop(std::byte* accumulator, const std::byte* operand, std::int64_t count) {
+template <class T, class Combine>
+void reduce_loop(std::byte* accumulator, const std::byte* operand, std::int64_t count,
+                 Combine combine) {
   constexpr std::ptrdiff_t size = sizeof(T);
   for (std::int64_t i = 0; i < count; ++i) {
     const T a = load<T>(accumulator + i * size);
     const T b = load<T>(operand + i * size);
     if constexpr (is_narrow<T>)
-      store(accumulator + i * size, T::rounded(Operator<float>{}(a.widened(), b.widened())));
+      store(accumulator + i * size, T::rounded(combine(a.widened(), b.widened())));
     else
-      store(accumulator + i * size, Operator<T>{}(a, b));
+      store(accumulator + i * size, static_cast<T>(combine(a, b)));
   }
 }
 
@@ -267,13 +242,18 @@ Reduction parse_reduction(std::string_view name) {
 void reduce_elements(ElementType type, Reduction reduction, std::byte* accumulator,
                      const std::byte* operand, std::int64_t count) {
   with_type(type, [=](auto zero) {
-    using T = decltype(zero);
+    const auto loop = [=](auto combine) {
+      reduce_loop<decltype(zero)>(accumulator, operand, count, combine);
+    };
     switch (reduction) {
       case Reduction::sum:
-      case Reduction::avg: return reduce_loop<T, Sum>(accumulator, operand, count);
-      case Reduction::prod: return reduce_loop<T, Product>(accumulator, operand, count);
-      case Reduction::min: return reduce_loop<T, Minimum>(accumulator, operand, count);
-      case Reduction::max: return reduce_loop<T, Maximum>(accumulator, operand, count);
+      case Reduction::avg:
+        return loop([](auto a, auto b) { return without_overflow(a) + without_overflow(b); });
+      case Reduction::prod:
+        return loop([](auto a, auto b) { return without_overflow(a) * without_overflow(b); });
+      // A NaN is unequal to itself.
+      case Reduction::min: return loop([](auto a, auto b) { return a != a || b < a ? b : a; });
+      case Reduction::max: return loop([](auto a, auto b) { return a != a || b > a ? b : a; });
     }
   });
 }

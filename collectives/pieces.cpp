@@ -12,19 +12,28 @@
 namespace collsim {
 namespace {
 
+// The positions in the group, by rank.
+std::vector<std::size_t> positions_of(const Collective& collective) {
+  std::vector<std::size_t> positions;
+  for (std::size_t position = 0; position < collective.group.size(); ++position) {
+    const std::size_t rank = collective.group[position].index();
+    if (positions.size() <= rank) positions.resize(rank + 1);
+    positions[rank] = position;
+  }
+  return positions;
+}
+
 // Follows data back to where they were an input.
 class Origins {
  public:
   Origins(const Schedule& schedule, const Timeline& timeline)
       : collective_(schedule.collective()),
         steps_(timeline.steps),
-        known_(timeline.steps.size(), unknown) {
+        known_(timeline.steps.size(), unknown),
+        positions_(positions_of(collective_)) {
     const auto size = static_cast<std::size_t>(collective_.size());
     std::int64_t inputs = 0;
     for (std::size_t position = 0; position < size; ++position) {
-      const std::size_t rank = collective_.group[position].index();
-      if (positions_.size() <= rank) positions_.resize(rank + 1);
-      positions_[rank] = position;
       first_of_input_.push_back(inputs);
       if (!reduces(collective_.operation))
         inputs += input_count(collective_, static_cast<int>(position));
@@ -170,9 +179,9 @@ class Origins {
   const Collective& collective_;
   const std::vector<Step>& steps_;
   std::vector<std::int64_t> known_;                // by step, of what its value begins with
+  std::vector<std::size_t> positions_;             // in the group, by rank
   std::map<Source, std::int64_t> known_inside_;    // of other places in it
   std::vector<Source> way_;                        // back from the step that is asked for
-  std::vector<std::size_t> positions_;             // in the group, by rank
   std::vector<std::int64_t> first_of_input_;       // by position
   std::vector<std::vector<Requirement>> outputs_;  // by position; empty: not asked for yet
   std::vector<Stores> stores_;                     // by position
@@ -304,13 +313,9 @@ Holdings find_holdings(const Schedule& schedule, const Timeline& timeline, const
   Holdings result;
   if (pieces.starts.empty()) return result;
   Outputs outputs(collective, pieces, result);
-  std::vector<std::size_t> positions;  // by rank
-  for (std::size_t position = 0; position < collective.group.size(); ++position) {
-    const std::size_t rank = collective.group[position].index();
-    if (positions.size() <= rank) positions.resize(rank + 1);
-    positions[rank] = position;
+  for (std::size_t position = 0; position < collective.group.size(); ++position)
     result.brought.push_back(brought_by(collective, pieces, position));
-  }
+  const std::vector<std::size_t> positions = positions_of(collective);
   for (const Step& step : timeline.steps) {
     const Instruction& instruction = step.instruction;
     if (stores(instruction.op) && instruction.destination_buffer == Buffer::output)

@@ -76,8 +76,8 @@ double measure_rows(Part& part, double copy_rate) {
     const std::string channels = std::to_string(shape.channels);
     const std::string slots = std::to_string(shape.slots);
     if (!ran.measured) {
-      part.row(
-          {channels, size_text(shape.chunk), slots, "FAILED: " + ran.problem, "", "", "", "", ""});
+      part.row({channels, bytes_to_text(shape.chunk), slots, "FAILED: " + ran.problem, "", "", "",
+                "", ""});
       continue;
     }
     PlanLimits no_limits;
@@ -86,7 +86,7 @@ double measure_rows(Part& part, double copy_rate) {
     const Summary summary = summary_of(ran.measured->times_s);
     const double rate = moved_bytes(plan) / summary.median_s;
     best = std::max(best, rate / copy_rate);
-    part.row({channels, size_text(shape.chunk), slots, number(summary.median_s * 1e3, 2),
+    part.row({channels, bytes_to_text(shape.chunk), slots, number(summary.median_s * 1e3, 2),
               number(summary.min_s * 1e3, 2) + " .. " + number(summary.max_s * 1e3, 2),
               number(moved_bytes(plan) / 1e9), number(rate / 1e9, 0), percent(rate / copy_rate),
               percent(moved_outside_slots(plan) / summary.median_s / copy_rate)});

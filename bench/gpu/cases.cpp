@@ -18,21 +18,12 @@ Collective collective_of(Operation operation, int ranks, Bytes bytes) {
 
 std::string to_text(const Collective& collective, const AlgorithmChoice& choice,
                     Protocol protocol) {
-  return std::string(to_string(collective.operation)) + " " + choice.name + ", " +
-         std::to_string(collective.size()) + " ranks, " + std::to_string(collective.count) + " " +
-         std::string(to_string(collective.type)) + " " +
-         std::string(to_string(collective.reduction)) + ", chunks " +
-         std::to_string(choice.chunks) + ", channels " + std::to_string(choice.channels) +
-         ", slots " + (choice.slots ? std::to_string(*choice.slots) : "free") +
-         (collective.in_place ? ", in place" : "") +
-         (protocol == Protocol::ll ? ", ll" : ", simple");
-}
-
-std::string size_text(Bytes bytes) {
-  constexpr Bytes kib = 1024, mib = 1024 * kib;
-  if (bytes >= mib && bytes % mib == 0) return std::to_string(bytes / mib) + " MiB";
-  if (bytes >= kib && bytes % kib == 0) return std::to_string(bytes / kib) + " KiB";
-  return std::to_string(bytes) + " B";
+  return concat(
+      to_string(collective.operation), " ", choice.name, ", ", collective.size(), " ranks, ",
+      collective.count, " ", to_string(collective.type), " ", to_string(collective.reduction),
+      ", chunks ", choice.chunks, ", channels ", choice.channels, ", slots ",
+      (choice.slots ? std::to_string(*choice.slots) : "free"),
+      (collective.in_place ? ", in place" : ""), (protocol == Protocol::ll ? ", ll" : ", simple"));
 }
 
 Ran run_case(const RunCase& run_case, const RunOptions& options) {

@@ -19,7 +19,6 @@ inline constexpr int virtual_ranks = 8;
 // "all-reduce ring, 8 ranks, 1009 f32 sum, 2 chunks, 1 channel, slots 2, simple"
 [[nodiscard]] std::string to_text(const Collective& collective, const AlgorithmChoice& choice,
                                   Protocol protocol);
-[[nodiscard]] std::string size_text(Bytes bytes);  // "256 MiB"
 
 // Runs it in this process.  "" when every byte was right; else what went wrong.
 struct Ran {

@@ -76,9 +76,9 @@ class Sweep {
     std::size_t ran = 0;
     for (const auto& [operation, counts] : by_operation_) ran += counts.second;
     const double took_s = seconds();
-    part.text(std::to_string(ran) + " of " + std::to_string(planned) + " cases in " +
-              number(took_s, 0) + " s, " + std::to_string(ran - failures_.size()) +
-              " with every byte right" + (ran < planned ? "; no time for the others" : ""));
+    part.text(concat(ran, " of ", planned, " cases in ", number(took_s, 0), " s, ",
+                     ran - failures_.size(), " with every byte right",
+                     (ran < planned ? "; no time for the others" : "")));
     part.columns({"operation", "cases", "right"});
     for (const auto& [operation, counts] : by_operation_)
       part.row({operation, std::to_string(counts.second), std::to_string(counts.first)});

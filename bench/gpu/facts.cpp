@@ -44,16 +44,16 @@ Verdict report_facts(Part& part) {
   const auto& facts = std::get<GpuFacts>(found);
   part.columns({"", ""});
   part.row({"date", today()});
-  part.row({"GPU", facts.names + ", " + std::to_string(facts.multiprocessors) +
-                       " multiprocessors, " +
-                       number(static_cast<double>(facts.free_bytes) / (1U << 30U)) + " GiB free"});
+  part.row(
+      {"GPU", concat(facts.names, ", ", facts.multiprocessors, " multiprocessors, ",
+                     number(static_cast<double>(facts.free_bytes) / (1U << 30U)), " GiB free")});
   part.row({"driver", driver_version() + ", for CUDA up to " + facts.driver_cuda});
   part.row({"built with", "CUDA " + facts.runtime_cuda});
-  part.row({"GPU's clock", "ticks every " + std::to_string(facts.clock_tick_ns) + " ns"});
+  part.row({"GPU's clock", concat("ticks every ", facts.clock_tick_ns, " ns")});
   part.row({"plain copy within the GPU's memory",
             number(facts.copy_bytes_per_s / 1e9, 0) +
                 " GB/s, bytes read plus bytes written, copies of " +
-                size_text(static_cast<Bytes>(copied_bytes)) + ", the fastest of 10"});
+                bytes_to_text(static_cast<Bytes>(copied_bytes)) + ", the fastest of 10"});
   part.end_of_table();
   return Verdict::passed;
 }

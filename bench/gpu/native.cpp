@@ -45,12 +45,11 @@ class Rows {
     options.warmup = 3;
     options.check = bytes <= mebibytes(1);  // the host makes and compares the data: that takes long
     const Ran ran = run_case({schedule}, options);
-    const std::string name =
-        std::string(to_string(native.operation)) + " " + native.algorithm +
-        (native.chunks > 1 ? ", " + std::to_string(native.chunks) + " chunks" : "");
+    const std::string name = std::string(to_string(native.operation)) + " " + native.algorithm +
+                             (native.chunks > 1 ? concat(", ", native.chunks, " chunks") : "");
     const std::string predicted = number(predicted_s * 1e6);
     if (!ran.measured) {
-      part_.row({name, size_text(bytes), std::to_string(channels), predicted,
+      part_.row({name, bytes_to_text(bytes), std::to_string(channels), predicted,
                  "FAILED: " + ran.problem, "", ""});
       has_failed_ = true;
       return;
@@ -59,7 +58,7 @@ class Rows {
     const double error = predicted_s / summary.median_s - 1;
     const bool is_noisy = summary.spread > noisy_spread;
     if (!is_noisy) errors_.push_back(std::abs(error));
-    part_.row({name, size_text(bytes), std::to_string(channels), predicted,
+    part_.row({name, bytes_to_text(bytes), std::to_string(channels), predicted,
                number(summary.median_s * 1e6),
                number(summary.min_s * 1e6) + " .. " + number(summary.max_s * 1e6),
                is_noisy ? "too noisy: spread " + percent(summary.spread) : percent(error)});
@@ -96,12 +95,12 @@ Verdict report_native(Part& part) {
     auto found =
         calibrate_lanes(virtual_ranks, channels, kibibytes(512), mebibytes(32), Protocol::simple);
     if (const auto* problem = std::get_if<std::string>(&found)) {
-      part.text("- " + std::to_string(channels) + " channels: FAILED: " + *problem);
+      part.text(concat("- ", channels, " channels: FAILED: ", *problem));
       return Verdict::failed;
     }
     machines.emplace_back(channels, std::get<Calibration>(found));
-    part.text("- " + std::to_string(channels) + (channels == 1 ? " channel: " : " channels: ") +
-              machines.back().second.text);
+    part.text(concat("- ", channels, (channels == 1 ? " channel: " : " channels: "),
+                     machines.back().second.text));
   }
   Rows rows(part);
   for (const auto& [channels, machine] : machines)

@@ -76,7 +76,7 @@ Verdict report_nccl(Part& part) {
       const RunOutcome forced = in_child(run_on_nccl);
       const RunOutcome free = in_child(run_on_free_nccl);
       if (is_wrong(ours) || is_wrong(forced) || is_wrong(free)) verdict = Verdict::failed;
-      part.row({std::string(to_string(operation)), size_text(bytes), std::to_string(ranks),
+      part.row({std::string(to_string(operation)), bytes_to_text(bytes), std::to_string(ranks),
                 cell(ours), cell(forced), cell(free)});
       if (const auto* measured = std::get_if<Measurement>(&free); measured && notes.empty())
         notes = measured->notes;
