@@ -34,21 +34,13 @@ TreeNode binary_tree(int position, int size) {
 
 Program pass_down_tree(TreeEdges at, Span source, Span result) {
   ChunkByChunk<> step;
-  step.add(at.is_root         ? copy_send(source, result, at.child[0])
-           : at.children == 0 ? receive(at.parent, result)
-                              : receive_send(at.parent, result, at.child[0]));
-  if (at.children == 2) step.add(send(at.child[1], result));
+  add_step_down(step, at, source, result);
   co_yield step;
 }
 
 Program add_up_tree(TreeEdges at, Span source, Span sum) {
   ChunkByChunk<> step;
-  if (at.children == 2) step.add(receive_reduce(at.child[0], source, sum));
-  const Span partial = at.children == 2 ? sum : source;
-  const Endpoint last = at.child[at.children == 2 ? 1 : 0];
-  step.add(at.is_root         ? receive_reduce(last, partial, sum)
-           : at.children == 0 ? send(at.parent, partial)
-                              : receive_reduce_send(last, partial, at.parent));
+  add_step_up(step, at, source, sum, false);
   co_yield step;
 }
 
@@ -91,6 +83,25 @@ TreeEdges tree_edges(const Group& group, const TreeNode& node) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(node.children); ++i)
     edges.child[i] = group[node.child[i]];
   return edges;
+}
+
+void add_step_down(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span result) {
+  step.add(at.is_root         ? copy_send(source, result, at.child[0])
+           : at.children == 0 ? receive(at.parent, result)
+                              : receive_send(at.parent, result, at.child[0]));
+  if (at.children == 2) step.add(send(at.child[1], result));
+}
+
+void add_step_up(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span sum, bool turns) {
+  if (at.children == 2) step.add(receive_reduce(at.child[0], source, sum));
+  const Span partial = at.children == 2 ? sum : source;
+  const Endpoint last = at.child[at.children == 2 ? 1 : 0];
+  if (at.is_root)
+    step.add(turns ? receive_reduce_store_send(last, partial, sum, role_above(last, 1))
+                   : receive_reduce(last, partial, sum));
+  else
+    step.add(at.children == 0 ? send(at.parent, partial)
+                              : receive_reduce_send(last, partial, at.parent));
 }
 
 Program tree_broadcast(TreeEdges at, Span source, Span result) {

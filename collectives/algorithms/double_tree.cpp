@@ -136,34 +136,17 @@ bool down_lane_waits(const TreeNode& node, bool in_place) {
   return node.parent >= 0 && (in_place || node.children > 1);
 }
 
-Program double_tree_up(Group group, TreeNode node, Span source, Span result) {
+Program double_tree_up(TreeEdges at, bool signals, Endpoint me, Span source, Span result) {
   ChunkByChunk<> step;
-  Span partial = source;
-  if (node.children == 2) {
-    step.add(receive_reduce(group[node.child[0]], partial, result));
-    partial = result;
-  }
-  const Endpoint last = node.children > 0 ? group[node.child[node.children - 1]] : Endpoint{};
-  if (node.parent < 0)
-    step.add(receive_reduce_store_send(last, partial, result, role_above(last, 1)));
-  else if (node.children == 0)
-    step.add(send(group[node.parent], partial));
-  else
-    step.add(receive_reduce_send(last, partial, group[node.parent]));
-  if (down_lane_waits(node, source == result)) step.add(signal(role_above(group.self(), 1)));
+  add_step_up(step, at, source, result, true);
+  if (signals) step.add(signal(role_above(me, 1)));
   co_yield step;
 }
 
-Program double_tree_down(Group group, TreeNode node, bool parent_is_root, bool in_place,
-                         Span result) {
-  const Endpoint parent = role_above(group[node.parent], parent_is_root ? -1 : 0);
+Program double_tree_down(TreeEdges at, bool waits, Endpoint me, Span result) {
   ChunkByChunk<> step;
-  if (down_lane_waits(node, in_place)) step.add(wait(role_above(group.self(), -1)));
-  if (node.children == 0)
-    step.add(receive(parent, result));
-  else
-    step.add(receive_send(parent, result, group[node.child[0]]));
-  if (node.children == 2) step.add(send(group[node.child[1]], result));
+  if (waits) step.add(wait(role_above(me, -1)));
+  add_step_down(step, at, result, result);
   co_yield step;
 }
 
@@ -174,10 +157,13 @@ Program all_reduce_along_both_trees(const Task& task) {
   const Span source = source_vector(task).piece(tree, 2);
   const Span result = result_vector(task).piece(tree, 2);
   if (ranks == 1) return up ? copy_alone(source, result) : Program();
-  if (up) return double_tree_up(task.group, node, source, result);
+  TreeEdges at = tree_edges(task.group, node);
+  const Endpoint me = task.group.self();
+  const bool waits = down_lane_waits(node, task.in_place);
+  if (up) return double_tree_up(at, waits, me, source, result);
   if (node.parent < 0) return {};  // the up lane of the root sends the sum down itself
-  const bool parent_is_root = double_tree(tree, node.parent, ranks).parent < 0;
-  return double_tree_down(task.group, node, parent_is_root, task.in_place, result);
+  if (double_tree(tree, node.parent, ranks).parent < 0) at.parent = role_above(at.parent, -1);
+  return double_tree_down(at, waits, me, result);
 }
 
 }  // namespace
