@@ -132,9 +132,9 @@ extern const Algorithm reduce_binomial{
     .scratch = reduce_by_binomial_scratch,
     .cuts_whole_vector = true,
     .costs = {{{on::ports, "q*(tau(N) + N*gamma + L)", "S", literature::thakur,
-                when::one_chunk_tree_on_ports},
+                when::all_of<when::one_chunk, when::tree_on_ports>},
                {on::links, "floor(log2(K))*(tau(N) + N*gamma + L)", "S", literature::thakur,
-                when::one_chunk_tree_on_links}}}};
+                when::all_of<when::one_chunk, when::tree_on_links>}}}};
 
 extern const Algorithm all_reduce_binomial{
     .operation = Operation::all_reduce,

@@ -99,7 +99,7 @@ extern const Algorithm reduce_flat{
     .cuts_whole_vector = true,
     .costs = {{{on::ports, "(K-1)*S*tau(N/S) + L", "S", literature::hockney, when::adding_is_free},
                {on::ports, "tau(N) + L + (K-2)*max(tau(N), N*gamma) + N*gamma", "S",
-                literature::hockney, when::one_chunk_and_root_takes_in_order},
+                literature::hockney, when::all_of<when::one_chunk, when::root_takes_in_order>},
                {on::links, "reduce_hop(N) + (K-2)*N*gamma", "S", literature::hockney}}}};
 
 extern const Algorithm gather_flat{

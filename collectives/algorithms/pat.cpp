@@ -201,9 +201,6 @@ constexpr std::string_view jeaugey = "Jeaugey, arXiv:2506.20252";
 bool sends_all_at_once(const CostCase& c) {
   return !c.choice.aggregation;
 }
-bool sends_all_at_once_adding_free(const CostCase& c) {
-  return sends_all_at_once(c) && when::adding_is_free(c);
-}
 bool one_chunk_or_adding_free(const CostCase& c) {
   return when::one_chunk(c) || when::adding_is_free(c);
 }
@@ -241,7 +238,7 @@ extern const Algorithm reduce_scatter_pat{
         },
     .cuts_whole_vector = true,
     .costs = {{{on::ports | on::links, "q*(S*alpha + L) + (K-1)/K*N/B", "K*S", jeaugey,
-                sends_all_at_once_adding_free},
+                when::all_of<sends_all_at_once, when::adding_is_free>},
                {on::ports | on::links,
                 "sum(i = 0..q-1, ceil(m/a)*(S*alpha + L)) + (K-1)/K*N*(1/B + gamma), "
                 "m = floor((K-2^i-1)/2^(i+1)) + 1, a = min(m, A)",

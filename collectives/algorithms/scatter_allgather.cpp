@@ -64,6 +64,6 @@ extern const Algorithm broadcast_scatter_allgather{
                                          result);
         },
     .costs = {{{on::ports | on::links, "(q+K-1)*(alpha+L) + 2*(K-1)/K*N/B", "K*S", literature::chan,
-                when::one_chunk_power_of_two}}}};
+                when::all_of<when::one_chunk, when::power_of_two>}}}};
 
 }  // namespace collsim

@@ -25,14 +25,16 @@ struct CostCase {
 // Conditions under which formulas hold, for Cost::holds.
 namespace when {
 
+// Several conditions as one: all_of<one_chunk, power_of_two>.
+template <auto... conditions>
+bool all_of(const CostCase& c) {
+  return (conditions(c) && ...);
+}
 inline bool one_chunk(const CostCase& c) {
   return c.choice.chunks == 1;
 }
 inline bool power_of_two(const CostCase& c) {
   return std::has_single_bit(static_cast<unsigned>(c.ranks()));
-}
-inline bool one_chunk_power_of_two(const CostCase& c) {
-  return one_chunk(c) && power_of_two(c);
 }
 inline bool more_than_two_ranks(const CostCase& c) {
   return c.ranks() > 2;
@@ -55,22 +57,13 @@ inline bool only_links_cost(const CostCase& c) {
 inline bool root_takes_in_order(const CostCase& c) {
   return c.collective.root == 0 && c.in_order;
 }
-inline bool one_chunk_and_root_takes_in_order(const CostCase& c) {
-  return one_chunk(c) && root_takes_in_order(c);
-}
 // Ranks of 2^i all send and receive in the same rounds; with other numbers the rounds are still
 // those of the busiest port, if nothing but links costs.
 inline bool tree_on_ports(const CostCase& c) {
   return power_of_two(c) || only_links_cost(c);
 }
-inline bool one_chunk_tree_on_ports(const CostCase& c) {
-  return one_chunk(c) && tree_on_ports(c);
-}
 inline bool tree_on_links(const CostCase& c) {
   return power_of_two(c) || adding_is_free(c);
-}
-inline bool one_chunk_tree_on_links(const CostCase& c) {
-  return one_chunk(c) && tree_on_links(c);
 }
 
 }  // namespace when
