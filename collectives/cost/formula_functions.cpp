@@ -97,6 +97,7 @@ FormulaPart FormulaParser::min_or_max(Kind kind, const FormulaToken& name) {
 }
 
 void FormulaParser::must_be_plain(std::string_view function, const FormulaPart& part) {
+  must_be_number(part);
   if (part.units.none()) return;
   const bool is_time = part.units == units_time;
   fail(part.begin, part.end, "dimension",
@@ -135,13 +136,11 @@ FormulaPart FormulaParser::of_one(Kind kind, const FormulaToken& name) {
 FormulaPart FormulaParser::logarithm(const FormulaToken& name) {
   advance();
   const FormulaPart of = sum();
-  must_be_number(of);
   must_be_plain(name.text, of);
   if (!at_.token.is(","))
     fail(name.begin, at_.token.end, "syntax", "\"log\" takes two arguments: log(x, base)", "log2");
   advance();
   const FormulaPart base = sum();
-  must_be_number(base);
   must_be_plain(name.text, base);
   FormulaPart part = joined(Kind::logarithm, of, base, units_none);
   part.begin = name.begin;
@@ -164,10 +163,7 @@ FormulaPart FormulaParser::sum_over(const FormulaToken& name) {
   if (!at_.token.is("..")) unexpected("\"..\" and the last " + std::string(index.text));
   advance();
   const FormulaPart last = sum();
-  for (const FormulaPart& bound : {first, last}) {
-    must_be_number(bound);
-    must_be_plain(name.text, bound);
-  }
+  for (const FormulaPart& bound : {first, last}) must_be_plain(name.text, bound);
   if (!at_.token.is(",")) unexpected("\",\" and a term" + std::string(form));
   advance();
   if (failed_) return {};
@@ -181,10 +177,8 @@ FormulaPart FormulaParser::sum_over(const FormulaToken& name) {
   part.begin = name.begin;
   part.end = at_.token.end;
   close_call();
-  part = emit(Kind::sum, part, first.node, last.node);
-  if (failed_) return {};
-  tree_.nodes[part.node].id = id;
-  tree_.nodes[part.node].term = term;
+  part = emit(Kind::sum, part, first.node, last.node, id);
+  if (!failed_) tree_.nodes[part.node].term = term;
   return part;
 }
 
@@ -221,11 +215,13 @@ FormulaPart FormulaParser::joined(Kind kind, const FormulaPart& left, const Form
 }
 
 FormulaPart FormulaParser::emit(Kind kind, FormulaPart part, std::uint32_t left,
-                                std::uint32_t right) {
+                                std::uint32_t right, std::uint32_t id) {
   if (failed_) return {};
   part.percent = part.percent && kind == Kind::number;
   part.node = static_cast<std::uint32_t>(tree_.nodes.size());
   tree_.nodes.push_back({.kind = kind,
+                         .number = part.value.value_or(0),
+                         .id = id,
                          .left = left,
                          .right = right,
                          .units = part.units,
@@ -236,9 +232,7 @@ FormulaPart FormulaParser::emit(Kind kind, FormulaPart part, std::uint32_t left,
 }
 
 FormulaPart FormulaParser::add_special(std::uint32_t id, FormulaPart part) {
-  part = emit(Kind::special, part, part.node);
-  if (!failed_) tree_.nodes[part.node].id = id;
-  return part;
+  return emit(Kind::special, part, part.node, FormulaNode::none, id);
 }
 
 // --- mistakes -----------------------------------------------------------------------------------

@@ -258,7 +258,7 @@ class FormulaParser {
   void must_be_plain(std::string_view function, const FormulaPart& part);
 
   FormulaPart emit(Kind kind, FormulaPart part, std::uint32_t left = FormulaNode::none,
-                   std::uint32_t right = FormulaNode::none);
+                   std::uint32_t right = FormulaNode::none, std::uint32_t id = 0);
   [[nodiscard]] FormulaPart joined(Kind kind, const FormulaPart& left, const FormulaPart& right,
                                    const Units& units);
   [[nodiscard]] FormulaPart combined(Kind kind, const FormulaPart& left, const FormulaPart& right);

@@ -260,10 +260,9 @@ void FormulaParser::note_use(std::size_t position) {
 
 FormulaPart FormulaParser::bound_name(std::size_t position, const FormulaToken& token) {
   note_use(position);
-  FormulaPart part{.begin = token.begin, .end = token.end, .units = scope_[position].units};
-  part = emit(Kind::bound, part);
-  if (!failed_) tree_.nodes[part.node].id = scope_[position].id;
-  return part;
+  const Bound& bound = scope_[position];
+  return emit(Kind::bound, {.begin = token.begin, .end = token.end, .units = bound.units},
+              FormulaNode::none, FormulaNode::none, bound.id);
 }
 
 FormulaPart FormulaParser::use_of(std::uint32_t definition, const FormulaToken& token,
@@ -290,9 +289,7 @@ FormulaPart FormulaParser::use_of(std::uint32_t definition, const FormulaToken& 
   part.begin = token.begin;
   part.end = argument == FormulaNode::none ? token.end : at_.token.end;
   if (argument != FormulaNode::none) part.value.reset();
-  part = emit(Kind::defined, part, argument);
-  if (!failed_) tree_.nodes[part.node].id = definition;
-  return part;
+  return emit(Kind::defined, part, argument, FormulaNode::none, definition);
 }
 
 void FormulaParser::read_own(std::uint32_t definition) {
@@ -500,7 +497,6 @@ FormulaPart FormulaParser::number() {
                                                .zero = token.value == 0 && token.units.none(),
                                                .percent = token.percent,
                                                .value = token.value});
-  if (!failed_) tree_.nodes[part.node].number = token.value;
   advance();
   return part;
 }
@@ -518,10 +514,8 @@ FormulaPart FormulaParser::name() {
          quote(token.text) + " is a function and needs its arguments in parentheses");
   if (ours) return built_in(*ours, token);
   const FormulaName name = language_->name(*this, token);
-  const FormulaPart part =
-      emit(Kind::name, {.begin = token.begin, .end = token.end, .units = name.units});
-  if (!failed_) tree_.nodes[part.node].id = name.id;
-  return part;
+  return emit(Kind::name, {.begin = token.begin, .end = token.end, .units = name.units},
+              FormulaNode::none, FormulaNode::none, name.id);
 }
 
 }  // namespace collsim
