@@ -3,6 +3,7 @@
 // The formulas against numbers computed elsewhere, worked by hand or from the literature; that they
 // agree with the simulator is a test of the simulator.
 #include "collectives/cost/closed_forms.hpp"
+#include "tests/collectives/collective_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,11 +37,7 @@ struct Case {
   int root = 0;
 
   [[nodiscard]] Collective collective() const {
-    Collective collective;
-    collective.operation = operation;
-    collective.type = ElementType::u8;
-    collective.count = operation == barrier ? 0 : bytes;
-    collective.group = first_ranks(static_cast<std::size_t>(ranks));
+    Collective collective = collective_of(operation, ranks, bytes, ElementType::u8);
     collective.root = root;
     return collective;
   }
@@ -411,7 +408,7 @@ TEST(ClosedForms, ChainOfUnequalLinks) {
   EXPECT_NEAR(form->seconds, 0.00740420288, 1e-12);
 }
 
-// Through two switches: the largest overhead, the smallest bandwidth, the sum of latencies.
+// Through two switches: the largest startup, the smallest bandwidth, the sum of latencies.
 TEST(ClosedForms, MessageAcrossUnequalLinksCutsThrough) {
   TopologyBuilder builder;
   const NodeId from = builder.add_node(NodeKind::gpu);

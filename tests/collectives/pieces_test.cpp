@@ -11,6 +11,7 @@
 
 #include "collectives/algorithms.hpp"
 #include "sim/simulate.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "topo/shapes.hpp"
 
 // Pieces are found in timelines, and the simulator is what makes them.
@@ -31,17 +32,10 @@ struct Carried {
   }
 };
 
-Carried carried(Operation operation, const std::string& algorithm, std::size_t ranks,
-                int chunks = 1) {
-  Collective collective;
-  collective.operation = operation;
-  collective.count = 840;
-  collective.group = first_ranks(ranks);
-  AlgorithmChoice choice;
-  choice.name = algorithm;
-  choice.chunks = chunks;
+Carried carried(Operation operation, const std::string& algorithm, int ranks, int chunks = 1) {
   const LinkParameters link{gigabytes_per_second(25), nanoseconds(700), microseconds(5)};
-  const Schedule schedule = make_schedule(collective, choice);
+  const Schedule schedule =
+      make_schedule(collective_of(operation, ranks, 840), {.name = algorithm, .chunks = chunks});
   SimulationOptions options;
   options.recording = Recording::full;
   const Topology topology =

@@ -4,21 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "collectives/algorithms.hpp"
+#include "tests/collectives/collective_of.hpp"
 
 namespace collsim {
 namespace {
 
 Schedule schedule(Operation operation, const char* algorithm, int ranks, bool in_place = false,
                   int chunks = 1) {
-  Collective collective;
-  collective.operation = operation;
-  collective.group = first_ranks(static_cast<std::size_t>(ranks));
-  collective.count = 1200;  // elements of 4 bytes
-  collective.in_place = in_place;
-  AlgorithmChoice choice;
-  choice.name = algorithm;
-  choice.chunks = chunks;
-  return make_schedule(collective, choice);
+  // Elements of 4 bytes.
+  return make_schedule(in_place_if(in_place, collective_of(operation, ranks, 1200)),
+                       {.name = algorithm, .chunks = chunks});
 }
 
 // The root reads 1200 and stores nothing or the same, the others store; each hop has its slots.

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "collectives/algorithms.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
 #include "tests/validate/real_cases.hpp"
 #include "validate/cuda/cuda_backend.hpp"
@@ -45,12 +46,8 @@ class CudaOnGpus : public ::testing::Test {
 };
 
 Schedule ring(ElementType type, Reduction reduction) {
-  Collective collective;
-  collective.operation = Operation::all_reduce;
-  collective.count = 10'007;
-  collective.type = type;
+  Collective collective = collective_of(Operation::all_reduce, 4, 10'007, type);
   collective.reduction = reduction;
-  collective.group = first_ranks(4);
   return make_schedule(collective, {.name = "ring", .channels = 2, .slots = 2});
 }
 

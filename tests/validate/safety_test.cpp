@@ -142,11 +142,9 @@ TEST(Safety, TooFewSlotsEndInADiagnosisThatNamesTheSlot) {
 }
 
 TEST(Safety, ARunBeyondTheMemoryOfAMachineIsRefusedWithAHint) {
-  Collective collective;
-  collective.operation = Operation::all_reduce;
-  collective.count = std::int64_t{1} << 40;
-  collective.group = first_ranks(4);
-  const NoMeasurement none = not_measured({make_schedule(collective, {})}, {});
+  const Schedule schedule =
+      make_schedule(collective_of(Operation::all_reduce, 4, std::int64_t{1} << 40));
+  const NoMeasurement none = not_measured({schedule}, {});
   EXPECT_EQ(none.why, NoMeasurement::Why::too_large);
   expect_contains(none.reason, "use a smaller size");
 }

@@ -9,6 +9,7 @@
 #include "app/output/trace_events.hpp"
 #include "collectives/algorithms.hpp"
 #include "tests/app/trace_rules.hpp"
+#include "tests/collectives/collective_of.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {
@@ -25,14 +26,8 @@ struct Recorded {
   Simulation simulation = simulated();
 
   static Schedule schedule_of() {
-    Collective collective;
-    collective.operation = Operation::all_reduce;
-    collective.count = 10'000;
-    collective.group = first_ranks(4);
-    AlgorithmChoice choice;
-    choice.name = "ring";
-    choice.chunks = 2;
-    return make_schedule(collective, choice);
+    return make_schedule(collective_of(Operation::all_reduce, 4, 10'000),
+                         {.name = "ring", .chunks = 2});
   }
   [[nodiscard]] Simulation simulated() const {
     return simulate(topology, schedule, {}, {.recording = Recording::full});
