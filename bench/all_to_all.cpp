@@ -16,7 +16,7 @@ std::function<Case::Work()> all_to_all(std::size_t ranks, const char* algorithm,
   return [=] {
     const LinkParameters port{.bandwidth = gigabytes_per_second(25),
                               .latency = nanoseconds(500),
-                              .overhead = nanoseconds(100),
+                              .startup = nanoseconds(100),
                               .sharing = sharing};
     Topology topology = make_switch(ranks, port);
     if (one_slow) {

@@ -15,7 +15,7 @@ constexpr std::size_t million = std::size_t{1} << 20U;
 Topology million_ports() {
   return make_switch(million, {.bandwidth = gigabytes_per_second(25),
                                .latency = nanoseconds(500),
-                               .overhead = nanoseconds(100)});
+                               .startup = nanoseconds(100)});
 }
 
 Schedule broadcast() {

@@ -51,6 +51,6 @@ struct Case {
 constexpr double mebibyte = 1024.0 * 1024.0;
 constexpr LinkParameters usual_link{.bandwidth = gigabytes_per_second(25),
                                     .latency = nanoseconds(500),
-                                    .overhead = nanoseconds(100)};
+                                    .startup = nanoseconds(100)};
 
 }  // namespace collsim::bench

@@ -18,7 +18,7 @@ struct RunFacts {
   std::uint64_t messages = 0;
   Bytes wire_bytes = 0;
   Time time;
-  bool links_are_free = false;  // known to have neither overhead nor latency
+  bool links_are_free = false;  // known to have neither startup nor latency
 };
 
 // What is worth saying about a case though nothing is wrong with it: the answer is valid, but probably

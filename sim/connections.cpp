@@ -45,7 +45,7 @@ void ConnectionTable::close(Connection& connection) {
   queue.limit = Queue::unlimited;
   queue.room = 1;
   Path& path = connection.path;
-  path.latency = path.overhead = Time{};
+  path.latency = path.startup = Time{};
   path.bandwidth = Path::unlimited;
   path.links_count = 0;
   path.kinds = Path::within_rank;
@@ -70,7 +70,7 @@ void ConnectionTable::set_route(Connection& connection, const Topology& topology
     if (!listed) *last++ = link.resource;
   }
   path.latency = cost.latency;
-  path.overhead = cost.overhead;
+  path.startup = cost.startup;
   path.bandwidth = cost.bandwidth;
   path.kinds = cost.kinds;
   path.links_count = static_cast<std::uint32_t>(last - first);

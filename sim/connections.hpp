@@ -58,7 +58,7 @@ struct Path {
   static constexpr Bandwidth unlimited{std::numeric_limits<std::int64_t>::max()};
 
   Time latency{};
-  Time overhead{};
+  Time startup{};
   Bandwidth bandwidth = unlimited;
   Time duration{};  // of a message: alpha + n/B
   std::uint32_t links_begin = 0;
@@ -67,9 +67,9 @@ struct Path {
   std::uint8_t kinds = within_rank;
 
   [[nodiscard]] bool crosses(Kind kind) const { return (kinds & kind) != 0; }
-  // The route has one more link: the largest overhead, the smallest bandwidth, the sum of latencies.
+  // The route has one more link: the largest startup, the smallest bandwidth, the sum of latencies.
   void add(const Link& link) {
-    overhead = std::max(overhead, link.overhead);
+    startup = std::max(startup, link.startup);
     bandwidth = std::min(bandwidth, link.bandwidth);
     latency += link.latency;
     switch (link.sharing) {

@@ -77,11 +77,11 @@ class Walk {
     const Time alone = transfer_time(
         step().instruction.count * size_of(schedule_.collective().type), path.bandwidth);
     const bool delays_only = !path.crosses(Path::exclusive);
-    const Time flow_begins = delays_only ? step().departed : step().departed + path.overhead;
+    const Time flow_begins = delays_only ? step().departed : step().departed + path.startup;
     spend_until(std::min(now_, flow_begins + alone), Kind::sharing);
     spend_until(flow_begins, Kind::wire);
     if (!delays_only) spend_until(step().departed, Kind::startup);
-    const Time ready = step().ended + (delays_only ? path.overhead : Time{});
+    const Time ready = step().ended + (delays_only ? path.startup : Time{});
     if (now_ > ready && step().queued_behind != Step::none)
       return go_to(step().queued_behind, &Walk::at_end_of_wire);
     spend_until(ready, Kind::queue);

@@ -102,8 +102,8 @@ inline void DataflowNetwork<Recorder>::post(Connection& connection, Slot& slot, 
     slot.time = ready;
     return;
   } else if (!path.crosses(Path::exclusive)) {
-    start = std::max(ready + path.overhead, connection.left_at);
-    connection.left_at = start + (path.duration - path.overhead);
+    start = std::max(ready + path.startup, connection.left_at);
+    connection.left_at = start + (path.duration - path.startup);
   } else {
     start = start_among_others(connection, start);
   }

@@ -21,7 +21,7 @@ void Fabric::opened(const Connection& connection) {
   Route& route = routes_[connection.number];
   route = Route{};
   route.bandwidth = connection.path.bandwidth;
-  route.overhead = connection.path.overhead;
+  route.startup = connection.path.startup;
   for (const LinkId id : connections_.links(connection)) {
     const Link& link = topology_.link(id);
     const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
@@ -61,7 +61,7 @@ std::optional<Fabric::Passage> Fabric::carry_among_others(const Passage& passage
     std::deque<TransferId>& in_order = routes_[connection.number].in_order;
     in_order.push_back(id);
     if (in_order.size() == 1)
-      schedule(passage.ready + connection.path.overhead, Event::begin_flow, id);
+      schedule(passage.ready + connection.path.startup, Event::begin_flow, id);
   } else if (must_wait) {
     for (const LinkId link : links) queues_[link.index()].push_back(id);
   } else {
@@ -149,7 +149,7 @@ void Fabric::take_links(TransferId id, Time now) {
   }
   transfer.passage.departed = start;
   for (const LinkId link : links) free_at_[link.index()] = Time::never();
-  schedule(transfer.passage.departed + routes_[connection].overhead, Event::begin_flow, id);
+  schedule(transfer.passage.departed + routes_[connection].startup, Event::begin_flow, id);
 }
 
 void Fabric::begin_flow(TransferId id, Time now) {
@@ -182,7 +182,7 @@ void Fabric::end_flow(TransferId id, Time now) {
     route.in_order.pop_front();
     if (route.in_order.empty()) return;
     const TransferId next = route.in_order.front();
-    schedule(std::max(now, transfers_[next].passage.ready + route.overhead), Event::begin_flow,
+    schedule(std::max(now, transfers_[next].passage.ready + route.startup), Event::begin_flow,
              next);
     return;
   }

@@ -25,7 +25,7 @@ namespace collsim {
 //
 //   queued    waits behind earlier messages on its exclusive links (first in first out, head of
 //             line), or behind earlier messages of its connection
-//   starting  pays the overhead
+//   starting  pays the startup
 //   flowing   has a rate, given by max-min sharing; ends with its last byte, a time that every
 //             change of rate moves
 class Fabric {
@@ -77,7 +77,7 @@ class Fabric {
 
   struct Transfer {
     Passage passage{};
-    Time duration{};       // alone on its route, overhead included
+    Time duration{};       // alone on its route, startup included
     double remaining = 0;  // bytes, at `since`
     double rate = 0;
     Time since{};
@@ -92,7 +92,7 @@ class Fabric {
     std::vector<MaxMin::ConstraintId> fair;
     double exclusive_bandwidth = MaxMin::unbounded;
     Bandwidth bandwidth{1};
-    Time overhead{};
+    Time startup{};
     // On fair links only: this connection's messages, the first one starting or flowing.
     std::deque<TransferId> in_order;
   };

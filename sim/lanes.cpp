@@ -47,7 +47,7 @@ void Lanes::count_elements(Connection& connection) {
 void Lanes::change_message_size(Connection& connection, std::int64_t count) {
   if (connection.queue.sent != connection.counted) count_elements(connection);
   Path& path = connection.path;
-  path.duration = path.overhead + transfer_time(count * element_size, path.bandwidth);
+  path.duration = path.startup + transfer_time(count * element_size, path.bandwidth);
   connection.message_size = count;
   COLLSIM_CHECK(path.duration >= Time{} && path.latency >= Time{},
                 "a message would arrive before it is sent, or free a link before it took it");

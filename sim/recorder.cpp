@@ -75,7 +75,7 @@ std::uint32_t TimelineRecorder::held_up_by(const Connection& connection, std::ui
                                            std::span<const LinkId> links, Time ready,
                                            Time departed) const {
   if (!connection.path.crosses(Path::exclusive)) {
-    const bool waited = message > 0 && departed > ready + connection.path.overhead;
+    const bool waited = message > 0 && departed > ready + connection.path.startup;
     return waited ? ends_[connection.number].sender[message - 1] : Step::none;
   }
   if (departed <= ready) return Step::none;

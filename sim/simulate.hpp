@@ -18,7 +18,7 @@ namespace collsim {
 
 // Predicts when every instruction of a schedule begins and ends on a topology.
 //
-// Model.  Symbols: alpha = largest overhead, B = smallest bandwidth, L = sum of latencies over the
+// Model.  Symbols: alpha = largest startup, B = smallest bandwidth, L = sum of latencies over the
 // links of a message's route.
 //
 //   An instruction begins when its lane has ended the one before, the message it receives has

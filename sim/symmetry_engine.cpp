@@ -118,8 +118,8 @@ void SymmetryNetwork::post(Connection& connection, Slot& slot, Time ready) {
     return;
   }
   if (!path.crosses(Path::exclusive)) {
-    const Time start = std::max(ready + path.overhead, connection.left_at);
-    connection.left_at = start + (path.duration - path.overhead);
+    const Time start = std::max(ready + path.startup, connection.left_at);
+    connection.left_at = start + (path.duration - path.startup);
   } else {
     Time start = ready;
     for (const LinkId orbit : lanes_.connections.links(connection))

@@ -17,7 +17,7 @@ std::string wrong_with(const std::string& what, Time time) {
 
 std::string wrong_with(const LinkParameters& parameters) {
   const std::string wrong = wrong_with("latency", parameters.latency);
-  return wrong.empty() ? wrong_with("overhead", parameters.overhead) : wrong;
+  return wrong.empty() ? wrong_with("overhead", parameters.startup) : wrong;
 }
 
 void check_rank_count(const std::string& shape, std::size_t ranks) {
@@ -61,7 +61,7 @@ LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParame
                          .half_duplex = parameters.half_duplex,
                          .bandwidth = parameters.bandwidth,
                          .latency = parameters.latency,
-                         .overhead = parameters.overhead});
+                         .startup = parameters.startup});
   return id;
 }
 

@@ -248,7 +248,7 @@ Time startup_on(const Topology& topology, std::span<const LinkId> route) {
   Time largest;
   bool holds_links = false;
   for (const LinkId link : route) {
-    largest = std::max(largest, topology.link(link).overhead);
+    largest = std::max(largest, topology.link(link).startup);
     holds_links |= topology.link(link).sharing == Sharing::exclusive;
   }
   return holds_links ? largest : Time{};

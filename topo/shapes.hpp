@@ -45,7 +45,7 @@ namespace collsim {
 // every rank has its own port into the switch (rail i of node n is rank (n, i)'s); with fewer,
 // gpus_per_node / nics_per_node neighbouring ranks share a NIC device, reached over an attachment
 // that adds no cost to the NIC's own port: full duplex, the port's bandwidth, no latency, no
-// overhead.  Messages between ranks of one node never leave it and take the route of its shape,
+// startup.  Messages between ranks of one node never leave it and take the route of its shape,
 // even where searching would find a shorter way through the NICs.  Switches: of the nodes in order
 // ("switch<n>", when intra is a switch), then the one that joins them.
 struct NodesShape {

@@ -47,9 +47,9 @@ void check_links(const Topology::Parts& parts) {
     COLLSIM_CHECK(link.from.index() < nodes && link.to.index() < nodes && link.from != link.to,
                   concat("link ", id, " joins nodes ", link.from.index(), " and ", link.to.index(),
                          " of ", nodes));
-    COLLSIM_CHECK(link.latency >= Time{} && link.overhead >= Time{},
+    COLLSIM_CHECK(link.latency >= Time{} && link.startup >= Time{},
                   concat("link ", id, " has a negative time"));
-    COLLSIM_CHECK(link.latency <= max_link_time && link.overhead <= max_link_time,
+    COLLSIM_CHECK(link.latency <= max_link_time && link.startup <= max_link_time,
                   concat("link ", id, " has too long a time"));
     if (link.resource == LinkId(id)) continue;
     COLLSIM_CHECK(link.resource.index() < id,
@@ -89,7 +89,7 @@ LinkParameters Topology::parameters(LinkId id) const {
   const Link& of = link(id);
   return {.bandwidth = of.bandwidth,
           .latency = of.latency,
-          .overhead = of.overhead,
+          .startup = of.startup,
           .sharing = of.sharing,
           .half_duplex = of.half_duplex};
 }
@@ -209,7 +209,7 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
     bandwidth_changed = bandwidth_changed || changed.bandwidth != parameters.bandwidth;
     changed.bandwidth = parameters.bandwidth;
     changed.latency = parameters.latency;
-    changed.overhead = parameters.overhead;
+    changed.startup = parameters.startup;
     changed.sharing = parameters.sharing;
     if (parameters.half_duplex && !changed.half_duplex) join(parts.links, id, opposite(*this, id));
     if (!parameters.half_duplex && changed.half_duplex) separate(parts.links, changed.resource);

@@ -24,13 +24,13 @@ namespace collsim {
 //   fair:      max-min sharing between connections, first in first out within one connection.
 enum class Sharing : std::uint8_t { exclusive, fair };
 
-// What a cable can do in one direction.  A message of n bytes occupies it for overhead + n /
-// bandwidth and arrives `latency` later.  On a fair link the overhead only delays the start and
+// What a cable can do in one direction.  A message of n bytes occupies it for startup + n /
+// bandwidth and arrives `latency` later.  On a fair link the startup only delays the start and
 // occupies nothing.  Neither time may be negative or longer than half of Time::never() (53 days).
 struct LinkParameters {
   Bandwidth bandwidth;
-  Time latency{};   // L: delays the message, does not occupy the link
-  Time overhead{};  // alpha: startup of every message, occupies the link
+  Time latency{};  // L: delays the message, does not occupy the link
+  Time startup{};  // alpha: startup of every message, occupies the link
   Sharing sharing = Sharing::exclusive;
   bool half_duplex = false;  // both directions are one resource
   bool operator==(const LinkParameters&) const = default;
@@ -45,7 +45,7 @@ struct Link {
   bool half_duplex = false;
   Bandwidth bandwidth;
   Time latency;
-  Time overhead;
+  Time startup;
 };
 
 enum class NodeKind : std::uint8_t { gpu, network_switch, nic, cpu };
@@ -93,7 +93,7 @@ class Topology {
   [[nodiscard]] std::optional<std::uint32_t> orbit(Symmetry symmetry, LinkId link) const;
 
   // The same topology except for some links ("one slow link").  Loses symmetry; keeps its routes if
-  // only overhead or latency changed, and recomputes them if a bandwidth did (the fixed routes of
+  // only startup or latency changed, and recomputes them if a bandwidth did (the fixed routes of
   // `nodes`, fat-tree and dragonfly never change, as in real fabrics).
   //
   // Changes apply in order. half_duplex given for one direction holds for both, and the last change

@@ -55,15 +55,15 @@ struct Wire {
 };
 
 // A paced wire: no message arrives earlier than on the emulated link.  A message of n bytes holds
-// every link of its route from the moment all are free, for overhead + n ns_per_byte, and arrives
+// every link of its route from the moment all are free, for startup + n ns_per_byte, and arrives
 // `latency` later.
 struct PacedWire {
-  double overhead_ns = 0;
+  double startup_ns = 0;
   double ns_per_byte = 0;
   double latency_ns = 0;
   std::uint32_t first_link = 0;  // in PacedLinks::route_links
   std::uint32_t link_count = 0;
-  bool overhead_is_delay = false;  // fair links: the overhead comes first and occupies nothing
+  bool startup_is_delay = false;  // fair links: the startup comes first and occupies nothing
 };
 struct PacedLinks {
   const PacedWire* wires = nullptr;            // per wire

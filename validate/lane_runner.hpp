@@ -247,8 +247,8 @@ class LaneRunner {
     const PacedLinks& paced = *job_.paced;
     const PacedWire& route = paced.wires[step.to];
     const double flow = route.ns_per_byte * static_cast<double>(step.bytes);
-    const double hold = route.overhead_is_delay ? flow : route.overhead_ns + flow;
-    double departs = static_cast<double>(now) + (route.overhead_is_delay ? route.overhead_ns : 0);
+    const double hold = route.startup_is_delay ? flow : route.startup_ns + flow;
+    double departs = static_cast<double>(now) + (route.startup_is_delay ? route.startup_ns : 0);
     if (!lock_links(step.to)) return false;
     for (std::uint32_t i = 0; i < route.link_count; ++i) {
       const double free_at = paced.free_at[paced.route_links[route.first_link + i]];

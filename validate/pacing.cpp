@@ -61,7 +61,7 @@ class Pacer {
     for (const LinkId id :
          router_.route(rank_of(planned.sender), rank_of(planned.receiver), lane)) {
       const Link& link = topology_.link(id);
-      paced.overhead_ns = std::max(paced.overhead_ns, ns(link.overhead));
+      paced.startup_ns = std::max(paced.startup_ns, ns(link.startup));
       paced.ns_per_byte = std::max(paced.ns_per_byte, ns_per_byte(link.bandwidth));
       paced.latency_ns += ns(link.latency);
       fair = fair && link.sharing == Sharing::fair;
@@ -69,7 +69,7 @@ class Pacer {
       if (link.sharing == Sharing::fair) refuse_sharing(link, wire);
     }
     paced.link_count = static_cast<std::uint32_t>(pacing_.route_links.size()) - paced.first_link;
-    paced.overhead_is_delay = fair;
+    paced.startup_is_delay = fair;
   }
 
   // A fair link that only one connection uses is that connection's own.

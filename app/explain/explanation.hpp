@@ -25,7 +25,7 @@ struct ExplainedSymbol {
   std::string meaning;
 };
 
-// What vanishes from the formula's value when one thing becomes free: overhead, N/B, ...
+// What vanishes from the formula's value when one thing becomes free: startup, N/B, ...
 struct VanishingPart {
   std::string name;  // startup, wire, latency, reduction
   double seconds = 0;

@@ -139,7 +139,7 @@ void add_parts(const Case& point, const CaseResult& row, FormulaExplanation& res
     sum += seconds;
     if (seconds > whole * 1e-12) result.parts.push_back({name, seconds});
   };
-  without("startup", with_links(point, [](LinkParameters& link) { link.overhead = {}; }));
+  without("startup", with_links(point, [](LinkParameters& link) { link.startup = {}; }));
   if (routes_stand(point.cluster->topology))
     without("wire", with_links(point, [](LinkParameters& link) {
               link.bandwidth = Bandwidth(std::numeric_limits<std::int64_t>::max());

@@ -87,10 +87,10 @@ class KnobTurner {
               point_,
               [=](LinkParameters& link) { link.bandwidth = scaled(link.bandwidth, factor); }, now);
         });
-      if (now.overhead > Time{})
-        by_degrees("overhead of " + links, now.overhead, [this, now](double factor) {
+      if (now.startup > Time{})
+        by_degrees("overhead of " + links, now.startup, [this, now](double factor) {
           return with_links(
-              point_, [=](LinkParameters& link) { link.overhead = scaled(link.overhead, factor); },
+              point_, [=](LinkParameters& link) { link.startup = scaled(link.startup, factor); },
               now);
         });
       if (now.latency > Time{})
@@ -340,7 +340,7 @@ Case with_links(const Case& point, const std::function<void(LinkParameters&)>& c
       Link& link = parts.links[id.index()];
       link.bandwidth = parameters.bandwidth;
       link.latency = parameters.latency;
-      link.overhead = parameters.overhead;
+      link.startup = parameters.startup;
     }
     cluster.topology = Topology(std::move(parts));
   }

@@ -40,16 +40,16 @@ class Ways {
   [[nodiscard]] Way way(Rank from, Rank to) {
     const std::span<const LinkId> links = route(from, to);
     Way way{.exists = !links.empty(), .links = links.size()};
-    Time overhead;
+    Time startup;
     for (const LinkId id : links) {
       const Link& link = topology_.link(id);
       const std::int64_t bandwidth = link.bandwidth.bytes_per_second();
       way.bandwidth = way.bandwidth == 0 ? bandwidth : std::min(way.bandwidth, bandwidth);
       way.latency += link.latency;
-      overhead = std::max(overhead, link.overhead);
+      startup = std::max(startup, link.startup);
       if (id != links.back()) count(way, topology_.kind(link.to));
     }
-    way.latency += overhead;
+    way.latency += startup;
     return way;
   }
 
@@ -209,7 +209,7 @@ std::string table_of(const Topology& topology, const CableLines& cables, std::si
                                  topology.name(to),
                                  to_text(link.bandwidth),
                                  link.latency == Time{} ? "0" : to_text(link.latency),
-                                 link.overhead == Time{} ? "0" : to_text(link.overhead),
+                                 link.startup == Time{} ? "0" : to_text(link.startup),
                                  link.sharing == Sharing::fair ? "fair" : "exclusive"};
     if (half_duplex) row.emplace_back(link.half_duplex ? "half" : "full");
     table.add_row(std::move(row));

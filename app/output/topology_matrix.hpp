@@ -13,7 +13,7 @@ namespace collsim {
 // What a cell says about the way from the rank of its row to that of its column.
 //   path       what lies on it, in the manner of `nvidia-smi topo -m`: LINK, SW1, CPU, SYS, NET ...
 //   bandwidth  of its slowest link
-//   latency    until an empty message arrives: the largest overhead and the sum of latencies
+//   latency    until an empty message arrives: the largest startup and the sum of latencies
 //   hops       how many links
 enum class PairValue : std::uint8_t { path, bandwidth, latency, hops };
 

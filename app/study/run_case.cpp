@@ -104,7 +104,7 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   if (options.bottleneck_bandwidth)
     row.bottleneck_bandwidth = slowest_used_link(topology, simulation);
   if (const auto& link = point.cluster->link) {
-    row.alpha = link->overhead.seconds();
+    row.alpha = link->startup.seconds();
     row.B = static_cast<double>(link->bandwidth.bytes_per_second());
     row.L = link->latency.seconds();
     if (const auto network = uniform_network(topology)) row.L = network->hop.latency;

@@ -26,7 +26,7 @@ struct PacedCase {
 
 inline LinkParameters paced_link(std::int64_t bytes_per_ms) {
   LinkParameters link{Bandwidth(bytes_per_ms * 1000)};
-  link.overhead = microseconds(100);
+  link.startup = microseconds(100);
   link.latency = microseconds(50);
   return link;
 }

@@ -10,8 +10,7 @@ namespace collsim::bench {
 
 namespace {
 
-constexpr LinkParameters link{.bandwidth = Bandwidth(port_speed),
-                              .overhead = nanoseconds(delay_ns)};
+constexpr LinkParameters link{.bandwidth = Bandwidth(port_speed), .startup = nanoseconds(delay_ns)};
 constexpr LinkParameters port{.bandwidth = Bandwidth(port_speed), .latency = nanoseconds(delay_ns)};
 
 Topology network_of(const PeerCase& peer_case) {

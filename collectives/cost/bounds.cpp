@@ -53,7 +53,7 @@ struct Surroundings {
   std::uint32_t most_out = 0;
   std::uint32_t most_in = 0;
   bool exclusive = true;  // all links at members are
-  Wide overhead = 0;
+  Wide startup = 0;
   Wide latency = 0;
 };
 
@@ -79,7 +79,7 @@ Surroundings surroundings_of(const Collective& collective, const Topology& topol
   Surroundings around;
   around.out.resize(collective.group.size());
   around.in.resize(collective.group.size());
-  Least overhead_out, overhead_in, latency_between_members, latency_out, latency_in;
+  Least startup_out, startup_in, latency_between_members, latency_out, latency_in;
   for (const Link& link : topology.links()) {
     const std::uint32_t from = position[link.from.index()];
     const std::uint32_t to = position[link.to.index()];
@@ -87,20 +87,20 @@ Surroundings surroundings_of(const Collective& collective, const Topology& topol
     if (link.sharing != Sharing::exclusive) around.exclusive = false;
     if (from != nobody) {
       around.out[from].add(link.bandwidth);
-      overhead_out.see(link.overhead);
+      startup_out.see(link.startup);
       (to == nobody ? latency_out : latency_between_members).see(link.latency);
     }
     if (to != nobody) {
       around.in[to].add(link.bandwidth);
-      overhead_in.see(link.overhead);
+      startup_in.see(link.startup);
       if (from == nobody) latency_in.see(link.latency);
     }
   }
   add_up(around.out, around.all_out, around.most_out);
   add_up(around.in, around.all_in, around.most_in);
-  // A route pays the largest overhead on it, and leaves one member and enters another.
-  if (overhead_out.value != most_ps && overhead_in.value != most_ps)
-    around.overhead = static_cast<Wide>(std::max(overhead_out.value, overhead_in.value));
+  // A route pays the largest startup on it, and leaves one member and enters another.
+  if (startup_out.value != most_ps && startup_in.value != most_ps)
+    around.startup = static_cast<Wide>(std::max(startup_out.value, startup_in.value));
   // Either some link of a route joins two members, or it leaves to and comes from somebody else.
   Wide latency = static_cast<Wide>(latency_between_members.value);
   if (latency_out.value != most_ps && latency_in.value != most_ps)
@@ -225,12 +225,12 @@ std::size_t spread_over(const Collective& collective, const std::vector<Traffic>
 }
 
 // Ranks that one can have reached by time t, itself included; not less than the truth.
-double reached_by(Wide t, Wide overhead, Wide latency, double ports, double enough) {
+double reached_by(Wide t, Wide startup, Wide latency, double ports, double enough) {
   double reached = 1;
   double power = 1;
   for (unsigned hops = 1; hops <= 64 && reached < enough; ++hops) {
-    if (t < hops * (overhead + latency)) break;
-    const Wide whole_starts = (t - hops * latency) / overhead;
+    if (t < hops * (startup + latency)) break;
+    const Wide whole_starts = (t - hops * latency) / startup;
     const auto starts = static_cast<double>(whole_starts);
     power *= ports;
     double ways = 1;  // C(starts, hops)
@@ -242,14 +242,14 @@ double reached_by(Wide t, Wide overhead, Wide latency, double ports, double enou
 
 Wide spreading_time(std::size_t ranks, std::uint32_t ports, const Surroundings& around) {
   if (ranks < 2) return 0;
-  const Wide one_message = around.overhead + around.latency;
-  if (!around.exclusive || around.overhead == 0 || ports == 0) return one_message;
+  const Wide one_message = around.startup + around.latency;
+  if (!around.exclusive || around.startup == 0 || ports == 0) return one_message;
   const auto enough = static_cast<double>(ranks);
   Wide low = 0;                  // too early
   Wide high = 64 * one_message;  // doubling once per message reaches 2^64 ranks
   while (high - low > 1) {
     const Wide middle = low + (high - low) / 2;
-    const double reached = reached_by(middle, around.overhead, around.latency, ports, enough);
+    const double reached = reached_by(middle, around.startup, around.latency, ports, enough);
     (reached >= enough ? high : low) = middle;
   }
   return high;
@@ -281,12 +281,12 @@ LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
   const std::size_t involved = spread_over(collective, needed);
   if (collective.size() == 1 || involved < 2) return {};
   const Surroundings around = surroundings_of(collective, topology);
-  const Wide one_message = around.overhead + around.latency;
+  const Wide one_message = around.startup + around.latency;
 
   LowerBounds bounds;
   bounds.latency =
       whole_picoseconds(spreading_time(involved, ports_for(collective.operation, around), around));
-  bounds.startup = whole_picoseconds(around.overhead);
+  bounds.startup = whole_picoseconds(around.startup);
   bounds.flight = whole_picoseconds(around.latency);
   Wide traffic = largest_traffic(collective, needed, around).time;
   if (traffic > 0) {

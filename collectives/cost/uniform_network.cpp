@@ -12,7 +12,7 @@ namespace collsim {
 namespace {
 
 Hop hop_over(const Link& link) {
-  return {link.overhead.seconds(), static_cast<double>(link.bandwidth.bytes_per_second()),
+  return {link.startup.seconds(), static_cast<double>(link.bandwidth.bytes_per_second()),
           link.latency.seconds()};
 }
 
@@ -22,7 +22,7 @@ bool all_links_alike(std::span<const Link> links) {
     const Link& link = links[id];
     if (link.sharing != Sharing::exclusive || link.resource != LinkId(id) ||
         link.bandwidth != first.bandwidth || link.latency != first.latency ||
-        link.overhead != first.overhead)
+        link.startup != first.startup)
       return false;
   }
   return true;
@@ -119,20 +119,20 @@ std::optional<std::vector<Hop>> hops_without_contention(const Topology& topology
   std::vector<Hop> hops;
   hops.reserve(messages.size());
   for (const auto& [from, to] : messages) {
-    Time overhead{};
+    Time startup{};
     Time latency{};
     std::optional<Bandwidth> narrowest;
     for (const LinkId id : router.route(from, to)) {
       const Link& link = topology.link(id);
       if (link.sharing != Sharing::exclusive || used[link.resource.index()]) return std::nullopt;
       used[link.resource.index()] = true;
-      overhead = std::max(overhead, link.overhead);
+      startup = std::max(startup, link.startup);
       latency += link.latency;
       narrowest = narrowest ? std::min(*narrowest, link.bandwidth) : link.bandwidth;
     }
     COLLSIM_CHECK(narrowest, "a message to another rank crosses links");
-    hops.push_back({overhead.seconds(), static_cast<double>(narrowest->bytes_per_second()),
-                    latency.seconds()});
+    hops.push_back(
+        {startup.seconds(), static_cast<double>(narrowest->bytes_per_second()), latency.seconds()});
   }
   return hops;
 }

@@ -63,7 +63,7 @@ Topology nodes_of(const Setting& setting, const LinkParameters& link) {
 Topology unchanged_topology(const Setting& setting) {
   const LinkParameters link{.bandwidth = bandwidth(setting.bandwidth_bytes_per_s),
                             .latency = Time(whole(setting.latency_ps, "the latency")),
-                            .overhead = Time(whole(setting.overhead_ps, "the overhead"))};
+                            .startup = Time(whole(setting.overhead_ps, "the overhead"))};
   const std::size_t ranks = ranks_of(setting);
   switch (whole(setting.shape, "the shape")) {
     case 0: return make_chain(ranks, link);

@@ -35,7 +35,7 @@ TEST(AddedAlgorithm, IsProvedAndRuns) {
 TEST(AddedAlgorithm, TakesWhatItsCostSays) {
   const LinkParameters link{.bandwidth = gigabytes_per_second(25),
                             .latency = microseconds(1),
-                            .overhead = microseconds(2)};
+                            .startup = microseconds(2)};
   AlgorithmChoice choice;
   choice.name = "in-turns";
   choice.chunks = 3;

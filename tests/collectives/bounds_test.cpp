@@ -20,9 +20,9 @@ using enum Operation;
 
 constexpr std::int64_t us = 1'000'000;  // picoseconds
 
-LinkParameters link(std::int64_t gigabytes, Time overhead = {}, Time latency = {},
+LinkParameters link(std::int64_t gigabytes, Time startup = {}, Time latency = {},
                     Sharing sharing = Sharing::exclusive) {
-  return {gigabytes_per_second(gigabytes), latency, overhead, sharing, false};
+  return {gigabytes_per_second(gigabytes), latency, startup, sharing, false};
 }
 
 Collective over(std::size_t ranks, Operation operation, Bytes bytes, int root = 0) {
@@ -194,9 +194,9 @@ TEST(LowerBounds, NoClosedFormIsBelow) {
   for (const Algorithm& algorithm : algorithms())
     for (const int ranks : nearest_ranks(algorithm, {2, 3, 4, 7, 8, 9, 16})) {
       for (const int latency : {0, 3, 80})
-        for (const int overhead : {0, 2}) {
+        for (const int startup : {0, 2}) {
           const auto k = static_cast<std::size_t>(ranks);
-          const LinkParameters cable = link(10, microseconds(overhead), microseconds(latency));
+          const LinkParameters cable = link(10, microseconds(startup), microseconds(latency));
           for (const Topology& network : {make_chain(k, cable), make_ring(k, cable),
                                           make_fully_connected(k, cable), make_switch(k, cable)})
             for (const auto& adding :

@@ -25,7 +25,7 @@ std::string text_of(const CostTrial& trial, const Topology& topology, const Clos
          std::string(topology.shape()) + " of " + std::to_string(c.size()) + " ranks, root " +
          std::to_string(c.root) + ", " + std::to_string(c.count) + " bytes in " +
          std::to_string(trial.choice.chunks) + " chunks, overhead " +
-         std::to_string(link.overhead.ps()) + " ps, latency " + std::to_string(link.latency.ps()) +
+         std::to_string(link.startup.ps()) + " ps, latency " + std::to_string(link.latency.ps()) +
          " ps, " + (trial.costs.reduce_bandwidth ? "adding takes time" : "adding is free") +
          "\nformula " + form.formula;
 }
@@ -61,9 +61,9 @@ std::vector<CostTrial> trials_of(const Algorithm& row, int ranks) {
 std::vector<Topology> uniform_networks(int ranks) {
   const auto size = static_cast<std::size_t>(ranks);
   std::vector<Topology> all;
-  for (const Time overhead : {Time{}, microseconds(2)})
+  for (const Time startup : {Time{}, microseconds(2)})
     for (const Time latency : {Time{}, nanoseconds(300), microseconds(40)}) {
-      const LinkParameters link = link_of(ten, overhead, latency);
+      const LinkParameters link = link_of(ten, startup, latency);
       all.push_back(make_chain(size, link));
       all.push_back(make_ring(size, link));
       all.push_back(make_fully_connected(size, link));

@@ -51,8 +51,8 @@ TEST(Fingerprint, IsTheSameTwiceInOneProcess) {
 }
 
 TEST(Fingerprint, ChangesWithAnyTime) {
-  const auto fingerprint = [](Time overhead, Bytes size, int chunks) {
-    return simulate(make_ring(8, link_of(gigabytes_per_second(25), overhead)),
+  const auto fingerprint = [](Time startup, Bytes size, int chunks) {
+    return simulate(make_ring(8, link_of(gigabytes_per_second(25), startup)),
                     byte_schedule(Operation::all_reduce, 8, size, "ring", chunks))
         .fingerprint;
   };

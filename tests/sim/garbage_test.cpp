@@ -483,7 +483,7 @@ std::int64_t absurd_number(RandomCase& draw) {
 LinkParameters absurd_link(RandomCase& draw) {
   constexpr std::int64_t rates[] = {1, 3, 1'000'000'007, 1'000'000'000'000, most / 2, most};
   LinkParameters link{Bandwidth(rates[draw.up_to(6)])};
-  if (draw.chance(30)) link.overhead = Time(absurd_number(draw) / 2);  // more is refused
+  if (draw.chance(30)) link.startup = Time(absurd_number(draw) / 2);  // more is refused
   if (draw.chance(30)) link.latency = Time(absurd_number(draw) / 2);
   if (draw.chance(40)) link.sharing = Sharing::fair;
   return link;
@@ -500,7 +500,7 @@ TEST(Garbage, TimesBetweenTwoRanksAreExactOrRefused) {
     const Topology topology = make_chain(2, link);
     Draft draft{no_duties(first_ranks(2), types[draw.up_to(3)]), Programs(2)};
     const Wide rate = link.bandwidth.bytes_per_second();
-    const Wide alpha = link.overhead.ps();
+    const Wide alpha = link.startup.ps();
     Wide left = 0;
     Wide bytes = 0;
     bool uncountable = false;

@@ -60,7 +60,7 @@ const std::vector<Oracle>& oracles() {
   return all;
 }
 
-// A switch hop crosses two links of the topology and is charged one overhead.
+// A switch hop crosses two links of the topology and is charged one startup.
 Topology topology_of(const Oracle& oracle) {
   const auto ranks = static_cast<std::size_t>(oracle.integer("K"));
   const std::string kind = oracle.kind();

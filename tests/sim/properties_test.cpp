@@ -14,7 +14,7 @@ namespace {
 struct Setting {
   std::size_t ranks = 8;
   Bytes size = 1'000'000;
-  Time overhead = microseconds(2);
+  Time startup = microseconds(2);
   Time latency = microseconds(1);
   std::int64_t rate = 10;
   int chunks = 3;
@@ -23,7 +23,7 @@ struct Setting {
 
 Time time_of(const Algorithm& algorithm, const Setting& setting, bool on_ring) {
   const LinkParameters link =
-      link_of(gigabytes_per_second(setting.rate), setting.overhead, setting.latency);
+      link_of(gigabytes_per_second(setting.rate), setting.startup, setting.latency);
   const Topology topology =
       on_ring ? make_ring(setting.ranks, link) : make_fully_connected(setting.ranks, link);
   SimulationOptions options;
@@ -40,7 +40,7 @@ TEST(Properties, NothingGetsFasterWhenSomethingGetsWorse) {
     SCOPED_TRACE(text_of(algorithm));
     const Time base = time_of(algorithm, {}, false);
     EXPECT_GE(time_of(algorithm, {.size = 1'500'000}, false), base);
-    EXPECT_GE(time_of(algorithm, {.overhead = microseconds(3)}, false), base);
+    EXPECT_GE(time_of(algorithm, {.startup = microseconds(3)}, false), base);
     EXPECT_GE(time_of(algorithm, {.latency = microseconds(4)}, false), base);
     EXPECT_GE(time_of(algorithm, {.rate = 5}, false), base);
     EXPECT_GE(time_of(algorithm, {.late = microseconds(50)}, false), base);

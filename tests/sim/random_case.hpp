@@ -27,7 +27,7 @@ class RandomCase {
 
   LinkParameters link() {
     LinkParameters link{Bandwidth((1 + up_to(100)) * 1'000'000'007LL)};
-    if (chance(60)) link.overhead = picoseconds(up_to(3'000'000));
+    if (chance(60)) link.startup = picoseconds(up_to(3'000'000));
     if (chance(40)) link.latency = picoseconds(up_to(5'000'000));
     if (chance(odds_.fair)) link.sharing = Sharing::fair;
     if (chance(odds_.half_duplex)) link.half_duplex = true;

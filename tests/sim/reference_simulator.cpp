@@ -230,7 +230,7 @@ class ReferenceSimulator {
       (link.sharing == Sharing::exclusive ? path.exclusive : path.fair).insert(link.resource);
       COLLSIM_CHECK(topology_.link(link.resource).bandwidth == link.bandwidth,
                     "the reference knows half-duplex links of one bandwidth only");
-      path.alpha = std::max(path.alpha, link.overhead);
+      path.alpha = std::max(path.alpha, link.startup);
       path.latency += link.latency;
       path.bandwidth = path.bandwidth ? std::min(*path.bandwidth, link.bandwidth) : link.bandwidth;
     }

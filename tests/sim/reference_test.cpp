@@ -486,7 +486,7 @@ class RandomPrograms {
   LinkParameters link() {
     LinkParameters link = link_of(gigabytes_per_second(1 + static_cast<std::int64_t>(up_to(3))));
     if (chance(50)) link.bandwidth = one;
-    if (chance(40)) link.overhead = ns(chance(50) ? 100 : 1000);
+    if (chance(40)) link.startup = ns(chance(50) ? 100 : 1000);
     if (chance(30)) link.latency = ns(chance(50) ? 100 : 1000);
     if (chance(fair_)) link.sharing = Sharing::fair;
     if (chance(15)) link.half_duplex = true;

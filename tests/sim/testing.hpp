@@ -42,9 +42,9 @@ inline Schedule handmade(std::size_t ranks, Schedule::ProgramFactory program,
 
 inline const Bandwidth ten = gigabytes_per_second(10);
 
-inline LinkParameters link_of(Bandwidth bandwidth, Time overhead = {}, Time latency = {},
+inline LinkParameters link_of(Bandwidth bandwidth, Time startup = {}, Time latency = {},
                               Sharing sharing = Sharing::exclusive) {
-  return {bandwidth, latency, overhead, sharing, false};
+  return {bandwidth, latency, startup, sharing, false};
 }
 
 }  // namespace collsim::testing

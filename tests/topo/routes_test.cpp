@@ -329,7 +329,7 @@ TEST(Router, LatencyAndOverheadDoNotMatter) {
   const Topology before = make_torus({4, 4}, plain_link);
   LinkParameters late = plain_link;
   late.latency = milliseconds(1);
-  late.overhead = milliseconds(1);
+  late.startup = milliseconds(1);
   Router old_router(before);
   const std::vector<LinkId> expected = route(old_router, 0, 10);
   const std::vector<Topology::LinkChange> change{{.link = expected[0], .parameters = late}};

@@ -102,7 +102,7 @@ TEST(Shapes, NodesWithAPortPerGpu) {
 
 TEST(Shapes, NodesWithSharedNics) {
   NodesShape shape = nodes_shape(2, 4, 2, NodesShape::Intra::network_switch);
-  shape.inter_link.overhead = microseconds(1);
+  shape.inter_link.startup = microseconds(1);
   shape.inter_link.sharing = Sharing::fair;
   shape.inter_link.half_duplex = true;
   const Topology topology = make_nodes(shape);
@@ -118,7 +118,7 @@ TEST(Shapes, NodesWithSharedNics) {
   EXPECT_EQ(of(10, 14), shape.inter_link);
   EXPECT_EQ(of(6, 14), (LinkParameters{.bandwidth = plain_link.bandwidth,
                                        .latency = {},
-                                       .overhead = {},
+                                       .startup = {},
                                        .sharing = Sharing::fair,
                                        .half_duplex = false}));
 }
@@ -311,7 +311,7 @@ TEST(ShapeErrors, NegativeTimes) {
   LinkParameters late = plain_link;
   late.latency = picoseconds(-1);
   LinkParameters cheap = plain_link;
-  cheap.overhead = picoseconds(-1);
+  cheap.startup = picoseconds(-1);
   for (const LinkParameters& link : {late, cheap}) {
     const auto refuse = [](const auto& make) {
       expect_error(ErrorCode::invalid_argument, {"-1 ps", "negative"}, make);

@@ -103,7 +103,7 @@ TEST(TopologyBuilder, MistakesNameTheDevice) {
   LinkParameters late = plain_link;
   late.latency = picoseconds(-7);
   LinkParameters cheap = plain_link;
-  cheap.overhead = picoseconds(-8);
+  cheap.startup = picoseconds(-8);
   LinkParameters half = plain_link;
   half.half_duplex = true;
   expect_error(ErrorCode::unknown_name, {"left", "node 99", "5 devices"},
@@ -181,9 +181,9 @@ TEST(Topology, TimesNearTheEndOfTimeAreRefused) {
   const Time longest(Time::never().ps() / 2);
   LinkParameters link = plain_link;
   link.latency = longest;
-  link.overhead = longest;
+  link.startup = longest;
   EXPECT_EQ(make_ring(3, link).parameters(LinkId(0)), link);
-  for (Time LinkParameters::*const time : {&LinkParameters::latency, &LinkParameters::overhead})
+  for (Time LinkParameters::*const time : {&LinkParameters::latency, &LinkParameters::startup})
     for (const Time value : {longest + picoseconds(1), Time::never()}) {
       LinkParameters never = plain_link;
       never.*time = value;
@@ -203,7 +203,7 @@ TEST(Topology, TimesNearTheEndOfTimeAreRefused) {
 TEST(ChangedLinks, OnlyTheGivenLinksChange) {
   const Topology before = make_switch(4, plain_link);
   LinkParameters slow = plain_link;
-  slow.overhead = nanoseconds(3);
+  slow.startup = nanoseconds(3);
   slow.latency = nanoseconds(4);
   slow.sharing = Sharing::fair;
   const Topology after = before.with_changed_links(
@@ -313,7 +313,7 @@ TEST(TopologyDeathTest, InconsistentPartsAreOurBug) {
                   .resource = LinkId(0),
                   .bandwidth = gigabytes_per_second(1),
                   .latency = {},
-                  .overhead = {}};
+                  .startup = {}};
   parts.links = {link};
   EXPECT_DEATH(Topology{parts}, "joins nodes 0 and 2 of 2");
   parts.links[0].to = NodeId(1);

@@ -51,16 +51,16 @@ bool check_link_time(ObjectReader& reader, std::string_view key, Time time) {
 std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
   const auto bandwidth = link.bandwidth("bandwidth");
   const Time latency = link.time("latency", Time{});
-  const Time overhead = link.time("overhead", Time{});
+  const Time startup = link.time("overhead", Time{});
   const std::string sharing = link.word("sharing", sharing_words(), "exclusive");
   const std::string duplex = link.word("duplex", duplex_words(), "full");
   link.need({"bandwidth"});
   const bool latency_fits = check_link_time(link, "latency", latency);
-  const bool overhead_fits = check_link_time(link, "overhead", overhead);
-  if (!bandwidth || !latency_fits || !overhead_fits) return std::nullopt;
+  const bool startup_fits = check_link_time(link, "overhead", startup);
+  if (!bandwidth || !latency_fits || !startup_fits) return std::nullopt;
   return LinkParameters{.bandwidth = *bandwidth,
                         .latency = latency,
-                        .overhead = overhead,
+                        .startup = startup,
                         .sharing = sharing_of(sharing),
                         .half_duplex = duplex == "half"};
 }
@@ -87,21 +87,21 @@ LinkKeysRead change_link(ObjectReader& change, LinkParameters& parameters) {
   };
   take("bandwidth", change.bandwidth("bandwidth"), parameters.bandwidth);
   take("latency", change.time("latency"), parameters.latency);
-  take("overhead", change.time("overhead"), parameters.overhead);
+  take("overhead", change.time("overhead"), parameters.startup);
   std::string sharing, duplex;
   take("sharing", change.word("sharing", sharing_words()), sharing);
   take("duplex", change.word("duplex", duplex_words()), duplex);
   if (!sharing.empty()) parameters.sharing = sharing_of(sharing);
   if (!duplex.empty()) parameters.half_duplex = duplex == "half";
   const bool latency_fits = check_link_time(change, "latency", parameters.latency);
-  const bool overhead_fits = check_link_time(change, "overhead", parameters.overhead);
-  read.right = read.right && latency_fits && overhead_fits;
+  const bool startup_fits = check_link_time(change, "overhead", parameters.startup);
+  read.right = read.right && latency_fits && startup_fits;
   return read;
 }
 
 std::string in_words(const LinkParameters& link) {
   std::string text = to_text(link.bandwidth);
-  if (link.overhead > Time{}) text += fmt::format(", {} per message", to_text(link.overhead));
+  if (link.startup > Time{}) text += fmt::format(", {} per message", to_text(link.startup));
   if (link.latency > Time{}) text += fmt::format(", {} latency", to_text(link.latency));
   if (link.sharing == Sharing::fair) text += ", shared fairly";
   if (link.half_duplex) text += ", half duplex";

@@ -260,7 +260,7 @@ TEST(LinksOverride, ChangesOneDirectionUnlessBothIsSaid) {
         cluster.topology.links_between(NodeId(from), NodeId(to)).front());
   };
   EXPECT_EQ(link(one, 1, 2).bandwidth, gigabytes_per_second(1));
-  EXPECT_EQ(link(one, 1, 2).overhead, microseconds(5)) << "what is not written stays";
+  EXPECT_EQ(link(one, 1, 2).startup, microseconds(5)) << "what is not written stays";
   EXPECT_EQ(link(one, 2, 1).bandwidth, gigabytes_per_second(25));
 
   const Cluster both = cluster_of(with_link(R"("shape": "chain", "ranks": 4, "links_override": [

@@ -28,12 +28,12 @@ double narrowest(Router& router, const Topology& topology, std::size_t from, std
 }
 
 Time empty_message(Router& router, const Topology& topology, std::size_t from, std::size_t to) {
-  Time time, overhead;
+  Time time, startup;
   for (const LinkId id : router.route(Rank(from), Rank(to))) {
     time += topology.link(id).latency;
-    overhead = std::max(overhead, topology.link(id).overhead);
+    startup = std::max(startup, topology.link(id).startup);
   }
-  return time + overhead;
+  return time + startup;
 }
 
 TEST(Presets, AreThoseThatTheDocumentationLists) {
@@ -225,7 +225,7 @@ TEST(Presets, SlotsBesideNvlinkAreAsLongAsOtherSlots) {
     const auto gpu = *topology.find_node("gpu0");
     const auto plx = *topology.find_node("plx0");
     const Link& slot = topology.link(topology.links_between(gpu, plx).front());
-    EXPECT_EQ(slot.overhead + slot.latency + slot.latency, nanoseconds(1000)) << name;
+    EXPECT_EQ(slot.startup + slot.latency + slot.latency, nanoseconds(1000)) << name;
   }
 }
 
