@@ -180,11 +180,24 @@ class FormulaWriter : public FormulaValues {
   std::uint32_t outermost_ = FormulaNode::none;
 };
 
+// What a built-in function is, without what vanishes; of a number of bytes, with values.
+std::string meaning_of(std::string_view function, const FormulaSymbols& symbols,
+                       std::optional<double> bytes = std::nullopt) {
+  const bool adds_nothing = function == "reduce_hop" && symbols.gamma == 0;
+  FormulaLanguage language;
+  const std::string use = std::string(adds_nothing ? "hop" : function) + "(N)";
+  const FormulaTree tree = *FormulaParser(use, language).parse();
+  const FormulaTree::Definition& called = tree.definitions[tree.nodes[tree.root.node].id];
+  FormulaWriter writer(tree, symbols);
+  if (bytes) writer.evaluation().bind(called.parameter, *bytes);
+  return writer.brief(called.body.node, bytes.has_value());
+}
+
 // Collects what is used in a formula, the innermost first.
 class FormulaCalls {
  public:
   FormulaCalls(const FormulaTree& tree, const FormulaSymbols& symbols)
-      : tree_(&tree), writer_(tree, symbols) {}
+      : tree_(&tree), symbols_(&symbols), writer_(tree, symbols) {}
 
   std::vector<FormulaTerm> all() {
     add(tree_->root.node);
@@ -214,16 +227,17 @@ class FormulaCalls {
     const FormulaNode& node = tree_->nodes[number];
     const FormulaTree::Definition& definition = tree_->definitions[node.id];
     const bool is_function = node.left != FormulaNode::none;
+    std::optional<double> argument;
     FormulaTerm call{.text = definition.name, .with_values = {}, .value = writer_.value(number)};
     if (is_function) {
       add(node.left);
-      const double argument = writer_.value(node.left);
-      call.text += "(" + number_text(argument, units_size) + ")";
-      writer_.evaluation().bind(definition.parameter, argument);
+      argument = writer_.value(node.left);
+      call.text += "(" + number_text(*argument, units_size) + ")";
+      writer_.evaluation().bind(definition.parameter, *argument);
     }
     add(definition.body.node);
     if (definition.indices.empty() && node.units == units_time) {
-      call.with_values = is_function ? writer_.brief(definition.body.node, true)
+      call.with_values = is_function ? meaning_of(definition.name, *symbols_, argument)
                                      : text_with_values(definition, call.value);
       const bool known = std::any_of(calls_.begin(), calls_.end(),
                                      [&](const auto& other) { return other.text == call.text; });
@@ -240,6 +254,7 @@ class FormulaCalls {
   }
 
   const FormulaTree* tree_;
+  const FormulaSymbols* symbols_;
   FormulaWriter writer_;
   std::vector<FormulaTerm> calls_;
 };
@@ -268,11 +283,7 @@ FormulaLegend legend_of(std::string_view text, const FormulaSymbols& symbols) {
   add_names(text, legend.names);
   for (const FormulaDefinition& definition : formula_definitions()) {
     if (definition.parameter.empty() || !legend.has(definition.name)) continue;
-    FormulaLanguage language;
-    const FormulaTree tree = *FormulaParser(std::string(definition.name) + "(N)", language).parse();
-    const FormulaNode& use = tree.nodes[tree.root.node];
-    const std::string body =
-        FormulaWriter(tree, symbols).brief(tree.definitions[use.id].body.node, false);
+    const std::string body = meaning_of(definition.name, symbols);
     std::string line(definition.name);
     line.append("(").append(definition.parameter).append(") = ").append(body);
     line.append(": ").append(definition.meaning);

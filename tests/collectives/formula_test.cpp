@@ -180,7 +180,7 @@ TEST(Formulas, SayWhatTheirFunctionsMean) {
   EXPECT_EQ(text("hop(N)", {}), "hop(n) = tau(n) + L\ntau(n) = alpha + n/B\n");
   EXPECT_EQ(text("reduce_hop(N)", {}), "reduce_hop(n) = tau(n) + L\ntau(n) = alpha + n/B\n");
   EXPECT_EQ(text("reduce_hop(N)", of_chain),
-            "reduce_hop(n) = tau(n/S) + L + (S-1)*tau(n/S)\ntau(n) = alpha + n/B\n");
+            "reduce_hop(n) = S*tau(n/S) + L\ntau(n) = alpha + n/B\n");
   EXPECT_EQ(text("reduce_hop(N)", {.gamma = 1e-9}),
             "reduce_hop(n) = tau(n) + L + n*gamma\ntau(n) = alpha + n/B\n");
   EXPECT_EQ(text("reduce_hop(N)", {.S = 2, .gamma = 1e-9}),

@@ -301,7 +301,7 @@ TEST(Explanation, FunctionsInFormulasAreDefinedAsSimplyAsTheCaseAllows) {
   };
   expect_text(step(1, false), "reduce_hop(n) = tau(n) + L");
   expect_text(step(1, true), "reduce_hop(n) = tau(n) + L + n*gamma");
-  expect_text(step(4, false), "reduce_hop(n) = tau(n/S) + L + (S-1)*tau(n/S)");
+  expect_text(step(4, false), "reduce_hop(n) = S*tau(n/S) + L");
   expect_text(step(4, true),
               "reduce_hop(n) = tau(n/S) + L + (S-1)*max(tau(n/S), n/S*gamma) + n/S*gamma");
 }
