@@ -67,22 +67,15 @@ std::string text(const std::vector<Operation>& operations) {
 Value document(const std::vector<Operation>& operations) {
   Value list = Value::array();
   for (const Operation operation : operations)
-    for (const Algorithm* algorithm : algorithms(operation)) {
-      Value aliases = Value::array();
-      for (const std::string_view alias : algorithm->aliases) aliases.items().emplace_back(alias);
-      Value entry = Value::object();
-      entry.set("op", to_string(operation));
-      entry.set("algorithm", algorithm->name);
-      entry.set("default", is_default(*algorithm));
-      entry.set("aliases", std::move(aliases));
-      entry.set("ranks", rank_counts(*algorithm));
-      entry.set("lanes", algorithm->lanes);
-      entry.set("summary", algorithm->summary);
-      list.items().push_back(std::move(entry));
-    }
-  Value all = Value::object();
-  all.set("algorithms", std::move(list));
-  return all;
+    for (const Algorithm* algorithm : algorithms(operation))
+      list.items().push_back(Value::object({{"op", to_string(operation)},
+                                            {"algorithm", algorithm->name},
+                                            {"default", is_default(*algorithm)},
+                                            {"aliases", Value::array(algorithm->aliases)},
+                                            {"ranks", rank_counts(*algorithm)},
+                                            {"lanes", algorithm->lanes},
+                                            {"summary", algorithm->summary}}));
+  return Value::object({{"algorithms", std::move(list)}});
 }
 
 }  // namespace

@@ -86,43 +86,32 @@ std::string text(const std::vector<Proof>& proofs) {
 }
 
 Value fault_value(const Fault& fault) {
-  Value value = Value::object();
-  value.set("kind", to_string(fault.kind));
-  value.set("rank", static_cast<std::int64_t>(fault.rank.index()));
-  value.set("lane", static_cast<std::int64_t>(fault.lane.index()));
-  value.set("step", fault.step);
-  value.set("expected", fault.expected);
-  value.set("found", fault.found);
-  value.set("message", fault.text);
-  return value;
-}
-
-Value number_or_null(const std::optional<int>& number) {
-  return number ? Value(*number) : Value();
+  return Value::object({{"kind", to_string(fault.kind)},
+                        {"rank", fault.rank.index()},
+                        {"lane", fault.lane.index()},
+                        {"step", fault.step},
+                        {"expected", fault.expected},
+                        {"found", fault.found},
+                        {"message", fault.text}});
 }
 
 Value document(const Scenario& scenario, const std::vector<Proof>& proofs, bool complete) {
-  Value list = Value::array();
-  for (const Proof& proof : proofs) {
+  const auto entry = [](const Proof& proof) {
     Value params = Value::object();
     for (const auto& [path, value] : proof.params) params.set(path, value);
-    Value entry = Value::object();
-    entry.set("params", std::move(params));
-    entry.set("algorithm", proof.algorithm);
-    entry.set("proved", proof.report.ok);
-    entry.set("messages", proof.report.messages);
-    entry.set("instructions", proof.report.instructions);
-    entry.set("wire_bytes", proof.report.wire_bytes);
-    entry.set("slots", number_or_null(proof.slots));
-    entry.set("least_slots", number_or_null(proof.least_slots));
-    entry.set("fault", proof.report.fault ? fault_value(*proof.report.fault) : Value());
-    list.items().push_back(std::move(entry));
-  }
-  Value all = Value::object();
-  all.set("name", scenario.name);
-  all.set("complete", complete);
-  all.set("proofs", std::move(list));
-  return all;
+    return Value::object(
+        {{"params", std::move(params)},
+         {"algorithm", proof.algorithm},
+         {"proved", proof.report.ok},
+         {"messages", proof.report.messages},
+         {"instructions", proof.report.instructions},
+         {"wire_bytes", proof.report.wire_bytes},
+         {"slots", proof.slots},
+         {"least_slots", proof.least_slots},
+         {"fault", proof.report.fault ? fault_value(*proof.report.fault) : Value()}});
+  };
+  return Value::object(
+      {{"name", scenario.name}, {"complete", complete}, {"proofs", Value::array(proofs, entry)}});
 }
 
 // Nothing when a point makes no sense.

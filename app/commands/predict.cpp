@@ -72,17 +72,12 @@ class ScenarioMaker {
       : options_(options), sources_(sources) {}
 
   Value make() {
-    Value document = Value::object();
-    document.set("scenario", 1);
-    document.set("name", "predict");
-    document.set("cluster", options_.preset.empty() ? shape() : preset());
+    Value document = Value::object({{"scenario", 1},
+                                    {"name", "predict"},
+                                    {"cluster", options_.preset.empty() ? shape() : preset()}});
     std::optional<Value> axis = sizes();
     document.set("collective", collective());
-    if (axis) {
-      Value sweep = Value::object();
-      sweep.set("collective.size", std::move(*axis));
-      document.set("sweep", std::move(sweep));
-    }
+    if (axis) document.set("sweep", Value::object({{"collective.size", std::move(*axis)}}));
     return document;
   }
 
@@ -207,9 +202,7 @@ class ScenarioMaker {
     }
     if (!differ) return range;
     if (sizes.size() == 1) return std::nullopt;
-    Value list = Value::array();
-    for (const Bytes size : sizes) list.items().emplace_back(exact_size(size));
-    return from("-b", options_.smallest, std::move(list));
+    return from("-b", options_.smallest, Value::array(sizes, exact_size));
   }
 
   std::optional<Value> sizes() {
@@ -222,9 +215,8 @@ class ScenarioMaker {
     if (last == first) return std::nullopt;
     if (first == 0 && options_.factor)
       throw UsageError("-f (step factor) needs -b > 0; begin with -b 8, or use -i");
-    Value axis = Value::object();
-    axis.set("from", from("-b", options_.smallest, exact_size(first)));
-    axis.set("to", from("-e", options_.largest, exact_size(last)));
+    Value axis = Value::object({{"from", from("-b", options_.smallest, exact_size(first))},
+                                {"to", from("-e", options_.largest, exact_size(last))}});
     if (options_.factor) {
       put(axis, "factor", "-f", options_.factor);
     } else {

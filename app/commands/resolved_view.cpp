@@ -84,10 +84,7 @@ Value resolved_value(const Value& resolved, const Sources& sources) {
   Value origins = Value::object();
   for (const Leaf& leaf : leaves_of(resolved))
     origins.set(leaf.pointer, origin_of(leaf, resolved, sources));
-  Value all = Value::object();
-  all.set("scenario", resolved);
-  all.set("origins", std::move(origins));
-  return all;
+  return Value::object({{"scenario", resolved}, {"origins", std::move(origins)}});
 }
 
 }  // namespace collsim

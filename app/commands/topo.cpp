@@ -39,8 +39,7 @@ std::shared_ptr<const Cluster> cluster_of_preset(const TopoOptions& options, Ter
   const auto name = preset_words().canonical(options.preset);
   if (!name)
     throw UsageError("there is no preset" + did_you_mean(options.preset, preset_words().allowed));
-  Value document = Value::object();
-  document.set("preset", *name);
+  Value document = Value::object({{"preset", *name}});
   if (options.nodes) document.set("nodes", *options.nodes);
   Diagnostics diagnostics;
   Value resolved;

@@ -219,27 +219,22 @@ std::string to_text(const Diagnostics& diagnostics, const Sources& sources, bool
 }
 
 Value to_value(const Diagnostics& diagnostics, const Sources& sources) {
-  Value::Array errors;
-  for (const Diagnostic& diagnostic : diagnostics.sorted()) {
+  const auto error = [&](const Diagnostic& diagnostic) {
     const SourceRange& place = diagnostic.place;
     const bool placed = place.source != SourceRange::nowhere;
     const bool in_lines = placed && sources.kind(place.source) == Sources::Kind::file;
     Sources::Position position;
     if (in_lines) position = sources.locate(place.source, place.begin);
-    Value error = Value::object();
-    error.set("file", placed ? Value(sources.name(place.source)) : Value());
-    error.set("line", in_lines ? Value(position.line) : Value());
-    error.set("column", in_lines ? Value(position.column) : Value());
-    error.set("pointer", diagnostic.pointer);
-    error.set("code", diagnostic.code);
-    error.set("message", diagnostic.message);
-    error.set("suggestion", text_or_null(diagnostic.suggestion));
-    error.set("hint", text_or_null(diagnostic.hint));
-    errors.push_back(std::move(error));
-  }
-  Value value = Value::object();
-  value.set("errors", Value(std::move(errors)));
-  return value;
+    return Value::object({{"file", placed ? Value(sources.name(place.source)) : Value()},
+                          {"line", in_lines ? Value(position.line) : Value()},
+                          {"column", in_lines ? Value(position.column) : Value()},
+                          {"pointer", diagnostic.pointer},
+                          {"code", diagnostic.code},
+                          {"message", diagnostic.message},
+                          {"suggestion", text_or_null(diagnostic.suggestion)},
+                          {"hint", text_or_null(diagnostic.hint)}});
+  };
+  return Value::object({{"errors", Value::array(diagnostics.sorted(), error)}});
 }
 
 }  // namespace collsim

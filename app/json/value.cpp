@@ -14,7 +14,6 @@ Value::Value() = default;
 Value::Value(bool value) : data_(value) {}
 Value::Value(double value) : data_(value) {}
 Value::Value(std::int64_t value) : data_(value) {}
-Value::Value(int value) : data_(std::int64_t{value}) {}
 Value::Value(std::string value) : data_(std::move(value)) {}
 Value::Value(const char* value) : data_(std::string(value)) {}
 Value::Value(std::string_view value) : data_(std::string(value)) {}
@@ -26,11 +25,12 @@ Value& Value::operator=(const Value& other) = default;
 Value& Value::operator=(Value&& other) noexcept = default;
 Value::~Value() = default;
 
-Value Value::object() {
-  return Object{};
-}
-Value Value::array() {
-  return Array{};
+Value Value::object(std::initializer_list<Entry> entries) {
+  Object members;
+  members.reserve(entries.size());
+  for (const Entry& entry : entries)
+    members.push_back({std::string(entry.key), {}, std::move(entry.value)});
+  return members;
 }
 
 std::string_view Value::kind_name() const {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -25,6 +28,7 @@ struct SourceRange {
 class Value {
  public:
   struct Member;
+  struct Entry;
   using Array = std::vector<Value>;
   using Object = std::vector<Member>;
 
@@ -32,19 +36,25 @@ class Value {
   Value(bool value);
   Value(double value);
   Value(std::int64_t value);
-  Value(int value);
+  template <std::integral Number>
+  Value(Number value) : Value(static_cast<std::int64_t>(value)) {}
   Value(std::string value);
   Value(const char* value);
   Value(std::string_view value);
   Value(Array items);
   Value(Object members);
+  template <class T>  // nothing: null
+  Value(const std::optional<T>& value) : Value(value ? Value(*value) : Value()) {}
   Value(const Value& other);
   Value(Value&& other) noexcept;
   Value& operator=(const Value& other);
   Value& operator=(Value&& other) noexcept;
   ~Value();
-  static Value object();
-  static Value array();
+  // object({{"ranks", 8}, {"name", name}}); keys must differ.
+  static Value object(std::initializer_list<Entry> entries = {});
+  // [convert(item), ...]
+  template <class Items = Array, class Convert = std::identity>
+  static Value array(const Items& items = {}, const Convert& convert = {});
 
   SourceRange place;
 
@@ -98,6 +108,18 @@ struct Value::Member {
     return a.key == b.key && a.value == b.value;
   }
 };
+
+struct Value::Entry {
+  std::string_view key;
+  mutable Value value;  // is moved from: an initializer list would copy the tree
+};
+
+template <class Items, class Convert>
+Value Value::array(const Items& items, const Convert& convert) {
+  Array array;
+  for (const auto& item : items) array.emplace_back(std::invoke(convert, item));
+  return array;
+}
 
 // For a value that goes on without the text it was read from: a place would point into another.
 void forget_places(Value& value);

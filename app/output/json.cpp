@@ -18,12 +18,8 @@ void add(Value::Object& object, std::string_view key, Value value) {
 }
 
 // JSON has no infinity.
-Value number(double value) {
-  return std::isfinite(value) ? Value(value) : Value();
-}
-
-Value integer(std::uint64_t value) {
-  return static_cast<std::int64_t>(value);
+Value number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Value(*value) : Value();
 }
 
 // The places of values are of no interest to readers of results, but cost nothing.
@@ -38,11 +34,11 @@ Value to_value(const ExpectationOutcome& outcome) {
   Value::Object object;
   add(object, "id", outcome.id);
   add(object, "ok", outcome.ok);
-  add(object, "checked", integer(outcome.checked));
-  add(object, "failed", integer(outcome.failed));
+  add(object, "checked", outcome.checked);
+  add(object, "failed", outcome.failed);
   add(object, "worst", number(outcome.worst));
   if (outcome.left_out > 0) {
-    add(object, "left_out", integer(outcome.left_out));
+    add(object, "left_out", outcome.left_out);
     add(object, "why_left_out", outcome.why_left_out);
   }
   if (!outcome.why.empty()) add(object, "why", outcome.why);
@@ -52,18 +48,7 @@ Value to_value(const ExpectationOutcome& outcome) {
 }
 
 Value to_value(const Warning& warning) {
-  Value::Object object;
-  add(object, "code", warning.code);
-  add(object, "message", warning.message);
-  return object;
-}
-
-template <class Item, class Convert>
-Value list_of(const std::vector<Item>& items, const Convert& convert) {
-  Value::Array array;
-  array.reserve(items.size());
-  for (const Item& item : items) array.push_back(convert(item));
-  return array;
+  return Value::object({{"code", warning.code}, {"message", warning.message}});
 }
 
 Value to_value(NoMeasurement::Why why) {
@@ -77,13 +62,6 @@ Value to_value(NoMeasurement::Why why) {
   return "unknown";
 }
 
-Value to_value(const NoMeasurement& none) {
-  Value::Object object;
-  add(object, "why", to_value(none.why));
-  add(object, "reason", none.reason);
-  return object;
-}
-
 Value measured_to_value(const CaseResult& row) {
   if (!row.measured) return {};
   const Measured& measured = *row.measured;
@@ -93,7 +71,7 @@ Value measured_to_value(const CaseResult& row) {
   add(object, "max_s", number(measured.times.max_s));
   add(object, "spread", measured.has_too_few_runs() ? Value() : number(measured.times.spread));
   add(object, "noisy", measured.is_noisy());
-  add(object, "error", row.error() ? number(*row.error()) : Value());
+  add(object, "error", number(row.error()));
   add(object, "data", to_string(measured.data));
   if (!measured.wrong_data.empty()) add(object, "wrong_data", measured.wrong_data);
   add(object, "algbw_bytes_per_s", number(row.measured_algbw()));
@@ -104,8 +82,7 @@ Value measured_to_value(const CaseResult& row) {
   add(object, "paced", measured.paced);
   add(object, "iters", measured.iterations);
   add(object, "device", measured.device);
-  add(object, "notes",
-      list_of(measured.notes, [](const std::string& note) { return Value(note); }));
+  add(object, "notes", Value::array(measured.notes));
   if (!measured.file.empty()) add(object, "file", measured.file);
   return object;
 }
@@ -113,31 +90,21 @@ Value measured_to_value(const CaseResult& row) {
 Value comparison_to_value(const Results& results) {
   const Comparison& how = *results.comparison;
   const ComparisonCounts counts = count_verdicts(results);
-  const auto number_or_null = [](const std::optional<double>& value) {
-    return value ? number(*value) : Value();
-  };
   Value::Object object;
   add(object, "backend", how.backend);
   if (!how.file.empty()) add(object, "file", how.file);
   add(object, "protocol", to_string(how.protocol));
   add(object, "paced", how.paced);
-  add(object, "max_error", number_or_null(how.max_error));
-  add(object, "rows", integer(counts.rows));
-  add(object, "not_measured", integer(counts.unmeasured));
-  add(object, "wrong_data", integer(counts.wrong_data));
-  add(object, "too_few_runs", integer(counts.too_few_runs));
-  add(object, "too_noisy", integer(counts.noisy));
-  add(object, "beyond_max_error", integer(counts.beyond));
-  add(object, "median_error", number_or_null(counts.median_error));
-  add(object, "worst_error", number_or_null(counts.worst_error));
+  add(object, "max_error", number(how.max_error));
+  add(object, "rows", counts.rows);
+  add(object, "not_measured", counts.unmeasured);
+  add(object, "wrong_data", counts.wrong_data);
+  add(object, "too_few_runs", counts.too_few_runs);
+  add(object, "too_noisy", counts.noisy);
+  add(object, "beyond_max_error", counts.beyond);
+  add(object, "median_error", number(counts.median_error));
+  add(object, "worst_error", number(counts.worst_error));
   return object;
-}
-
-void add_formula(Value::Object& object, const std::optional<ClosedForm>& form) {
-  const bool known = form.has_value();
-  add(object, "formula", known ? Value(form->formula) : Value());
-  add(object, "formula_exact", known ? Value(form->exact) : Value());
-  add(object, "best_chunks", known && form->best_chunks ? number(*form->best_chunks) : Value());
 }
 
 }  // namespace
@@ -164,15 +131,20 @@ Value row_to_value(const CaseResult& row) {
   add(object, "bound_compute_s", number(row.bounds.compute.seconds()));
   add(object, "algbw_bytes_per_s", number(row.algbw()));
   add(object, "busbw_bytes_per_s", number(row.busbw()));
-  add(object, "bottleneck_bandwidth_bytes_per_s",
-      row.bottleneck_bandwidth ? number(*row.bottleneck_bandwidth) : Value());
-  add(object, "messages", integer(row.messages));
+  add(object, "bottleneck_bandwidth_bytes_per_s", number(row.bottleneck_bandwidth));
+  add(object, "messages", row.messages);
   add(object, "wire_bytes", row.wire_bytes);
-  add_formula(object, row.analytic);
+  const ClosedForm* const form = row.analytic ? &*row.analytic : nullptr;
+  add(object, "formula", form != nullptr ? Value(form->formula) : Value());
+  add(object, "formula_exact", form != nullptr ? Value(form->exact) : Value());
+  add(object, "best_chunks", form != nullptr ? number(form->best_chunks) : Value());
   add(object, "engine", to_string(row.engine));
   add(object, "fingerprint", fmt::format("{:016x}", row.fingerprint));
   add(object, "measured", measured_to_value(row));
-  if (row.not_measured) add(object, "not_measured", to_value(*row.not_measured));
+  if (row.not_measured)
+    add(object, "not_measured",
+        Value::object(
+            {{"why", to_value(row.not_measured->why)}, {"reason", row.not_measured->reason}}));
   return object;
 }
 
@@ -184,15 +156,15 @@ Value to_value(const Results& results) {
   if (!results.title.empty()) add(object, "title", results.title);
   add(object, "description", results.description);
   add(object, "complete", results.complete);
-  add(object, "points", integer(results.points));
-  add(object, "axes", list_of(results.axes, [](const std::string& axis) { return Value(axis); }));
+  add(object, "points", results.points);
+  add(object, "axes", Value::array(results.axes));
   add(object, "scenario", results.scenario);
-  add(object, "rows", list_of(results.rows, row_to_value));
+  add(object, "rows", Value::array(results.rows, row_to_value));
   if (results.comparison) add(object, "comparison", comparison_to_value(results));
   add(object, "expect",
-      list_of(results.expect, [](const ExpectationOutcome& one) { return to_value(one); }));
+      Value::array(results.expect, [](const ExpectationOutcome& one) { return to_value(one); }));
   add(object, "warnings",
-      list_of(results.warnings, [](const Warning& warning) { return to_value(warning); }));
+      Value::array(results.warnings, [](const Warning& warning) { return to_value(warning); }));
   return object;
 }
 

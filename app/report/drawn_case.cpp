@@ -62,12 +62,10 @@ Value nodes_value(const Topology& topology) {
   Value::Array nodes;
   for (std::size_t i = 0; i < topology.node_count(); ++i) {
     const NodeId id(static_cast<std::uint32_t>(i));
-    Value node = Value::object();
-    node.set("name", topology.name(id));
-    node.set("kind", to_string(topology.kind(id)));
     const std::optional<Rank> rank = topology.rank_at(id);
-    node.set("rank", rank ? Value(static_cast<std::int64_t>(rank->index())) : Value());
-    nodes.push_back(std::move(node));
+    nodes.push_back(Value::object({{"name", topology.name(id)},
+                                   {"kind", to_string(topology.kind(id))},
+                                   {"rank", rank ? Value(rank->index()) : Value()}}));
   }
   return nodes;
 }
@@ -77,15 +75,13 @@ Value links_value(const Topology& topology, const Simulation& simulation) {
   for (std::size_t i = 0; i < topology.links().size(); ++i) {
     const Link& link = topology.links()[i];
     const LinkUsage& usage = simulation.links[i];
-    Value one = Value::object();
-    one.set("from", static_cast<std::int64_t>(link.from.index()));
-    one.set("to", static_cast<std::int64_t>(link.to.index()));
-    one.set("bytes_per_s", link.bandwidth.bytes_per_second());
-    one.set("fair", link.sharing == Sharing::fair);
-    one.set("busy_s", usage.busy.seconds());
-    one.set("bytes", std::int64_t{usage.bytes});
-    one.set("messages", static_cast<std::int64_t>(usage.messages));
-    links.push_back(std::move(one));
+    links.push_back(Value::object({{"from", link.from.index()},
+                                   {"to", link.to.index()},
+                                   {"bytes_per_s", link.bandwidth.bytes_per_second()},
+                                   {"fair", link.sharing == Sharing::fair},
+                                   {"busy_s", usage.busy.seconds()},
+                                   {"bytes", usage.bytes},
+                                   {"messages", usage.messages}}));
   }
   return links;
 }
@@ -103,11 +99,9 @@ Value shares_value(const Topology& topology, const Schedule& schedule,
 
 void add_picture(Value& value, const Topology& topology, const Schedule& schedule,
                  const Simulation& simulation) {
-  value.set("ranks", static_cast<std::int64_t>(topology.rank_count()));
+  value.set("ranks", topology.rank_count());
   value.set("shape", topology.shape());
-  Value dims = Value::array();
-  for (const int size : topology.dims()) dims.items().emplace_back(size);
-  value.set("dims", std::move(dims));
+  value.set("dims", Value::array(topology.dims()));
   const Pieces pieces = find_pieces(schedule, *simulation.timeline);
   value.set("steps", steps_value(records_of(topology, schedule, simulation, pieces)));
   Value names = Value::array();
@@ -131,14 +125,14 @@ DrawnCase simulate_case(Case asked, const std::string& algorithm, std::uint64_t 
   options.max_recorded_steps = most_steps;
   const Simulation simulation = simulate(topology, schedule, point.costs, options);
 
-  DrawnCase drawn{Value::object(), {}, Value::object()};
-  drawn.facts.set("time_s", simulation.time.seconds());
-  drawn.facts.set("ranks", point.collective.size());
-  drawn.facts.set("size_bytes", std::int64_t{point.collective.bytes()});
-  drawn.facts.set("chunks", schedule.chunks());
-  drawn.value.set("time_s", simulation.time.seconds());
-  drawn.value.set("fingerprint", fmt::format("{:016x}", simulation.fingerprint));
-  drawn.value.set("shares", shares_value(topology, schedule, simulation));
+  DrawnCase drawn;
+  drawn.facts = Value::object({{"time_s", simulation.time.seconds()},
+                               {"ranks", point.collective.size()},
+                               {"size_bytes", point.collective.bytes()},
+                               {"chunks", schedule.chunks()}});
+  drawn.value = Value::object({{"time_s", simulation.time.seconds()},
+                               {"fingerprint", fmt::format("{:016x}", simulation.fingerprint)},
+                               {"shares", shares_value(topology, schedule, simulation)}});
   if (with_steps) add_picture(drawn.value, topology, schedule, simulation);
   return drawn;
 }

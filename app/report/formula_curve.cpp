@@ -44,7 +44,7 @@ std::optional<Parts> parts_of(const Topology& topology) {
 }
 
 Value seconds_or_null(const std::optional<ClosedForm>& form) {
-  return form && std::isfinite(form->seconds) ? Value(form->seconds) : Value();
+  return form ? Value(form->seconds) : Value();  // infinity is written as null, too
 }
 
 // Rows that differ in the number of chunks alone.
@@ -108,9 +108,7 @@ Value formula_curve(const Case& point, int first, int last) {
     }
   }
   if (chunks.items().empty()) return {};
-  Value curve = Value::object();
-  curve.set("chunks", std::move(chunks));
-  curve.set("time_s", std::move(times));
+  Value curve = Value::object({{"chunks", std::move(chunks)}, {"time_s", std::move(times)}});
   if (!parts) return curve;
   curve.set("wire_s", std::move(wire));
   curve.set("startup_s", std::move(startup));
@@ -133,10 +131,7 @@ Value formula_curves(const Value::Array& rows, const Scenario& scenario, Cluster
     Value curve = formula_curve(*found, static_cast<int>(*one.counts.begin()),
                                 static_cast<int>(*one.counts.rbegin()));
     if (curve.is_null()) continue;
-    Value numbers = Value::array();
-    for (const std::size_t row : one.rows)
-      numbers.items().emplace_back(static_cast<std::int64_t>(row));
-    curve.set("rows", std::move(numbers));
+    curve.set("rows", Value::array(one.rows));
     all.items().push_back(std::move(curve));
   }
   return all;

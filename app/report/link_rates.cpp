@@ -87,14 +87,11 @@ Value link_rates(const Value::Array& rows, const Scenario& scenario, ClusterCach
     const std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
     if (!found || !add_links(found->cluster->topology, rates)) return none;
   }
-  Value all = Value::array();
-  for (const auto& [ends, rate] : rates) {
-    Value one = Value::object();
-    one.set("name", ends.first + " to " + ends.second);
-    one.set("bytes_per_s", rate);
-    all.items().push_back(std::move(one));
-  }
-  return all;
+  return Value::array(rates, [](const auto& rate) {
+    const auto& [ends, bytes_per_s] = rate;
+    return Value::object(
+        {{"name", ends.first + " to " + ends.second}, {"bytes_per_s", bytes_per_s}});
+  });
 }
 
 }  // namespace collsim

@@ -32,42 +32,28 @@ std::string text_of(const Value& value) {
 }
 
 Value cells_of(const Value::Array& rows, std::string_view key) {
-  Value::Array cells;
-  cells.reserve(rows.size());
-  for (const Value& row : rows) cells.push_back(copy_of(row, key));
-  return cells;
+  return Value::array(rows, [&](const Value& row) { return copy_of(row, key); });
 }
 
 Value params_columns(const StoredResults& results) {
-  Value columns = Value::array();
-  for (const Value& axis : at(results.document, "axes").items()) {
-    Value::Array cells;
-    for (const Value& row : rows_of(results)) {
+  return Value::array(at(results.document, "axes").items(), [&](const Value& axis) {
+    Value cells = Value::array(rows_of(results), [&](const Value& row) {
       const Value* const value = at(row, "params").find(axis.string());
-      cells.emplace_back(value != nullptr ? text_of(*value) : "");
-    }
-    Value one = Value::object();
-    one.set("path", axis.string());
-    one.set("values", std::move(cells));
-    columns.items().push_back(std::move(one));
-  }
-  return columns;
+      return value != nullptr ? text_of(*value) : "";
+    });
+    return Value::object({{"path", axis}, {"values", std::move(cells)}});
+  });
 }
 
 Value measured_column(const Value::Array& rows) {
-  Value::Array cells;
-  for (const Value& row : rows) {
+  return Value::array(rows, [](const Value& row) {
     const Value& measured = at(row, "measured");
-    if (measured.is_null()) {
-      cells.emplace_back();
-      continue;
-    }
-    Value one = Value::object();
-    for (const char* key : {"time_s", "min_s", "max_s", "noisy", "error", "data"})
-      one.set(key, copy_of(measured, key));
-    cells.push_back(std::move(one));
-  }
-  return cells;
+    Value one;
+    if (!measured.is_null())
+      for (const char* key : {"time_s", "min_s", "max_s", "noisy", "error", "data"})
+        one.set(key, copy_of(measured, key));
+    return one;
+  });
 }
 
 // How the first row that was measured was measured.
@@ -75,7 +61,7 @@ Value how_measured(const Value::Array& rows) {
   for (const Value& row : rows) {
     const Value& measured = at(row, "measured");
     if (measured.is_null()) continue;
-    Value how = Value::object();
+    Value how;
     for (const char* key : {"backend", "paced", "device"}) how.set(key, copy_of(measured, key));
     return how;
   }
@@ -149,7 +135,7 @@ class Drawing {
         return;
       }
       compare(row, drawn.facts);
-      drawn.value.set("row", static_cast<std::int64_t>(row));
+      drawn.value.set("row", row);
       cases.items().push_back(std::move(drawn.value));
     }
     data_.set("cases", std::move(cases));
@@ -162,12 +148,8 @@ class Drawing {
       const Value& stored = at(rows_[row], fact.key);
       const double simulated = fact.value.number();
       if (std::abs(stored.number() - simulated) <= 1e-9 * simulated) continue;
-      Value one = Value::object();
-      one.set("row", static_cast<std::int64_t>(row));
-      one.set("key", fact.key);
-      one.set("stored", stored);
-      one.set("simulated", fact.value);
-      contradictions_.items().push_back(std::move(one));
+      contradictions_.items().push_back(Value::object(
+          {{"row", row}, {"key", fact.key}, {"stored", stored}, {"simulated", fact.value}}));
     }
   }
 
@@ -221,7 +203,7 @@ Value report_data(const StoredResults& results, const std::optional<std::size_t>
   for (const char* key :
        {"name", "title", "description", "complete", "points", "expect", "warnings"})
     data.set(key, copy_of(document, key));
-  data.set("left_out", static_cast<std::int64_t>(results.left_out));
+  data.set("left_out", results.left_out);
   data.set("params", params_columns(results));
   data.set("rows", row_columns(results));
   data.set("how_measured", how_measured(rows_of(results)));
@@ -247,9 +229,7 @@ void write_report(std::ostream& out, std::vector<Value> results) {
   const std::string_view page = embedded_report().front().text;
   const std::size_t place = page.find(mark);
   COLLSIM_CHECK(place != std::string_view::npos, "the page has no placeholder for data");
-  Value data = Value::object();
-  data.set("collsim", COLLSIM_VERSION);
-  data.set("results", Value::Array(std::move(results)));
+  const Value data = Value::object({{"collsim", COLLSIM_VERSION}, {"results", std::move(results)}});
   out << page.substr(0, place) << without_tags(to_json(data, -1))
       << page.substr(place + mark.size());
 }

@@ -435,8 +435,7 @@ Pattern read_pattern(ObjectReader& reader, const std::vector<Rank>& group) {
   Pattern pattern;
   const Value* value = reader.raw("pattern");
   const auto resolve_shift_by_one = [&] {
-    Value shift = Value::object();
-    shift.set("shift", 1);
+    Value shift = Value::object({{"shift", 1}});
     if (value != nullptr) shift.place = value->place;
     reader.resolve("pattern", std::move(shift));
   };

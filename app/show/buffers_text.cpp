@@ -271,46 +271,37 @@ Value number_value(ElementType type, double number) {
 }
 
 Value numbers_value(ElementType type, const Numbers& numbers) {
-  Value::Array items;
-  for (const std::optional<double>& number : numbers)
-    items.push_back(number ? number_value(type, *number) : Value());
-  return items;
+  return Value::array(numbers, [&](const std::optional<double>& number) {
+    return number ? number_value(type, *number) : Value();
+  });
 }
 
 Value buffer_value(ElementType type, const std::optional<ShownBuffer>& shown) {
   if (!shown) return {};
   if (!shown->in_pieces) return numbers_value(type, shown->pieces.front());
-  Value::Array pieces;
-  for (const Numbers& piece : shown->pieces) pieces.push_back(numbers_value(type, piece));
-  return pieces;
-}
-
-Value rank_number(Rank rank) {
-  return static_cast<std::int64_t>(rank.index());
+  return Value::array(shown->pieces,
+                      [&](const Numbers& piece) { return numbers_value(type, piece); });
 }
 
 Value rank_value(ElementType type, const RankBuffers& rank) {
-  Value value = Value::object();
-  value.set("rank", rank_number(rank.rank));
-  value.set("taking_part", rank.takes_part);
-  value.set("before", buffer_value(type, rank.before));
-  value.set("after", buffer_value(type, rank.after));
-  value.set("unchanged", rank.unchanged);
+  Value value = Value::object({{"rank", rank.rank.index()},
+                               {"taking_part", rank.takes_part},
+                               {"before", buffer_value(type, rank.before)},
+                               {"after", buffer_value(type, rank.after)},
+                               {"unchanged", rank.unchanged}});
   if (rank.must_be) value.set("must_be", buffer_value(type, rank.must_be));
   return value;
 }
 
 Value step_value(ElementType type, const BufferStep& step) {
-  Value value = Value::object();
-  value.set("step", step.step);
-  value.set("rank", rank_number(step.rank));
-  value.set("from", step.from ? rank_number(*step.from) : Value());
-  value.set("does", to_string(step.op));
-  value.set("message", numbers_value(type, step.message));
-  value.set("own", reduces(step.op) ? numbers_value(type, step.own) : Value());
-  value.set("result", reduces(step.op) ? numbers_value(type, step.result) : Value());
-  value.set("after", buffer_value(type, step.after));
-  return value;
+  return Value::object({{"step", step.step},
+                        {"rank", step.rank.index()},
+                        {"from", step.from ? Value(step.from->index()) : Value()},
+                        {"does", to_string(step.op)},
+                        {"message", numbers_value(type, step.message)},
+                        {"own", reduces(step.op) ? numbers_value(type, step.own) : Value()},
+                        {"result", reduces(step.op) ? numbers_value(type, step.result) : Value()},
+                        {"after", buffer_value(type, step.after)}});
 }
 
 }  // namespace
@@ -338,27 +329,25 @@ void write_buffers(std::ostream& out, const Buffers& buffers, const BuffersStyle
 Value to_value(const Buffers& buffers) {
   const Collective& collective = buffers.collective;
   const ElementType type = collective.type;
-  Value value = Value::object();
-  value.set("op", to_string(collective.operation));
-  value.set("algorithm", buffers.algorithm);
-  value.set("dtype", element_type_word(type));
-  value.set("reduction",
-            reduces(collective.operation) ? Value(to_string(collective.reduction)) : Value());
-  value.set("root", has_root(collective.operation)
-                        ? rank_number(collective.group[static_cast<std::size_t>(collective.root)])
-                        : Value());
-  value.set("elements", collective.count);
-  Value::Array notes(buffers.notes.begin(), buffers.notes.end());
-  value.set("notes", std::move(notes));
-  value.set("right", buffers.right);
-  value.set("problem", buffers.problem.empty() ? Value() : Value(buffers.problem));
-  Value::Array ranks;
-  for (const RankBuffers& rank : buffers.ranks) ranks.push_back(rank_value(type, rank));
-  value.set("ranks", std::move(ranks));
-  if (!buffers.steps_wanted) return value;
-  Value::Array steps;
-  for (const BufferStep& step : buffers.steps) steps.push_back(step_value(type, step));
-  value.set("steps", std::move(steps));
+  const bool reduced = reduces(collective.operation);
+  Value root;
+  if (has_root(collective.operation))
+    root = collective.group[static_cast<std::size_t>(collective.root)].index();
+  Value value = Value::object(
+      {{"op", to_string(collective.operation)},
+       {"algorithm", buffers.algorithm},
+       {"dtype", element_type_word(type)},
+       {"reduction", reduced ? Value(to_string(collective.reduction)) : Value()},
+       {"root", std::move(root)},
+       {"elements", collective.count},
+       {"notes", Value::array(buffers.notes)},
+       {"right", buffers.right},
+       {"problem", buffers.problem.empty() ? Value() : Value(buffers.problem)},
+       {"ranks",
+        Value::array(buffers.ranks, [&](const auto& rank) { return rank_value(type, rank); })}});
+  if (buffers.steps_wanted)
+    value.set("steps", Value::array(buffers.steps,
+                                    [&](const auto& step) { return step_value(type, step); }));
   return value;
 }
 
