@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/vocabulary.hpp"
 

@@ -12,7 +12,7 @@
 #include "app/commands/command.hpp"
 #include "app/commands/interrupts.hpp"
 #include "app/commands/progress.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/quantities.hpp"
 #include "validate/host/threads.hpp"

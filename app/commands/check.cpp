@@ -7,12 +7,11 @@
 
 #include "app/commands/command.hpp"
 #include "app/commands/interrupts.hpp"
-#include "app/commands/params_text.hpp"
 #include "app/commands/progress.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/screen_text.hpp"
+#include "app/json/value.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/make_case.hpp"
-#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
 
@@ -68,14 +67,14 @@ std::string text(const std::vector<Proof>& proofs) {
   for (const Proof& proof : proofs) {
     std::vector<std::string> cells;
     for (const auto& [path, value] : proof.params)
-      if (path != algorithm_path) cells.push_back(value_text(value));
+      if (path != algorithm_path) cells.push_back(printable(plain_text(value)));
     cells.insert(cells.end(), {proof.algorithm, proof.report.ok ? "proved" : "REFUSED",
                                std::to_string(proof.report.messages),
                                std::to_string(proof.report.instructions), slots_text(proof)});
     table.add_row(std::move(cells));
     proved += proof.report.ok ? 1 : 0;
     if (proof.report.ok) continue;
-    const std::string point = params_text(proof.params);
+    const std::string point = printable(to_text(proof.params));
     faults += fmt::format("\nrefused{}{}: {}\n", point.empty() ? "" : ", ", point,
                           proof.report.fault ? proof.report.fault->text : "no reason given");
   }
@@ -124,7 +123,7 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
     std::optional<Case> one = make_case(scenario, point, clusters, diagnostics);
     if (!one) return std::nullopt;
     Params params = scenario.params(point);
-    const std::string where = params_text(params);
+    const std::string where = printable(to_text(params));
     try {
       proofs.push_back(prove(std::move(*one), std::move(params)));
     } catch (const Error& error) {

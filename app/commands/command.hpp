@@ -86,14 +86,12 @@ struct ChosenPoint {
 [[nodiscard]] ChosenPoint choose_point(const Scenario& scenario,
                                        const std::vector<std::string>& at);
 
-// Loads the file and picks the point: the only one, or the one that --at names (several that fit:
-// the first, and `note` says so).  Reports mistakes to `terminal` in the house's format and gives
-// nothing.
+// Loads the file and picks the point: the only one, or the one that --at names.  Tells the note of
+// choose_point() and mistakes on standard error; nothing after a mistake.
 struct ChosenCase {
   Scenario scenario;
   std::size_t point = 0;
   Case chosen;
-  std::string note;
 };
 [[nodiscard]] std::optional<ChosenCase> load_one_case(const OneCaseOptions& options,
                                                       Terminal& terminal);

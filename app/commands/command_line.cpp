@@ -10,7 +10,9 @@
 #include <new>
 #include <ostream>
 
-#include "app/commands/help.hpp"
+#include "app/commands/command.hpp"
+#include "app/commands/options.hpp"
+#include "app/json/value.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -203,6 +205,15 @@ int run_command_line(const std::vector<std::string>& typed, Terminal& terminal) 
   const Options* command = &program.chosen();
   while (command->parent() != &program) command = command->parent();
   return run_action(program, actions.at(command->name()), chosen);
+}
+
+int show_mistakes(const Diagnostics& diagnostics, const Sources& sources, Terminal& terminal,
+                  bool as_json) {
+  if (as_json)
+    terminal.out << to_json(to_value(diagnostics, sources)) << '\n';
+  else
+    terminal.err << to_text(diagnostics, sources, terminal.err_colour);
+  return exit_usage;
 }
 
 }  // namespace collsim

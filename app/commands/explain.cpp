@@ -4,9 +4,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/explain/explanation.hpp"
-#include "app/explain/json.hpp"
-#include "app/explain/text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 
 namespace collsim {
 namespace {
@@ -19,7 +17,6 @@ struct ExplainOptions {
 int explain_case(const ExplainOptions& options, Terminal& terminal) {
   const std::optional<ChosenCase> chosen = load_one_case(options.one, terminal);
   if (!chosen) return exit_usage;
-  if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
   const Explanation explanation = explain(chosen->chosen);
   if (options.format == "json")
     terminal.out << to_json(to_value(explanation)) << '\n';

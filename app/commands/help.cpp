@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/help.hpp"
+#include "app/commands/options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,7 +6,6 @@
 #include <charconv>
 
 #include "app/commands/command.hpp"
-#include "app/commands/params_text.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/quantities.hpp"
@@ -51,7 +50,7 @@ bool reads(const std::string& typed, double& number) {
 
 // 64M, 65536KiB and 64MiB are equal on a command line.
 bool means(const std::string& typed, const Value& value) {
-  const std::string text = value.is_string() ? value.string() : value_text(value);
+  const std::string text = plain_text(value);
   if (typed == text) return true;
   if (value.is_string())
     return same_quantity(parse_command_line_size(typed), parse_size(text)) ||
@@ -128,7 +127,7 @@ class Chooser {
     constexpr std::size_t most = 20;
     std::vector<std::string> values;
     for (std::size_t i = 0; i < std::min(before.size(), most); ++i)
-      values.push_back(value_text(axis.points[before[i]][path]));
+      values.push_back(printable(plain_text(axis.points[before[i]][path])));
     if (before.size() > most) values.emplace_back("...");
     throw UsageError(fmt::format("no {}point of the sweep has {} = {}; it takes {}",
                                  before.size() < axis.points.size() ? "such " : "",
@@ -157,7 +156,7 @@ ChosenPoint choose_point(const Scenario& scenario, const std::vector<std::string
   if (chooser.is_ambiguous())
     chosen.note = fmt::format(
         "this is the first of several points of the sweep: {}; select another with --at",
-        params_text(scenario.params(chosen.point)));
+        printable(to_text(scenario.params(chosen.point))));
   return chosen;
 }
 
@@ -180,7 +179,8 @@ std::optional<ChosenCase> load_one_case(const OneCaseOptions& options, Terminal&
     show_mistakes(diagnostics, sources, terminal);
     return std::nullopt;
   }
-  return ChosenCase{std::move(*scenario), point, std::move(*chosen), std::move(note)};
+  if (!note.empty() && !terminal.quiet) terminal.err << note << '\n';
+  return ChosenCase{std::move(*scenario), point, std::move(*chosen)};
 }
 
 }  // namespace collsim

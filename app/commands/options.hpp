@@ -96,4 +96,10 @@ class Options {
 [[nodiscard]] std::string did_you_mean(std::string_view word,
                                        const std::vector<std::string>& allowed);
 
+// One screen: two examples and the commands.
+[[nodiscard]] std::string short_help(const Options& program);
+// The same, and options, exit codes and environment variables.
+[[nodiscard]] std::string full_help(const Options& program);
+[[nodiscard]] std::string command_help(const Options& command);
+
 }  // namespace collsim

@@ -10,7 +10,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/commands/run.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/sweep.hpp"

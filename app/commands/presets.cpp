@@ -8,7 +8,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/quantities.hpp"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "app/commands/params_text.hpp"
 #include "app/json/screen_text.hpp"
 
 namespace collsim {
@@ -69,7 +68,7 @@ std::string resolved_text(const Value& resolved, const Sources& sources) {
   std::size_t path_width = 0;
   std::size_t value_width = 0;
   for (const Leaf& leaf : leaves) {
-    values.push_back(shortened(value_text(*leaf.value)));
+    values.push_back(shortened(printable(plain_text(*leaf.value))));
     path_width = std::max(path_width, leaf.path.size());
     value_width = std::max(value_width, values.back().size());
   }

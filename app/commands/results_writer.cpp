@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/report/report_data.hpp"
 
 namespace collsim {

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/show/buffers.hpp"
 #include "app/show/buffers_text.hpp"
 #include "app/study/run_case.hpp"
@@ -24,7 +24,6 @@ struct ShowOptions {
 int show(const ShowOptions& options, Terminal& terminal) {
   std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return exit_usage;
-  if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
 
   Case& point = chosen->chosen;
   if (point.choice.name == "auto") point.choose_algorithm(run_case(point).algorithm);

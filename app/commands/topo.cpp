@@ -52,7 +52,6 @@ std::shared_ptr<const Cluster> cluster_of_preset(const TopoOptions& options, Ter
 std::shared_ptr<const Cluster> cluster_of_file(const TopoOptions& options, Terminal& terminal) {
   const auto chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return nullptr;
-  if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
   return chosen->chosen.cluster;
 }
 

@@ -68,7 +68,6 @@ int trace(const TraceCommandOptions& options, Terminal& terminal) {
   refuse_overwriting(options.output, {options.one_case.file});
   std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return exit_usage;
-  if (!chosen->note.empty() && !terminal.quiet) terminal.err << chosen->note << '\n';
 
   const Case point = with_calibrated_costs(within_limits(std::move(chosen->chosen)));
   const Schedule& schedule = *point.schedule;

@@ -17,7 +17,7 @@
 #include "app/output/comparison_table.hpp"
 #include "app/output/measured_trace.hpp"
 #include "app/output/trace_events.hpp"
-#include "app/results/comparison.hpp"
+#include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
 #include "app/study/measure_rows.hpp"

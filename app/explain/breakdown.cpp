@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "app/explain/explanation_internal.hpp"
-#include "app/study/limits.hpp"
+#include "app/study/run_case.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/json/value.hpp"
 #include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
 #include "collectives/cost/closed_forms.hpp"
@@ -178,5 +179,32 @@ struct Explanation {
 // Simulates the case, and it again with every knob turned, within a fixed amount of work (counted,
 // not timed, so that the answer is the same everywhere).  Throws Error as run_case does.
 [[nodiscard]] Explanation explain(const Case& point);
+
+// An explanation in plain language: at most 100 columns wide, ends with a newline.
+[[nodiscard]] std::string to_text(const Explanation& explanation, bool colour = false);
+
+// An explanation as data.  SI units; null where something is not known.
+//
+//   question, algorithm_summary          sentences
+//   operation, algorithm, chosen_automatically, ranks, size_bytes, chunks, channels, machine
+//   time_s, algbw_bytes_per_s, busbw_bytes_per_s, busbw_factor
+//   algorithms      [{algorithm, time_s, why_not}], the fastest first
+//   formula         {applies, why_not, formula, reference, exact, seconds, difference_s,
+//                    best_chunks, comparison (a sentence), definitions: [...],
+//                    symbols: [{symbol, value, unit, meaning}],
+//                    terms and calls: [{text, with_values, seconds}],
+//                    parts: [{name, seconds}], parts_add_up}; seconds null: there is none
+//   breakdown       {every_step_recorded, instructions, launch_s, waiting_for_others_s, messages,
+//                    start_s, startup_s, wire_s, sharing_s, flight_s, queue_s, reduction_s, copy_s,
+//                    instructions_s, busiest_link: {name, messages, bytes, busy_s, fill_s, gaps_s,
+//                    drain_s, equally_busy}}; the kinds add up to time_s, as do fill, busy, gaps and
+//                    drain
+//   critical_path   [{shape, ranks, count, period, from_s, to_s, smallest_bytes, largest_bytes,
+//                    text}]
+//   knobs           [{name, now, then, by_degrees, time_s, saves_s, time_20_percent_s,
+//                    saves_20_percent_s, why_not}], the one that saves most first
+//   best_chunks     {by_formula, best, time_s, tried: [{chunks, time_s}]}
+//   bound           {bound_s, bandwidth_s, latency_s, compute_s, binding, ratio, text}
+[[nodiscard]] Value to_value(const Explanation& explanation);
 
 }  // namespace collsim

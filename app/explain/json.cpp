@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/explain/json.hpp"
+#include "app/explain/explanation.hpp"
 
-#include "app/explain/sentences.hpp"
+#include "app/explain/explanation_internal.hpp"
 
 namespace collsim {
 namespace {

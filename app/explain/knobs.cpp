@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "app/explain/explanation_internal.hpp"
-#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "topo/routes.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/explain/sentences.hpp"
+#include "app/explain/explanation_internal.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/explain/text.hpp"
+#include "app/explain/explanation.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "app/explain/sentences.hpp"
+#include "app/explain/explanation_internal.hpp"
 
 namespace collsim {
 namespace {

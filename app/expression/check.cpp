@@ -10,7 +10,7 @@
 #include "app/expression/expectation.hpp"
 #include "app/expression/expectation_internal.hpp"
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/results/case_result.hpp"
 #include "topo/error.hpp"
 
@@ -44,7 +44,7 @@ std::string point_text(const Expectation& expectation, const CaseResult& row) {
     for (std::size_t i = grid.first_path(axis); i < end; ++i) {
       const auto& [path, value] = row.params[i];
       text += text.empty() ? "" : ", ";
-      text += path + " = " + shortened(value.is_string() ? value.string() : to_json(value, -1));
+      text += path + " = " + shortened(plain_text(value));
     }
   }
   return text.empty() ? text : text + ": ";

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "app/expression/expression.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/results/case_result.hpp"
 #include "topo/error.hpp"
 
@@ -180,8 +180,7 @@ std::optional<double> Evaluator::best(const FormulaNode& node, std::size_t start
       if (nobody_asked) return {};
       for (const auto& [path, value] : rows_[row].params)
         if (path == selection.path)
-          evaluation.fail(evaluation.why_not() + " at " + path + " = " +
-                          (value.is_string() ? value.string() : to_json(value, -1)));
+          evaluation.fail(evaluation.why_not() + " at " + path + " = " + (plain_text(value)));
       return {};
     }
     if (best_metric && !(smallest ? *metric < *best_metric : *metric > *best_metric)) continue;

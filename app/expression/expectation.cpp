@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "app/expression/expectation_internal.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/object_reader.hpp"
 
 namespace collsim {

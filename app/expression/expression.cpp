@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "app/expression/language.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/document_path.hpp"
 
 namespace collsim {

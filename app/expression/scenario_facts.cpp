@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "app/expression/names.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/vocabulary.hpp"

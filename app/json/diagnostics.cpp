@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 
 namespace collsim {
 

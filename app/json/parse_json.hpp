@@ -15,7 +15,6 @@
 namespace collsim {
 
 // Stated limits on what is read at all, so that garbage is refused in bounded time and memory.
-inline constexpr std::size_t max_json_bytes = 16U << 20U;
 inline constexpr std::size_t max_json_depth = 64;
 inline constexpr std::size_t max_json_key_bytes = 1000;
 inline constexpr std::size_t max_json_values = 2'000'000;
@@ -41,13 +40,5 @@ using ForgottenItems = std::map<std::uint32_t, std::size_t>;
 [[nodiscard]] std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
                                               Diagnostics& diagnostics, const JsonLimits& limits,
                                               ForgottenItems& forgotten);
-
-// Reads a file ("-": standard input, which is called <stdin>) into the sources, or says why it cannot
-// be read, at `asked_by` (the include that names it).  Of what is longer than a scenario may be only
-// as much is read as shows that.
-[[nodiscard]] std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
-                                                       Diagnostics& diagnostics,
-                                                       const Diagnostic& asked_by = {},
-                                                       std::size_t most_bytes = max_json_bytes);
 
 }  // namespace collsim

@@ -60,6 +60,17 @@ CodePoint code_point_at(std::string_view text, std::size_t offset) {
   return {code, length, true};
 }
 
+void append_utf8(std::string& text, char32_t code) {
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+    return;
+  }
+  const unsigned following = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes, of six bits each
+  text += static_cast<char>((0xFF00U >> (following + 1) & 0xFFU) | (code >> (6 * following)));
+  for (unsigned i = following; i-- > 0;)
+    text += static_cast<char>(0x80U | (code >> (6 * i) & 0x3FU));
+}
+
 int screen_width(char32_t code) {
   if (code < 0x300) return 1;
   if (among(code, zero_width)) return 0;

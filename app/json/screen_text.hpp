@@ -17,6 +17,7 @@ struct CodePoint {
   bool valid = true;
 };
 [[nodiscard]] CodePoint code_point_at(std::string_view text, std::size_t offset);
+void append_utf8(std::string& text, char32_t code);
 
 // Columns that a character takes on a terminal: 2 for wide East Asian ones, 0 for combining ones.
 [[nodiscard]] int screen_width(char32_t code);

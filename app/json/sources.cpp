@@ -2,8 +2,54 @@
 #include "app/json/sources.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "app/json/diagnostics.hpp"
+#include "app/json/screen_text.hpp"
 
 namespace collsim {
+namespace {
+
+struct CloseFile {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) std::fclose(file);
+  }
+};
+using OpenFile = std::unique_ptr<std::FILE, CloseFile>;
+
+std::size_t first_bad_byte(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    if (!point.valid) return at;
+    at += point.bytes;
+  }
+  return text.size();
+}
+
+// Why it could not be read; empty: it was.
+std::string read_all(const std::string& file, std::string& text, std::size_t most_bytes) {
+  if (file != "-") {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored)) return "it is a folder";
+  }
+  const OpenFile opened(file == "-" ? stdin : std::fopen(file.c_str(), "rb"));
+  if (!opened) return errno == ENOENT ? "no such file" : std::strerror(errno);
+  std::string buffer(std::size_t{1} << 16U, '\0');
+  while (text.size() <= most_bytes) {
+    const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), opened.get());
+    text.append(buffer, 0, count);
+    if (count < buffer.size()) return std::ferror(opened.get()) ? std::strerror(errno) : "";
+  }
+  return "";
+}
+
+}  // namespace
 
 std::uint32_t Sources::add(Kind kind, std::string name, std::string text) {
   all_.push_back({kind, std::move(name), std::move(text)});
@@ -41,6 +87,37 @@ std::string Sources::describe(const SourceRange& place) const {
   const Position position = locate(place.source, place.begin);
   return name(place.source) + ":" + std::to_string(position.line) + ":" +
          std::to_string(position.column);
+}
+
+std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
+                                         Diagnostics& diagnostics) {
+  return read_source(file, sources, diagnostics, Diagnostic{});
+}
+
+std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
+                                         Diagnostics& diagnostics, const Diagnostic& asked_by,
+                                         std::size_t most_bytes) {
+  const std::string name = file == "-" ? "<stdin>" : file.empty() ? "\"\"" : file;
+  std::string text;
+  const std::string problem = read_all(file, text, most_bytes);
+  if (!problem.empty()) {
+    Diagnostic diagnostic = asked_by;
+    diagnostic.code = "cannot-read";
+    diagnostic.message = "cannot read " + name + ": " + problem;
+    diagnostics.add(std::move(diagnostic));
+    return std::nullopt;
+  }
+  const bool whole = text.size() <= most_bytes;
+  const std::size_t bad = whole ? first_bad_byte(text) : text.size();
+  const bool is_text = bad == text.size();
+  const auto source = sources.add(Sources::Kind::file, name, std::move(text));
+  if (is_text) return source;
+  const auto at = static_cast<std::uint32_t>(bad);
+  diagnostics.add({.code = "not-utf8",
+                   .message = "the file is not UTF-8 text",
+                   .place = {source, at, at + 1},
+                   .hint = "save it as UTF-8"});
+  return std::nullopt;
 }
 
 }  // namespace collsim

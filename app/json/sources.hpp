@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "app/json/value.hpp"
 
 namespace collsim {
+
+class Diagnostics;
+struct Diagnostic;
 
 // The texts that values come from, kept for messages.
 class Sources {
@@ -43,5 +47,18 @@ class Sources {
   };
   std::deque<Source> all_;  // names and texts stay where they are
 };
+
+// A larger file is refused, so that garbage takes bounded memory.
+inline constexpr std::size_t max_json_bytes = 16U << 20U;
+
+// Reads a file ("-": standard input, which is called <stdin>) into the sources, or says why it cannot
+// be read, at `asked_by` (the include that names it).  Of what is longer than a scenario may be only
+// as much is read as shows that.
+[[nodiscard]] std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
+                                                       Diagnostics& diagnostics);
+[[nodiscard]] std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
+                                                       Diagnostics& diagnostics,
+                                                       const Diagnostic& asked_by,
+                                                       std::size_t most_bytes = max_json_bytes);
 
 }  // namespace collsim

@@ -128,4 +128,16 @@ void forget_places(Value& value);
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::string_view key);
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::size_t index);
 
+// The shortest digits that read back as the same double; bytes that are not UTF-8 are replaced.
+[[nodiscard]] std::string to_json(const Value& value, int indent = 2);  // -1: on one line
+// Objects and arrays of plain values on one line where they fit; for people (--print-resolved).
+[[nodiscard]] std::string to_pretty_json(const Value& value, std::size_t width = 100);
+// A string without its quotes, anything else as JSON on one line: 64MiB, 16, [0,1].
+[[nodiscard]] std::string plain_text(const Value& value);
+// quoted(text) is "a \"b\"".  An object, so that a call with a std::string never means std::quoted.
+struct Quoted {
+  [[nodiscard]] std::string operator()(std::string_view text) const;
+};
+inline constexpr Quoted quoted{};
+
 }  // namespace collsim

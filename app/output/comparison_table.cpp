@@ -13,7 +13,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/output/text_table.hpp"
 #include "app/output/writers.hpp"
-#include "app/results/comparison.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 namespace {
@@ -145,7 +145,7 @@ std::string sentence(const ComparisonCounts& counts, std::optional<double> max_e
 std::string where_text(const CaseResult& row) {
   std::string text;
   for (const auto& [path, value] : row.params)
-    text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", path, cell_text(value));
+    text += fmt::format("{}{} = {}", text.empty() ? " at " : ", ", path, plain_text(value));
   return printable(text);
 }
 

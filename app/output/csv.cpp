@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/output/writers.hpp"
 
 namespace collsim {
@@ -20,7 +20,7 @@ std::string quoted_field(std::string_view text) {
 }
 
 std::string field(const Value& value) {
-  return value.is_null() ? "" : quoted_field(cell_text(value));
+  return value.is_null() ? "" : quoted_field(plain_text(value));
 }
 
 // Every row has all of these, measured or not.
@@ -66,10 +66,6 @@ void for_each_field(const Value& row, bool compared, const Write& write) {
 }
 
 }  // namespace
-
-std::string cell_text(const Value& value) {
-  return value.is_string() ? value.string() : to_json(value, -1);
-}
 
 void write_csv(std::ostream& out, const Results& results) {
   if (results.rows.empty()) return;

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/output/writers.hpp"
 
 namespace collsim {

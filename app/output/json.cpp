@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "app/output/writers.hpp"
-#include "app/results/comparison.hpp"
+#include "app/results/results.hpp"
 #include "app/scenario/vocabulary.hpp"
 
 namespace collsim {

@@ -91,7 +91,7 @@ std::string other_params(const CaseResult& row) {
   std::string text;
   for (const auto& [path, value] : row.params)
     if (path != "collective.size")
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", path, cell_text(value));
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", path, plain_text(value));
   return text;
 }
 

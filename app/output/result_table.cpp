@@ -34,7 +34,7 @@ template <class Counts>
 std::string key_of(const CaseResult& row, const Counts& counts) {
   std::string key;
   for (const auto& [path, value] : row.params)
-    if (counts(path)) key += cell_text(value) + '\n';
+    if (counts(path)) key += plain_text(value) + '\n';
   return key;
 }
 
@@ -133,7 +133,7 @@ void add_params(std::vector<TableColumn>& columns, const Results& results) {
     TableColumn column{headings[i], Align::right, {}};
     for (const CaseResult& row : results.rows) {
       const Value* const value = param(row, paths[i]);
-      column.cells.push_back(value == nullptr ? "" : cell_text(*value));
+      column.cells.push_back(value == nullptr ? "" : plain_text(*value));
     }
     column.align = align_of(column.cells);
     columns.push_back(std::move(column));
@@ -156,7 +156,7 @@ bool algorithm_is_news(const Results& results) {
            });
   return std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
     const Value* const asked = param(row, path);
-    return asked == nullptr || cell_text(*asked) != row.algorithm;
+    return asked == nullptr || plain_text(*asked) != row.algorithm;
   });
 }
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 
 namespace collsim {
 

@@ -27,9 +27,6 @@ void write_nccl_tests(std::ostream& out, const Results& results);
 // Behind each row: "<- best of these", "worse than not cutting at all", or nothing.
 [[nodiscard]] std::vector<std::string> remarks_about(const Results& results);
 
-// A swept value in a cell: strings without quotes.
-[[nodiscard]] std::string cell_text(const Value& value);
-
 [[nodiscard]] std::string rows_text(std::size_t rows);  // "1 row", "2 rows"
 
 // "ok   pipelined (14 rows, worst 0.02%)" and so on, a line each, and how many hold; nothing when

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/report/results_file.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "topo/error.hpp"

@@ -7,6 +7,7 @@
 
 #include "app/json/value.hpp"
 #include "app/report/results_file.hpp"
+#include "app/scenario/make_case.hpp"
 #include "app/scenario/scenario.hpp"
 
 namespace collsim {
@@ -25,5 +26,12 @@ namespace collsim {
 // Writes the page of plots/report/ with these data (report_data(), one for each scenario) in it.
 // Whatever the texts in them say, they stay data: "<" never appears.
 void write_report(std::ostream& out, std::vector<Value> results);
+
+// What the links of the machines of these rows carry in one direction:
+//   [{"name": "gpu to nvswitch", "bytes_per_s": 450e9}, ...]
+// Empty unless all rows have the same machine but for its number of devices, whose links come in at
+// most three kinds; nor for more than 64 machines, or one of more than 1,024 ranks or 100,000 links.
+[[nodiscard]] Value link_rates(const Value::Array& rows, const Scenario& scenario,
+                               ClusterCache& clusters);
 
 }  // namespace collsim

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/collective_internal.hpp"
 #include "app/scenario/object_reader.hpp"
 #include "app/scenario/quantities.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "app/json/parse_json.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 
 namespace collsim {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "collectives/names.hpp"
 
 namespace collsim {

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {

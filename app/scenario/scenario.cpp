@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
 #include "app/scenario/make_case.hpp"
@@ -228,6 +228,13 @@ Case with_schedule(Case point) {
                     schedule.slots() == point.choice.slots,
                 "a case whose choice changed keeps the schedule that it had");
   return point;
+}
+
+std::string to_text(const Params& params) {
+  std::string text;
+  for (const auto& [path, value] : params)
+    text += (text.empty() ? "" : ", ") + path + " = " + plain_text(value);
+  return text;
 }
 
 std::size_t Scenario::points() const {

@@ -52,6 +52,8 @@ struct Case {
 
 // The sweep's values of one point: dotted path -> value, in the order of the axes.
 using Params = std::vector<std::pair<std::string, Value>>;
+// "collective.chunks = 7, collective.size = 1MiB"; empty without a sweep.
+[[nodiscard]] std::string to_text(const Params& params);
 
 // One axis of a sweep: what changes together.  Several paths when zipped.
 struct Axis {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/object_reader.hpp"
 #include "app/scenario/quantities.hpp"

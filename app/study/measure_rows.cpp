@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
 #include "validate/plan.hpp"

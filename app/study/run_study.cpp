@@ -18,11 +18,9 @@
 #include "app/expression/expectation.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/make_case.hpp"
-#include "app/study/limits.hpp"
 #include "app/study/run_case.hpp"
 #include "app/study/run_study.hpp"
 #include "app/study/study_summary.hpp"
-#include "app/study/warnings.hpp"
 
 namespace collsim {
 namespace {

@@ -48,4 +48,9 @@ class StudySummary {
 // "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message": what all rows share.
 [[nodiscard]] std::string description_of(const Results& results, const StudySummary& summary);
 
+// What a user should know about these results, each thing once, in plain words, with what to do
+// about it.  Everything in `results` but its warnings must be there.
+[[nodiscard]] std::vector<Warning> warnings_about(const Scenario& scenario, const Results& results,
+                                                  const StudySummary& summary);
+
 }  // namespace collsim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/warnings.hpp"
+#include "app/study/study_summary.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/presets.hpp"
@@ -25,10 +25,6 @@ struct IdleAxis {
   std::string message;
   SourceRange place;
 };
-
-std::string text_of(const Value& value) {
-  return value.is_string() ? value.string() : to_json(value, -1);
-}
 
 // Whether rows that differ in this axis alone take equally long, all of them.  The last axis changes
 // fastest: `stride` rows lie between neighbours on this one.
@@ -101,8 +97,8 @@ std::string why_of(const std::string& path, const std::vector<CaseResult>& rows)
 std::string describe(const Axis& axis, const std::vector<CaseResult>& rows) {
   std::string names;
   for (const std::string& path : axis.paths) names += (names.empty() ? "" : " with ") + path;
-  const std::string first = text_of(axis.points.front().front());
-  const std::string last = text_of(axis.points.back().front());
+  const std::string first = plain_text(axis.points.front().front());
+  const std::string last = plain_text(axis.points.back().front());
   std::string message =
       fmt::format("sweeping {} changes nothing: the time is the same for ", names) +
       (axis.points.size() == 2
@@ -309,14 +305,6 @@ class Collector {
 std::vector<Warning> warnings_about(const Scenario& scenario, const Results& results,
                                     const StudySummary& summary) {
   return Collector(scenario, results, summary).all();
-}
-
-std::string to_text(const Params& params) {
-  std::string text;
-  for (const auto& [path, value] : params)
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", path,
-                        value.is_string() ? value.string() : to_json(value, -1));
-  return text;
 }
 
 }  // namespace collsim

@@ -10,7 +10,7 @@
 
 #include "app/expression/expectation.hpp"
 #include "app/json/parse_json.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/make_case.hpp"
 
 using namespace collsim;

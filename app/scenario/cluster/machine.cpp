@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "topo/parts.hpp"
 
 namespace collsim {

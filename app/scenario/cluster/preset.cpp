@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "app/json/screen_text.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/presets.hpp"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "app/calibrate/probe_cases.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/model.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/schedule.hpp"

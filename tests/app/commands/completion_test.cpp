@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/commands/completion_model.hpp"
+#include "app/commands/completion.hpp"
 
 #include <gtest/gtest.h>
 

@@ -38,16 +38,16 @@ TEST_F(OneCase, WithoutASweepIsTheOnlyOne) {
   const auto chosen = choose({}, "");
   ASSERT_TRUE(chosen);
   EXPECT_EQ(chosen->point, 0U);
-  EXPECT_EQ(chosen->note, "");
+  EXPECT_EQ(err_.str(), "");
 }
 
 TEST_F(OneCase, IsTheFirstOfThoseThatFitAndTheNoteSaysSo) {
   const auto chosen = choose({"size=64MiB"});
   ASSERT_TRUE(chosen) << err_.str();
   EXPECT_EQ(chosen->point, 2U);
-  expect_text(chosen->note,
+  expect_text(err_.str(),
               "this is the first of several points of the sweep: collective.size = 64MiB, "
-              "collective.chunks = 1, collective.slots = 8; select another with --at");
+              "collective.chunks = 1, collective.slots = 8; select another with --at\n");
 }
 
 TEST_F(OneCase, ConditionsMayBeSpelledInSeveralWays) {
@@ -59,7 +59,7 @@ TEST_F(OneCase, ConditionsMayBeSpelledInSeveralWays) {
     const auto chosen = choose(at);
     ASSERT_TRUE(chosen) << at.front();
     EXPECT_EQ(chosen->point, 3U) << at.front();
-    EXPECT_EQ(chosen->note, "");
+    EXPECT_EQ(err_.str(), "");
     EXPECT_EQ(chosen->chosen.choice.chunks, 4);
     EXPECT_EQ(chosen->chosen.collective.bytes(), mebibytes(64));
   }

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"
 

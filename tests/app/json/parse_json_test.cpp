@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"
 
@@ -213,6 +213,8 @@ TEST(ParseJson, TheInsideOfText) {
       {"[\"\\u12g4\"]", "1:3: \\u must be followed by four digits of 0-9 and a-f", "  ^^"});
   expect_mistake({"[\"\\ud83d\"]",
                   "1:3: this is one half of a character; its other half is missing", "  ^^^^^^"});
+  expect_mistake(
+      {"[\"\\ud83d\\ude00\\u12\"]", "1:15: \\u must be followed by four digits of 0-9 and a-f"});
   expect_mistake({"[\"\\ude00\"]",
                   "1:3: this is one half of a character; its other half is missing", "  ^^^^^^"});
   expect_mistake({"[\"a\tb\"]", "1:4: a tab within text must be written \\t", "   ^"});

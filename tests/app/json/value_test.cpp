@@ -7,7 +7,6 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/json/sources.hpp"
-#include "app/json/write_json.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"
 

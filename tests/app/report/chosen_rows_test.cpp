@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/report/chosen_rows.hpp"
+#include "app/report/drawn_rows.hpp"
 
 #include <gtest/gtest.h>
 

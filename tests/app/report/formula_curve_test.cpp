@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "tests/app/report/rows.hpp"
 #include "tests/app/study/testing.hpp"
 

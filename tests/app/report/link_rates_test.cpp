@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/report/link_rates.hpp"
+#include "app/report/report_data.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "tests/app/report/rows.hpp"
 
 namespace collsim {

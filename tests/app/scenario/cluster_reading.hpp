@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "app/json/parse_json.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/cluster/cluster.hpp"
 
 namespace collsim {

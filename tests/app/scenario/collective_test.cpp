@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "tests/app/scenario/loading.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"

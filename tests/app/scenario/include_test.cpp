@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "app/scenario/scenario.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "tests/app/scenario/loading.hpp"
 #include "tests/golden.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "app/json/parse_json.hpp"
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "tests/golden.hpp"
 
 namespace collsim {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-#include "app/json/write_json.hpp"
+#include "app/json/value.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"

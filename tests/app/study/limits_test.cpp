@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/limits.hpp"
+#include "app/study/run_case.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/results/comparison.hpp"
+#include "app/results/results.hpp"
 
 #include <algorithm>
 #include <cmath>
