@@ -128,11 +128,10 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
       proofs.push_back(prove(std::move(*one), std::move(params)));
     } catch (const Error& error) {
       const Value* collective = scenario.document.find("collective");
-      diagnostics.add({.code = std::string(to_string(error.code())),
-                       .message = where.empty() ? error.what() : where + ": " + error.what(),
-                       .place = collective == nullptr ? SourceRange{} : collective->place,
-                       .pointer = "/collective"});
-      return std::nullopt;
+      return diagnostics.add({.code = std::string(to_string(error.code())),
+                              .message = where.empty() ? error.what() : where + ": " + error.what(),
+                              .place = collective == nullptr ? SourceRange{} : collective->place,
+                              .pointer = "/collective"});
     }
     progress.update(point + 1, scenario.points());
   }

@@ -43,14 +43,12 @@ std::optional<double> max_error_of(const std::string& text) {
 bool put_machine(Value& document, Value machine, const std::string& file,
                  Diagnostics& diagnostics) {
   Value* const cluster = machine.find("cluster");
-  if (cluster == nullptr) {
-    diagnostics.add(
+  if (cluster == nullptr)
+    return diagnostics.add(
         {.code = "no-machine",
          .message = file + " is not a machine file: it has no \"cluster\"",
          .place = machine.place,
          .hint = "--machine takes a file with a \"cluster\" and optionally a \"model\""});
-    return false;
-  }
   document.set("cluster", std::move(*cluster));
   if (Value* const model = machine.find("model")) document.set("model", std::move(*model));
   return true;

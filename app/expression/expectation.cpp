@@ -80,8 +80,8 @@ class ExpectationReader {
   void check_constancy(const Expression& expression, const char* key);
   std::optional<Expression> parse(const Value& written, const std::string& pointer);
   bool fits(const Expression& limit, const Value& written, const std::string& pointer);
-  void report(std::string code, std::string message, const SourceRange& place,
-              const std::string& pointer, std::string suggestion = {}, std::string hint = {});
+  Refusal report(std::string code, std::string message, const SourceRange& place,
+                 const std::string& pointer, std::string suggestion = {}, std::string hint = {});
 
   const ScenarioFacts* facts_;
   bool is_object_;
@@ -89,11 +89,11 @@ class ExpectationReader {
   Expectation result_;
 };
 
-void ExpectationReader::report(std::string code, std::string message, const SourceRange& place,
-                               const std::string& pointer, std::string suggestion,
-                               std::string hint) {
-  reader_.diagnostics().add({std::move(code), std::move(message), place, pointer,
-                             std::move(suggestion), std::move(hint)});
+Refusal ExpectationReader::report(std::string code, std::string message, const SourceRange& place,
+                                  const std::string& pointer, std::string suggestion,
+                                  std::string hint) {
+  return reader_.diagnostics().add({std::move(code), std::move(message), place, pointer,
+                                    std::move(suggestion), std::move(hint)});
 }
 
 void ExpectationReader::read_id(std::size_t number, std::set<std::string>& ids) {
@@ -112,20 +112,17 @@ void ExpectationReader::read_id(std::size_t number, std::set<std::string>& ids) 
 std::optional<Expression> ExpectationReader::parse(const Value& written,
                                                    const std::string& pointer) {
   if (written.is_number()) return Expression::constant(written.number(), to_json(written, -1));
-  if (!written.is_string()) {
-    report("wrong-type",
-           fmt::format("expected a number, a quantity or an expression, but this is {}",
-                       written.kind_name()),
-           written.place, pointer);
-    return std::nullopt;
-  }
+  if (!written.is_string())
+    return report("wrong-type",
+                  fmt::format("expected a number, a quantity or an expression, but this is {}",
+                              written.kind_name()),
+                  written.place, pointer);
   ParsedExpression parsed = Expression::parse(written.string(), *facts_);
   if (parsed.value) return std::move(parsed.value);
   const FormulaError& error = parsed.error;
-  report(error.code, error.message,
-         part_of(written.place, written.string().size(), error.begin, error.end), pointer,
-         error.suggestion, error.hint);
-  return std::nullopt;
+  return report(error.code, error.message,
+                part_of(written.place, written.string().size(), error.begin, error.end), pointer,
+                error.suggestion, error.hint);
 }
 
 void ExpectationReader::read_metric() {
@@ -215,11 +212,9 @@ void ExpectationReader::read_limit(const Value& written, const std::string& poin
 // Whether something of this unit can be compared with the metric.
 bool ExpectationReader::fits(const Expression& limit, const Value& written,
                              const std::string& pointer) {
-  if (limit.word() != nullptr) {
-    report("dimension", in_quotes(limit.text()) + " is a word, not a number", written.place,
-           pointer, "", "write it as the metric, and the word as \"equals\"");
-    return false;
-  }
+  if (limit.word() != nullptr)
+    return report("dimension", in_quotes(limit.text()) + " is a word, not a number", written.place,
+                  pointer, "", "write it as the metric, and the word as \"equals\"");
   const auto& metric = result_.metric;
   if (!metric || metric->is_zero() || limit.is_zero() || metric->units() == limit.units())
     return true;
@@ -232,11 +227,10 @@ bool ExpectationReader::fits(const Expression& limit, const Value& written,
     if (metric->units() == units_size) hint = "write a unit, as in \"" + number + "MiB\"";
     if (metric->units() == units_bandwidth) hint = "write a unit, as in \"" + number + "GB/s\"";
   }
-  report("dimension",
-         fmt::format("{} is {} but {} is {}", in_quotes(metric->text()),
-                     metric->units().description(), shown, limit.units().description()),
-         written.place, pointer, "", hint);
-  return false;
+  return report("dimension",
+                fmt::format("{} is {} but {} is {}", in_quotes(metric->text()),
+                            metric->units().description(), shown, limit.units().description()),
+                written.place, pointer, "", hint);
 }
 
 void ExpectationReader::read_word(const Value& written, const char* key) {

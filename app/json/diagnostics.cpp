@@ -181,7 +181,7 @@ Value text_or_null(const std::string& text) {
 
 }  // namespace
 
-void Diagnostics::add(Diagnostic diagnostic) {
+Refusal Diagnostics::add(Diagnostic diagnostic) {
   const auto same = [&](const Diagnostic& other) {
     return other.place == diagnostic.place && other.message == diagnostic.message &&
            other.pointer == diagnostic.pointer;
@@ -190,6 +190,7 @@ void Diagnostics::add(Diagnostic diagnostic) {
     ++not_kept_;
   else if (std::none_of(all_.begin(), all_.end(), same))
     all_.push_back(std::move(diagnostic));
+  return {};
 }
 
 std::vector<Diagnostic> Diagnostics::sorted() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,13 +28,25 @@ struct Diagnostic {
   std::string hint = {};  // a line on what is allowed or what to do; may be empty
 };
 
+// What a reader returns that has reported a mistake: false, or nothing.  (Not for std::optional<bool>.)
+struct Refusal {
+  template <std::same_as<bool> Bool>
+  operator Bool() const {
+    return false;
+  }
+  template <class Read>
+  operator std::optional<Read>() const {
+    return std::nullopt;
+  }
+};
+
 // Collects all mistakes, so that one run shows them all.
 class Diagnostics {
  public:
   // Of more mistakes than this only the number is kept, so that garbage takes bounded memory.
   static constexpr std::size_t max_kept = 1000;
 
-  void add(Diagnostic diagnostic);  // the same message at the same place is kept once
+  Refusal add(Diagnostic diagnostic);  // the same message at the same place is kept once
   [[nodiscard]] bool empty() const { return all_.empty(); }
   [[nodiscard]] std::size_t size() const { return all_.size() + not_kept_; }
   // In the order of sources and places; those without a place first.

@@ -107,8 +107,8 @@ class Parser {
     return sources_.locate(source_, offset).line;
   }
   bool refuse(std::size_t begin, std::size_t end, std::string message, std::string hint = {}) {
-    diagnostics_.add({"syntax", std::move(message), place(begin, end), "", "", std::move(hint)});
-    return false;
+    return diagnostics_.add(
+        {"syntax", std::move(message), place(begin, end), "", "", std::move(hint)});
   }
 
   // --- values -------------------------------------------------------------------------------------
@@ -127,19 +127,17 @@ class Parser {
 
   bool count(std::size_t begin) {
     if (++values_ <= max_json_values) return true;
-    diagnostics_.add({"too-large", fmt::format("there are more than {} values", max_json_values),
-                      place(begin, begin + 1), "", "", ""});
-    return false;
+    return diagnostics_.add({"too-large",
+                             fmt::format("there are more than {} values", max_json_values),
+                             place(begin, begin + 1), "", "", ""});
   }
 
   bool open(const Value& value) {
-    if (open_.size() == max_json_depth) {
-      diagnostics_.add(
+    if (open_.size() == max_json_depth)
+      return diagnostics_.add(
           {"too-deep",
            fmt::format("objects and arrays are nested more than {} deep", max_json_depth),
            place(next_, next_ + 1), "", "", ""});
-      return false;
-    }
     open_.push_back({&value, next_});
     return count(next_++);
   }
@@ -201,12 +199,10 @@ class Parser {
       if (at(begin) != '"') return refuse_key();
       if (!read_text(key)) return false;
       const SourceRange key_place = place(begin, next_);
-      if (key.size() > max_json_key_bytes) {
-        diagnostics_.add({"too-large",
-                          fmt::format("this key has more than {} bytes", max_json_key_bytes),
-                          key_place, "", "", ""});
-        return false;
-      }
+      if (key.size() > max_json_key_bytes)
+        return diagnostics_.add({"too-large",
+                                 fmt::format("this key has more than {} bytes", max_json_key_bytes),
+                                 key_place, "", "", ""});
       open_.back().key = key;
       const bool duplicate = report_duplicate(object.members(), key_place);
       Value value;
@@ -568,8 +564,8 @@ std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
   const SourceRange start{source, 0, 0};
   if (std::string message = unreadable(text, limits.bytes); !message.empty()) {
     const bool large = text.size() > limits.bytes;
-    diagnostics.add({large ? "too-large" : "encoding", std::move(message), start, "", "", ""});
-    return std::nullopt;
+    return diagnostics.add(
+        {large ? "too-large" : "encoding", std::move(message), start, "", "", ""});
   }
   return Parser(source, sources, diagnostics, limits, forgotten).parse();
 }

@@ -104,8 +104,7 @@ std::optional<std::uint32_t> read_source(const std::string& file, Sources& sourc
     Diagnostic diagnostic = asked_by;
     diagnostic.code = "cannot-read";
     diagnostic.message = "cannot read " + name + ": " + problem;
-    diagnostics.add(std::move(diagnostic));
-    return std::nullopt;
+    return diagnostics.add(std::move(diagnostic));
   }
   const bool whole = text.size() <= most_bytes;
   const std::size_t bad = whole ? first_bad_byte(text) : text.size();
@@ -113,11 +112,10 @@ std::optional<std::uint32_t> read_source(const std::string& file, Sources& sourc
   const auto source = sources.add(Sources::Kind::file, name, std::move(text));
   if (is_text) return source;
   const auto at = static_cast<std::uint32_t>(bad);
-  diagnostics.add({.code = "not-utf8",
-                   .message = "the file is not UTF-8 text",
-                   .place = {source, at, at + 1},
-                   .hint = "save it as UTF-8"});
-  return std::nullopt;
+  return diagnostics.add({.code = "not-utf8",
+                          .message = "the file is not UTF-8 text",
+                          .place = {source, at, at + 1},
+                          .hint = "save it as UTF-8"});
 }
 
 }  // namespace collsim

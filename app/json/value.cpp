@@ -171,7 +171,7 @@ class Writer {
 // These are not in the header because there a Member is not complete, which clang asks for; and where
 // g++ 12 sees through the move of a variant it warns that it is uninitialized.
 Value::Value() = default;
-Value::Value(bool value) : data_(value) {}
+Value::Value(std::in_place_t, bool value) : data_(value) {}
 Value::Value(double value) : data_(value) {}
 Value::Value(std::int64_t value) : data_(value) {}
 Value::Value(std::string value) : data_(std::move(value)) {}

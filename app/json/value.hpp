@@ -32,12 +32,14 @@ class Value {
   using Array = std::vector<Value>;
   using Object = std::vector<Member>;
 
-  Value();  // null
-  Value(bool value);
+  Value();                             // null
+  template <std::same_as<bool> Truth>  // nothing that only converts to it, such as a pointer
+  Value(Truth value) : Value(std::in_place, value) {}
   Value(double value);
   Value(std::int64_t value);
   template <std::integral Number>
-  Value(Number value) : Value(static_cast<std::int64_t>(value)) {}
+  requires(!std::same_as<Number, bool>) Value(Number value)
+      : Value(static_cast<std::int64_t>(value)) {}
   Value(std::string value);
   Value(const char* value);
   Value(std::string_view value);
@@ -92,6 +94,7 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
 
  private:
+  Value(std::in_place_t, bool value);
   template <class T>
   [[nodiscard]] bool holds() const {
     return std::holds_alternative<T>(data_);

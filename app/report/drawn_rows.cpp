@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/report/drawn_rows.hpp"
 
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -83,10 +83,9 @@ class PairsReader {
   std::optional<std::pair<int, int>> positions(std::size_t i, std::int64_t from, std::int64_t to) {
     const std::optional<int> source = position_of(from, *group_);
     const std::optional<int> target = position_of(to, *group_);
-    if (!source || !target) {
-      wrong(i, "unknown-rank", not_in_the_group(source ? to : from), who_takes_part(*group_));
-      return std::nullopt;
-    }
+    if (!source || !target)
+      return wrong(i, "unknown-rank", not_in_the_group(source ? to : from),
+                   who_takes_part(*group_));
     if (!senders_.insert(from).second)
       wrong(i, "repeated", "rank " + std::to_string(from) + " sends more than once");
     if (!receivers_.insert(to).second)
@@ -94,9 +93,9 @@ class PairsReader {
     return std::pair(*source, *target);
   }
 
-  void wrong(std::size_t i, const char* code, const std::string& message,
-             const std::string& hint = {}) {
-    wrong_item(*reader_, "pattern", i, code, message, hint);
+  Refusal wrong(std::size_t i, const char* code, const std::string& message,
+                const std::string& hint = {}) {
+    return wrong_item(*reader_, "pattern", i, code, message, hint);
   }
 
   ObjectReader* reader_;
@@ -171,8 +170,8 @@ class CollectiveReader {
     if (meaningful || !known_operation_) return true;
     if (reader_.has(key) && !varies) {
       static_cast<void>(reader_.raw(key));
-      reader_.wrong(key, "not-applicable", "\"" + std::string(key) + "\" " + whose, {}, "omit it");
-      return false;
+      return reader_.wrong(key, "not-applicable", "\"" + std::string(key) + "\" " + whose, {},
+                           "omit it");
     }
     return reader_.has(key);
   }
@@ -317,7 +316,7 @@ class CollectiveReader {
   }
 
   // What is left to be wrong once every key is right by itself.
-  void check_with_the_core() {
+  bool check_with_the_core() {
     try {
       validate(collective());
     } catch (const Error& error) {
@@ -333,12 +332,13 @@ class CollectiveReader {
       const bool large = error.code() == ErrorCode::too_large;
       return reader_.wrong(ranks ? "algorithm" : large ? "channels" : "dims", error);
     }
-    if (!choice().chunk_size || choose) return;
+    if (!choice().chunk_size || choose) return true;
     try {
       static_cast<void>(make_schedule(collective(), choice()));
     } catch (const Error& error) {
-      reader_.wrong("chunk_size", error);
+      return reader_.wrong("chunk_size", error);
     }
+    return true;
   }
 
   ObjectReader reader_;
@@ -350,26 +350,24 @@ class CollectiveReader {
 
 }  // namespace
 
-void wrong_item(ObjectReader& reader, std::string_view key, std::size_t index, std::string code,
-                std::string message, std::string hint) {
+Refusal wrong_item(ObjectReader& reader, std::string_view key, std::size_t index, std::string code,
+                   std::string message, std::string hint) {
   const Value* list = reader.raw(key);
-  reader.diagnostics().add({.code = std::move(code),
-                            .message = std::move(message),
-                            .place = list->items()[index].place,
-                            .pointer = pointer_to(reader.pointer_of(key), index),
-                            .hint = std::move(hint)});
+  return reader.diagnostics().add({.code = std::move(code),
+                                   .message = std::move(message),
+                                   .place = list->items()[index].place,
+                                   .pointer = pointer_to(reader.pointer_of(key), index),
+                                   .hint = std::move(hint)});
 }
 
 std::optional<std::vector<std::int64_t>> read_integers(ObjectReader& reader, std::string_view key,
                                                        std::int64_t low, std::int64_t high) {
   const Value* list = reader.raw(key);
   if (list == nullptr) return std::nullopt;
-  if (!list->is_array() || list->items().empty()) {
-    reader.wrong(key, "wrong-type",
-                 "a list of whole numbers is needed, not " +
-                     (list->is_array() ? "an empty one" : std::string(list->kind_name())));
-    return std::nullopt;
-  }
+  if (!list->is_array() || list->items().empty())
+    return reader.wrong(key, "wrong-type",
+                        "a list of whole numbers is needed, not " +
+                            (list->is_array() ? "an empty one" : std::string(list->kind_name())));
   std::vector<std::int64_t> numbers;
   bool fine = true;
   for (std::size_t i = 0; i < list->items().size(); ++i) {

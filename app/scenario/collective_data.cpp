@@ -65,10 +65,8 @@ class DataReader {
       // What is only overwritten may be written out as well.
       if (need == 0 && have == collective_->count)
         list.clear();
-      else if (have != need) {
-        wrong_count(position, have, need);
-        return std::nullopt;
-      }
+      else if (have != need)
+        return wrong_count(position, have, need);
     }
     return lists;
   }
@@ -84,12 +82,11 @@ class DataReader {
   // One list per position; the root's alone becomes empty ones for the others.
   std::optional<Lists> read_lists(const Value& data) {
     const bool root_only = only_the_root_has_input(collective_->operation);
-    if (!data.is_array()) {
-      reader_->wrong("data", "wrong-type",
-                     "data is one list of numbers per rank, not " + std::string(data.kind_name()),
-                     {}, "write for example [[1, 2], [3, 4]] for 2 ranks");
-      return std::nullopt;
-    }
+    if (!data.is_array())
+      return reader_->wrong(
+          "data", "wrong-type",
+          "data is one list of numbers per rank, not " + std::string(data.kind_name()), {},
+          "write for example [[1, 2], [3, 4]] for 2 ranks");
     const Value::Array& items = data.items();
     const std::size_t ranks = collective_->group.size();
     Lists lists(ranks);
@@ -100,24 +97,22 @@ class DataReader {
     } else if (items.size() == ranks) {
       for (std::size_t i = 0; i < ranks; ++i) fine = read_list(items[i], i, lists[i]) && fine;
     } else {
-      reader_->wrong("data", "wrong-count",
-                     "data has " + std::to_string(items.size()) + " lists, but " +
-                         std::to_string(ranks) + (ranks == 1 ? " rank takes" : " ranks take") +
-                         " part",
-                     {},
-                     root_only ? "write one list per rank, or only the root's"
-                               : "write one list of numbers per rank");
-      return std::nullopt;
+      return reader_->wrong("data", "wrong-count",
+                            "data has " + std::to_string(items.size()) + " lists, but " +
+                                std::to_string(ranks) +
+                                (ranks == 1 ? " rank takes" : " ranks take") + " part",
+                            {},
+                            root_only ? "write one list per rank, or only the root's"
+                                      : "write one list of numbers per rank");
     }
     return fine ? std::optional(std::move(lists)) : std::nullopt;
   }
 
   bool read_list(const Value& item, std::size_t i, std::vector<double>& list) {
-    if (!item.is_array()) {
-      wrong_item(*reader_, "data", i, "wrong-type",
-                 "the data of a rank is a list of numbers, not " + std::string(item.kind_name()));
-      return false;
-    }
+    if (!item.is_array())
+      return wrong_item(
+          *reader_, "data", i, "wrong-type",
+          "the data of a rank is a list of numbers, not " + std::string(item.kind_name()));
     const std::string pointer = pointer_to(reader_->pointer_of("data"), i);
     bool fine = true;
     for (std::size_t j = 0; j < item.items().size(); ++j)
@@ -131,11 +126,10 @@ class DataReader {
       list.push_back(value.number());
       return true;
     }
-    reader_->diagnostics().add({.code = value.is_number() ? "out-of-range" : "wrong-type",
-                                .message = "this " + problem,
-                                .place = value.place,
-                                .pointer = pointer});
-    return false;
+    return reader_->diagnostics().add({.code = value.is_number() ? "out-of-range" : "wrong-type",
+                                       .message = "this " + problem,
+                                       .place = value.place,
+                                       .pointer = pointer});
   }
 
   // The count that makes the operation's input as long as the data, if any does.
@@ -151,18 +145,16 @@ class DataReader {
         : only_the_root_has_input(collective_->operation)
             ? static_cast<std::int64_t>(lists[index(collective_->root)].size())
             : longest;
-    if (reader_->has("size") && collective_->count != count) {
-      reader_->wrong("size", "inconsistent",
-                     "the size says " + std::to_string(collective_->count) +
-                         " elements, \"data\" " + std::to_string(count),
-                     {}, "omit \"size\": it follows from the data");
-      return false;
-    }
+    if (reader_->has("size") && collective_->count != count)
+      return reader_->wrong("size", "inconsistent",
+                            "the size says " + std::to_string(collective_->count) +
+                                " elements, \"data\" " + std::to_string(count),
+                            {}, "omit \"size\": it follows from the data");
     collective_->count = count;
     return true;
   }
 
-  void wrong_count(int position, std::int64_t have, std::int64_t need) {
+  Refusal wrong_count(int position, std::int64_t have, std::int64_t need) {
     const std::string rank = std::to_string(collective_->group[index(position)].index());
     const std::string message = "rank " + rank + " has " + std::to_string(have) +
                                 (have == 1 ? " number" : " numbers") + ", but its input is " +
@@ -171,7 +163,7 @@ class DataReader {
         need == 0   ? "it sends nothing: write [], or as many numbers as the others have"
         : gathers() ? "the gathered pieces are equal; the first ones may be one longer"
                     : "all have the same number of them";
-    wrong_item(*reader_, "data", index(position), "wrong-count", message, hint);
+    return wrong_item(*reader_, "data", index(position), "wrong-count", message, hint);
   }
 
   ObjectReader* reader_;

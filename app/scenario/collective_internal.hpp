@@ -15,8 +15,8 @@
 namespace collsim {
 
 // Reports a mistake in an element of the list that a key holds.
-void wrong_item(ObjectReader& reader, std::string_view key, std::size_t index, std::string code,
-                std::string message, std::string hint = {});
+Refusal wrong_item(ObjectReader& reader, std::string_view key, std::size_t index, std::string code,
+                   std::string message, std::string hint = {});
 
 // A list of whole numbers.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> read_integers(ObjectReader& reader,

@@ -124,11 +124,10 @@ class SetReader {
 
  private:
   std::optional<SetOption> wrong(const SourceRange& place, std::string message, std::string hint) {
-    diagnostics_->add({.code = "bad-set",
-                       .message = std::move(message),
-                       .place = place,
-                       .hint = std::move(hint)});
-    return std::nullopt;
+    return diagnostics_->add({.code = "bad-set",
+                              .message = std::move(message),
+                              .place = place,
+                              .hint = std::move(hint)});
   }
 
   Value* document_;

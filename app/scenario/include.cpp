@@ -52,14 +52,12 @@ class IncludeReader {
     if (!source) return std::nullopt;
     std::optional<Value> document = parse_json(*source, *sources_, *diagnostics_);
     if (!document) return std::nullopt;
-    if (!document->is_object()) {
-      diagnostics_->add(
+    if (!document->is_object())
+      return diagnostics_->add(
           {.code = "wrong-type",
            .message = "a scenario is an object, not " + std::string(document->kind_name()),
            .place = document->place,
            .hint = "begin with {\"scenario\": 1, \"cluster\": ...}"});
-      return std::nullopt;
-    }
     if (!check_version(*document, stack_.empty(), *diagnostics_)) return std::nullopt;
     stack_.push_back(file == "-" ? fs::path("-") : real_path(fs::path(file)));
     std::optional<Value> whole = with_includes(std::move(*document), file);
@@ -71,12 +69,10 @@ class IncludeReader {
   std::optional<Value> with_includes(Value document, const std::string& file) {
     const Value* include = document.find("include");
     if (include == nullptr) return document;
-    if (!include->is_array()) {
-      wrong(*include, "/include", "wrong-type",
-            "\"include\" is a list of files, not " + std::string(include->kind_name()),
-            "write \"include\": [\"common/links.json\"]");
-      return std::nullopt;
-    }
+    if (!include->is_array())
+      return wrong(*include, "/include", "wrong-type",
+                   "\"include\" is a list of files, not " + std::string(include->kind_name()),
+                   "write \"include\": [\"common/links.json\"]");
     const Value::Array names = include->items();
     document.erase("include");
     const fs::path folder = file == "-" ? fs::path() : fs::path(file).parent_path();
@@ -94,8 +90,7 @@ class IncludeReader {
   std::optional<Value> read_included(const Value& name, const std::string& pointer,
                                      const fs::path& folder) {
     const auto refused = [&](std::string code, std::string message, std::string hint = {}) {
-      wrong(name, pointer, std::move(code), std::move(message), std::move(hint));
-      return std::nullopt;
+      return wrong(name, pointer, std::move(code), std::move(message), std::move(hint));
     };
     if (!name.is_string() || name.string().empty() || name.string().find('\0') != std::string::npos)
       return refused("wrong-type", "an include is the name of a file");
@@ -145,9 +140,9 @@ class IncludeReader {
     return text + stack_[static_cast<std::size_t>(first)].filename().string();
   }
 
-  void wrong(const Value& value, const std::string& pointer, std::string code, std::string message,
-             std::string hint) {
-    diagnostics_->add(
+  Refusal wrong(const Value& value, const std::string& pointer, std::string code,
+                std::string message, std::string hint) {
+    return diagnostics_->add(
         {std::move(code), std::move(message), value.place, pointer, {}, std::move(hint)});
   }
 

@@ -48,10 +48,9 @@ std::optional<double> read_lanes(ObjectReader& reader) {
     reader.resolve(key, *written);
     return written->number();
   }
-  reader.wrong(key, written->is_number() ? "out-of-range" : "wrong-type",
-               "lanes_at_full_speed is a number of 1 or more", {},
-               "omit it if lanes do not slow each other down");
-  return std::nullopt;
+  return reader.wrong(key, written->is_number() ? "out-of-range" : "wrong-type",
+                      "lanes_at_full_speed is a number of 1 or more", {},
+                      "omit it if lanes do not slow each other down");
 }
 
 Calibration::Row row_at(const std::vector<Calibration::Row>& rows, Bytes size) {

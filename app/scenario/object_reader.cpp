@@ -138,23 +138,20 @@ std::optional<std::int64_t> ObjectReader::integer(std::string_view key, std::int
   const std::string allowed = "allowed: " + range_text(low, high);
   if (!value->is_number()) {
     const bool quoted_one = value->is_string() && reads_as_number(value->string());
-    wrong(key, "wrong-type",
-          fmt::format("expected a whole number, but this is {}", value->kind_name()), "",
-          quoted_one ? without_quotes(*value) : allowed);
-    return std::nullopt;
+    return wrong(key, "wrong-type",
+                 fmt::format("expected a whole number, but this is {}", value->kind_name()), "",
+                 quoted_one ? without_quotes(*value) : allowed);
   }
   const auto whole = value->integer();
   const double number = value->number();
-  if (!whole && number > static_cast<double>(low) && number < static_cast<double>(high)) {
-    wrong(key, "not-whole", fmt::format("{} is not a whole number", number_text(*value)), "",
-          allowed);
-    return std::nullopt;
-  }
+  if (!whole && number > static_cast<double>(low) && number < static_cast<double>(high))
+    return wrong(key, "not-whole", fmt::format("{} is not a whole number", number_text(*value)), "",
+                 allowed);
   if (!whole || *whole < low || *whole > high) {
     const bool small = whole ? *whole < low : number <= static_cast<double>(low);
-    wrong(key, "out-of-range",
-          fmt::format("{} is too {}", number_text(*value), small ? "small" : "large"), "", allowed);
-    return std::nullopt;
+    return wrong(key, "out-of-range",
+                 fmt::format("{} is too {}", number_text(*value), small ? "small" : "large"), "",
+                 allowed);
   }
   Value resolved(*whole);
   resolved.place = value->place;
@@ -172,11 +169,10 @@ std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::
 std::optional<std::string> ObjectReader::text(std::string_view key) {
   const Value* value = raw(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) {
-    wrong(key, "wrong-type", fmt::format("expected a string, but this is {}", value->kind_name()),
-          "", "write text in double quotes");
-    return std::nullopt;
-  }
+  if (!value->is_string())
+    return wrong(key, "wrong-type",
+                 fmt::format("expected a string, but this is {}", value->kind_name()), "",
+                 "write text in double quotes");
   resolve(key, *value);
   return value->string();
 }
@@ -185,17 +181,14 @@ std::optional<std::string> ObjectReader::word(std::string_view key, const Vocabu
   const Value* value = raw(key);
   if (value == nullptr) return std::nullopt;
   const std::string allowed = "allowed: " + joined(words.allowed);
-  if (!value->is_string()) {
-    wrong(key, "wrong-type", fmt::format("expected a string, but this is {}", value->kind_name()),
-          "", allowed);
-    return std::nullopt;
-  }
+  if (!value->is_string())
+    return wrong(key, "wrong-type",
+                 fmt::format("expected a string, but this is {}", value->kind_name()), "", allowed);
   auto canonical = words.canonical(value->string());
-  if (!canonical) {
-    wrong(key, "unknown-word", fmt::format("unknown {} {}", words.what, show(value->string())),
-          words.nearest(value->string()), allowed);
-    return std::nullopt;
-  }
+  if (!canonical)
+    return wrong(key, "unknown-word",
+                 fmt::format("unknown {} {}", words.what, show(value->string())),
+                 words.nearest(value->string()), allowed);
   Value resolved(*canonical);
   resolved.place = value->place;
   resolve(key, std::move(resolved));
@@ -214,12 +207,10 @@ std::optional<T> ObjectReader::quantity(std::string_view key, Parsed<T> (*parse)
                                         std::string (*exact)(T), std::string_view example) {
   const Value* value = raw(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string() && !value->is_number()) {
-    wrong(key, "wrong-type",
-          fmt::format("expected a string, such as \"{}\", but this is {}", example,
-                      value->kind_name()));
-    return std::nullopt;
-  }
+  if (!value->is_string() && !value->is_number())
+    return wrong(key, "wrong-type",
+                 fmt::format("expected a string, such as \"{}\", but this is {}", example,
+                             value->kind_name()));
   const std::string text = value->is_string() ? value->string() : number_text(*value);
   Parsed<T> parsed = parse(text);
   if (!parsed.value) {
@@ -228,9 +219,8 @@ std::optional<T> ObjectReader::quantity(std::string_view key, Parsed<T> (*parse)
     const std::string in_quotes = quoted(text);
     if (value->is_number() && error.message.starts_with(in_quotes))
       error.message.replace(0, in_quotes.size(), text);
-    wrong(key, std::move(error.code), std::move(error.message), std::move(error.suggestion),
-          std::move(error.hint));
-    return std::nullopt;
+    return wrong(key, std::move(error.code), std::move(error.message), std::move(error.suggestion),
+                 std::move(error.hint));
   }
   Value resolved(exact(*parsed.value));
   resolved.place = value->place;
@@ -295,16 +285,16 @@ void ObjectReader::resolve(std::string_view key, Value value) {
   resolved_.set(key, std::move(value));
 }
 
-void ObjectReader::wrong(std::string_view key, std::string code, std::string message,
-                         std::string suggestion, std::string hint) {
+Refusal ObjectReader::wrong(std::string_view key, std::string code, std::string message,
+                            std::string suggestion, std::string hint) {
   const Value* value = value_->find(key);
-  diagnostics_->add({std::move(code), std::move(message), value == nullptr ? place() : value->place,
-                     value == nullptr ? pointer_ : pointer_of(key), std::move(suggestion),
-                     std::move(hint)});
+  return diagnostics_->add(
+      {std::move(code), std::move(message), value == nullptr ? place() : value->place,
+       value == nullptr ? pointer_ : pointer_of(key), std::move(suggestion), std::move(hint)});
 }
 
-void ObjectReader::wrong(std::string_view key, const Error& error) {
-  wrong(key, std::string(to_string(error.code())), error.what());
+Refusal ObjectReader::wrong(std::string_view key, const Error& error) {
+  return wrong(key, std::string(to_string(error.code())), error.what());
 }
 
 void ObjectReader::report_unknown(const Value::Member& member, std::string meant) {

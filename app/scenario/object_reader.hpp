@@ -85,10 +85,10 @@ class ObjectReader {
   void resolve(std::string_view key, Value value);
 
   // Reports a mistake in the value of a key (which may be absent: then in the object).
-  void wrong(std::string_view key, std::string code, std::string message,
-             std::string suggestion = {}, std::string hint = {});
+  Refusal wrong(std::string_view key, std::string code, std::string message,
+                std::string suggestion = {}, std::string hint = {});
   // The same for an Error of the core: its code and its text.
-  void wrong(std::string_view key, const Error& error);
+  Refusal wrong(std::string_view key, const Error& error);
 
   // Reports unknown keys with the nearest known one; gives the resolved object.
   [[nodiscard]] Value finish();

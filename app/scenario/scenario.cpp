@@ -97,7 +97,8 @@ class ScenarioReader {
       if (line.is_string())
         scenario_.notes.push_back(line.string());
       else
-        return reader_.wrong("notes", "wrong-type", "notes are a string or a list of strings");
+        return void(
+            reader_.wrong("notes", "wrong-type", "notes are a string or a list of strings"));
     }
   }
 
@@ -150,9 +151,10 @@ class ScenarioReader {
     scenario_.expect = expect != nullptr ? *expect : Value::array();
     if (expect == nullptr) return;
     if (!expect->is_array())
-      return reader_.wrong("expect", "wrong-type",
-                           "expectations are a list, not " + std::string(expect->kind_name()), {},
-                           "write \"expect\": [{\"metric\": \"time\", \"at_least\": \"N/B\"}]");
+      return void(
+          reader_.wrong("expect", "wrong-type",
+                        "expectations are a list, not " + std::string(expect->kind_name()), {},
+                        "write \"expect\": [{\"metric\": \"time\", \"at_least\": \"N/B\"}]"));
     for (std::size_t i = 0; i < expect->items().size(); ++i) {
       const Value& item = expect->items()[i];
       if (item.is_object()) continue;

@@ -58,23 +58,20 @@ std::optional<Measured> read_quantity(ObjectReader& reader, const char* key,
   if (bandwidth.value) return Measured{Scale::bandwidth, bandwidth.value->bytes_per_second(), 0};
   const QuantityError& error = most_telling(size.error, time.error, bandwidth.error);
   if (error.code == "not-a-quantity" || error.code == "bad-unit")
-    reader.wrong(key, "not-a-quantity", quoted(text) + " is neither a number nor a quantity", {},
-                 "quantities are sizes (\"64MiB\"), times (\"5us\") and bandwidths (\"25GB/s\")");
-  else
-    reader.wrong(key, error.code, error.message, error.suggestion, error.hint);
-  return std::nullopt;
+    return reader.wrong(
+        key, "not-a-quantity", quoted(text) + " is neither a number nor a quantity", {},
+        "quantities are sizes (\"64MiB\"), times (\"5us\") and bandwidths (\"25GB/s\")");
+  return reader.wrong(key, error.code, error.message, error.suggestion, error.hint);
 }
 
 std::optional<Measured> read_measured(ObjectReader& reader, const char* key) {
   const Value* value = reader.raw(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return read_quantity(reader, key, value->string());
-  if (!value->is_number()) {
-    reader.wrong(
+  if (!value->is_number())
+    return reader.wrong(
         key, "wrong-type",
         std::string("a number or a quantity is needed, not ") + std::string(value->kind_name()));
-    return std::nullopt;
-  }
   if (const auto whole = value->integer())
     return Measured{Scale::whole, *whole, static_cast<double>(*whole)};
   return Measured{Scale::real, 0, value->number()};
@@ -192,21 +189,15 @@ class RangeReader {
 std::optional<Scale> scale_of_range(ObjectReader& reader, const Measured& from,
                                     const Measured& to) {
   const std::optional<Scale> scale = common_scale(from, to);
-  if (!scale) {
-    reader.wrong(
+  if (!scale)
+    return reader.wrong(
         "to", "wrong-dimension",
         std::string("\"from\" is ") + name_of(from.scale) + ", but \"to\" is " + name_of(to.scale));
-    return std::nullopt;
-  }
-  if (*scale == Scale::real ? as_real(from) > as_real(to) : from.whole > to.whole) {
-    reader.wrong("to", "out-of-range", "\"to\" is below \"from\"", {},
-                 "ranges ascend; swap \"from\" and \"to\"");
-    return std::nullopt;
-  }
-  if (*scale == Scale::bandwidth && from.whole == 0) {
-    reader.wrong("from", "out-of-range", "a bandwidth must be above 0");
-    return std::nullopt;
-  }
+  if (*scale == Scale::real ? as_real(from) > as_real(to) : from.whole > to.whole)
+    return reader.wrong("to", "out-of-range", "\"to\" is below \"from\"", {},
+                        "ranges ascend; swap \"from\" and \"to\"");
+  if (*scale == Scale::bandwidth && from.whole == 0)
+    return reader.wrong("from", "out-of-range", "a bandwidth must be above 0");
   return scale;
 }
 
@@ -284,9 +275,8 @@ class SweepReader {
   bool check_path(const std::string& path, const Value::Member& member,
                   const std::string& pointer) {
     const auto refused = [&](std::string message, std::string suggestion, std::string hint) {
-      wrong(member.key_place, pointer, "bad-sweep-path", std::move(message), std::move(suggestion),
-            std::move(hint));
-      return false;
+      return wrong(member.key_place, pointer, "bad-sweep-path", std::move(message),
+                   std::move(suggestion), std::move(hint));
     };
     const auto steps = split_path(path);
     if (!steps)
@@ -337,12 +327,12 @@ class SweepReader {
     for (std::size_t i = 0; i < value.items().size(); ++i) {
       const Value& point = value.items()[i];
       if (point.is_array() && point.items().size() == paths) continue;
-      wrong(point.place, pointer_to(pointer, i), "wrong-type",
-            "each point of this zip is a list of " + std::to_string(paths) + " values, not " +
-                (point.is_array() ? "of " + std::to_string(point.items().size())
-                                  : std::string(point.kind_name())),
-            {}, "write one value for each path, in the order of the paths");
-      return false;
+      return wrong(point.place, pointer_to(pointer, i), "wrong-type",
+                   "each point of this zip is a list of " + std::to_string(paths) +
+                       " values, not " +
+                       (point.is_array() ? "of " + std::to_string(point.items().size())
+                                         : std::string(point.kind_name())),
+                   {}, "write one value for each path, in the order of the paths");
     }
     const std::size_t kept = count(value.items().size());
     for (std::size_t i = 0; i < kept; ++i) axis.points.push_back(value.items()[i].items());
@@ -351,12 +341,11 @@ class SweepReader {
 
   bool is_list(const Value& value, const std::string& pointer, const char* what, const char* hint) {
     if (value.is_array() && !value.items().empty()) return true;
-    wrong(value.place, pointer, value.is_array() ? "out-of-range" : "wrong-type",
-          value.is_array()
-              ? std::string("an axis needs at least one value")
-              : std::string("an axis is ") + what + ", not " + std::string(value.kind_name()),
-          {}, hint);
-    return false;
+    return wrong(value.place, pointer, value.is_array() ? "out-of-range" : "wrong-type",
+                 value.is_array() ? std::string("an axis needs at least one value")
+                                  : std::string("an axis is ") + what + ", not " +
+                                        std::string(value.kind_name()),
+                 {}, hint);
   }
 
   // How many values of an axis to keep: all, or one when there are too many anyway.
@@ -381,10 +370,10 @@ class SweepReader {
                     " are always refused: use fewer values");
   }
 
-  void wrong(const SourceRange& place, const std::string& pointer, std::string code,
-             std::string message, std::string suggestion, std::string hint) {
-    diagnostics_->add({std::move(code), std::move(message), place, pointer, std::move(suggestion),
-                       std::move(hint)});
+  Refusal wrong(const SourceRange& place, const std::string& pointer, std::string code,
+                std::string message, std::string suggestion, std::string hint) {
+    return diagnostics_->add({std::move(code), std::move(message), place, pointer,
+                              std::move(suggestion), std::move(hint)});
   }
 
   std::size_t max_points_;

@@ -118,13 +118,11 @@ std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources&
   std::optional<Value> document = parse_json(*source, sources, diagnostics);
   if (!document) return std::nullopt;
   const Value* const rows = document->find("rows");
-  if (document->find("collsim") == nullptr || rows == nullptr || !rows->is_array()) {
-    diagnostics.add({.code = "no-results-file",
-                     .message = "this is not a results file of one scenario",
-                     .place = document->place,
-                     .hint = "write one with: collsim validate FILE -o measured.json"});
-    return std::nullopt;
-  }
+  if (document->find("collsim") == nullptr || rows == nullptr || !rows->is_array())
+    return diagnostics.add({.code = "no-results-file",
+                            .message = "this is not a results file of one scenario",
+                            .place = document->place,
+                            .hint = "write one with: collsim validate FILE -o measured.json"});
   std::optional<MeasuredFile> result(std::in_place);
   result->file_ = file;
   result->document_ = std::move(*document);

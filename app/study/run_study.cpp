@@ -77,8 +77,9 @@ class Mistakes {
     if (!at.empty()) diagnostic.message = "at " + at + ": " + diagnostic.message;
     all_.push_back(std::move(diagnostic));
   }
-  void report(Diagnostics& diagnostics) const {
+  Refusal report(Diagnostics& diagnostics) const {
     for (const Diagnostic& diagnostic : all_) diagnostics.add(diagnostic);
+    return {};
   }
 
  private:
@@ -257,8 +258,7 @@ std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& o
   const Expectations expectations = Expectations::read(scenario, diagnostics);
   if (diagnostics.size() > before) {
     look_for_more(scenario, 0, options.stop, mistakes);
-    mistakes.report(diagnostics);
-    return std::nullopt;
+    return mistakes.report(diagnostics);
   }
 
   Runner runner(scenario, options,
@@ -267,8 +267,7 @@ std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& o
   if (runner.first_wrong() != none) {
     mistakes.add(runner.first_wrong(), runner.wrong());
     look_for_more(scenario, runner.first_wrong() + 1, options.stop, mistakes);
-    mistakes.report(diagnostics);
-    return std::nullopt;
+    return mistakes.report(diagnostics);
   }
 
   Results results;

@@ -111,11 +111,10 @@ bool Changes::collect(ObjectReader& item, NodeId from, NodeId to, std::vector<Li
   for (const LinkId id : links_from(from))
     if (topology_->link(id).to == to) links.push_back(id);
   if (links.size() > before) return true;
-  item.wrong(
+  return item.wrong(
       "to", "no-such-link",
       fmt::format("there is no link from {} to {}", topology_->name(from), topology_->name(to)), {},
       links_in_words(from));
-  return false;
 }
 
 bool Changes::read(ObjectReader& item) {

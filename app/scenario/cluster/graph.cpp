@@ -79,7 +79,7 @@ class Graph {
                     std::vector<std::size_t>& found);
   bool add_cables(ObjectReader& link, const std::vector<std::size_t>& from,
                   const std::vector<std::size_t>& to, const LinkParameters& parameters);
-  void report_unknown(ObjectReader& link, std::string_view key, const std::string& name);
+  Refusal report_unknown(ObjectReader& link, std::string_view key, const std::string& name);
 
   ObjectReader* cluster_;
   std::vector<Device> devices_;
@@ -99,12 +99,11 @@ bool Graph::read_items(std::string_view key, const Read& read) {
     cluster_->need({key});
     return false;
   }
-  if (!value->is_array()) {
-    cluster_->wrong(key, "wrong-type",
-                    fmt::format("expected a list of {}, but this is {}", key, value->kind_name()),
-                    {}, "write [{ ... }, { ... }]");
-    return false;
-  }
+  if (!value->is_array())
+    return cluster_->wrong(
+        key, "wrong-type",
+        fmt::format("expected a list of {}, but this is {}", key, value->kind_name()), {},
+        "write [{ ... }, { ... }]");
   // More mistakes than this are one: a generated file gone wrong.
   constexpr int most_mistakes = 100;
   int mistakes = 0;
@@ -163,16 +162,12 @@ std::optional<DeviceNames> names_of_device(ObjectReader& device, const std::stri
   const std::size_t bracket = id.find('[');
   if (bracket == std::string::npos || !is_device_name(id.substr(0, bracket))) return DeviceNames();
   auto parsed = DeviceNames::parse(id);
-  if (!parsed.names) {
-    device.wrong("id", "bad-range", parsed.message, {}, parsed.hint);
-    return std::nullopt;
-  }
-  if (device.has("count")) {
-    device.wrong("count", "conflicting-keys",
-                 fmt::format("{} already says how many devices there are", shown(id)), {},
-                 fmt::format("omit \"count\", or write \"id\": \"{}\"", id.substr(0, bracket)));
-    return std::nullopt;
-  }
+  if (!parsed.names) return device.wrong("id", "bad-range", parsed.message, {}, parsed.hint);
+  if (device.has("count"))
+    return device.wrong(
+        "count", "conflicting-keys",
+        fmt::format("{} already says how many devices there are", shown(id)), {},
+        fmt::format("omit \"count\", or write \"id\": \"{}\"", id.substr(0, bracket)));
   return parsed.names;
 }
 
@@ -187,11 +182,10 @@ bool Graph::read_device(const Item& item, Value& resolved) {
   if (!id || !kind || count_is_wrong) return false;
   const auto range = names_of_device(reader, *id);
   if (!range) return false;
-  if (!range->is_range() && !is_device_name(*id)) {
-    reader.wrong("id", "bad-name", fmt::format("{} cannot be the name of a device", shown(*id)), {},
-                 "names have letters, digits, -, _, . and :, such as \"gpu\" or \"pcie-switch0\"");
-    return false;
-  }
+  if (!range->is_range() && !is_device_name(*id))
+    return reader.wrong(
+        "id", "bad-name", fmt::format("{} cannot be the name of a device", shown(*id)), {},
+        "names have letters, digits, -, _, . and :, such as \"gpu\" or \"pcie-switch0\"");
   const auto copies =
       range->is_range() ? range->size() : static_cast<std::size_t>(count.value_or(1));
   if (*kind == "gpu" &&
@@ -205,35 +199,30 @@ bool Graph::read_device(const Item& item, Value& resolved) {
   const std::vector<std::string> names = range->expanded();
   for (std::size_t i = 0; i < copies; ++i) {
     std::string name = count ? *id + std::to_string(i) : range->is_range() ? names[i] : *id;
-    if (!by_name_.emplace(name, devices_.size()).second) {
-      reader.wrong("id", "duplicate-name", fmt::format("there are two devices \"{}\"", name), {},
-                   "device names must be unique");
-      return false;
-    }
+    if (!by_name_.emplace(name, devices_.size()).second)
+      return reader.wrong("id", "duplicate-name", fmt::format("there are two devices \"{}\"", name),
+                          {}, "device names must be unique");
     devices_.push_back({.name = std::move(name), .kind = kind_of(*kind)});
     ++count_[static_cast<std::size_t>(devices_.back().kind)];
   }
   return true;
 }
 
-void Graph::report_unknown(ObjectReader& link, std::string_view key, const std::string& name) {
+Refusal Graph::report_unknown(ObjectReader& link, std::string_view key, const std::string& name) {
   if (names_.empty()) {
     for (const Device& device : devices_) names_.push_back(device.name);
     devices_in_words_ =
         names_.empty() ? "no devices are listed" : "devices are " + in_words(names_);
   }
-  link.wrong(key, "unknown-name", fmt::format("there is no device {}", shown(name)),
-             nearest_device(name, names_), devices_in_words_);
+  return link.wrong(key, "unknown-name", fmt::format("there is no device {}", shown(name)),
+                    nearest_device(name, names_), devices_in_words_);
 }
 
 bool Graph::find_devices(ObjectReader& link, std::string_view key, const DeviceNames& names,
                          std::vector<std::size_t>& found) {
   for (const std::string& name : names.expanded()) {
     const auto known = by_name_.find(name);
-    if (known == by_name_.end()) {
-      report_unknown(link, key, name);
-      return false;
-    }
+    if (known == by_name_.end()) return report_unknown(link, key, name);
     found.push_back(known->second);
   }
   return true;
@@ -243,10 +232,7 @@ std::optional<std::vector<std::size_t>> Graph::read_end(ObjectReader& link, std:
   const auto text = link.text(key);
   if (!text) return std::nullopt;
   const auto parsed = DeviceNames::parse(*text);
-  if (!parsed.names) {
-    link.wrong(key, "bad-range", parsed.message, {}, parsed.hint);
-    return std::nullopt;
-  }
+  if (!parsed.names) return link.wrong(key, "bad-range", parsed.message, {}, parsed.hint);
   std::vector<std::size_t> found;
   if (!find_devices(link, key, *parsed.names, found)) return std::nullopt;
   return found;
@@ -255,14 +241,13 @@ std::optional<std::vector<std::size_t>> Graph::read_end(ObjectReader& link, std:
 bool Graph::add_cables(ObjectReader& link, const std::vector<std::size_t>& from,
                        const std::vector<std::size_t>& to, const LinkParameters& parameters) {
   const std::size_t pairs = std::max(from.size(), to.size());
-  if (from.size() != to.size() && std::min(from.size(), to.size()) != 1) {
-    link.wrong("to", "bad-range",
-               fmt::format("{} cannot be joined with {} pairwise",
-                           count_text(static_cast<std::int64_t>(from.size()), "device"),
-                           count_text(static_cast<std::int64_t>(to.size()), "device")),
-               {}, "two ranges must have the same length, or one end must be a single device");
-    return false;
-  }
+  if (from.size() != to.size() && std::min(from.size(), to.size()) != 1)
+    return link.wrong("to", "bad-range",
+                      fmt::format("{} cannot be joined with {} pairwise",
+                                  count_text(static_cast<std::int64_t>(from.size()), "device"),
+                                  count_text(static_cast<std::int64_t>(to.size()), "device")),
+                      {},
+                      "two ranges must have the same length, or one end must be a single device");
   too_many_ =
       !within_limit(link, "from", 2.0 * static_cast<double>(cables_.size() + pairs), "link");
   if (too_many_) return false;
@@ -271,12 +256,10 @@ bool Graph::add_cables(ObjectReader& link, const std::vector<std::size_t>& from,
                       .to = to[to.size() == 1 ? 0 : i],
                       .parameters = parameters,
                       .entry = links_read_};
-    if (cable.from == cable.to) {
-      link.wrong("to", "self-link",
-                 fmt::format("\"{}\" is linked to itself", devices_[cable.from].name), {},
-                 "a link joins two devices");
-      return false;
-    }
+    if (cable.from == cable.to)
+      return link.wrong("to", "self-link",
+                        fmt::format("\"{}\" is linked to itself", devices_[cable.from].name), {},
+                        "a link joins two devices");
     cables_.push_back(cable);
   }
   return true;
@@ -310,21 +293,20 @@ std::optional<Network> read_network(ObjectReader& cluster, const Graph& graph) {
   const Value* value = cluster.raw("network");
   if (value == nullptr) {
     if (network.nodes == 1) return network;
-    cluster.wrong("nodes", "missing-key",
-                  fmt::format("no network joins the {}", count_text(network.nodes, "node")), {},
-                  "add \"network\": {\"link\": {\"bandwidth\": \"50GB/s\"}}: a switch that all "
-                  "NICs are linked to");
-    return std::nullopt;
+    return cluster.wrong(
+        "nodes", "missing-key",
+        fmt::format("no network joins the {}", count_text(network.nodes, "node")), {},
+        "add \"network\": {\"link\": {\"bandwidth\": \"50GB/s\"}}: a switch that all "
+        "NICs are linked to");
   }
   ObjectReader reader(*value, cluster.pointer_of("network"), cluster.diagnostics());
   network.link = read_link(reader, "link");
   cluster.resolve("network", reader.finish());
   if (!network.link) return std::nullopt;
-  if (graph.count(NodeKind::nic) == 0) {
-    cluster.wrong("network", "no-nic", "no device of kind \"nic\" links a node to the network", {},
-                  "add one: {\"id\": \"nic\", \"kind\": \"nic\"}, and a link to it");
-    return std::nullopt;
-  }
+  if (graph.count(NodeKind::nic) == 0)
+    return cluster.wrong("network", "no-nic",
+                         "no device of kind \"nic\" links a node to the network", {},
+                         "add one: {\"id\": \"nic\", \"kind\": \"nic\"}, and a link to it");
   return network;
 }
 
@@ -383,11 +365,10 @@ std::optional<Machine> read_graph(ObjectReader& cluster) {
   const bool links_fine = devices_fine ? graph.read_links() : cluster.raw("links") == nullptr;
   const auto network = read_network(cluster, graph);
   if (!devices_fine || !links_fine || !network) return std::nullopt;
-  if (graph.count(NodeKind::gpu) == 0) {
-    cluster.wrong("devices", "no-gpu", "no device is of kind \"gpu\"", {},
-                  "the GPUs are the ranks: add {\"id\": \"gpu\", \"kind\": \"gpu\", \"count\": 4}");
-    return std::nullopt;
-  }
+  if (graph.count(NodeKind::gpu) == 0)
+    return cluster.wrong(
+        "devices", "no-gpu", "no device is of kind \"gpu\"", {},
+        "the GPUs are the ranks: add {\"id\": \"gpu\", \"kind\": \"gpu\", \"count\": 4}");
   if (!copies_fit(cluster, graph, *network)) return std::nullopt;
   Topology::Parts parts = copies(graph, *network);
   if (network->nodes > 1) join_nics(parts, *network->link);

@@ -41,11 +41,10 @@ bool check_link_time(ObjectReader& reader, std::string_view key, Time time) {
   if (time <= max_link_time) return true;
   // "nic.latency" of a preset is the latency of its NICs.
   const std::string_view what = key.substr(key.find_last_of('.') + 1);
-  reader.wrong(
+  return reader.wrong(
       key, "out-of-range",
       fmt::format("{} {} of {} is too long", what == "overhead" ? "an" : "a", what, to_text(time)),
       {}, "at most 53 days");
-  return false;
 }
 
 std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
@@ -113,10 +112,10 @@ bool within_limit(ObjectReader& reader, std::string_view key, double count, std:
                             : noun == "device" ? max_cluster_devices
                                                : max_cluster_ranks;
   if (count <= static_cast<double>(most)) return true;
-  reader.wrong(key, "too-large",
-               fmt::format("{} {}s are too many", with_commas(fmt::format("{:.0f}", count)), noun),
-               {}, fmt::format("at most {}", count_text(most, noun)));
-  return false;
+  return reader.wrong(
+      key, "too-large",
+      fmt::format("{} {}s are too many", with_commas(fmt::format("{:.0f}", count)), noun), {},
+      fmt::format("at most {}", count_text(most, noun)));
 }
 
 std::optional<std::string> word_or_nearest(ObjectReader& reader, std::string_view key,
@@ -147,10 +146,11 @@ std::string listed(const std::vector<std::string>& words, std::size_t most) {
   return all ? text : fmt::format("{} and {} more", text, words.size() - shown);
 }
 
-void report_wrong(Diagnostics& diagnostics, const Value& value, std::string pointer,
-                  std::string code, std::string message, std::string suggestion, std::string hint) {
-  diagnostics.add({std::move(code), std::move(message), value.place, std::move(pointer),
-                   std::move(suggestion), std::move(hint)});
+Refusal report_wrong(Diagnostics& diagnostics, const Value& value, std::string pointer,
+                     std::string code, std::string message, std::string suggestion,
+                     std::string hint) {
+  return diagnostics.add({std::move(code), std::move(message), value.place, std::move(pointer),
+                          std::move(suggestion), std::move(hint)});
 }
 
 }  // namespace collsim

@@ -110,32 +110,26 @@ bool within_limits(ObjectReader& reader, std::string_view key, double ranks, dou
 std::optional<std::vector<int>> read_dims(ObjectReader& reader) {
   const Value* value = reader.raw("dims");
   if (value == nullptr) return std::nullopt;
-  if (!value->is_array() || value->items().empty()) {
-    reader.wrong("dims", "wrong-type",
-                 fmt::format("expected a list of sizes, but this is {}",
-                             value->is_array() ? "an empty list" : value->kind_name()),
-                 {}, "write [4, 4] for 16 ranks in 4 rows of 4");
-    return std::nullopt;
-  }
+  if (!value->is_array() || value->items().empty())
+    return reader.wrong("dims", "wrong-type",
+                        fmt::format("expected a list of sizes, but this is {}",
+                                    value->is_array() ? "an empty list" : value->kind_name()),
+                        {}, "write [4, 4] for 16 ranks in 4 rows of 4");
   constexpr std::size_t most_dims = 20;
-  if (value->items().size() > most_dims) {
-    reader.wrong("dims", "too-large",
-                 fmt::format("{} dimensions are too many", value->items().size()), {},
-                 fmt::format("at most {} dimensions", most_dims));
-    return std::nullopt;
-  }
+  if (value->items().size() > most_dims)
+    return reader.wrong("dims", "too-large",
+                        fmt::format("{} dimensions are too many", value->items().size()), {},
+                        fmt::format("at most {} dimensions", most_dims));
   std::vector<int> dims;
   double ranks = 1;
   for (std::size_t i = 0; i < value->items().size(); ++i) {
     const Value& item = value->items()[i];
     const auto size = item.integer();
-    if (!size || *size < 1 || *size > max_cluster_ranks) {
-      report_wrong(reader.diagnostics(), item, pointer_to(reader.pointer_of("dims"), i),
-                   item.is_number() ? "out-of-range" : "wrong-type",
-                   "expected the size of a dimension, a whole number", {},
-                   fmt::format("allowed: 1 to {}", max_cluster_ranks));
-      return std::nullopt;
-    }
+    if (!size || *size < 1 || *size > max_cluster_ranks)
+      return report_wrong(reader.diagnostics(), item, pointer_to(reader.pointer_of("dims"), i),
+                          item.is_number() ? "out-of-range" : "wrong-type",
+                          "expected the size of a dimension, a whole number", {},
+                          fmt::format("allowed: 1 to {}", max_cluster_ranks));
     dims.push_back(static_cast<int>(*size));
     ranks *= static_cast<double>(*size);
   }
@@ -163,8 +157,7 @@ std::optional<Topology> made(ObjectReader& reader, std::string_view key, const M
   try {
     return make();
   } catch (const Error& error) {
-    reader.wrong(key, error);
-    return std::nullopt;
+    return reader.wrong(key, error);
   }
 }
 
@@ -327,11 +320,10 @@ bool check_nics(ObjectReader& cluster, std::int64_t nics, int gpus) {
   std::vector<std::string> possible;
   for (int n = 1; n <= gpus; ++n)
     if (gpus % n == 0) possible.push_back(std::to_string(n));
-  cluster.wrong(
+  return cluster.wrong(
       "nics_per_node", "out-of-range",
       fmt::format("{} cannot share {} evenly", count_text(gpus, "GPU"), count_text(nics, "NIC")),
       {}, "nics_per_node must divide gpus_per_node: " + listed(possible));
-  return false;
 }
 
 std::optional<Machine> read_nodes(ObjectReader& cluster) {
