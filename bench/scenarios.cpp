@@ -34,7 +34,7 @@ std::int64_t answer(const std::string& text) {
   Sources sources;
   Diagnostics diagnostics;
   const std::uint32_t source = sources.add(Sources::Kind::file, "sweep.json", text);
-  std::optional<Value> document = parse_json(source, sources, diagnostics);
+  std::optional<JsonValue> document = parse_json(source, sources, diagnostics);
   COLLSIM_CHECK(document, to_text(diagnostics, sources));
   const auto scenario = load_scenario(std::move(*document), "sweep.json", {}, sources, diagnostics);
   COLLSIM_CHECK(scenario, to_text(diagnostics, sources));

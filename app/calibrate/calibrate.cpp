@@ -227,59 +227,61 @@ std::string rate_text(double bytes_per_s) {
   return exact_bandwidth(Bandwidth(std::max<std::int64_t>(1, std::llround(rounded(bytes_per_s)))));
 }
 
-Value interval(const Fitted& fitted) {
-  return Value::Array{fitted.low, fitted.high};
+JsonValue interval(const Fitted& fitted) {
+  return JsonValue::Array{fitted.low, fitted.high};
 }
 
-Value rates(const CalibratedMachine& machine) {
-  return Value::array(machine.rows, [&](const CalibratedMachine::Row& row) {
-    return Value::object({{"working_set", exact_size(row.working_set)},
-                          {"instruction_overhead", time_text(machine.overhead_s.value)},
-                          {"copy_bandwidth", rate_text(row.copy_bytes_per_s.value)},
-                          {"reduce_bandwidth", rate_text(row.reduce_bytes_per_s.value)},
-                          {"second_write_bandwidth", rate_text(row.second_write_bytes_per_s.value)},
-                          {"lanes_at_full_speed", rounded(row.lanes_at_full_speed.value)}});
+JsonValue rates(const CalibratedMachine& machine) {
+  return JsonValue::array(machine.rows, [&](const CalibratedMachine::Row& row) {
+    return JsonValue::object(
+        {{"working_set", exact_size(row.working_set)},
+         {"instruction_overhead", time_text(machine.overhead_s.value)},
+         {"copy_bandwidth", rate_text(row.copy_bytes_per_s.value)},
+         {"reduce_bandwidth", rate_text(row.reduce_bytes_per_s.value)},
+         {"second_write_bandwidth", rate_text(row.second_write_bytes_per_s.value)},
+         {"lanes_at_full_speed", rounded(row.lanes_at_full_speed.value)}});
   });
 }
 
-Value quality(const CalibratedMachine& machine) {
+JsonValue quality(const CalibratedMachine& machine) {
   using Row = CalibratedMachine::Row;
   const auto intervals = [&](Fitted Row::*member) {
-    return Value::array(machine.rows, [=](const Row& row) { return interval(row.*member); });
+    return JsonValue::array(machine.rows, [=](const Row& row) { return interval(row.*member); });
   };
-  return Value::object({{"probes", machine.probes.size()},
-                        {"median_error", machine.median_error},
-                        {"worst_error", machine.worst_error},
-                        {"latency_s_95", interval(machine.latency_s)},
-                        {"instruction_overhead_s_95", interval(machine.overhead_s)},
-                        {"copy_bytes_per_s_95", intervals(&Row::copy_bytes_per_s)},
-                        {"reduce_bytes_per_s_95", intervals(&Row::reduce_bytes_per_s)},
-                        {"second_write_bytes_per_s_95", intervals(&Row::second_write_bytes_per_s)},
-                        {"lanes_at_full_speed_95", intervals(&Row::lanes_at_full_speed)},
-                        {"one_pair_bytes_per_s", machine.one_pair_bytes_per_s},
-                        {"all_pairs_bytes_per_s", machine.all_pairs_bytes_per_s}});
+  return JsonValue::object(
+      {{"probes", machine.probes.size()},
+       {"median_error", machine.median_error},
+       {"worst_error", machine.worst_error},
+       {"latency_s_95", interval(machine.latency_s)},
+       {"instruction_overhead_s_95", interval(machine.overhead_s)},
+       {"copy_bytes_per_s_95", intervals(&Row::copy_bytes_per_s)},
+       {"reduce_bytes_per_s_95", intervals(&Row::reduce_bytes_per_s)},
+       {"second_write_bytes_per_s_95", intervals(&Row::second_write_bytes_per_s)},
+       {"lanes_at_full_speed_95", intervals(&Row::lanes_at_full_speed)},
+       {"one_pair_bytes_per_s", machine.one_pair_bytes_per_s},
+       {"all_pairs_bytes_per_s", machine.all_pairs_bytes_per_s}});
 }
 
-Value raw(const Probe& probe) {
-  return Value::object({{"probe", probe.name},
-                        {"working_set_bytes", probe.working_set},
-                        {"time_s", probe.measured.median_s},
-                        {"min_s", probe.measured.min_s},
-                        {"max_s", probe.measured.max_s},
-                        {"fitted_s", probe.fitted_s}});
+JsonValue raw(const Probe& probe) {
+  return JsonValue::object({{"probe", probe.name},
+                            {"working_set_bytes", probe.working_set},
+                            {"time_s", probe.measured.median_s},
+                            {"min_s", probe.measured.min_s},
+                            {"max_s", probe.measured.max_s},
+                            {"fitted_s", probe.fitted_s}});
 }
 
 // Pairs that are farther apart than usual get a line of their own.
-Value distant_pairs(const CalibratedMachine& machine) {
+JsonValue distant_pairs(const CalibratedMachine& machine) {
   constexpr double farther = 1.3;
-  Value overrides = Value::array();
+  JsonValue overrides = JsonValue::array();
   for (std::size_t i = 0; i < machine.pair_latency_s.size(); ++i)
     for (std::size_t j = 0; j < machine.pair_latency_s.size(); ++j) {
       if (machine.pair_latency_s[i][j] < farther * machine.latency_s.value) continue;
       overrides.items().push_back(
-          Value::object({{"from", "gpu" + std::to_string(i)},
-                         {"to", "gpu" + std::to_string(j)},
-                         {"latency", time_text(machine.pair_latency_s[i][j])}}));
+          JsonValue::object({{"from", "gpu" + std::to_string(i)},
+                             {"to", "gpu" + std::to_string(j)},
+                             {"latency", time_text(machine.pair_latency_s[i][j])}}));
     }
   return overrides;
 }
@@ -290,28 +292,29 @@ std::variant<CalibratedMachine, NoMeasurement> calibrate(const CalibrateOptions&
   return Calibrator(options).run();
 }
 
-Value machine_value(const CalibratedMachine& machine, const std::string& version,
-                    const std::string& date) {
-  Value link =
-      Value::object({{"bandwidth", "1000TB/s"},  // no wire: lanes copy, at the rates measured
-                     {"latency", time_text(machine.latency_s.value)}});
-  Value cluster = Value::object(
+JsonValue machine_value(const CalibratedMachine& machine, const std::string& version,
+                        const std::string& date) {
+  JsonValue link =
+      JsonValue::object({{"bandwidth", "1000TB/s"},  // no wire: lanes copy, at the rates measured
+                         {"latency", time_text(machine.latency_s.value)}});
+  JsonValue cluster = JsonValue::object(
       {{"shape", "fully-connected"}, {"ranks", machine.ranks}, {"link", std::move(link)}});
-  Value distant = distant_pairs(machine);
+  JsonValue distant = distant_pairs(machine);
   if (!distant.items().empty()) cluster.set("links_override", std::move(distant));
 
-  Value calibration =
-      Value::object({{"backend", machine.backend},
-                     {"protocol", machine.protocol == Protocol::ll ? "ll" : "simple"},
-                     {"device", machine.device},
-                     {"date", date},
-                     {"collsim", version},
-                     {"rates", rates(machine)},
-                     {"fit", quality(machine)},
-                     {"raw", Value::array(machine.probes, raw)}});
-  return Value::object({{"scenario", 1},
-                        {"cluster", std::move(cluster)},
-                        {"model", Value::object({{"calibration", std::move(calibration)}})}});
+  JsonValue calibration =
+      JsonValue::object({{"backend", machine.backend},
+                         {"protocol", machine.protocol == Protocol::ll ? "ll" : "simple"},
+                         {"device", machine.device},
+                         {"date", date},
+                         {"collsim", version},
+                         {"rates", rates(machine)},
+                         {"fit", quality(machine)},
+                         {"raw", JsonValue::array(machine.probes, raw)}});
+  return JsonValue::object(
+      {{"scenario", 1},
+       {"cluster", std::move(cluster)},
+       {"model", JsonValue::object({{"calibration", std::move(calibration)}})}});
 }
 
 }  // namespace collsim

@@ -76,7 +76,7 @@ struct CalibratedMachine {
 
 // A calibrated machine as a file that scenarios can use: "cluster" and "model" of a scenario, with the
 // raw points and where they come from.
-[[nodiscard]] Value machine_value(const CalibratedMachine& machine, const std::string& version,
-                                  const std::string& date);
+[[nodiscard]] JsonValue machine_value(const CalibratedMachine& machine, const std::string& version,
+                                      const std::string& date);
 
 }  // namespace collsim

@@ -64,18 +64,18 @@ std::string text(const std::vector<Operation>& operations) {
          "nodes. lanes: programs that a rank runs side by side.\n";
 }
 
-Value document(const std::vector<Operation>& operations) {
-  Value list = Value::array();
+JsonValue document(const std::vector<Operation>& operations) {
+  JsonValue list = JsonValue::array();
   for (const Operation operation : operations)
     for (const Algorithm* algorithm : algorithms(operation))
-      list.items().push_back(Value::object({{"op", to_string(operation)},
-                                            {"algorithm", algorithm->name},
-                                            {"default", is_default(*algorithm)},
-                                            {"aliases", Value::array(algorithm->aliases)},
-                                            {"ranks", rank_counts(*algorithm)},
-                                            {"lanes", algorithm->lanes},
-                                            {"summary", algorithm->summary}}));
-  return Value::object({{"algorithms", std::move(list)}});
+      list.items().push_back(JsonValue::object({{"op", to_string(operation)},
+                                                {"algorithm", algorithm->name},
+                                                {"default", is_default(*algorithm)},
+                                                {"aliases", JsonValue::array(algorithm->aliases)},
+                                                {"ranks", rank_counts(*algorithm)},
+                                                {"lanes", algorithm->lanes},
+                                                {"summary", algorithm->summary}}));
+  return JsonValue::object({{"algorithms", std::move(list)}});
 }
 
 }  // namespace

@@ -84,21 +84,21 @@ std::string text(const std::vector<Proof>& proofs) {
          faults;
 }
 
-Value fault_value(const Fault& fault) {
-  return Value::object({{"kind", to_string(fault.kind)},
-                        {"rank", fault.rank.index()},
-                        {"lane", fault.lane.index()},
-                        {"step", fault.step},
-                        {"expected", fault.expected},
-                        {"found", fault.found},
-                        {"message", fault.text}});
+JsonValue fault_value(const Fault& fault) {
+  return JsonValue::object({{"kind", to_string(fault.kind)},
+                            {"rank", fault.rank.index()},
+                            {"lane", fault.lane.index()},
+                            {"step", fault.step},
+                            {"expected", fault.expected},
+                            {"found", fault.found},
+                            {"message", fault.text}});
 }
 
-Value document(const Scenario& scenario, const std::vector<Proof>& proofs, bool complete) {
+JsonValue document(const Scenario& scenario, const std::vector<Proof>& proofs, bool complete) {
   const auto entry = [](const Proof& proof) {
-    Value params = Value::object();
+    JsonValue params = JsonValue::object();
     for (const auto& [path, value] : proof.params) params.set(path, value);
-    return Value::object(
+    return JsonValue::object(
         {{"params", std::move(params)},
          {"algorithm", proof.algorithm},
          {"proved", proof.report.ok},
@@ -107,10 +107,11 @@ Value document(const Scenario& scenario, const std::vector<Proof>& proofs, bool 
          {"wire_bytes", proof.report.wire_bytes},
          {"slots", proof.slots},
          {"least_slots", proof.least_slots},
-         {"fault", proof.report.fault ? fault_value(*proof.report.fault) : Value()}});
+         {"fault", proof.report.fault ? fault_value(*proof.report.fault) : JsonValue()}});
   };
-  return Value::object(
-      {{"name", scenario.name}, {"complete", complete}, {"proofs", Value::array(proofs, entry)}});
+  return JsonValue::object({{"name", scenario.name},
+                            {"complete", complete},
+                            {"proofs", JsonValue::array(proofs, entry)}});
 }
 
 // Nothing when a point makes no sense.
@@ -127,7 +128,7 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
     try {
       proofs.push_back(prove(std::move(*one), std::move(params)));
     } catch (const Error& error) {
-      const Value* collective = scenario.document.find("collective");
+      const JsonValue* collective = scenario.document.find("collective");
       return diagnostics.add({.code = std::string(to_string(error.code())),
                               .message = where.empty() ? error.what() : where + ": " + error.what(),
                               .place = collective == nullptr ? SourceRange{} : collective->place,

@@ -49,7 +49,7 @@ bool reads(const std::string& typed, double& number) {
 }
 
 // 64M, 65536KiB and 64MiB are equal on a command line.
-bool means(const std::string& typed, const Value& value) {
+bool means(const std::string& typed, const JsonValue& value) {
   const std::string text = plain_text(value);
   if (typed == text) return true;
   if (value.is_string())

@@ -71,51 +71,52 @@ class ScenarioMaker {
   ScenarioMaker(const PredictOptions& options, Sources& sources)
       : options_(options), sources_(sources) {}
 
-  Value make() {
-    Value document = Value::object({{"scenario", 1},
-                                    {"name", "predict"},
-                                    {"cluster", options_.preset.empty() ? shape() : preset()}});
-    std::optional<Value> axis = sizes();
+  JsonValue make() {
+    JsonValue document =
+        JsonValue::object({{"scenario", 1},
+                           {"name", "predict"},
+                           {"cluster", options_.preset.empty() ? shape() : preset()}});
+    std::optional<JsonValue> axis = sizes();
     document.set("collective", collective());
-    if (axis) document.set("sweep", Value::object({{"collective.size", std::move(*axis)}}));
+    if (axis) document.set("sweep", JsonValue::object({{"collective.size", std::move(*axis)}}));
     return document;
   }
 
  private:
-  Value from(const char* option, const std::string& text, Value value) {
+  JsonValue from(const char* option, const std::string& text, JsonValue value) {
     const std::uint32_t source = sources_.add(Sources::Kind::argument, option, text);
     value.place = {source, 0, static_cast<std::uint32_t>(text.size())};
     return value;
   }
-  void put(Value& object, const char* key, const char* option, const std::string& text) {
-    if (!text.empty()) object.set(key, from(option, text, Value(text)));
+  void put(JsonValue& object, const char* key, const char* option, const std::string& text) {
+    if (!text.empty()) object.set(key, from(option, text, JsonValue(text)));
   }
-  void put(Value& object, const char* key, const char* option,
+  void put(JsonValue& object, const char* key, const char* option,
            const std::optional<std::int64_t>& number) {
-    if (number) object.set(key, from(option, std::to_string(*number), Value(*number)));
+    if (number) object.set(key, from(option, std::to_string(*number), JsonValue(*number)));
   }
 
-  Value preset() {
-    Value cluster = Value::object();
+  JsonValue preset() {
+    JsonValue cluster = JsonValue::object();
     put(cluster, "preset", "--preset", options_.preset);
     put(cluster, "nodes", "--nodes", options_.nodes);
     return cluster;
   }
 
-  Value shape() {
-    Value link = Value::object();
+  JsonValue shape() {
+    JsonValue link = JsonValue::object();
     put(link, "bandwidth", "--bandwidth", options_.bandwidth);
     put(link, "latency", "--latency", options_.latency);
     put(link, "overhead", "--overhead", options_.overhead);
-    Value cluster = Value::object();
+    JsonValue cluster = JsonValue::object();
     put(cluster, "shape", "--shape", options_.shape);
     put(cluster, "ranks", options_.ranks_option(), options_.ranks());
     cluster.set("link", std::move(link));
     return cluster;
   }
 
-  Value collective() {
-    Value collective = Value::object();
+  JsonValue collective() {
+    JsonValue collective = JsonValue::object();
     put(collective, "op", "OP", options_.operation);
     put(collective, "algorithm", "--algorithm", options_.algorithm);
     if (has_size())
@@ -125,7 +126,8 @@ class ScenarioMaker {
     put(collective, "root", "-r", options_.root);
     put(collective, "chunks", "--chunks", options_.chunks);
     put(collective, "channels", "--channels", options_.channels);
-    if (std::optional<Value> ranks = part_of_preset()) collective.set("ranks", std::move(*ranks));
+    if (std::optional<JsonValue> ranks = part_of_preset())
+      collective.set("ranks", std::move(*ranks));
     return collective;
   }
 
@@ -134,7 +136,7 @@ class ScenarioMaker {
   }
 
   // The first -g of the preset's ranks; nothing when that is all of them.
-  std::optional<Value> part_of_preset() {
+  std::optional<JsonValue> part_of_preset() {
     const Preset* preset = find_preset(options_.preset);
     const std::optional<std::int64_t> wanted = options_.ranks();
     if (preset == nullptr || !wanted) return std::nullopt;
@@ -144,7 +146,7 @@ class ScenarioMaker {
       throw UsageError(fmt::format("{} {}: {} has {} GPUs; --nodes {} has enough", option, *wanted,
                                    options_.preset, there, (*wanted - 1) / preset->gpus + 1));
     if (*wanted == there) return std::nullopt;
-    Value ranks = Value::array();
+    JsonValue ranks = JsonValue::array();
     for (std::int64_t rank = 0; rank < std::min(*wanted, most_ranks_listed); ++rank)
       ranks.items().emplace_back(rank);
     return from(option.c_str(), std::to_string(*wanted), std::move(ranks));
@@ -188,7 +190,7 @@ class ScenarioMaker {
 
   // The sizes of a range one by one when they are not what nccl-tests would take; else the range,
   // which is shorter.  Nothing when no more than the first is left.
-  std::optional<Value> rounded_sizes(Value range) {
+  std::optional<JsonValue> rounded_sizes(JsonValue range) {
     Diagnostics diagnostics;
     const std::optional<RangeValues> values = RangeValues::read(range, {}, diagnostics);
     if (!values || values->size() > load_options_of(options_.run).max_points) return range;
@@ -202,10 +204,10 @@ class ScenarioMaker {
     }
     if (!differ) return range;
     if (sizes.size() == 1) return std::nullopt;
-    return from("-b", options_.smallest, Value::array(sizes, exact_size));
+    return from("-b", options_.smallest, JsonValue::array(sizes, exact_size));
   }
 
-  std::optional<Value> sizes() {
+  std::optional<JsonValue> sizes() {
     if (!has_size()) return std::nullopt;
     const Bytes first = smallest();
     const Bytes last = options_.largest.empty() ? first : size("-e", options_.largest);
@@ -215,8 +217,8 @@ class ScenarioMaker {
     if (last == first) return std::nullopt;
     if (first == 0 && options_.factor)
       throw UsageError("-f (step factor) needs -b > 0; begin with -b 8, or use -i");
-    Value axis = Value::object({{"from", from("-b", options_.smallest, exact_size(first))},
-                                {"to", from("-e", options_.largest, exact_size(last))}});
+    JsonValue axis = JsonValue::object({{"from", from("-b", options_.smallest, exact_size(first))},
+                                        {"to", from("-e", options_.largest, exact_size(last))}});
     if (options_.factor) {
       put(axis, "factor", "-f", options_.factor);
     } else {
@@ -283,7 +285,7 @@ int predict(PredictOptions options, Terminal& terminal) {
   refuse_what_nccl_tests_means_otherwise(options);
   tell_ignored(options, terminal);
   Sources sources;
-  Value document = ScenarioMaker(options, sources).make();
+  JsonValue document = ScenarioMaker(options, sources).make();
   if (!options.print_scenario)
     return run_document(options.run, "predict", std::move(document), std::move(sources), terminal);
   Diagnostics diagnostics;

@@ -61,7 +61,7 @@ std::string readable(std::string_view property, const std::string& value) {
   return to_text(*parse_time(value).value);
 }
 
-std::string link_type_text(const std::string& name, const Value& type) {
+std::string link_type_text(const std::string& name, const JsonValue& type) {
   std::string text = folded(fmt::format("{}: ", name), type.find("title")->string());
   for (const std::string_view property : preset_link_values()) {
     const std::string value = readable(property, type.find(property)->string());
@@ -72,11 +72,11 @@ std::string link_type_text(const std::string& name, const Value& type) {
 }
 
 std::string preset_text(const Preset& preset) {
-  const Value& document = preset.document;
+  const JsonValue& document = preset.document;
   std::string text = fmt::format("{}: {}\n", preset.name, preset.title);
   text += folded("source: ", document.find("source")->string());
-  for (const Value& note : document.find("notes")->items()) text += folded("- ", note.string());
-  for (const Value::Member& type : document.find("link_types")->members())
+  for (const JsonValue& note : document.find("notes")->items()) text += folded("- ", note.string());
+  for (const JsonValue::Member& type : document.find("link_types")->members())
     text += "\n" + link_type_text(type.key, type.value);
   const std::string& example = document.find("link_types")->members().front().key;
   return text + fmt::format(

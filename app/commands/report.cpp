@@ -109,7 +109,7 @@ int report(const ReportCommandOptions& options, Terminal& terminal) {
   if (!diagnostics.empty()) return show_mistakes(diagnostics, sources, terminal);
 
   AskedPoint asked(options.at);
-  std::vector<Value> data;
+  std::vector<JsonValue> data;
   data.reserve(all.size());
   for (const StoredResults& results : all) data.push_back(report_data(results, asked.of(results)));
   asked.insist();

@@ -14,21 +14,21 @@ namespace {
 struct Leaf {
   std::string path;     // collective.chunks
   std::string pointer;  // /collective/chunks
-  const Value* value;
+  const JsonValue* value;
 };
 
-bool is_plain(const Value& value) {
+bool is_plain(const JsonValue& value) {
   return !value.is_array() && !value.is_object();
 }
 
 // Lists of plain values stay whole: they are one thing to a reader.
-bool is_leaf(const Value& value) {
+bool is_leaf(const JsonValue& value) {
   if (value.is_object()) return value.members().empty();
   if (value.is_array()) return std::all_of(value.items().begin(), value.items().end(), is_plain);
   return true;
 }
 
-void collect(const Value& value, const std::string& path, const std::string& pointer,
+void collect(const JsonValue& value, const std::string& path, const std::string& pointer,
              std::vector<Leaf>& leaves) {
   const auto below = [&](const std::string& step) {
     return path.empty() ? step : path + "." + step;
@@ -36,7 +36,7 @@ void collect(const Value& value, const std::string& path, const std::string& poi
   if (is_leaf(value)) {
     leaves.push_back({path, pointer, &value});
   } else if (value.is_object()) {
-    for (const Value::Member& member : value.members())
+    for (const JsonValue::Member& member : value.members())
       collect(member.value, below(member.key), pointer_to(pointer, member.key), leaves);
   } else {
     for (std::size_t i = 0; i < value.items().size(); ++i)
@@ -45,16 +45,16 @@ void collect(const Value& value, const std::string& path, const std::string& poi
 }
 
 // Defaults of a preset are that machine's own.
-std::string origin_of(const Leaf& leaf, const Value& resolved, const Sources& sources) {
-  const Value* cluster = resolved.find("cluster");
-  const Value* preset = cluster != nullptr ? cluster->find("preset") : nullptr;
+std::string origin_of(const Leaf& leaf, const JsonValue& resolved, const Sources& sources) {
+  const JsonValue* cluster = resolved.find("cluster");
+  const JsonValue* preset = cluster != nullptr ? cluster->find("preset") : nullptr;
   if (preset != nullptr && leaf.value->place.source == SourceRange::nowhere &&
       leaf.path.starts_with("cluster.override."))
     return "preset " + preset->string();
   return sources.describe(leaf.value->place);
 }
 
-std::vector<Leaf> leaves_of(const Value& resolved) {
+std::vector<Leaf> leaves_of(const JsonValue& resolved) {
   std::vector<Leaf> leaves;
   collect(resolved, {}, {}, leaves);
   return leaves;
@@ -62,7 +62,7 @@ std::vector<Leaf> leaves_of(const Value& resolved) {
 
 }  // namespace
 
-std::string resolved_text(const Value& resolved, const Sources& sources) {
+std::string resolved_text(const JsonValue& resolved, const Sources& sources) {
   const std::vector<Leaf> leaves = leaves_of(resolved);
   std::vector<std::string> values;
   std::size_t path_width = 0;
@@ -79,11 +79,11 @@ std::string resolved_text(const Value& resolved, const Sources& sources) {
   return text;
 }
 
-Value resolved_value(const Value& resolved, const Sources& sources) {
-  Value origins = Value::object();
+JsonValue resolved_value(const JsonValue& resolved, const Sources& sources) {
+  JsonValue origins = JsonValue::object();
   for (const Leaf& leaf : leaves_of(resolved))
     origins.set(leaf.pointer, origin_of(leaf, resolved, sources));
-  return Value::object({{"scenario", resolved}, {"origins", std::move(origins)}});
+  return JsonValue::object({{"scenario", resolved}, {"origins", std::move(origins)}});
 }
 
 }  // namespace collsim

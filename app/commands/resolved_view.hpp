@@ -13,9 +13,9 @@ namespace collsim {
 //
 //   collective.chunks = 16         scenarios/x.json:5:20
 //   collective.root   = 0          default
-[[nodiscard]] std::string resolved_text(const Value& resolved, const Sources& sources);
+[[nodiscard]] std::string resolved_text(const JsonValue& resolved, const Sources& sources);
 
 // {"scenario": {...}, "origins": {"/collective/chunks": "scenarios/x.json:5:20", ...}}
-[[nodiscard]] Value resolved_value(const Value& resolved, const Sources& sources);
+[[nodiscard]] JsonValue resolved_value(const JsonValue& resolved, const Sources& sources);
 
 }  // namespace collsim

@@ -34,7 +34,7 @@ Format format_of_file(const std::string& file, const std::string& format) {
 // As if they had been written to a file and read again.
 StoredResults stored(const Results& results) {
   StoredResults stored{results.file, to_value(results), 0};
-  Value::Array& rows = stored.document.find("rows")->items();
+  JsonValue::Array& rows = stored.document.find("rows")->items();
   if (rows.size() > most_stored_rows) {
     stored.left_out = rows.size() - most_stored_rows;
     rows.resize(most_stored_rows);
@@ -87,7 +87,7 @@ void Printer::print(const Results& results) {
   out_.flush();
 }
 
-void Printer::print(const Value& document) {
+void Printer::print(const JsonValue& document) {
   separate({});
   out_ << to_json(document) << (several_ ? "" : "\n");
   out_.flush();
@@ -126,7 +126,7 @@ void Outputs::keep(Results results) {
   if (!files_.empty()) kept_.emplace_back(std::move(results));
 }
 
-void Outputs::keep(Value mistakes) {
+void Outputs::keep(JsonValue mistakes) {
   if (!files_.empty()) kept_.emplace_back(std::move(mistakes));
 }
 
@@ -140,7 +140,7 @@ void Outputs::write(Terminal& terminal) const {
         if (const Results* results = std::get_if<Results>(&kept))
           printer.print(*results);
         else if (file.format == Format::json)
-          printer.print(std::get<Value>(kept));
+          printer.print(std::get<JsonValue>(kept));
       }
       printer.finish();
     });
@@ -148,7 +148,7 @@ void Outputs::write(Terminal& terminal) const {
 }
 
 void Outputs::write_page(std::ostream& out) const {
-  std::vector<Value> data;
+  std::vector<JsonValue> data;
   for (const auto& kept : kept_)
     if (const Results* results = std::get_if<Results>(&kept))
       data.push_back(report_data(stored(*results), std::nullopt));

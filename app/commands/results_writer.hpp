@@ -24,7 +24,7 @@ class Printer {
   Printer(Terminal& terminal, Format format, bool several);
 
   void print(const Results& results);
-  void print(const Value& document);  // only for JSON
+  void print(const JsonValue& document);  // only for JSON
   void print(const std::string& heading, const std::string& text);
   void finish();
 
@@ -56,7 +56,7 @@ class Outputs {
   [[nodiscard]] bool is_standard_output() const { return to_standard_output_; }  // "-o -"
 
   void keep(Results results);
-  void keep(Value mistakes);  // for JSON; they alone make no file
+  void keep(JsonValue mistakes);  // for JSON; they alone make no file
   // Writes what standard output shows, in each file's format.  Throws WriteError.
   void write(Terminal& terminal) const;
 
@@ -72,7 +72,7 @@ class Outputs {
   Format standard_format_ = Format::table;
   bool several_;  // inputs
   bool has_results_ = false;
-  std::vector<std::variant<Results, Value>> kept_;
+  std::vector<std::variant<Results, JsonValue>> kept_;
 };
 
 // On standard error, unless --quiet.

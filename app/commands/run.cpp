@@ -59,7 +59,7 @@ class Run {
  private:
   void refuse(const Diagnostics& diagnostics, const Sources& sources) {
     worst_ = worse_of(worst_, exit_usage);
-    const Value mistakes = to_value(diagnostics, sources);
+    const JsonValue mistakes = to_value(diagnostics, sources);
     outputs_.keep(mistakes);
     if (outputs_.is_standard_output() && format_ == Format::json) return;
     if (format_ == Format::json)
@@ -162,7 +162,7 @@ LoadOptions load_options_of(const RunCommandOptions& options) {
   return load;
 }
 
-int run_document(const RunCommandOptions& options, const std::string& name, Value document,
+int run_document(const RunCommandOptions& options, const std::string& name, JsonValue document,
                  Sources sources, Terminal& terminal) {
   const RunHooks none;
   Run run(options, none, terminal);

@@ -40,6 +40,6 @@ struct RunHooks {
 
 // Simulates a scenario that was made by the program, as `run` does a file; the exit code.
 [[nodiscard]] int run_document(const RunCommandOptions& options, const std::string& name,
-                               Value document, Sources sources, Terminal& terminal);
+                               JsonValue document, Sources sources, Terminal& terminal);
 
 }  // namespace collsim

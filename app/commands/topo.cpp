@@ -39,10 +39,10 @@ std::shared_ptr<const Cluster> cluster_of_preset(const TopoOptions& options, Ter
   const auto name = preset_words().canonical(options.preset);
   if (!name)
     throw UsageError("there is no preset" + did_you_mean(options.preset, preset_words().allowed));
-  Value document = Value::object({{"preset", *name}});
+  JsonValue document = JsonValue::object({{"preset", *name}});
   if (options.nodes) document.set("nodes", *options.nodes);
   Diagnostics diagnostics;
-  Value resolved;
+  JsonValue resolved;
   auto cluster = read_cluster(document, "/cluster", diagnostics, resolved);
   if (cluster) return std::make_shared<const Cluster>(std::move(*cluster));
   show_mistakes(diagnostics, Sources{}, terminal);

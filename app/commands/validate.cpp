@@ -40,9 +40,9 @@ std::optional<double> max_error_of(const std::string& text) {
 }
 
 // Puts the machine's cluster, and its model if it has one, in place of the scenario's.
-bool put_machine(Value& document, Value machine, const std::string& file,
+bool put_machine(JsonValue& document, JsonValue machine, const std::string& file,
                  Diagnostics& diagnostics) {
-  Value* const cluster = machine.find("cluster");
+  JsonValue* const cluster = machine.find("cluster");
   if (cluster == nullptr)
     return diagnostics.add(
         {.code = "no-machine",
@@ -50,7 +50,7 @@ bool put_machine(Value& document, Value machine, const std::string& file,
          .place = machine.place,
          .hint = "--machine takes a file with a \"cluster\" and optionally a \"model\""});
   document.set("cluster", std::move(*cluster));
-  if (Value* const model = machine.find("model")) document.set("model", std::move(*model));
+  if (JsonValue* const model = machine.find("model")) document.set("model", std::move(*model));
   return true;
 }
 
@@ -128,7 +128,7 @@ class Validation {
         {options_.no_check, "--no-check"},
         {options_.threads_per_lane > 0, "--threads-per-lane"},
     };
-    const Value* const file = value_at(scenario.resolved, "measure.file");
+    const JsonValue* const file = value_at(scenario.resolved, "measure.file");
     bool absent = true;
     for (const auto& [given, name] : options) {
       if (!given) continue;
@@ -147,8 +147,8 @@ class Validation {
                                           Diagnostics& diagnostics) {
     const LoadOptions load = load_options_of(options_.run);
     if (options_.machine.empty()) return load_scenario(file, load, sources, diagnostics);
-    std::optional<Value> document = read_with_includes(file, sources, diagnostics);
-    std::optional<Value> machine = read_machine(sources, diagnostics);
+    std::optional<JsonValue> document = read_with_includes(file, sources, diagnostics);
+    std::optional<JsonValue> machine = read_machine(sources, diagnostics);
     if (!document || !machine ||
         !put_machine(*document, std::move(*machine), options_.machine, diagnostics))
       return std::nullopt;
@@ -156,7 +156,7 @@ class Validation {
   }
 
   // A fragment: what else it says, such as where its numbers come from, is of no interest here.
-  std::optional<Value> read_machine(Sources& sources, Diagnostics& diagnostics) const {
+  std::optional<JsonValue> read_machine(Sources& sources, Diagnostics& diagnostics) const {
     const auto source = read_source(options_.machine, sources, diagnostics);
     return source ? parse_json(*source, sources, diagnostics) : std::nullopt;
   }

@@ -205,6 +205,6 @@ struct Explanation {
 //                    saves_20_percent_s, why_not}], the one that saves most first
 //   best_chunks     {by_formula, best, time_s, tried: [{chunks, time_s}]}
 //   bound           {bound_s, bandwidth_s, latency_s, compute_s, binding, ratio, text}
-[[nodiscard]] Value to_value(const Explanation& explanation);
+[[nodiscard]] JsonValue to_value(const Explanation& explanation);
 
 }  // namespace collsim

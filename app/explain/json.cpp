@@ -6,19 +6,19 @@
 namespace collsim {
 namespace {
 
-Value seconds(Time time) {
+JsonValue seconds(Time time) {
   return time.seconds();
 }
-Value seconds(const std::optional<Time>& time) {
-  return time ? Value(time->seconds()) : Value();
+JsonValue seconds(const std::optional<Time>& time) {
+  return time ? JsonValue(time->seconds()) : JsonValue();
 }
-Value text_or_null(const std::string& text) {
-  return text.empty() ? Value() : Value(text);
+JsonValue text_or_null(const std::string& text) {
+  return text.empty() ? JsonValue() : JsonValue(text);
 }
 
-Value of_terms(const std::vector<FormulaTerm>& terms) {
-  return Value::array(terms, [](const FormulaTerm& term) {
-    return Value::object(
+JsonValue of_terms(const std::vector<FormulaTerm>& terms) {
+  return JsonValue::array(terms, [](const FormulaTerm& term) {
+    return JsonValue::object(
         {{"text", term.text}, {"with_values", term.with_values}, {"seconds", term.value}});
   });
 }
@@ -30,68 +30,68 @@ std::string_view unit_of(const ExplainedSymbol& symbol) {
   return symbol.units == units_cost_per_byte ? "s/B" : "1";
 }
 
-Value of_symbol(const ExplainedSymbol& symbol) {
-  return Value::object({{"symbol", symbol.symbol},
-                        {"value", symbol.value},
-                        {"unit", unit_of(symbol)},
-                        {"meaning", symbol.meaning}});
+JsonValue of_symbol(const ExplainedSymbol& symbol) {
+  return JsonValue::object({{"symbol", symbol.symbol},
+                            {"value", symbol.value},
+                            {"unit", unit_of(symbol)},
+                            {"meaning", symbol.meaning}});
 }
 
-Value of_formula(const Explanation& e) {
+JsonValue of_formula(const Explanation& e) {
   const FormulaExplanation& f = e.formula;
   const auto of_form = [&](const auto& member) {
-    return f.form ? Value(std::invoke(member, *f.form)) : Value();
+    return f.form ? JsonValue(std::invoke(member, *f.form)) : JsonValue();
   };
   const auto of_part = [](const VanishingPart& part) {
-    return Value::object({{"name", part.name}, {"seconds", part.seconds}});
+    return JsonValue::object({{"name", part.name}, {"seconds", part.seconds}});
   };
-  return Value::object({{"applies", f.applies},
-                        {"why_not", text_or_null(f.why_not)},
-                        {"formula", of_form(&ClosedForm::formula)},
-                        {"reference", of_form(&ClosedForm::reference)},
-                        {"exact", of_form(&ClosedForm::exact)},
-                        {"seconds", of_form(&ClosedForm::seconds)},
-                        {"difference_s", of_form([&](const ClosedForm& form) {
-                           return e.row.time_s() - form.seconds;
-                         })},
-                        {"best_chunks", of_form(&ClosedForm::best_chunks)},
-                        {"comparison", comparison_in_words(e)},
-                        {"symbols", Value::array(f.symbols, of_symbol)},
-                        {"definitions", Value::array(f.definitions)},
-                        {"terms", of_terms(f.terms)},
-                        {"calls", of_terms(f.calls)},
-                        {"parts", Value::array(f.parts, of_part)},
-                        {"parts_add_up", f.parts_add_up}});
+  return JsonValue::object({{"applies", f.applies},
+                            {"why_not", text_or_null(f.why_not)},
+                            {"formula", of_form(&ClosedForm::formula)},
+                            {"reference", of_form(&ClosedForm::reference)},
+                            {"exact", of_form(&ClosedForm::exact)},
+                            {"seconds", of_form(&ClosedForm::seconds)},
+                            {"difference_s", of_form([&](const ClosedForm& form) {
+                               return e.row.time_s() - form.seconds;
+                             })},
+                            {"best_chunks", of_form(&ClosedForm::best_chunks)},
+                            {"comparison", comparison_in_words(e)},
+                            {"symbols", JsonValue::array(f.symbols, of_symbol)},
+                            {"definitions", JsonValue::array(f.definitions)},
+                            {"terms", of_terms(f.terms)},
+                            {"calls", of_terms(f.calls)},
+                            {"parts", JsonValue::array(f.parts, of_part)},
+                            {"parts_add_up", f.parts_add_up}});
 }
 
-Value of_link(const BusiestLink& link) {
-  return Value::object({{"name", link.name},
-                        {"messages", link.messages},
-                        {"bytes", link.bytes},
-                        {"busy_s", seconds(link.busy)},
-                        {"fill_s", seconds(link.fill)},
-                        {"gaps_s", seconds(link.gaps)},
-                        {"drain_s", seconds(link.drain)},
-                        {"equally_busy", link.equally_busy}});
+JsonValue of_link(const BusiestLink& link) {
+  return JsonValue::object({{"name", link.name},
+                            {"messages", link.messages},
+                            {"bytes", link.bytes},
+                            {"busy_s", seconds(link.busy)},
+                            {"fill_s", seconds(link.fill)},
+                            {"gaps_s", seconds(link.gaps)},
+                            {"drain_s", seconds(link.drain)},
+                            {"equally_busy", link.equally_busy}});
 }
 
-Value of_breakdown(const Breakdown& b) {
-  const auto known = [&](Time time) { return b.every_step_recorded ? seconds(time) : Value(); };
-  return Value::object({{"every_step_recorded", b.every_step_recorded},
-                        {"instructions", b.instructions},
-                        {"messages", b.messages},
-                        {"start_s", known(b.path.start)},
-                        {"startup_s", known(b.path.startup)},
-                        {"wire_s", known(b.path.wire)},
-                        {"sharing_s", known(b.path.sharing)},
-                        {"flight_s", known(b.path.flight)},
-                        {"queue_s", known(b.path.queue)},
-                        {"reduction_s", known(b.path.reduction)},
-                        {"copy_s", known(b.path.copy)},
-                        {"instructions_s", known(b.path.instructions)},
-                        {"launch_s", known(b.launch)},
-                        {"waiting_for_others_s", known(b.waiting_for_others)},
-                        {"busiest_link", b.busiest ? of_link(*b.busiest) : Value()}});
+JsonValue of_breakdown(const Breakdown& b) {
+  const auto known = [&](Time time) { return b.every_step_recorded ? seconds(time) : JsonValue(); };
+  return JsonValue::object({{"every_step_recorded", b.every_step_recorded},
+                            {"instructions", b.instructions},
+                            {"messages", b.messages},
+                            {"start_s", known(b.path.start)},
+                            {"startup_s", known(b.path.startup)},
+                            {"wire_s", known(b.path.wire)},
+                            {"sharing_s", known(b.path.sharing)},
+                            {"flight_s", known(b.path.flight)},
+                            {"queue_s", known(b.path.queue)},
+                            {"reduction_s", known(b.path.reduction)},
+                            {"copy_s", known(b.path.copy)},
+                            {"instructions_s", known(b.path.instructions)},
+                            {"launch_s", known(b.launch)},
+                            {"waiting_for_others_s", known(b.waiting_for_others)},
+                            {"busiest_link", b.busiest ? of_link(*b.busiest) : JsonValue()}});
 }
 
 std::string_view to_string(PathLine::Shape shape) {
@@ -109,91 +109,92 @@ std::string_view to_string(PathLine::Shape shape) {
   return "";
 }
 
-Value of_line(const PathLine& line) {
-  return Value::object({{"shape", to_string(line.shape)},
-                        {"ranks", Value::array(line.ranks)},
-                        {"count", line.count},
-                        {"period", line.period},
-                        {"from_s", seconds(line.from)},
-                        {"to_s", seconds(line.to)},
-                        {"smallest_bytes", line.smallest},
-                        {"largest_bytes", line.largest},
-                        {"text", path_line_in_words(line)}});
+JsonValue of_line(const PathLine& line) {
+  return JsonValue::object({{"shape", to_string(line.shape)},
+                            {"ranks", JsonValue::array(line.ranks)},
+                            {"count", line.count},
+                            {"period", line.period},
+                            {"from_s", seconds(line.from)},
+                            {"to_s", seconds(line.to)},
+                            {"smallest_bytes", line.smallest},
+                            {"largest_bytes", line.largest},
+                            {"text", path_line_in_words(line)}});
 }
 
-Value of_knobs(const Explanation& e) {
+JsonValue of_knobs(const Explanation& e) {
   const auto saves = [&](const std::optional<Time>& time) {
-    return time ? seconds(e.row.time - *time) : Value();
+    return time ? seconds(e.row.time - *time) : JsonValue();
   };
-  return Value::array(e.knobs.all, [&](const Knob& knob) {
-    return Value::object({{"name", knob.name},
-                          {"now", knob.now},
-                          {"then", knob.then},
-                          {"by_degrees", knob.by_degrees},
-                          {"time_s", seconds(knob.time)},
-                          {"saves_s", saves(knob.time)},
-                          {"time_20_percent_s", seconds(knob.time_20)},
-                          {"saves_20_percent_s", saves(knob.time_20)},
-                          {"why_not", text_or_null(knob.why_not)}});
+  return JsonValue::array(e.knobs.all, [&](const Knob& knob) {
+    return JsonValue::object({{"name", knob.name},
+                              {"now", knob.now},
+                              {"then", knob.then},
+                              {"by_degrees", knob.by_degrees},
+                              {"time_s", seconds(knob.time)},
+                              {"saves_s", saves(knob.time)},
+                              {"time_20_percent_s", seconds(knob.time_20)},
+                              {"saves_20_percent_s", saves(knob.time_20)},
+                              {"why_not", text_or_null(knob.why_not)}});
   });
 }
 
-Value of_best_chunks(const BestChunks& chunks) {
+JsonValue of_best_chunks(const BestChunks& chunks) {
   const auto of_tried = [](const BestChunks::Tried& one) {
-    return Value::object({{"chunks", one.chunks}, {"time_s", seconds(one.time)}});
+    return JsonValue::object({{"chunks", one.chunks}, {"time_s", seconds(one.time)}});
   };
-  return Value::object({{"by_formula", chunks.by_formula},
-                        {"best", chunks.best},
-                        {"time_s", seconds(chunks.best_time)},
-                        {"tried", Value::array(chunks.tried, of_tried)}});
+  return JsonValue::object({{"by_formula", chunks.by_formula},
+                            {"best", chunks.best},
+                            {"time_s", seconds(chunks.best_time)},
+                            {"tried", JsonValue::array(chunks.tried, of_tried)}});
 }
 
-Value of_bound(const Explanation& e) {
+JsonValue of_bound(const Explanation& e) {
   using Kind = BoundExplanation::Kind;
   const Kind binding = e.bound.binding;
-  return Value::object({{"bound_s", seconds(e.row.bound)},
-                        {"launch_s", seconds(e.bound.launch)},
-                        {"bandwidth_s", seconds(e.row.bounds.bandwidth)},
-                        {"latency_s", seconds(e.row.bounds.latency)},
-                        {"compute_s", seconds(e.row.bounds.compute)},
-                        {"binding", binding == Kind::bandwidth ? Value("bandwidth")
-                                    : binding == Kind::latency ? Value("latency")
-                                    : binding == Kind::compute ? Value("compute")
-                                                               : Value()},
-                        {"ratio", e.bound.ratio > 0 ? Value(e.bound.ratio) : Value()},
-                        {"text", bound_in_words(e)}});
+  return JsonValue::object({{"bound_s", seconds(e.row.bound)},
+                            {"launch_s", seconds(e.bound.launch)},
+                            {"bandwidth_s", seconds(e.row.bounds.bandwidth)},
+                            {"latency_s", seconds(e.row.bounds.latency)},
+                            {"compute_s", seconds(e.row.bounds.compute)},
+                            {"binding", binding == Kind::bandwidth ? JsonValue("bandwidth")
+                                        : binding == Kind::latency ? JsonValue("latency")
+                                        : binding == Kind::compute ? JsonValue("compute")
+                                                                   : JsonValue()},
+                            {"ratio", e.bound.ratio > 0 ? JsonValue(e.bound.ratio) : JsonValue()},
+                            {"text", bound_in_words(e)}});
 }
 
-Value of_contender(const Contender& contender) {
-  return Value::object({{"algorithm", contender.algorithm},
-                        {"time_s", seconds(contender.time)},
-                        {"why_not", text_or_null(contender.why_not)}});
+JsonValue of_contender(const Contender& contender) {
+  return JsonValue::object({{"algorithm", contender.algorithm},
+                            {"time_s", seconds(contender.time)},
+                            {"why_not", text_or_null(contender.why_not)}});
 }
 
 }  // namespace
 
-Value to_value(const Explanation& e) {
-  return Value::object({{"question", question_of(e)},
-                        {"operation", to_string(e.row.operation)},
-                        {"algorithm", e.row.algorithm},
-                        {"algorithm_summary", e.summary},
-                        {"chosen_automatically", e.chosen_automatically},
-                        {"ranks", e.row.ranks},
-                        {"size_bytes", e.row.size},
-                        {"chunks", e.row.chunks},
-                        {"channels", e.row.channels},
-                        {"machine", e.point.cluster->description},
-                        {"time_s", seconds(e.row.time)},
-                        {"algbw_bytes_per_s", e.row.algbw()},
-                        {"busbw_bytes_per_s", e.row.busbw()},
-                        {"busbw_factor", busbw_factor(e.row.operation, e.row.ranks)},
-                        {"algorithms", Value::array(e.algorithms, of_contender)},
-                        {"formula", of_formula(e)},
-                        {"breakdown", of_breakdown(e.breakdown)},
-                        {"critical_path", Value::array(e.breakdown.lines, of_line)},
-                        {"knobs", of_knobs(e)},
-                        {"best_chunks", e.knobs.chunks ? of_best_chunks(*e.knobs.chunks) : Value()},
-                        {"bound", of_bound(e)}});
+JsonValue to_value(const Explanation& e) {
+  return JsonValue::object(
+      {{"question", question_of(e)},
+       {"operation", to_string(e.row.operation)},
+       {"algorithm", e.row.algorithm},
+       {"algorithm_summary", e.summary},
+       {"chosen_automatically", e.chosen_automatically},
+       {"ranks", e.row.ranks},
+       {"size_bytes", e.row.size},
+       {"chunks", e.row.chunks},
+       {"channels", e.row.channels},
+       {"machine", e.point.cluster->description},
+       {"time_s", seconds(e.row.time)},
+       {"algbw_bytes_per_s", e.row.algbw()},
+       {"busbw_bytes_per_s", e.row.busbw()},
+       {"busbw_factor", busbw_factor(e.row.operation, e.row.ranks)},
+       {"algorithms", JsonValue::array(e.algorithms, of_contender)},
+       {"formula", of_formula(e)},
+       {"breakdown", of_breakdown(e.breakdown)},
+       {"critical_path", JsonValue::array(e.breakdown.lines, of_line)},
+       {"knobs", of_knobs(e)},
+       {"best_chunks", e.knobs.chunks ? of_best_chunks(*e.knobs.chunks) : JsonValue()},
+       {"bound", of_bound(e)}});
 }
 
 }  // namespace collsim

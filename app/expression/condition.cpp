@@ -17,19 +17,20 @@ namespace collsim {
 namespace {
 
 // All paths of plain values and lists, for suggestions.
-void collect_paths(const Value& value, const std::string& path, std::vector<std::string>& paths) {
+void collect_paths(const JsonValue& value, const std::string& path,
+                   std::vector<std::string>& paths) {
   if (!value.is_object()) {
     paths.push_back(path);
     return;
   }
-  for (const Value::Member& member : value.members())
+  for (const JsonValue::Member& member : value.members())
     collect_paths(member.value, path.empty() ? member.key : path + "." + member.key, paths);
 }
 
 // One key of "when".
 class PathReader {
  public:
-  PathReader(const Value::Member& member, std::string pointer, const ScenarioFacts& facts,
+  PathReader(const JsonValue::Member& member, std::string pointer, const ScenarioFacts& facts,
              Diagnostics& diagnostics)
       : member_(&member),
         pointer_(std::move(pointer)),
@@ -47,7 +48,7 @@ class PathReader {
       for (const auto& value : values)
         allowed.push_back(value && is_one_of(*value, wanted) ? 1 : 0);
       condition.allowed.emplace_back(swept->axis, std::move(allowed));
-    } else if (const Value* fixed = value_at(facts_->scenario().resolved, path())) {
+    } else if (const JsonValue* fixed = value_at(facts_->scenario().resolved, path())) {
       const std::vector<std::optional<Comparable>> values{
           comparable(*fixed, path(), facts_->operation())};
       if (!may_match(wanted, values)) return;
@@ -72,10 +73,10 @@ class PathReader {
   }
 
   std::vector<Comparable> wanted_values() {
-    const Value& value = member_->value;
+    const JsonValue& value = member_->value;
     std::vector<Comparable> wanted;
     if (!value.is_array()) return {comparable(value, path(), facts_->operation())};
-    for (const Value& one : value.items())
+    for (const JsonValue& one : value.items())
       wanted.push_back(comparable(one, path(), facts_->operation()));
     if (wanted.empty())
       report(value.place, "empty-list", "an empty list matches no row", {},
@@ -99,8 +100,8 @@ class PathReader {
   std::vector<std::optional<Comparable>> values_along(SweptPath swept) {
     const std::string& outer = facts_->name(swept);
     std::vector<std::optional<Comparable>> values;
-    for (const std::vector<Value>& point : facts_->scenario().axes[swept.axis].points) {
-      const Value* value = &point[swept.path];
+    for (const std::vector<JsonValue>& point : facts_->scenario().axes[swept.axis].points) {
+      const JsonValue* value = &point[swept.path];
       if (outer.size() < path().size())
         value = value_at(*value, std::string_view(path()).substr(outer.size() + 1));
       values.push_back(value == nullptr
@@ -121,7 +122,8 @@ class PathReader {
         return value && value->comparable_with(wanted[i]);
       });
       if (possible) continue;
-      const Value& written = member_->value.is_array() ? member_->value.items()[i] : member_->value;
+      const JsonValue& written =
+          member_->value.is_array() ? member_->value.items()[i] : member_->value;
       report_kind(written.place, wanted[i], **first);
       return false;
     }
@@ -150,7 +152,7 @@ class PathReader {
     std::vector<std::string> paths = facts_->swept_paths();
     const std::vector<std::string> swept = paths;
     for (const char* section : {"cluster", "collective", "model"})
-      if (const Value* value = facts_->scenario().resolved.find(section))
+      if (const JsonValue* value = facts_->scenario().resolved.find(section))
         collect_paths(*value, section, paths);
     const Vocabulary words{.what = "path", .allowed = paths};
     std::string nearest = words.nearest(path());
@@ -167,7 +169,7 @@ class PathReader {
                        std::move(suggestion), std::move(hint)});
   }
 
-  const Value::Member* member_;
+  const JsonValue::Member* member_;
   std::string pointer_;
   const ScenarioFacts* facts_;
   Diagnostics* diagnostics_;
@@ -183,8 +185,8 @@ std::vector<char> Condition::matches(const Grid& grid) const {
   return result;
 }
 
-Condition read_condition(const Value& when, const std::string& pointer, const ScenarioFacts& facts,
-                         Diagnostics& diagnostics) {
+Condition read_condition(const JsonValue& when, const std::string& pointer,
+                         const ScenarioFacts& facts, Diagnostics& diagnostics) {
   Condition condition;
   if (!when.is_object()) {
     diagnostics.add({"wrong-type",
@@ -193,7 +195,7 @@ Condition read_condition(const Value& when, const std::string& pointer, const Sc
                      "write { \"path\": value }, as in { \"collective.chunks\": [1, 2] }"});
     return condition;
   }
-  for (const Value::Member& member : when.members())
+  for (const JsonValue::Member& member : when.members())
     PathReader(member, pointer, facts, diagnostics).read(condition);
   return condition;
 }

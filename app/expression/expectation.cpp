@@ -42,7 +42,7 @@ SourceRange part_of(const SourceRange& place, std::size_t size, std::size_t begi
 // Reads one entry of "expect".
 class ExpectationReader {
  public:
-  ExpectationReader(const Value& entry, std::string pointer, const ScenarioFacts& facts,
+  ExpectationReader(const JsonValue& entry, std::string pointer, const ScenarioFacts& facts,
                     Diagnostics& diagnostics)
       : facts_(&facts),
         is_object_(entry.is_object()),
@@ -55,7 +55,7 @@ class ExpectationReader {
     result_.grid = facts_->grid();
     read_id(number, ids);
     result_.why = reader_.text("why").value_or("");
-    if (const Value* when = reader_.raw("when"))
+    if (const JsonValue* when = reader_.raw("when"))
       result_.condition =
           read_condition(*when, reader_.pointer_of("when"), *facts_, reader_.diagnostics());
     read_metric();
@@ -72,14 +72,14 @@ class ExpectationReader {
   void read_metric();
   void read_of();
   void read_limits();
-  void read_between(const Value& written);
-  void read_limit(const Value& written, const std::string& pointer);
-  void read_word(const Value& written, const char* key);
+  void read_between(const JsonValue& written);
+  void read_limit(const JsonValue& written, const std::string& pointer);
+  void read_word(const JsonValue& written, const char* key);
   void read_within();
   void check_collapsed_axes();
   void check_constancy(const Expression& expression, const char* key);
-  std::optional<Expression> parse(const Value& written, const std::string& pointer);
-  bool fits(const Expression& limit, const Value& written, const std::string& pointer);
+  std::optional<Expression> parse(const JsonValue& written, const std::string& pointer);
+  bool fits(const Expression& limit, const JsonValue& written, const std::string& pointer);
   Refusal report(std::string code, std::string message, const SourceRange& place,
                  const std::string& pointer, std::string suggestion = {}, std::string hint = {});
 
@@ -109,7 +109,7 @@ void ExpectationReader::read_id(std::size_t number, std::set<std::string>& ids) 
     reader_.wrong("id", "duplicate-id", in_quotes(result_.id) + " is the id of two expectations");
 }
 
-std::optional<Expression> ExpectationReader::parse(const Value& written,
+std::optional<Expression> ExpectationReader::parse(const JsonValue& written,
                                                    const std::string& pointer) {
   if (written.is_number()) return Expression::constant(written.number(), to_json(written, -1));
   if (!written.is_string())
@@ -127,7 +127,7 @@ std::optional<Expression> ExpectationReader::parse(const Value& written,
 
 void ExpectationReader::read_metric() {
   reader_.need({"metric"});
-  const Value* written = reader_.raw("metric");
+  const JsonValue* written = reader_.raw("metric");
   if (written == nullptr) {
     static_cast<void>(reader_.raw("of"));
     return;
@@ -166,10 +166,10 @@ void ExpectationReader::read_of() {
 
 void ExpectationReader::read_limits() {
   reader_.at_most_one_of({"equals", "at_least", "at_most", "between"});
-  const Value* written = nullptr;
+  const JsonValue* written = nullptr;
   const char* key = nullptr;
   for (const auto& [candidate, kind] : limit_keys) {
-    const Value* value = reader_.raw(candidate);
+    const JsonValue* value = reader_.raw(candidate);
     if (value == nullptr || written != nullptr) continue;
     written = value;
     key = candidate;
@@ -185,7 +185,7 @@ void ExpectationReader::read_limits() {
   read_limit(*written, reader_.pointer_of(key));
 }
 
-void ExpectationReader::read_between(const Value& written) {
+void ExpectationReader::read_between(const JsonValue& written) {
   const std::string pointer = reader_.pointer_of("between");
   if (!written.is_array() || written.items().size() != 2) {
     report("wrong-type", "\"between\" needs two limits", written.place, pointer, "",
@@ -203,14 +203,14 @@ void ExpectationReader::read_between(const Value& written) {
            written.place, pointer);
 }
 
-void ExpectationReader::read_limit(const Value& written, const std::string& pointer) {
+void ExpectationReader::read_limit(const JsonValue& written, const std::string& pointer) {
   std::optional<Expression> limit = parse(written, pointer);
   if (!limit || !fits(*limit, written, pointer)) return;
   result_.limits.push_back(*std::move(limit));
 }
 
 // Whether something of this unit can be compared with the metric.
-bool ExpectationReader::fits(const Expression& limit, const Value& written,
+bool ExpectationReader::fits(const Expression& limit, const JsonValue& written,
                              const std::string& pointer) {
   if (limit.word() != nullptr)
     return report("dimension", in_quotes(limit.text()) + " is a word, not a number", written.place,
@@ -233,7 +233,7 @@ bool ExpectationReader::fits(const Expression& limit, const Value& written,
                 written.place, pointer, "", hint);
 }
 
-void ExpectationReader::read_word(const Value& written, const char* key) {
+void ExpectationReader::read_word(const JsonValue& written, const char* key) {
   const auto& words = result_.metric->word()->words;
   std::vector<std::string> allowed;
   for (const Comparable& word : words)
@@ -257,7 +257,7 @@ void ExpectationReader::read_word(const Value& written, const char* key) {
 }
 
 void ExpectationReader::read_within() {
-  const Value* written = reader_.raw("within");
+  const JsonValue* written = reader_.raw("within");
   if (written == nullptr) return;
   const std::string pointer = reader_.pointer_of("within");
   if (result_.word) {
@@ -310,7 +310,7 @@ void ExpectationReader::check_constancy(const Expression& expression, const char
     const auto part = expression.part_varying_along(axis, facts_->scenario());
     if (!part) continue;
     const std::string& path = facts_->scenario().axes[axis].paths.front();
-    const Value* written = reader_.raw(key);
+    const JsonValue* written = reader_.raw(key);
     const std::size_t begin = static_cast<std::size_t>(part->data() - expression.text().data());
     const bool is_string = written != nullptr && written->is_string();
     report(
@@ -333,7 +333,7 @@ Expectations Expectations::read(const Scenario& scenario, Diagnostics& diagnosti
     const ScenarioFacts facts(scenario);
     std::set<std::string> ids;
     const std::string pointer = pointer_to("", "expect");
-    const Value::Array& entries = scenario.expect.items();
+    const JsonValue::Array& entries = scenario.expect.items();
     for (std::size_t i = 0; i < entries.size(); ++i)
       if (auto one = ExpectationReader(entries[i], pointer_to(pointer, i), facts, diagnostics)
                          .read(i + 1, ids))

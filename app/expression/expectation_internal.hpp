@@ -28,7 +28,7 @@ struct Condition {
 
 // Reports paths that are neither swept nor in the resolved scenario, and values that can never be
 // at their path because they are of another kind.
-[[nodiscard]] Condition read_condition(const Value& when, const std::string& pointer,
+[[nodiscard]] Condition read_condition(const JsonValue& when, const std::string& pointer,
                                        const ScenarioFacts& facts, Diagnostics& diagnostics);
 
 // One expectation, read; what its parts mean is in expectation.hpp.

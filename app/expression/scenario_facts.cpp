@@ -96,7 +96,7 @@ std::string Comparable::description() const {
   return "an object or a list";
 }
 
-Comparable comparable(const Value& value, std::string_view path, Operation operation) {
+Comparable comparable(const JsonValue& value, std::string_view path, Operation operation) {
   if (value.is_string()) return from_string(value.string(), path, operation);
   if (value.is_number())
     return {.kind = Comparable::Kind::number,
@@ -138,7 +138,7 @@ Grid::Grid(const std::vector<Axis>& axes) : axes_(axes.size()) {
 
 ScenarioFacts::ScenarioFacts(const Scenario& scenario)
     : scenario_(&scenario), grid_(std::make_shared<const Grid>(scenario.axes)) {
-  const Value* op = value_at(scenario.resolved, "collective.op");
+  const JsonValue* op = value_at(scenario.resolved, "collective.op");
   if (op != nullptr && op->is_string()) {
     const auto word = operation_words().canonical(op->string());
     for (const Operation operation : all_operations())
@@ -148,8 +148,8 @@ ScenarioFacts::ScenarioFacts(const Scenario& scenario)
 }
 
 bool ScenarioFacts::may_be_set(std::string_view path) const {
-  for (const Value* document : {&scenario_->resolved, &scenario_->document}) {
-    const Value* value = value_at(*document, path);
+  for (const JsonValue* document : {&scenario_->resolved, &scenario_->document}) {
+    const JsonValue* value = value_at(*document, path);
     if (value != nullptr && !value->is_null()) return true;
   }
   for (const Axis& axis : scenario_->axes)
@@ -184,7 +184,7 @@ std::vector<Comparable> ScenarioFacts::values(SweptPath swept) const {
   const Axis& axis = scenario_->axes[swept.axis];
   std::vector<Comparable> values;
   values.reserve(axis.points.size());
-  for (const std::vector<Value>& point : axis.points)
+  for (const std::vector<JsonValue>& point : axis.points)
     values.push_back(comparable(point[swept.path], axis.paths[swept.path], operation_));
   return values;
 }

@@ -33,7 +33,8 @@ struct Comparable {
 
 // The path says what words mean (collective.op, .algorithm, .dtype and .reduction have aliases),
 // the operation whose algorithms are meant.
-[[nodiscard]] Comparable comparable(const Value& value, std::string_view path, Operation operation);
+[[nodiscard]] Comparable comparable(const JsonValue& value, std::string_view path,
+                                    Operation operation);
 // The same for what is written without quotes, as in at(time, algorithm, ring).
 [[nodiscard]] Comparable comparable(std::string_view text, std::string_view path,
                                     Operation operation);

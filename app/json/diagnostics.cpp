@@ -175,8 +175,8 @@ class TextWriter {
   std::string out_;
 };
 
-Value text_or_null(const std::string& text) {
-  return text.empty() ? Value() : Value(text);
+JsonValue text_or_null(const std::string& text) {
+  return text.empty() ? JsonValue() : JsonValue(text);
 }
 
 }  // namespace
@@ -219,23 +219,24 @@ std::string to_text(const Diagnostics& diagnostics, const Sources& sources, bool
   return text;
 }
 
-Value to_value(const Diagnostics& diagnostics, const Sources& sources) {
+JsonValue to_value(const Diagnostics& diagnostics, const Sources& sources) {
   const auto error = [&](const Diagnostic& diagnostic) {
     const SourceRange& place = diagnostic.place;
     const bool placed = place.source != SourceRange::nowhere;
     const bool in_lines = placed && sources.kind(place.source) == Sources::Kind::file;
     Sources::Position position;
     if (in_lines) position = sources.locate(place.source, place.begin);
-    return Value::object({{"file", placed ? Value(sources.name(place.source)) : Value()},
-                          {"line", in_lines ? Value(position.line) : Value()},
-                          {"column", in_lines ? Value(position.column) : Value()},
-                          {"pointer", diagnostic.pointer},
-                          {"code", diagnostic.code},
-                          {"message", diagnostic.message},
-                          {"suggestion", text_or_null(diagnostic.suggestion)},
-                          {"hint", text_or_null(diagnostic.hint)}});
+    return JsonValue::object(
+        {{"file", placed ? JsonValue(sources.name(place.source)) : JsonValue()},
+         {"line", in_lines ? JsonValue(position.line) : JsonValue()},
+         {"column", in_lines ? JsonValue(position.column) : JsonValue()},
+         {"pointer", diagnostic.pointer},
+         {"code", diagnostic.code},
+         {"message", diagnostic.message},
+         {"suggestion", text_or_null(diagnostic.suggestion)},
+         {"hint", text_or_null(diagnostic.hint)}});
   };
-  return Value::object({{"errors", Value::array(diagnostics.sorted(), error)}});
+  return JsonValue::object({{"errors", JsonValue::array(diagnostics.sorted(), error)}});
 }
 
 }  // namespace collsim

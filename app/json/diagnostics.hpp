@@ -65,6 +65,6 @@ class Diagnostics {
 
 // For programs: {"errors": [{file, line, column, pointer, code, message, suggestion, hint}]}; what
 // does not apply is null.
-[[nodiscard]] Value to_value(const Diagnostics& diagnostics, const Sources& sources);
+[[nodiscard]] JsonValue to_value(const Diagnostics& diagnostics, const Sources& sources);
 
 }  // namespace collsim

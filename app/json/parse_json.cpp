@@ -57,8 +57,8 @@ class Parser {
         forgotten_(forgotten),
         next_(text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0) {}
 
-  std::optional<Value> parse() {
-    std::optional<Value> root(std::in_place);
+  std::optional<JsonValue> parse() {
+    std::optional<JsonValue> root(std::in_place);
     skip_blanks();
     if (!read_value(*root)) return std::nullopt;
     skip_blanks();
@@ -69,7 +69,7 @@ class Parser {
  private:
   // An object or array that is not closed yet.
   struct Container {
-    const Value* value;
+    const JsonValue* value;
     std::size_t begin;
     std::string key = {};                                        // of an object: the last one read
     std::map<std::string, std::size_t, std::less<>> index = {};  // keys of a large one
@@ -113,7 +113,7 @@ class Parser {
 
   // --- values -------------------------------------------------------------------------------------
 
-  bool read_value(Value& value) {
+  bool read_value(JsonValue& value) {
     const std::size_t begin = next_;
     const char c = at(begin);
     const bool read = c == '{'                  ? read_object(value)
@@ -132,7 +132,7 @@ class Parser {
                              place(begin, begin + 1), "", "", ""});
   }
 
-  bool open(const Value& value) {
+  bool open(const JsonValue& value) {
     if (open_.size() == max_json_depth)
       return diagnostics_.add(
           {"too-deep",
@@ -161,16 +161,16 @@ class Parser {
     return std::nullopt;
   }
 
-  bool read_array(Value& array) {
-    array = Value::array();
+  bool read_array(JsonValue& array) {
+    array = JsonValue::array();
     const std::size_t begin = next_;
     if (!open(array)) return false;
     const bool is_long = is_long_list();
     std::size_t values_kept = values_;  // of a long list: those read until its last kept item
-    Value::Array& items = array.items();
+    JsonValue::Array& items = array.items();
     std::optional<bool> follows = item_follows(true);
     for (; follows.value_or(false); follows = item_follows(false)) {
-      Value item;
+      JsonValue item;
       if (!read_value(item)) return false;
       if (!is_long || items.size() < limits_.kept_items) {
         items.push_back(std::move(item));
@@ -189,8 +189,8 @@ class Parser {
            open_[depth - 1].key == limits_.long_list;
   }
 
-  bool read_object(Value& object) {
-    object = Value::object();
+  bool read_object(JsonValue& object) {
+    object = JsonValue::object();
     if (!open(object)) return false;
     std::optional<bool> follows = item_follows(true);
     for (; follows.value_or(false); follows = item_follows(false)) {
@@ -205,7 +205,7 @@ class Parser {
                                  key_place, "", "", ""});
       open_.back().key = key;
       const bool duplicate = report_duplicate(object.members(), key_place);
-      Value value;
+      JsonValue value;
       if (!read_colon() || !read_value(value)) return false;
       if (!duplicate) object.members().push_back({std::move(key), key_place, std::move(value)});
     }
@@ -222,7 +222,7 @@ class Parser {
   }
 
   // Whether the object has the last key already.
-  bool report_duplicate(const Value::Object& members, const SourceRange& key_place) {
+  bool report_duplicate(const JsonValue::Object& members, const SourceRange& key_place) {
     const std::string& key = open_.back().key;
     const SourceRange* const first = first_place(members, key);
     if (first == nullptr) return false;
@@ -235,12 +235,12 @@ class Parser {
     return true;
   }
 
-  const SourceRange* first_place(const Value::Object& members, const std::string& key) {
+  const SourceRange* first_place(const JsonValue::Object& members, const std::string& key) {
     constexpr std::size_t small = 16;
     if (members.size() <= small) {
       const auto found =
           std::find_if(members.begin(), members.end(),
-                       [&](const Value::Member& member) { return member.key == key; });
+                       [&](const JsonValue::Member& member) { return member.key == key; });
       return found == members.end() ? nullptr : &found->key_place;
     }
     auto& index = open_.back().index;
@@ -257,10 +257,10 @@ class Parser {
     return path;
   }
 
-  bool read_word(Value& value) {
+  bool read_word(JsonValue& value) {
     for (const auto& [word, meant] :
-         {std::pair("true", Value(true)), std::pair("false", Value(false)),
-          std::pair("null", Value())}) {
+         {std::pair("true", JsonValue(true)), std::pair("false", JsonValue(false)),
+          std::pair("null", JsonValue())}) {
       if (!text_.substr(next_).starts_with(word)) continue;
       next_ += std::strlen(word);
       value = meant;
@@ -269,7 +269,7 @@ class Parser {
     return refuse_value();
   }
 
-  bool read_number(Value& value) {
+  bool read_number(JsonValue& value) {
     const std::size_t end = end_of_number(text_, next_);
     const std::string digits(text_.substr(next_, end - next_));
     std::int64_t whole = 0;
@@ -278,12 +278,12 @@ class Parser {
     const double real = std::strtod(digits.c_str(), nullptr);
     const std::size_t first = next_ + (at(next_) == '-' ? 1 : 0);
     if (!is_digit(at(first)) || !std::isfinite(real)) return refuse_number(next_);
-    value = stopped == last && problem == std::errc{} ? Value(whole) : Value(real);
+    value = stopped == last && problem == std::errc{} ? JsonValue(whole) : JsonValue(real);
     next_ = end;
     return true;
   }
 
-  bool read_string(Value& value) {
+  bool read_string(JsonValue& value) {
     std::string text;
     if (!read_text(text)) return false;
     value = std::move(text);
@@ -551,15 +551,15 @@ std::string unreadable(std::string_view text, std::size_t most_bytes) {
 
 }  // namespace
 
-std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
-                                Diagnostics& diagnostics) {
+std::optional<JsonValue> parse_json(std::uint32_t source, const Sources& sources,
+                                    Diagnostics& diagnostics) {
   ForgottenItems none;
   return parse_json(source, sources, diagnostics, {}, none);
 }
 
-std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
-                                Diagnostics& diagnostics, const JsonLimits& limits,
-                                ForgottenItems& forgotten) {
+std::optional<JsonValue> parse_json(std::uint32_t source, const Sources& sources,
+                                    Diagnostics& diagnostics, const JsonLimits& limits,
+                                    ForgottenItems& forgotten) {
   const std::string& text = sources.text(source);
   const SourceRange start{source, 0, 0};
   if (std::string message = unreadable(text, limits.bytes); !message.empty()) {

@@ -35,10 +35,11 @@ using ForgottenItems = std::map<std::uint32_t, std::size_t>;
 // not hold, and what is beyond the limits above.  Nothing when there is no tree to go on
 // with; duplicate keys leave one (the first value).  A byte order mark before the text, which some
 // editors write, is passed over.
-[[nodiscard]] std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
-                                              Diagnostics& diagnostics);
-[[nodiscard]] std::optional<Value> parse_json(std::uint32_t source, const Sources& sources,
-                                              Diagnostics& diagnostics, const JsonLimits& limits,
-                                              ForgottenItems& forgotten);
+[[nodiscard]] std::optional<JsonValue> parse_json(std::uint32_t source, const Sources& sources,
+                                                  Diagnostics& diagnostics);
+[[nodiscard]] std::optional<JsonValue> parse_json(std::uint32_t source, const Sources& sources,
+                                                  Diagnostics& diagnostics,
+                                                  const JsonLimits& limits,
+                                                  ForgottenItems& forgotten);
 
 }  // namespace collsim

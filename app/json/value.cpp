@@ -14,7 +14,7 @@
 namespace collsim {
 namespace {
 
-bool is_plain(const Value& value) {
+bool is_plain(const JsonValue& value) {
   return !value.is_array() && !value.is_object();
 }
 
@@ -51,7 +51,7 @@ void append_real(std::string& out, double value) {
   if (fixed && text.find('.') == std::string_view::npos) out += ".0";
 }
 
-void append_plain(std::string& out, const Value& value) {
+void append_plain(std::string& out, const JsonValue& value) {
   if (value.is_null())
     out += "null";
   else if (value.is_boolean())
@@ -88,14 +88,14 @@ class Writer {
         compact_(indent < 0),
         width_(width) {}
 
-  std::string write(const Value& value) {
+  std::string write(const JsonValue& value) {
     append(value, 0, 0);
     return std::move(out_);
   }
 
  private:
   // after: characters that follow on the same line, a comma
-  void append(const Value& value, std::size_t depth, std::size_t after) {
+  void append(const JsonValue& value, std::size_t depth, std::size_t after) {
     if (is_plain(value))
       append_plain(out_, value);
     else if (value.is_array())
@@ -104,7 +104,7 @@ class Writer {
       append_object(value.members(), depth, after);
   }
 
-  void append_array(const Value::Array& items, std::size_t depth, std::size_t after) {
+  void append_array(const JsonValue::Array& items, std::size_t depth, std::size_t after) {
     if (items.empty()) {
       out_ += "[]";
       return;
@@ -118,21 +118,21 @@ class Writer {
     append_items(items, depth, compact_ ? on_one_line(false) : on_lines(depth, indent_));
   }
 
-  void append_items(const Value::Array& items, std::size_t depth, const Layout& layout) {
+  void append_items(const JsonValue::Array& items, std::size_t depth, const Layout& layout) {
     out_ += '[' + layout.open;
-    for (const Value& item : items) {
+    for (const JsonValue& item : items) {
       if (&item != &items.front()) out_ += layout.separator;
       append(item, depth + 1, &item != &items.back() ? 1 : 0);
     }
     out_ += layout.close + ']';
   }
 
-  void append_object(const Value::Object& members, std::size_t depth, std::size_t after) {
+  void append_object(const JsonValue::Object& members, std::size_t depth, std::size_t after) {
     if (members.empty()) {
       out_ += "{}";
       return;
     }
-    const auto plain = [](const Value::Member& member) { return is_plain(member.value); };
+    const auto plain = [](const JsonValue::Member& member) { return is_plain(member.value); };
     if (width_ > 0 && std::all_of(members.begin(), members.end(), plain)) {
       const std::size_t before = out_.size();
       Layout layout = on_one_line(true);
@@ -144,9 +144,9 @@ class Writer {
     append_members(members, depth, compact_ ? on_one_line(false) : on_lines(depth, indent_));
   }
 
-  void append_members(const Value::Object& members, std::size_t depth, const Layout& layout) {
+  void append_members(const JsonValue::Object& members, std::size_t depth, const Layout& layout) {
     out_ += '{' + layout.open;
-    for (const Value::Member& member : members) {
+    for (const JsonValue::Member& member : members) {
       if (&member != &members.front()) out_ += layout.separator;
       append_quoted(out_, member.key);
       out_ += compact_ ? ":" : ": ";
@@ -170,22 +170,22 @@ class Writer {
 
 // These are not in the header because there a Member is not complete, which clang asks for; and where
 // g++ 12 sees through the move of a variant it warns that it is uninitialized.
-Value::Value() = default;
-Value::Value(std::in_place_t, bool value) : data_(value) {}
-Value::Value(double value) : data_(value) {}
-Value::Value(std::int64_t value) : data_(value) {}
-Value::Value(std::string value) : data_(std::move(value)) {}
-Value::Value(const char* value) : data_(std::string(value)) {}
-Value::Value(std::string_view value) : data_(std::string(value)) {}
-Value::Value(Array items) : data_(std::move(items)) {}
-Value::Value(Object members) : data_(std::move(members)) {}
-Value::Value(const Value& other) = default;
-Value::Value(Value&& other) noexcept = default;
-Value& Value::operator=(const Value& other) = default;
-Value& Value::operator=(Value&& other) noexcept = default;
-Value::~Value() = default;
+JsonValue::JsonValue() = default;
+JsonValue::JsonValue(std::in_place_t, bool value) : data_(value) {}
+JsonValue::JsonValue(double value) : data_(value) {}
+JsonValue::JsonValue(std::int64_t value) : data_(value) {}
+JsonValue::JsonValue(std::string value) : data_(std::move(value)) {}
+JsonValue::JsonValue(const char* value) : data_(std::string(value)) {}
+JsonValue::JsonValue(std::string_view value) : data_(std::string(value)) {}
+JsonValue::JsonValue(Array items) : data_(std::move(items)) {}
+JsonValue::JsonValue(Object members) : data_(std::move(members)) {}
+JsonValue::JsonValue(const JsonValue& other) = default;
+JsonValue::JsonValue(JsonValue&& other) noexcept = default;
+JsonValue& JsonValue::operator=(const JsonValue& other) = default;
+JsonValue& JsonValue::operator=(JsonValue&& other) noexcept = default;
+JsonValue::~JsonValue() = default;
 
-Value Value::object(std::initializer_list<Entry> entries) {
+JsonValue JsonValue::object(std::initializer_list<Entry> entries) {
   Object members;
   members.reserve(entries.size());
   for (const Entry& entry : entries)
@@ -193,7 +193,7 @@ Value Value::object(std::initializer_list<Entry> entries) {
   return members;
 }
 
-std::string_view Value::kind_name() const {
+std::string_view JsonValue::kind_name() const {
   if (is_null()) return "null";
   if (is_boolean()) return boolean() ? "true" : "false";
   if (is_number()) return "a number";
@@ -201,12 +201,12 @@ std::string_view Value::kind_name() const {
   return is_array() ? "an array" : "an object";
 }
 
-double Value::number() const {
+double JsonValue::number() const {
   if (const auto* whole = std::get_if<std::int64_t>(&data_)) return static_cast<double>(*whole);
   return std::get<double>(data_);
 }
 
-std::optional<std::int64_t> Value::integer() const {
+std::optional<std::int64_t> JsonValue::integer() const {
   if (const auto* whole = std::get_if<std::int64_t>(&data_)) return *whole;
   constexpr double beyond = 9223372036854775808.0;
   const auto* real = std::get_if<double>(&data_);
@@ -215,7 +215,7 @@ std::optional<std::int64_t> Value::integer() const {
   return static_cast<std::int64_t>(*real);
 }
 
-const Value* Value::find(std::string_view key) const {
+const JsonValue* JsonValue::find(std::string_view key) const {
   const auto* members = std::get_if<Object>(&data_);
   if (members == nullptr) return nullptr;
   const auto found = std::find_if(members->begin(), members->end(),
@@ -223,11 +223,11 @@ const Value* Value::find(std::string_view key) const {
   return found == members->end() ? nullptr : &found->value;
 }
 
-Value* Value::find(std::string_view key) {
-  return const_cast<Value*>(std::as_const(*this).find(key));
+JsonValue* JsonValue::find(std::string_view key) {
+  return const_cast<JsonValue*>(std::as_const(*this).find(key));
 }
 
-Value& Value::set(std::string_view key, Value value, SourceRange key_place) {
+JsonValue& JsonValue::set(std::string_view key, JsonValue value, SourceRange key_place) {
   if (is_null()) data_ = Object{};
   COLLSIM_CHECK(is_object(), "only objects have members");
   auto& own = members();
@@ -240,12 +240,12 @@ Value& Value::set(std::string_view key, Value value, SourceRange key_place) {
   return found->value;
 }
 
-void Value::erase(std::string_view key) {
+void JsonValue::erase(std::string_view key) {
   if (!is_object()) return;
   std::erase_if(members(), [&](const Member& member) { return member.key == key; });
 }
 
-bool operator==(const Value& a, const Value& b) {
+bool operator==(const JsonValue& a, const JsonValue& b) {
   if (a.is_number() && b.is_number() && a.data_.index() != b.data_.index())
     return a.integer() && a.integer() == b.integer();
   return a.data_ == b.data_;
@@ -269,26 +269,26 @@ std::string pointer_to(std::string_view parent, std::size_t index) {
   return std::string(parent) + "/" + std::to_string(index);
 }
 
-void forget_places(Value& value) {
+void forget_places(JsonValue& value) {
   value.place = {};
   if (value.is_array())
-    for (Value& item : value.items()) forget_places(item);
+    for (JsonValue& item : value.items()) forget_places(item);
   if (value.is_object())
-    for (Value::Member& member : value.members()) {
+    for (JsonValue::Member& member : value.members()) {
       member.key_place = {};
       forget_places(member.value);
     }
 }
 
-std::string to_json(const Value& value, int indent) {
+std::string to_json(const JsonValue& value, int indent) {
   return Writer(indent, 0).write(value);
 }
 
-std::string to_pretty_json(const Value& value, std::size_t width) {
+std::string to_pretty_json(const JsonValue& value, std::size_t width) {
   return Writer(2, width).write(value);
 }
 
-std::string plain_text(const Value& value) {
+std::string plain_text(const JsonValue& value) {
   return value.is_string() ? value.string() : to_json(value, -1);
 }
 

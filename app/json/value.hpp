@@ -25,38 +25,38 @@ struct SourceRange {
 
 // A JSON value that remembers where it was written, so that a mistake found much later can still be
 // shown with its line.  Plain data: copying copies the tree.  Members keep their order.
-class Value {
+class JsonValue {
  public:
   struct Member;
   struct Entry;
-  using Array = std::vector<Value>;
+  using Array = std::vector<JsonValue>;
   using Object = std::vector<Member>;
 
-  Value();                             // null
+  JsonValue();                         // null
   template <std::same_as<bool> Truth>  // nothing that only converts to it, such as a pointer
-  Value(Truth value) : Value(std::in_place, value) {}
-  Value(double value);
-  Value(std::int64_t value);
+  JsonValue(Truth value) : JsonValue(std::in_place, value) {}
+  JsonValue(double value);
+  JsonValue(std::int64_t value);
   template <std::integral Number>
-  requires(!std::same_as<Number, bool>) Value(Number value)
-      : Value(static_cast<std::int64_t>(value)) {}
-  Value(std::string value);
-  Value(const char* value);
-  Value(std::string_view value);
-  Value(Array items);
-  Value(Object members);
+  requires(!std::same_as<Number, bool>) JsonValue(Number value)
+      : JsonValue(static_cast<std::int64_t>(value)) {}
+  JsonValue(std::string value);
+  JsonValue(const char* value);
+  JsonValue(std::string_view value);
+  JsonValue(Array items);
+  JsonValue(Object members);
   template <class T>  // nothing: null
-  Value(const std::optional<T>& value) : Value(value ? Value(*value) : Value()) {}
-  Value(const Value& other);
-  Value(Value&& other) noexcept;
-  Value& operator=(const Value& other);
-  Value& operator=(Value&& other) noexcept;
-  ~Value();
+  JsonValue(const std::optional<T>& value) : JsonValue(value ? JsonValue(*value) : JsonValue()) {}
+  JsonValue(const JsonValue& other);
+  JsonValue(JsonValue&& other) noexcept;
+  JsonValue& operator=(const JsonValue& other);
+  JsonValue& operator=(JsonValue&& other) noexcept;
+  ~JsonValue();
   // object({{"ranks", 8}, {"name", name}}); keys must differ.
-  static Value object(std::initializer_list<Entry> entries = {});
+  static JsonValue object(std::initializer_list<Entry> entries = {});
   // [convert(item), ...]
   template <class Items = Array, class Convert = std::identity>
-  static Value array(const Items& items = {}, const Convert& convert = {});
+  static JsonValue array(const Items& items = {}, const Convert& convert = {});
 
   SourceRange place;
 
@@ -84,17 +84,17 @@ class Value {
   [[nodiscard]] std::optional<std::int64_t> integer() const;
 
   // Of an object; null when there is no such member (or this is no object).
-  [[nodiscard]] const Value* find(std::string_view key) const;
-  [[nodiscard]] Value* find(std::string_view key);
+  [[nodiscard]] const JsonValue* find(std::string_view key) const;
+  [[nodiscard]] JsonValue* find(std::string_view key);
   // Adds a member at the end, or replaces its value.  Null becomes an object.
-  Value& set(std::string_view key, Value value, SourceRange key_place = {});
+  JsonValue& set(std::string_view key, JsonValue value, SourceRange key_place = {});
   void erase(std::string_view key);
 
   // Equal in content; places do not count, the order of members does.
-  friend bool operator==(const Value& a, const Value& b);
+  friend bool operator==(const JsonValue& a, const JsonValue& b);
 
  private:
-  Value(std::in_place_t, bool value);
+  JsonValue(std::in_place_t, bool value);
   template <class T>
   [[nodiscard]] bool holds() const {
     return std::holds_alternative<T>(data_);
@@ -102,41 +102,41 @@ class Value {
   std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object> data_;
 };
 
-struct Value::Member {
+struct JsonValue::Member {
   std::string key;
   SourceRange key_place;
-  Value value;
+  JsonValue value;
 
   friend bool operator==(const Member& a, const Member& b) {
     return a.key == b.key && a.value == b.value;
   }
 };
 
-struct Value::Entry {
+struct JsonValue::Entry {
   std::string_view key;
-  mutable Value value;  // is moved from: an initializer list would copy the tree
+  mutable JsonValue value;  // is moved from: an initializer list would copy the tree
 };
 
 template <class Items, class Convert>
-Value Value::array(const Items& items, const Convert& convert) {
+JsonValue JsonValue::array(const Items& items, const Convert& convert) {
   Array array;
   for (const auto& item : items) array.emplace_back(std::invoke(convert, item));
   return array;
 }
 
 // For a value that goes on without the text it was read from: a place would point into another.
-void forget_places(Value& value);
+void forget_places(JsonValue& value);
 
 // "/cluster/link" + "band/width" -> "/cluster/link/band~1width" (RFC 6901).
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::string_view key);
 [[nodiscard]] std::string pointer_to(std::string_view parent, std::size_t index);
 
 // The shortest digits that read back as the same double; bytes that are not UTF-8 are replaced.
-[[nodiscard]] std::string to_json(const Value& value, int indent = 2);  // -1: on one line
+[[nodiscard]] std::string to_json(const JsonValue& value, int indent = 2);  // -1: on one line
 // Objects and arrays of plain values on one line where they fit; for people (--print-resolved).
-[[nodiscard]] std::string to_pretty_json(const Value& value, std::size_t width = 100);
+[[nodiscard]] std::string to_pretty_json(const JsonValue& value, std::size_t width = 100);
 // A string without its quotes, anything else as JSON on one line: 64MiB, 16, [0,1].
-[[nodiscard]] std::string plain_text(const Value& value);
+[[nodiscard]] std::string plain_text(const JsonValue& value);
 // quoted(text) is "a \"b\"".  An object, so that a call with a std::string never means std::quoted.
 struct Quoted {
   [[nodiscard]] std::string operator()(std::string_view text) const;

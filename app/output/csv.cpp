@@ -19,7 +19,7 @@ std::string quoted_field(std::string_view text) {
   return quoted + '"';
 }
 
-std::string field(const Value& value) {
+std::string field(const JsonValue& value) {
   return value.is_null() ? "" : quoted_field(plain_text(value));
 }
 
@@ -43,22 +43,22 @@ constexpr std::array<std::string_view, 17> measured_keys{"time_s",
                                                          "file"};
 
 template <class Write>
-void for_each_measured(const Value& row, const Write& write) {
-  const Value& measured = *row.find("measured");
+void for_each_measured(const JsonValue& row, const Write& write) {
+  const JsonValue& measured = *row.find("measured");
   for (const std::string_view key : measured_keys) {
-    const Value* const value = measured.find(key);
-    write({"measured_" + std::string(key), {}, value != nullptr ? *value : Value()});
+    const JsonValue* const value = measured.find(key);
+    write({"measured_" + std::string(key), {}, value != nullptr ? *value : JsonValue()});
   }
-  const Value* const none = row.find("not_measured");
-  write({"not_measured", {}, none != nullptr ? *none->find("reason") : Value()});
+  const JsonValue* const none = row.find("not_measured");
+  write({"not_measured", {}, none != nullptr ? *none->find("reason") : JsonValue()});
 }
 
 // The parameters are columns of their own, and so is what was measured, if that was tried.
 template <class Write>
-void for_each_field(const Value& row, bool compared, const Write& write) {
-  for (const Value::Member& member : row.members())
+void for_each_field(const JsonValue& row, bool compared, const Write& write) {
+  for (const JsonValue::Member& member : row.members())
     if (member.key == "params")
-      for (const Value::Member& param : member.value.members()) write(param);
+      for (const JsonValue::Member& param : member.value.members()) write(param);
     else if (member.key == "measured" && compared)
       for_each_measured(row, write);
     else if (member.key != "not_measured")
@@ -71,14 +71,15 @@ void write_csv(std::ostream& out, const Results& results) {
   if (results.rows.empty()) return;
   std::string separator;
   const bool compared = results.comparison.has_value();
-  for_each_field(row_to_value(results.rows.front()), compared, [&](const Value::Member& member) {
-    out << separator << quoted_field(member.key);
-    separator = ",";
-  });
+  for_each_field(row_to_value(results.rows.front()), compared,
+                 [&](const JsonValue::Member& member) {
+                   out << separator << quoted_field(member.key);
+                   separator = ",";
+                 });
   out << '\n';
   for (const CaseResult& row : results.rows) {
     separator.clear();
-    for_each_field(row_to_value(row), compared, [&](const Value::Member& member) {
+    for_each_field(row_to_value(row), compared, [&](const JsonValue::Member& member) {
       out << separator << field(member.value);
       separator = ",";
     });

@@ -26,6 +26,6 @@ struct TableStyle {
 void write(std::ostream& out, const Results& results, Format format, const TableStyle& style = {});
 
 // The results file (scenario format, section 5).
-[[nodiscard]] Value to_value(const Results& results);
+[[nodiscard]] JsonValue to_value(const Results& results);
 
 }  // namespace collsim

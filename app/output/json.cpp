@@ -13,25 +13,25 @@ namespace collsim {
 namespace {
 
 // Appends a member without looking for one of the same name.
-void add(Value::Object& object, std::string_view key, Value value) {
+void add(JsonValue::Object& object, std::string_view key, JsonValue value) {
   object.push_back({std::string(key), {}, std::move(value)});
 }
 
 // JSON has no infinity.
-Value number(std::optional<double> value) {
-  return value && std::isfinite(*value) ? Value(*value) : Value();
+JsonValue number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? JsonValue(*value) : JsonValue();
 }
 
 // The places of values are of no interest to readers of results, but cost nothing.
-Value to_value(const Params& params) {
-  Value::Object object;
+JsonValue to_value(const Params& params) {
+  JsonValue::Object object;
   object.reserve(params.size());
   for (const auto& [path, value] : params) add(object, path, value);
   return object;
 }
 
-Value to_value(const ExpectationOutcome& outcome) {
-  Value::Object object;
+JsonValue to_value(const ExpectationOutcome& outcome) {
+  JsonValue::Object object;
   add(object, "id", outcome.id);
   add(object, "ok", outcome.ok);
   add(object, "checked", outcome.checked);
@@ -47,11 +47,11 @@ Value to_value(const ExpectationOutcome& outcome) {
   return object;
 }
 
-Value to_value(const Warning& warning) {
-  return Value::object({{"code", warning.code}, {"message", warning.message}});
+JsonValue to_value(const Warning& warning) {
+  return JsonValue::object({{"code", warning.code}, {"message", warning.message}});
 }
 
-Value to_value(NoMeasurement::Why why) {
+JsonValue to_value(NoMeasurement::Why why) {
   switch (why) {
     case NoMeasurement::Why::unavailable: return "unavailable";
     case NoMeasurement::Why::too_large: return "too-large";
@@ -62,14 +62,14 @@ Value to_value(NoMeasurement::Why why) {
   return "unknown";
 }
 
-Value measured_to_value(const CaseResult& row) {
+JsonValue measured_to_value(const CaseResult& row) {
   if (!row.measured) return {};
   const Measured& measured = *row.measured;
-  Value::Object object;
+  JsonValue::Object object;
   add(object, "time_s", number(measured.times.median_s));
   add(object, "min_s", number(measured.times.min_s));
   add(object, "max_s", number(measured.times.max_s));
-  add(object, "spread", measured.has_too_few_runs() ? Value() : number(measured.times.spread));
+  add(object, "spread", measured.has_too_few_runs() ? JsonValue() : number(measured.times.spread));
   add(object, "noisy", measured.is_noisy());
   add(object, "error", number(row.error()));
   add(object, "data", to_string(measured.data));
@@ -82,15 +82,15 @@ Value measured_to_value(const CaseResult& row) {
   add(object, "paced", measured.paced);
   add(object, "iters", measured.iterations);
   add(object, "device", measured.device);
-  add(object, "notes", Value::array(measured.notes));
+  add(object, "notes", JsonValue::array(measured.notes));
   if (!measured.file.empty()) add(object, "file", measured.file);
   return object;
 }
 
-Value comparison_to_value(const Results& results) {
+JsonValue comparison_to_value(const Results& results) {
   const Comparison& how = *results.comparison;
   const ComparisonCounts counts = count_verdicts(results);
-  Value::Object object;
+  JsonValue::Object object;
   add(object, "backend", how.backend);
   if (!how.file.empty()) add(object, "file", how.file);
   add(object, "protocol", to_string(how.protocol));
@@ -109,8 +109,8 @@ Value comparison_to_value(const Results& results) {
 
 }  // namespace
 
-Value row_to_value(const CaseResult& row) {
-  Value::Object object;
+JsonValue row_to_value(const CaseResult& row) {
+  JsonValue::Object object;
   constexpr std::size_t members = 32;
   object.reserve(members);
   add(object, "params", to_value(row.params));
@@ -119,12 +119,12 @@ Value row_to_value(const CaseResult& row) {
   add(object, "ranks", row.ranks);
   add(object, "size_bytes", row.size);
   add(object, "dtype", element_type_word(row.type));
-  add(object, "reduction", row.reduction ? Value(to_string(*row.reduction)) : Value());
+  add(object, "reduction", row.reduction ? JsonValue(to_string(*row.reduction)) : JsonValue());
   add(object, "root", row.root);
   add(object, "chunks", row.chunks);
   add(object, "channels", row.channels);
   add(object, "time_s", number(row.time_s()));
-  add(object, "analytic_s", row.analytic ? number(row.analytic->seconds) : Value());
+  add(object, "analytic_s", row.analytic ? number(row.analytic->seconds) : JsonValue());
   add(object, "bound_s", number(row.bound.seconds()));
   add(object, "bound_bandwidth_s", number(row.bounds.bandwidth.seconds()));
   add(object, "bound_latency_s", number(row.bounds.latency.seconds()));
@@ -135,21 +135,21 @@ Value row_to_value(const CaseResult& row) {
   add(object, "messages", row.messages);
   add(object, "wire_bytes", row.wire_bytes);
   const ClosedForm* const form = row.analytic ? &*row.analytic : nullptr;
-  add(object, "formula", form != nullptr ? Value(form->formula) : Value());
-  add(object, "formula_exact", form != nullptr ? Value(form->exact) : Value());
-  add(object, "best_chunks", form != nullptr ? number(form->best_chunks) : Value());
+  add(object, "formula", form != nullptr ? JsonValue(form->formula) : JsonValue());
+  add(object, "formula_exact", form != nullptr ? JsonValue(form->exact) : JsonValue());
+  add(object, "best_chunks", form != nullptr ? number(form->best_chunks) : JsonValue());
   add(object, "engine", to_string(row.engine));
   add(object, "fingerprint", fmt::format("{:016x}", row.fingerprint));
   add(object, "measured", measured_to_value(row));
   if (row.not_measured)
     add(object, "not_measured",
-        Value::object(
+        JsonValue::object(
             {{"why", to_value(row.not_measured->why)}, {"reason", row.not_measured->reason}}));
   return object;
 }
 
-Value to_value(const Results& results) {
-  Value::Object object;
+JsonValue to_value(const Results& results) {
+  JsonValue::Object object;
   add(object, "collsim", COLLSIM_VERSION);
   add(object, "format", 1);
   add(object, "name", results.name);
@@ -157,14 +157,15 @@ Value to_value(const Results& results) {
   add(object, "description", results.description);
   add(object, "complete", results.complete);
   add(object, "points", results.points);
-  add(object, "axes", Value::array(results.axes));
+  add(object, "axes", JsonValue::array(results.axes));
   add(object, "scenario", results.scenario);
-  add(object, "rows", Value::array(results.rows, row_to_value));
+  add(object, "rows", JsonValue::array(results.rows, row_to_value));
   if (results.comparison) add(object, "comparison", comparison_to_value(results));
-  add(object, "expect",
-      Value::array(results.expect, [](const ExpectationOutcome& one) { return to_value(one); }));
+  add(object, "expect", JsonValue::array(results.expect, [](const ExpectationOutcome& one) {
+        return to_value(one);
+      }));
   add(object, "warnings",
-      Value::array(results.warnings, [](const Warning& warning) { return to_value(warning); }));
+      JsonValue::array(results.warnings, [](const Warning& warning) { return to_value(warning); }));
   return object;
 }
 

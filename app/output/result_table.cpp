@@ -101,7 +101,7 @@ std::vector<std::string> headings_of(const std::vector<std::string>& paths) {
   return headings;
 }
 
-const Value* param(const CaseResult& row, const std::string& path) {
+const JsonValue* param(const CaseResult& row, const std::string& path) {
   for (const auto& [name, value] : row.params)
     if (name == path) return &value;
   return nullptr;
@@ -109,8 +109,8 @@ const Value* param(const CaseResult& row, const std::string& path) {
 
 bool varies(const std::vector<CaseResult>& rows, const std::string& path) {
   const auto differs = [&](const CaseResult& row) {
-    const Value* const first = param(rows.front(), path);
-    const Value* const here = param(row, path);
+    const JsonValue* const first = param(rows.front(), path);
+    const JsonValue* const here = param(row, path);
     return first != nullptr && here != nullptr && !(*first == *here);
   };
   return std::any_of(rows.begin(), rows.end(), differs);
@@ -132,7 +132,7 @@ void add_params(std::vector<TableColumn>& columns, const Results& results) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     TableColumn column{headings[i], Align::right, {}};
     for (const CaseResult& row : results.rows) {
-      const Value* const value = param(row, paths[i]);
+      const JsonValue* const value = param(row, paths[i]);
       column.cells.push_back(value == nullptr ? "" : plain_text(*value));
     }
     column.align = align_of(column.cells);
@@ -148,14 +148,14 @@ bool is_swept(const Results& results, std::string_view path) {
 bool algorithm_is_news(const Results& results) {
   const std::vector<CaseResult>& rows = results.rows;
   const std::string path = "collective.algorithm";
-  const Value* const resolved = value_at(results.scenario, path);
+  const JsonValue* const resolved = value_at(results.scenario, path);
   const bool chosen = resolved != nullptr && resolved->is_string() && resolved->string() == "auto";
   if (!is_swept(results, path))
     return chosen || std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
              return row.algorithm != rows.front().algorithm;
            });
   return std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
-    const Value* const asked = param(row, path);
+    const JsonValue* const asked = param(row, path);
     return asked == nullptr || plain_text(*asked) != row.algorithm;
   });
 }

@@ -19,7 +19,7 @@ void write_csv(std::ostream& out, const Results& results);
 void write_nccl_tests(std::ostream& out, const Results& results);
 
 // A row of the results file; also what CSV and JSON lines are made of.
-[[nodiscard]] Value row_to_value(const CaseResult& row);
+[[nodiscard]] JsonValue row_to_value(const CaseResult& row);
 
 // The rows as a readable table: the swept values that vary, times in one unit, ratios, remarks.
 [[nodiscard]] TextTable result_table(const Results& results);

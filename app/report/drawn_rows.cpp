@@ -25,7 +25,7 @@ constexpr std::size_t most_drawn_links = 4000;
 
 // "1,2,3": much shorter than an array of numbers of which every one is a value of its own.
 template <class Number>
-Value column(const std::vector<Number>& numbers) {
+JsonValue column(const std::vector<Number>& numbers) {
   fmt::memory_buffer text;
   for (std::size_t i = 0; i < numbers.size(); ++i)
     fmt::format_to(std::back_inserter(text), "{}{}", i == 0 ? "" : ",",
@@ -33,10 +33,10 @@ Value column(const std::vector<Number>& numbers) {
   return std::string(text.data(), text.size());
 }
 
-Value steps_value(const Records& records) {
+JsonValue steps_value(const Records& records) {
   const NumberColumns& numbers = records.numbers;
   const WholeColumns& whole = records.whole;
-  Value steps = Value::object();
+  JsonValue steps = JsonValue::object();
   steps.set("pieces", records.pieces);
   const std::pair<const char*, const std::vector<double>*> reals[] = {
       {"reached", &numbers.reached}, {"began", &numbers.began},
@@ -63,59 +63,59 @@ Value steps_value(const Records& records) {
   return steps;
 }
 
-Value nodes_value(const Topology& topology) {
-  Value::Array nodes;
+JsonValue nodes_value(const Topology& topology) {
+  JsonValue::Array nodes;
   for (std::size_t i = 0; i < topology.node_count(); ++i) {
     const NodeId id(static_cast<std::uint32_t>(i));
     const std::optional<Rank> rank = topology.rank_at(id);
-    nodes.push_back(Value::object({{"name", topology.name(id)},
-                                   {"kind", to_string(topology.kind(id))},
-                                   {"rank", rank ? Value(rank->index()) : Value()}}));
+    nodes.push_back(JsonValue::object({{"name", topology.name(id)},
+                                       {"kind", to_string(topology.kind(id))},
+                                       {"rank", rank ? JsonValue(rank->index()) : JsonValue()}}));
   }
   return nodes;
 }
 
-Value links_value(const Topology& topology, const Simulation& simulation) {
-  Value::Array links;
+JsonValue links_value(const Topology& topology, const Simulation& simulation) {
+  JsonValue::Array links;
   for (std::size_t i = 0; i < topology.links().size(); ++i) {
     const Link& link = topology.links()[i];
     const LinkUsage& usage = simulation.links[i];
-    links.push_back(Value::object({{"from", link.from.index()},
-                                   {"to", link.to.index()},
-                                   {"bytes_per_s", link.bandwidth.bytes_per_second()},
-                                   {"fair", link.sharing == Sharing::fair},
-                                   {"busy_s", usage.busy.seconds()},
-                                   {"bytes", usage.bytes},
-                                   {"messages", usage.messages}}));
+    links.push_back(JsonValue::object({{"from", link.from.index()},
+                                       {"to", link.to.index()},
+                                       {"bytes_per_s", link.bandwidth.bytes_per_second()},
+                                       {"fair", link.sharing == Sharing::fair},
+                                       {"busy_s", usage.busy.seconds()},
+                                       {"bytes", usage.bytes},
+                                       {"messages", usage.messages}}));
   }
   return links;
 }
 
-Value shares_value(const Topology& topology, const Schedule& schedule,
-                   const Simulation& simulation) {
+JsonValue shares_value(const Topology& topology, const Schedule& schedule,
+                       const Simulation& simulation) {
   using Kind = CriticalPath::Kind;
   const CriticalPath path = critical_path(topology, schedule, simulation);
-  Value shares = Value::object();
+  JsonValue shares = JsonValue::object();
   for (const Kind kind : {Kind::start, Kind::work, Kind::startup, Kind::wire, Kind::sharing,
                           Kind::flight, Kind::queue})
     shares.set(to_string(kind), path.total(kind).seconds());
   return shares;
 }
 
-void add_picture(Value& value, const Topology& topology, const Schedule& schedule,
+void add_picture(JsonValue& value, const Topology& topology, const Schedule& schedule,
                  const Simulation& simulation) {
   value.set("ranks", topology.rank_count());
   value.set("shape", topology.shape());
-  value.set("dims", Value::array(topology.dims()));
+  value.set("dims", JsonValue::array(topology.dims()));
   const Pieces pieces = find_pieces(schedule, *simulation.timeline);
   value.set("steps", steps_value(records_of(topology, schedule, simulation, pieces)));
-  Value names = Value::array();
+  JsonValue names = JsonValue::array();
   for (std::uint32_t i = 0; i < topology.links().size(); ++i)
     names.items().emplace_back(topology.name(LinkId(i)));
   value.set("link_names", std::move(names));
   const bool few = topology.links().size() <= most_drawn_links;
-  value.set("nodes", few ? nodes_value(topology) : Value());
-  value.set("links", few ? links_value(topology, simulation) : Value());
+  value.set("nodes", few ? nodes_value(topology) : JsonValue());
+  value.set("links", few ? links_value(topology, simulation) : JsonValue());
 }
 
 DrawnCase simulate_case(Case asked, const std::string& algorithm, std::uint64_t most_steps,
@@ -131,13 +131,13 @@ DrawnCase simulate_case(Case asked, const std::string& algorithm, std::uint64_t 
   const Simulation simulation = simulate(topology, schedule, point.costs, options);
 
   DrawnCase drawn;
-  drawn.facts = Value::object({{"time_s", simulation.time.seconds()},
-                               {"ranks", point.collective.size()},
-                               {"size_bytes", point.collective.bytes()},
-                               {"chunks", schedule.chunks()}});
-  drawn.value = Value::object({{"time_s", simulation.time.seconds()},
-                               {"fingerprint", fmt::format("{:016x}", simulation.fingerprint)},
-                               {"shares", shares_value(topology, schedule, simulation)}});
+  drawn.facts = JsonValue::object({{"time_s", simulation.time.seconds()},
+                                   {"ranks", point.collective.size()},
+                                   {"size_bytes", point.collective.bytes()},
+                                   {"chunks", schedule.chunks()}});
+  drawn.value = JsonValue::object({{"time_s", simulation.time.seconds()},
+                                   {"fingerprint", fmt::format("{:016x}", simulation.fingerprint)},
+                                   {"shares", shares_value(topology, schedule, simulation)}});
   if (with_steps) add_picture(drawn.value, topology, schedule, simulation);
   return drawn;
 }
@@ -149,7 +149,7 @@ constexpr std::int64_t most_messages_again = 8 * std::int64_t{most_drawn_steps};
 
 class RowChooser {
  public:
-  explicit RowChooser(const Value::Array& rows) : rows_(rows) {}
+  explicit RowChooser(const JsonValue::Array& rows) : rows_(rows) {}
 
   [[nodiscard]] ChosenRows choose() {
     const bool alone = rows_.size() == 1;  // there is nothing else to choose
@@ -227,7 +227,7 @@ class RowChooser {
     chosen_.breakdowns.insert(row);
   }
 
-  const Value::Array& rows_;
+  const JsonValue::Array& rows_;
   ChosenRows chosen_;
   std::int64_t messages_ = 0;
 };
@@ -247,7 +247,7 @@ DrawnCase draw_case(const Scenario& scenario, std::size_t point, ClusterCache& c
   }
 }
 
-ChosenRows choose_rows(const Value::Array& rows) {
+ChosenRows choose_rows(const JsonValue::Array& rows) {
   return RowChooser(rows).choose();
 }
 

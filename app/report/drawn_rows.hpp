@@ -14,9 +14,9 @@ namespace collsim {
 // A row of results simulated again, with every step kept: what results do not hold and pictures of one
 // run need.
 struct DrawnCase {
-  Value value;          // for the page; null when there is nothing to draw
+  JsonValue value;      // for the page; null when there is nothing to draw
   std::string why_not;  // then; in words for the page
-  Value facts;          // what a row of results says of the case, with the same keys
+  JsonValue facts;      // what a row of results says of the case, with the same keys
 };
 
 // The limits for a row drawn by default, and for one that was requested.
@@ -43,6 +43,6 @@ struct ChosenRows {
   // evenly.  Rows with very many steps are left out.
   std::set<std::size_t> breakdowns;
 };
-[[nodiscard]] ChosenRows choose_rows(const Value::Array& rows);
+[[nodiscard]] ChosenRows choose_rows(const JsonValue::Array& rows);
 
 }  // namespace collsim

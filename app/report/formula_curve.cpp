@@ -43,8 +43,8 @@ std::optional<Parts> parts_of(const Topology& topology) {
   return parts;
 }
 
-Value seconds_or_null(const std::optional<ClosedForm>& form) {
-  return form ? Value(form->seconds) : Value();  // infinity is written as null, too
+JsonValue seconds_or_null(const std::optional<ClosedForm>& form) {
+  return form ? JsonValue(form->seconds) : JsonValue();  // infinity is written as null, too
 }
 
 // Rows that differ in the number of chunks alone.
@@ -54,16 +54,16 @@ struct ChunkRows {
   std::set<std::int64_t> counts = {};  // of those with a closed form
 };
 
-std::string all_but_chunks(const Value& row) {
-  Value rest = Value::object();
-  for (const Value::Member& param : at(row, "params").members())
+std::string all_but_chunks(const JsonValue& row) {
+  JsonValue rest = JsonValue::object();
+  for (const JsonValue::Member& param : at(row, "params").members())
     if (param.key != "collective.chunks" && param.key != "collective.chunk_size")
       rest.set(param.key, param.value);
   return to_json(rest, -1);
 }
 
 // In the order of their first rows.
-std::vector<ChunkRows> chunk_rows(const Value::Array& rows) {
+std::vector<ChunkRows> chunk_rows(const JsonValue::Array& rows) {
   std::vector<ChunkRows> all;
   std::map<std::string, std::size_t> places;
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -84,11 +84,11 @@ std::vector<ChunkRows> chunk_rows(const Value::Array& rows) {
 
 }  // namespace
 
-Value formula_curve(const Case& point, int first, int last) {
+JsonValue formula_curve(const Case& point, int first, int last) {
   const Topology& topology = point.cluster->topology;
   const std::optional<Parts> parts = parts_of(topology);
-  Value chunks = Value::array(), times = Value::array(), wire = Value::array(),
-        startup = Value::array();
+  JsonValue chunks = JsonValue::array(), times = JsonValue::array(), wire = JsonValue::array(),
+            startup = JsonValue::array();
   AlgorithmChoice choice = point.choice;
   choice.chunk_size.reset();
   for (const int count : counts_between(std::max(1, first), std::max(1, last))) {
@@ -108,7 +108,8 @@ Value formula_curve(const Case& point, int first, int last) {
     }
   }
   if (chunks.items().empty()) return {};
-  Value curve = Value::object({{"chunks", std::move(chunks)}, {"time_s", std::move(times)}});
+  JsonValue curve =
+      JsonValue::object({{"chunks", std::move(chunks)}, {"time_s", std::move(times)}});
   if (!parts) return curve;
   curve.set("wire_s", std::move(wire));
   curve.set("startup_s", std::move(startup));
@@ -118,8 +119,9 @@ Value formula_curve(const Case& point, int first, int last) {
   return curve;
 }
 
-Value formula_curves(const Value::Array& rows, const Scenario& scenario, ClusterCache& clusters) {
-  Value all = Value::array();
+JsonValue formula_curves(const JsonValue::Array& rows, const Scenario& scenario,
+                         ClusterCache& clusters) {
+  JsonValue all = JsonValue::array();
   for (const ChunkRows& one : chunk_rows(rows)) {
     const std::size_t first = one.rows.front();
     const std::optional<std::size_t> point = point_of(scenario, rows[first], first);
@@ -128,10 +130,10 @@ Value formula_curves(const Value::Array& rows, const Scenario& scenario, Cluster
     std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
     if (!found) continue;
     if (found->choice.name == "auto") found->choose_algorithm(*one.algorithms.begin());
-    Value curve = formula_curve(*found, static_cast<int>(*one.counts.begin()),
-                                static_cast<int>(*one.counts.rbegin()));
+    JsonValue curve = formula_curve(*found, static_cast<int>(*one.counts.begin()),
+                                    static_cast<int>(*one.counts.rbegin()));
     if (curve.is_null()) continue;
-    curve.set("rows", Value::array(one.rows));
+    curve.set("rows", JsonValue::array(one.rows));
     all.items().push_back(std::move(curve));
   }
   return all;

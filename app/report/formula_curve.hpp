@@ -19,7 +19,7 @@ inline constexpr std::size_t formula_points = 64;
 //                                                         message costs whatever its size
 // Null when no closed form is known for this case; the second and third line are absent where the
 // network is not uniform.  Numbers of chunks that the algorithm does not take are left out.
-[[nodiscard]] Value formula_curve(const Case& point, int first, int last);
+[[nodiscard]] JsonValue formula_curve(const Case& point, int first, int last);
 
 // So many curves can be told apart.
 inline constexpr std::size_t most_formula_curves = 8;
@@ -28,7 +28,7 @@ inline constexpr std::size_t most_formula_curves = 8;
 // with "rows": [0, 1, ...], the numbers of all rows that it is about.  Rows of which "auto" chose
 // several algorithms have no common formula, so they have no curve.  At most most_formula_curves,
 // those of the first rows.
-[[nodiscard]] Value formula_curves(const Value::Array& rows, const Scenario& scenario,
-                                   ClusterCache& clusters);
+[[nodiscard]] JsonValue formula_curves(const JsonValue::Array& rows, const Scenario& scenario,
+                                       ClusterCache& clusters);
 
 }  // namespace collsim

@@ -25,29 +25,29 @@ namespace collsim {
 namespace {
 
 // Of keys that may be absent.
-Value copy_of(const Value& object, std::string_view key) {
-  const Value* const value = object.find(key);
-  return value != nullptr ? *value : Value();
+JsonValue copy_of(const JsonValue& object, std::string_view key) {
+  const JsonValue* const value = object.find(key);
+  return value != nullptr ? *value : JsonValue();
 }
 
-Value cells_of(const Value::Array& rows, std::string_view key) {
-  return Value::array(rows, [&](const Value& row) { return copy_of(row, key); });
+JsonValue cells_of(const JsonValue::Array& rows, std::string_view key) {
+  return JsonValue::array(rows, [&](const JsonValue& row) { return copy_of(row, key); });
 }
 
-Value params_columns(const StoredResults& results) {
-  return Value::array(at(results.document, "axes").items(), [&](const Value& axis) {
-    Value cells = Value::array(rows_of(results), [&](const Value& row) {
-      const Value* const value = at(row, "params").find(axis.string());
+JsonValue params_columns(const StoredResults& results) {
+  return JsonValue::array(at(results.document, "axes").items(), [&](const JsonValue& axis) {
+    JsonValue cells = JsonValue::array(rows_of(results), [&](const JsonValue& row) {
+      const JsonValue* const value = at(row, "params").find(axis.string());
       return value != nullptr ? plain_text(*value) : "";
     });
-    return Value::object({{"path", axis}, {"values", std::move(cells)}});
+    return JsonValue::object({{"path", axis}, {"values", std::move(cells)}});
   });
 }
 
-Value measured_column(const Value::Array& rows) {
-  return Value::array(rows, [](const Value& row) {
-    const Value& measured = at(row, "measured");
-    Value one;
+JsonValue measured_column(const JsonValue::Array& rows) {
+  return JsonValue::array(rows, [](const JsonValue& row) {
+    const JsonValue& measured = at(row, "measured");
+    JsonValue one;
     if (!measured.is_null())
       for (const char* key : {"time_s", "min_s", "max_s", "noisy", "error", "data"})
         one.set(key, copy_of(measured, key));
@@ -56,20 +56,20 @@ Value measured_column(const Value::Array& rows) {
 }
 
 // How the first row that was measured was measured.
-Value how_measured(const Value::Array& rows) {
-  for (const Value& row : rows) {
-    const Value& measured = at(row, "measured");
+JsonValue how_measured(const JsonValue::Array& rows) {
+  for (const JsonValue& row : rows) {
+    const JsonValue& measured = at(row, "measured");
     if (measured.is_null()) continue;
-    Value how;
+    JsonValue how;
     for (const char* key : {"backend", "paced", "device"}) how.set(key, copy_of(measured, key));
     return how;
   }
   return {};
 }
 
-Value row_columns(const StoredResults& results) {
-  const Value::Array& rows = rows_of(results);
-  Value columns = Value::object();
+JsonValue row_columns(const StoredResults& results) {
+  const JsonValue::Array& rows = rows_of(results);
+  JsonValue columns = JsonValue::object();
   for (const char* key :
        {"op", "algorithm", "ranks", "size_bytes", "chunks", "time_s", "analytic_s", "bound_s",
         "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks"})
@@ -79,9 +79,9 @@ Value row_columns(const StoredResults& results) {
 }
 
 // Results come from others too, and none of their texts is a reason to open a file.
-bool names_a_file(const Value& scenario) {
-  const Value* const model = scenario.find("model");
-  const Value* const calibration = model != nullptr ? model->find("calibration") : nullptr;
+bool names_a_file(const JsonValue& scenario) {
+  const JsonValue* const model = scenario.find("model");
+  const JsonValue* const calibration = model != nullptr ? model->find("calibration") : nullptr;
   return calibration != nullptr && calibration->is_string();
 }
 
@@ -89,7 +89,7 @@ bool names_a_file(const Value& scenario) {
 class Drawing {
  public:
   Drawing(const StoredResults& results, const Scenario& scenario, ClusterCache& clusters,
-          Value& data)
+          JsonValue& data)
       : rows_(rows_of(results)), scenario_(scenario), clusters_(clusters), data_(data) {}
 
   void draw_point(std::size_t point) {
@@ -113,7 +113,7 @@ class Drawing {
   void draw(const std::set<std::size_t>& pictures, std::set<std::size_t> breakdowns,
             std::uint64_t most_steps) {
     breakdowns.insert(pictures.begin(), pictures.end());
-    Value cases = Value::array();
+    JsonValue cases = JsonValue::array();
     for (const std::size_t row : breakdowns) {
       const std::optional<std::size_t> point = point_of(scenario_, rows_[row], row);
       if (!point) {
@@ -142,21 +142,21 @@ class Drawing {
   }
 
   // Notes where a row says something else than its simulation.
-  void compare(std::size_t row, const Value& facts) {
-    for (const Value::Member& fact : facts.members()) {
-      const Value& stored = at(rows_[row], fact.key);
+  void compare(std::size_t row, const JsonValue& facts) {
+    for (const JsonValue::Member& fact : facts.members()) {
+      const JsonValue& stored = at(rows_[row], fact.key);
       const double simulated = fact.value.number();
       if (std::abs(stored.number() - simulated) <= 1e-9 * simulated) continue;
-      contradictions_.items().push_back(Value::object(
+      contradictions_.items().push_back(JsonValue::object(
           {{"row", row}, {"key", fact.key}, {"stored", stored}, {"simulated", fact.value}}));
     }
   }
 
-  const Value::Array& rows_;
+  const JsonValue::Array& rows_;
   const Scenario& scenario_;
   ClusterCache& clusters_;
-  Value& data_;
-  Value contradictions_ = Value::array();
+  JsonValue& data_;
+  JsonValue contradictions_ = JsonValue::array();
 };
 
 constexpr std::string_view mark = "@DATA@";
@@ -202,17 +202,17 @@ bool add_links(const Topology& topology, Rates& rates) {
   return true;
 }
 
-Value machine_of(const Value& row) {
-  Value machine = Value::object();
-  for (const Value::Member& param : at(row, "params").members())
+JsonValue machine_of(const JsonValue& row) {
+  JsonValue machine = JsonValue::object();
+  for (const JsonValue::Member& param : at(row, "params").members())
     if (param.key.starts_with("cluster")) machine.set(param.key, param.value);
   return machine;
 }
 
 // As far as it is known before the machine is built, which may take long; a row has the ranks that take
 // part, of which the machine may have more.
-bool is_too_large(const Value& row, const Scenario& scenario, std::size_t point) {
-  const auto beyond = [](const Value* ranks) {
+bool is_too_large(const JsonValue& row, const Scenario& scenario, std::size_t point) {
+  const auto beyond = [](const JsonValue* ranks) {
     const std::optional<std::int64_t> number =
         ranks != nullptr ? ranks->integer() : std::optional<std::int64_t>();
     return number && *number > static_cast<std::int64_t>(most_ranks);
@@ -241,7 +241,7 @@ std::optional<Scenario> stored_scenario(const StoredResults& results, std::strin
   Diagnostics diagnostics;
   LoadOptions options;
   options.max_points = max_sweep_points;
-  Value document = at(results.document, "scenario");
+  JsonValue document = at(results.document, "scenario");
   forget_places(document);
   std::optional<Scenario> scenario =
       load_scenario(std::move(document), results.file, options, sources, diagnostics);
@@ -251,9 +251,9 @@ std::optional<Scenario> stored_scenario(const StoredResults& results, std::strin
   return scenario;
 }
 
-Value report_data(const StoredResults& results, const std::optional<std::size_t>& asked_point) {
-  const Value& document = results.document;
-  Value data = Value::object();
+JsonValue report_data(const StoredResults& results, const std::optional<std::size_t>& asked_point) {
+  const JsonValue& document = results.document;
+  JsonValue data = JsonValue::object();
   for (const char* key :
        {"name", "title", "description", "complete", "points", "expect", "warnings"})
     data.set(key, copy_of(document, key));
@@ -279,21 +279,23 @@ Value report_data(const StoredResults& results, const std::optional<std::size_t>
   return data;
 }
 
-void write_report(std::ostream& out, std::vector<Value> results) {
+void write_report(std::ostream& out, std::vector<JsonValue> results) {
   const std::string_view page = embedded_report().front().text;
   const std::size_t place = page.find(mark);
   COLLSIM_CHECK(place != std::string_view::npos, "the page has no placeholder for data");
-  const Value data = Value::object({{"collsim", COLLSIM_VERSION}, {"results", std::move(results)}});
+  const JsonValue data =
+      JsonValue::object({{"collsim", COLLSIM_VERSION}, {"results", std::move(results)}});
   out << page.substr(0, place) << without_tags(to_json(data, -1))
       << page.substr(place + mark.size());
 }
 
-Value link_rates(const Value::Array& rows, const Scenario& scenario, ClusterCache& clusters) {
-  Value none = Value::array();
+JsonValue link_rates(const JsonValue::Array& rows, const Scenario& scenario,
+                     ClusterCache& clusters) {
+  JsonValue none = JsonValue::array();
   Rates rates;
-  std::vector<Value> machines;
+  std::vector<JsonValue> machines;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    Value machine = machine_of(rows[row]);
+    JsonValue machine = machine_of(rows[row]);
     if (std::find(machines.begin(), machines.end(), machine) != machines.end()) continue;
     if (machines.size() == most_machines) return none;
     machines.push_back(std::move(machine));
@@ -303,9 +305,9 @@ Value link_rates(const Value::Array& rows, const Scenario& scenario, ClusterCach
     const std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
     if (!found || !add_links(found->cluster->topology, rates)) return none;
   }
-  return Value::array(rates, [](const auto& rate) {
+  return JsonValue::array(rates, [](const auto& rate) {
     const auto& [ends, bytes_per_s] = rate;
-    return Value::object(
+    return JsonValue::object(
         {{"name", ends.first + " to " + ends.second}, {"bytes_per_s", bytes_per_s}});
   });
 }

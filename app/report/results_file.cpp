@@ -30,7 +30,7 @@ std::string_view name_of(Kind kind) {
   return "";
 }
 
-bool is(const Value& value, Kind kind) {
+bool is(const JsonValue& value, Kind kind) {
   switch (kind) {
     case Kind::text: return value.is_string();
     case Kind::flag: return value.is_boolean();
@@ -43,7 +43,7 @@ bool is(const Value& value, Kind kind) {
 }
 
 // Of a value that is refused.
-std::string_view what_is(const Value& value) {
+std::string_view what_is(const JsonValue& value) {
   if (!value.is_number()) return value.kind_name();
   if (value.number() < 0) return "below zero";
   return value.number() == std::trunc(value.number()) ? "larger than 9223372036854775807"
@@ -98,11 +98,11 @@ class ResultsCheck {
  public:
   explicit ResultsCheck(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
 
-  void document(const Value& document, const std::string& pointer) {
+  void document(const JsonValue& document, const std::string& pointer) {
     if (!document.is_object() || document.find("collsim") == nullptr)
       return refuse(document, pointer, "no-results", "these are not results of collsim",
                     "collsim run FILE -o results.json writes them");
-    const Value* const format = document.find("format");
+    const JsonValue* const format = document.find("format");
     if (format == nullptr || format->integer() != known_format)
       return refuse(format == nullptr ? document : *format,
                     format == nullptr ? pointer : pointer_to(pointer, "format"), "format",
@@ -111,40 +111,41 @@ class ResultsCheck {
                         : fmt::format("this collsim reads results in format {} only", known_format),
                     "run again: collsim run FILE -o results.json");
     keys(document, pointer, document_keys);
-    each(document, pointer, "axes", [&](const Value& axis, const std::string& at) {
+    each(document, pointer, "axes", [&](const JsonValue& axis, const std::string& at) {
       if (!is(axis, Kind::text)) wrong_kind(axis, at, Kind::text);
     });
-    each(document, pointer, "rows", [&](const Value& one, const std::string& at) { row(one, at); });
+    each(document, pointer, "rows",
+         [&](const JsonValue& one, const std::string& at) { row(one, at); });
     each(document, pointer, "expect",
-         [&](const Value& one, const std::string& at) { keys(one, at, expectation_keys); });
+         [&](const JsonValue& one, const std::string& at) { keys(one, at, expectation_keys); });
     each(document, pointer, "warnings",
-         [&](const Value& one, const std::string& at) { keys(one, at, warning_keys); });
+         [&](const JsonValue& one, const std::string& at) { keys(one, at, warning_keys); });
   }
 
  private:
-  void row(const Value& row, const std::string& pointer) {
+  void row(const JsonValue& row, const std::string& pointer) {
     keys(row, pointer, row_keys);
     part(row, pointer, "measured", measured_keys);
     part(row, pointer, "not_measured", not_measured_keys);
-    const Value* const measured = row.find("measured");
-    const Value* const error = measured != nullptr ? measured->find("error") : nullptr;
+    const JsonValue* const measured = row.find("measured");
+    const JsonValue* const error = measured != nullptr ? measured->find("error") : nullptr;
     if (error != nullptr && !error->is_null() && !error->is_number())
       refuse(*error, pointer_to(pointer_to(pointer, "measured"), "error"), "wrong-type",
              fmt::format("\"error\" must be a number or null, not {}", error->kind_name()));
   }
 
   template <std::size_t n>
-  void part(const Value& row, const std::string& pointer, std::string_view key,
+  void part(const JsonValue& row, const std::string& pointer, std::string_view key,
             const Key (&known)[n]) {
-    const Value* const value = row.find(key);
+    const JsonValue* const value = row.find(key);
     if (value != nullptr && value->is_object()) keys(*value, pointer_to(pointer, key), known);
   }
 
   template <std::size_t n>
-  void keys(const Value& object, const std::string& pointer, const Key (&known)[n]) {
+  void keys(const JsonValue& object, const std::string& pointer, const Key (&known)[n]) {
     if (!object.is_object()) return wrong_kind(object, pointer, Kind::object);
     for (const Key& key : known) {
-      const Value* const value = object.find(key.name);
+      const JsonValue* const value = object.find(key.name);
       if (value == nullptr) {
         if (key.need != Need::optional)
           refuse(object, pointer, "missing-key", fmt::format("\"{}\" is missing", key.name));
@@ -155,22 +156,22 @@ class ResultsCheck {
   }
 
   template <class Visit>
-  void each(const Value& document, const std::string& pointer, std::string_view key,
+  void each(const JsonValue& document, const std::string& pointer, std::string_view key,
             const Visit& visit) {
-    const Value* const list = document.find(key);
+    const JsonValue* const list = document.find(key);
     if (list == nullptr || !list->is_array()) return;
     const std::string at = pointer_to(pointer, key);
     for (std::size_t i = 0; i < list->items().size(); ++i)
       visit(list->items()[i], pointer_to(at, i));
   }
 
-  void wrong_kind(const Value& value, const std::string& pointer, Kind kind) {
+  void wrong_kind(const JsonValue& value, const std::string& pointer, Kind kind) {
     refuse(value, pointer, "wrong-type",
            fmt::format("this must be {}, not {}", name_of(kind), what_is(value)));
   }
 
-  void refuse(const Value& value, const std::string& pointer, std::string code, std::string message,
-              std::string hint = {}) {
+  void refuse(const JsonValue& value, const std::string& pointer, std::string code,
+              std::string message, std::string hint = {}) {
     diagnostics_->add(
         {std::move(code), std::move(message), value.place, pointer, {}, std::move(hint)});
   }
@@ -187,19 +188,19 @@ std::vector<StoredResults> read_results(const std::string& file, Sources& source
   if (!source) return {};
   const JsonLimits limits{max_results_bytes, "rows", most_stored_rows};
   ForgottenItems forgotten;
-  std::optional<Value> root = parse_json(*source, sources, diagnostics, limits, forgotten);
+  std::optional<JsonValue> root = parse_json(*source, sources, diagnostics, limits, forgotten);
   if (!root || !diagnostics.empty()) return {};
 
   const bool several = root->is_array() && !root->items().empty();
   std::vector<StoredResults> all;
   if (several)
-    for (Value& document : root->items()) all.push_back({file, std::move(document)});
+    for (JsonValue& document : root->items()) all.push_back({file, std::move(document)});
   else
     all.push_back({file, std::move(*root)});
   ResultsCheck check(diagnostics);
   for (std::size_t i = 0; i < all.size(); ++i) {
     check.document(all[i].document, several ? pointer_to("", i) : "");
-    const Value* const rows = all[i].document.find("rows");
+    const JsonValue* const rows = all[i].document.find("rows");
     if (rows == nullptr) continue;
     const auto found = forgotten.find(rows->place.begin);
     if (found != forgotten.end()) all[i].left_out = found->second;
@@ -208,21 +209,21 @@ std::vector<StoredResults> read_results(const std::string& file, Sources& source
   return all;
 }
 
-const Value::Array& rows_of(const StoredResults& results) {
+const JsonValue::Array& rows_of(const StoredResults& results) {
   return results.document.find("rows")->items();
 }
 
-const Value& at(const Value& object, std::string_view key) {
+const JsonValue& at(const JsonValue& object, std::string_view key) {
   return *object.find(key);
 }
 
-bool is_about(const Value& row, const Scenario& scenario, std::size_t point) {
-  Value params = Value::object();
+bool is_about(const JsonValue& row, const Scenario& scenario, std::size_t point) {
+  JsonValue params = JsonValue::object();
   for (const auto& [path, value] : scenario.params(point)) params.set(path, value);
   return params == at(row, "params");
 }
 
-std::optional<std::size_t> point_of(const Scenario& scenario, const Value& row,
+std::optional<std::size_t> point_of(const Scenario& scenario, const JsonValue& row,
                                     std::size_t number) {
   constexpr std::size_t most_missing = 100'000;
   const std::size_t end = std::min(scenario.points(), number + most_missing);

@@ -18,7 +18,7 @@ namespace collsim {
 // were checked.
 struct StoredResults {
   std::string file;          // as the user wrote it
-  Value document;            // the whole of it, but for rows beyond the first most_stored_rows
+  JsonValue document;        // the whole of it, but for rows beyond the first most_stored_rows
   std::size_t left_out = 0;  // that many
 };
 
@@ -33,17 +33,17 @@ inline constexpr std::size_t max_results_bytes = std::size_t{1} << 30U;
                                                       Diagnostics& diagnostics);
 
 // Rows of results whose keys were checked (read_results()).
-[[nodiscard]] const Value::Array& rows_of(const StoredResults& results);
+[[nodiscard]] const JsonValue::Array& rows_of(const StoredResults& results);
 
 // A key that must be there.
-[[nodiscard]] const Value& at(const Value& object, std::string_view key);
+[[nodiscard]] const JsonValue& at(const JsonValue& object, std::string_view key);
 
 // Whether a row is the result of this point of the sweep.
-[[nodiscard]] bool is_about(const Value& row, const Scenario& scenario, std::size_t point);
+[[nodiscard]] bool is_about(const JsonValue& row, const Scenario& scenario, std::size_t point);
 
 // The point of the sweep that the row with this number is about.  When the run was interrupted, some
 // before it are missing; that many are looked for, whatever the file says.
-[[nodiscard]] std::optional<std::size_t> point_of(const Scenario& scenario, const Value& row,
+[[nodiscard]] std::optional<std::size_t> point_of(const Scenario& scenario, const JsonValue& row,
                                                   std::size_t number);
 
 }  // namespace collsim

@@ -54,7 +54,7 @@ struct ExpectationOutcome {
 struct Results {
   std::string file, name, title;
   std::string description;        // "chain broadcast, 64 MiB, 8 ranks, ...": what all rows share
-  Value scenario;                 // resolved
+  JsonValue scenario;             // resolved
   std::vector<std::string> axes;  // paths of the sweep, zipped ones too
   bool complete = true;           // false: interrupted, some points are missing
   std::size_t points = 0;         // of the scenario; rows.size() when complete

@@ -57,7 +57,7 @@ class PairsReader {
   PairsReader(ObjectReader& reader, const std::vector<Rank>& group)
       : reader_(&reader), group_(&group) {}
 
-  std::vector<std::pair<int, int>> read(const Value& list) {
+  std::vector<std::pair<int, int>> read(const JsonValue& list) {
     std::vector<std::pair<int, int>> pairs;
     if (list.items().size() > max_pairs) {
       reader_->wrong("pattern", "too-large",
@@ -66,7 +66,7 @@ class PairsReader {
       return pairs;
     }
     for (std::size_t i = 0; i < list.items().size(); ++i) {
-      const Value& item = list.items()[i];
+      const JsonValue& item = list.items()[i];
       const bool is_pair = item.is_array() && item.items().size() == 2 &&
                            item.items()[0].integer() && item.items()[1].integer();
       if (!is_pair) {
@@ -103,7 +103,7 @@ class PairsReader {
   std::unordered_set<std::int64_t> senders_, receivers_;
 };
 
-int read_shift(ObjectReader& reader, const Value& pattern) {
+int read_shift(ObjectReader& reader, const JsonValue& pattern) {
   ObjectReader inner(pattern, reader.pointer_of("pattern"), reader.diagnostics());
   inner.need({"shift"});
   const std::int64_t distance = inner.integer("shift", -highest_rank, highest_rank, 1);
@@ -115,11 +115,11 @@ constexpr std::int64_t max_slots = 1 << 30;
 
 class CollectiveReader {
  public:
-  CollectiveReader(const Value& value, const std::string& pointer, const CollectiveContext& context,
-                   Diagnostics& diagnostics)
+  CollectiveReader(const JsonValue& value, const std::string& pointer,
+                   const CollectiveContext& context, Diagnostics& diagnostics)
       : reader_(value, pointer, diagnostics), context_(&context) {}
 
-  std::optional<CollectiveReading> read(Value& resolved) {
+  std::optional<CollectiveReading> read(JsonValue& resolved) {
     read_operation();
     read_types();
     read_who();
@@ -139,7 +139,7 @@ class CollectiveReader {
   void read_operation() {
     reader_.need({"op"});
     const std::optional<std::string> op = reader_.word("op", operation_words());
-    const Value* algorithm = reader_.raw("algorithm");
+    const JsonValue* algorithm = reader_.raw("algorithm");
     if (!op) return;
     known_operation_ = true;
     collective().operation = parse_operation(*op);
@@ -259,8 +259,8 @@ class CollectiveReader {
     if (context_->cluster == nullptr || collective().group.empty()) return;
     choice().dims = natural_dims();
     if (choice().name == "auto") return;
-    Value::Array sizes(choice().dims.begin(), choice().dims.end());
-    reader_.resolve("dims", Value(std::move(sizes)));
+    JsonValue::Array sizes(choice().dims.begin(), choice().dims.end());
+    reader_.resolve("dims", JsonValue(std::move(sizes)));
   }
 
   // The machine's own arrangement where all of it takes part, else the most square one.
@@ -289,7 +289,7 @@ class CollectiveReader {
 
   void read_nothing_to_move() {
     const std::optional<Bytes> size = reader_.size("size");
-    const Value* data = reader_.raw("data");
+    const JsonValue* data = reader_.raw("data");
     if (operation_varies()) {
       if (data != nullptr) reader_.resolve("data", *data);
       return;
@@ -352,7 +352,7 @@ class CollectiveReader {
 
 Refusal wrong_item(ObjectReader& reader, std::string_view key, std::size_t index, std::string code,
                    std::string message, std::string hint) {
-  const Value* list = reader.raw(key);
+  const JsonValue* list = reader.raw(key);
   return reader.diagnostics().add({.code = std::move(code),
                                    .message = std::move(message),
                                    .place = list->items()[index].place,
@@ -362,7 +362,7 @@ Refusal wrong_item(ObjectReader& reader, std::string_view key, std::size_t index
 
 std::optional<std::vector<std::int64_t>> read_integers(ObjectReader& reader, std::string_view key,
                                                        std::int64_t low, std::int64_t high) {
-  const Value* list = reader.raw(key);
+  const JsonValue* list = reader.raw(key);
   if (list == nullptr) return std::nullopt;
   if (!list->is_array() || list->items().empty())
     return reader.wrong(key, "wrong-type",
@@ -431,9 +431,9 @@ int read_root(ObjectReader& reader, const std::vector<Rank>& group) {
 
 Pattern read_pattern(ObjectReader& reader, const std::vector<Rank>& group) {
   Pattern pattern;
-  const Value* value = reader.raw("pattern");
+  const JsonValue* value = reader.raw("pattern");
   const auto resolve_shift_by_one = [&] {
-    Value shift = Value::object({{"shift", 1}});
+    JsonValue shift = JsonValue::object({{"shift", 1}});
     if (value != nullptr) shift.place = value->place;
     reader.resolve("pattern", std::move(shift));
   };
@@ -459,10 +459,10 @@ Pattern read_pattern(ObjectReader& reader, const std::vector<Rank>& group) {
   return pattern;
 }
 
-std::optional<CollectiveReading> read_collective(const Value& collective,
+std::optional<CollectiveReading> read_collective(const JsonValue& collective,
                                                  const std::string& pointer,
                                                  const CollectiveContext& context,
-                                                 Diagnostics& diagnostics, Value& resolved) {
+                                                 Diagnostics& diagnostics, JsonValue& resolved) {
   return CollectiveReader(collective, pointer, context, diagnostics).read(resolved);
 }
 

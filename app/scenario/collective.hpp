@@ -40,10 +40,10 @@ struct CollectiveReading {
 //
 // Ranks (ranks, root, pattern) are those of the cluster, whatever the group.  Nothing when something
 // is wrong, which is then in the diagnostics; these must be empty before.
-[[nodiscard]] std::optional<CollectiveReading> read_collective(const Value& collective,
+[[nodiscard]] std::optional<CollectiveReading> read_collective(const JsonValue& collective,
                                                                const std::string& pointer,
                                                                const CollectiveContext& context,
                                                                Diagnostics& diagnostics,
-                                                               Value& resolved);
+                                                               JsonValue& resolved);
 
 }  // namespace collsim

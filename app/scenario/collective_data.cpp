@@ -34,7 +34,7 @@ std::pair<double, double> range_of(ElementType type) {
 }
 
 // Why a number is not an element of the type; empty: it is one (floating point rounds).
-std::string misfit(const Value& value, ElementType type) {
+std::string misfit(const JsonValue& value, ElementType type) {
   if (!value.is_number()) return "is not a number";
   const std::string type_name(element_type_word(type));
   const double number = value.number();
@@ -55,7 +55,7 @@ class DataReader {
   DataReader(ObjectReader& reader, Collective& collective)
       : reader_(&reader), collective_(&collective) {}
 
-  std::optional<Lists> read(const Value& data) {
+  std::optional<Lists> read(const JsonValue& data) {
     std::optional<Lists> lists = read_lists(data);
     if (!lists || !set_count(*lists)) return std::nullopt;
     for (int position = 0; position < collective_->size(); ++position) {
@@ -80,14 +80,14 @@ class DataReader {
   }
 
   // One list per position; the root's alone becomes empty ones for the others.
-  std::optional<Lists> read_lists(const Value& data) {
+  std::optional<Lists> read_lists(const JsonValue& data) {
     const bool root_only = only_the_root_has_input(collective_->operation);
     if (!data.is_array())
       return reader_->wrong(
           "data", "wrong-type",
           "data is one list of numbers per rank, not " + std::string(data.kind_name()), {},
           "write for example [[1, 2], [3, 4]] for 2 ranks");
-    const Value::Array& items = data.items();
+    const JsonValue::Array& items = data.items();
     const std::size_t ranks = collective_->group.size();
     Lists lists(ranks);
     auto& of_root = lists[index(collective_->root)];
@@ -108,7 +108,7 @@ class DataReader {
     return fine ? std::optional(std::move(lists)) : std::nullopt;
   }
 
-  bool read_list(const Value& item, std::size_t i, std::vector<double>& list) {
+  bool read_list(const JsonValue& item, std::size_t i, std::vector<double>& list) {
     if (!item.is_array())
       return wrong_item(
           *reader_, "data", i, "wrong-type",
@@ -120,7 +120,7 @@ class DataReader {
     return fine;
   }
 
-  bool read_number(const Value& value, const std::string& pointer, std::vector<double>& list) {
+  bool read_number(const JsonValue& value, const std::string& pointer, std::vector<double>& list) {
     const std::string problem = misfit(value, collective_->type);
     if (problem.empty()) {
       list.push_back(value.number());
@@ -173,7 +173,7 @@ class DataReader {
 }  // namespace
 
 std::optional<Lists> read_data(ObjectReader& reader, Collective& collective) {
-  const Value* data = reader.raw("data");
+  const JsonValue* data = reader.raw("data");
   if (data == nullptr || collective.group.empty()) return std::nullopt;
   return DataReader(reader, collective).read(*data);
 }

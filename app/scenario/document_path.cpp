@@ -58,31 +58,31 @@ struct Shift {
   [[nodiscard]] SourceRange operator()(const SourceRange& place) const {
     return {source, place.begin + offset, place.end + offset};
   }
-  void move(Value& value) const {
+  void move(JsonValue& value) const {
     value.place = (*this)(value.place);
     if (value.is_array())
-      for (Value& item : value.items()) move(item);
+      for (JsonValue& item : value.items()) move(item);
     if (value.is_object())
-      for (Value::Member& member : value.members()) {
+      for (JsonValue::Member& member : value.members()) {
         member.key_place = (*this)(member.key_place);
         move(member.value);
       }
   }
 };
 
-std::optional<Value> read_value(const std::string& text, const Shift& shift,
-                                Diagnostics& diagnostics) {
+std::optional<JsonValue> read_value(const std::string& text, const Shift& shift,
+                                    Diagnostics& diagnostics) {
   Sources alone;
   Diagnostics problems;
   const std::uint32_t source = alone.add(Sources::Kind::argument, {}, text);
-  std::optional<Value> value = parse_json(source, alone, problems);
+  std::optional<JsonValue> value = parse_json(source, alone, problems);
   if (value && problems.empty()) {
     shift.move(*value);
     return value;
   }
   const bool must_be_json = text.starts_with('{') || text.starts_with('[');
   if (!must_be_json) {
-    Value word(text);
+    JsonValue word(text);
     word.place = shift({source, 0, static_cast<std::uint32_t>(text.size())});
     return word;
   }
@@ -95,7 +95,7 @@ std::optional<Value> read_value(const std::string& text, const Shift& shift,
 
 class SetReader {
  public:
-  SetReader(Value& document, Sources& sources, Diagnostics& diagnostics)
+  SetReader(JsonValue& document, Sources& sources, Diagnostics& diagnostics)
       : document_(&document), sources_(&sources), diagnostics_(&diagnostics) {}
 
   std::optional<SetOption> apply(const std::string& option) {
@@ -108,7 +108,7 @@ class SetReader {
                    "write path=value, such as --set collective.chunks=16");
     if (path == "include" || path.starts_with("include."))
       return wrong(place, "\"include\" cannot be set: files are read before", {});
-    std::optional<Value> value = read_value(
+    std::optional<JsonValue> value = read_value(
         option.substr(equals + 1), {source, static_cast<std::uint32_t>(equals + 1)}, *diagnostics_);
     if (!value) return std::nullopt;
     if (value->is_null()) {
@@ -130,7 +130,7 @@ class SetReader {
                               .hint = std::move(hint)});
   }
 
-  Value* document_;
+  JsonValue* document_;
   Sources* sources_;
   Diagnostics* diagnostics_;
 };
@@ -152,10 +152,10 @@ bool lies_in(std::string_view path, std::string_view outer) {
   return path.starts_with(outer) && (path.size() == outer.size() || path[outer.size()] == '.');
 }
 
-const Value* value_at(const Value& document, std::string_view path) {
+const JsonValue* value_at(const JsonValue& document, std::string_view path) {
   const std::optional<std::vector<std::string>> steps = split_path(path);
   if (!steps) return nullptr;
-  const Value* at = &document;
+  const JsonValue* at = &document;
   for (const std::string& step : *steps) {
     at = child_of(*at, step);
     if (at == nullptr) return nullptr;
@@ -163,10 +163,10 @@ const Value* value_at(const Value& document, std::string_view path) {
   return at;
 }
 
-bool take_away(Value& document, std::string_view path) {
+bool take_away(JsonValue& document, std::string_view path) {
   const std::optional<std::vector<std::string>> steps = split_path(path);
   if (!steps) return false;
-  Value* at = &document;
+  JsonValue* at = &document;
   for (std::size_t i = 0; i + 1 < steps->size(); ++i) {
     at = child_of(*at, (*steps)[i]);
     if (at == nullptr) return false;
@@ -176,13 +176,13 @@ bool take_away(Value& document, std::string_view path) {
   return true;
 }
 
-std::optional<PathProblem> put(Value& document, std::string_view path, Value value,
+std::optional<PathProblem> put(JsonValue& document, std::string_view path, JsonValue value,
                                SourceRange key_place) {
   const std::optional<std::vector<std::string>> steps = split_path(path);
   if (!steps)
     return PathProblem{quoted(path) + " is not a path",
                        "a path is names with dots between them, such as \"collective.chunks\""};
-  Value* at = &document;
+  JsonValue* at = &document;
   for (std::size_t i = 0; i < steps->size(); ++i) {
     const std::string& step = (*steps)[i];
     if (at->is_array()) {
@@ -196,9 +196,9 @@ std::optional<PathProblem> put(Value& document, std::string_view path, Value val
       return PathProblem{quoted(first_steps(*steps, i)) + " is " + std::string(at->kind_name()) +
                              ", so there is no " + quoted(step) + " in it",
                          {}};
-    Value* next = at->find(step);
+    JsonValue* next = at->find(step);
     if (next == nullptr) {
-      Value made = Value::object();
+      JsonValue made = JsonValue::object();
       made.place = key_place;
       next = &at->set(step, std::move(made), key_place);
     }
@@ -208,8 +208,9 @@ std::optional<PathProblem> put(Value& document, std::string_view path, Value val
   return std::nullopt;
 }
 
-std::vector<SetOption> apply_set_options(Value& document, const std::vector<std::string>& options,
-                                         Sources& sources, Diagnostics& diagnostics) {
+std::vector<SetOption> apply_set_options(JsonValue& document,
+                                         const std::vector<std::string>& options, Sources& sources,
+                                         Diagnostics& diagnostics) {
   SetReader reader(document, sources, diagnostics);
   std::vector<SetOption> applied;
   for (const std::string& option : options)

@@ -25,10 +25,10 @@ namespace collsim {
 [[nodiscard]] bool lies_in(std::string_view path, std::string_view outer);
 
 // What is written at a path; null: nothing.
-[[nodiscard]] const Value* value_at(const Value& document, std::string_view path);
+[[nodiscard]] const JsonValue* value_at(const JsonValue& document, std::string_view path);
 
 // Takes a member away; false when it is not there.
-[[nodiscard]] bool take_away(Value& document, std::string_view path);
+[[nodiscard]] bool take_away(JsonValue& document, std::string_view path);
 
 // Puts a value at a path.  Objects that are missing on the way are made; they and a new member get
 // `key_place`, so that an error about an unknown key points at where the path was written.
@@ -36,8 +36,8 @@ struct PathProblem {
   std::string message;
   std::string hint;
 };
-[[nodiscard]] std::optional<PathProblem> put(Value& document, std::string_view path, Value value,
-                                             SourceRange key_place);
+[[nodiscard]] std::optional<PathProblem> put(JsonValue& document, std::string_view path,
+                                             JsonValue value, SourceRange key_place);
 
 // What --set put where.
 struct SetOption {
@@ -48,7 +48,8 @@ struct SetOption {
 // Puts each "path=value" into the document.  The value is JSON, or else a string, so that neither
 // collective.size=64MiB nor collective.chunks=16 needs quotes; what begins with { or [ must be JSON.
 // null removes a key.  Later options win over earlier ones.
-std::vector<SetOption> apply_set_options(Value& document, const std::vector<std::string>& options,
-                                         Sources& sources, Diagnostics& diagnostics);
+std::vector<SetOption> apply_set_options(JsonValue& document,
+                                         const std::vector<std::string>& options, Sources& sources,
+                                         Diagnostics& diagnostics);
 
 }  // namespace collsim

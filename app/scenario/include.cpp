@@ -45,12 +45,12 @@ class IncludeReader {
     root_ = scenario_root(folder);
   }
 
-  std::optional<Value> read(const std::string& file, const Diagnostic& asked_by = {}) {
+  std::optional<JsonValue> read(const std::string& file, const Diagnostic& asked_by = {}) {
     ++files_;
     const std::optional<std::uint32_t> source =
         read_source(file, *sources_, *diagnostics_, asked_by);
     if (!source) return std::nullopt;
-    std::optional<Value> document = parse_json(*source, *sources_, *diagnostics_);
+    std::optional<JsonValue> document = parse_json(*source, *sources_, *diagnostics_);
     if (!document) return std::nullopt;
     if (!document->is_object())
       return diagnostics_->add(
@@ -60,26 +60,26 @@ class IncludeReader {
            .hint = "begin with {\"scenario\": 1, \"cluster\": ...}"});
     if (!check_version(*document, stack_.empty(), *diagnostics_)) return std::nullopt;
     stack_.push_back(file == "-" ? fs::path("-") : real_path(fs::path(file)));
-    std::optional<Value> whole = with_includes(std::move(*document), file);
+    std::optional<JsonValue> whole = with_includes(std::move(*document), file);
     stack_.pop_back();
     return whole;
   }
 
  private:
-  std::optional<Value> with_includes(Value document, const std::string& file) {
-    const Value* include = document.find("include");
+  std::optional<JsonValue> with_includes(JsonValue document, const std::string& file) {
+    const JsonValue* include = document.find("include");
     if (include == nullptr) return document;
     if (!include->is_array())
       return wrong(*include, "/include", "wrong-type",
                    "\"include\" is a list of files, not " + std::string(include->kind_name()),
                    "write \"include\": [\"common/links.json\"]");
-    const Value::Array names = include->items();
+    const JsonValue::Array names = include->items();
     document.erase("include");
     const fs::path folder = file == "-" ? fs::path() : fs::path(file).parent_path();
-    Value under = Value::object();
+    JsonValue under = JsonValue::object();
     bool complete = true;
     for (std::size_t i = 0; i < names.size() && files_ <= max_files; ++i) {
-      std::optional<Value> part = read_included(names[i], pointer_to("/include", i), folder);
+      std::optional<JsonValue> part = read_included(names[i], pointer_to("/include", i), folder);
       if (!part) complete = false;
       if (part) under = merged(std::move(*part), std::move(under));
     }
@@ -87,8 +87,8 @@ class IncludeReader {
     return merged(std::move(document), std::move(under));
   }
 
-  std::optional<Value> read_included(const Value& name, const std::string& pointer,
-                                     const fs::path& folder) {
+  std::optional<JsonValue> read_included(const JsonValue& name, const std::string& pointer,
+                                         const fs::path& folder) {
     const auto refused = [&](std::string code, std::string message, std::string hint = {}) {
       return wrong(name, pointer, std::move(code), std::move(message), std::move(hint));
     };
@@ -140,7 +140,7 @@ class IncludeReader {
     return text + stack_[static_cast<std::size_t>(first)].filename().string();
   }
 
-  Refusal wrong(const Value& value, const std::string& pointer, std::string code,
+  Refusal wrong(const JsonValue& value, const std::string& pointer, std::string code,
                 std::string message, std::string hint) {
     return diagnostics_->add(
         {std::move(code), std::move(message), value.place, pointer, {}, std::move(hint)});
@@ -155,34 +155,34 @@ class IncludeReader {
 
 }  // namespace
 
-std::optional<Value> read_with_includes(const std::string& file, Sources& sources,
-                                        Diagnostics& diagnostics) {
+std::optional<JsonValue> read_with_includes(const std::string& file, Sources& sources,
+                                            Diagnostics& diagnostics) {
   return IncludeReader(file, sources, diagnostics).read(file);
 }
 
-Value merged(Value over, Value under) {
+JsonValue merged(JsonValue over, JsonValue under) {
   if (!over.is_object() || !under.is_object()) return over;
   std::vector<std::pair<std::string_view, std::size_t>> keys;
   for (std::size_t i = 0; i < over.members().size(); ++i)
     keys.emplace_back(over.members()[i].key, i);
   std::sort(keys.begin(), keys.end());
-  Value::Object added;
-  for (Value::Member& member : under.members()) {
+  JsonValue::Object added;
+  for (JsonValue::Member& member : under.members()) {
     const auto found = std::lower_bound(keys.begin(), keys.end(),
                                         std::pair(std::string_view(member.key), std::size_t{0}));
     if (found == keys.end() || found->first != member.key) {
       added.push_back(std::move(member));
       continue;
     }
-    Value& own = over.members()[found->second].value;
+    JsonValue& own = over.members()[found->second].value;
     own = merged(std::move(own), std::move(member.value));
   }
-  for (Value::Member& member : added) over.members().push_back(std::move(member));
+  for (JsonValue::Member& member : added) over.members().push_back(std::move(member));
   return over;
 }
 
-bool check_version(const Value& document, bool required, Diagnostics& diagnostics) {
-  const Value* version = document.find("scenario");
+bool check_version(const JsonValue& document, bool required, Diagnostics& diagnostics) {
+  const JsonValue* version = document.find("scenario");
   if (version == nullptr) {
     if (required)
       diagnostics.add(

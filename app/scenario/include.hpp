@@ -26,13 +26,13 @@ inline constexpr std::size_t max_files = 100;
 //
 // Reports files that cannot be read, that are no objects, of another format version, cycles and
 // includes beyond the root or the limits.  Nothing when there is no document to go on with.
-[[nodiscard]] std::optional<Value> read_with_includes(const std::string& file, Sources& sources,
-                                                      Diagnostics& diagnostics);
+[[nodiscard]] std::optional<JsonValue> read_with_includes(const std::string& file, Sources& sources,
+                                                          Diagnostics& diagnostics);
 
 // What `over` says, and where it says nothing what `under` says.
-[[nodiscard]] Value merged(Value over, Value under);
+[[nodiscard]] JsonValue merged(JsonValue over, JsonValue under);
 
 // Reports a "scenario" other than 1, or none when it is required.
-bool check_version(const Value& document, bool required, Diagnostics& diagnostics);
+bool check_version(const JsonValue& document, bool required, Diagnostics& diagnostics);
 
 }  // namespace collsim

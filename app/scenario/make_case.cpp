@@ -27,7 +27,7 @@ class PatchedDocument {
   void patch(std::size_t point, Diagnostics& diagnostics) {
     for (std::size_t a = scenario_->axes.size(); a-- > 0;) {
       const Axis& axis = scenario_->axes[a];
-      const std::vector<Value>& values = axis.points[point % axis.points.size()];
+      const std::vector<JsonValue>& values = axis.points[point % axis.points.size()];
       point /= axis.points.size();
       for (std::size_t i = 0; i < axis.paths.size(); ++i)
         put_value(axis.paths[i], values[i], axis.place, diagnostics);
@@ -35,17 +35,17 @@ class PatchedDocument {
   }
 
   // Null when it is not there.
-  [[nodiscard]] const Value* part(std::string_view name) const {
-    const Value* patched = changed_.find(name);
+  [[nodiscard]] const JsonValue* part(std::string_view name) const {
+    const JsonValue* patched = changed_.find(name);
     return patched != nullptr ? patched : scenario_->document.find(name);
   }
 
  private:
-  void put_value(const std::string& path, const Value& value, const SourceRange& place,
+  void put_value(const std::string& path, const JsonValue& value, const SourceRange& place,
                  Diagnostics& diagnostics) {
     const std::string_view name = std::string_view(path).substr(0, path.find('.'));
     if (changed_.find(name) == nullptr)
-      if (const Value* written = scenario_->document.find(name)) changed_.set(name, *written);
+      if (const JsonValue* written = scenario_->document.find(name)) changed_.set(name, *written);
     const std::optional<PathProblem> problem = put(changed_, path, value, place);
     if (problem)
       diagnostics.add({.code = "bad-sweep-path",
@@ -56,7 +56,7 @@ class PatchedDocument {
   }
 
   const Scenario* scenario_;
-  Value changed_ = Value::object();
+  JsonValue changed_ = JsonValue::object();
 };
 
 bool is_swept(const Scenario& scenario, const UnknownParts& unknown, std::string_view path) {
@@ -69,10 +69,10 @@ bool is_swept(const Scenario& scenario, const UnknownParts& unknown, std::string
 void read_parts(const PatchedDocument& document, const Scenario& scenario,
                 const UnknownParts& unknown, ClusterCache& clusters, Diagnostics& diagnostics,
                 PointReading& reading) {
-  static const Value nothing = Value::object();
-  const Value* cluster_part = document.part("cluster");
-  const Value* collective_part = document.part("collective");
-  const Value* model_part = document.part("model");
+  static const JsonValue nothing = JsonValue::object();
+  const JsonValue* cluster_part = document.part("cluster");
+  const JsonValue* collective_part = document.part("collective");
+  const JsonValue* model_part = document.part("model");
   Case made;
   const Model model = read_model(model_part != nullptr ? *model_part : nothing, "/model",
                                  diagnostics, reading.model);
@@ -132,15 +132,16 @@ class CommonDefaults {
 
   // Where `base` differs from `other` and no sweep says why: puts what is written there, because it
   // means different things at different points, or takes away a default that does not hold.
-  void keep(Value& base, const Value& other, const Value* written, const std::string& path) const {
+  void keep(JsonValue& base, const JsonValue& other, const JsonValue* written,
+            const std::string& path) const {
     if (!base.is_object() || !other.is_object()) return;
     for (std::size_t i = base.members().size(); i-- > 0;) {
-      Value::Member& member = base.members()[i];
-      const Value* counterpart = other.find(member.key);
+      JsonValue::Member& member = base.members()[i];
+      const JsonValue* counterpart = other.find(member.key);
       if (counterpart != nullptr && *counterpart == member.value) continue;
       const std::string here = path + "." + member.key;
       if (is_swept(here)) continue;
-      const Value* as_written = written != nullptr ? written->find(member.key) : nullptr;
+      const JsonValue* as_written = written != nullptr ? written->find(member.key) : nullptr;
       if (counterpart != nullptr && counterpart->is_object() && member.value.is_object())
         keep(member.value, *counterpart, as_written, here);
       else if (as_written != nullptr)
@@ -219,7 +220,7 @@ class PointChecker {
   }
 
   void compare(const PointReading& other) {
-    const Value& document = scenario_->document;
+    const JsonValue& document = scenario_->document;
     defaults_.keep(base_.cluster, other.cluster, document.find("cluster"), "cluster");
     defaults_.keep(base_.collective, other.collective, document.find("collective"), "collective");
     defaults_.keep(base_.model, other.model, document.find("model"), "model");
@@ -259,7 +260,8 @@ bool UnknownParts::explain(const Diagnostic& mistake) const {
   return any_in("collective.dtype") && mistake.code == "not-whole-elements";
 }
 
-std::shared_ptr<const Cluster> ClusterCache::get(const Value& cluster, Diagnostics& diagnostics) {
+std::shared_ptr<const Cluster> ClusterCache::get(const JsonValue& cluster,
+                                                 Diagnostics& diagnostics) {
   if (cluster_ && cluster == last_) return cluster_;
   cluster_.reset();
   resolved_ = {};

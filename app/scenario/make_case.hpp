@@ -18,13 +18,14 @@ namespace collsim {
 class ClusterCache {
  public:
   // Null when something is wrong with it, which is then in the diagnostics.
-  [[nodiscard]] std::shared_ptr<const Cluster> get(const Value& cluster, Diagnostics& diagnostics);
+  [[nodiscard]] std::shared_ptr<const Cluster> get(const JsonValue& cluster,
+                                                   Diagnostics& diagnostics);
   // The same with every default visible.
-  [[nodiscard]] const Value& resolved() const { return resolved_; }
+  [[nodiscard]] const JsonValue& resolved() const { return resolved_; }
 
  private:
-  Value last_;
-  Value resolved_;
+  JsonValue last_;
+  JsonValue resolved_;
   std::shared_ptr<const Cluster> cluster_;
 };
 
@@ -48,7 +49,7 @@ struct UnknownParts {
 // One point of a sweep, with its parts resolved.
 struct PointReading {
   std::optional<Case> point;  // nothing: something is wrong or unknown
-  Value cluster, collective, model;
+  JsonValue cluster, collective, model;
 };
 [[nodiscard]] PointReading read_point(const Scenario& scenario, std::size_t point,
                                       const UnknownParts& unknown, ClusterCache& clusters,

@@ -42,7 +42,7 @@ Time between(Time below, Time above, double part) {
 // At least 1: the rates are those of one lane alone.
 std::optional<double> read_lanes(ObjectReader& reader) {
   constexpr const char* key = "lanes_at_full_speed";
-  const Value* const written = reader.raw(key);
+  const JsonValue* const written = reader.raw(key);
   if (written == nullptr) return std::nullopt;
   if (written->is_number() && written->number() >= 1 && std::isfinite(written->number())) {
     reader.resolve(key, *written);
@@ -76,8 +76,8 @@ Calibration::Row row_at(const std::vector<Calibration::Row>& rows, Bytes size) {
   return row;
 }
 
-std::optional<Calibration::Row> read_row(const Value& row, const std::string& pointer,
-                                         Diagnostics& diagnostics, Value& resolved) {
+std::optional<Calibration::Row> read_row(const JsonValue& row, const std::string& pointer,
+                                         Diagnostics& diagnostics, JsonValue& resolved) {
   ObjectReader reader(row, pointer, diagnostics);
   Calibration::Row read;
   const std::optional<Bytes> working_set = reader.size("working_set");
@@ -106,8 +106,9 @@ CostModel Calibration::costs_at(Bytes working_set, double lanes_at_work) const {
   return costs;
 }
 
-std::optional<Calibration> read_calibration(const Value& calibration, const std::string& pointer,
-                                            Diagnostics& diagnostics, Value& resolved) {
+std::optional<Calibration> read_calibration(const JsonValue& calibration,
+                                            const std::string& pointer, Diagnostics& diagnostics,
+                                            JsonValue& resolved) {
   const std::size_t mistakes = diagnostics.size();
   ObjectReader reader(calibration, pointer, diagnostics);
   for (const char* key : {"backend", "protocol", "device", "date", "collsim"})
@@ -115,8 +116,8 @@ std::optional<Calibration> read_calibration(const Value& calibration, const std:
   for (const char* key : {"fit", "raw"}) static_cast<void>(reader.raw(key));
   reader.need({"rates"});
   Calibration read;
-  Value rates = Value::array();
-  const Value* written = reader.raw("rates");
+  JsonValue rates = JsonValue::array();
+  const JsonValue* written = reader.raw("rates");
   const bool is_list = written != nullptr && written->is_array();
   if (written != nullptr &&
       (!is_list || written->items().empty() || written->items().size() > max_rows))
@@ -126,7 +127,7 @@ std::optional<Calibration> read_calibration(const Value& calibration, const std:
         "write [{\"working_set\": \"1MiB\", \"copy_bandwidth\": \"10GB/s\"}], or let collsim "
         "calibrate write it");
   for (std::size_t i = 0; is_list && i < std::min(written->items().size(), max_rows); ++i) {
-    Value row;
+    JsonValue row;
     const auto got =
         read_row(written->items()[i], pointer_to(reader.pointer_of("rates"), i), diagnostics, row);
     rates.items().push_back(std::move(row));
@@ -142,10 +143,10 @@ std::optional<Calibration> read_calibration(const Value& calibration, const std:
   return read;
 }
 
-void load_calibration_file(Value& document, const std::string& scenario_file, Sources& sources,
+void load_calibration_file(JsonValue& document, const std::string& scenario_file, Sources& sources,
                            Diagnostics& diagnostics) {
-  Value* model = document.find("model");
-  Value* written = model != nullptr ? model->find("calibration") : nullptr;
+  JsonValue* model = document.find("model");
+  JsonValue* written = model != nullptr ? model->find("calibration") : nullptr;
   if (written == nullptr || !written->is_string()) return;
   std::filesystem::path file = written->string();
   const bool from_file = written->place.source != SourceRange::nowhere &&
@@ -157,10 +158,10 @@ void load_calibration_file(Value& document, const std::string& scenario_file, So
   asked_by.pointer = "/model/calibration";
   const auto source = read_source(file.string(), sources, diagnostics, asked_by);
   const auto tree = source ? parse_json(*source, sources, diagnostics) : std::nullopt;
-  const Value* of_model = tree ? tree->find("model") : nullptr;
-  const Value* found = of_model != nullptr ? of_model->find("calibration") : nullptr;
+  const JsonValue* of_model = tree ? tree->find("model") : nullptr;
+  const JsonValue* found = of_model != nullptr ? of_model->find("calibration") : nullptr;
   if (found != nullptr) {
-    Value calibration = *found;
+    JsonValue calibration = *found;
     *written = std::move(calibration);
   } else {
     // Without it, so that what the file lacks is not reported once more as a wrong type.
@@ -174,19 +175,19 @@ void load_calibration_file(Value& document, const std::string& scenario_file, So
   }
 }
 
-Model read_model(const Value& model, const std::string& pointer, Diagnostics& diagnostics,
-                 Value& resolved) {
+Model read_model(const JsonValue& model, const std::string& pointer, Diagnostics& diagnostics,
+                 JsonValue& resolved) {
   ObjectReader reader(model, pointer, diagnostics);
   Model read;
   read.costs.reduce_bandwidth = reader.bandwidth("reduce_bandwidth");
   read.costs.copy_bandwidth = reader.bandwidth("copy_bandwidth");
   read.costs.second_write_bandwidth = reader.bandwidth("second_write_bandwidth");
-  if (const Value* calibration = reader.raw("calibration")) {
+  if (const JsonValue* calibration = reader.raw("calibration")) {
     for (const char* key :
          {"reduce_bandwidth", "copy_bandwidth", "second_write_bandwidth", "instruction_overhead"})
       reader.at_most_one_of({"calibration", key});
     static_cast<void>(reader.raw("instruction_overhead"));
-    Value rates;
+    JsonValue rates;
     if (auto rows =
             read_calibration(*calibration, reader.pointer_of("calibration"), diagnostics, rates))
       read.calibration = std::make_shared<const Calibration>(std::move(*rows));
@@ -199,7 +200,7 @@ Model read_model(const Value& model, const std::string& pointer, Diagnostics& di
   return read;
 }
 
-Measure read_measure(const Value& measure, Diagnostics& diagnostics, Value& resolved) {
+Measure read_measure(const JsonValue& measure, Diagnostics& diagnostics, JsonValue& resolved) {
   constexpr std::int64_t most_runs = 1'000'000'000;
   static const Vocabulary backends{.what = "backend", .allowed = {"host", "cuda", "nccl"}};
   static const Vocabulary protocols{.what = "protocol", .allowed = {"simple", "ll"}};

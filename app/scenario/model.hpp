@@ -41,15 +41,15 @@ struct Calibration {
 };
 
 // Nothing when something is wrong with it.  `resolved` gets what matters for a prediction.
-[[nodiscard]] std::optional<Calibration> read_calibration(const Value& calibration,
+[[nodiscard]] std::optional<Calibration> read_calibration(const JsonValue& calibration,
                                                           const std::string& pointer,
                                                           Diagnostics& diagnostics,
-                                                          Value& resolved);
+                                                          JsonValue& resolved);
 
 // "calibration": "machine.json" in the model becomes the calibration that the file holds, at
 // /model/calibration.  Its name is relative to the scenario's folder, or to the working directory
 // when it comes from --set.
-void load_calibration_file(Value& document, const std::string& scenario_file, Sources& sources,
+void load_calibration_file(JsonValue& document, const std::string& scenario_file, Sources& sources,
                            Diagnostics& diagnostics);
 
 // "model" (scenario format, section 4): what instructions cost beyond the links.  All absent: the ideal
@@ -60,8 +60,8 @@ struct Model {
 };
 
 // `resolved` gets it with every default.
-[[nodiscard]] Model read_model(const Value& model, const std::string& pointer,
-                               Diagnostics& diagnostics, Value& resolved);
+[[nodiscard]] Model read_model(const JsonValue& model, const std::string& pointer,
+                               Diagnostics& diagnostics, JsonValue& resolved);
 
 // "measure" (scenario format, section 4): how the cases are run for real.
 struct Measure {
@@ -74,6 +74,7 @@ struct Measure {
   bool required = false;
   std::string file;
 };
-[[nodiscard]] Measure read_measure(const Value& measure, Diagnostics& diagnostics, Value& resolved);
+[[nodiscard]] Measure read_measure(const JsonValue& measure, Diagnostics& diagnostics,
+                                   JsonValue& resolved);
 
 }  // namespace collsim

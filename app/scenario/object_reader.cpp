@@ -52,7 +52,7 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string number_text(const Value& number) {
+std::string number_text(const JsonValue& number) {
   const auto whole = number.integer();
   return whole ? std::to_string(*whole) : to_json(number);
 }
@@ -63,7 +63,7 @@ std::string range_text(std::int64_t low, std::int64_t high) {
   return fmt::format("{} to {}", low, high);
 }
 
-std::string without_quotes(const Value& value) {
+std::string without_quotes(const JsonValue& value) {
   return fmt::format("write {} without the quotes", shortened(value.string()));
 }
 
@@ -92,7 +92,7 @@ std::string Vocabulary::nearest(std::string_view word) const {
   return nearest.found();
 }
 
-ObjectReader::ObjectReader(const Value& value, std::string pointer, Diagnostics& diagnostics)
+ObjectReader::ObjectReader(const JsonValue& value, std::string pointer, Diagnostics& diagnostics)
     : value_(&value), pointer_(std::move(pointer)), diagnostics_(&diagnostics) {
   resolved_.place = value.place;
   if (!value.is_object())
@@ -105,13 +105,13 @@ bool ObjectReader::is_known(std::string_view key) const {
   return std::find(known_.begin(), known_.end(), key) != known_.end();
 }
 
-const Value* ObjectReader::raw(std::string_view key) {
+const JsonValue* ObjectReader::raw(std::string_view key) {
   if (!is_known(key)) known_.emplace_back(key);
   return value_->find(key);
 }
 
 std::optional<bool> ObjectReader::boolean(std::string_view key) {
-  const Value* value = raw(key);
+  const JsonValue* value = raw(key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_boolean()) {
     const bool quoted_one =
@@ -133,7 +133,7 @@ bool ObjectReader::boolean(std::string_view key, bool otherwise) {
 
 std::optional<std::int64_t> ObjectReader::integer(std::string_view key, std::int64_t low,
                                                   std::int64_t high) {
-  const Value* value = raw(key);
+  const JsonValue* value = raw(key);
   if (value == nullptr) return std::nullopt;
   const std::string allowed = "allowed: " + range_text(low, high);
   if (!value->is_number()) {
@@ -153,7 +153,7 @@ std::optional<std::int64_t> ObjectReader::integer(std::string_view key, std::int
                  fmt::format("{} is too {}", number_text(*value), small ? "small" : "large"), "",
                  allowed);
   }
-  Value resolved(*whole);
+  JsonValue resolved(*whole);
   resolved.place = value->place;
   resolve(key, std::move(resolved));
   return whole;
@@ -167,7 +167,7 @@ std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::
 }
 
 std::optional<std::string> ObjectReader::text(std::string_view key) {
-  const Value* value = raw(key);
+  const JsonValue* value = raw(key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_string())
     return wrong(key, "wrong-type",
@@ -178,7 +178,7 @@ std::optional<std::string> ObjectReader::text(std::string_view key) {
 }
 
 std::optional<std::string> ObjectReader::word(std::string_view key, const Vocabulary& words) {
-  const Value* value = raw(key);
+  const JsonValue* value = raw(key);
   if (value == nullptr) return std::nullopt;
   const std::string allowed = "allowed: " + joined(words.allowed);
   if (!value->is_string())
@@ -189,7 +189,7 @@ std::optional<std::string> ObjectReader::word(std::string_view key, const Vocabu
     return wrong(key, "unknown-word",
                  fmt::format("unknown {} {}", words.what, show(value->string())),
                  words.nearest(value->string()), allowed);
-  Value resolved(*canonical);
+  JsonValue resolved(*canonical);
   resolved.place = value->place;
   resolve(key, std::move(resolved));
   return canonical;
@@ -205,7 +205,7 @@ std::string ObjectReader::word(std::string_view key, const Vocabulary& words,
 template <class T>
 std::optional<T> ObjectReader::quantity(std::string_view key, Parsed<T> (*parse)(std::string_view),
                                         std::string (*exact)(T), std::string_view example) {
-  const Value* value = raw(key);
+  const JsonValue* value = raw(key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_string() && !value->is_number())
     return wrong(key, "wrong-type",
@@ -222,7 +222,7 @@ std::optional<T> ObjectReader::quantity(std::string_view key, Parsed<T> (*parse)
     return wrong(key, std::move(error.code), std::move(error.message), std::move(error.suggestion),
                  std::move(error.hint));
   }
-  Value resolved(exact(*parsed.value));
+  JsonValue resolved(exact(*parsed.value));
   resolved.place = value->place;
   resolve(key, std::move(resolved));
   return parsed.value;
@@ -267,8 +267,8 @@ void ObjectReader::need(std::initializer_list<std::string_view> keys) {
 
 void ObjectReader::at_most_one_of(std::initializer_list<std::string_view> keys) {
   if (!value_->is_object()) return;
-  const Value::Member* first = nullptr;
-  for (const Value::Member& member : value_->members()) {
+  const JsonValue::Member* first = nullptr;
+  for (const JsonValue::Member& member : value_->members()) {
     if (std::find(keys.begin(), keys.end(), member.key) == keys.end()) continue;
     if (first == nullptr) {
       first = &member;
@@ -281,13 +281,13 @@ void ObjectReader::at_most_one_of(std::initializer_list<std::string_view> keys) 
   }
 }
 
-void ObjectReader::resolve(std::string_view key, Value value) {
+void ObjectReader::resolve(std::string_view key, JsonValue value) {
   resolved_.set(key, std::move(value));
 }
 
 Refusal ObjectReader::wrong(std::string_view key, std::string code, std::string message,
                             std::string suggestion, std::string hint) {
-  const Value* value = value_->find(key);
+  const JsonValue* value = value_->find(key);
   return diagnostics_->add(
       {std::move(code), std::move(message), value == nullptr ? place() : value->place,
        value == nullptr ? pointer_ : pointer_of(key), std::move(suggestion), std::move(hint)});
@@ -297,15 +297,15 @@ Refusal ObjectReader::wrong(std::string_view key, const Error& error) {
   return wrong(key, std::string(to_string(error.code())), error.what());
 }
 
-void ObjectReader::report_unknown(const Value::Member& member, std::string meant) {
+void ObjectReader::report_unknown(const JsonValue::Member& member, std::string meant) {
   std::string hint = meant.empty() && !known_.empty() ? "allowed: " + joined(known_) : "";
   diagnostics_->add({"unknown-key", fmt::format("unknown key {}", show(member.key)),
                      member.key_place, pointer_of(member.key), std::move(meant), std::move(hint)});
 }
 
-Value ObjectReader::finish() {
+JsonValue ObjectReader::finish() {
   if (value_->is_object())
-    for (const Value::Member& member : value_->members()) {
+    for (const JsonValue::Member& member : value_->members()) {
       if (is_known(member.key)) continue;
       Nearest nearest(member.key);
       for (const std::string& candidate : known_) nearest.offer(candidate, candidate);

@@ -41,11 +41,11 @@ struct Vocabulary {
 //   const auto bandwidth = reader.bandwidth("bandwidth");      // optional: nothing if absent or wrong
 //   const Time latency = reader.time("latency", Time{});       // default when absent or wrong
 //   reader.need({"bandwidth"});
-//   Value resolved = reader.finish();
+//   JsonValue resolved = reader.finish();
 class ObjectReader {
  public:
   // What is not an object is reported and read as an empty one.
-  ObjectReader(const Value& value, std::string pointer, Diagnostics& diagnostics);
+  ObjectReader(const JsonValue& value, std::string pointer, Diagnostics& diagnostics);
 
   [[nodiscard]] const std::string& pointer() const { return pointer_; }
   [[nodiscard]] std::string pointer_of(std::string_view key) const {
@@ -58,7 +58,7 @@ class ObjectReader {
   [[nodiscard]] bool has(std::string_view key) const { return value_->find(key) != nullptr; }
   // The value as it is written, for what has a shape of its own; makes the key known.  The caller
   // reports what is wrong and calls resolve().
-  [[nodiscard]] const Value* raw(std::string_view key);
+  [[nodiscard]] const JsonValue* raw(std::string_view key);
 
   [[nodiscard]] std::optional<bool> boolean(std::string_view key);
   [[nodiscard]] bool boolean(std::string_view key, bool otherwise);
@@ -82,7 +82,7 @@ class ObjectReader {
   void at_most_one_of(std::initializer_list<std::string_view> keys);
 
   // Puts a value into the resolved object; its place says where it came from.
-  void resolve(std::string_view key, Value value);
+  void resolve(std::string_view key, JsonValue value);
 
   // Reports a mistake in the value of a key (which may be absent: then in the object).
   Refusal wrong(std::string_view key, std::string code, std::string message,
@@ -91,7 +91,7 @@ class ObjectReader {
   Refusal wrong(std::string_view key, const Error& error);
 
   // Reports unknown keys with the nearest known one; gives the resolved object.
-  [[nodiscard]] Value finish();
+  [[nodiscard]] JsonValue finish();
 
  private:
   template <class T>
@@ -99,13 +99,13 @@ class ObjectReader {
                                           Parsed<T> (*parse)(std::string_view),
                                           std::string (*exact)(T), std::string_view example);
   [[nodiscard]] bool is_known(std::string_view key) const;
-  void report_unknown(const Value::Member& member, std::string meant);
+  void report_unknown(const JsonValue::Member& member, std::string meant);
 
-  const Value* value_;
+  const JsonValue* value_;
   std::string pointer_;
   Diagnostics* diagnostics_;
   std::vector<std::string> known_;
-  Value resolved_ = Value::object();
+  JsonValue resolved_ = JsonValue::object();
 };
 
 }  // namespace collsim

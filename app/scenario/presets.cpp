@@ -11,8 +11,8 @@ namespace collsim {
 
 namespace {
 
-const Value& member(const Value& object, std::string_view key, const std::string& of) {
-  const Value* found = object.find(key);
+const JsonValue& member(const JsonValue& object, std::string_view key, const std::string& of) {
+  const JsonValue* found = object.find(key);
   COLLSIM_CHECK(found != nullptr, "preset " + of + " has no \"" + std::string(key) + "\"");
   return *found;
 }
@@ -33,7 +33,7 @@ Preset read_preset(const EmbeddedFile& file) {
   preset.gpus = static_cast<int>(*member(preset.document, "gpus", preset.name).integer());
   preset.calibrated = member(preset.document, "calibrated", preset.name).boolean();
   static_cast<void>(member(preset.document, "cluster", preset.name));
-  for (const Value::Member& type : member(preset.document, "link_types", preset.name).members())
+  for (const JsonValue::Member& type : member(preset.document, "link_types", preset.name).members())
     for (const std::string_view value : preset_link_values())
       static_cast<void>(member(type.value, value, preset.name));
   return preset;

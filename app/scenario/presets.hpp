@@ -28,7 +28,7 @@ struct Preset {
   std::string title = {};
   int gpus = 0;  // of one node
   bool calibrated = false;
-  Value document = {};  // the whole file
+  JsonValue document = {};  // the whole file
 };
 [[nodiscard]] std::span<const Preset> presets();
 // By its name or a common short form ("h100"); null if there is none.

@@ -52,7 +52,7 @@ void explain_null(Diagnostic& mistake, const std::vector<std::string>& set) {
 
 class ScenarioReader {
  public:
-  ScenarioReader(Value document, const std::string& file, const LoadOptions& options,
+  ScenarioReader(JsonValue document, const std::string& file, const LoadOptions& options,
                  Sources& sources, Diagnostics& diagnostics)
       : document_(std::move(document)),
         options_(&options),
@@ -90,10 +90,10 @@ class ScenarioReader {
           slug_of(*name + ".json"),
           "a name has lower-case letters, digits and hyphens, and begins with a letter or digit");
     scenario_.name = name ? *name : slug_of(scenario_.file);
-    const Value* notes = reader_.raw("notes");
+    const JsonValue* notes = reader_.raw("notes");
     if (notes == nullptr) return;
-    const Value::Array lines = notes->is_array() ? notes->items() : Value::Array{*notes};
-    for (const Value& line : lines) {
+    const JsonValue::Array lines = notes->is_array() ? notes->items() : JsonValue::Array{*notes};
+    for (const JsonValue& line : lines) {
       if (line.is_string())
         scenario_.notes.push_back(line.string());
       else
@@ -104,13 +104,13 @@ class ScenarioReader {
 
   UnknownParts read_sweep_and_parts() {
     Sweep sweep;
-    if (const Value* written = document_.find("sweep"))
+    if (const JsonValue* written = document_.find("sweep"))
       sweep = read_sweep(*written, options_->max_points, *diagnostics_);
     scenario_.axes = std::move(sweep.axes);
     for (const SetOption& option : set_) check_not_swept(option);
 
     UnknownParts unknown;
-    scenario_.document = Value::object();
+    scenario_.document = JsonValue::object();
     scenario_.document.place = document_.place;
     unknown.paths = std::move(sweep.broken);
     for (const char* part : {"cluster", "collective", "model"}) read_part(part, unknown);
@@ -123,7 +123,7 @@ class ScenarioReader {
     bool swept = false;
     for (const Axis& axis : scenario_.axes)
       for (const std::string& path : axis.paths) swept = swept || path.starts_with(prefix);
-    if (const Value* part = document_.find(name))
+    if (const JsonValue* part = document_.find(name))
       scenario_.document.set(name, *part);
     else if (!swept && !unknown.any_in(name) && std::string_view(name) != "model")
       reader_.need({name});
@@ -145,10 +145,10 @@ class ScenarioReader {
   }
 
   void read_measure_and_expectations() {
-    if (const Value* measure = document_.find("measure"))
+    if (const JsonValue* measure = document_.find("measure"))
       scenario_.measure = read_measure(*measure, *diagnostics_, measure_);
-    const Value* expect = document_.find("expect");
-    scenario_.expect = expect != nullptr ? *expect : Value::array();
+    const JsonValue* expect = document_.find("expect");
+    scenario_.expect = expect != nullptr ? *expect : JsonValue::array();
     if (expect == nullptr) return;
     if (!expect->is_array())
       return void(
@@ -156,7 +156,7 @@ class ScenarioReader {
                         "expectations are a list, not " + std::string(expect->kind_name()), {},
                         "write \"expect\": [{\"metric\": \"time\", \"at_least\": \"N/B\"}]"));
     for (std::size_t i = 0; i < expect->items().size(); ++i) {
-      const Value& item = expect->items()[i];
+      const JsonValue& item = expect->items()[i];
       if (item.is_object()) continue;
       diagnostics_->add(
           {.code = "wrong-type",
@@ -168,8 +168,8 @@ class ScenarioReader {
   }
 
   void also_check() {
-    const Value& expect = scenario_.expect;
-    const auto is_object = [](const Value& item) { return item.is_object(); };
+    const JsonValue& expect = scenario_.expect;
+    const auto is_object = [](const JsonValue& item) { return item.is_object(); };
     if (!expect.is_array() || !std::all_of(expect.items().begin(), expect.items().end(), is_object))
       return;
     Diagnostics found;
@@ -184,19 +184,19 @@ class ScenarioReader {
   }
 
   void resolve(PointReading first) {
-    Value& resolved = scenario_.resolved;
-    resolved = Value::object();
+    JsonValue& resolved = scenario_.resolved;
+    resolved = JsonValue::object();
     resolved.place = document_.place;
     const auto keep = [&](const char* key) {
-      if (const Value* written = document_.find(key)) resolved.set(key, *written);
+      if (const JsonValue* written = document_.find(key)) resolved.set(key, *written);
     };
     resolved.set("scenario", 1);
     keep("scenario");
     resolved.set("name", scenario_.name);
     keep("name");
     keep("title");
-    if (const Value* notes = document_.find("notes")) {
-      Value lines = notes->is_array() ? *notes : Value(Value::Array{*notes});
+    if (const JsonValue* notes = document_.find("notes")) {
+      JsonValue lines = notes->is_array() ? *notes : JsonValue(JsonValue::Array{*notes});
       lines.place = notes->place;
       resolved.set("notes", std::move(lines));
     }
@@ -208,13 +208,13 @@ class ScenarioReader {
     keep("expect");
   }
 
-  Value document_;
+  JsonValue document_;
   const LoadOptions* options_;
   Diagnostics* diagnostics_;
   std::vector<SetOption> set_;
   ObjectReader reader_;
   Scenario scenario_;
-  Value measure_;
+  JsonValue measure_;
 };
 
 }  // namespace
@@ -250,14 +250,14 @@ Params Scenario::params(std::size_t point) const {
   Params params;
   for (const Axis& axis : axes) {
     stride /= axis.points.size();
-    const std::vector<Value>& values = axis.points[point / stride % axis.points.size()];
+    const std::vector<JsonValue>& values = axis.points[point / stride % axis.points.size()];
     for (std::size_t i = 0; i < axis.paths.size(); ++i)
       params.emplace_back(axis.paths[i], values[i]);
   }
   return params;
 }
 
-std::optional<Scenario> load_scenario(Value document, const std::string& file,
+std::optional<Scenario> load_scenario(JsonValue document, const std::string& file,
                                       const LoadOptions& options, Sources& sources,
                                       Diagnostics& diagnostics) {
   // Mistakes of other files are none of this one.
@@ -274,7 +274,7 @@ std::optional<Scenario> load_scenario(Value document, const std::string& file,
 std::optional<Scenario> load_scenario(const std::string& file, const LoadOptions& options,
                                       Sources& sources, Diagnostics& diagnostics) {
   Diagnostics own;
-  std::optional<Value> document = read_with_includes(file, sources, own);
+  std::optional<JsonValue> document = read_with_includes(file, sources, own);
   std::optional<Scenario> scenario;
   if (document) scenario = load_scenario(std::move(*document), file, options, sources, own);
   for (Diagnostic& diagnostic : own.sorted()) diagnostics.add(std::move(diagnostic));

@@ -51,15 +51,15 @@ struct Case {
 [[nodiscard]] Case with_schedule(Case point);
 
 // The sweep's values of one point: dotted path -> value, in the order of the axes.
-using Params = std::vector<std::pair<std::string, Value>>;
+using Params = std::vector<std::pair<std::string, JsonValue>>;
 // "collective.chunks = 7, collective.size = 1MiB"; empty without a sweep.
 [[nodiscard]] std::string to_text(const Params& params);
 
 // One axis of a sweep: what changes together.  Several paths when zipped.
 struct Axis {
   std::vector<std::string> paths;
-  std::vector<std::vector<Value>> points;  // [point][path], each with its place
-  SourceRange place;                       // of the axis in the file, for warnings
+  std::vector<std::vector<JsonValue>> points;  // [point][path], each with its place
+  SourceRange place;                           // of the axis in the file, for warnings
 };
 
 // A scenario file, read, checked and ready to run.
@@ -71,14 +71,14 @@ struct Scenario {
   std::string name;  // "name", else the file's without folder and suffix
   std::string title;
   std::vector<std::string> notes;
-  Value document;
+  JsonValue document;
   std::vector<Axis> axes;
-  Value expect;  // array, as written (expression/expectation.hpp reads it)
+  JsonValue expect;  // array, as written (expression/expectation.hpp reads it)
   Measure measure;
   // Everything with every default visible, aliases and units in one spelling; places say where
   // each value came from.  What a sweep changes has the value of the first point.  It is a
   // scenario itself, which gives the same results.
-  Value resolved;
+  JsonValue resolved;
 
   // The last axis changes fastest.
   [[nodiscard]] std::size_t points() const;
@@ -107,7 +107,7 @@ inline constexpr std::size_t max_sweep_points = 10'000'000;
                                                     const LoadOptions& options, Sources& sources,
                                                     Diagnostics& diagnostics);
 // The same for a document that was made by the program (predict).
-[[nodiscard]] std::optional<Scenario> load_scenario(Value document, const std::string& file,
+[[nodiscard]] std::optional<Scenario> load_scenario(JsonValue document, const std::string& file,
                                                     const LoadOptions& options, Sources& sources,
                                                     Diagnostics& diagnostics);
 

@@ -65,7 +65,7 @@ std::optional<Measured> read_quantity(ObjectReader& reader, const char* key,
 }
 
 std::optional<Measured> read_measured(ObjectReader& reader, const char* key) {
-  const Value* value = reader.raw(key);
+  const JsonValue* value = reader.raw(key);
   if (value == nullptr) return std::nullopt;
   if (value->is_string()) return read_quantity(reader, key, value->string());
   if (!value->is_number())
@@ -103,7 +103,7 @@ class RangeReader {
   std::vector<double> reals;
 
   void by_factor() {
-    const Value* value = reader_->raw("factor");
+    const JsonValue* value = reader_->raw("factor");
     const double factor = value->is_number() ? value->number() : 0;
     const double from = as_real(from_);
     const double to = as_real(to_);
@@ -215,14 +215,14 @@ class SweepReader {
   SweepReader(std::size_t max_points, Diagnostics& diagnostics)
       : max_points_(std::min(max_points, max_sweep_points)), diagnostics_(&diagnostics) {}
 
-  Sweep read(const Value& sweep) {
+  Sweep read(const JsonValue& sweep) {
     if (!sweep.is_object()) {
       wrong(sweep.place, "/sweep", "wrong-type",
             "a sweep is an object, not " + std::string(sweep.kind_name()), {},
             "write \"sweep\": {\"collective.chunks\": [1, 2, 4]}");
       return {};
     }
-    for (const Value::Member& member : sweep.members()) {
+    for (const JsonValue::Member& member : sweep.members()) {
       if (seen_.size() > max_swept_paths)
         sweep_.broken.push_back(member.key);
       else
@@ -239,7 +239,7 @@ class SweepReader {
   }
 
  private:
-  void read_axis(const Value::Member& member) {
+  void read_axis(const JsonValue::Member& member) {
     const std::string pointer = pointer_to("/sweep", member.key);
     const bool zipped = member.key.starts_with(zip_prefix);
     Axis axis;
@@ -272,7 +272,7 @@ class SweepReader {
     return paths;
   }
 
-  bool check_path(const std::string& path, const Value::Member& member,
+  bool check_path(const std::string& path, const JsonValue::Member& member,
                   const std::string& pointer) {
     const auto refused = [&](std::string message, std::string suggestion, std::string hint) {
       return wrong(member.key_place, pointer, "bad-sweep-path", std::move(message),
@@ -302,7 +302,7 @@ class SweepReader {
     return true;
   }
 
-  bool read_single(Axis& axis, const Value& value, const std::string& pointer) {
+  bool read_single(Axis& axis, const JsonValue& value, const std::string& pointer) {
     if (value.is_object()) {
       const std::optional<RangeValues> range = RangeValues::read(value, pointer, *diagnostics_);
       if (!range) return false;
@@ -319,13 +319,13 @@ class SweepReader {
     return true;
   }
 
-  bool read_zipped(Axis& axis, const Value& value, const std::string& pointer) {
+  bool read_zipped(Axis& axis, const JsonValue& value, const std::string& pointer) {
     if (!is_list(value, pointer, "a list with the values of each point",
                  "write [[2, \"1MiB\"], [4, \"2MiB\"]]"))
       return false;
     const std::size_t paths = axis.paths.size();
     for (std::size_t i = 0; i < value.items().size(); ++i) {
-      const Value& point = value.items()[i];
+      const JsonValue& point = value.items()[i];
       if (point.is_array() && point.items().size() == paths) continue;
       return wrong(point.place, pointer_to(pointer, i), "wrong-type",
                    "each point of this zip is a list of " + std::to_string(paths) +
@@ -339,7 +339,8 @@ class SweepReader {
     return true;
   }
 
-  bool is_list(const Value& value, const std::string& pointer, const char* what, const char* hint) {
+  bool is_list(const JsonValue& value, const std::string& pointer, const char* what,
+               const char* hint) {
     if (value.is_array() && !value.items().empty()) return true;
     return wrong(value.place, pointer, value.is_array() ? "out-of-range" : "wrong-type",
                  value.is_array() ? std::string("an axis needs at least one value")
@@ -355,7 +356,7 @@ class SweepReader {
     return points_ > max_points_ ? 1 : values;
   }
 
-  void too_many_points(const Value& sweep) {
+  void too_many_points(const JsonValue& sweep) {
     constexpr std::int64_t countable = 1'000'000'000'000'000;
     const std::string number = points_ > std::uint64_t{countable}
                                    ? "more than " + with_commas(countable)
@@ -385,7 +386,7 @@ class SweepReader {
 
 }  // namespace
 
-std::optional<RangeValues> RangeValues::read(const Value& range, const std::string& pointer,
+std::optional<RangeValues> RangeValues::read(const JsonValue& range, const std::string& pointer,
                                              Diagnostics& diagnostics) {
   Diagnostics own;
   ObjectReader reader(range, pointer, own);
@@ -416,8 +417,8 @@ std::optional<RangeValues> RangeValues::read(const Value& range, const std::stri
   return values;
 }
 
-Value RangeValues::operator[](std::size_t i) const {
-  const auto spelled = [&]() -> Value {
+JsonValue RangeValues::operator[](std::size_t i) const {
+  const auto spelled = [&]() -> JsonValue {
     if (!reals_.empty()) return reals_[i];
     switch (scale_) {
       case Scale::size: return exact_size(wholes_[i]);
@@ -428,12 +429,12 @@ Value RangeValues::operator[](std::size_t i) const {
     }
     return {};
   };
-  Value value = spelled();
+  JsonValue value = spelled();
   value.place = place_;
   return value;
 }
 
-Sweep read_sweep(const Value& sweep, std::size_t max_points, Diagnostics& diagnostics) {
+Sweep read_sweep(const JsonValue& sweep, std::size_t max_points, Diagnostics& diagnostics) {
   return SweepReader(max_points, diagnostics).read(sweep);
 }
 

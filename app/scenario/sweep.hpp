@@ -26,13 +26,13 @@ class RangeValues {
  public:
   // Nothing when something is wrong with it, which is then in the diagnostics.  Never builds more
   // than max_sweep_points values.
-  [[nodiscard]] static std::optional<RangeValues> read(const Value& range,
+  [[nodiscard]] static std::optional<RangeValues> read(const JsonValue& range,
                                                        const std::string& pointer,
                                                        Diagnostics& diagnostics);
 
   [[nodiscard]] std::size_t size() const { return reals_.empty() ? wholes_.size() : reals_.size(); }
   // In its exact spelling ("64MiB"), with the place of the range.
-  [[nodiscard]] Value operator[](std::size_t i) const;
+  [[nodiscard]] JsonValue operator[](std::size_t i) const;
 
   enum class Scale : std::uint8_t { whole, real, size, time, bandwidth };
 
@@ -59,7 +59,7 @@ struct Sweep {
   // Paths of axes that are wrong; what the document says there cannot be judged.
   std::vector<std::string> broken;
 };
-[[nodiscard]] Sweep read_sweep(const Value& sweep, std::size_t max_points,
+[[nodiscard]] Sweep read_sweep(const JsonValue& sweep, std::size_t max_points,
                                Diagnostics& diagnostics);
 
 }  // namespace collsim

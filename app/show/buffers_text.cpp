@@ -263,45 +263,46 @@ bool is_whole(double number) {
   return number == std::trunc(number) && std::abs(number) < 1e15;
 }
 
-Value number_value(ElementType type, double number) {
+JsonValue number_value(ElementType type, double number) {
   if (!std::isfinite(number)) return std::isnan(number) ? "nan" : number < 0 ? "-inf" : "inf";
   if (is_whole(number)) return static_cast<std::int64_t>(number);
   // What a person would write for it in this type, not its long form as a double.
   return std::strtod(number_text(type, number).c_str(), nullptr);
 }
 
-Value numbers_value(ElementType type, const Numbers& numbers) {
-  return Value::array(numbers, [&](const std::optional<double>& number) {
-    return number ? number_value(type, *number) : Value();
+JsonValue numbers_value(ElementType type, const Numbers& numbers) {
+  return JsonValue::array(numbers, [&](const std::optional<double>& number) {
+    return number ? number_value(type, *number) : JsonValue();
   });
 }
 
-Value buffer_value(ElementType type, const std::optional<ShownBuffer>& shown) {
+JsonValue buffer_value(ElementType type, const std::optional<ShownBuffer>& shown) {
   if (!shown) return {};
   if (!shown->in_pieces) return numbers_value(type, shown->pieces.front());
-  return Value::array(shown->pieces,
-                      [&](const Numbers& piece) { return numbers_value(type, piece); });
+  return JsonValue::array(shown->pieces,
+                          [&](const Numbers& piece) { return numbers_value(type, piece); });
 }
 
-Value rank_value(ElementType type, const RankBuffers& rank) {
-  Value value = Value::object({{"rank", rank.rank.index()},
-                               {"taking_part", rank.takes_part},
-                               {"before", buffer_value(type, rank.before)},
-                               {"after", buffer_value(type, rank.after)},
-                               {"unchanged", rank.unchanged}});
+JsonValue rank_value(ElementType type, const RankBuffers& rank) {
+  JsonValue value = JsonValue::object({{"rank", rank.rank.index()},
+                                       {"taking_part", rank.takes_part},
+                                       {"before", buffer_value(type, rank.before)},
+                                       {"after", buffer_value(type, rank.after)},
+                                       {"unchanged", rank.unchanged}});
   if (rank.must_be) value.set("must_be", buffer_value(type, rank.must_be));
   return value;
 }
 
-Value step_value(ElementType type, const BufferStep& step) {
-  return Value::object({{"step", step.step},
-                        {"rank", step.rank.index()},
-                        {"from", step.from ? Value(step.from->index()) : Value()},
-                        {"does", to_string(step.op)},
-                        {"message", numbers_value(type, step.message)},
-                        {"own", reduces(step.op) ? numbers_value(type, step.own) : Value()},
-                        {"result", reduces(step.op) ? numbers_value(type, step.result) : Value()},
-                        {"after", buffer_value(type, step.after)}});
+JsonValue step_value(ElementType type, const BufferStep& step) {
+  return JsonValue::object(
+      {{"step", step.step},
+       {"rank", step.rank.index()},
+       {"from", step.from ? JsonValue(step.from->index()) : JsonValue()},
+       {"does", to_string(step.op)},
+       {"message", numbers_value(type, step.message)},
+       {"own", reduces(step.op) ? numbers_value(type, step.own) : JsonValue()},
+       {"result", reduces(step.op) ? numbers_value(type, step.result) : JsonValue()},
+       {"after", buffer_value(type, step.after)}});
 }
 
 }  // namespace
@@ -326,28 +327,28 @@ void write_buffers(std::ostream& out, const Buffers& buffers, const BuffersStyle
   out << Writer(buffers, style).text();
 }
 
-Value to_value(const Buffers& buffers) {
+JsonValue to_value(const Buffers& buffers) {
   const Collective& collective = buffers.collective;
   const ElementType type = collective.type;
   const bool reduced = reduces(collective.operation);
-  Value root;
+  JsonValue root;
   if (has_root(collective.operation))
     root = collective.group[static_cast<std::size_t>(collective.root)].index();
-  Value value = Value::object(
+  JsonValue value = JsonValue::object(
       {{"op", to_string(collective.operation)},
        {"algorithm", buffers.algorithm},
        {"dtype", element_type_word(type)},
-       {"reduction", reduced ? Value(to_string(collective.reduction)) : Value()},
+       {"reduction", reduced ? JsonValue(to_string(collective.reduction)) : JsonValue()},
        {"root", std::move(root)},
        {"elements", collective.count},
-       {"notes", Value::array(buffers.notes)},
+       {"notes", JsonValue::array(buffers.notes)},
        {"right", buffers.right},
-       {"problem", buffers.problem.empty() ? Value() : Value(buffers.problem)},
-       {"ranks",
-        Value::array(buffers.ranks, [&](const auto& rank) { return rank_value(type, rank); })}});
+       {"problem", buffers.problem.empty() ? JsonValue() : JsonValue(buffers.problem)},
+       {"ranks", JsonValue::array(buffers.ranks,
+                                  [&](const auto& rank) { return rank_value(type, rank); })}});
   if (buffers.steps_wanted)
-    value.set("steps", Value::array(buffers.steps,
-                                    [&](const auto& step) { return step_value(type, step); }));
+    value.set("steps", JsonValue::array(buffers.steps,
+                                        [&](const auto& step) { return step_value(type, step); }));
   return value;
 }
 

@@ -27,7 +27,7 @@ void write_buffers(std::ostream& out, const Buffers& buffers, const BuffersStyle
 //  "steps": [{"step", "rank", "from", "does", "message", "own", "result", "after"}]}
 // Buffers are lists of numbers, or of lists where there is one piece per rank; null: no buffer, or
 // an unwritten element.  Numbers JSON has not are strings: "inf", "-inf", "nan".
-[[nodiscard]] Value to_value(const Buffers& buffers);
+[[nodiscard]] JsonValue to_value(const Buffers& buffers);
 
 // As short as the element type allows: 6, 0.1, 3e+20.
 [[nodiscard]] std::string number_text(ElementType type, double number);

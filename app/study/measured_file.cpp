@@ -15,9 +15,9 @@
 namespace collsim {
 namespace {
 
-const Value nothing;
+const JsonValue nothing;
 
-std::string key_of(const Value& params, std::string_view op, std::string_view algorithm,
+std::string key_of(const JsonValue& params, std::string_view op, std::string_view algorithm,
                    std::int64_t ranks, std::int64_t size, std::int64_t chunks,
                    std::int64_t channels) {
   return fmt::format("{} {} {} {} {} {} {}", to_json(params, -1), op, algorithm, ranks, size,
@@ -25,55 +25,55 @@ std::string key_of(const Value& params, std::string_view op, std::string_view al
 }
 
 std::string key_of(const CaseResult& row) {
-  Value params = Value::object();
+  JsonValue params = JsonValue::object();
   for (const auto& [path, value] : row.params) params.set(path, value);
   return key_of(params, to_string(row.operation), row.algorithm, row.ranks, row.size, row.chunks,
                 row.channels);
 }
 
-std::string text_of(const Value& object, std::string_view key) {
-  const Value* const value = object.find(key);
+std::string text_of(const JsonValue& object, std::string_view key) {
+  const JsonValue* const value = object.find(key);
   return value != nullptr && value->is_string() ? value->string() : std::string();
 }
 
-std::int64_t integer_of(const Value& object, std::string_view key) {
-  const Value* const value = object.find(key);
+std::int64_t integer_of(const JsonValue& object, std::string_view key) {
+  const JsonValue* const value = object.find(key);
   return value != nullptr ? value->integer().value_or(-1) : -1;
 }
 
-double number_of(const Value& object, std::string_view key, double otherwise) {
-  const Value* const value = object.find(key);
+double number_of(const JsonValue& object, std::string_view key, double otherwise) {
+  const JsonValue* const value = object.find(key);
   return value != nullptr && value->is_number() ? value->number() : otherwise;
 }
 
-std::string key_of(const Value& row) {
-  const Value* const params = row.find("params");
-  return key_of(params != nullptr ? *params : Value::object(), text_of(row, "op"),
+std::string key_of(const JsonValue& row) {
+  const JsonValue* const params = row.find("params");
+  return key_of(params != nullptr ? *params : JsonValue::object(), text_of(row, "op"),
                 text_of(row, "algorithm"), integer_of(row, "ranks"), integer_of(row, "size_bytes"),
                 integer_of(row, "chunks"), integer_of(row, "channels"));
 }
 
 // Whether the file does not say, or says the same.
-bool agrees(const Value* written, const Value& ours) {
+bool agrees(const JsonValue* written, const JsonValue& ours) {
   return written == nullptr || to_json(*written, -1) == to_json(ours, -1);
 }
 
 // Of what a row says beside its key; empty: nothing is different.
-std::string_view first_difference(const Value& written, const CaseResult& row) {
-  if (!agrees(written.find("dtype"), Value(element_type_word(row.type)))) return "dtype";
+std::string_view first_difference(const JsonValue& written, const CaseResult& row) {
+  if (!agrees(written.find("dtype"), JsonValue(element_type_word(row.type)))) return "dtype";
   if (!agrees(written.find("reduction"),
-              row.reduction ? Value(to_string(*row.reduction)) : Value()))
+              row.reduction ? JsonValue(to_string(*row.reduction)) : JsonValue()))
     return "reduction";
-  if (!agrees(written.find("root"), Value(row.root))) return "root";
+  if (!agrees(written.find("root"), JsonValue(row.root))) return "root";
   return {};
 }
 
 // The first of these parts of two scenarios that is different.
-std::string_view first_difference(const Value& written, const Value& ours,
+std::string_view first_difference(const JsonValue& written, const JsonValue& ours,
                                   std::initializer_list<std::string_view> paths) {
   for (const std::string_view path : paths) {
-    const Value* const one = value_at(written, path);
-    const Value* const other = value_at(ours, path);
+    const JsonValue* const one = value_at(written, path);
+    const JsonValue* const other = value_at(ours, path);
     if (!agrees(one != nullptr ? one : &nothing, other != nullptr ? *other : nothing)) return path;
   }
   return {};
@@ -85,7 +85,7 @@ DataVerdict verdict_of(std::string_view word) {
 }
 
 // Nothing without a time.  A spread that is not there is as good as a large one.
-std::optional<Measured> read_measured(const Value& written, const std::string& file) {
+std::optional<Measured> read_measured(const JsonValue& written, const std::string& file) {
   Measured measured;
   measured.times.median_s = number_of(written, "time_s", 0);
   if (!(measured.times.median_s > 0)) return std::nullopt;
@@ -94,7 +94,7 @@ std::optional<Measured> read_measured(const Value& written, const std::string& f
   measured.times.spread = number_of(written, "spread", 1);
   measured.backend = text_of(written, "backend");
   measured.protocol = text_of(written, "protocol") == "ll" ? Protocol::ll : Protocol::simple;
-  const Value* const paced = written.find("paced");
+  const JsonValue* const paced = written.find("paced");
   measured.paced = paced != nullptr && paced->is_boolean() && paced->boolean();
   const std::int64_t iterations = integer_of(written, "iters");
   if (iterations > 0 && iterations <= std::numeric_limits<int>::max())
@@ -102,8 +102,8 @@ std::optional<Measured> read_measured(const Value& written, const std::string& f
   measured.data = verdict_of(text_of(written, "data"));
   measured.wrong_data = text_of(written, "wrong_data");
   measured.device = text_of(written, "device");
-  if (const Value* const notes = written.find("notes"); notes != nullptr && notes->is_array())
-    for (const Value& note : notes->items())
+  if (const JsonValue* const notes = written.find("notes"); notes != nullptr && notes->is_array())
+    for (const JsonValue& note : notes->items())
       if (note.is_string()) measured.notes.push_back(note.string());
   measured.file = file;
   return measured;
@@ -115,9 +115,9 @@ std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources&
                                                Diagnostics& diagnostics) {
   const std::optional<std::uint32_t> source = read_source(file, sources, diagnostics);
   if (!source) return std::nullopt;
-  std::optional<Value> document = parse_json(*source, sources, diagnostics);
+  std::optional<JsonValue> document = parse_json(*source, sources, diagnostics);
   if (!document) return std::nullopt;
-  const Value* const rows = document->find("rows");
+  const JsonValue* const rows = document->find("rows");
   if (document->find("collsim") == nullptr || rows == nullptr || !rows->is_array())
     return diagnostics.add({.code = "no-results-file",
                             .message = "this is not a results file of one scenario",
@@ -126,15 +126,15 @@ std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources&
   std::optional<MeasuredFile> result(std::in_place);
   result->file_ = file;
   result->document_ = std::move(*document);
-  for (const Value& row : result->document_.find("rows")->items())
+  for (const JsonValue& row : result->document_.find("rows")->items())
     result->rows_.emplace(key_of(row), &row);
   return result;
 }
 
 MeasuredFile::OtherScenario MeasuredFile::compare_scenarios(const Results& results) const {
-  const Value* const written = document_.find("scenario");
+  const JsonValue* const written = document_.find("scenario");
   if (written == nullptr) return {};
-  Value theirs = *written, ours = results.scenario;
+  JsonValue theirs = *written, ours = results.scenario;
   for (const std::string& axis : results.axes) {  // these are in the keys
     static_cast<void>(take_away(theirs, axis));
     static_cast<void>(take_away(ours, axis));
@@ -171,7 +171,7 @@ std::string MeasuredFile::fill(CaseResult& row, const OtherScenario& other) cons
   const std::string_view of_row = first_difference(*found->second, row);
   if (!of_row.empty()) return different(of_row);
   if (!other.collective.empty()) return different(other.collective);
-  const Value* const written = found->second->find("measured");
+  const JsonValue* const written = found->second->find("measured");
   std::optional<Measured> measured;
   if (written != nullptr) measured = read_measured(*written, file_);
   if (!measured) return "such a row, but it was not measured there";

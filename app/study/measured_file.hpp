@@ -43,8 +43,8 @@ class MeasuredFile {
   std::string fill(CaseResult& row, const OtherScenario& other) const;
 
   std::string file_;
-  Value document_;
-  std::unordered_map<std::string, const Value*> rows_;  // by what they are about
+  JsonValue document_;
+  std::unordered_map<std::string, const JsonValue*> rows_;  // by what they are about
 };
 
 }  // namespace collsim

@@ -39,7 +39,7 @@ std::string_view path_for(ErrorCode code) {
 
 // Where in what the user wrote an error of the core is at home.
 SourceRange place_for(const Scenario& scenario, std::string_view path) {
-  const Value* value = value_at(scenario.document, path);
+  const JsonValue* value = value_at(scenario.document, path);
   if (value == nullptr) value = value_at(scenario.document, path.substr(0, path.find('.')));
   return value == nullptr ? SourceRange{} : value->place;
 }

@@ -174,7 +174,7 @@ class Collector {
     warnings_.push_back({std::move(code), std::move(message), place});
   }
   void warn_at(std::string_view path, std::string code, std::string message) {
-    const Value* const value = value_at(scenario_.document, path);
+    const JsonValue* const value = value_at(scenario_.document, path);
     warn(std::move(code), std::move(message), value == nullptr ? SourceRange{} : value->place);
   }
   template <class Predicate>

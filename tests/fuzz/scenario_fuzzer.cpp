@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Diagnostics diagnostics;
   const std::uint32_t source =
       sources.add(Sources::Kind::file, "fuzz.json", std::string(data, data + size));
-  std::optional<Value> document = parse_json(source, sources, diagnostics);
+  std::optional<JsonValue> document = parse_json(source, sources, diagnostics);
   must(document.has_value() || !diagnostics.empty());
   if (document && diagnostics.empty()) {
     document->erase("include");  // what a file system holds is not under test

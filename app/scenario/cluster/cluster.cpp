@@ -182,7 +182,7 @@ std::optional<std::size_t> rank_number(std::string_view text) {
 // Without a topology, because the rest of the cluster is wrong, it looks for mistakes in the items
 // themselves.
 std::string read_links_override(ObjectReader& cluster, Topology* topology) {
-  const Value* list = cluster.raw("links_override");
+  const JsonValue* list = cluster.raw("links_override");
   if (list == nullptr) return "";
   if (!list->is_array()) {
     cluster.wrong("links_override", "wrong-type",
@@ -197,7 +197,7 @@ std::string read_links_override(ObjectReader& cluster, Topology* topology) {
     return "";
   }
   Changes changes(topology);
-  Value resolved = Value::array();
+  JsonValue resolved = JsonValue::array();
   resolved.place = list->place;
   bool fine = true;
   for (std::size_t i = 0; i < list->items().size(); ++i) {
@@ -215,11 +215,11 @@ std::string read_links_override(ObjectReader& cluster, Topology* topology) {
 std::vector<std::pair<Rank, Time>> read_late(ObjectReader& cluster,
                                              std::optional<std::size_t> ranks) {
   std::vector<std::pair<Rank, Time>> late;
-  const Value* value = cluster.raw("late");
+  const JsonValue* value = cluster.raw("late");
   if (value == nullptr) return late;
   ObjectReader reader(*value, cluster.pointer_of("late"), cluster.diagnostics());
   if (value->is_object())
-    for (const Value::Member& member : value->members()) {
+    for (const JsonValue::Member& member : value->members()) {
       const auto number = rank_number(member.key);
       if (number && *number < ranks.value_or(max_cluster_ranks)) {
         if (const auto time = reader.time(member.key)) late.emplace_back(Rank(*number), *time);
@@ -287,8 +287,8 @@ std::optional<Machine> read_machine(ObjectReader& cluster) {
 
 // Reads the object; nothing goes to the user's diagnostics here, so that whether they are empty says
 // whether all was right.
-std::optional<Cluster> read_whole(const Value& value, const std::string& pointer,
-                                  Diagnostics& mistakes, Value& resolved) {
+std::optional<Cluster> read_whole(const JsonValue& value, const std::string& pointer,
+                                  Diagnostics& mistakes, JsonValue& resolved) {
   ObjectReader reader(value, pointer, mistakes);
   auto machine = value.is_object() ? read_machine(reader) : std::nullopt;
   if (!machine) {
@@ -312,8 +312,8 @@ std::optional<Cluster> read_whole(const Value& value, const std::string& pointer
 
 }  // namespace
 
-std::optional<Cluster> read_cluster(const Value& cluster, const std::string& pointer,
-                                    Diagnostics& diagnostics, Value& resolved) {
+std::optional<Cluster> read_cluster(const JsonValue& cluster, const std::string& pointer,
+                                    Diagnostics& diagnostics, JsonValue& resolved) {
   Diagnostics mistakes;
   auto read = read_whole(cluster, pointer, mistakes, resolved);
   if (mistakes.empty()) {

@@ -66,13 +66,13 @@ class Graph {
  private:
   // Items of an array are objects of their own, with their own pointers.
   struct Item {
-    const Value& value;
+    const JsonValue& value;
     std::string pointer;
   };
   template <class Read>
   bool read_items(std::string_view key, const Read& read);
-  bool read_device(const Item& item, Value& resolved);
-  bool read_link(const Item& item, Value& resolved);
+  bool read_device(const Item& item, JsonValue& resolved);
+  bool read_link(const Item& item, JsonValue& resolved);
   bool none_is_written_both_ways();
   std::optional<std::vector<std::size_t>> read_end(ObjectReader& link, std::string_view key);
   bool find_devices(ObjectReader& link, std::string_view key, const DeviceNames& names,
@@ -94,7 +94,7 @@ class Graph {
 
 template <class Read>
 bool Graph::read_items(std::string_view key, const Read& read) {
-  const Value* value = cluster_->raw(key);
+  const JsonValue* value = cluster_->raw(key);
   if (value == nullptr) {
     cluster_->need({key});
     return false;
@@ -107,11 +107,11 @@ bool Graph::read_items(std::string_view key, const Read& read) {
   // More mistakes than this are one: a generated file gone wrong.
   constexpr int most_mistakes = 100;
   int mistakes = 0;
-  Value resolved = Value::array();
+  JsonValue resolved = JsonValue::array();
   resolved.place = value->place;
   for (std::size_t i = 0; i < value->items().size() && mistakes < most_mistakes && !too_many_;
        ++i) {
-    Value item;
+    JsonValue item;
     if (!read({value->items()[i], pointer_to(cluster_->pointer_of(key), i)}, item)) ++mistakes;
     resolved.items().push_back(std::move(item));
   }
@@ -120,12 +120,13 @@ bool Graph::read_items(std::string_view key, const Read& read) {
 }
 
 bool Graph::read_devices() {
-  return read_items(
-      "devices", [this](const Item& item, Value& resolved) { return read_device(item, resolved); });
+  return read_items("devices", [this](const Item& item, JsonValue& resolved) {
+    return read_device(item, resolved);
+  });
 }
 
 bool Graph::read_links() {
-  const bool fine = read_items("links", [this](const Item& item, Value& resolved) {
+  const bool fine = read_items("links", [this](const Item& item, JsonValue& resolved) {
     const bool right = read_link(item, resolved);
     ++links_read_;
     return right;
@@ -171,7 +172,7 @@ std::optional<DeviceNames> names_of_device(ObjectReader& device, const std::stri
   return parsed.names;
 }
 
-bool Graph::read_device(const Item& item, Value& resolved) {
+bool Graph::read_device(const Item& item, JsonValue& resolved) {
   ObjectReader reader(item.value, item.pointer, cluster_->diagnostics());
   const auto id = reader.text("id");
   const auto kind = reader.word("kind", kind_words());
@@ -265,7 +266,7 @@ bool Graph::add_cables(ObjectReader& link, const std::vector<std::size_t>& from,
   return true;
 }
 
-bool Graph::read_link(const Item& item, Value& resolved) {
+bool Graph::read_link(const Item& item, JsonValue& resolved) {
   ObjectReader link(item.value, item.pointer, cluster_->diagnostics());
   const auto from = read_end(link, "from");
   const auto to = read_end(link, "to");
@@ -290,7 +291,7 @@ struct Network {
 std::optional<Network> read_network(ObjectReader& cluster, const Graph& graph) {
   Network network;
   network.nodes = cluster.integer("nodes", 1, max_cluster_ranks, 1);
-  const Value* value = cluster.raw("network");
+  const JsonValue* value = cluster.raw("network");
   if (value == nullptr) {
     if (network.nodes == 1) return network;
     return cluster.wrong(

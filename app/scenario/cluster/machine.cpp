@@ -65,7 +65,7 @@ std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
 }
 
 LinkParameters read_link(ObjectReader& owner, std::string_view key) {
-  const Value* value = owner.raw(key);
+  const JsonValue* value = owner.raw(key);
   if (value == nullptr) {
     owner.need({key});
     return stand_in_link;
@@ -121,7 +121,7 @@ bool within_limit(ObjectReader& reader, std::string_view key, double count, std:
 std::optional<std::string> word_or_nearest(ObjectReader& reader, std::string_view key,
                                            const Vocabulary& words) {
   auto word = reader.word(key, words);
-  const Value* written = reader.raw(key);
+  const JsonValue* written = reader.raw(key);
   if (word || written == nullptr || !written->is_string()) return word;
   std::string nearest = words.nearest(written->string());
   return nearest.empty() ? std::nullopt : std::optional(std::move(nearest));
@@ -146,7 +146,7 @@ std::string listed(const std::vector<std::string>& words, std::size_t most) {
   return all ? text : fmt::format("{} and {} more", text, words.size() - shown);
 }
 
-Refusal report_wrong(Diagnostics& diagnostics, const Value& value, std::string pointer,
+Refusal report_wrong(Diagnostics& diagnostics, const JsonValue& value, std::string pointer,
                      std::string code, std::string message, std::string suggestion,
                      std::string hint) {
   return diagnostics.add({std::move(code), std::move(message), value.place, std::move(pointer),

@@ -71,7 +71,7 @@ inline constexpr std::int64_t max_cluster_links = std::int64_t{1} << 24;  // a c
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, std::size_t most = 12);
 
 // A mistake in a value that is no member of a reader's object, such as an item of an array.
-Refusal report_wrong(Diagnostics& diagnostics, const Value& value, std::string pointer,
+Refusal report_wrong(Diagnostics& diagnostics, const JsonValue& value, std::string pointer,
                      std::string code, std::string message, std::string suggestion = {},
                      std::string hint = {});
 

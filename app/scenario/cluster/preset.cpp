@@ -16,7 +16,7 @@ namespace {
 // The link types with the values of "override"; the override with every value in it, so that the
 // resolved scenario shows all numbers, and still works when a preset changes.
 struct LinkTypes {
-  Value types = Value::object();
+  JsonValue types = JsonValue::object();
   bool overridden = false;
 };
 
@@ -41,15 +41,15 @@ std::string read_value(ObjectReader& override, const std::string& key, std::stri
 }
 
 // {"nic": {"bandwidth": "800Gb/s"}} for {"nic.bandwidth": "800Gb/s"}.
-void refuse_objects(ObjectReader& override, const Value& written, const Preset& preset) {
+void refuse_objects(ObjectReader& override, const JsonValue& written, const Preset& preset) {
   if (!written.is_object()) return;
-  const Value& types = *preset.document.find("link_types");
-  for (const Value::Member& member : written.members()) {
+  const JsonValue& types = *preset.document.find("link_types");
+  for (const JsonValue::Member& member : written.members()) {
     if (types.find(member.key) == nullptr) continue;
     static_cast<void>(override.raw(member.key));
     std::string instead;
     if (member.value.is_object())
-      for (const Value::Member& property : member.value.members())
+      for (const JsonValue::Member& property : member.value.members())
         instead += fmt::format("{}\"{}.{}\": {}", instead.empty() ? "" : ", ", member.key,
                                property.key, to_json(property.value));
     if (instead.empty()) instead = fmt::format("\"{}.bandwidth\": \"25GB/s\"", member.key);
@@ -60,14 +60,14 @@ void refuse_objects(ObjectReader& override, const Value& written, const Preset& 
 }
 
 LinkTypes read_override(ObjectReader& cluster, const Preset& preset) {
-  const Value none = Value::object();
-  const Value* written = cluster.raw("override");
+  const JsonValue none = JsonValue::object();
+  const JsonValue* written = cluster.raw("override");
   ObjectReader override(written != nullptr ? *written : none, cluster.pointer_of("override"),
                         cluster.diagnostics());
   if (written != nullptr) refuse_objects(override, *written, preset);
   LinkTypes read;
-  for (const Value::Member& type : preset.document.find("link_types")->members()) {
-    Value link = Value::object();
+  for (const JsonValue::Member& type : preset.document.find("link_types")->members()) {
+    JsonValue link = JsonValue::object();
     for (const std::string_view property : preset_link_values()) {
       const std::string key = fmt::format("{}.{}", type.key, property);
       const std::string original = exact(property, type.value.find(property)->string());
@@ -82,26 +82,26 @@ LinkTypes read_override(ObjectReader& cluster, const Preset& preset) {
 }
 
 // "link": "nvlink" -> its parameters: inside a link of "links", else as an object.
-Value with_link_types(const Value& value, const Value& types, bool in_links) {
+JsonValue with_link_types(const JsonValue& value, const JsonValue& types, bool in_links) {
   if (value.is_array()) {
-    Value items = Value::array();
-    for (const Value& item : value.items())
+    JsonValue items = JsonValue::array();
+    for (const JsonValue& item : value.items())
       items.items().push_back(with_link_types(item, types, in_links));
     return items;
   }
   if (!value.is_object()) return value;
-  Value object = Value::object();
-  for (const Value::Member& member : value.members()) {
+  JsonValue object = JsonValue::object();
+  for (const JsonValue::Member& member : value.members()) {
     if (member.key != "link") {
       object.set(member.key, with_link_types(member.value, types, member.key == "links"));
       continue;
     }
-    const Value* type = types.find(member.value.string());
+    const JsonValue* type = types.find(member.value.string());
     COLLSIM_CHECK(type != nullptr, "a preset names link type " + member.value.string());
     if (!in_links)
       object.set("link", *type);
     else
-      for (const Value::Member& property : type->members())
+      for (const JsonValue::Member& property : type->members())
         object.set(property.key, property.value);
   }
   return object;
@@ -128,7 +128,7 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   const std::int64_t nodes = cluster.integer("nodes", 1, max_cluster_ranks / preset->gpus, 1);
   const LinkTypes types = read_override(cluster, *preset);
 
-  Value document = with_link_types(*preset->document.find("cluster"), types.types, false);
+  JsonValue document = with_link_types(*preset->document.find("cluster"), types.types, false);
   document.set("nodes", nodes);
   Diagnostics ours;
   ObjectReader reader(document, "", ours);

@@ -108,7 +108,7 @@ bool within_limits(ObjectReader& reader, std::string_view key, double ranks, dou
 }
 
 std::optional<std::vector<int>> read_dims(ObjectReader& reader) {
-  const Value* value = reader.raw("dims");
+  const JsonValue* value = reader.raw("dims");
   if (value == nullptr) return std::nullopt;
   if (!value->is_array() || value->items().empty())
     return reader.wrong("dims", "wrong-type",
@@ -123,7 +123,7 @@ std::optional<std::vector<int>> read_dims(ObjectReader& reader) {
   std::vector<int> dims;
   double ranks = 1;
   for (std::size_t i = 0; i < value->items().size(); ++i) {
-    const Value& item = value->items()[i];
+    const JsonValue& item = value->items()[i];
     const auto size = item.integer();
     if (!size || *size < 1 || *size > max_cluster_ranks)
       return report_wrong(reader.diagnostics(), item, pointer_to(reader.pointer_of("dims"), i),
@@ -275,7 +275,7 @@ struct Inside {
 
 // `gpus`: of a node; nothing when unknown.
 std::optional<Inside> read_inside(ObjectReader& cluster, std::optional<int> gpus) {
-  const Value* value = cluster.raw("intra");
+  const JsonValue* value = cluster.raw("intra");
   if (value == nullptr) return std::nullopt;
   ObjectReader intra(*value, cluster.pointer_of("intra"), cluster.diagnostics());
   const auto shape = word_or_nearest(intra, "shape", intra_words());
@@ -307,7 +307,7 @@ std::optional<Inside> read_inside(ObjectReader& cluster, std::optional<int> gpus
 }
 
 std::optional<LinkParameters> read_inter(ObjectReader& cluster) {
-  const Value* value = cluster.raw("inter");
+  const JsonValue* value = cluster.raw("inter");
   if (value == nullptr) return std::nullopt;
   ObjectReader inter(*value, cluster.pointer_of("inter"), cluster.diagnostics());
   const auto link = read_link(inter, "link");

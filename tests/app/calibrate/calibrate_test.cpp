@@ -74,10 +74,10 @@ TEST(Calibrate, FindsTheNumbersOfAKnownMachine) {
 }
 
 TEST(Calibrate, TheFileIsAMachineThatScenariosRead) {
-  const Value file = machine_value(calibrated(2), "0.1.0", "2026-01-02");
+  const JsonValue file = machine_value(calibrated(2), "0.1.0", "2026-01-02");
   Diagnostics diagnostics;
-  Value resolved;
-  const Value* model = file.find("model");
+  JsonValue resolved;
+  const JsonValue* model = file.find("model");
   ASSERT_NE(model, nullptr);
   const auto read =
       read_calibration(*model->find("calibration"), "/model/calibration", diagnostics, resolved);

@@ -27,7 +27,7 @@ TEST(PresetsCommand, ShowsEveryNumberWithItsSource) {
     const Ran ran = run_collsim({"presets", "show", preset.name});
     EXPECT_EQ(ran.code, exit_fine);
     EXPECT_TRUE(ran.out.starts_with(preset.name + ": " + preset.title + "\n"));
-    for (const Value::Member& type : preset.document.find("link_types")->members())
+    for (const JsonValue::Member& type : preset.document.find("link_types")->members())
       expect_contains(ran.out, "\n" + type.key + ": ");
     std::size_t column = 0;
     for (const char c : ran.out) {

@@ -12,7 +12,7 @@ namespace collsim::test {
 
 namespace {
 
-Axis make_axis(const Value::Member& member) {
+Axis make_axis(const JsonValue::Member& member) {
   Axis axis;
   std::string paths = member.key;
   const std::string zip = "zip: ";
@@ -23,12 +23,12 @@ Axis make_axis(const Value::Member& member) {
     axis.paths.push_back(paths.substr(begin, comma - begin));
     begin = comma + 2;
   }
-  for (const Value& point : member.value.items())
-    axis.points.push_back(zipped ? point.items() : std::vector<Value>{point});
+  for (const JsonValue& point : member.value.items())
+    axis.points.push_back(zipped ? point.items() : std::vector<JsonValue>{point});
   return axis;
 }
 
-double number(const Value& value, std::string_view path) {
+double number(const JsonValue& value, std::string_view path) {
   return comparable(value, path, Operation::broadcast).number;
 }
 
@@ -40,11 +40,12 @@ Scenario make_scenario(std::string_view json, Sources& sources) {
   const auto document = parse_json(source, sources, diagnostics);
   EXPECT_TRUE(diagnostics.empty()) << to_text(diagnostics, sources);
   Scenario scenario;
-  scenario.document = document.value_or(Value::object());
+  scenario.document = document.value_or(JsonValue::object());
   scenario.resolved = scenario.document;
-  if (const Value* sweep = scenario.document.find("sweep"))
-    for (const Value::Member& member : sweep->members()) scenario.axes.push_back(make_axis(member));
-  if (const Value* expect = scenario.document.find("expect")) scenario.expect = *expect;
+  if (const JsonValue* sweep = scenario.document.find("sweep"))
+    for (const JsonValue::Member& member : sweep->members())
+      scenario.axes.push_back(make_axis(member));
+  if (const JsonValue* expect = scenario.document.find("expect")) scenario.expect = *expect;
   return scenario;
 }
 
@@ -70,7 +71,7 @@ CaseResult chain_row(const Scenario& scenario, std::size_t point) {
   for (std::size_t axis = 0; axis < scenario.axes.size(); ++axis)
     for (std::size_t i = 0; i < scenario.axes[axis].paths.size(); ++i) {
       const std::string& path = scenario.axes[axis].paths[i];
-      const Value& value = scenario.axes[axis].points[grid.coordinate(point, axis)][i];
+      const JsonValue& value = scenario.axes[axis].points[grid.coordinate(point, axis)][i];
       row.params.emplace_back(path, value);
       if (path == "collective.chunks") row.chunks = static_cast<int>(number(value, path));
       if (path == "cluster.ranks") row.ranks = static_cast<int>(number(value, path));

@@ -18,7 +18,7 @@ namespace collsim {
 namespace {
 
 struct Result {
-  std::optional<Value> tree;
+  std::optional<JsonValue> tree;
   std::string text;  // of the mistakes
 };
 
@@ -67,17 +67,17 @@ TEST(ParseJson, EveryValueKnowsItsBytes) {
     EXPECT_EQ(place.source, 0U);
     return text.substr(place.begin, place.end - place.begin);
   };
-  const Value& tree = *result.tree;
+  const JsonValue& tree = *result.tree;
   EXPECT_EQ(written(tree.place), text.substr(0, text.size() - 1));
   EXPECT_EQ(written(tree.members()[0].key_place), "\"a\"");
   EXPECT_EQ(written(tree.members()[1].key_place), "\"b\\u0041\"");
-  const Value* a = tree.find("a");
+  const JsonValue* a = tree.find("a");
   ASSERT_NE(a, nullptr);
   expect_text(written(a->place), "[ 1, -2.5e3 ,true, null,\"x\\\"\xC3\xA9\" ]");
   const std::vector<std::string> items{"1", "-2.5e3", "true", "null", "\"x\\\"\xC3\xA9\""};
   ASSERT_EQ(a->items().size(), items.size());
   for (std::size_t i = 0; i < items.size(); ++i) EXPECT_EQ(written(a->items()[i].place), items[i]);
-  const Value* b = tree.find("bA");
+  const JsonValue* b = tree.find("bA");
   ASSERT_NE(b, nullptr);
   expect_text(written(b->place), "{ \"c\" : {} }");
   EXPECT_EQ(written(b->find("c")->place), "{}");

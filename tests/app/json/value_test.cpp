@@ -13,30 +13,30 @@
 namespace collsim {
 namespace {
 
-TEST(Value, NamesItsKindInWords) {
-  EXPECT_EQ(Value().kind_name(), "null");
-  EXPECT_EQ(Value(true).kind_name(), "true");
-  EXPECT_EQ(Value(false).kind_name(), "false");
-  EXPECT_EQ(Value(1).kind_name(), "a number");
-  EXPECT_EQ(Value(1.5).kind_name(), "a number");
-  EXPECT_EQ(Value("x").kind_name(), "a string");
-  EXPECT_EQ(Value::array().kind_name(), "an array");
-  EXPECT_EQ(Value::object().kind_name(), "an object");
+TEST(JsonValue, NamesItsKindInWords) {
+  EXPECT_EQ(JsonValue().kind_name(), "null");
+  EXPECT_EQ(JsonValue(true).kind_name(), "true");
+  EXPECT_EQ(JsonValue(false).kind_name(), "false");
+  EXPECT_EQ(JsonValue(1).kind_name(), "a number");
+  EXPECT_EQ(JsonValue(1.5).kind_name(), "a number");
+  EXPECT_EQ(JsonValue("x").kind_name(), "a string");
+  EXPECT_EQ(JsonValue::array().kind_name(), "an array");
+  EXPECT_EQ(JsonValue::object().kind_name(), "an object");
 }
 
-TEST(Value, WholeNumbersAreIntegersHoweverTheyAreWritten) {
-  EXPECT_EQ(Value(8).integer(), 8);
-  EXPECT_EQ(Value(8.0).integer(), 8);
-  EXPECT_EQ(Value(-0.0).integer(), 0);
-  EXPECT_EQ(Value(-9223372036854775808.0).integer(), std::numeric_limits<std::int64_t>::min());
-  EXPECT_EQ(Value(8.5).integer(), std::nullopt);
-  EXPECT_EQ(Value(9223372036854775808.0).integer(), std::nullopt);
-  EXPECT_EQ(Value(std::numeric_limits<double>::quiet_NaN()).integer(), std::nullopt);
-  EXPECT_EQ(Value("8").integer(), std::nullopt);
+TEST(JsonValue, WholeNumbersAreIntegersHoweverTheyAreWritten) {
+  EXPECT_EQ(JsonValue(8).integer(), 8);
+  EXPECT_EQ(JsonValue(8.0).integer(), 8);
+  EXPECT_EQ(JsonValue(-0.0).integer(), 0);
+  EXPECT_EQ(JsonValue(-9223372036854775808.0).integer(), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(JsonValue(8.5).integer(), std::nullopt);
+  EXPECT_EQ(JsonValue(9223372036854775808.0).integer(), std::nullopt);
+  EXPECT_EQ(JsonValue(std::numeric_limits<double>::quiet_NaN()).integer(), std::nullopt);
+  EXPECT_EQ(JsonValue("8").integer(), std::nullopt);
 }
 
-TEST(Value, MembersAreFoundSetReplacedAndErased) {
-  Value value;
+TEST(JsonValue, MembersAreFoundSetReplacedAndErased) {
+  JsonValue value;
   EXPECT_EQ(value.find("a"), nullptr);
   value.set("a", 1);
   value.set("b", 2, SourceRange{0, 5, 8});
@@ -46,38 +46,38 @@ TEST(Value, MembersAreFoundSetReplacedAndErased) {
   value.erase("a");
   value.erase("none");
   EXPECT_EQ(to_json(value, -1), "{\"b\":2}");
-  EXPECT_EQ(Value(5).find("a"), nullptr);
+  EXPECT_EQ(JsonValue(5).find("a"), nullptr);
 }
 
-TEST(Value, EqualityIsOfContentAndOrderNotOfPlaces) {
-  Value a;
-  a.set("x", Value(Value::Array{1, 2.5, "s"}), SourceRange{0, 1, 2});
+TEST(JsonValue, EqualityIsOfContentAndOrderNotOfPlaces) {
+  JsonValue a;
+  a.set("x", JsonValue(JsonValue::Array{1, 2.5, "s"}), SourceRange{0, 1, 2});
   a.set("y", true);
-  Value b;
-  b.set("x", Value(Value::Array{1.0, 2.5, "s"}));
+  JsonValue b;
+  b.set("x", JsonValue(JsonValue::Array{1.0, 2.5, "s"}));
   b.set("y", true);
   b.place = {1, 0, 9};
   EXPECT_EQ(a, b);
   b.set("y", false);
   EXPECT_FALSE(a == b);
-  Value c;
+  JsonValue c;
   c.set("y", true);
-  c.set("x", Value(Value::Array{1, 2.5, "s"}));
+  c.set("x", JsonValue(JsonValue::Array{1, 2.5, "s"}));
   EXPECT_FALSE(a == c);
-  EXPECT_FALSE(Value(1) == Value("1"));
-  EXPECT_FALSE(Value(1) == Value(1.5));
+  EXPECT_FALSE(JsonValue(1) == JsonValue("1"));
+  EXPECT_FALSE(JsonValue(1) == JsonValue(1.5));
   // A double cannot tell 2^53 + 1 from 2^53.
-  EXPECT_FALSE(Value(std::int64_t{9007199254740993}) == Value(9007199254740992.0));
+  EXPECT_FALSE(JsonValue(std::int64_t{9007199254740993}) == JsonValue(9007199254740992.0));
 }
 
-TEST(Value, PointersEscapeSlashesAndTildes) {
+TEST(JsonValue, PointersEscapeSlashesAndTildes) {
   EXPECT_EQ(pointer_to("", "a"), "/a");
   EXPECT_EQ(pointer_to("/cluster/link", "band/wid~th"), "/cluster/link/band~1wid~0th");
   EXPECT_EQ(pointer_to("/a", std::size_t{12}), "/a/12");
 }
 
 TEST(WriteJson, NumbersReadBackAsTheSame) {
-  const auto json = [](double value) { return to_json(Value(value)); };
+  const auto json = [](double value) { return to_json(JsonValue(value)); };
   EXPECT_EQ(json(0.0), "0.0");
   EXPECT_EQ(json(8.0), "8.0");
   EXPECT_EQ(json(100000.0), "100000.0");
@@ -88,7 +88,7 @@ TEST(WriteJson, NumbersReadBackAsTheSame) {
   EXPECT_EQ(json(25e9), "25000000000.0");
   EXPECT_EQ(json(1e300), "1e+300");
   EXPECT_EQ(json(std::numeric_limits<double>::infinity()), "null");
-  EXPECT_EQ(to_json(Value(std::numeric_limits<std::int64_t>::min())), "-9223372036854775808");
+  EXPECT_EQ(to_json(JsonValue(std::numeric_limits<std::int64_t>::min())), "-9223372036854775808");
 }
 
 TEST(WriteJson, TextIsEscapedAndMendedToUtf8) {
@@ -97,15 +97,15 @@ TEST(WriteJson, TextIsEscapedAndMendedToUtf8) {
   EXPECT_EQ(quoted(std::string("plain")), "\"plain\"");
 }
 
-Value sample() {
-  Value value;
+JsonValue sample() {
+  JsonValue value;
   value.set("name", "x");
-  value.set("empty", Value(Value::Array{Value::object(), Value::array()}));
-  Value link;
+  value.set("empty", JsonValue(JsonValue::Array{JsonValue::object(), JsonValue::array()}));
+  JsonValue link;
   link.set("bandwidth", "25GB/s");
   link.set("latency", "0s");
   value.set("link", link);
-  value.set("list", Value(Value::Array{1, 2, 3}));
+  value.set("list", JsonValue(JsonValue::Array{1, 2, 3}));
   return value;
 }
 
@@ -113,7 +113,8 @@ TEST(WriteJson, Layouts) {
   EXPECT_EQ(
       to_json(sample(), -1),
       R"({"name":"x","empty":[{},[]],"link":{"bandwidth":"25GB/s","latency":"0s"},"list":[1,2,3]})");
-  expect_text(to_json(Value(Value::Array{1, Value::object()}), 4), "[\n    1,\n    {}\n]");
+  expect_text(to_json(JsonValue(JsonValue::Array{1, JsonValue::object()}), 4),
+              "[\n    1,\n    {}\n]");
   expect_text(to_pretty_json(sample()), R"({
   "name": "x",
   "empty": [

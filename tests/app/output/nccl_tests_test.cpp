@@ -20,7 +20,7 @@ Results sizes(Operation operation, const std::string& algorithm, const std::vect
     point.collective.type = ElementType::f32;
     point.collective.count = size / 4;
     CaseResult row = run_case(point);
-    row.params = {{"collective.size", Value(std::to_string(size) + "B")}};
+    row.params = {{"collective.size", JsonValue(std::to_string(size) + "B")}};
     results.rows.push_back(row);
   }
   results.points = results.rows.size();
@@ -71,9 +71,9 @@ TEST(NcclTests, CountsOneRanksShareWhereNcclTestsDoes) {
 
 TEST(NcclTests, OtherParametersAreComments) {
   Results results = sizes(Operation::all_reduce, "ring", {1024, 2048, 4096});
-  results.rows[0].params.emplace_back("collective.algorithm", Value("ring"));
-  results.rows[1].params.emplace_back("collective.algorithm", Value("ring"));
-  results.rows[2].params.emplace_back("collective.algorithm", Value("swing"));
+  results.rows[0].params.emplace_back("collective.algorithm", JsonValue("ring"));
+  results.rows[1].params.emplace_back("collective.algorithm", JsonValue("ring"));
+  results.rows[2].params.emplace_back("collective.algorithm", JsonValue("swing"));
   const auto lines = lines_of(written(results, Format::nccl_tests));
   expect_text(lines[6], "# collective.algorithm = ring");
   expect_text(lines[9], "# collective.algorithm = swing");

@@ -130,7 +130,7 @@ TEST(Csv, NumbersReadBackAsTheSame) {
 
 TEST(Csv, QuotesWhatNeedsIt) {
   Results results = lecture_results({1});
-  results.rows[0].params = {{"zip: a, b", Value("say \"x\",\ny")}};
+  results.rows[0].params = {{"zip: a, b", JsonValue("say \"x\",\ny")}};
   const std::string text = written(results, Format::csv);
   EXPECT_EQ(text.substr(0, 12), "\"zip: a, b\",");
   expect_contains(text, "\n\"say \"\"x\"\",\ny\",broadcast,");

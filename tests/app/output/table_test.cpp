@@ -141,9 +141,9 @@ TEST(Table, WithoutRowsTheRestIsWritten) {
 
 // Rows of made-up times, for what depends on parameters only.
 Results made_up(const std::vector<std::string>& axes,
-                const std::vector<std::pair<std::vector<Value>, int>>& rows) {
+                const std::vector<std::pair<std::vector<JsonValue>, int>>& rows) {
   Results results;
-  results.scenario = Value::object();
+  results.scenario = JsonValue::object();
   results.axes = axes;
   for (const auto& [values, us] : rows) {
     CaseResult row;
@@ -212,7 +212,7 @@ TEST(Table, LeavesOutWhatDoesNotVary) {
 
 TEST(Table, SaysWhatAutoChose) {
   Results results = made_up({"collective.size"}, {{{"1KiB"}, 1}, {{"1MiB"}, 2}});
-  Value collective = Value::object();
+  JsonValue collective = JsonValue::object();
   collective.set("algorithm", "auto");
   results.scenario.set("collective", collective);
   expect_text(written(results, Format::table),

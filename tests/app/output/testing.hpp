@@ -18,10 +18,10 @@ inline Results lecture_results(const std::vector<int>& chunks = {1, 16, 57, 64, 
   results.description = "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message";
   results.axes = {"collective.chunks"};
   results.points = chunks.size();
-  results.scenario = Value::object();
+  results.scenario = JsonValue::object();
   for (const int count : chunks) {
     CaseResult row = run_case(lecture_case(count));
-    row.params = {{"collective.chunks", Value(count)}};
+    row.params = {{"collective.chunks", JsonValue(count)}};
     results.rows.push_back(row);
   }
   return results;

@@ -14,10 +14,10 @@ struct Numbers {
   std::int64_t chunks = 1, size = 1024, ranks = 4, messages = 10;
 };
 
-Value::Array rows_of(const std::vector<Numbers>& all) {
-  Value::Array rows;
+JsonValue::Array rows_of(const std::vector<Numbers>& all) {
+  JsonValue::Array rows;
   for (const Numbers& one : all) {
-    Value row = Value::object();
+    JsonValue row = JsonValue::object();
     row.set("time_s", one.time);
     row.set("chunks", one.chunks);
     row.set("size_bytes", one.size);

@@ -17,14 +17,14 @@ namespace {
 using testing::loaded;
 using testing::rows_of_all_points;
 
-std::vector<std::int64_t> integers(const Value& list) {
+std::vector<std::int64_t> integers(const JsonValue& list) {
   std::vector<std::int64_t> all;
-  for (const Value& one : list.items()) all.push_back(*one.integer());
+  for (const JsonValue& one : list.items()) all.push_back(*one.integer());
   return all;
 }
 
 TEST(FormulaCurve, IsTheClosedFormAtEveryCount) {
-  const Value curve = formula_curve(testing::lecture_case(), 1, 4096);
+  const JsonValue curve = formula_curve(testing::lecture_case(), 1, 4096);
   const std::vector<std::int64_t> chunks = integers(*curve.find("chunks"));
   EXPECT_EQ(chunks.front(), 1);
   EXPECT_EQ(chunks.back(), 4096);
@@ -46,12 +46,12 @@ TEST(FormulaCurve, IsNullWhereNoFormIsKnown) {
 }
 
 // The rows of each curve.
-std::vector<std::vector<std::int64_t>> curves_of(const Value::Array& rows,
+std::vector<std::vector<std::int64_t>> curves_of(const JsonValue::Array& rows,
                                                  const Scenario& scenario) {
   ClusterCache clusters;
   std::vector<std::vector<std::int64_t>> all;
-  const Value curves = formula_curves(rows, scenario, clusters);
-  for (const Value& one : curves.items()) all.push_back(integers(*one.find("rows")));
+  const JsonValue curves = formula_curves(rows, scenario, clusters);
+  for (const JsonValue& one : curves.items()) all.push_back(integers(*one.find("rows")));
   return all;
 }
 
@@ -78,12 +78,12 @@ TEST(FormulaCurves, HaveTheAlgorithmThatAutoChose) {
                   algorithm + R"(", "size": "1MiB"},
         "sweep": {"collective.chunks": [1, 2, 4, 8, 16]}})");
   };
-  const auto text = [](const Value::Array& rows, const Scenario& scenario) {
+  const auto text = [](const JsonValue::Array& rows, const Scenario& scenario) {
     ClusterCache clusters;
     return to_json(formula_curves(rows, scenario, clusters), -1);
   };
   const auto chosen = ring("auto"), chain = ring("chain");
-  Value::Array rows = rows_of_all_points(*chosen.scenario, 8, "chain");
+  JsonValue::Array rows = rows_of_all_points(*chosen.scenario, 8, "chain");
   EXPECT_EQ(text(rows, *chosen.scenario), text(rows, *chain.scenario));
   EXPECT_EQ(curves_of(rows, *chosen.scenario), (Curves{{0, 1, 2, 3, 4}}));
   // No formula holds for both.
@@ -121,8 +121,8 @@ TEST(FormulaCurves, AreThoseOfTheRanksThatTakePart) {
       "algorithm": "chain", "size": "1MB", "ranks": [3, 5, 7, 9]},
       "sweep": {"collective.chunks": [1, 2, 4]}})");
   ClusterCache clusters;
-  const Value curves = formula_curves(rows_of_all_points(*studied.scenario, 4, "chain"),
-                                      *studied.scenario, clusters);
+  const JsonValue curves = formula_curves(rows_of_all_points(*studied.scenario, 4, "chain"),
+                                          *studied.scenario, clusters);
   ASSERT_EQ(curves.items().size(), 1U);
   const double time = curves.items()[0].find("time_s")->items()[0].number();
   Case group = testing::case_on(make_switch(4, {gigabytes_per_second(1), Time{}, microseconds(1)}),

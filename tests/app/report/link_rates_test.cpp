@@ -29,7 +29,7 @@ struct Said {
 Said said_of(const std::string& text) {
   const auto studied = loaded(text);
   ClusterCache clusters;
-  const Value rates =
+  const JsonValue rates =
       link_rates(rows_of_all_points(*studied.scenario, 2, "binomial"), *studied.scenario, clusters);
   return {to_json(rates, -1), !clusters.resolved().is_null()};
 }

@@ -18,9 +18,9 @@ inline Studied loaded(const std::string& text) {
 }
 
 // A row of results as if every point had a closed form; `ranks`: that take part.
-inline Value row_of(const Scenario& scenario, std::size_t point, std::int64_t ranks,
-                    const std::string& algorithm) {
-  Value row = Value::object(), params = Value::object();
+inline JsonValue row_of(const Scenario& scenario, std::size_t point, std::int64_t ranks,
+                        const std::string& algorithm) {
+  JsonValue row = JsonValue::object(), params = JsonValue::object();
   row.set("chunks", std::int64_t{1});
   for (const auto& [path, value] : scenario.params(point)) {
     params.set(path, value);
@@ -33,9 +33,9 @@ inline Value row_of(const Scenario& scenario, std::size_t point, std::int64_t ra
   return row;
 }
 
-inline Value::Array rows_of_all_points(const Scenario& scenario, std::int64_t ranks,
-                                       const std::string& algorithm) {
-  Value::Array rows;
+inline JsonValue::Array rows_of_all_points(const Scenario& scenario, std::int64_t ranks,
+                                           const std::string& algorithm) {
+  JsonValue::Array rows;
   for (std::size_t point = 0; point < scenario.points(); ++point)
     rows.push_back(row_of(scenario, point, ranks, algorithm));
   return rows;

@@ -16,7 +16,7 @@ namespace collsim {
 // A cluster as it stands in a file, and what came of reading it.
 struct ReadCluster {
   std::optional<Cluster> cluster;
-  Value resolved;
+  JsonValue resolved;
   // One line per mistake: "/cluster/ranks: 0 is too small | nearest | hint"
   std::string mistakes;
 };

@@ -130,7 +130,7 @@ TEST(Clusters, ResolvedIsAClusterThatComesOutTheSame) {
 
 TEST(Clusters, ResolvedValuesKeepThePlaceWhereTheyWereWritten) {
   const ReadCluster read = read_cluster_text(with_link(R"("shape": "chain", "ranks": 8)"));
-  const Value& link = *read.resolved.find("link");
+  const JsonValue& link = *read.resolved.find("link");
   EXPECT_NE(link.find("bandwidth")->place, SourceRange{});
   EXPECT_EQ(link.find("latency")->place, SourceRange{});
 }
@@ -242,9 +242,9 @@ TEST(Clusters, AbsurdSizesAreRefusedBeforeAnythingIsBuilt) {
 
 TEST(Clusters, MistakesAreReportedEachTimeAClusterIsRead) {
   Diagnostics diagnostics;
-  Value resolved;
-  EXPECT_FALSE(read_cluster(Value::object(), "/cluster", diagnostics, resolved).has_value());
-  EXPECT_FALSE(read_cluster(Value::object(), "/cluster", diagnostics, resolved).has_value());
+  JsonValue resolved;
+  EXPECT_FALSE(read_cluster(JsonValue::object(), "/cluster", diagnostics, resolved).has_value());
+  EXPECT_FALSE(read_cluster(JsonValue::object(), "/cluster", diagnostics, resolved).has_value());
   EXPECT_EQ(diagnostics.size(), 1U);
 }
 

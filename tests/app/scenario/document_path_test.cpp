@@ -11,17 +11,17 @@ namespace {
 
 using Steps = std::vector<std::string>;
 
-Value link(const char* bandwidth) {
-  Value value = Value::object();
+JsonValue link(const char* bandwidth) {
+  JsonValue value = JsonValue::object();
   value.set("bandwidth", bandwidth);
   return value;
 }
 
-Value document() {
-  Value cluster = Value::object();
+JsonValue document() {
+  JsonValue cluster = JsonValue::object();
   cluster.set("ranks", 8);
-  cluster.set("links_override", Value(Value::Array{link("1GB/s"), link("2GB/s")}));
-  Value value = Value::object();
+  cluster.set("links_override", JsonValue(JsonValue::Array{link("1GB/s"), link("2GB/s")}));
+  JsonValue value = JsonValue::object();
   value.set("cluster", std::move(cluster));
   return value;
 }
@@ -51,7 +51,7 @@ TEST(DocumentPath, AnElementLiesInItsList) {
 }
 
 TEST(DocumentPath, FindsMembersAndElements) {
-  const Value value = document();
+  const JsonValue value = document();
   EXPECT_EQ(value_at(value, "cluster.ranks")->integer(), 8);
   EXPECT_EQ(value_at(value, "cluster.links_override.1.bandwidth")->string(), "2GB/s");
   for (const char* path : {"cluster.links_override.2", "cluster.links_override.x", "cluster.rank",
@@ -60,7 +60,7 @@ TEST(DocumentPath, FindsMembersAndElements) {
 }
 
 TEST(DocumentPath, PutsMembersAndElements) {
-  Value value = document();
+  JsonValue value = document();
   EXPECT_FALSE(put(value, "cluster.ranks", 16, {}));
   EXPECT_FALSE(put(value, "cluster.links_override.0.bandwidth", "9GB/s", {}));
   EXPECT_EQ(
@@ -69,7 +69,7 @@ TEST(DocumentPath, PutsMembersAndElements) {
 }
 
 TEST(DocumentPath, MakesMissingObjectsThatRememberWhereThePathWas) {
-  Value value = Value::object();
+  JsonValue value = JsonValue::object();
   const SourceRange place{3, 10, 20};
   EXPECT_FALSE(put(value, "cluster.override.nic.bandwidth", "1GB/s", place));
   EXPECT_EQ(to_json(value, -1), R"({"cluster":{"override":{"nic.bandwidth":"1GB/s"}}})");
@@ -78,14 +78,14 @@ TEST(DocumentPath, MakesMissingObjectsThatRememberWhereThePathWas) {
 }
 
 TEST(DocumentPath, KeepsThePlaceOfAKeyThatIsWritten) {
-  Value value = Value::object();
+  JsonValue value = JsonValue::object();
   value.set("name", "a", SourceRange{1, 2, 3});
   EXPECT_FALSE(put(value, "name", "b", SourceRange{4, 5, 6}));
   EXPECT_EQ(value.members()[0].key_place, (SourceRange{1, 2, 3}));
 }
 
 TEST(DocumentPath, SaysWhyAPathLeadsNowhere) {
-  Value value = document();
+  JsonValue value = document();
   const auto problem = [&](const char* path) {
     const auto found = put(value, path, 1, {});
     return found ? found->message + "; " + found->hint : "fine";

@@ -190,13 +190,13 @@ TEST_F(Include, TheVersionMustBeOne) {
 }
 
 TEST(Merged, LargeObjectsMergeInTheTimeOfASort) {
-  Value over = Value::object();
-  Value under = Value::object();
+  JsonValue over = JsonValue::object();
+  JsonValue under = JsonValue::object();
   for (int i = 0; i < 100'000; ++i) {
-    over.members().push_back({"a" + std::to_string(i), {}, Value(i)});
-    under.members().push_back({"a" + std::to_string(i + 50'000), {}, Value(-1)});
+    over.members().push_back({"a" + std::to_string(i), {}, JsonValue(i)});
+    under.members().push_back({"a" + std::to_string(i + 50'000), {}, JsonValue(-1)});
   }
-  const Value both = merged(std::move(over), std::move(under));
+  const JsonValue both = merged(std::move(over), std::move(under));
   EXPECT_EQ(both.members().size(), 150'000);
   EXPECT_EQ(both.members()[99'999].value.integer(), 99'999);
   EXPECT_EQ(both.members().back().value.integer(), -1);

@@ -216,7 +216,7 @@ TEST(Resolved, IsTheScenarioWithEveryDefault) {
   const Loaded loaded = load_collective(
       broadcast, R"("name": "a", "notes": "n", "sweep": {"collective.chunks": [1, 2]})");
   ASSERT_TRUE(loaded.scenario) << loaded.mistake();
-  const Value& resolved = loaded.scenario->resolved;
+  const JsonValue& resolved = loaded.scenario->resolved;
   EXPECT_EQ(resolved.find("notes")->items().size(), 1);
   EXPECT_EQ(to_json(*resolved.find("model"), -1), R"({"instruction_overhead":"0s","launch":"0s"})");
   for (const char* absent : {"title", "measure", "expect", "$schema", "include"})

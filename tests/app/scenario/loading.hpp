@@ -46,7 +46,7 @@ inline Loaded load_text(const std::string& text, const LoadOptions& options = {}
                         const std::string& file = "scenario.json") {
   Loaded loaded;
   const auto source = loaded.sources.add(Sources::Kind::file, file, text);
-  std::optional<Value> document = parse_json(source, loaded.sources, loaded.diagnostics);
+  std::optional<JsonValue> document = parse_json(source, loaded.sources, loaded.diagnostics);
   if (document)
     loaded.scenario =
         load_scenario(std::move(*document), file, options, loaded.sources, loaded.diagnostics);

@@ -101,7 +101,7 @@ TEST(ObjectReader, ResolvedValuesKnowWhereTheyComeFrom) {
   ObjectReader reader(*value, "", diagnostics);
   EXPECT_EQ(reader.size("size"), 1 << 20);
   EXPECT_EQ(reader.time("latency", Time{}), Time{});
-  const Value resolved = reader.finish();
+  const JsonValue resolved = reader.finish();
   EXPECT_EQ(resolved.place, value->place);
   EXPECT_EQ(sources.describe(resolved.find("size")->place), "f.json:1:10");
   EXPECT_EQ(sources.describe(resolved.find("latency")->place), "default");

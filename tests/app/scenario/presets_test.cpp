@@ -54,7 +54,7 @@ TEST(Presets, GiveASourceForEveryNumber) {
     EXPECT_FALSE(preset.calibrated) << preset.name << ": nothing was measured yet";
     EXPECT_FALSE(preset.document.find("source")->string().empty());
     EXPECT_TRUE(preset.document.find("notes")->is_array());
-    for (const Value::Member& type : preset.document.find("link_types")->members()) {
+    for (const JsonValue::Member& type : preset.document.find("link_types")->members()) {
       EXPECT_FALSE(type.value.find("title")->string().empty());
       EXPECT_EQ(type.value.members().size(), 6U) << preset.name << " " << type.key;
       for (const std::string_view value : preset_link_values())

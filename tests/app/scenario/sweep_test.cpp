@@ -20,13 +20,13 @@ std::string swept(const std::string& path, const std::string& axis, std::size_t 
   Sources sources;
   Diagnostics diagnostics;
   const auto source = sources.add(Sources::Kind::file, "sweep", "{\"" + path + "\": " + axis + "}");
-  const std::optional<Value> sweep = parse_json(source, sources, diagnostics);
+  const std::optional<JsonValue> sweep = parse_json(source, sources, diagnostics);
   const Sweep read = read_sweep(*sweep, max_points, diagnostics);
   for (const Diagnostic& d : diagnostics.sorted())
     return d.message + " at " + d.pointer + (d.hint.empty() ? "" : "; " + d.hint);
   std::string text;
   for (const auto& point : read.axes.at(0).points)
-    for (const Value& value : point) text += (text.empty() ? "" : " ") + to_json(value, -1);
+    for (const JsonValue& value : point) text += (text.empty() ? "" : " ") + to_json(value, -1);
   return text;
 }
 std::string range(const std::string& axis) {
