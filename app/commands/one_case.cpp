@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "app/commands/command.hpp"
 #include "app/json/screen_text.hpp"
@@ -43,11 +42,6 @@ bool same_quantity(Parsed<T> a, Parsed<T> b) {
   return a.value && b.value && *a.value == *b.value;
 }
 
-bool reads(const std::string& typed, double& number) {
-  const char* const end = typed.data() + typed.size();
-  return std::from_chars(typed.data(), end, number).ptr == end;
-}
-
 // 64M, 65536KiB and 64MiB are equal on a command line.
 bool means(const std::string& typed, const JsonValue& value) {
   const std::string text = plain_text(value);
@@ -56,8 +50,7 @@ bool means(const std::string& typed, const JsonValue& value) {
     return same_quantity(parse_command_line_size(typed), parse_size(text)) ||
            same_quantity(parse_time(typed), parse_time(text)) ||
            same_quantity(parse_bandwidth(typed), parse_bandwidth(text));
-  double number = 0;
-  return value.is_number() && reads(typed, number) && number == value.number();
+  return value.is_number() && number_in<double>(typed) == value.number();
 }
 
 // The points of one axis that are still wanted.

@@ -25,20 +25,10 @@ constexpr std::int64_t most_ranks_listed = 1'000'000;  // of a part of a preset
 constexpr std::int64_t most_threads = 1'000'000;
 
 // Of nccl-tests: how to measure, which has no effect here.
-struct MeasuringFlag {
-  const char* names;
-  const char* shown;
-};
-constexpr std::array<MeasuringFlag, 10> measuring_flags = {{{"-n,--iters", "-n"},
-                                                            {"-w,--warmup_iters", "-w"},
-                                                            {"-m,--agg_iters", "-m"},
-                                                            {"-c,--check", "-c"},
-                                                            {"-p,--parallel_init", "-p"},
-                                                            {"-a,--average", "-a"},
-                                                            {"-z,--blocking", "-z"},
-                                                            {"-G,--cudagraph", "-G"},
-                                                            {"-C,--report_cputime", "-C"},
-                                                            {"-R,--local_register", "-R"}}};
+constexpr std::array measuring_flags = {
+    "-n,--iters",          "-w,--warmup_iters",  "-m,--agg_iters", "-c,--check",
+    "-p,--parallel_init",  "-a,--average",       "-z,--blocking",  "-G,--cudagraph",
+    "-C,--report_cputime", "-R,--local_register"};
 
 // Those that need no more than a number of ranks.
 std::vector<std::string> shapes() {
@@ -274,7 +264,8 @@ void refuse_what_nccl_tests_means_otherwise(const PredictOptions& options) {
 void tell_ignored(const PredictOptions& options, const Terminal& terminal) {
   std::vector<std::string_view> given;
   for (std::size_t i = 0; i < measuring_flags.size(); ++i)
-    if (!options.measuring[i].empty()) given.emplace_back(measuring_flags[i].shown);
+    if (!options.measuring[i].empty())
+      given.push_back(std::string_view(measuring_flags[i]).substr(0, 2));
   if (given.empty() || terminal.quiet) return;
   terminal.err << fmt::format("ignored, because nothing is measured: {}\n", fmt::join(given, ", "));
 }
@@ -325,7 +316,7 @@ void add_machine(Options& command, PredictOptions& options) {
 // Not in the help: they are only there to be pasted.
 void add_measuring_flags(Options& command, PredictOptions& options) {
   for (std::size_t i = 0; i < measuring_flags.size(); ++i)
-    command.value(measuring_flags[i].names, options.measuring[i], "N", "").hidden = true;
+    command.value(measuring_flags[i], options.measuring[i], "N", "").hidden = true;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <memory>
 #include <ostream>
 
@@ -71,16 +70,15 @@ std::shared_ptr<const Cluster> chosen_cluster(const TopoOptions& options, Termin
 // One number of a list, or a range of numbers: "3", "8-15".
 void add_ranks(std::string_view text, std::size_t ranks, std::vector<Rank>& chosen) {
   const auto number = [&](std::string_view digits) {
-    std::size_t value = 0;
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (parsed.ec != std::errc{} || parsed.ptr != digits.data() + digits.size())
+    const auto value = number_in<std::size_t>(digits);
+    if (!value)
       throw UsageError(fmt::format(
           "--ranks is not valid at \"{}\"; write numbers and ranges, such as 0-7 or 0,8,16-23",
           text));
-    if (value >= ranks)
+    if (*value >= ranks)
       throw UsageError(
-          fmt::format("--ranks: there is no rank {}; ranks are 0 to {}", value, ranks - 1));
-    return value;
+          fmt::format("--ranks: there is no rank {}; ranks are 0 to {}", *value, ranks - 1));
+    return *value;
   };
   const std::size_t dash = text.find('-');
   const std::size_t first = number(text.substr(0, dash));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -30,13 +29,12 @@ namespace {
 std::optional<double> max_error_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const bool percent = text.back() == '%';
-  const char* const end = text.data() + text.size() - (percent ? 1 : 0);
-  double value = 0;
-  const auto [stopped, failed] = std::from_chars(text.data(), end, value);
-  if (failed != std::errc{} || stopped != end || !std::isfinite(value) || value < 0)
+  const auto value =
+      number_in<double>(std::string_view(text).substr(0, text.size() - (percent ? 1 : 0)));
+  if (!value || !std::isfinite(*value) || *value < 0)
     throw UsageError(
         fmt::format("--max-error cannot be \"{}\": write a percentage, such as 15%", text));
-  return percent ? value / 100 : value;
+  return percent ? *value / 100 : *value;
 }
 
 // Puts the machine's cluster, and its model if it has one, in place of the scenario's.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/expression/scenario_facts.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "app/expression/names.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/quantities.hpp"
@@ -111,11 +111,10 @@ Comparable comparable(const JsonValue& value, std::string_view path, Operation o
 }
 
 Comparable comparable(std::string_view text, std::string_view path, Operation operation) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc{} && end == text.data() + text.size() && std::isfinite(number))
+  const auto number = number_in<double>(text);
+  if (number && std::isfinite(*number))
     return {.kind = Comparable::Kind::number,
-            .number = number,
+            .number = *number,
             .word = {},
             .written = std::string(text)};
   return from_string(text, path, operation);

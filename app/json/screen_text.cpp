@@ -102,6 +102,10 @@ std::string with_commas(std::int64_t number) {
   return with_commas(std::to_string(number));
 }
 
+std::string count_text(std::int64_t count, std::string_view noun) {
+  return with_commas(count).append(" ").append(noun).append(count == 1 ? "" : "s");
+}
+
 std::string shortened(std::string_view text, std::size_t columns) {
   constexpr std::string_view dots = "...";
   std::size_t offset = 0;

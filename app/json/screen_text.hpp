@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace collsim {
@@ -29,6 +32,18 @@ void append_utf8(std::string& text, char32_t code);
 // Digits in groups of three: "1234567" -> "1,234,567".
 [[nodiscard]] std::string with_commas(std::string digits);
 [[nodiscard]] std::string with_commas(std::int64_t number);  // not negative
+
+// "1 rank", "8 ranks", "1,048,576 ranks".
+[[nodiscard]] std::string count_text(std::int64_t count, std::string_view noun);
+
+// The number that is all of the text; nothing: there is more or less, or it does not fit.
+template <class Number>
+[[nodiscard]] std::optional<Number> number_in(std::string_view text) {
+  Number number{};
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = problem == std::errc{} && end == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
 
 // At most `columns` characters, of which the last three are "..." when there were more.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t columns = 60);

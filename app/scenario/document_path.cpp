@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/scenario/document_path.hpp"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "app/json/parse_json.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
 
 namespace collsim {
@@ -19,17 +19,10 @@ bool rest_is_one_name(const std::vector<std::string>& steps) {
          (steps.size() == 2 && steps[0] == "cluster" && steps[1] == "override");
 }
 
-std::optional<std::size_t> element_number(const std::string& step) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), number);
-  if (error != std::errc() || end != step.data() + step.size()) return std::nullopt;
-  return number;
-}
-
 template <class AnyValue>
 AnyValue* child_of(AnyValue& parent, const std::string& step) {
   if (!parent.is_array()) return parent.find(step);
-  const std::optional<std::size_t> number = element_number(step);
+  const std::optional<std::size_t> number = number_in<std::size_t>(step);
   return number && *number < parent.items().size() ? &parent.items()[*number] : nullptr;
 }
 
@@ -186,7 +179,7 @@ std::optional<PathProblem> put(JsonValue& document, std::string_view path, JsonV
   for (std::size_t i = 0; i < steps->size(); ++i) {
     const std::string& step = (*steps)[i];
     if (at->is_array()) {
-      const std::optional<std::size_t> number = element_number(step);
+      const std::optional<std::size_t> number = number_in<std::size_t>(step);
       if (!number || *number >= at->items().size())
         return no_such_element(*steps, i, at->items().size());
       at = &at->items()[*number];

@@ -72,8 +72,7 @@ void shrink(Collective& collective, AlgorithmChoice& choice, const BuffersOption
     choice.chunks = static_cast<int>(std::min<std::int64_t>(choice.chunks, room));
     pieces = ranks * choice.chunks * choice.channels;
     if (choice.chunks < original.chunks())
-      shown.notes.push_back(with_commas(choice.chunks) +
-                            (choice.chunks == 1 ? " chunk" : " chunks") + " instead of " +
+      shown.notes.push_back(count_text(choice.chunks, "chunk") + " instead of " +
                             with_commas(original.chunks()));
   }
   const std::int64_t most = std::clamp(few_numbers / collective.size(), enough_elements,
@@ -83,9 +82,8 @@ void shrink(Collective& collective, AlgorithmChoice& choice, const BuffersOption
   elements = options.elements.value_or(std::min(elements, asked));
   collective.count = elements;
   if (elements != asked)
-    shown.notes.insert(shown.notes.begin(), with_commas(elements) +
-                                                (elements == 1 ? " element" : " elements") +
-                                                " instead of " + with_commas(asked));
+    shown.notes.insert(shown.notes.begin(),
+                       count_text(elements, "element") + " instead of " + with_commas(asked));
 }
 
 // Whole numbers that tell who contributed: base (r + 1) + e.  Base 0: just r + 1.

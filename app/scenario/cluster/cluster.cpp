@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/json/screen_text.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/cluster/names.hpp"
 #include "app/scenario/object_reader.hpp"
@@ -167,11 +167,8 @@ std::string apply(ObjectReader& cluster, const Changes& changes, Topology& topol
 
 // "3": the number of a rank, as it would be printed.
 std::optional<std::size_t> rank_number(std::string_view text) {
-  std::size_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-  if (!whole || std::to_string(number) != text) return std::nullopt;
-  return number;
+  const auto number = number_in<std::size_t>(text);
+  return number && std::to_string(*number) == text ? number : std::nullopt;
 }
 
 // "links_override": [{"from": "gpu2", "to": "gpu3", "bandwidth": "10GB/s", "both": false}, ...]

@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "app/json/screen_text.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/cluster/names.hpp"
 #include "topo/parts.hpp"

@@ -131,10 +131,6 @@ std::string shown(std::string_view text) {
   return quoted(shortened(text));
 }
 
-std::string count_text(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : "s");
-}
-
 std::string listed(const std::vector<std::string>& words, std::size_t most) {
   const bool all = words.size() <= most;
   const std::size_t shown = all ? words.size() : most - 1;

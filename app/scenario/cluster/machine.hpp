@@ -65,8 +65,6 @@ inline constexpr std::int64_t max_cluster_links = std::int64_t{1} << 24;  // a c
 
 // What the user wrote, in quotes and not too long.
 [[nodiscard]] std::string shown(std::string_view text);
-// "1 rank", "8 ranks", "1,048,576 ranks".
-[[nodiscard]] std::string count_text(std::int64_t count, std::string_view noun);
 // "a", "a and b", "a, b and c"; beyond the limit "a, b and 12 more".
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, std::size_t most = 12);
 

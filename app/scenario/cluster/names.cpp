@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "app/json/screen_text.hpp"
 #include "app/scenario/cluster/machine.hpp"
@@ -18,10 +17,7 @@ std::optional<std::uint32_t> parse_number(std::string_view text) {
   constexpr std::size_t most_digits = 8;
   if (text.empty() || text.size() > most_digits || (text.size() > 1 && text.front() == '0'))
     return std::nullopt;
-  std::uint32_t number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
+  return number_in<std::uint32_t>(text);
 }
 
 // "2-3" or "7".

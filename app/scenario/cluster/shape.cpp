@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "app/json/screen_text.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "topo/shapes.hpp"
 
