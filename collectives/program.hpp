@@ -177,11 +177,22 @@ inline const Program::Step& Program::step() const {
   return handle_.promise().step;
 }
 
+// Lambdas that capture nothing pass themselves by reference, which does no harm; g++ does not know
+// them yet at this point.
+template <class Parameter>
+[[nodiscard]] consteval bool may_be_kept() {
+  using Kept = std::remove_reference_t<Parameter>;
+  if constexpr (std::is_reference_v<Parameter> && requires { sizeof(Kept); })
+    return std::is_empty_v<Kept>;
+  else
+    return true;
+}
+
 }  // namespace collsim
 
 template <class... Parameters>
 struct std::coroutine_traits<collsim::Program, Parameters...> {
-  static_assert((!std::is_reference_v<Parameters> && ...),
+  static_assert((collsim::may_be_kept<Parameters>() && ...),
                 "a program outlives the call that makes it: take its parameters by value");
   using promise_type = collsim::Program::promise_type;
 };

@@ -14,7 +14,6 @@
 #include "app/json/parse_json.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/output/comparison_table.hpp"
-#include "app/output/measured_trace.hpp"
 #include "app/output/trace_events.hpp"
 #include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/output/measured_trace.hpp"
+#include "app/output/trace_events.hpp"
 
 #include <algorithm>
 #include <map>

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 
+#include "collectives/timeline.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
@@ -49,5 +50,11 @@ struct TraceSummary {
 // Writes as it goes: never the whole trace in memory.  The same bytes every time.
 TraceSummary write_trace(std::ostream& out, const TraceInput& input,
                          const TraceOptions& options = {});
+
+// A measured timeline in the form in which write_trace() takes simulated ones: each message with its
+// receiver, the time at which every rank had finished, and messages that leave their links before
+// they fly.  Everything else of a simulation is empty.
+[[nodiscard]] Simulation as_simulation(const Topology& topology, const Schedule& schedule,
+                                       Timeline timeline);
 
 }  // namespace collsim

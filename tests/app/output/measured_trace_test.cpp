@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/output/measured_trace.hpp"
 
 #include <gtest/gtest.h>
 
