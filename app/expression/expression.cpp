@@ -87,12 +87,14 @@ std::vector<std::size_t> Expression::collapsed_axes() const {
 
 std::optional<std::string_view> Expression::part_varying_along(std::size_t axis,
                                                                const Scenario& scenario) const {
-  const FormulaNode* node = varying_along(tree_.root.node, axis, scenario);
+  std::vector<char> steady(tree_.definitions.size());
+  const FormulaNode* node = varying_along(tree_.root.node, axis, scenario, steady);
   return node == nullptr ? std::nullopt : std::optional(tree_.text_of(*node));
 }
 
 const FormulaNode* Expression::varying_along(std::uint32_t number, std::size_t axis,
-                                             const Scenario& scenario) const {
+                                             const Scenario& scenario,
+                                             std::vector<char>& steady) const {
   const FormulaNode& node = tree_.nodes[number];
   if (node.kind == Kind::name)
     return varies_along(entry_of(name_of(node)), scenario.axes[axis]) ? &node : nullptr;
@@ -100,14 +102,15 @@ const FormulaNode* Expression::varying_along(std::uint32_t number, std::size_t a
     const ExpressionSelection& selection = selections_[node.id];
     if (selection.kind == SelectionKind::relative_error) return &node;  // of a metric, always
     const bool chooses = selection.axis == axis;
-    return !chooses && varying_along(node.left, axis, scenario) != nullptr ? &node : nullptr;
+    return !chooses && varying_along(node.left, axis, scenario, steady) ? &node : nullptr;
   }
   for (const std::uint32_t child : {node.left, node.right, node.term})
     if (child != FormulaNode::none)
-      if (const FormulaNode* found = varying_along(child, axis, scenario)) return found;
-  if (node.kind != Kind::defined) return nullptr;
+      if (const FormulaNode* found = varying_along(child, axis, scenario, steady)) return found;
+  if (node.kind != Kind::defined || steady[node.id] != 0) return nullptr;
   const FormulaTree::Definition& definition = tree_.definitions[node.id];
-  const FormulaNode* found = varying_along(definition.body.node, axis, scenario);
+  const FormulaNode* found = varying_along(definition.body.node, axis, scenario, steady);
+  steady[node.id] = found == nullptr ? 1 : 0;
   return found != nullptr && definition.built_in ? &node : found;  // shown is the user's own text
 }
 

@@ -104,8 +104,10 @@ class Expression {
                                                                    const Scenario& scenario) const;
 
  private:
+  // `steady`: definitions that were looked through already, and do not vary.
   [[nodiscard]] const FormulaNode* varying_along(std::uint32_t node, std::size_t axis,
-                                                 const Scenario& scenario) const;
+                                                 const Scenario& scenario,
+                                                 std::vector<char>& steady) const;
   friend class Evaluator;
 
   FormulaTree tree_;
