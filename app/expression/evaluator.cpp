@@ -45,7 +45,11 @@ Evaluated Evaluator::operator()(std::size_t row) {
   row_ = row;
   unmeasured_ = false;
   FormulaEvaluation evaluation(expression_->tree_, *this);
-  const std::optional<double> value = evaluation();
+  std::optional<double> value = evaluation();
+  if (value && !std::isfinite(*value)) {
+    evaluation.fail(in_quotes(expression_->text()) + " is infinite: \"aggregation\" is not set");
+    value.reset();
+  }
   return {value, value ? std::string{} : evaluation.why_not(), !value && unmeasured_};
 }
 

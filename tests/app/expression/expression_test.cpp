@@ -330,6 +330,19 @@ TEST_F(Expressions, AreLimitedInDepthAndLength) {
               "an expression has at most 4096 characters, this one has 4201");
 }
 
+TEST_F(Expressions, LookThroughADefinitionOnceHoweverOftenItIsUsed) {
+  std::string doubled = "a0";
+  for (int i = 0; i < 45; ++i) {
+    const std::string next = "a" + std::to_string(i + 1);
+    doubled += ", a" + std::to_string(i) + " = " + next + "+" + next;
+  }
+  const auto varying = [&](const std::string& text) {
+    return Expression::parse(text, facts_).value->part_varying_along(0, study_.scenario);
+  };
+  EXPECT_EQ(varying(doubled + ", a45 = N"), std::nullopt);
+  EXPECT_EQ(varying(doubled + ", a45 = N*S"), "S");
+}
+
 TEST_F(Expressions, WithoutASweepHaveNoAxes) {
   Sources sources;
   const Scenario scenario = make_scenario(R"({"collective": {"op": "reduce"}})", sources);
