@@ -21,7 +21,7 @@ struct CaseResult;
 
 // The language of expectations: "(K-1) * (alpha + N/B)", "argmin(time, S)", "0.9 * 25GB/s".  It is
 // that of formulas (collectives/cost/formula_language.hpp), so that a formula that "collsim explain"
-// prints can stand in an expectation, and more:
+// prints can stand in an expectation (unless it is a sentence: "sum over hops of ..."), and more:
 //
 // Numbers     1  2.5  1e3; 5% is 0.05; with the units of scenario files, and ps: 2.5ms  64MiB
 //             25GB/s  "5 us"

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "app/json/screen_text.hpp"
 #include "app/scenario/object_reader.hpp"
 #include "app/scenario/quantities.hpp"
 
@@ -49,10 +50,10 @@ Vocabulary vocabulary_of_names() {
                                {"startup", "alpha"},
                                {"latency", "L"},
                                {"bandwidth", "B"},
-                               {"beta", "B"},
+                               {"beta", "1/B"},
                                {"radix", "k"},
                                {"aggregation", "A"},
-                               {"reduce_bandwidth", "gamma"},
+                               {"reduce_bandwidth", "1/gamma"},
                                {"simulated", "time"},
                                {"duration", "time"},
                                {"lower_bound", "bound"},
@@ -112,6 +113,13 @@ void take(FormulaParser& parser, FormulaToken& token, const Parsed<T>& parsed, U
   }
   token.value = convert(*parsed.value);
   token.units = units;
+}
+
+// Whether it goes on as in "sum over hops of tau(N)" or "max tau(N)", which "collsim explain" prints
+// where links or levels differ.
+bool is_in_words(std::string_view function, std::string_view after) {
+  return (function == "sum" || function == "max") &&
+         (after.starts_with(" over ") || after.starts_with(" tau("));
 }
 
 }  // namespace
@@ -193,7 +201,23 @@ void ExpressionLanguage::number(FormulaParser& parser, FormulaToken& token) {
 
 FormulaError ExpressionLanguage::with_hint(FormulaError error, std::string_view text) {
   const std::string_view wrong = text.substr(error.begin, error.end - error.begin);
+  const std::string_view before = text.substr(0, error.begin), after = text.substr(error.end);
+  if (after.find(" where ") != std::string_view::npos)
+    error.hint = "names are defined after a comma, as in \"2*t, t = tau(N/S)\"";
   if (error.code != "syntax") return error;
+  if (is_in_words(wrong, after)) {
+    error.message = "this formula is a sentence, not an expression";
+    error.hint = "\"analytic\" is its value";
+  }
+  if (wrong == "," && !before.empty() && is_digit(before.back()) && !after.empty() &&
+      is_digit(after.front()))
+    error.hint = "numbers are written without commas";
+  else if (wrong == ",")
+    error.hint = "a comma outside of functions defines a name, as in \"2*t, t = tau(N/S)\"";
+  if (wrong == "." && before.ends_with("..")) {
+    error.message = "two dots stand between the bounds of a sum";
+    error.hint = "as in sum(i = 1..3, N/2^i)";
+  }
   if (wrong == "%") error.hint = "a percentage is a number and %, as in 5%";
   if (wrong == "<" || wrong == ">" || wrong == "=" || wrong == "!")
     error.hint =

@@ -182,9 +182,35 @@ TEST_F(Expressions, NameEverySyntaxMistake) {
   expect_text(said("1e3us"), "\"1e3us\" has an exponent and a unit [1e3us]");
 }
 
+TEST_F(Expressions, HelpWithWhatWasPasted) {
+  const auto help = [&](std::string_view text) { return said(text) + ": " + mistake(text).hint; };
+  for (const char* sentence :
+       {"sum over hops of (tau(N/S) + L) + (S-1)*max tau(N/S)", "(K-1)*S*max tau(N/(K*S))",
+        "max over messages of hop(N), alpha the largest"})
+    EXPECT_EQ(mistake(sentence).message + ": " + mistake(sentence).hint,
+              "this formula is a sentence, not an expression: \"analytic\" is its value");
+  expect_text(help("4,796ms"),
+              "expected an operator, not \",\" [,]: numbers are written without commas");
+  expect_text(help("2*t, 3"),
+              "unknown name \"t\" [t]: known: K N S C k A alpha B L gamma time analytic bound "
+              "bandwidth_bound latency_bound compute_bound algbw busbw messages wire_bytes "
+              "bottleneck_bandwidth measured ranks size chunks channels");
+  expect_text(help("2*N, 3"),
+              "expected an operator, not \",\" [,]: a comma outside of functions defines a name, "
+              "as in \"2*t, t = tau(N/S)\"");
+  const std::string after_comma = "names are defined after a comma, as in \"2*t, t = tau(N/S)\"";
+  EXPECT_EQ(mistake("2*t where t = tau(N/S)").hint, after_comma);
+  EXPECT_EQ(mistake("2*t + L where t = tau(N/S)").hint, after_comma);
+  expect_text(help("sum(i = 1...3, i)"),
+              "two dots stand between the bounds of a sum [.]: as in sum(i = 1..3, N/2^i)");
+}
+
 TEST_F(Expressions, NameEveryMistakeWithNames) {
   expect_text(said("tiem / 2"), "unknown name \"tiem\" [tiem] time");
   expect_text(said("2*overhead"), "unknown name \"overhead\" [overhead] alpha");
+  expect_text(said("N/reduce_bandwidth"),
+              "unknown name \"reduce_bandwidth\" [reduce_bandwidth] 1/gamma");
+  expect_text(said("N*beta"), "unknown name \"beta\" [beta] 1/B");
   expect_text(said("xyzzy"), "unknown name \"xyzzy\" [xyzzy]");
   expect_text(
       mistake("xyzzy").hint,
@@ -288,6 +314,12 @@ TEST_F(Expressions, GiveAReasonWhereThereIsNoValue) {
   expect_text(evaluate("argmin(1/(S-16), S)").why_not,
               "division by zero in \"1/(S-16)\" at collective.chunks = 16");
   EXPECT_EQ(evaluate("N/(S-1)", 1).why_not, "");
+}
+
+TEST_F(Expressions, GiveAReasonWhereNothingLimitsTheAggregation) {
+  expect_text(evaluate("A").why_not, "\"A\" is infinite: \"aggregation\" is not set");
+  expect_text(evaluate("1*A").why_not, "a number beyond 1.8e308 in \"1*A\"");
+  EXPECT_EQ(value("min(A, K)"), 8);
 }
 
 TEST_F(Expressions, GiveAReasonForWhatARowDoesNotHave) {
