@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
@@ -26,6 +28,10 @@ std::string bare(std::string_view word) {
   }
   return result;
 }
+
+// What formulas and papers call some keys.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> other_names{
+    {{"alpha", "overhead"}, {"startup", "overhead"}, {"gamma", "reduce_bandwidth"}}};
 
 // The nearest of some words, by the letters that differ; `best` is lowered to their number.
 class Nearest {
@@ -309,6 +315,8 @@ JsonValue ObjectReader::finish() {
       if (is_known(member.key)) continue;
       Nearest nearest(member.key);
       for (const std::string& candidate : known_) nearest.offer(candidate, candidate);
+      for (const auto& [other, key] : other_names)
+        if (is_known(key)) nearest.offer(other, key);
       report_unknown(member, nearest.found());
     }
   return std::move(resolved_);

@@ -9,6 +9,7 @@
 
 #include "app/json/parse_json.hpp"
 #include "app/json/value.hpp"
+#include "tests/contains.hpp"
 #include "tests/golden.hpp"
 
 namespace collsim {
@@ -105,6 +106,17 @@ TEST(ObjectReader, ResolvedValuesKnowWhereTheyComeFrom) {
   EXPECT_EQ(resolved.place, value->place);
   EXPECT_EQ(sources.describe(resolved.find("size")->place), "f.json:1:10");
   EXPECT_EQ(sources.describe(resolved.find("latency")->place), "default");
+}
+
+TEST(ObjectReader, KeysAreSuggestedForTheNamesThatFormulasGiveThem) {
+  const std::string found =
+      mistakes(R"({"alpha": "1us", "startup": "1us", "gamma": 1})", [](ObjectReader& reader) {
+        EXPECT_FALSE(reader.time("overhead"));
+        EXPECT_FALSE(reader.bandwidth("reduce_bandwidth"));
+      });
+  expect_contains(found, "^^^^^^^ did you mean \"overhead\"?");
+  expect_contains(found, "^^^^^^^^^ did you mean \"overhead\"?");
+  expect_contains(found, "^^^^^^^ did you mean \"reduce_bandwidth\"?");
 }
 
 TEST(ObjectReader, UnknownKeysAreReportedWithTheNearest) {
