@@ -273,8 +273,6 @@ std::vector<PathLine> shortened(const std::vector<PathLine>& lines) {
   return result;
 }
 
-using Kind = CriticalPath::Kind;
-
 constexpr double max_summarised_instructions = 60e6;
 
 bool is_message(const CriticalPath::Segment& segment) {

@@ -14,8 +14,7 @@
 
 namespace collsim {
 
-// Why one case takes as long as it does, as plain data; output/explanation_text.hpp puts it into
-// words and into JSON.
+// Why one case takes as long as it does, as plain data; to_text() below puts it into words.
 
 // --- the formula --------------------------------------------------------------------------------
 
