@@ -99,7 +99,7 @@ namespace {
 
 class StartingGate {
  public:
-  // Until somebody opens it, or calls everything off: then false.
+  // Until it is opened, or the run is called off: then false.
   [[nodiscard]] bool wait() const {
     state_.wait(closed, std::memory_order_acquire);
     return state_.load(std::memory_order_acquire) == opened;

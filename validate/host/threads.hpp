@@ -24,8 +24,8 @@ void stay_on_core(std::size_t n);
 void run_on_threads(std::size_t teams, int threads_per_team,
                     const std::function<void(std::size_t team, int thread)>& work);
 
-// Sleeps while the word is `seen`, until somebody calls wake_waiters() on it, or for some
-// milliseconds: who waits must look again in any case (and also at whether the run was given up).
+// Sleeps while the word is `seen`, until wake_waiters() is called on it, but a few milliseconds at
+// most: callers check the word again in any case (and also whether the run was given up).
 void wait_on_word(const std::uint64_t* word, std::uint64_t seen);
 void wake_waiters(const std::uint64_t* word);
 
