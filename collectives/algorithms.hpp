@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -125,13 +126,14 @@ struct OwnKnobs {
   bool dims = false;
 };
 
-// Other names under which an algorithm is known, at most two.
+// Other names under which an algorithm is known, at most three.  Scenario files may spell them with
+// capitals and without hyphens.
 struct Aliases {
-  std::array<std::string_view, 2> names{};
+  std::array<std::string_view, 3> names{};
 
   [[nodiscard]] constexpr const std::string_view* begin() const { return names.data(); }
   [[nodiscard]] constexpr const std::string_view* end() const {
-    return begin() + (names[0].empty() ? 0 : names[1].empty() ? 1 : 2);
+    return std::find(begin(), begin() + names.size(), std::string_view{});
   }
 };
 

@@ -60,15 +60,6 @@ Vocabulary make_algorithm_words(Operation operation) {
     for (const std::string_view alias : row->aliases)
       words.aliases.emplace(alias, std::string(row->name));
   }
-  const Aliases wherever_they_exist = {
-      {"rhd", "halving-doubling"}, {"recursivehalvingdoubling", "halving-doubling"},
-      {"tree", "double-tree"},     {"doublebinarytree", "double-tree"},
-      {"pipeline", "chain"},       {"vandegeijn", "scatter-allgather"},
-      {"blueconnect", "torus"},    {"parameterserver", "master"},
-      {"spreadout", "pairwise"}};
-  for (const auto& [alias, name] : wherever_they_exist)
-    if (std::find(words.allowed.begin(), words.allowed.end(), name) != words.allowed.end())
-      words.aliases.emplace(alias, name);
   words.allowed.emplace_back("auto");
   return words;
 }

@@ -159,6 +159,7 @@ std::int64_t all_to_all_in_two_steps_scratch(const Task& task) {
 extern const Algorithm all_to_all_pairwise{
     .operation = Operation::all_to_all,
     .name = "pairwise",
+    .aliases = {"spread-out"},
     .summary = "round d: send to the rank d ahead, receive from the one d behind",
     .program =
         [](const Task& task) {

@@ -122,7 +122,7 @@ bool chain_lanes_keep_apart(const CostCase& c) {
 extern const Algorithm broadcast_chain{
     .operation = Operation::broadcast,
     .name = "chain",
-    .aliases = {"ring"},
+    .aliases = {"ring", "pipeline"},
     .summary = "every rank forwards chunks to the next",
     .program =
         [](const Task& task) {
@@ -153,7 +153,7 @@ extern const Algorithm broadcast_bidirectional_chain{
 extern const Algorithm reduce_chain{
     .operation = Operation::reduce,
     .name = "chain",
-    .aliases = {"ring"},
+    .aliases = {"ring", "pipeline"},
     .summary = "every rank adds its chunk and forwards the sum to the next",
     .program =
         [](const Task& task) {
@@ -168,6 +168,7 @@ extern const Algorithm reduce_chain{
 extern const Algorithm all_reduce_chain{
     .operation = Operation::all_reduce,
     .name = "chain",
+    .aliases = {"pipeline"},
     .summary = "chunks are added up along a line to position 0 and travel back down",
     .program = chain_all_reduce,
     .lanes = 2,

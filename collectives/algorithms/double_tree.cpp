@@ -171,6 +171,7 @@ Program all_reduce_along_both_trees(const Task& task) {
 extern const Algorithm broadcast_double_tree{
     .operation = Operation::broadcast,
     .name = "double-tree",
+    .aliases = {"tree", "double-binary-tree"},
     .summary = "two binary trees, each with half of the data; no rank is an inner node of both",
     .program = broadcast_down_both_trees,
     .lanes = 2,
@@ -179,6 +180,7 @@ extern const Algorithm broadcast_double_tree{
 extern const Algorithm reduce_double_tree{
     .operation = Operation::reduce,
     .name = "double-tree",
+    .aliases = {"tree", "double-binary-tree"},
     .summary = "two binary trees, each with half of the data; no rank is an inner node of both",
     .program = reduce_up_both_trees,
     .lanes = 2,
@@ -188,7 +190,7 @@ extern const Algorithm reduce_double_tree{
 extern const Algorithm all_reduce_double_tree{
     .operation = Operation::all_reduce,
     .name = "double-tree",
-    .aliases = {"tree"},
+    .aliases = {"tree", "double-binary-tree"},
     .summary = "half of the vector up and down each of two binary trees (NCCL Tree)",
     .program = all_reduce_along_both_trees,
     .lanes = 4,

@@ -209,7 +209,7 @@ extern const Algorithm all_reduce_recursive_doubling{
 extern const Algorithm all_reduce_halving_doubling{
     .operation = Operation::all_reduce,
     .name = "halving-doubling",
-    .aliases = {"rabenseifner", "rhd"},
+    .aliases = {"rabenseifner", "rhd", "recursive-halving-doubling"},
     .summary = "reduce-scatter by halving, then all-gather by doubling (Rabenseifner)",
     .program = all_reduce_by_halving,
     .symmetry = Symmetry::exchange,

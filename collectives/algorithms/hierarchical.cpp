@@ -139,6 +139,7 @@ extern const Algorithm all_reduce_hierarchical{
 extern const Algorithm all_reduce_torus{
     .operation = Operation::all_reduce,
     .name = "torus",
+    .aliases = {"blueconnect"},
     .summary = "reduce-scatter along one dimension after the other, all-gather back (BlueConnect)",
     .program = all_reduce_in_dimensions,
     .knobs = {.dims = true},

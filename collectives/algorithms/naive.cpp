@@ -71,6 +71,7 @@ extern const Algorithm all_reduce_naive{
 extern const Algorithm all_reduce_master{
     .operation = Operation::all_reduce,
     .name = "master",
+    .aliases = {"parameter-server"},
     .summary = "all ranks send to the root, which adds up and sends the sum back",
     .program =
         [](const Task& task) {

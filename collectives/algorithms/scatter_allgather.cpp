@@ -55,6 +55,7 @@ Program scatter_then_all_gather(Group group, Span source, Span result) {
 extern const Algorithm broadcast_scatter_allgather{
     .operation = Operation::broadcast,
     .name = "scatter-allgather",
+    .aliases = {"van-de-geijn"},
     .summary = "a block to every rank, then a ring all-gather (van de Geijn)",
     .program =
         [](const Task& task) {

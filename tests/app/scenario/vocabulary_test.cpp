@@ -47,6 +47,17 @@ TEST(Vocabulary, AlgorithmAliasesExistWhereTheAlgorithmDoes) {
   EXPECT_EQ(algorithm_words(Operation::broadcast).canonical("ring"), "chain");
   EXPECT_EQ(algorithm_words(Operation::all_reduce).canonical("recursive_doubling"),
             "recursive-doubling");
+  for (const char* word : {"recursivehalvingdoubling", "RecursiveHalvingDoubling"})
+    EXPECT_EQ(algorithm_words(Operation::all_reduce).canonical(word), "halving-doubling");
+  for (const Operation operation :
+       {Operation::broadcast, Operation::reduce, Operation::all_reduce}) {
+    EXPECT_EQ(algorithm_words(operation).canonical("doublebinarytree"), "double-tree");
+    EXPECT_EQ(algorithm_words(operation).canonical("pipeline"), "chain");
+  }
+  EXPECT_EQ(algorithm_words(Operation::broadcast).canonical("vandegeijn"), "scatter-allgather");
+  EXPECT_EQ(algorithm_words(Operation::all_reduce).canonical("BlueConnect"), "torus");
+  EXPECT_EQ(algorithm_words(Operation::all_reduce).canonical("parameterserver"), "master");
+  EXPECT_EQ(algorithm_words(Operation::all_to_all).canonical("spreadout"), "pairwise");
   EXPECT_FALSE(algorithm_words(Operation::all_to_all).canonical("tree"));
 }
 
