@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -28,10 +29,18 @@ bool is_default(const Algorithm& algorithm) {
 std::string rank_counts(const Algorithm& algorithm) {
   if (algorithm.why_not == nullptr) return "any";
   constexpr int tried = 33;
+  constexpr std::size_t shown = 6;
   std::vector<std::string> counts;
-  for (int ranks = 1; ranks < tried; ++ranks)
+  for (int ranks = 1; ranks < tried && counts.size() < shown; ++ranks)
     if (algorithm.works_with(ranks)) counts.push_back(std::to_string(ranks));
   return fmt::format("{}, ...", fmt::join(counts, ", "));
+}
+
+// The first two: others spell these out.
+std::string other_names(const Algorithm& algorithm) {
+  std::vector<std::string_view> names(algorithm.aliases.begin(), algorithm.aliases.end());
+  names.resize(std::min<std::size_t>(names.size(), 2));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::vector<Operation> chosen_operations(const std::string& name) {
@@ -52,10 +61,8 @@ std::string text(const std::vector<Operation>& operations) {
   for (const Operation operation : operations)
     for (const Algorithm* algorithm : algorithms(operation))
       table.add_row({is_default(*algorithm) ? std::string(to_string(operation)) : "",
-                     std::string(algorithm->name),
-                     fmt::format("{}", fmt::join(algorithm->aliases, ", ")),
-                     rank_counts(*algorithm), std::to_string(algorithm->lanes),
-                     std::string(algorithm->summary)});
+                     std::string(algorithm->name), other_names(*algorithm), rank_counts(*algorithm),
+                     std::to_string(algorithm->lanes), std::string(algorithm->summary)});
   return table.text() +
          "\nThe first of each operation is its default; \"auto\" simulates all of them and takes "
          "the fastest.\nK: the number of ranks. vector: all data of one rank. block: a K-th of "

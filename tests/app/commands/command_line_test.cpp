@@ -46,6 +46,16 @@ TEST(CommandLine, HelpIsACommandToo) {
   EXPECT_EQ(run_collsim({"help", "run"}).out, run_collsim({"run", "--help"}).out);
 }
 
+TEST(CommandLine, AlgorithmsShowSomeRankCountsAndTwoOtherNames) {
+  const std::string table = run_collsim({"algorithms"}).out;
+  expect_contains(table, " neighbor-exchange ");
+  expect_contains(table, " 1, 2, 4, 6, 8, 10, ...  ");
+  EXPECT_EQ(table.find("12, 14"), std::string::npos);
+  expect_contains(table, " rabenseifner, rhd  ");
+  expect_contains(run_collsim({"algorithms", "--format", "json"}).out,
+                  "\"recursive-halving-doubling\"");
+}
+
 TEST(CommandLine, Version) {
   const Ran version = run_collsim({"--version"});
   EXPECT_EQ(version.code, exit_fine);
