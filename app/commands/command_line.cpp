@@ -12,6 +12,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/commands/options.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
 #include "topo/error.hpp"
 
@@ -120,8 +121,15 @@ std::vector<std::string> without_help_command(std::vector<std::string> arguments
   return arguments;
 }
 
+// Messages quote what the user typed.
+std::string printable_lines(std::string_view message) {
+  std::string lines;
+  for (const std::string& line : split(message, '\n')) lines += printable(line) + '\n';
+  return lines;
+}
+
 int usage_error(Terminal& terminal, const std::string& command, const std::string& message) {
-  terminal.err << fmt::format("{0}: {1}\n  see {0} --help\n", command, message);
+  terminal.err << fmt::format("{0}: {1}  see {0} --help\n", command, printable_lines(message));
   return exit_usage;
 }
 
@@ -137,9 +145,9 @@ int run_action(const Options& program, const Action& action, Terminal& terminal)
   } catch (const UsageError& error) {
     return usage_error(terminal, program.chosen().full_name(), error.what());
   } catch (const WriteError& error) {
-    terminal.err << error.what() << '\n';
+    terminal.err << printable_lines(error.what());
   } catch (const Error& error) {
-    terminal.err << error.what() << '\n';
+    terminal.err << printable_lines(error.what());
   } catch (const std::bad_alloc&) {
     terminal.err << "not enough memory; try fewer ranks, chunks or points\n";
   }

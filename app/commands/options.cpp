@@ -127,7 +127,10 @@ class Options::Parser {
       else
         argument(word);
     }
-    if (is_enough_) return take_all();
+    if (is_enough_) {
+      if (!command_->commands_.empty()) refuse_arguments();
+      return take_all();
+    }
     refuse_left_over();
     if (!mistake_.empty()) throw UsageError(mistake_);
     take_all();
@@ -229,8 +232,13 @@ class Options::Parser {
   void refuse_left_over() const {
     for (const std::string& word : left_)
       if (looks_like_option(word)) refuse_option(word);
-    if (left_.empty()) return;
-    const std::string word = printable(left_.front());
+    refuse_arguments();
+  }
+
+  void refuse_arguments() const {
+    const auto found = std::find_if_not(left_.begin(), left_.end(), looks_like_option);
+    if (found == left_.end()) return;
+    const std::string& word = *found;
     if (command_->commands_.empty())
       throw UsageError(fmt::format("\"{}\" is an unexpected argument", word));
     if (word.ends_with(".json"))

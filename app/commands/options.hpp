@@ -28,7 +28,7 @@ struct Option {
   std::string shown_default = {};
   std::string excludes = {}, needs = {};  // names of other options of the same command
   bool required = false, repeats = false, hidden = false;
-  bool is_enough = false;  // with it, nothing else is required or checked: --help
+  bool is_enough = false;  // with it, only the command must exist: --help
   std::function<void(const std::string& value)> take = {};
   std::vector<std::string> given = {};  // on the command line
 

@@ -98,6 +98,17 @@ INSTANTIATE_TEST_SUITE_P(
                     "collsim presets: there is no command \"shwo\"; did you mean \"show\"?\n  "
                     "known: show"},
         MistakeCase{{"topo"}, "collsim topo: no command given"},
+        MistakeCase{{"help", "rnu"},
+                    "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
+                    "explain, predict, check, show, trace, report, validate, calibrate, "
+                    "algorithms, presets, topo, schema, completion"},
+        MistakeCase{{"--\x1b[31mred", "run", "x"},
+                    "collsim run: there is no option \"--?[31mred\""},
+        MistakeCase{{"run", "x", "--jobs", "\x1b[31m2"},
+                    "collsim run: --jobs takes a whole number, not \"?[31m2\""},
+        MistakeCase{{"topo", "shwo", "--help"},
+                    "collsim topo: there is no command \"shwo\"; did you mean \"show\"?\n  "
+                    "known: show"},
         MistakeCase{{"-q"}, "collsim: no command given"},
         MistakeCase{{"run"}, "collsim run: FILE is missing"},
         MistakeCase{{"run", "x", "--fromat=json"},
