@@ -75,8 +75,8 @@ struct Backend {
   const char* summary;  // one line
   // Empty if it can be used here; else why not, and what would help.
   std::optional<std::string> (*unavailable)();
-  // Runs in a process of its own: neither a crash nor a hang of the run reaches the caller.  Must not
-  // be called while the process has other threads.
+  // Runs in a process of its own: neither a crash nor a hang of the run reaches the caller.  Must
+  // not be called while the process has other threads.
   RunOutcome (*run)(const RunCase& run_case, const RunOptions& options);
 };
 

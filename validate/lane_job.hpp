@@ -19,7 +19,8 @@ inline constexpr std::uint32_t no_wire = std::numeric_limits<std::uint32_t>::max
 //   simple  The sender writes the data, then counts the message in `tail`; the receiver waits for
 //           the count.  Full bandwidth, a round of barriers per message.
 //   ll      (low latency) Each 8 bytes of data travel in a line of 16 that also holds the number of
-//           the message; the receiver waits for each line separately.  Half the bandwidth, no barrier.
+//           the message; the receiver waits for each line separately.  Half the bandwidth, no
+//           barrier.
 enum class Protocol : std::uint8_t { simple, ll };
 
 // A 16-byte line of `ll`: two words, each 4 bytes of data below and the message's number above.

@@ -7,8 +7,8 @@
 
 namespace collsim {
 
-// Runs one lane's instructions for real.  A lane is a team of threads: one CPU thread, several, or a
-// GPU's thread block; every thread of the team executes this code.
+// Runs one lane's instructions for real.  A lane is a team of threads: one CPU thread, several, or
+// a GPU's thread block; every thread of the team executes this code.
 //
 // Policy is what a thread can do:
 //   thread(), threads()      this thread's number in the team, and the team's size
@@ -21,7 +21,7 @@ namespace collsim {
 //   unclaim(p)               back to 0, releasing
 //   load_line(line, w0, w1), store_line(line, w0, w1)   each word whole, in any order
 //   now()                    nanoseconds, never backwards
-//   pause(p, seen, times)    waiting for the word at p to become other than `seen`: spin, yield, sleep
+//   pause(p, seen, times)    waiting for the word at p to change from `seen`: spin, yield, sleep
 //   pause_for_line(times)    the same for a line or a lock, whose writer does not wake waiters
 //   sleep_until(t)           until now() is t
 //
@@ -32,8 +32,8 @@ namespace collsim {
 //
 // Memory order.  A lane's writes to a slot happen before its release of `tail`; the receiver
 // acquires `tail` before it reads; it releases `head` after its last read, and the sender acquires
-// `head` before it writes the slot again.  Threads of a team are ordered by its barriers in between.
-// With `ll` every word carries its own number, and only `head` orders.
+// `head` before it writes the slot again.  Threads of a team are ordered by its barriers in
+// between.  With `ll` every word carries its own number, and only `head` orders.
 //
 // Nothing waits forever: see wait_until().
 template <class Policy, class Mover>
@@ -88,8 +88,8 @@ class LaneRunner {
     return true;
   }
 
-  // The message has arrived and there is room for the next.  With `ll` the data itself shows that it
-  // has arrived.
+  // The message has arrived and there is room for the next.  With `ll` the data itself shows that
+  // it has arrived.
   COLLSIM_LANE_CODE bool may_begin(const LaneStep& step) {
     if (lost_its_links()) return false;
     if (step.from != no_wire) {
@@ -139,8 +139,8 @@ class LaneRunner {
     return true;
   }
 
-  // Leader only: the lane continues, and publishes what it did.  If it times out, its team learns of
-  // it at their next barrier.
+  // Leader only: the lane continues, and publishes what it did.  If it times out, its team learns
+  // of it at their next barrier.
   COLLSIM_LANE_CODE void finish(const LaneStep& step) {
     if (job_.paced) policy_.sleep_until(began_ + emulated_cost(step));
     const std::uint64_t now = policy_.now();

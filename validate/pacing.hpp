@@ -18,8 +18,8 @@ struct EmulatedMachine {
   std::vector<std::pair<Rank, Time>> late;
 };
 
-// How the messages of every wire of a plan are held back.  Links are resources: both directions of a
-// half-duplex cable are one.
+// How the messages of every wire of a plan are held back.  Links are resources: both directions of
+// a half-duplex cable are one.
 struct Pacing {
   std::vector<PacedWire> wires;  // per wire of the plan
   std::vector<std::uint32_t> route_links;

@@ -59,10 +59,10 @@ struct PlanLimits {
 // A connection has as many slots as the schedule says; without a limit as many as it has messages,
 // so that no sender ever waits.
 //
-// Error{bad_schedule}: a span outside its buffer, a peer that does not exist, messages whose two ends
-// differ in size.  Error{too_large}: beyond the limits; the message says which and what would help.
-// Whether the schedule is correct is not checked here (check() of collectives/checker.hpp does
-// that), so a plan may wait forever; the backend that runs it must time out.
+// Error{bad_schedule}: a span outside its buffer, a peer that does not exist, messages whose two
+// ends differ in size.  Error{too_large}: beyond the limits; the message says which and what would
+// help.  Whether the schedule is correct is not checked here (check() of collectives/checker.hpp
+// does that), so a plan may wait forever; the backend that runs it must time out.
 [[nodiscard]] Plan make_plan(const Schedule& schedule, Protocol protocol,
                              const PlanLimits& limits = {});
 

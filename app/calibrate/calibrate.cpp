@@ -15,8 +15,8 @@
 namespace collsim {
 namespace {
 
-// Where the fit begins; the result does not depend on it.  Lanes begin as slowing each other down: where
-// they do not, the fit finds out, while from the other side it would see no slope.
+// Where the fit begins; the result does not depend on it.  Lanes begin as slowing each other down:
+// where they do not, the fit finds out, while from the other side it would see no slope.
 constexpr double usual_latency_s = 2e-7, usual_overhead_s = 2e-7, usual_rate = 5e9;
 constexpr double usual_lanes_at_full_speed = 1.1;
 constexpr std::size_t common_parameters = 2;   // latency, overhead; then those of each row:
@@ -47,8 +47,8 @@ class Calibrator {
   }
 
  private:
-  // What else happens on the machine comes and goes, and only ever adds time: all probes run in several
-  // rounds, and the best round of each counts.
+  // What else happens on the machine comes and goes, and only ever adds time: all probes run in
+  // several rounds, and the best round of each counts.
   bool measure_probes() {
     std::vector<std::optional<Summary>> best(cases_.size());
     for (int round = 0; round < options_.rounds; ++round)
@@ -147,8 +147,8 @@ class Calibrator {
     judge(fitted);
   }
 
-  // What the probes of one size leave open, those of the next sizes decide: a step by a factor f from
-  // one row to the next counts as much as an error by f^smoothness of one probe.
+  // What the probes of one size leave open, those of the next sizes decide: a step by a factor f
+  // from one row to the next counts as much as an error by f^smoothness of one probe.
   void append_steps(const std::vector<double>& parameters, std::vector<double>& times) const {
     constexpr double smoothness = 0.15;
     for (std::size_t i = common_parameters; i + parameters_per_row < parameters.size(); ++i)

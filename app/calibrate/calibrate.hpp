@@ -19,15 +19,16 @@ namespace collsim {
 // numbers with which the simulator predicts these runs.
 //
 // The model: a message costs no wire, because lanes copy it themselves through memory that both can
-// reach.  An instruction costs `overhead` and its bytes at the copy or reduction rate, which depends
-// on how much memory is in play, and on how many lanes share it; what one lane did the other sees
-// `latency` later.
+// reach.  An instruction costs `overhead` and its bytes at the copy or reduction rate, which
+// depends on how much memory is in play, and on how many lanes share it; what one lane did the
+// other sees `latency` later.
 //
-// The fit minimises the sum over probes of ln(predicted / measured)^2 and, so that noise at one size
-// does not run away with a rate, the sum over neighbouring sizes of (0.15 ln(rate / next rate))^2.
+// The fit minimises the sum over probes of ln(predicted / measured)^2 and, so that noise at one
+// size does not run away with a rate, the sum over neighbouring sizes of (0.15 ln(rate / next
+// rate))^2.
 //
-// The probes are pairs of ranks that do one kind of instruction, and a barrier.  No collective that moves
-// data takes part, so predictions of them are predictions.
+// The probes are pairs of ranks that do one kind of instruction, and a barrier.  No collective that
+// moves data takes part, so predictions of them are predictions.
 struct CalibrateOptions {
   const Backend* backend = nullptr;
   int ranks = 2;  // with one lane each
@@ -74,8 +75,8 @@ struct CalibratedMachine {
 [[nodiscard]] std::variant<CalibratedMachine, NoMeasurement> calibrate(
     const CalibrateOptions& options);
 
-// A calibrated machine as a file that scenarios can use: "cluster" and "model" of a scenario, with the
-// raw points and where they come from.
+// A calibrated machine as a file that scenarios can use: "cluster" and "model" of a scenario, with
+// the raw points and where they come from.
 [[nodiscard]] JsonValue machine_value(const CalibratedMachine& machine, const std::string& version,
                                       const std::string& date);
 

@@ -40,8 +40,8 @@ Program odd_lane(Work work, Endpoint partner, Span input, Span output, int chunk
   }
 }
 
-// Every rank with an even number works with the next one.  The exchange only lends its buffers: an input
-// and an output of this many bytes.
+// Every rank with an even number works with the next one.  The exchange only lends its buffers: an
+// input and an output of this many bytes.
 Schedule pairs_at_work(Work work, int ranks, Bytes bytes, int chunks) {
   Collective collective;
   collective.operation = Operation::send_recv;

@@ -17,9 +17,9 @@ struct ProbeCase {
   Bytes working_set = 0;  // collectives/schedule.hpp
 };
 
-// Messages of a few bytes, one and many; then with every size from the smallest to the largest, each
-// twice the one before, each kind of instruction: in one piece (one lane of a pair works after the
-// other) and in several (both work at a time).  These are no collectives, only pairs of ranks
+// Messages of a few bytes, one and many; then with every size from the smallest to the largest,
+// each twice the one before, each kind of instruction: in one piece (one lane of a pair works after
+// the other) and in several (both work at a time).  These are no collectives, only pairs of ranks
 // at work, so check() would refuse them.
 [[nodiscard]] std::vector<ProbeCase> probe_cases(int ranks, Bytes smallest, Bytes largest);
 

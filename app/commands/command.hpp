@@ -68,8 +68,8 @@ struct Command {
 [[nodiscard]] Action declare_schema(Options& command);
 [[nodiscard]] Action declare_completion(Options& command);
 
-// For commands about one case of one file: FILE, --set, and --at path=value,... to choose a point of
-// the sweep.
+// For commands about one case of one file: FILE, --set, and --at path=value,... to choose a point
+// of the sweep.
 struct OneCaseOptions {
   std::string file;
   std::vector<std::string> set;
@@ -102,8 +102,8 @@ int show_mistakes(const Diagnostics& diagnostics, const Sources& sources, Termin
                   bool as_json = false);
 
 // Opens FILE for writing ("-": standard output), writes by `writer`, and notices when the disk is
-// full.  A file appears whole or not at all, unless nothing but itself can be written in its folder.
-// Throws WriteError.
+// full.  A file appears whole or not at all, unless nothing but itself can be written in its
+// folder.  Throws WriteError.
 class WriteError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;  // in words for the user

@@ -14,8 +14,8 @@ namespace collsim {
 [[nodiscard]] const std::atomic<bool>& interrupted_flag();
 
 // For work that looks at the flag from time to time: while it lives, the first Ctrl-C only sets the
-// flag, and says so on a terminal; the second ends the program at once.  Everything else ends at the
-// first, as programs do.  Who started the program with Ctrl-C ignored gets it ignored.
+// flag, and says so on a terminal; the second ends the program at once.  Everything else ends at
+// the first, as programs do.  Who started the program with Ctrl-C ignored gets it ignored.
 class InterruptWatch {
  public:
   InterruptWatch();

@@ -54,8 +54,8 @@ struct PredictOptions {
   RunCommandOptions run;
 };
 
-// Makes the scenario that the options stand for.  Values remember the option they came from, so that
-// the loader's messages name it.
+// Makes the scenario that the options stand for.  Values remember the option they came from, so
+// that the loader's messages name it.
 class ScenarioMaker {
  public:
   ScenarioMaker(const PredictOptions& options, Sources& sources)
@@ -158,8 +158,8 @@ class ScenarioMaker {
     return options_.largest.empty() ? default_size : size("-e", options_.largest);
   }
 
-  // What nccl-tests makes sizes a multiple of: the elements of a rank, of all ranks where each has a
-  // part of the size.  1 where that is unknown because of a mistake, which the loader then finds.
+  // What nccl-tests makes sizes a multiple of: the elements of a rank, of all ranks where each has
+  // a part of the size.  1 where that is unknown because of a mistake, which the loader then finds.
   [[nodiscard]] Bytes granule() const {
     const std::string type = options_.type.empty() ? "float32" : options_.type;
     const std::optional<std::string> known = element_type_words().canonical(type);

@@ -41,8 +41,8 @@ class Printer {
 // The files of -o.
 class Outputs {
  public:
-  // Throws UsageError: a file in no known format, or one that is also an input.  WriteError: it could
-  // not be written.
+  // Throws UsageError: a file in no known format, or one that is also an input.  WriteError: it
+  // could not be written.
   Outputs(const std::vector<std::string>& files, const std::string& format,
           const std::vector<std::string>& inputs);
 

@@ -196,8 +196,8 @@ struct Explanation {
 //   breakdown       {every_step_recorded, instructions, launch_s, waiting_for_others_s, messages,
 //                    start_s, startup_s, wire_s, sharing_s, flight_s, queue_s, reduction_s, copy_s,
 //                    instructions_s, busiest_link: {name, messages, bytes, busy_s, fill_s, gaps_s,
-//                    drain_s, equally_busy}}; the kinds add up to time_s, as do fill, busy, gaps and
-//                    drain
+//                    drain_s, equally_busy}}; the kinds add up to time_s, as do fill, busy, gaps
+//                    and drain
 //   critical_path   [{shape, ranks, count, period, from_s, to_s, smallest_bytes, largest_bytes,
 //                    text}]
 //   knobs           [{name, now, then, by_degrees, time_s, saves_s, time_20_percent_s,

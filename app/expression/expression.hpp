@@ -20,8 +20,9 @@ namespace collsim {
 struct CaseResult;
 
 // The language of expectations: "(K-1) * (alpha + N/B)", "argmin(time, S)", "0.9 * 25GB/s".  It is
-// that of formulas (collectives/cost/formula_language.hpp), so that a formula that "collsim explain"
-// prints can stand in an expectation (unless it is a sentence: "sum over hops of ..."), and more:
+// that of formulas (collectives/cost/formula_language.hpp), so that a formula that "collsim
+// explain" prints can stand in an expectation (unless it is a sentence: "sum over hops of ..."),
+// and more:
 //
 // Numbers     1  2.5  1e3; 5% is 0.05; with the units of scenario files, and ps: 2.5ms  64MiB
 //             25GB/s  "5 us"
@@ -29,7 +30,7 @@ struct CaseResult;
 //             S  chunks                         C      channels
 //             k  collective.radix               A      collective.aggregation; infinite without
 //             B  bandwidth, bytes/s             alpha  startup of a message, s
-//             L  latency of a link, s           gamma  1 / model.reduce_bandwidth, s/byte; 0 without
+//             L  latency of a link, s           gamma  1 / model.reduce_bandwidth, s/byte, or 0
 //             Also ranks, size, chunks, channels for K, N, S, C.  B, alpha and L exist when the
 //             cluster has one "link", and are what it says before links_override; L is the latency
 //             from rank to rank where that is the same for all, as at a switch (two links).

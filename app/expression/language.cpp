@@ -115,8 +115,8 @@ void take(FormulaParser& parser, FormulaToken& token, const Parsed<T>& parsed, U
   token.units = units;
 }
 
-// Whether it goes on as in "sum over hops of tau(N)" or "max tau(N)", which "collsim explain" prints
-// where links or levels differ.
+// Whether it goes on as in "sum over hops of tau(N)" or "max tau(N)", which "collsim explain"
+// prints where links or levels differ.
 bool is_in_words(std::string_view function, std::string_view after) {
   return (function == "sum" || function == "max") &&
          (after.starts_with(" over ") || after.starts_with(" tau("));

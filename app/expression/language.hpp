@@ -9,8 +9,8 @@
 
 namespace collsim {
 
-// What expectations add to the language of formulas: metrics, numbers with units, and functions over
-// the rows of a sweep.
+// What expectations add to the language of formulas: metrics, numbers with units, and functions
+// over the rows of a sweep.
 class ExpressionLanguage : public FormulaLanguage {
  public:
   explicit ExpressionLanguage(const ScenarioFacts& facts) : facts_(&facts) {}

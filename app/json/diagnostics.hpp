@@ -28,7 +28,8 @@ struct Diagnostic {
   std::string hint = {};  // a line on what is allowed or what to do; may be empty
 };
 
-// What a reader returns that has reported a mistake: false, or nothing.  (Not for std::optional<bool>.)
+// What a reader returns that has reported a mistake: false, or nothing.  (Not for
+// std::optional<bool>.)
 struct Refusal {
   template <std::same_as<bool> Bool>
   operator Bool() const {

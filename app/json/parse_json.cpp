@@ -43,8 +43,8 @@ std::size_t end_of_number(std::string_view text, std::size_t begin) {
   return end;
 }
 
-// Parses strictly and stops at the first mistake; then says in words what is wrong there.  What reads a
-// part of the text returns false when it has reported a mistake.
+// Parses strictly and stops at the first mistake; then says in words what is wrong there.  What
+// reads a part of the text returns false when it has reported a mistake.
 class Parser {
  public:
   Parser(std::uint32_t source, const Sources& sources, Diagnostics& diagnostics,
@@ -75,7 +75,7 @@ class Parser {
     std::map<std::string, std::size_t, std::less<>> index = {};  // keys of a large one
   };
 
-  // --- the text -----------------------------------------------------------------------------------
+  // --- the text ----------------------------------------------------------------------------------
 
   [[nodiscard]] char at(std::size_t offset) const {
     return offset < text_.size() ? text_[offset] : '\0';
@@ -111,7 +111,7 @@ class Parser {
         {"syntax", std::move(message), place(begin, end), "", "", std::move(hint)});
   }
 
-  // --- values -------------------------------------------------------------------------------------
+  // --- values ------------------------------------------------------------------------------------
 
   bool read_value(JsonValue& value) {
     const std::size_t begin = next_;
@@ -142,8 +142,8 @@ class Parser {
     return count(next_++);
   }
 
-  // Behind an item, or where the first would be: whether one follows (true) or the container is closed
-  // (false); nothing: neither, which was reported.
+  // Behind an item, or where the first would be: whether one follows (true) or the container is
+  // closed (false); nothing: neither, which was reported.
   std::optional<bool> item_follows(bool first) {
     const char closer = in_object() ? '}' : ']';
     skip_blanks();
@@ -354,7 +354,7 @@ class Parser {
     return true;
   }
 
-  // --- what is wrong ------------------------------------------------------------------------------
+  // --- what is wrong -----------------------------------------------------------------------------
 
   [[nodiscard]] bool in_object() const { return open_.back().value->is_object(); }
 

@@ -19,9 +19,9 @@ inline constexpr std::size_t max_json_depth = 64;
 inline constexpr std::size_t max_json_key_bytes = 1000;
 inline constexpr std::size_t max_json_values = 2'000'000;
 
-// What a document may have, and what is kept of a long one: of the array of that name in the outermost
-// object (or in objects of the outermost array) only the first items.  The others must be JSON too, but
-// are forgotten at once, so that a file may be longer than memory for its values.
+// What a document may have, and what is kept of a long one: of the array of that name in the
+// outermost object (or in objects of the outermost array) only the first items.  The others must be
+// JSON too, but are forgotten at once, so that a file may be longer than memory for its values.
 struct JsonLimits {
   std::size_t bytes = max_json_bytes;
   std::string_view long_list = {};

@@ -51,9 +51,9 @@ class Sources {
 // A larger file is refused, so that garbage takes bounded memory.
 inline constexpr std::size_t max_json_bytes = 16U << 20U;
 
-// Reads a file ("-": standard input, which is called <stdin>) into the sources, or says why it cannot
-// be read, at `asked_by` (the include that names it).  Of what is longer than a scenario may be only
-// as much is read as shows that.
+// Reads a file ("-": standard input, which is called <stdin>) into the sources, or says why it
+// cannot be read, at `asked_by` (the include that names it).  Of what is longer than a scenario may
+// be only as much is read as shows that.
 [[nodiscard]] std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
                                                        Diagnostics& diagnostics);
 [[nodiscard]] std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,

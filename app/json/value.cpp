@@ -168,8 +168,8 @@ class Writer {
 
 }  // namespace
 
-// These are not in the header because there a Member is not complete, which clang asks for; and where
-// g++ 12 sees through the move of a variant it warns that it is uninitialized.
+// These are not in the header because there a Member is not complete, which clang asks for; and
+// where g++ 12 sees through the move of a variant it warns that it is uninitialized.
 JsonValue::JsonValue() = default;
 JsonValue::JsonValue(std::in_place_t, bool value) : data_(value) {}
 JsonValue::JsonValue(double value) : data_(value) {}

@@ -8,8 +8,8 @@
 
 namespace collsim {
 
-// A table of text for terminals: columns as wide as their widest cell (in columns on the screen, not
-// bytes), numbers to the right, words to the left.
+// A table of text for terminals: columns as wide as their widest cell (in columns on the screen,
+// not bytes), numbers to the right, words to the left.
 class TextTable {
  public:
   enum class Align { left, right };

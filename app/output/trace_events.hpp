@@ -21,7 +21,8 @@ namespace collsim {
 //             when it worked, where it did both.  Around them the collective, with the arguments
 //             that PyTorch's profiler gives ("Collective name", "In msg nelems", ...)
 //
-// A measured run (measured_trace.hpp) has no critical path, and links only where they were emulated.
+// A measured run (measured_trace.hpp) has no critical path, and links only where they were
+// emulated.
 //
 // Arrows lead from the instruction that sent a message to the one that received it.
 enum class Arrows : std::uint8_t { none, critical, all };  // critical: of messages on that path
@@ -51,9 +52,9 @@ struct TraceSummary {
 TraceSummary write_trace(std::ostream& out, const TraceInput& input,
                          const TraceOptions& options = {});
 
-// A measured timeline in the form in which write_trace() takes simulated ones: each message with its
-// receiver, the time at which every rank had finished, and messages that leave their links before
-// they fly.  Everything else of a simulation is empty.
+// A measured timeline in the form in which write_trace() takes simulated ones: each message with
+// its receiver, the time at which every rank had finished, and messages that leave their links
+// before they fly.  Everything else of a simulation is empty.
 [[nodiscard]] Simulation as_simulation(const Topology& topology, const Schedule& schedule,
                                        Timeline timeline);
 

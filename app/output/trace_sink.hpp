@@ -32,8 +32,8 @@ class TraceArguments {
   std::string members_;
 };
 
-// Writes trace events in the JSON form that chrome://tracing and Perfetto read, one after the other;
-// nothing is kept.
+// Writes trace events in the JSON form that chrome://tracing and Perfetto read, one after the
+// other; nothing is kept.
 //
 // Time stamps are microseconds with three decimals, both ends of a slice rounded down to the
 // nanosecond: that is all that viewers resolve, and so slices that touch or nest still do however a

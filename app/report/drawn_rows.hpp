@@ -11,8 +11,8 @@
 
 namespace collsim {
 
-// A row of results simulated again, with every step kept: what results do not hold and pictures of one
-// run need.
+// A row of results simulated again, with every step kept: what results do not hold and pictures of
+// one run need.
 struct DrawnCase {
   JsonValue value;      // for the page; null when there is nothing to draw
   std::string why_not;  // then; in words for the page
@@ -23,8 +23,8 @@ struct DrawnCase {
 inline constexpr std::uint64_t moderate_steps = 20'000;
 inline constexpr std::uint64_t most_drawn_steps = 250'000;
 
-// `algorithm`: the one that ran where the scenario says "auto".  `with_steps`: the whole timeline and
-// the links, else only where the time went.
+// `algorithm`: the one that ran where the scenario says "auto".  `with_steps`: the whole timeline
+// and the links, else only where the time went.
 [[nodiscard]] DrawnCase draw_case(const Scenario& scenario, std::size_t point,
                                   ClusterCache& clusters, const std::string& algorithm,
                                   std::uint64_t most_steps, bool with_steps);
@@ -34,13 +34,13 @@ inline constexpr std::size_t most_breakdowns = 24;
 
 // Which rows of results tell most, by their numbers.
 struct ChosenRows {
-  // Whose timelines are drawn: over chunks the first and the fastest, over sizes or ranks the fastest
-  // with most of them, else the fastest and the slowest; with a moderate number of steps only, unless
-  // there is one row.  Empty when all have more.
+  // Whose timelines are drawn: over chunks the first and the fastest, over sizes or ranks the
+  // fastest with most of them, else the fastest and the slowest; with a moderate number of steps
+  // only, unless there is one row.  Empty when all have more.
   std::set<std::size_t> pictures;
-  // Whose time is taken apart: all rows, or else all with most ranks and bytes, and of the others the
-  // fastest and the slowest, those with many ranks and bytes first; what is still free is spread
-  // evenly.  Rows with very many steps are left out.
+  // Whose time is taken apart: all rows, or else all with most ranks and bytes, and of the others
+  // the fastest and the slowest, those with many ranks and bytes first; what is still free is
+  // spread evenly.  Rows with very many steps are left out.
   std::set<std::size_t> breakdowns;
 };
 [[nodiscard]] ChosenRows choose_rows(const JsonValue::Array& rows);

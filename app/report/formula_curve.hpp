@@ -8,8 +8,8 @@
 
 namespace collsim {
 
-// A sweep over chunks has rows at some numbers of them; its formula is a curve.  How many points of it
-// are calculated, evenly spread over a logarithmic axis.
+// A sweep over chunks has rows at some numbers of them; its formula is a curve.  How many points of
+// it are calculated, evenly spread over a logarithmic axis.
 inline constexpr std::size_t formula_points = 64;
 
 // The closed form of a case at numbers of chunks from `first` to `last`:
@@ -24,10 +24,10 @@ inline constexpr std::size_t formula_points = 64;
 // So many curves can be told apart.
 inline constexpr std::size_t most_formula_curves = 8;
 
-// The curves of rows that differ in the number of chunks alone, and have three or more: formula_curve()
-// with "rows": [0, 1, ...], the numbers of all rows that it is about.  Rows of which "auto" chose
-// several algorithms have no common formula, so they have no curve.  At most most_formula_curves,
-// those of the first rows.
+// The curves of rows that differ in the number of chunks alone, and have three or more:
+// formula_curve() with "rows": [0, 1, ...], the numbers of all rows that it is about.  Rows of
+// which "auto" chose several algorithms have no common formula, so they have no curve.  At most
+// most_formula_curves, those of the first rows.
 [[nodiscard]] JsonValue formula_curves(const JsonValue::Array& rows, const Scenario& scenario,
                                        ClusterCache& clusters);
 

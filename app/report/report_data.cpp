@@ -209,8 +209,8 @@ JsonValue machine_of(const JsonValue& row) {
   return machine;
 }
 
-// As far as it is known before the machine is built, which may take long; a row has the ranks that take
-// part, of which the machine may have more.
+// As far as it is known before the machine is built, which may take long; a row has the ranks that
+// take part, of which the machine may have more.
 bool is_too_large(const JsonValue& row, const Scenario& scenario, std::size_t point) {
   const auto beyond = [](const JsonValue* ranks) {
     const std::optional<std::int64_t> number =

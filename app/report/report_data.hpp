@@ -18,8 +18,8 @@ namespace collsim {
                                                       std::string& why_not);
 
 // What the page gets of the results of one scenario: rows as columns, and what rows do not hold
-// (timeline, links, where the time goes) simulated again: of the point that was asked for, else of a
-// few rows of moderate size.
+// (timeline, links, where the time goes) simulated again: of the point that was asked for, else of
+// a few rows of moderate size.
 [[nodiscard]] JsonValue report_data(const StoredResults& results,
                                     const std::optional<std::size_t>& asked_point);
 
@@ -30,7 +30,8 @@ void write_report(std::ostream& out, std::vector<JsonValue> results);
 // What the links of the machines of these rows carry in one direction:
 //   [{"name": "gpu to nvswitch", "bytes_per_s": 450e9}, ...]
 // Empty unless all rows have the same machine but for its number of devices, whose links come in at
-// most three kinds; nor for more than 64 machines, or one of more than 1,024 ranks or 100,000 links.
+// most three kinds; nor for more than 64 machines, or one of more than 1,024 ranks or 100,000
+// links.
 [[nodiscard]] JsonValue link_rates(const JsonValue::Array& rows, const Scenario& scenario,
                                    ClusterCache& clusters);
 

@@ -14,8 +14,8 @@
 
 namespace collsim {
 
-// Results of one scenario as `collsim run -o results.json` wrote them, whose keys, types and numbers
-// were checked.
+// Results of one scenario as `collsim run -o results.json` wrote them, whose keys, types and
+// numbers were checked.
 struct StoredResults {
   std::string file;          // as the user wrote it
   JsonValue document;        // the whole of it, but for rows beyond the first most_stored_rows
@@ -41,8 +41,8 @@ inline constexpr std::size_t max_results_bytes = std::size_t{1} << 30U;
 // Whether a row is the result of this point of the sweep.
 [[nodiscard]] bool is_about(const JsonValue& row, const Scenario& scenario, std::size_t point);
 
-// The point of the sweep that the row with this number is about.  When the run was interrupted, some
-// before it are missing; that many are looked for, whatever the file says.
+// The point of the sweep that the row with this number is about.  When the run was interrupted,
+// some before it are missing; that many are looked for, whatever the file says.
 [[nodiscard]] std::optional<std::size_t> point_of(const Scenario& scenario, const JsonValue& row,
                                                   std::size_t number);
 

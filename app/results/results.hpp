@@ -50,7 +50,8 @@ struct ExpectationOutcome {
   std::string failure;
 };
 
-// The answer to a scenario.  Every output (table, JSON, CSV, report, plots) is made from this alone.
+// The answer to a scenario.  Every output (table, JSON, CSV, report, plots) is made from this
+// alone.
 struct Results {
   std::string file, name, title;
   std::string description;        // "chain broadcast, 64 MiB, 8 ranks, ...": what all rows share

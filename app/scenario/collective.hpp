@@ -38,8 +38,8 @@ struct CollectiveReading {
 //         list alone will do.  It says the size.  Where a rank has no input its list is empty, or
 //         as long as the others', and left out.
 //
-// Ranks (ranks, root, pattern) are those of the cluster, whatever the group.  Nothing when something
-// is wrong, which is then in the diagnostics; these must be empty before.
+// Ranks (ranks, root, pattern) are those of the cluster, whatever the group.  Nothing when
+// something is wrong, which is then in the diagnostics; these must be empty before.
 [[nodiscard]] std::optional<CollectiveReading> read_collective(const JsonValue& collective,
                                                                const std::string& pointer,
                                                                const CollectiveContext& context,

@@ -24,8 +24,8 @@ Refusal wrong_item(ObjectReader& reader, std::string_view key, std::size_t index
                                                                      std::int64_t low,
                                                                      std::int64_t high);
 
-// "ranks"; all ranks of the cluster when absent.  Empty: unknown, because it is wrong or the cluster
-// is.
+// "ranks"; all ranks of the cluster when absent.  Empty: unknown, because it is wrong or the
+// cluster is.
 [[nodiscard]] std::vector<Rank> read_group(ObjectReader& reader, const Cluster* cluster);
 
 // "root", as a position in the group.

@@ -14,9 +14,9 @@ namespace collsim {
 
 // Dotted paths into a scenario: "collective.chunks", "cluster.links_override.0.bandwidth".
 //
-// A step is the name of a member, or the number of an element of an array.  Behind "cluster.override"
-// and behind "sweep" the rest is one name, because names there have dots themselves:
-// "cluster.override.nic.bandwidth", "sweep.collective.chunks".
+// A step is the name of a member, or the number of an element of an array.  Behind
+// "cluster.override" and behind "sweep" the rest is one name, because names there have dots
+// themselves: "cluster.override.nic.bandwidth", "sweep.collective.chunks".
 //
 // Nothing when a step is empty.
 [[nodiscard]] std::optional<std::vector<std::string>> split_path(std::string_view path);
@@ -46,8 +46,8 @@ struct SetOption {
 };
 
 // Puts each "path=value" into the document.  The value is JSON, or else a string, so that neither
-// collective.size=64MiB nor collective.chunks=16 needs quotes; what begins with { or [ must be JSON.
-// null removes a key.  Later options win over earlier ones.
+// collective.size=64MiB nor collective.chunks=16 needs quotes; what begins with { or [ must be
+// JSON. null removes a key.  Later options win over earlier ones.
 std::vector<SetOption> apply_set_options(JsonValue& document,
                                          const std::vector<std::string>& options, Sources& sources,
                                          Diagnostics& diagnostics);

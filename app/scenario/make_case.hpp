@@ -41,8 +41,8 @@ struct UnknownParts {
 
   // Whether one of them is `path` or lies in it.
   [[nodiscard]] bool any_in(std::string_view path) const;
-  // Whether this may be no mistake of the document: what is said to be missing, or does not fit to the
-  // rest, would have been set.
+  // Whether this may be no mistake of the document: what is said to be missing, or does not fit to
+  // the rest, would have been set.
   [[nodiscard]] bool explain(const Diagnostic& mistake) const;
 };
 
@@ -55,9 +55,9 @@ struct PointReading {
                                       const UnknownParts& unknown, ClusterCache& clusters,
                                       Diagnostics& diagnostics);
 
-// Reads the first point and every other value of every axis, and reports what is wrong, each mistake
-// once; see load_scenario().  Gives the first point with only those defaults that hold at all of
-// them, so that the document with this in place of its parts means the same.
+// Reads the first point and every other value of every axis, and reports what is wrong, each
+// mistake once; see load_scenario().  Gives the first point with only those defaults that hold at
+// all of them, so that the document with this in place of its parts means the same.
 [[nodiscard]] PointReading check_points(const Scenario& scenario, const UnknownParts& unknown,
                                         Diagnostics& diagnostics);
 

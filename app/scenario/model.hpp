@@ -25,10 +25,11 @@ namespace collsim {
 //       {"working_set": "64MiB", ...}]}
 //
 // `working_set` is what working_set() of collectives/schedule.hpp says.  The rates are those of a
-// lane while at most `lanes_at_full_speed` (F) lanes work; while L > F do, each has F/L of them.  Absent:
-// lanes never slow each other down.  Between two rows F and 1/rate are interpolated over the logarithm
-// of the size; outside the nearest row holds.  `collsim calibrate` writes such an object; anything else
-// in it ("fit", "raw") is for readers and programs that trace the numbers to their source.
+// lane while at most `lanes_at_full_speed` (F) lanes work; while L > F do, each has F/L of them.
+// Absent: lanes never slow each other down.  Between two rows F and 1/rate are interpolated over
+// the logarithm of the size; outside the nearest row holds.  `collsim calibrate` writes such an
+// object; anything else in it ("fit", "raw") is for readers and programs that trace the numbers to
+// their source.
 struct Calibration {
   struct Row {
     Bytes working_set = 0;
@@ -52,8 +53,8 @@ struct Calibration {
 void load_calibration_file(JsonValue& document, const std::string& scenario_file, Sources& sources,
                            Diagnostics& diagnostics);
 
-// "model" (scenario format, section 4): what instructions cost beyond the links.  All absent: the ideal
-// machine.  With a calibration the costs depend on the schedule (app/study/run_case.hpp).
+// "model" (scenario format, section 4): what instructions cost beyond the links.  All absent: the
+// ideal machine.  With a calibration the costs depend on the schedule (app/study/run_case.hpp).
 struct Model {
   CostModel costs;
   std::shared_ptr<const Calibration> calibration;  // nothing: the costs above

@@ -38,8 +38,8 @@ struct Vocabulary {
 // where it came from, and is nowhere for a default.
 //
 //   ObjectReader reader(value, "/cluster/link", diagnostics);
-//   const auto bandwidth = reader.bandwidth("bandwidth");      // optional: nothing if absent or wrong
-//   const Time latency = reader.time("latency", Time{});       // default when absent or wrong
+//   const auto bandwidth = reader.bandwidth("bandwidth");  // optional: nothing if absent or wrong
+//   const Time latency = reader.time("latency", Time{});   // default when absent or wrong
 //   reader.need({"bandwidth"});
 //   JsonValue resolved = reader.finish();
 class ObjectReader {
@@ -75,8 +75,8 @@ class ObjectReader {
   [[nodiscard]] Time time(std::string_view key, Time otherwise);
   [[nodiscard]] std::optional<Bandwidth> bandwidth(std::string_view key);
 
-  // Reports each of these keys that is not written: "bandwidth" is missing.  Of a misspelled one only
-  // that it is unknown; so call it after the optional keys were read.
+  // Reports each of these keys that is not written: "bandwidth" is missing.  Of a misspelled one
+  // only that it is unknown; so call it after the optional keys were read.
   void need(std::initializer_list<std::string_view> keys);
   // Reports when more than one of them is written.
   void at_most_one_of(std::initializer_list<std::string_view> keys);

@@ -46,8 +46,8 @@ struct Case {
   }
 };
 
-// The case with its schedule, which is made if it has none.  The algorithm must not be "auto"; throws
-// Error when the choice does not fit.
+// The case with its schedule, which is made if it has none.  The algorithm must not be "auto";
+// throws Error when the choice does not fit.
 [[nodiscard]] Case with_schedule(Case point);
 
 // The sweep's values of one point: dotted path -> value, in the order of the axes.
@@ -89,16 +89,17 @@ struct LoadOptions {
   std::vector<std::string> set;  // "path=value": the value is JSON, or else a string
   // More points than this are refused, with a hint on how to allow them.
   std::size_t max_points = 100'000;
-  // Looks for mistakes in "expect", which is read by what stands on the scenario (Expectations::read);
-  // so they come together with all others.  Gets what could be read, even if that is not all.
+  // Looks for mistakes in "expect", which is read by what stands on the scenario
+  // (Expectations::read); so they come together with all others.  Gets what could be read, even if
+  // that is not all.
   std::function<void(const Scenario&, Diagnostics&)> also_check = {};
 };
 
 // Stated limits.
 inline constexpr std::size_t max_sweep_points = 10'000'000;
 
-// Reads a scenario with its includes ("-": standard input), checks it whole, and reports all mistakes
-// at once.  Nothing when there was one.
+// Reads a scenario with its includes ("-": standard input), checks it whole, and reports all
+// mistakes at once.  Nothing when there was one.
 //
 // Checked are the first point and every other value of every axis, the other axes being at their
 // first value; of an axis with more values than can be checked in moderate time only some, evenly

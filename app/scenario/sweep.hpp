@@ -15,8 +15,8 @@ namespace collsim {
 
 // The values of {"from": 1, "to": 8192, "factor": 2}:
 //
-//   factor  from, from * factor, from * factor^2, ...; quantities and whole numbers are rounded, and
-//           values that round to the same appear once
+//   factor  from, from * factor, from * factor^2, ...; quantities and whole numbers are rounded,
+//           and values that round to the same appear once
 //   step    from, from + step, from + 2 step, ...
 //   points  that many, evenly spaced, both ends included; rounded likewise
 //

@@ -65,7 +65,8 @@ struct Buffers {
   bool steps_wanted = false;       // as in BuffersOptions
   std::vector<BufferStep> steps;   // by step, then rank; only when wanted, and for a barrier
   std::int64_t last_step = 0;      // how many steps there were, when they were recorded
-  // What is not as in the scenario, so that it can be looked at: "6 elements instead of 16,777,216".
+  // What is not as in the scenario, so that it can be looked at: "6 elements instead of
+  // 16,777,216".
   std::vector<std::string> notes;
   bool right = true;    // every rank ended with what the operation requires
   std::string problem;  // why the programs did not finish; then no rank has an `after`

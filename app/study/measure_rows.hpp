@@ -38,7 +38,8 @@ struct MeasureOptions {
 
 // Runs every row for real, one after the other, with the algorithm that was simulated, and fills
 // CaseResult::measured, or CaseResult::not_measured with the reason.  Results must be complete, and
-// a prediction never uses what is measured here.  No schedule runs that was not proved right before.
+// a prediction never uses what is measured here.  No schedule runs that was not proved right
+// before.
 //
 // A wait is given up after 1 s, ten times the predicted time, or (not paced) the time that all
 // messages would take at 100 MB/s, whichever is longest.

@@ -27,9 +27,9 @@ class MeasuredFile {
                                                         Diagnostics& diagnostics);
 
   // Fills CaseResult::measured from the row of the file with the same swept values, operation,
-  // algorithm, ranks, size, chunks and channels; what the file predicted does not matter.  Where the
-  // file has them, these must be the same too: dtype, reduction, root; in_place and slots of its
-  // scenario; and cluster and model of what was paced, which emulates them.  A row that is not
+  // algorithm, ranks, size, chunks and channels; what the file predicted does not matter.  Where
+  // the file has them, these must be the same too: dtype, reduction, root; in_place and slots of
+  // its scenario; and cluster and model of what was paced, which emulates them.  A row that is not
   // there, or was not measured, gets a CaseResult::not_measured.
   void fill(Results& results, std::optional<double> max_error) const;
 

@@ -12,8 +12,8 @@
 
 namespace collsim {
 
-// What the instructions of a schedule cost on a machine that was measured.  The size that counts is its
-// working_set(), which frequent callers keep.  How many lanes work at once is what a first
+// What the instructions of a schedule cost on a machine that was measured.  The size that counts is
+// its working_set(), which frequent callers keep.  How many lanes work at once is what a first
 // simulation says in which none slows down another: the sum of the time that all of them work,
 // divided by the time that the whole takes.  (With a slowdown both grow alike, as far as the work
 // is what takes the time.)  Launch is not among them.

@@ -23,8 +23,8 @@ struct StudyOptions {
 };
 
 // Simulates every point of a scenario, on all cores, and checks the expectations; rows are in order
-// whatever finished first, and the same for any number of jobs.  Nothing when a point makes no sense
-// (the diagnostics say which and why).
+// whatever finished first, and the same for any number of jobs.  Nothing when a point makes no
+// sense (the diagnostics say which and why).
 [[nodiscard]] std::optional<Results> run_study(const Scenario& scenario,
                                                const StudyOptions& options,
                                                Diagnostics& diagnostics);

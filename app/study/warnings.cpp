@@ -26,8 +26,8 @@ struct IdleAxis {
   SourceRange place;
 };
 
-// Whether rows that differ in this axis alone take equally long, all of them.  The last axis changes
-// fastest: `stride` rows lie between neighbours on this one.
+// Whether rows that differ in this axis alone take equally long, all of them.  The last axis
+// changes fastest: `stride` rows lie between neighbours on this one.
 bool changes_nothing(const std::vector<CaseResult>& rows, std::size_t length, std::size_t stride) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (i / stride % length > 0 && rows[i].time != rows[i - stride].time) return false;

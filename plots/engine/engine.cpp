@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The border between the core and JavaScript: functions with C linkage that pass nothing but numbers
-// and places in memory.  See README.md.  plots/playground/engine.js is the other side; its lists of
-// fields follow the structs here in order.
+// The border between the core and JavaScript: functions with C linkage that pass nothing but
+// numbers and places in memory.  See README.md.  plots/playground/engine.js is the other side; its
+// lists of fields follow the structs here in order.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

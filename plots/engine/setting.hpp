@@ -39,9 +39,9 @@ struct Setting {
 [[nodiscard]] bool has_one_kind_of_link(const Setting& setting);
 [[nodiscard]] const Algorithm& algorithm_of(const Setting& setting);
 
-// What the core makes of it.  Torus and mesh are as square as the number of ranks allows.  Nodes are
-// switches of GPUs, each of which has a port of its own into one network; startup and latency are
-// the same there.
+// What the core makes of it.  Torus and mesh are as square as the number of ranks allows.  Nodes
+// are switches of GPUs, each of which has a port of its own into one network; startup and latency
+// are the same there.
 [[nodiscard]] Topology topology_of(const Setting& setting);
 [[nodiscard]] Collective collective_of(const Setting& setting);
 [[nodiscard]] AlgorithmChoice choice_of(const Setting& setting, const Topology& topology);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only real GPUs can show.  Skipped without them, unless COLLSIM_REQUIRE_GPU=1 asks for failure.
+// What only real GPUs can show.  Skipped without them, unless COLLSIM_REQUIRE_GPU=1 asks for
+// failure.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every algorithm as real threads on real memory, compared bit for bit with what the collective asks.
+// Every algorithm as real threads on real memory, compared bit for bit with what the collective
+// asks.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -128,7 +128,7 @@ TEST(NcclMemory, InPlaceInputAndOutputShare) {
   EXPECT_GE(shared.scratch, 1600U);
 }
 
-// --- the calls carried out by something that follows NCCL's rules ---------------------------------
+// --- the calls carried out by something that follows NCCL's rules --------------------------------
 
 class FakeRanks {
  public:
@@ -259,7 +259,7 @@ TEST(NcclCalls, SendRecvFollowsItsPattern) {
   }
 }
 
-// --- data -----------------------------------------------------------------------------------------
+// --- data ----------------------------------------------------------------------------------------
 
 TEST(NcclData, OnlyAveragesOfFloatsOverAnOddNumberOfRanksMayRound) {
   Collective collective = collective_of(Operation::all_reduce, 6, 10);
@@ -307,7 +307,7 @@ TEST(NcclData, WhatIsNearEnoughIsRightAndNothingElse) {
   EXPECT_NE(nccl_difference(collective, inputs, 0, moved_by(sum, 1 + 0x1p-23F)), "");
 }
 
-// --- settings -------------------------------------------------------------------------------------
+// --- settings ------------------------------------------------------------------------------------
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 

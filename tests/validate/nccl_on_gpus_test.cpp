@@ -10,7 +10,8 @@
 #include "validate/cuda/nccl_backend.hpp"
 #include "validate/in_child.hpp"
 
-// What only real GPUs can show.  Skipped without them, unless COLLSIM_REQUIRE_GPU=1 asks for failure.
+// What only real GPUs can show.  Skipped without them, unless COLLSIM_REQUIRE_GPU=1 asks for
+// failure.
 
 namespace collsim {
 namespace {

@@ -48,8 +48,8 @@ Errors error_of(const bench::PacedCase& paced) {
   return {std::abs(error), 1 - predicted / summary.min_s};
 }
 
-// Whatever else runs on the machine only adds time, and seldom to every run: the fastest of each case is
-// held to the bar, and the median only over all cases.
+// Whatever else runs on the machine only adds time, and seldom to every run: the fastest of each
+// case is held to the bar, and the median only over all cases.
 TEST(Paced, RealThreadsTakeAsLongAsTheSimulationSays) {
   std::vector<double> of_medians;
   double of_fastest = 0;

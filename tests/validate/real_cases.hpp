@@ -34,8 +34,8 @@ inline std::string to_text(const RealCase& real) {
          (c.in_place ? ", in place" : "") + (real.protocol == Protocol::ll ? ", ll" : ", simple");
 }
 
-// Knobs that are not swept in full take turns: `turn` picks among types, reductions, counts, chunks,
-// channels, roots and groups, so that every value meets every other sooner or later.
+// Knobs that are not swept in full take turns: `turn` picks among types, reductions, counts,
+// chunks, channels, roots and groups, so that every value meets every other sooner or later.
 inline RealCase real_case(const Algorithm& row, int ranks, std::size_t turn) {
   constexpr std::int64_t counts[] = {1009, 0, 1, 37, 4097, 5};
   constexpr int chunks[] = {1, 3, 2, 7};

@@ -18,8 +18,8 @@ namespace collsim {
 // Paced runs need one clock for all lanes, so all their ranks are on the first GPU.
 //
 // Times are those of the lanes themselves, by the GPU's clock: from the common start to the end of
-// the last.  What a launch costs on top stands in the notes, with and without a CUDA graph, and so do
-// the tick of the clock and, with several GPUs, how far their clocks were aligned.
+// the last.  What a launch costs on top stands in the notes, with and without a CUDA graph, and so
+// do the tick of the clock and, with several GPUs, how far their clocks were aligned.
 //
 // In this process, which cannot use CUDA in a fork afterwards: call it in a child.
 [[nodiscard]] RunOutcome run_on_cuda(const RunCase& run_case, const RunOptions& options);

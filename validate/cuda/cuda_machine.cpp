@@ -223,7 +223,8 @@ void CudaMachine::run() {
   read_times();
 }
 
-// Every instruction may wait as long as the lanes' patience lasts, and then they leave by themselves.
+// Every instruction may wait as long as the lanes' patience lasts, and then they leave by
+// themselves.
 double CudaMachine::time_limit_s(int runs) const {
   std::uint32_t most_steps = 0;
   for (const PlannedLane& lane : plan_.lanes) most_steps = std::max(most_steps, lane.step_count);

@@ -12,7 +12,7 @@
 
 namespace collsim {
 
-// reduce_elements() of collectives/element.hpp on 8 bytes at a time, which hold whole elements.  The
+// reduce_elements() of collectives/element.hpp on 8 bytes at a time, whole elements.  The
 // same bits, but for what is inside a NaN.  A unit smaller than 8 bytes is widened with zeros, and
 // what comes out beyond it is thrown away.
 

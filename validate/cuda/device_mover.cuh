@@ -8,16 +8,16 @@
 
 namespace collsim {
 
-// The mover of LaneRunner (validate/lane_runner.hpp) for a GPU's thread block.  Each warp takes tiles
-// of neighbouring units of 16 bytes, and each thread loads several before it uses the first, because
-// it takes many bytes in flight to saturate a GPU's memory.
+// The mover of LaneRunner (validate/lane_runner.hpp) for a GPU's thread block.  Each warp takes
+// tiles of neighbouring units of 16 bytes, and each thread loads several before it uses the first,
+// because it takes many bytes in flight to saturate a GPU's memory.
 //
-// Stretches that are not aligned alike go in smaller units.  What is combined must be aligned to its
-// elements, as a plan's offsets are; what is moved need not be aligned at all.  Source and
+// Stretches that are not aligned alike go in smaller units.  What is combined must be aligned to
+// its elements, as a plan's offsets are; what is moved need not be aligned at all.  Source and
 // destination may be the same, but must not overlap otherwise.  threads() must be a multiple of 32.
 //
-// Messages are ordinary loads and stores, never loads through the read-only cache: they change while
-// the kernel runs.
+// Messages are ordinary loads and stores, never loads through the read-only cache: they change
+// while the kernel runs.
 template <class Arithmetic>
 class DeviceMover {
  public:

@@ -9,9 +9,9 @@ namespace collsim {
 
 // The policy of LaneRunner (validate/lane_runner.hpp) for a thread of a GPU's thread block.
 //
-// Words shared between lanes may be in the memory of this GPU, of another one or of the host, so all
-// that orders anything has system scope.  A block's barrier carries on what its leader acquired, and
-// the leader's release covers what the others wrote before a barrier.
+// Words shared between lanes may be in the memory of this GPU, of another one or of the host, so
+// all that orders anything has system scope.  A block's barrier carries on what its leader
+// acquired, and the leader's release covers what the others wrote before a barrier.
 class DevicePolicy {
  public:
   // A turn takes the better part of a microsecond, a look at the host's memory several.

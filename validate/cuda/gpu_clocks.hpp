@@ -11,9 +11,9 @@ namespace collsim {
 // The smallest step of a device's clock, ns.
 [[nodiscard]] std::uint64_t clock_tick_ns(int device);
 
-// How far a device's clock is ahead of another's: notes passed to and fro through the host's memory,
-// of which the quickest counts.  The truth is within `uncertainty_ns`, however uneven the way there
-// and the way back.
+// How far a device's clock is ahead of another's: notes passed to and fro through the host's
+// memory, of which the quickest counts.  The truth is within `uncertainty_ns`, however uneven the
+// way there and the way back.
 struct ClockOffset {
   double ahead_ns = 0;
   double uncertainty_ns = 0;

@@ -8,8 +8,9 @@
 
 namespace collsim {
 
-// How the lanes of several GPUs begin a run together: one lane of each says in the host's memory that
-// its GPU has arrived, and waits for the others.  No GPU need be able to count in another's memory.
+// How the lanes of several GPUs begin a run together: one lane of each says in the host's memory
+// that its GPU has arrived, and waits for the others.  No GPU need be able to count in another's
+// memory.
 struct GpuMeeting {
   std::uint64_t* here = nullptr;  // one 128-byte line per GPU: runs that it came to, ever
   std::uint32_t gpu = 0;          // which of them this is

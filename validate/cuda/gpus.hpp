@@ -18,7 +18,8 @@ struct Gpu {
   int major = 0, minor = 0;  // compute capability
 };
 
-// Throws NoMeasurement{unavailable}: no driver, a driver too old, no GPU, only GPUs that are too old.
+// Throws NoMeasurement{unavailable}: no driver, a driver too old, no GPU, only GPUs that are too
+// old.
 [[nodiscard]] std::vector<Gpu> find_gpus();
 
 // "2 x NVIDIA H200", "NVIDIA H200, NVIDIA A100"
@@ -31,8 +32,8 @@ struct Gpu {
 [[nodiscard]] GpuRoom room_on(const Gpu& gpu, const void* kernel, std::uint64_t shared_bytes,
                               std::uint64_t shared_bytes_with_steps);
 
-// [a][b]: a reads and writes the memory of b.  Access is switched on where the machine has it; where
-// it is there but refused, `notes` says so and there is none.
+// [a][b]: a reads and writes the memory of b.  Access is switched on where the machine has it;
+// where it is there but refused, `notes` says so and there is none.
 [[nodiscard]] std::vector<std::vector<bool>> connect_peers(const std::vector<Gpu>& gpus,
                                                            std::size_t count,
                                                            std::vector<std::string>& notes);

@@ -15,7 +15,8 @@ struct LaneLaunch {
   GpuMeeting meeting;
   ElementType type = ElementType::f32;
   Reduction reduction = Reduction::sum;
-  // Before the run starts a block copies its steps, and all of that many wires, to its shared memory.
+  // Before the run starts a block copies its steps, and all of that many wires, to its shared
+  // memory.
   bool steps_in_shared_memory = false;
   std::uint32_t wires = 0;
 };

@@ -9,17 +9,17 @@
 
 namespace collsim {
 
-// NVIDIA's NCCL carries out the same collective with the same sizes on the GPUs of this machine, one
-// rank per GPU: something to compare with, for it does not run our schedules.
+// NVIDIA's NCCL carries out the same collective with the same sizes on the GPUs of this machine,
+// one rank per GPU: something to compare with, for it does not run our schedules.
 //
 // Why it cannot be used here, if so: no GPU, no NCCL.  Looks in a child process, because a process
 // that has touched CUDA cannot fork any more; the calling process must have no other threads.
 [[nodiscard]] std::optional<std::string> nccl_unavailable();
 
 // Times are by the method of nccl-tests: calls one after the other without waiting in between.  An
-// iteration's time is between two events in the GPUs' queues, the mean over the GPUs; what nccl-tests
-// would print (a host's clock around all, divided by their number) stands in a note, and so does
-// what NCCL itself expects.  Every rank's data is compared in a separate run before.
+// iteration's time is between two events in the GPUs' queues, the mean over the GPUs; what
+// nccl-tests would print (a host's clock around all, divided by their number) stands in a note, and
+// so does what NCCL itself expects.  Every rank's data is compared in a separate run before.
 //
 // Positions of the group go to GPUs in order, as in run_on_cuda().
 //

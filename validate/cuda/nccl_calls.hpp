@@ -94,8 +94,8 @@ struct NcclSettings {
 [[nodiscard]] NcclSettings nccl_settings(const Schedule& schedule, Protocol protocol,
                                          NcclChoice choice);
 
-// Changes this process's environment, unless the user has set one of these variables: then nothing is
-// changed.  Returns the notes that are true afterwards.
+// Changes this process's environment, unless the user has set one of these variables: then nothing
+// is changed.  Returns the notes that are true afterwards.
 [[nodiscard]] std::vector<std::string> apply(const NcclSettings& settings);
 
 // The longest that one collective may take before it is given up: `patience_s`, and the time that

@@ -33,8 +33,8 @@ class NcclGpus {
   // The collective once, after what was launched before; returns as soon as it has been queued.
   void launch();
 
-  // A moment in every GPU's queue.  Marks are numbered from 0 again after start_marks(), which makes
-  // room for so many of them: allocating takes time that must not be measured.
+  // A moment in every GPU's queue.  Marks are numbered from 0 again after start_marks(), which
+  // makes room for so many of them: allocating takes time that must not be measured.
   void start_marks(std::size_t count);
   std::size_t mark();
   // Until all GPUs have come to the mark.  After `patience_s` without that, or an error of NCCL's,

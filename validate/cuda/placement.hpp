@@ -46,8 +46,8 @@ struct Placement {
 // `one_gpu` puts all on the first: paced runs need one clock for all lanes.  `threads` as in
 // RunOptions: 0 takes the largest size with which everything fits.
 //
-// NoMeasurement{unavailable}: a number of threads that a block cannot have.  {too_large}: more lanes
-// than the GPU holds.
+// NoMeasurement{unavailable}: a number of threads that a block cannot have.  {too_large}: more
+// lanes than the GPU holds.
 [[nodiscard]] std::variant<Placement, NoMeasurement> place_ranks(const Plan& plan,
                                                                  std::span<const GpuRoom> gpus,
                                                                  bool one_gpu, int threads);

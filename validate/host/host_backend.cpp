@@ -47,8 +47,8 @@ class HostRun {
     measured_.times_s.assign(machine.times_s().end() - options_.iterations,
                              machine.times_s().end());
     if (!go_on(machine)) return stuck(machine);
-    // Once more when caches are warm and slots have been used, with other data: what an earlier run left
-    // behind would not pass for a result.
+    // Once more when caches are warm and slots have been used, with other data: what an earlier run
+    // left behind would not pass for a result.
     if (options_.check && !pacing_) {
       inputs_ = make_test_inputs(collective, options_.seed + 1);
       machine.fill(inputs_);

@@ -22,8 +22,8 @@ void HostMachine::Free::operator()(std::byte* memory) const {
   ::operator delete[](memory, std::align_val_t(alignment));
 }
 
-// Large blocks get huge pages where the kernel gives them: which small pages make up a block, and so how
-// they share the sets of a cache, would differ from run to run, and the times with it.
+// Large blocks get huge pages where the kernel gives them: which small pages make up a block, and
+// so how they share the sets of a cache, would differ from run to run, and the times with it.
 HostMachine::Block HostMachine::allocate(std::uint64_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
   const std::size_t alignment = size >= huge_page ? huge_page : page;

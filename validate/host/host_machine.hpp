@@ -41,8 +41,8 @@ class HostMachine {
   void fill(std::span<const std::vector<std::byte>> inputs);
 
   // This many runs, one after the other, on threads that live for all of them.  False if one
-  // stalled; the machine cannot be used again then.  Error{too_large} if the system cannot create so
-  // many threads.  Policy is HostPolicy or, in tests, something derived from it.
+  // stalled; the machine cannot be used again then.  Error{too_large} if the system cannot create
+  // so many threads.  Policy is HostPolicy or, in tests, something derived from it.
   template <class Policy>
   [[nodiscard]] bool run(int runs);
 

@@ -25,8 +25,8 @@ struct LaneTeam {
 // How a thread waits for another.
 //   spin      keeps its core, but yields every turn after a while, in case the system has put two
 //             lanes on one core: for lanes that have a core each
-//   sleep     spins briefly, then sleeps until it is woken: for more lanes than cores, and for paced
-//             runs, in which nearly all time is waiting
+//   sleep     spins briefly, then sleeps until it is woken: for more lanes than cores, and for
+//             paced runs, in which nearly all time is waiting
 enum class Waiting : std::uint8_t { spin, sleep };
 
 // The policy of LaneRunner for a CPU thread: std::atomic_ref on the shared words.

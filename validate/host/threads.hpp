@@ -11,16 +11,16 @@ namespace collsim {
 // The cores that this process may use: taskset, for one, leaves it fewer than there are.
 [[nodiscard]] std::size_t usable_cores();
 
-// Ties the calling thread to the n-th of them (counted around).  Left alone, a system may put two lanes
-// that wait for each other on one core while another core idles.
+// Ties the calling thread to the n-th of them (counted around).  Left alone, a system may put two
+// lanes that wait for each other on one core while another core idles.
 void stay_on_core(std::size_t n);
 
 // "AMD EPYC 7B13", as the system calls it.
 [[nodiscard]] std::string processor_name();
 
 // Runs work(team, thread) on a thread each and returns when all have ended.  None begins before all
-// are there: they wait for each other, and would wait for ever for one that the system did not give.
-// Then none begins, and there is Error{too_large}.
+// are there: they wait for each other, and would wait for ever for one that the system did not
+// give.  Then none begins, and there is Error{too_large}.
 void run_on_threads(std::size_t teams, int threads_per_team,
                     const std::function<void(std::size_t team, int thread)>& work);
 

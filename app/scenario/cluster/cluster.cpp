@@ -54,8 +54,8 @@ class Changes {
   std::string known_devices_;      // in words; the same
 };
 
-// The devices of a machine of several nodes have the prefix "node0."; so that one file goes with any
-// number of nodes, those of a single one may have it too.
+// The devices of a machine of several nodes have the prefix "node0."; so that one file goes with
+// any number of nodes, those of a single one may have it too.
 std::optional<NodeId> find_device(const Topology& topology, const std::string& name) {
   constexpr std::string_view only_node = "node0.";
   const auto found = topology.find_node(name);
@@ -172,11 +172,11 @@ std::optional<std::size_t> rank_number(std::string_view text) {
 }
 
 // "links_override": [{"from": "gpu2", "to": "gpu3", "bandwidth": "10GB/s", "both": false}, ...]
-// changes single links of what was built.  As written an item changes the direction from -> to only;
-// with "both" also the way back.  What is not written stays.  Parallel links between two devices are
-// changed together.  Returns which links are now another thing, in words: "link gpu2 -> gpu3 changed",
-// "2 links changed"; nothing when none is, or when something was wrong.
-// Without a topology, because the rest of the cluster is wrong, it looks for mistakes in the items
+// changes single links of what was built.  As written an item changes the direction from -> to
+// only; with "both" also the way back.  What is not written stays.  Parallel links between two
+// devices are changed together.  Returns which links are now another thing, in words: "link gpu2 ->
+// gpu3 changed", "2 links changed"; nothing when none is, or when something was wrong.  Without a
+// topology, because the rest of the cluster is wrong, it looks for mistakes in the items
 // themselves.
 std::string read_links_override(ObjectReader& cluster, Topology* topology) {
   const JsonValue* list = cluster.raw("links_override");
@@ -282,8 +282,8 @@ std::optional<Machine> read_machine(ObjectReader& cluster) {
   return std::nullopt;
 }
 
-// Reads the object; nothing goes to the user's diagnostics here, so that whether they are empty says
-// whether all was right.
+// Reads the object; nothing goes to the user's diagnostics here, so that whether they are empty
+// says whether all was right.
 std::optional<Cluster> read_whole(const JsonValue& value, const std::string& pointer,
                                   Diagnostics& mistakes, JsonValue& resolved) {
   ObjectReader reader(value, pointer, mistakes);

@@ -25,8 +25,8 @@ struct Cluster {
   bool overridden = false;  // links_override changed something
 };
 
-// Reads "cluster" (scenario format, section 2) and builds it; `resolved` gets it with every default.
-// Nothing when something is wrong with it, which is then in the diagnostics.
+// Reads "cluster" (scenario format, section 2) and builds it; `resolved` gets it with every
+// default.  Nothing when something is wrong with it, which is then in the diagnostics.
 [[nodiscard]] std::optional<Cluster> read_cluster(const JsonValue& cluster,
                                                   const std::string& pointer,
                                                   Diagnostics& diagnostics, JsonValue& resolved);

@@ -22,8 +22,8 @@ inline constexpr LinkParameters stand_in_link{.bandwidth = Bandwidth(1)};
 // The same of the object at `key`, which must be there; when it is wrong, the stand-in.
 [[nodiscard]] LinkParameters read_link(ObjectReader& owner, std::string_view key);
 
-// Reads those of the keys that are written into `parameters`; false when one was wrong.  Values that
-// are not written stay as they are.
+// Reads those of the keys that are written into `parameters`; false when one was wrong.  Values
+// that are not written stay as they are.
 struct LinkKeysRead {
   bool right = true;
   bool any = false;
@@ -58,8 +58,8 @@ inline constexpr std::int64_t max_cluster_links = std::int64_t{1} << 24;  // a c
 [[nodiscard]] bool within_limit(ObjectReader& reader, std::string_view key, double count,
                                 std::string_view noun);
 
-// The word at a key; when it is reported as unknown the one that was probably meant, so that the rest is
-// read for its own mistakes.
+// The word at a key; when it is reported as unknown the one that was probably meant, so that the
+// rest is read for its own mistakes.
 [[nodiscard]] std::optional<std::string> word_or_nearest(ObjectReader& reader, std::string_view key,
                                                          const Vocabulary& words);
 

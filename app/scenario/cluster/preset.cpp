@@ -6,8 +6,8 @@
 #include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/presets.hpp"
 
-// A cluster of "preset": the preset's cluster with the names of its link types replaced by what they
-// stand for, read like any other.
+// A cluster of "preset": the preset's cluster with the names of its link types replaced by what
+// they stand for, read like any other.
 
 namespace collsim {
 

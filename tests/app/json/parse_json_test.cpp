@@ -317,8 +317,8 @@ TEST(ParseJson, AFileOfDuplicatesTakesBoundedTime) {
       << result.text.substr(result.text.size() - 80);
 }
 
-// Cuts and changes good files at random: nlohmann's parser and ours agree on what is JSON, and every
-// refusal says something.
+// Cuts and changes good files at random: nlohmann's parser and ours agree on what is JSON, and
+// every refusal says something.
 TEST(ParseJson, AgreesWithNlohmannOnMutants) {
   const std::string good =
       "{\"a\": [1, -2.5e3, true, null, \"x\\\"\xC3\xA9\\u00e9\\ud83d\\ude00\"], \"b\": {\"c\": "

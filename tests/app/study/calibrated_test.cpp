@@ -55,7 +55,8 @@ TEST(Calibrated, IsReadFromAFileBesideTheScenario) {
   std::filesystem::remove_all(folder);
 }
 
-// A chain hands its message on: one lane works at a time, whatever the number of ranks.  In a ring all do.
+// A chain hands its message on: one lane works at a time, whatever the number of ranks.  In a ring
+// all do.
 TEST(Calibrated, LanesSlowEachOtherDownOnlyWhileTheyWork) {
   const auto copy_rate = [](const std::string& collective) {
     const Loaded loaded = load_collective(collective, R"("model": {"calibration": {"rates": [

@@ -29,7 +29,8 @@ Count counted(const Schedule& schedule) {
   return count;
 }
 
-// The estimate stands for what is never run because it is too large, so it is tried where it can be.
+// The estimate stands for what is never run because it is too large, so it is tried where it can
+// be.
 TEST(Effort, IsNeverFarFromWhatProgramsDo) {
   const LinkParameters link = link_of(gigabytes_per_second(1));
   for (const Algorithm& algorithm : algorithms())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cost that stands in an algorithm's file is what explain prints, what the closed form is worth,
-// and what a user may paste into an expectation: one text.
+// The cost that stands in an algorithm's file is what explain prints, what the closed form is
+// worth, and what a user may paste into an expectation: one text.
 #include <gtest/gtest.h>
 
 #include <optional>

@@ -79,8 +79,8 @@ TEST(CudaMover, MovesAnyBytesFromAnywhereToOneOrTwoPlaces) {
   }
 }
 
-// Random bits are numbers of all sizes, infinities and NaN among them; what is inside a NaN does not
-// count.
+// Random bits are numbers of all sizes, infinities and NaN among them; what is inside a NaN does
+// not count.
 bool same(ElementType type, const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
   const auto size = static_cast<std::size_t>(size_of(type));
   for (std::size_t i = 0; i + size <= a.size(); i += size) {
@@ -156,8 +156,8 @@ TEST(CudaArithmetic, AWordIsWholeElements) {
     }
 }
 
-// Every pair of special numbers, since random bits rarely meet: zeros of both signs, NaN, infinities,
-// the smallest and the largest, and halves that must go to the even neighbour.
+// Every pair of special numbers, since random bits rarely meet: zeros of both signs, NaN,
+// infinities, the smallest and the largest, and halves that must go to the even neighbour.
 TEST(CudaArithmetic, SpecialNumbersToo) {
   const double specials[] = {0.0,    -0.0,   NAN,     INFINITY,   -INFINITY,
                              1.0,    2049.0, 65504.0, 65520.0,    6e-8,
