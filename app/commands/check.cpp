@@ -36,9 +36,9 @@ struct Proof {
 };
 
 Proof prove(Case asked, Params params) {
-  const Case point = within_limits(std::move(asked));
-  const Schedule& schedule = *point.schedule;
-  const double instructions = effort_of(point, schedule).instructions;
+  const Case one_case = within_limits(std::move(asked));
+  const Schedule& schedule = *one_case.schedule;
+  const double instructions = effort_of(one_case, schedule).instructions;
   if (instructions > most_instructions)
     throw_error(ErrorCode::too_large,
                 fmt::format("about {:.2g} instructions are too many to prove (limit: {:.2g}); use "

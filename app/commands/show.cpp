@@ -25,9 +25,9 @@ int show(const ShowOptions& options, Terminal& terminal) {
   std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return exit_usage;
 
-  Case& point = chosen->chosen;
-  if (point.choice.name == "auto") point.choose_algorithm(run_case(point).algorithm);
-  const Buffers buffers = show_buffers(point, options.buffers);
+  Case& one_case = chosen->chosen;
+  if (one_case.choice.name == "auto") one_case.choose_algorithm(run_case(one_case).algorithm);
+  const Buffers buffers = show_buffers(one_case, options.buffers);
   if (options.format == json_format)
     terminal.out << to_pretty_json(to_value(buffers)) << '\n';
   else

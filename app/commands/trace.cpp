@@ -24,12 +24,12 @@ struct TraceCommandOptions {
   TraceOptions trace;
 };
 
-Simulation simulate_fully(const Case& point, const Schedule& schedule) {
+Simulation simulate_fully(const Case& one_case, const Schedule& schedule) {
   SimulationOptions options;
   options.recording = Recording::full;
-  options.late = point.cluster->late;
+  options.late = one_case.cluster->late;
   options.max_recorded_steps = max_recorded_steps;
-  return simulate(point.cluster->topology, schedule, point.costs, options);
+  return simulate(one_case.cluster->topology, schedule, one_case.costs, options);
 }
 
 // Events belong together that begin together; where not even the first ones fit, nothing is left.
@@ -69,11 +69,11 @@ int trace(const TraceCommandOptions& options, Terminal& terminal) {
   std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return exit_usage;
 
-  const Case point = with_calibrated_costs(within_limits(std::move(chosen->chosen)));
-  const Schedule& schedule = *point.schedule;
-  const Simulation simulation = simulate_fully(point, schedule);
+  const Case one_case = with_calibrated_costs(within_limits(std::move(chosen->chosen)));
+  const Schedule& schedule = *one_case.schedule;
+  const Simulation simulation = simulate_fully(one_case, schedule);
   const std::string& title = chosen->scenario.title;
-  const TraceInput input{point.cluster->topology, schedule, simulation,
+  const TraceInput input{one_case.cluster->topology, schedule, simulation,
                          title.empty() ? chosen->scenario.name : title};
   TraceOptions trace_options = options.trace;
   trace_options.arrows = options.flows == "none"  ? Arrows::none

@@ -266,7 +266,7 @@ class Validation {
   // --- the trace --------------------------------------------------------------------------------
 
   void write_trace_of(const RecordedRun& run, const Scenario& scenario, const Comparison& how) {
-    const Topology& topology = run.point.cluster->topology;
+    const Topology& topology = run.one_case.cluster->topology;
     const Simulation recorded = as_simulation(topology, run.schedule, run.timeline);
     const TraceInput input{topology, run.schedule, recorded,
                            scenario.title.empty() ? scenario.name : scenario.title,

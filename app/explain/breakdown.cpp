@@ -32,7 +32,8 @@ struct Event {
 
 class EventReader {
  public:
-  EventReader(const Case& point, const Timeline& timeline) : point_(point), timeline_(timeline) {}
+  EventReader(const Case& one_case, const Timeline& timeline)
+      : one_case_(one_case), timeline_(timeline) {}
 
   std::vector<Event> read(const CriticalPath& path) {
     for (const CriticalPath::Segment& segment : path.segments) take(segment);
@@ -44,7 +45,7 @@ class EventReader {
     const bool message = segment.kind != Kind::work && segment.kind != Kind::start;
     if (message ? !continues_message(segment) : true) begin_event(segment, message);
     Event& event = events_.back();
-    event.shares += shares_of(segment, timeline_, point_.costs);
+    event.shares += shares_of(segment, timeline_, one_case_.costs);
     event.end = segment.to;
     last_step_ = segment.step;
     last_was_message_ = message;
@@ -78,17 +79,17 @@ class EventReader {
     event.message = true;
     event.from = rank_of(step.rank);
     event.to = rank_of(step.instruction.to.rank);
-    event.bytes = step.instruction.count * size_of(point_.collective.type);
+    event.bytes = step.instruction.count * size_of(one_case_.collective.type);
     event.waited_for_others =
         step.queued_behind != Step::none && timeline_.steps[step.queued_behind].rank != step.rank;
   }
 
   [[nodiscard]] std::uint32_t last_to_start() const {
-    Rank last = point_.collective.group.front();
+    Rank last = one_case_.collective.group.front();
     Time latest{};
-    for (const auto& [rank, late] : point_.cluster->late)
-      if (late > latest &&
-          std::count(point_.collective.group.begin(), point_.collective.group.end(), rank) > 0) {
+    for (const auto& [rank, late] : one_case_.cluster->late)
+      if (late > latest && std::count(one_case_.collective.group.begin(),
+                                      one_case_.collective.group.end(), rank) > 0) {
         latest = late;
         last = rank;
       }
@@ -96,7 +97,7 @@ class EventReader {
   }
   static std::uint32_t rank_of(Rank rank) { return static_cast<std::uint32_t>(rank.index()); }
 
-  const Case& point_;
+  const Case& one_case_;
   const Timeline& timeline_;
   std::vector<Event> events_;
   std::uint32_t last_step_ = Step::none;
@@ -375,12 +376,12 @@ std::optional<BusiestLink> busiest_link(const Topology& topology, const Simulati
   return result;
 }
 
-void add_path(const Case& point, const Simulation& simulation, const CriticalPath& path,
+void add_path(const Case& one_case, const Simulation& simulation, const CriticalPath& path,
               Breakdown& result) {
   const Timeline& timeline = *simulation.timeline;
   std::uint32_t last_message = Step::none;
   for (const CriticalPath::Segment& segment : path.segments) {
-    const TimeShares shares = shares_of(segment, timeline, point.costs);
+    const TimeShares shares = shares_of(segment, timeline, one_case.costs);
     result.path += shares;
     if (shares.reduction > Time{}) ++result.reductions;
     if ((is_message(segment) || segment.kind == Kind::flight) && segment.step != last_message) {
@@ -388,16 +389,16 @@ void add_path(const Case& point, const Simulation& simulation, const CriticalPat
       last_message = segment.step;
     }
   }
-  result.launch = std::min(point.costs.launch, result.path.start);
+  result.launch = std::min(one_case.costs.launch, result.path.start);
   result.waiting_for_others = waiting_for_others(timeline, path);
-  result.lines = path_lines(point, timeline, path);
+  result.lines = path_lines(one_case, timeline, path);
 }
 
 }  // namespace
 
-std::vector<PathLine> path_lines(const Case& point, const Timeline& timeline,
+std::vector<PathLine> path_lines(const Case& one_case, const Timeline& timeline,
                                  const CriticalPath& path) {
-  const std::vector<Event> events = EventReader(point, timeline).read(path);
+  const std::vector<Event> events = EventReader(one_case, timeline).read(path);
   std::vector<PathLine> exact = folded(grouped(events, true));
   if (exact.size() <= max_path_lines) return exact;
   std::vector<PathLine> rough = folded(grouped(events, false));
@@ -443,16 +444,16 @@ TimeShares shares_of(const CriticalPath::Segment& segment, const Timeline& timel
   return shares;
 }
 
-Simulation recorded_run(const Case& point, const Schedule& schedule, const CaseResult& row) {
+Simulation recorded_run(const Case& one_case, const Schedule& schedule, const CaseResult& row) {
   SimulationOptions how;
-  how.late = point.cluster->late;
-  const Topology& topology = point.cluster->topology;
-  const double estimate = effort_of(point, schedule).instructions;
+  how.late = one_case.cluster->late;
+  const Topology& topology = one_case.cluster->topology;
+  const double estimate = effort_of(one_case, schedule).instructions;
   if (estimate <= 2.0 * static_cast<double>(max_explained_instructions)) {
     how.recording = Recording::full;
     how.max_recorded_steps = max_explained_instructions;
     try {
-      return simulate(topology, schedule, point.costs, how);
+      return simulate(topology, schedule, one_case.costs, how);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::too_large) throw;
     }
@@ -464,17 +465,17 @@ Simulation recorded_run(const Case& point, const Schedule& schedule, const CaseR
     return unrecorded;
   }
   how.recording = Recording::summary;
-  return simulate(topology, schedule, point.costs, how);
+  return simulate(topology, schedule, one_case.costs, how);
 }
 
-Breakdown explain_breakdown(const Case& point, const Schedule& schedule,
+Breakdown explain_breakdown(const Case& one_case, const Schedule& schedule,
                             const Simulation& simulation) {
   Breakdown result;
   result.instructions = simulation.instructions;
-  result.busiest = busiest_link(point.cluster->topology, simulation);
+  result.busiest = busiest_link(one_case.cluster->topology, simulation);
   result.every_step_recorded = simulation.timeline.has_value();
   if (result.every_step_recorded)
-    add_path(point, simulation, critical_path(point.cluster->topology, schedule, simulation),
+    add_path(one_case, simulation, critical_path(one_case.cluster->topology, schedule, simulation),
              result);
   return result;
 }

@@ -11,22 +11,22 @@ namespace collsim {
 namespace {
 
 // The part of the late start that is not the launch.
-Time waiting_for_late_ranks(const Case& point, const Breakdown& breakdown) {
+Time waiting_for_late_ranks(const Case& one_case, const Breakdown& breakdown) {
   if (breakdown.every_step_recorded) return breakdown.path.start - breakdown.launch;
   Time longest{};
-  const auto& group = point.collective.group;
-  for (const auto& [rank, late] : point.cluster->late)
+  const auto& group = one_case.collective.group;
+  for (const auto& [rank, late] : one_case.cluster->late)
     if (std::find(group.begin(), group.end(), rank) != group.end())
       longest = std::max(longest, late);
   return longest;
 }
 
-void find_narrowest_links(const Case& point, BoundExplanation& result) {
+void find_narrowest_links(const Case& one_case, BoundExplanation& result) {
   const std::optional<NarrowestLinks> narrowest =
-      narrowest_links(point.collective, point.cluster->topology);
+      narrowest_links(one_case.collective, one_case.cluster->topology);
   if (!narrowest) return;
   if (narrowest->position) {
-    const Rank rank = point.collective.group[static_cast<std::size_t>(*narrowest->position)];
+    const Rank rank = one_case.collective.group[static_cast<std::size_t>(*narrowest->position)];
     result.rank = static_cast<std::uint32_t>(rank.index());
   }
   result.sends = narrowest->sends;
@@ -45,10 +45,10 @@ void put_fastest_first(std::vector<Contender>& contenders) {
                    });
 }
 
-std::vector<Contender> all_algorithms(const Case& point, const CaseResult& row,
+std::vector<Contender> all_algorithms(const Case& one_case, const CaseResult& row,
                                       WorkBudget& budget) {
   std::vector<Contender> contenders;
-  Case other = point;
+  Case other = one_case;
   for (const Algorithm* const algorithm : algorithms(row.operation)) {
     other.choose_algorithm(algorithm->name);
     Attempt result =
@@ -61,15 +61,15 @@ std::vector<Contender> all_algorithms(const Case& point, const CaseResult& row,
 }
 
 // Of the first rank's and the root's programs, whole messages without chunks.
-Bytes largest_message(const Case& point) {
-  AlgorithmChoice uncut = point.choice;
+Bytes largest_message(const Case& one_case) {
+  AlgorithmChoice uncut = one_case.choice;
   uncut.chunks = 1;
   uncut.chunk_size.reset();
-  Case whole = point;
+  Case whole = one_case;
   whole.choose(uncut);
   const Schedule schedule = *with_schedule(std::move(whole)).schedule;
   std::int64_t largest = 0;
-  for (const int position : {0, point.collective.root})
+  for (const int position : {0, one_case.collective.root})
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
       int seen = 0;
@@ -78,12 +78,12 @@ Bytes largest_message(const Case& point) {
         if (++seen == 10'000) break;
       }
     }
-  return largest * size_of(point.collective.type);
+  return largest * size_of(one_case.collective.type);
 }
 
 }  // namespace
 
-BoundExplanation explain_bound(const Case& point, const CaseResult& row,
+BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
                                const Breakdown& breakdown) {
   using Kind = BoundExplanation::Kind;
   BoundExplanation result;
@@ -91,21 +91,21 @@ BoundExplanation explain_bound(const Case& point, const CaseResult& row,
   if (bound == Time{}) return result;
   result.ratio = row.time.seconds() / row.bound.seconds();
   result.launch = row.bound - bound;
-  result.late = waiting_for_late_ranks(point, breakdown);
+  result.late = waiting_for_late_ranks(one_case, breakdown);
   // Of equals, the one that says most.
   result.binding = bound == row.bounds.bandwidth ? Kind::bandwidth
                    : bound == row.bounds.latency ? Kind::latency
                                                  : Kind::compute;
-  if (result.binding == Kind::bandwidth) find_narrowest_links(point, result);
+  if (result.binding == Kind::bandwidth) find_narrowest_links(one_case, result);
   return result;
 }
 
-Explanation explain(const Case& point) {
-  Explanation result{point, run_case(point), {}, {}, {}, {}, {}, {}, {}, {}};
-  result.chosen_automatically = point.choice.name == "auto";
-  if (result.chosen_automatically) result.point.choose_algorithm(result.row.algorithm);
-  result.point = with_calibrated_costs(with_schedule(std::move(result.point)));
-  const Case& chosen = result.point;
+Explanation explain(const Case& one_case) {
+  Explanation result{one_case, run_case(one_case), {}, {}, {}, {}, {}, {}, {}, {}};
+  result.chosen_automatically = one_case.choice.name == "auto";
+  if (result.chosen_automatically) result.one_case.choose_algorithm(result.row.algorithm);
+  result.one_case = with_calibrated_costs(with_schedule(std::move(result.one_case)));
+  const Case& chosen = result.one_case;
   result.summary = find_algorithm(result.row.operation, result.row.algorithm).summary;
   result.largest_message = largest_message(chosen);
   result.formula = explain_formula(chosen, result.row);
@@ -118,7 +118,7 @@ Explanation explain(const Case& point) {
 
   WorkBudget budget(work_allowed);
   budget.keep(work_allowed / 2);  // the knobs want their share
-  result.algorithms = all_algorithms(point, result.row, budget);
+  result.algorithms = all_algorithms(one_case, result.row, budget);
   budget.keep(0);
   result.knobs = explain_knobs(chosen, result.row, simulation, result.algorithms, budget);
   return result;

@@ -163,7 +163,7 @@ struct Contender {
 };
 
 struct Explanation {
-  Case point;  // its algorithm is the one that ran
+  Case one_case;  // its algorithm is the one that ran
   CaseResult row;
   std::string summary;                // of the algorithm
   bool chosen_automatically = false;  // "auto" was asked for
@@ -177,7 +177,7 @@ struct Explanation {
 
 // Simulates the case, and it again with every knob turned, within a fixed amount of work (counted,
 // not timed, so that the answer is the same everywhere).  Throws Error as run_case does.
-[[nodiscard]] Explanation explain(const Case& point);
+[[nodiscard]] Explanation explain(const Case& one_case);
 
 // An explanation in plain language: at most 100 columns wide, ends with a newline.
 [[nodiscard]] std::string to_text(const Explanation& explanation, bool colour = false);

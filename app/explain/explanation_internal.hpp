@@ -14,15 +14,15 @@ namespace collsim {
 // Internal to explain(): its chapters.
 
 // The closed form of a case that was simulated, taken apart.
-[[nodiscard]] FormulaExplanation explain_formula(const Case& point, const CaseResult& row);
+[[nodiscard]] FormulaExplanation explain_formula(const Case& one_case, const CaseResult& row);
 
 // Simulates the case of the row once more, with everything recorded that the limits allow.  Where
 // they allow nothing, it does not: then there are the row's time and an estimate of instructions.
-[[nodiscard]] Simulation recorded_run(const Case& point, const Schedule& schedule,
+[[nodiscard]] Simulation recorded_run(const Case& one_case, const Schedule& schedule,
                                       const CaseResult& row);
-[[nodiscard]] Breakdown explain_breakdown(const Case& point, const Schedule& schedule,
+[[nodiscard]] Breakdown explain_breakdown(const Case& one_case, const Schedule& schedule,
                                           const Simulation& simulation);
-[[nodiscard]] std::vector<PathLine> path_lines(const Case& point, const Timeline& timeline,
+[[nodiscard]] std::vector<PathLine> path_lines(const Case& one_case, const Timeline& timeline,
                                                const CriticalPath& path);
 // What one segment of the path was spent on.
 [[nodiscard]] TimeShares shares_of(const CriticalPath::Segment& segment, const Timeline& timeline,
@@ -45,23 +45,24 @@ class WorkBudget {
   double kept_ = 0;
 };
 // What simulating a case takes, roughly, in instructions.
-[[nodiscard]] double work_of(const Case& point);
+[[nodiscard]] double work_of(const Case& one_case);
 // The case simulated if the budget allows and it works.
 struct Attempt {
   std::optional<Time> time;
   std::string why_not;
   bool too_long = false;  // for the budget
 };
-[[nodiscard]] Attempt attempt(const Case& point, WorkBudget& budget);
+[[nodiscard]] Attempt attempt(const Case& one_case, WorkBudget& budget);
 
-[[nodiscard]] Knobs explain_knobs(const Case& point, const CaseResult& row,
+[[nodiscard]] Knobs explain_knobs(const Case& one_case, const CaseResult& row,
                                   const Simulation& simulation,
                                   const std::vector<Contender>& algorithms, WorkBudget& budget);
-[[nodiscard]] BoundExplanation explain_bound(const Case& point, const CaseResult& row,
+[[nodiscard]] BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
                                              const Breakdown& breakdown);
 
 // The same machine with other links.
-[[nodiscard]] Case with_links(const Case& point, const std::function<void(LinkParameters&)>& change,
+[[nodiscard]] Case with_links(const Case& one_case,
+                              const std::function<void(LinkParameters&)>& change,
                               const std::optional<LinkParameters>& only = std::nullopt);
 
 // Readable real numbers, as to_text() writes whole ones; zero is "0", and no value is an error.

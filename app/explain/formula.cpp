@@ -12,16 +12,16 @@ namespace collsim {
 namespace {
 
 // closed_form() looks at chunks only.
-AlgorithmChoice choice_for_formula(const Case& point, const CaseResult& row) {
-  AlgorithmChoice choice = point.choice;
+AlgorithmChoice choice_for_formula(const Case& one_case, const CaseResult& row) {
+  AlgorithmChoice choice = one_case.choice;
   choice.chunks = row.chunks;
   choice.chunk_size.reset();
   return choice;
 }
 
-std::optional<ClosedForm> form_of(const Case& point, const CaseResult& row) {
-  return closed_form(point.collective, choice_for_formula(point, row), point.cluster->topology,
-                     point.costs.reduce_bandwidth);
+std::optional<ClosedForm> form_of(const Case& one_case, const CaseResult& row) {
+  return closed_form(one_case.collective, choice_for_formula(one_case, row),
+                     one_case.cluster->topology, one_case.costs.reduce_bandwidth);
 }
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -32,16 +32,16 @@ std::string joined(const std::vector<std::string>& parts) {
 }
 
 // What the case has and the model of the formulas has not.
-std::vector<std::string> beyond_formulas(const Case& point) {
+std::vector<std::string> beyond_formulas(const Case& one_case) {
   std::vector<std::string> reasons;
   const auto takes_part = [&](Rank rank) {
-    const auto& group = point.collective.group;
+    const auto& group = one_case.collective.group;
     return std::find(group.begin(), group.end(), rank) != group.end();
   };
-  for (const auto& [rank, late] : point.cluster->late)
+  for (const auto& [rank, late] : one_case.cluster->late)
     if (late > Time{} && takes_part(rank) && reasons.size() < 3)
       reasons.push_back(fmt::format("rank {} starts {} late", rank.index(), to_text(late)));
-  const CostModel& costs = point.costs;
+  const CostModel& costs = one_case.costs;
   if (costs.launch > Time{})
     reasons.push_back(fmt::format("the launch takes {}", to_text(costs.launch)));
   if (costs.instruction_overhead > Time{})
@@ -55,17 +55,17 @@ std::vector<std::string> beyond_formulas(const Case& point) {
   return reasons;
 }
 
-std::string why_no_form(const Case& point, const CaseResult& row) {
+std::string why_no_form(const Case& one_case, const CaseResult& row) {
   if (row.channels > 1) return "none is known for more than one channel";
-  if (point.choice.slots) {
-    Case unlimited = point;
+  if (one_case.choice.slots) {
+    Case unlimited = one_case;
     unlimited.choice.slots.reset();
     if (form_of(unlimited, row))
       return fmt::format(
           "none is known if a sender may have to wait for a free slot (here {} per connection)",
-          *point.choice.slots);
+          *one_case.choice.slots);
   }
-  const Topology& topology = point.cluster->topology;
+  const Topology& topology = one_case.cluster->topology;
   const auto links = topology.links();
   if (std::any_of(links.begin(), links.end(),
                   [](const Link& link) { return link.sharing == Sharing::fair; }))
@@ -73,14 +73,14 @@ std::string why_no_form(const Case& point, const CaseResult& row) {
   if (!uniform_network(topology))
     return "none is known for this algorithm on a network that is not uniform (a chain, ring or "
            "switch with equal links, or a link for every pair)";
-  Case simpler = point;
+  Case simpler = one_case;
   simpler.costs.reduce_bandwidth.reset();
-  if (point.costs.reduce_bandwidth && form_of(simpler, row))
+  if (one_case.costs.reduce_bandwidth && form_of(simpler, row))
     return fmt::format("none is known for this algorithm with additions as slow as {}",
-                       to_text(*point.costs.reduce_bandwidth));
+                       to_text(*one_case.costs.reduce_bandwidth));
   CaseResult uncut = row;
   uncut.chunks = 1;
-  if (row.chunks > 1 && form_of(point, uncut))
+  if (row.chunks > 1 && form_of(one_case, uncut))
     return "none is known for this algorithm with more than one chunk";
   return fmt::format("none is known for {} with {} ranks and {} on this network", row.algorithm,
                      row.ranks, row.chunks == 1 ? "1 chunk" : fmt::format("{} chunks", row.chunks));
@@ -94,7 +94,7 @@ std::string chunks_meaning(const Case& point) {
                                      : "messages that each rank's block is cut into";
 }
 
-void add_symbols(const Case& point, const ClosedForm& form, const FormulaLegend& legend,
+void add_symbols(const Case& one_case, const ClosedForm& form, const FormulaLegend& legend,
                  FormulaExplanation& result) {
   const auto add = [&](std::string_view name, double value, const Units& units,
                        std::string_view meaning) {
@@ -105,7 +105,7 @@ void add_symbols(const Case& point, const ClosedForm& form, const FormulaLegend&
     const bool of_a_link = symbol.name == "alpha" || symbol.name == "B" || symbol.name == "L";
     if (of_a_link && form.in_words) continue;
     const double value = form.symbols.*symbol.value;
-    std::string meaning(symbol.name == "S" ? chunks_meaning(point) : symbol.meaning);
+    std::string meaning(symbol.name == "S" ? chunks_meaning(one_case) : symbol.meaning);
     if (symbol.name == "gamma" && value == 0) meaning += ": adding is free";
     add(symbol.name, value, symbol.units, meaning);
     for (const FormulaDefinition& definition : formula_definitions())
@@ -125,7 +125,7 @@ bool routes_stand(const Topology& topology) {
                      [&](const Link& link) { return link.bandwidth == links.front().bandwidth; });
 }
 
-void add_parts(const Case& point, const CaseResult& row, FormulaExplanation& result) {
+void add_parts(const Case& one_case, const CaseResult& row, FormulaExplanation& result) {
   const double whole = result.form->seconds;
   double sum = 0;
   bool complete = true;
@@ -139,16 +139,16 @@ void add_parts(const Case& point, const CaseResult& row, FormulaExplanation& res
     sum += seconds;
     if (seconds > whole * 1e-12) result.parts.push_back({name, seconds});
   };
-  without("startup", with_links(point, [](LinkParameters& link) { link.startup = {}; }));
-  if (routes_stand(point.cluster->topology))
-    without("wire", with_links(point, [](LinkParameters& link) {
+  without("startup", with_links(one_case, [](LinkParameters& link) { link.startup = {}; }));
+  if (routes_stand(one_case.cluster->topology))
+    without("wire", with_links(one_case, [](LinkParameters& link) {
               link.bandwidth = Bandwidth(std::numeric_limits<std::int64_t>::max());
             }));
   else
     complete = false;
-  without("latency", with_links(point, [](LinkParameters& link) { link.latency = {}; }));
-  if (point.costs.reduce_bandwidth) {
-    Case changed = point;
+  without("latency", with_links(one_case, [](LinkParameters& link) { link.latency = {}; }));
+  if (one_case.costs.reduce_bandwidth) {
+    Case changed = one_case;
     changed.costs.reduce_bandwidth.reset();
     without("reduction", changed);
   }
@@ -157,13 +157,13 @@ void add_parts(const Case& point, const CaseResult& row, FormulaExplanation& res
 
 }  // namespace
 
-FormulaExplanation explain_formula(const Case& point, const CaseResult& row) {
+FormulaExplanation explain_formula(const Case& one_case, const CaseResult& row) {
   FormulaExplanation result;
-  const std::vector<std::string> beyond = beyond_formulas(point);
-  result.form = row.analytic ? row.analytic : form_of(point, row);
+  const std::vector<std::string> beyond = beyond_formulas(one_case);
+  result.form = row.analytic ? row.analytic : form_of(one_case, row);
   result.applies = row.analytic.has_value();
   if (!result.form) {
-    result.why_not = why_no_form(point, row);
+    result.why_not = why_no_form(one_case, row);
     return result;
   }
   if (!result.applies)
@@ -172,13 +172,13 @@ FormulaExplanation explain_formula(const Case& point, const CaseResult& row) {
   const ClosedForm& form = *result.form;
   const FormulaLegend legend = legend_of(form.formula, form.symbols);
   result.definitions = legend.functions;
-  add_symbols(point, form, legend, result);
+  add_symbols(one_case, form, legend, result);
   if (!form.in_words) {
     const Formula formula(form.formula);
     result.terms = formula.terms(form.symbols);
     result.calls = formula.calls(form.symbols);
   }
-  if (row.ranks > 1 && form.seconds > 0) add_parts(point, row, result);
+  if (row.ranks > 1 && form.seconds > 0) add_parts(one_case, row, result);
   return result;
 }
 

@@ -183,7 +183,7 @@ JsonValue to_value(const Explanation& e) {
        {"size_bytes", e.row.size},
        {"chunks", e.row.chunks},
        {"channels", e.row.channels},
-       {"machine", e.point.cluster->description},
+       {"machine", e.one_case.cluster->description},
        {"time_s", seconds(e.row.time)},
        {"algbw_bytes_per_s", e.row.algbw()},
        {"busbw_bytes_per_s", e.row.busbw()},

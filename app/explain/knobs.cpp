@@ -63,8 +63,8 @@ std::string name_of(const LinkClass& one, const Topology& topology) {
 
 class KnobTurner {
  public:
-  KnobTurner(const Case& point, const CaseResult& row, WorkBudget& budget)
-      : point_(point), row_(row), budget_(budget) {}
+  KnobTurner(const Case& one_case, const CaseResult& row, WorkBudget& budget)
+      : one_case_(one_case), row_(row), budget_(budget) {}
 
   void turn_links(const Topology& topology, const Simulation& simulation) {
     const std::vector<LinkClass> classes = used_classes(topology, simulation);
@@ -72,7 +72,7 @@ class KnobTurner {
     if (classes.size() > 1 && row_.wire_bytes > 0)
       by_degrees(new_knob("bandwidth of all links", "each", "each doubled"), true,
                  [this](double factor) {
-                   return with_links(point_, [=](LinkParameters& link) {
+                   return with_links(one_case_, [=](LinkParameters& link) {
                      link.bandwidth = scaled(link.bandwidth, factor);
                    });
                  });
@@ -83,19 +83,19 @@ class KnobTurner {
       if (row_.wire_bytes > 0)
         by_degrees("bandwidth of " + links, now.bandwidth, [this, now](double factor) {
           return with_links(
-              point_,
+              one_case_,
               [=](LinkParameters& link) { link.bandwidth = scaled(link.bandwidth, factor); }, now);
         });
       if (now.startup > Time{})
         by_degrees("overhead of " + links, now.startup, [this, now](double factor) {
           return with_links(
-              point_, [=](LinkParameters& link) { link.startup = scaled(link.startup, factor); },
+              one_case_, [=](LinkParameters& link) { link.startup = scaled(link.startup, factor); },
               now);
         });
       if (now.latency > Time{})
         by_degrees("latency of " + links, now.latency, [this, now](double factor) {
           return with_links(
-              point_, [=](LinkParameters& link) { link.latency = scaled(link.latency, factor); },
+              one_case_, [=](LinkParameters& link) { link.latency = scaled(link.latency, factor); },
               now);
         });
     }
@@ -107,11 +107,11 @@ class KnobTurner {
     turn_rate("second_write_bandwidth", &CostModel::second_write_bandwidth);
     turn_time("instruction_overhead", &CostModel::instruction_overhead);
     turn_time("launch", &CostModel::launch);
-    for (const auto& [rank, late] : point_.cluster->late) {
-      const auto& group = point_.collective.group;
+    for (const auto& [rank, late] : one_case_.cluster->late) {
+      const auto& group = one_case_.collective.group;
       if (late == Time{} || std::find(group.begin(), group.end(), rank) == group.end()) continue;
-      Case changed = point_;
-      Cluster cluster = *point_.cluster;
+      Case changed = one_case_;
+      Cluster cluster = *one_case_.cluster;
       std::erase_if(cluster.late, [one = rank](const auto& entry) { return entry.first == one; });
       changed.cluster = std::make_shared<const Cluster>(std::move(cluster));
       once(fmt::format("late rank {}", rank.index()), to_text(late), "on time", changed);
@@ -120,7 +120,7 @@ class KnobTurner {
   }
 
   void turn_choice() {
-    const AlgorithmChoice& choice = point_.choice;
+    const AlgorithmChoice& choice = one_case_.choice;
     if (row_.size > 0 && row_.ranks > 1) {
       if (choice.chunk_size) {
         size_of_chunks(*choice.chunk_size <= std::numeric_limits<Bytes>::max() / 2
@@ -138,7 +138,7 @@ class KnobTurner {
         number("channels", row_.channels, row_.channels / 2, &AlgorithmChoice::channels);
     }
     if (choice.slots && *choice.slots <= std::numeric_limits<int>::max() / 2) {
-      Case changed = point_;
+      Case changed = one_case_;
       AlgorithmChoice more = choice;
       more.slots = 2 * *choice.slots;
       changed.choose(more);
@@ -212,39 +212,39 @@ class KnobTurner {
     by_degrees(std::move(knob), rate, make);
   }
   void turn_rate(const char* name, std::optional<Bandwidth> CostModel::*member) {
-    if (!(point_.costs.*member)) return;
-    by_degrees(name, *(point_.costs.*member), [this, member](double factor) {
-      Case changed = point_;
-      changed.costs.*member = scaled(*(point_.costs.*member), factor);
+    if (!(one_case_.costs.*member)) return;
+    by_degrees(name, *(one_case_.costs.*member), [this, member](double factor) {
+      Case changed = one_case_;
+      changed.costs.*member = scaled(*(one_case_.costs.*member), factor);
       return changed;
     });
   }
   void turn_time(const char* name, Time CostModel::*member) {
-    if (point_.costs.*member == Time{}) return;
-    by_degrees(name, point_.costs.*member, [this, member](double factor) {
-      Case changed = point_;
-      changed.costs.*member = scaled(point_.costs.*member, factor);
+    if (one_case_.costs.*member == Time{}) return;
+    by_degrees(name, one_case_.costs.*member, [this, member](double factor) {
+      Case changed = one_case_;
+      changed.costs.*member = scaled(one_case_.costs.*member, factor);
       return changed;
     });
   }
   void number(const char* name, std::int64_t now, std::int64_t then, int AlgorithmChoice::*member) {
     if (then > std::numeric_limits<int>::max()) return;
-    Case changed = point_;
-    AlgorithmChoice choice = point_.choice;
+    Case changed = one_case_;
+    AlgorithmChoice choice = one_case_.choice;
     choice.*member = static_cast<int>(then);
     changed.choose(choice);
     once(name, std::to_string(now), std::to_string(then), changed);
   }
   void size_of_chunks(Bytes then) {
-    if (then < 1 || then == *point_.choice.chunk_size) return;
-    Case changed = point_;
-    AlgorithmChoice choice = point_.choice;
+    if (then < 1 || then == *one_case_.choice.chunk_size) return;
+    Case changed = one_case_;
+    AlgorithmChoice choice = one_case_.choice;
     choice.chunk_size = then;
     changed.choose(choice);
-    once("chunk_size", bytes_to_text(*point_.choice.chunk_size), bytes_to_text(then), changed);
+    once("chunk_size", bytes_to_text(*one_case_.choice.chunk_size), bytes_to_text(then), changed);
   }
 
-  const Case& point_;
+  const Case& one_case_;
   const CaseResult& row_;
   WorkBudget& budget_;
   std::vector<std::pair<std::size_t, Change>> little_;
@@ -255,11 +255,11 @@ class KnobTurner {
 
 class ChunkSearch {
  public:
-  ChunkSearch(const Case& point, const CaseResult& row, WorkBudget& budget)
-      : point_(point), budget_(budget) {
-    AlgorithmChoice choice = point.choice;
+  ChunkSearch(const Case& one_case, const CaseResult& row, WorkBudget& budget)
+      : one_case_(one_case), budget_(budget) {
+    AlgorithmChoice choice = one_case.choice;
     choice.chunk_size.reset();
-    point_.choose(choice);
+    one_case_.choose(choice);
     times_[row.chunks] = row.time;
   }
 
@@ -271,7 +271,7 @@ class ChunkSearch {
         try_chunks(static_cast<int>(rounded));
     // More chunks than elements are empty messages.
     const auto most =
-        static_cast<int>(std::min<std::int64_t>(point_.collective.count, std::int64_t{1} << 20));
+        static_cast<int>(std::min<std::int64_t>(one_case_.collective.count, std::int64_t{1} << 20));
     int worse = 0;
     std::optional<Time> before;
     for (int chunks = 1; chunks <= most && worse < 2; chunks *= 2) {
@@ -297,15 +297,15 @@ class ChunkSearch {
   std::optional<Time> try_chunks(int chunks) {
     if (chunks < 1) return std::nullopt;
     if (const auto known = times_.find(chunks); known != times_.end()) return known->second;
-    AlgorithmChoice choice = point_.choice;
+    AlgorithmChoice choice = one_case_.choice;
     choice.chunks = chunks;
-    point_.choose(choice);
-    const std::optional<Time> time = attempt(point_, budget_).time;
+    one_case_.choose(choice);
+    const std::optional<Time> time = attempt(one_case_, budget_).time;
     if (time) times_[chunks] = *time;
     return time;
   }
 
-  Case point_;
+  Case one_case_;
   WorkBudget& budget_;
   std::map<int, Time> times_;
 };
@@ -318,9 +318,9 @@ void put_best_first(std::vector<Knob>& knobs) {
 
 }  // namespace
 
-Case with_links(const Case& point, const std::function<void(LinkParameters&)>& change,
+Case with_links(const Case& one_case, const std::function<void(LinkParameters&)>& change,
                 const std::optional<LinkParameters>& only) {
-  const Topology& topology = point.cluster->topology;
+  const Topology& topology = one_case.cluster->topology;
   std::vector<Topology::LinkChange> changes;
   for (std::size_t i = 0; i < topology.links().size(); ++i) {
     LinkParameters parameters = topology.parameters(LinkId(i));
@@ -328,7 +328,7 @@ Case with_links(const Case& point, const std::function<void(LinkParameters&)>& c
     change(parameters);
     changes.push_back({LinkId(i), parameters});
   }
-  Cluster cluster = *point.cluster;
+  Cluster cluster = *one_case.cluster;
   if (cluster.link && (!only || *cluster.link == *only)) change(*cluster.link);
   if (changes.size() < topology.links().size()) {
     cluster.topology = topology.with_changed_links(changes);
@@ -343,7 +343,7 @@ Case with_links(const Case& point, const std::function<void(LinkParameters&)>& c
     }
     cluster.topology = Topology(std::move(parts));
   }
-  Case changed = point;
+  Case changed = one_case;
   changed.cluster = std::make_shared<const Cluster>(std::move(cluster));
   return changed;
 }
@@ -366,27 +366,28 @@ double mean_route_length(const Topology& topology, const Schedule& schedule) {
   return messages > 0 ? links / messages : 1;
 }
 
-double work_of(const Case& point) {
-  const Schedule& schedule = *point.schedule;
-  const Topology& topology = point.cluster->topology;
+double work_of(const Case& one_case) {
+  const Schedule& schedule = *one_case.schedule;
+  const Topology& topology = one_case.cluster->topology;
   const double crossed = mean_route_length(topology, schedule);
   const bool shared = std::any_of(topology.links().begin(), topology.links().end(),
                                   [](const Link& link) { return link.sharing == Sharing::fair; });
   // Every message on shared links changes the rates of others.
-  const double instructions = effort_of(point, schedule).instructions * crossed * (shared ? 4 : 1);
+  const double instructions =
+      effort_of(one_case, schedule).instructions * crossed * (shared ? 4 : 1);
   // Longer routes share links with those of other ranks, so one rank cannot stand for all.
   const bool one_stands_for_all =
-      schedule.symmetry() != Symmetry::none && point.cluster->late.empty() && crossed <= 2 &&
+      schedule.symmetry() != Symmetry::none && one_case.cluster->late.empty() && crossed <= 2 &&
       !topology.links().empty() && topology.orbit(schedule.symmetry(), LinkId(0)).has_value() &&
-      point.collective.group.size() == topology.rank_count();
+      one_case.collective.group.size() == topology.rank_count();
   // Every simulation also looks at every link and lane.
   return (one_stands_for_all ? instructions / schedule.size() : instructions) +
          static_cast<double>(topology.links().size()) + 100.0 * schedule.size();
 }
 
-Attempt attempt(const Case& point, WorkBudget& budget) {
+Attempt attempt(const Case& one_case, WorkBudget& budget) {
   try {
-    const Case made = with_schedule(point);
+    const Case made = with_schedule(one_case);
     if (!budget.take(work_of(made))) return {std::nullopt, "it would take too long", true};
     return {run_case(made).time, "", false};
   } catch (const Error& error) {
@@ -394,15 +395,15 @@ Attempt attempt(const Case& point, WorkBudget& budget) {
   }
 }
 
-Knobs explain_knobs(const Case& point, const CaseResult& row, const Simulation& simulation,
+Knobs explain_knobs(const Case& one_case, const CaseResult& row, const Simulation& simulation,
                     const std::vector<Contender>& algorithms, WorkBudget& budget) {
-  KnobTurner turner(point, row, budget);
-  if (row.messages > 0) turner.turn_links(point.cluster->topology, simulation);
+  KnobTurner turner(one_case, row, budget);
+  if (row.messages > 0) turner.turn_links(one_case.cluster->topology, simulation);
   turner.turn_costs();
   turner.turn_choice();
   turner.add_algorithms(algorithms);
   if (row.size > 0 && row.ranks > 1)
-    turner.knobs.chunks = ChunkSearch(point, row, budget).run(row.analytic);
+    turner.knobs.chunks = ChunkSearch(one_case, row, budget).run(row.analytic);
   turner.turn_a_little();
   Knobs knobs = std::move(turner.knobs);
   put_best_first(knobs.all);

@@ -35,7 +35,7 @@ using Shape = PathLine::Shape;
 // --- the question -------------------------------------------------------------------------------
 
 std::string ranks_of(const Explanation& e) {
-  const std::size_t machine = e.point.cluster->topology.rank_count();
+  const std::size_t machine = e.one_case.cluster->topology.rank_count();
   const auto taking_part = static_cast<std::size_t>(e.row.ranks);
   if (taking_part == machine) return count_in_words(e.row.ranks, "rank");
   return fmt::format("{} of the machine's {} ranks", taking_part, machine);
@@ -43,7 +43,7 @@ std::string ranks_of(const Explanation& e) {
 
 std::string messages_asked(const Explanation& e, const std::string& size,
                            const std::string& ranks) {
-  const Pattern& pattern = e.point.collective.pattern;
+  const Pattern& pattern = e.one_case.collective.pattern;
   switch (pattern.kind) {
     case Pattern::Kind::shift:
       return fmt::format("A message of {} from each of {} to the rank {} further on", size, ranks,
@@ -59,7 +59,7 @@ std::string messages_asked(const Explanation& e, const std::string& size,
 }
 
 std::string what_is_asked(const Explanation& e) {
-  const Collective& c = e.point.collective;
+  const Collective& c = e.one_case.collective;
   const std::string size = bytes_to_text(c.bytes());
   const std::string block = bytes_to_text((c.bytes() + c.size() - 1) / c.size());
   const std::string ranks = ranks_of(e);
@@ -221,8 +221,9 @@ std::string question_of(const Explanation& e) {
       text += fmt::format(", each step's message cut into {} chunks", e.row.chunks);
   }
   if (e.row.channels > 1) text += fmt::format(", on {} channels", e.row.channels);
-  if (e.point.choice.slots)
-    text += fmt::format(", with {} per connection", count_in_words(*e.point.choice.slots, "slot"));
+  if (e.one_case.choice.slots)
+    text +=
+        fmt::format(", with {} per connection", count_in_words(*e.one_case.choice.slots, "slot"));
   return text + ".";
 }
 

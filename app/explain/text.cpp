@@ -88,8 +88,8 @@ void write_question(Page& page, const Explanation& e) {
   page.heading("The question");
   page.paragraph(question_of(e));
   page.line("  ", fmt::format("{}: {}.", e.row.algorithm, e.summary), 4);
-  if (!e.point.cluster->description.empty())
-    page.line("  ", fmt::format("machine: {}.", e.point.cluster->description), 4);
+  if (!e.one_case.cluster->description.empty())
+    page.line("  ", fmt::format("machine: {}.", e.one_case.cluster->description), 4);
   if (!e.chosen_automatically) return;
   std::string others;
   int named = 0;

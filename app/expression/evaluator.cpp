@@ -180,8 +180,8 @@ std::optional<double> Evaluator::best(const FormulaNode& node, std::size_t start
     if ((*takes_part_)[row] == 0) continue;
     const std::optional<double> metric = in_row(row, node.left, evaluation);
     if (!metric) {
-      const bool nobody_asked = unmeasured_ && !rows_[row].measured && !rows_[row].not_measured;
-      if (nobody_asked) return {};
+      const bool not_asked_for = unmeasured_ && !rows_[row].measured && !rows_[row].not_measured;
+      if (not_asked_for) return {};
       for (const auto& [path, value] : rows_[row].params)
         if (path == selection.path)
           evaluation.fail(evaluation.why_not() + " at " + path + " = " + (plain_text(value)));

@@ -121,19 +121,19 @@ void add_picture(JsonValue& value, const Topology& topology, const Schedule& sch
 DrawnCase simulate_case(Case asked, const std::string& algorithm, std::uint64_t most_steps,
                         bool with_steps) {
   if (asked.choice.name == "auto") asked.choose_algorithm(algorithm);
-  const Case point = with_calibrated_costs(within_limits(std::move(asked)));
-  const Schedule& schedule = *point.schedule;
-  const Topology& topology = point.cluster->topology;
+  const Case one_case = with_calibrated_costs(within_limits(std::move(asked)));
+  const Schedule& schedule = *one_case.schedule;
+  const Topology& topology = one_case.cluster->topology;
   SimulationOptions options;
   options.recording = Recording::full;
-  options.late = point.cluster->late;
+  options.late = one_case.cluster->late;
   options.max_recorded_steps = most_steps;
-  const Simulation simulation = simulate(topology, schedule, point.costs, options);
+  const Simulation simulation = simulate(topology, schedule, one_case.costs, options);
 
   DrawnCase drawn;
   drawn.facts = JsonValue::object({{"time_s", simulation.time.seconds()},
-                                   {"ranks", point.collective.size()},
-                                   {"size_bytes", point.collective.bytes()},
+                                   {"ranks", one_case.collective.size()},
+                                   {"size_bytes", one_case.collective.bytes()},
                                    {"chunks", schedule.chunks()}});
   drawn.value = JsonValue::object({{"time_s", simulation.time.seconds()},
                                    {"fingerprint", fmt::format("{:016x}", simulation.fingerprint)},

@@ -84,25 +84,26 @@ std::vector<ChunkRows> chunk_rows(const JsonValue::Array& rows) {
 
 }  // namespace
 
-JsonValue formula_curve(const Case& point, int first, int last) {
-  const Topology& topology = point.cluster->topology;
+JsonValue formula_curve(const Case& one_case, int first, int last) {
+  const Topology& topology = one_case.cluster->topology;
   const std::optional<Parts> parts = parts_of(topology);
   JsonValue chunks = JsonValue::array(), times = JsonValue::array(), wire = JsonValue::array(),
             startup = JsonValue::array();
-  AlgorithmChoice choice = point.choice;
+  AlgorithmChoice choice = one_case.choice;
   choice.chunk_size.reset();
   for (const int count : counts_between(std::max(1, first), std::max(1, last))) {
     choice.chunks = count;
     try {
       const std::optional<ClosedForm> form =
-          closed_form(point.collective, choice, topology, point.costs.reduce_bandwidth);
+          closed_form(one_case.collective, choice, topology, one_case.costs.reduce_bandwidth);
       if (!form) continue;
       chunks.items().emplace_back(count);
       times.items().push_back(seconds_or_null(form));
       if (!parts) continue;
-      wire.items().push_back(seconds_or_null(closed_form(point.collective, choice, parts->wire)));
+      wire.items().push_back(
+          seconds_or_null(closed_form(one_case.collective, choice, parts->wire)));
       startup.items().push_back(
-          seconds_or_null(closed_form(point.collective, choice, parts->startup)));
+          seconds_or_null(closed_form(one_case.collective, choice, parts->startup)));
     } catch (const Error&) {
       continue;  // not as many chunks as that
     }

@@ -19,7 +19,7 @@ inline constexpr std::size_t formula_points = 64;
 //                                                         message costs whatever its size
 // Null when no closed form is known for this case; the second and third line are absent where the
 // network is not uniform.  Numbers of chunks that the algorithm does not take are left out.
-[[nodiscard]] JsonValue formula_curve(const Case& point, int first, int last);
+[[nodiscard]] JsonValue formula_curve(const Case& one_case, int first, int last);
 
 // So many curves can be told apart.
 inline constexpr std::size_t most_formula_curves = 8;

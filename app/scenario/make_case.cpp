@@ -101,7 +101,7 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   made.data = std::move(collective->data);
   made.costs = model.costs;
   made.calibration = model.calibration;
-  reading.point = std::move(made);
+  reading.one_case = std::move(made);
 }
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -212,10 +212,10 @@ class PointChecker {
 
   void count_work(const PointReading& reading) {
     ++work_;
-    if (!reading.point) return;
-    work_ += reading.point->collective.group.size();
-    if (reading.point->cluster == last_cluster_) return;
-    last_cluster_ = reading.point->cluster;
+    if (!reading.one_case) return;
+    work_ += reading.one_case->collective.group.size();
+    if (reading.one_case->cluster == last_cluster_) return;
+    last_cluster_ = reading.one_case->cluster;
     work_ += last_cluster_->topology.node_count() + last_cluster_->topology.links().size();
   }
 
@@ -292,7 +292,7 @@ PointReading read_point(const Scenario& scenario, std::size_t point, const Unkno
 
 std::optional<Case> make_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
                               Diagnostics& diagnostics) {
-  std::optional<Case> made = read_point(scenario, point, {}, clusters, diagnostics).point;
+  std::optional<Case> made = read_point(scenario, point, {}, clusters, diagnostics).one_case;
   if (!made || made->choice.name == "auto") return made;
   return with_schedule(std::move(*made));
 }

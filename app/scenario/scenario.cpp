@@ -219,17 +219,18 @@ class ScenarioReader {
 
 }  // namespace
 
-Case with_schedule(Case point) {
-  COLLSIM_CHECK(point.choice.name != "auto", "an algorithm must be chosen first");
-  if (!point.schedule) point.schedule = make_schedule(point.collective, point.choice);
-  const Schedule& schedule = *point.schedule;
-  COLLSIM_CHECK(schedule.collective().count == point.collective.count &&
-                    schedule.collective().operation == point.collective.operation &&
-                    (point.choice.name.empty() || schedule.algorithm() == point.choice.name) &&
-                    schedule.channels() == point.choice.channels &&
-                    schedule.slots() == point.choice.slots,
-                "a case whose choice changed keeps the schedule that it had");
-  return point;
+Case with_schedule(Case one_case) {
+  COLLSIM_CHECK(one_case.choice.name != "auto", "an algorithm must be chosen first");
+  if (!one_case.schedule) one_case.schedule = make_schedule(one_case.collective, one_case.choice);
+  const Schedule& schedule = *one_case.schedule;
+  COLLSIM_CHECK(
+      schedule.collective().count == one_case.collective.count &&
+          schedule.collective().operation == one_case.collective.operation &&
+          (one_case.choice.name.empty() || schedule.algorithm() == one_case.choice.name) &&
+          schedule.channels() == one_case.choice.channels &&
+          schedule.slots() == one_case.choice.slots,
+      "a case whose choice changed keeps the schedule that it had");
+  return one_case;
 }
 
 std::string to_text(const Params& params) {

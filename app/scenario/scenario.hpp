@@ -48,7 +48,7 @@ struct Case {
 
 // The case with its schedule, which is made if it has none.  The algorithm must not be "auto";
 // throws Error when the choice does not fit.
-[[nodiscard]] Case with_schedule(Case point);
+[[nodiscard]] Case with_schedule(Case one_case);
 
 // The sweep's values of one point: dotted path -> value, in the order of the axes.
 using Params = std::vector<std::pair<std::string, JsonValue>>;

@@ -126,8 +126,8 @@ std::vector<Bytestring> to_bytes(const Collective& collective, const Data& data)
   return inputs;
 }
 
-std::vector<Bytestring> make_inputs(const Case& point, const Collective& collective) {
-  if (point.data) return to_bytes(collective, *point.data);
+std::vector<Bytestring> make_inputs(const Case& one_case, const Collective& collective) {
+  if (one_case.data) return to_bytes(collective, *one_case.data);
   double base = 10;
   for (int position = 0; position < collective.size(); ++position)
     while (static_cast<double>(input_count(collective, position)) > base) base *= 10;
@@ -230,8 +230,8 @@ void limit_elements(const Collective& collective) {
                     " ranks are more than can be shown; at most " + with_commas(most));
 }
 
-std::vector<RankBuffers> all_ranks(const Case& point) {
-  std::vector<RankBuffers> ranks(point.cluster->topology.rank_count());
+std::vector<RankBuffers> all_ranks(const Case& one_case) {
+  std::vector<RankBuffers> ranks(one_case.cluster->topology.rank_count());
   for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i].rank = Rank(i);
   return ranks;
 }
@@ -252,19 +252,19 @@ ExecutionResult run(const Schedule& schedule, const std::vector<Bytestring>& inp
 
 }  // namespace
 
-Buffers show_buffers(const Case& point, const BuffersOptions& options) {
+Buffers show_buffers(const Case& one_case, const BuffersOptions& options) {
   Buffers shown;
-  Collective collective = point.collective;
-  AlgorithmChoice choice = point.choice;
-  if (point.data && options.elements)
+  Collective collective = one_case.collective;
+  AlgorithmChoice choice = one_case.choice;
+  if (one_case.data && options.elements)
     throw_error(ErrorCode::invalid_argument,
                 "the scenario has its own data; the number of elements cannot be changed");
-  if (!point.data) shrink(collective, choice, options, shown);
+  if (!one_case.data) shrink(collective, choice, options, shown);
   limit_elements(collective);
   const Schedule schedule = make_schedule(collective, choice);
-  const std::vector<Bytestring> inputs = make_inputs(point, collective);
+  const std::vector<Bytestring> inputs = make_inputs(one_case, collective);
 
-  shown.ranks = all_ranks(point);
+  shown.ranks = all_ranks(one_case);
   for (int position = 0; position < collective.size(); ++position) {
     const auto index = static_cast<std::size_t>(position);
     fill_rank(collective, position, to_numbers(collective.type, inputs[index]),

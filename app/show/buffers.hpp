@@ -81,6 +81,6 @@ inline constexpr std::size_t max_buffer_steps = 200'000;
 // else on whole numbers that tell who contributed: element e of rank r is 10 (r + 1) + e (a larger
 // power of ten when there are more elements).  Throws Error: data that do not fit the operation,
 // more elements or steps than the limits, whatever make_schedule and execute throw.
-[[nodiscard]] Buffers show_buffers(const Case& point, const BuffersOptions& options = {});
+[[nodiscard]] Buffers show_buffers(const Case& one_case, const BuffersOptions& options = {});
 
 }  // namespace collsim

@@ -36,14 +36,14 @@ RunOptions run_options(const CaseResult& predicted, const MeasureOptions& option
 }
 
 // Without pacing all ranks start at once.
-std::string missing_in_native_runs(const Case& point) {
-  const auto& group = point.collective.group;
+std::string missing_in_native_runs(const Case& one_case) {
+  const auto& group = one_case.collective.group;
   const bool late = std::any_of(
-      point.cluster->late.begin(), point.cluster->late.end(), [&](const auto& rank_and_time) {
+      one_case.cluster->late.begin(), one_case.cluster->late.end(), [&](const auto& rank_and_time) {
         const auto& [rank, time] = rank_and_time;
         return time > Time{} && std::find(group.begin(), group.end(), rank) != group.end();
       });
-  const bool launch = point.costs.launch > Time{};
+  const bool launch = one_case.costs.launch > Time{};
   if (!late && !launch) return {};
   return fmt::format("the prediction counts {}{}{}, which only paced runs have",
                      late ? "late ranks" : "", late && launch ? " and " : "",
@@ -68,17 +68,17 @@ RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCach
                        const CaseResult& row, const MeasureOptions& options) {
   if (!options.run) return NoMeasurement{NoMeasurement::Why::unavailable, options.unavailable};
   Diagnostics diagnostics;
-  std::optional<Case> point = make_case(scenario, number, clusters, diagnostics);
-  COLLSIM_CHECK(point, "a row that was simulated can be made again");
-  if (point->choice.name == "auto") point->choose_algorithm(row.algorithm);
+  std::optional<Case> one_case = make_case(scenario, number, clusters, diagnostics);
+  COLLSIM_CHECK(one_case, "a row that was simulated can be made again");
+  if (one_case->choice.name == "auto") one_case->choose_algorithm(row.algorithm);
   const bool record = options.record == number;
   try {
-    *point = with_calibrated_costs(within_limits(std::move(*point)));
-    const Schedule& schedule = *point->schedule;
-    RunOutcome outcome = measure_schedule(*point, schedule, row, options, record);
+    *one_case = with_calibrated_costs(within_limits(std::move(*one_case)));
+    const Schedule& schedule = *one_case->schedule;
+    RunOutcome outcome = measure_schedule(*one_case, schedule, row, options, record);
     const Measurement* const measured = std::get_if<Measurement>(&outcome);
     if (record && options.recorded && measured != nullptr && measured->timeline)
-      options.recorded({*point, schedule, *measured->timeline});
+      options.recorded({*one_case, schedule, *measured->timeline});
     return outcome;
   } catch (const Error& error) {
     return NoMeasurement{why_of(error.code()), error.what()};
@@ -87,10 +87,10 @@ RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCach
 
 }  // namespace
 
-RunOutcome measure_schedule(const Case& point, const Schedule& schedule,
+RunOutcome measure_schedule(const Case& one_case, const Schedule& schedule,
                             const CaseResult& predicted, const MeasureOptions& options,
                             bool record) {
-  const double instructions = effort_of(point, schedule).instructions;
+  const double instructions = effort_of(one_case, schedule).instructions;
   if (const auto most = static_cast<double>(PlanLimits{}.steps); instructions > most)
     return NoMeasurement{NoMeasurement::Why::too_large,
                          fmt::format("about {:.2g} instructions are too many for a real run "
@@ -103,13 +103,14 @@ RunOutcome measure_schedule(const Case& point, const Schedule& schedule,
                              (report.fault ? report.fault->text : std::string("no reason given"))};
   RunCase run_case{schedule, options.how.protocol};
   if (options.how.paced)
-    run_case.paced = EmulatedMachine{point.cluster->topology, point.costs, point.cluster->late};
+    run_case.paced =
+        EmulatedMachine{one_case.cluster->topology, one_case.costs, one_case.cluster->late};
   RunOutcome outcome = options.run(run_case, run_options(predicted, options, record));
   auto* const measured = std::get_if<Measurement>(&outcome);
   if (measured != nullptr && measured->times_s.empty())
     return NoMeasurement{NoMeasurement::Why::failed, "the run ended without a time"};
   if (measured != nullptr && !options.how.paced)
-    if (std::string missing = missing_in_native_runs(point); !missing.empty())
+    if (std::string missing = missing_in_native_runs(one_case); !missing.empty())
       measured->notes.push_back(std::move(missing));
   return outcome;
 }

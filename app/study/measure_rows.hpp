@@ -18,7 +18,7 @@ using RunForReal = std::function<RunOutcome(const RunCase&, const RunOptions&)>;
 
 // A recorded run of one row.
 struct RecordedRun {
-  const Case& point;
+  const Case& one_case;
   const Schedule& schedule;
   const Timeline& timeline;
 };
@@ -46,7 +46,7 @@ struct MeasureOptions {
 void measure_rows(const Scenario& scenario, const MeasureOptions& options, Results& results);
 
 // The same for one schedule, whose time was predicted.
-[[nodiscard]] RunOutcome measure_schedule(const Case& point, const Schedule& schedule,
+[[nodiscard]] RunOutcome measure_schedule(const Case& one_case, const Schedule& schedule,
                                           const CaseResult& predicted,
                                           const MeasureOptions& options, bool record);
 

@@ -22,23 +22,24 @@ double lanes_at_work(const Simulation& simulation) {
   return simulation.time == Time{} ? 1.0 : working.seconds() / simulation.time.seconds();
 }
 
-bool somebody_is_late(const Case& point) {
-  const auto& group = point.collective.group;
-  for (const auto& [rank, late] : point.cluster->late)
+bool has_late_rank(const Case& one_case) {
+  const auto& group = one_case.collective.group;
+  for (const auto& [rank, late] : one_case.cluster->late)
     if (late > Time{} && std::find(group.begin(), group.end(), rank) != group.end()) return true;
   return false;
 }
 
 // Formulas know links and the rate of additions, nothing else.
-std::optional<ClosedForm> formula_for(const Case& point, const Schedule& schedule) {
-  const CostModel& costs = point.costs;
+std::optional<ClosedForm> formula_for(const Case& one_case, const Schedule& schedule) {
+  const CostModel& costs = one_case.costs;
   if (costs.copy_bandwidth || costs.second_write_bandwidth || costs.instruction_overhead > Time{} ||
-      costs.launch > Time{} || somebody_is_late(point))
+      costs.launch > Time{} || has_late_rank(one_case))
     return std::nullopt;
-  AlgorithmChoice choice = point.choice;
+  AlgorithmChoice choice = one_case.choice;
   choice.chunks = schedule.chunks();
   choice.chunk_size.reset();
-  return closed_form(point.collective, choice, point.cluster->topology, costs.reduce_bandwidth);
+  return closed_form(one_case.collective, choice, one_case.cluster->topology,
+                     costs.reduce_bandwidth);
 }
 
 std::optional<double> slowest_used_link(const Topology& topology, const Simulation& simulation) {
@@ -52,22 +53,23 @@ std::optional<double> slowest_used_link(const Topology& topology, const Simulati
 }
 
 // If all ranks together are too much, one of them may stand for all.
-Simulation simulation_of(const Case& point, const Schedule& schedule, const CaseOptions& options) {
+Simulation simulation_of(const Case& one_case, const Schedule& schedule,
+                         const CaseOptions& options) {
   SimulationOptions how;
-  how.late = point.cluster->late;
-  const Effort effort = effort_of(point, schedule);
+  how.late = one_case.cluster->late;
+  const Effort effort = effort_of(one_case, schedule);
   if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
   std::unique_lock<std::mutex> turn;
   if (options.turns != nullptr && effort.bytes > much_memory_bytes)
     turn = std::unique_lock(*options.turns);
   if (!exceeds_total_limit(effort)) {
     if (options.bottleneck_bandwidth) how.recording = Recording::summary;
-    return simulate(point.cluster->topology, schedule, point.costs, how);
+    return simulate(one_case.cluster->topology, schedule, one_case.costs, how);
   }
   if (options.bottleneck_bandwidth) throw_too_large(effort, schedule);
   how.engine = Engine::symmetry;
   try {
-    return simulate(point.cluster->topology, schedule, point.costs, how);
+    return simulate(one_case.cluster->topology, schedule, one_case.costs, how);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::engine_not_applicable) throw;
   }
@@ -75,51 +77,51 @@ Simulation simulation_of(const Case& point, const Schedule& schedule, const Case
 }
 
 CaseResult row_of(const Case& asked, const CaseOptions& options) {
-  const Case point = with_calibrated_costs(with_schedule(asked));
-  const Topology& topology = point.cluster->topology;
-  const Schedule& schedule = *point.schedule;
-  const Simulation simulation = simulation_of(point, schedule, options);
+  const Case one_case = with_calibrated_costs(with_schedule(asked));
+  const Topology& topology = one_case.cluster->topology;
+  const Schedule& schedule = *one_case.schedule;
+  const Simulation simulation = simulation_of(one_case, schedule, options);
 
   CaseResult row;
-  row.operation = point.collective.operation;
+  row.operation = one_case.collective.operation;
   row.algorithm = schedule.algorithm();
-  row.ranks = point.collective.size();
-  row.size = point.collective.bytes();
-  row.type = point.collective.type;
-  if (reduces(row.operation)) row.reduction = point.collective.reduction;
+  row.ranks = one_case.collective.size();
+  row.size = one_case.collective.bytes();
+  row.type = one_case.collective.type;
+  if (reduces(row.operation)) row.reduction = one_case.collective.reduction;
   row.root = static_cast<int>(
-      point.collective.group[static_cast<std::size_t>(point.collective.root)].index());
+      one_case.collective.group[static_cast<std::size_t>(one_case.collective.root)].index());
   row.chunks = schedule.chunks();
   row.channels = schedule.channels();
-  row.radix = point.choice.radix;
-  row.aggregation = point.choice.aggregation;
+  row.radix = one_case.choice.radix;
+  row.aggregation = one_case.choice.aggregation;
   row.time = simulation.time;
-  row.analytic = formula_for(point, schedule);
+  row.analytic = formula_for(one_case, schedule);
   row.bounds = simulation.bounds;
-  row.bound = row.bounds.largest() + point.costs.launch;
+  row.bound = row.bounds.largest() + one_case.costs.launch;
   row.messages = simulation.messages;
   row.wire_bytes = simulation.wire_bytes;
   row.engine = simulation.engine;
   row.fingerprint = simulation.fingerprint;
   if (options.bottleneck_bandwidth)
     row.bottleneck_bandwidth = slowest_used_link(topology, simulation);
-  if (const auto& link = point.cluster->link) {
+  if (const auto& link = one_case.cluster->link) {
     row.alpha = link->startup.seconds();
     row.B = static_cast<double>(link->bandwidth.bytes_per_second());
     row.L = link->latency.seconds();
     if (const auto network = uniform_network(topology)) row.L = network->hop.latency;
   }
-  if (const auto& additions = point.costs.reduce_bandwidth)
+  if (const auto& additions = one_case.costs.reduce_bandwidth)
     row.gamma = 1 / static_cast<double>(additions->bytes_per_second());
   return row;
 }
 
-CaseResult fastest_row(const Case& point, const CaseOptions& options) {
+CaseResult fastest_row(const Case& one_case, const CaseOptions& options) {
   std::optional<CaseResult> fastest;
   std::string reasons;
   ErrorCode code = ErrorCode::unsupported_ranks;
-  Case candidate = point;
-  for (const Algorithm* const algorithm : algorithms(point.collective.operation)) {
+  Case candidate = one_case;
+  for (const Algorithm* const algorithm : algorithms(one_case.collective.operation)) {
     candidate.choose_algorithm(algorithm->name);
     try {
       CaseResult row = row_of(candidate, options);
@@ -131,7 +133,7 @@ CaseResult fastest_row(const Case& point, const CaseOptions& options) {
   }
   if (!fastest)
     throw_error(code, fmt::format("no algorithm of {} works here{}",
-                                  to_string(point.collective.operation), reasons));
+                                  to_string(one_case.collective.operation), reasons));
   return std::move(*fastest);
 }
 
@@ -151,35 +153,37 @@ CostModel calibrated_costs(const Topology& topology, const Schedule& schedule, B
 
 Case with_calibrated_costs(Case asked) {
   if (!asked.calibration || asked.choice.name == "auto") return asked;
-  Case point = with_schedule(std::move(asked));
-  const auto calibration = std::exchange(point.calibration, nullptr);
-  const Time launch = point.costs.launch;
-  const Schedule& schedule = *point.schedule;
-  const Effort effort = effort_of(point, schedule);
+  Case one_case = with_schedule(std::move(asked));
+  const auto calibration = std::exchange(one_case.calibration, nullptr);
+  const Time launch = one_case.costs.launch;
+  const Schedule& schedule = *one_case.schedule;
+  const Effort effort = effort_of(one_case, schedule);
   if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
   const Bytes size = working_set(schedule);
   if (exceeds_total_limit(effort)) {
-    point.costs = calibration->costs_at(size, 1.0 * schedule.size() * schedule.lanes());
+    one_case.costs = calibration->costs_at(size, 1.0 * schedule.size() * schedule.lanes());
   } else {
     SimulationOptions how;
-    how.late = point.cluster->late;
-    point.costs = calibrated_costs(point.cluster->topology, schedule, size, *calibration, how);
+    how.late = one_case.cluster->late;
+    one_case.costs =
+        calibrated_costs(one_case.cluster->topology, schedule, size, *calibration, how);
   }
-  point.costs.launch = launch;
-  return point;
+  one_case.costs.launch = launch;
+  return one_case;
 }
 
-CaseResult run_case(const Case& point, const CaseOptions& options) {
-  return point.choice.name == "auto" ? fastest_row(point, options) : row_of(point, options);
+CaseResult run_case(const Case& one_case, const CaseOptions& options) {
+  return one_case.choice.name == "auto" ? fastest_row(one_case, options)
+                                        : row_of(one_case, options);
 }
 
 Case within_limits(Case asked) {
   if (asked.choice.name == "auto") asked.choose_algorithm(run_case(asked).algorithm);
-  Case point = with_schedule(std::move(asked));
-  const Effort effort = effort_of(point, *point.schedule);
+  Case one_case = with_schedule(std::move(asked));
+  const Effort effort = effort_of(one_case, *one_case.schedule);
   if (exceeds_lane_limit(effort) || exceeds_total_limit(effort))
-    throw_too_large(effort, *point.schedule);
-  return point;
+    throw_too_large(effort, *one_case.schedule);
+  return one_case;
 }
 
 bool exceeds_lane_limit(const Effort& effort) {

@@ -33,7 +33,7 @@ struct CaseOptions {
 
 // Simulates; "auto" simulates every algorithm of the operation that works with this many ranks and
 // takes the fastest (the first of equals).  Throws Error.
-[[nodiscard]] CaseResult run_case(const Case& point, const CaseOptions& options = {});
+[[nodiscard]] CaseResult run_case(const Case& one_case, const CaseOptions& options = {});
 
 // The case with its schedule and, instead of "auto", the algorithm that run_case() chooses.  Throws
 // Error when simulating it is beyond the limits.
@@ -45,8 +45,8 @@ inline constexpr double max_instructions = 1e10;  // of all ranks that are simul
 inline constexpr double max_simulation_bytes = 8e9;
 inline constexpr double much_memory_bytes = 250e6;
 
-[[nodiscard]] inline Effort effort_of(const Case& point, const Schedule& schedule) {
-  return effort_of(schedule, point.choice);
+[[nodiscard]] inline Effort effort_of(const Case& one_case, const Schedule& schedule) {
+  return effort_of(schedule, one_case.choice);
 }
 
 // Beyond a limit: on one lane alone, or for the sum of all ranks.  The latter may still be

@@ -87,13 +87,13 @@ std::string description_of(const Results& results, const StudySummary& summary) 
   return text;
 }
 
-void StudySummary::add(const Case& point) {
-  if (point.cluster != last_) {
-    last_ = point.cluster;
-    add_cluster(*point.cluster);
+void StudySummary::add(const Case& one_case) {
+  if (one_case.cluster != last_) {
+    last_ = one_case.cluster;
+    add_cluster(*one_case.cluster);
   }
-  const auto& group = point.collective.group;
-  for (const auto& [rank, late] : point.cluster->late)
+  const auto& group = one_case.collective.group;
+  for (const auto& [rank, late] : one_case.cluster->late)
     if (std::find(group.begin(), group.end(), rank) == group.end())
       late_outsiders_.insert(rank.index());
 }

@@ -17,7 +17,7 @@ namespace collsim {
 // Every thread keeps its own; merged in any order they say the same.
 class StudySummary {
  public:
-  void add(const Case& point);
+  void add(const Case& one_case);
   void merge(const StudySummary& other);
 
   // What the descriptions of all clusters share: of "chain of 8 ranks, 25 GB/s, 5 us per message"

@@ -42,7 +42,7 @@ void expect_consistent(const Explanation& e, const std::string& what) {
   EXPECT_EQ(shares.wire, b.path.wire) << what;
   EXPECT_EQ(shares.startup, b.path.startup) << what;
   if (b.busiest && b.busiest->fill &&
-      e.point.cluster->topology.links().front().sharing == Sharing::exclusive) {
+      e.one_case.cluster->topology.links().front().sharing == Sharing::exclusive) {
     EXPECT_EQ(*b.busiest->fill + b.busiest->busy + *b.busiest->gaps + *b.busiest->drain, e.row.time)
         << what;
   }
@@ -125,7 +125,7 @@ TEST(Explanation, AlgorithmsAreAllNamedAndAutoBecomesTheFastest) {
   Case point = case_on(make_switch(8, cable), Operation::all_reduce, kibibytes(64), "auto");
   const Explanation e = explain(point);
   EXPECT_TRUE(e.chosen_automatically);
-  EXPECT_EQ(e.point.choice.name, e.row.algorithm);
+  EXPECT_EQ(e.one_case.choice.name, e.row.algorithm);
   EXPECT_EQ(e.algorithms.front().algorithm, e.row.algorithm);
   EXPECT_EQ(e.algorithms.size(), algorithms(Operation::all_reduce).size());
   for (const Contender& one : e.algorithms) {

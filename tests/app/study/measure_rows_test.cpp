@@ -237,7 +237,7 @@ TEST(MeasureRows, RecordsTheRowThatWasAskedFor) {
     ++recorded;
     EXPECT_EQ(run.schedule.chunks(), 2);
     EXPECT_EQ(run.timeline.steps.size(), 3U);
-    EXPECT_EQ(run.point.choice.chunks, 2);
+    EXPECT_EQ(run.one_case.choice.chunks, 2);
   };
   measured(runs, lecture(three_chunk_counts), options);
   EXPECT_EQ(recorded, 1);
