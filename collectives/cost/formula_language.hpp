@@ -134,14 +134,23 @@ struct FormulaTree {
   [[nodiscard]] std::string_view text_of(const FormulaNode& node) const;
 
   // Calls look(node) for `node` and, where it returns true, for what the node is made of and the
-  // definition it uses.
+  // definition it uses; goes through a definition once, however often it is used.
   template <class Look>
   void visit(std::uint32_t node, const Look& look) const {
+    std::vector<bool> seen(definitions.size());
+    visit(node, look, seen);
+  }
+
+ private:
+  template <class Look>
+  void visit(std::uint32_t node, const Look& look, std::vector<bool>& seen) const {
     const FormulaNode& it = nodes[node];
     if (!look(it)) return;
     for (const std::uint32_t child : {it.left, it.right, it.term})
-      if (child != FormulaNode::none) visit(child, look);
-    if (it.kind == FormulaNode::Kind::defined) visit(definitions[it.id].body.node, look);
+      if (child != FormulaNode::none) visit(child, look, seen);
+    if (it.kind != FormulaNode::Kind::defined || seen[it.id]) return;
+    seen[it.id] = true;
+    visit(definitions[it.id].body.node, look, seen);
   }
 };
 

@@ -124,10 +124,8 @@ class FormulaWriter : public FormulaValues {
   }
 
   Written least_or_most(const FormulaNode& node) {
-    Written left = write(node.left), right = write(node.right);
-    // Costs are not negative.
-    if (node.kind == Kind::maximum && right.known == 0.0) return left;
-    std::string first = left.text;
+    const Written right = write(node.right);
+    std::string first = write(node.left).text;
     if (tree_->nodes[node.left].kind == node.kind)
       first = first.substr(first.find('(') + 1, first.size() - first.find('(') - 2);
     return {.text = std::string(formula_function_name(node.kind)) + "(" + first + ", " +

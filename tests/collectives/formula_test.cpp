@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
+
+#include "topo/error.hpp"
 
 namespace collsim {
 namespace {
@@ -91,6 +94,18 @@ TEST(Formulas, HaveDefinitionsBehindThem) {
   EXPECT_EQ(formula_value("sum(i = 1..2, t) + sum(i = 1..3, t), t = u + 1, u = i"), 5 + 9);
 }
 
+TEST(Formulas, AreVisitedOncePerDefinition) {
+  std::string text = "a0";
+  for (int i = 0; i < 24; ++i) text += concat(", a", i, " = a", i + 1, " + a", i + 1);
+  text += ", a24 = K";
+  FormulaLanguage language;
+  const std::optional<FormulaTree> tree = FormulaParser(text, language).parse();
+  ASSERT_TRUE(tree);
+  int visited = 0;
+  tree->visit(tree->root.node, [&](const FormulaNode& /*node*/) { return ++visited < 1000; });
+  EXPECT_EQ(visited, 1 + 24 * 3 + 1) << "not once per use";
+}
+
 TEST(Formulas, AreRefusedForMistakesInDefinitions) {
   EXPECT_EQ(formula_mistake("t + t, t = t/2"), "\"t\" is defined by itself [t]");
   EXPECT_EQ(formula_mistake("a, a = b, b = a"), "\"a\" is defined by itself [a]");
@@ -137,6 +152,8 @@ TEST(Formulas, ShowTheirValues) {
   EXPECT_EQ(Formula("(K-1)*L + N/B").with_values(of_chain), "(8-1)*1 us + 64 MiB/(25 GB/s)");
   EXPECT_EQ(Formula("hop(N/K) + floor(log2(K))*(alpha + L)").with_values(of_chain),
             "356.5 us + 3*(5 us + 1 us)");
+  EXPECT_EQ(Formula("max(max(K, 0), S, min(K, S))").with_values(of_chain),
+            "max(8, 0, 4, min(8, 4))");
   const auto terms = Formula("(K-2+S)*tau(N/S) - (K-1)*L").terms(of_chain);
   ASSERT_EQ(terms.size(), 2U);
   EXPECT_EQ(terms[0].text, "(K-2+S)*tau(N/S)");
