@@ -117,11 +117,10 @@ std::optional<Hop> hop_of_level(const Collective& collective, const Topology& to
 
 std::string words_for_levels(const Algorithm& algorithm, std::span<const std::string_view> costs) {
   const bool shrinks = algorithm.operation != Operation::all_to_all;
-  std::string text = "sum over levels of K ranks";
-  if (shrinks) text += ", inner first with N, then N/K, ...";
-  text += ", of ";
+  std::string text = "sum over levels of K ranks each, ";
+  text += shrinks ? "inner first with N bytes, then N/K, ..." : "all with N bytes";
   for (std::size_t i = 0; i < costs.size(); ++i)
-    text += (i == 0 ? "" : ", plus ") + std::string(costs[i]);
+    text += (i == 0 ? "; of " : "; plus ") + std::string(costs[i]);
   return text;
 }
 
@@ -159,6 +158,7 @@ std::optional<ClosedForm> form_by_levels(const Collective& collective,
   }
   form.formula = words_for_levels(algorithm, texts);
   form.in_words = true;
+  form.by_levels = true;
   form.reference = "Cho, Finkler, Kung, Hunter (BlueConnect), MLSys 2019";
   form.exact = collective.count % (std::int64_t{collective.size()} * choice.chunks) == 0;
   return form;

@@ -22,6 +22,7 @@ struct ClosedForm {
   double seconds = 0;
   std::string formula;     // "(K-2+S)*tau(N/S) + (K-1)*L"
   bool in_words = false;   // not a formula but a sentence about one, because links or levels differ
+  bool by_levels = false;  // in words: K and N are those of a level, and "; " separates its parts
   FormulaSymbols symbols;  // what they are here; in words alpha, B and L are left out
   std::string reference;   // "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)"
   // The vector divides evenly into what the formula takes for even.  Then it holds but for rounding:

@@ -18,7 +18,8 @@ struct CostCase {
   bool in_order;  // position i is rank i
   FormulaSymbols symbols;
 
-  [[nodiscard]] int ranks() const { return collective.size(); }
+  // Of the level, where an algorithm works level by level.
+  [[nodiscard]] int ranks() const { return static_cast<int>(symbols.K); }
   [[nodiscard]] bool on_ports() const { return network == UniformNetwork::Kind::ports; }
 };
 

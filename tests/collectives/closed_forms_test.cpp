@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/cost/conditions.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {
@@ -440,6 +441,11 @@ TEST(ClosedForms, HierarchicalAndTorusLevelByLevel) {
   auto form = closed_form(all.collective(), choice, rails);
   ASSERT_TRUE(form);
   EXPECT_NEAR(form->seconds, 0.0036811394133333336, 1e-12);
+  EXPECT_TRUE(form->by_levels);
+  EXPECT_TRUE(form->formula.starts_with(
+      "sum over levels of K ranks each, inner first with N bytes, then N/K, ...; of (K-1)*"))
+      << form->formula;
+  EXPECT_NE(form->formula.find("; plus "), std::string::npos) << form->formula;
 
   const LinkParameters cable{gigabytes_per_second(100), Time{}, microseconds(3), Sharing::exclusive,
                              false};
@@ -453,6 +459,13 @@ TEST(ClosedForms, HierarchicalAndTorusLevelByLevel) {
   wire.latency = microseconds(1);
   EXPECT_TRUE(closed_form(all.collective(), choice, make_mesh({4, 8}, cable)));
   EXPECT_FALSE(closed_form(all.collective(), choice, make_mesh({4, 8}, wire)));
+}
+
+TEST(ClosedForms, HoldOnALevelForItsRanks) {
+  const Collective collective = collective_of(all_reduce, 12, 12, ElementType::u8);
+  const CostCase level{collective, {}, Kind::ring, false, {.K = 2}};
+  EXPECT_TRUE(when::power_of_two(level));
+  EXPECT_FALSE(when::more_than_two_ranks(level));
 }
 
 }  // namespace
