@@ -103,7 +103,8 @@ void add_symbols(const Case& one_case, const ClosedForm& form, const FormulaLege
   };
   for (const FormulaSymbol& symbol : formula_symbols()) {
     const bool of_a_link = symbol.name == "alpha" || symbol.name == "B" || symbol.name == "L";
-    if (of_a_link && form.in_words) continue;
+    const bool of_a_level = symbol.name == "K" || symbol.name == "N";
+    if ((of_a_link && form.in_words) || (of_a_level && form.by_levels)) continue;
     const double value = form.symbols.*symbol.value;
     std::string meaning(symbol.name == "S" ? chunks_meaning(one_case) : symbol.meaning);
     if (symbol.name == "gamma" && value == 0) meaning += ": adding is free";

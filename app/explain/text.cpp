@@ -169,7 +169,10 @@ void write_formula(Page& page, const Explanation& e) {
   const FormulaExplanation& f = e.formula;
   page.heading("The formula");
   if (f.form) {
-    page.line("  time = ", f.form->formula, 9);
+    const std::string_view formula = f.form->formula;  // in parts where it is by levels
+    page.line("  time = ", formula.substr(0, formula.find("; ")), 9);
+    for (std::size_t at = formula.find("; "); at != formula.npos; at = formula.find("; ", at + 2))
+      page.line("         ", formula.substr(at + 2, formula.find("; ", at + 2) - at - 2), 11);
     page.line("         ", fmt::format("({})", f.form->reference), 10);
     for (const std::string& definition : f.definitions) page.line("    ", definition, 6);
     for (const ExplainedSymbol& symbol : f.symbols)

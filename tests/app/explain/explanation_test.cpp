@@ -322,5 +322,16 @@ TEST(Explanation, FormulasAreTakenApart) {
   EXPECT_GE(apart, 40);
 }
 
+// K and N of a level are not those of the case, so the table of symbols has neither.
+TEST(Explanation, SumsOverLevelsSpeakOfALevelsRanks) {
+  const FormulaExplanation f =
+      explain(case_on(make_torus({2, 4}, cable), Operation::all_reduce, mebibytes(8), "torus"))
+          .formula;
+  ASSERT_TRUE(f.form);
+  ASSERT_FALSE(f.symbols.empty());
+  for (const ExplainedSymbol& symbol : f.symbols)
+    EXPECT_TRUE(symbol.symbol != "K" && symbol.symbol != "N") << symbol.symbol;
+}
+
 }  // namespace
 }  // namespace collsim::testing
