@@ -53,7 +53,7 @@ int chunks_of(const Collective& collective, const AlgorithmChoice& choice,
               const Algorithm& algorithm) {
   if (!choice.chunk_size) return choice.chunks;
   Span message{Buffer::input, 0, collective.count};
-  if (!algorithm.cuts_whole_vector) message = message.piece(0, collective.size());
+  if (!algorithm.messages_exceed_a_block) message = message.piece(0, collective.size());
   const Bytes bytes = message.piece(0, choice.channels).count * size_of(collective.type);
   const Bytes chunks = bytes / *choice.chunk_size + (bytes % *choice.chunk_size > 0 ? 1 : 0);
   if (chunks > max_chunks)

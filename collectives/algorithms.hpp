@@ -167,9 +167,9 @@ struct Algorithm {
   std::int64_t (*scratch)(const Task&) = nullptr;
   // Why it does not work with this many ranks; empty: it does; null: it always does.
   std::string (*why_not)(int ranks) = nullptr;
-  // A message, before it is cut into chunks, may be longer than one rank's block; chunk_size then
-  // allows for a message as long as the vector.
-  bool cuts_whole_vector = false;
+  // With many ranks a message, before it is cut into chunks, is longer than one rank's block;
+  // chunk_size then allows for a message as long as the vector.  A test compares.
+  bool messages_exceed_a_block = false;
   MessagesAtOnce messages = MessagesAtOnce::unknown;
   std::array<Cost, 4> costs{};  // unused ones are for no network
   Levels levels{};

@@ -12,7 +12,7 @@ constexpr double message_that_hides_start_up = 65536;
 
 // Elements of the longest message before it is cut.
 double elements_to_cut(const RunFacts& ran) {
-  const int parts = ran.algorithm->cuts_whole_vector ? 1 : ran.ranks;
+  const int parts = ran.algorithm->messages_exceed_a_block ? 1 : ran.ranks;
   return static_cast<double>(ran.elements) / ran.channels / parts;
 }
 

@@ -90,8 +90,8 @@ std::string why_no_form(const Case& one_case, const CaseResult& row) {
 
 std::string chunks_meaning(const Case& point) {
   const Algorithm& algorithm = find_algorithm(point.collective.operation, point.choice.name);
-  return algorithm.cuts_whole_vector ? "messages that the vector is cut into"
-                                     : "messages that each rank's block is cut into";
+  return algorithm.messages_exceed_a_block ? "chunks of each step's message"
+                                           : "messages that each rank's block is cut into";
 }
 
 void add_symbols(const Case& one_case, const ClosedForm& form, const FormulaLegend& legend,

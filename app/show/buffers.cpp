@@ -9,6 +9,7 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/show/buffer_steps.hpp"
+#include "collectives/cost/formula.hpp"
 #include "collectives/execute.hpp"
 
 namespace collsim {
@@ -41,7 +42,8 @@ bool has_output(const Collective& collective, int position) {
   }
 }
 
-// Into how many pieces the operation itself cuts the data, whatever the algorithm.
+// Whether the operation itself, or the algorithm by what its formula takes for even, cuts the data
+// into a block per rank.
 bool is_cut_by_rank(const Collective& collective, const Algorithm& algorithm) {
   switch (collective.operation) {
     case Operation::all_gather:
@@ -49,8 +51,12 @@ bool is_cut_by_rank(const Collective& collective, const Algorithm& algorithm) {
     case Operation::scatter:
     case Operation::reduce_scatter:
     case Operation::all_to_all: return true;
-    default: return !algorithm.cuts_whole_vector;
+    default: break;
   }
+  const std::string_view even = algorithm.costs.front().even;
+  const double ranks = collective.size();
+  return even.empty() ? !algorithm.messages_exceed_a_block
+                      : Formula(even).value({.K = ranks}) >= ranks;
 }
 
 // Cuts the case down to few elements: at least one for every piece that the algorithm makes, where

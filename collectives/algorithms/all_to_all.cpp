@@ -175,6 +175,7 @@ extern const Algorithm all_to_all_hierarchical{
     .program = all_to_all_in_two_steps,
     .knobs = {.dims = true},
     .scratch = all_to_all_in_two_steps_scratch,
+    .messages_exceed_a_block = true,
     .levels = {.inner = {&all_to_all_pairwise}, .outer = &all_to_all_pairwise}};
 
 }  // namespace collsim

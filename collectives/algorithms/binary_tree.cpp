@@ -118,7 +118,7 @@ extern const Algorithm broadcast_binary_tree{
     .name = "binary-tree",
     .summary = "chunks go down a binary tree",
     .program = broadcast_down_tree,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports, "2*(h+S-1)*tau(N/S) + h*L, h = log2(K+1) - 1", "S",
                 literature::two_trees, when::complete_binary_tree, best_tree_chunks},
                {on::links, "(h+S-1)*tau(N/S) + h*L, h = floor(log2(K))", "S", literature::two_trees,
@@ -130,7 +130,7 @@ extern const Algorithm reduce_binary_tree{
     .summary = "chunks go up a binary tree",
     .program = reduce_up_tree,
     .scratch = reduce_up_tree_scratch,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {
         {{on::ports, "h*(tau(N) + L + max(tau(N), N*gamma) + N*gamma), h = log2(K+1) - 1", "S",
           literature::two_trees, tree_reduces_in_order},

@@ -120,7 +120,7 @@ extern const Algorithm broadcast_binomial{
     .name = "binomial",
     .summary = "twice as many ranks have the data after every round",
     .program = broadcast_by_binomial,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports, "q*hop(N)", "S", literature::thakur, when::tree_on_ports},
                {on::links, "floor(log2(K))*hop(N)", "S", literature::thakur}}}};
 
@@ -130,7 +130,7 @@ extern const Algorithm reduce_binomial{
     .summary = "half as many ranks remain after every round",
     .program = reduce_by_binomial,
     .scratch = reduce_by_binomial_scratch,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports, "q*(tau(N) + N*gamma + L)", "S", literature::thakur,
                 when::all_of<when::one_chunk, when::tree_on_ports>},
                {on::links, "floor(log2(K))*(tau(N) + N*gamma + L)", "S", literature::thakur,
@@ -144,7 +144,7 @@ extern const Algorithm all_reduce_binomial{
         [](const Task& task) {
           return binomial_all_reduce(task.group, source_vector(task), result_vector(task));
         },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {
         {{on::ports, "q*(reduce_hop(N) + hop(N))", "S", literature::thakur, when::tree_on_ports},
          {on::links, "floor(log2(K))*(reduce_hop(N) + hop(N))", "S", literature::thakur,

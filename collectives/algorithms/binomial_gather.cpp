@@ -163,6 +163,7 @@ extern const Algorithm gather_binomial{
     .summary = "blocks of whole subtrees are gathered up a binomial tree",
     .program = gather_by_subtrees,
     .scratch = staged_subtree,
+    .messages_exceed_a_block = true,
     .costs = subtree_costs};
 
 extern const Algorithm scatter_binomial{
@@ -171,6 +172,7 @@ extern const Algorithm scatter_binomial{
     .summary = "blocks of whole subtrees are scattered down a binomial tree",
     .program = scatter_by_subtrees,
     .scratch = staged_subtree,
+    .messages_exceed_a_block = true,
     .costs = subtree_costs};
 
 }  // namespace collsim

@@ -154,7 +154,7 @@ extern const Algorithm all_gather_bruck{
                                   rotated, task.channel.of > 1, task.scratch);
         },
     .scratch = [](const Task& task) { return count_of_shares(task, task.output); },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "q*(S*alpha + L) + (K-1)/K*N/B", "K*S", bruck_et_al}}}};
 
 extern const Algorithm all_to_all_bruck{
@@ -164,6 +164,7 @@ extern const Algorithm all_to_all_bruck{
     .program = all_to_all_by_bits,
     .symmetry = Symmetry::rotation,
     .scratch = all_to_all_by_bits_scratch,
+    .messages_exceed_a_block = true,
     // Otherwise m is how many numbers below K have the bit of the round.
     .costs = {{{on::ports | on::links, "log2(K)*(S*alpha + N/(2*B) + L)", "K*S", bruck_et_al,
                 when::power_of_two},

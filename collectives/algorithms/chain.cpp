@@ -129,7 +129,7 @@ extern const Algorithm broadcast_chain{
           return chain_broadcast(Chain::up(from_root(task)), own_vector(task),
                                  task.share(task.output));
         },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .messages = MessagesAtOnce::chain_from_root,
     .costs = {{{on::any, "(K-2+S)*tau(N/S) + (K-1)*L", "S", literature::chan, when::from_the_end,
                 "sqrt((K-2)*N/(alpha*B))"}}}};
@@ -146,7 +146,7 @@ extern const Algorithm broadcast_bidirectional_chain{
                                  task.share(task.output).piece(task.role, 2));
         },
     .lanes = 2,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::both_ways_around, "(K-2+S)*tau(N/(2*S)) + (K-1)*L", "2*S", literature::chan,
                 when::more_than_two_ranks, "sqrt((K-2)*N/(2*alpha*B))"}}}};
 
@@ -160,7 +160,7 @@ extern const Algorithm reduce_chain{
           return chain_reduce(Chain::down(from_root(task)), own_vector(task),
                               task.share(task.output));
         },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::any, chain_reduce_time, "S", literature::flow_shop,
                 links_are_slower_than_adding, "sqrt(((K-2)/B + (K-1)*gamma)*N/alpha)"},
                {on::any, chain_reduce_time, "S", literature::flow_shop, when::from_the_end}}}};
@@ -172,7 +172,7 @@ extern const Algorithm all_reduce_chain{
     .summary = "chunks are added up along a line to position 0 and travel back down",
     .program = chain_all_reduce,
     .lanes = 2,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {
         {{on::chain | on::both_ways_around, chain_all_reduce_time, "S", literature::flow_shop,
           when::adding_is_free, "sqrt((2*K-3)*N/(alpha*B))"},

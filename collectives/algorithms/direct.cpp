@@ -97,7 +97,7 @@ extern const Algorithm all_reduce_one_shot{
           return direct_sum(task.group, Everything{source_vector(task)}, result_vector(task));
         },
     .symmetry = Symmetry::rotation,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports, "tau(N/S) + L + ((K-1)*S-1)*max(tau(N/S), N/S*gamma) + N/S*gamma", "S",
                 literature::hockney},
                {on::links, "reduce_hop(N) + (K-2)*N*gamma", "S", literature::hockney}}}};

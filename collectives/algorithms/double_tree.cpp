@@ -175,7 +175,7 @@ extern const Algorithm broadcast_double_tree{
     .summary = "two binary trees, each with half of the data; no rank is an inner node of both",
     .program = broadcast_down_both_trees,
     .lanes = 2,
-    .cuts_whole_vector = true};
+    .messages_exceed_a_block = true};
 
 extern const Algorithm reduce_double_tree{
     .operation = Operation::reduce,
@@ -185,7 +185,7 @@ extern const Algorithm reduce_double_tree{
     .program = reduce_up_both_trees,
     .lanes = 2,
     .scratch = reduce_up_both_trees_scratch,
-    .cuts_whole_vector = true};
+    .messages_exceed_a_block = true};
 
 extern const Algorithm all_reduce_double_tree{
     .operation = Operation::all_reduce,
@@ -194,6 +194,6 @@ extern const Algorithm all_reduce_double_tree{
     .summary = "half of the vector up and down each of two binary trees (NCCL Tree)",
     .program = all_reduce_along_both_trees,
     .lanes = 4,
-    .cuts_whole_vector = true};
+    .messages_exceed_a_block = true};
 
 }  // namespace collsim

@@ -86,7 +86,7 @@ extern const Algorithm broadcast_flat{
     .aliases = {"linear"},
     .summary = "the root sends everything to every rank",
     .program = flat_broadcast,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports, "(K-1)*S*tau(N/S) + L", "S", literature::hockney},
                {on::links, "hop(N)", "S", literature::hockney}}}};
 
@@ -96,7 +96,7 @@ extern const Algorithm reduce_flat{
     .aliases = {"linear"},
     .summary = "the root adds up what every rank sends",
     .program = flat_reduce,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports, "(K-1)*S*tau(N/S) + L", "S", literature::hockney, when::adding_is_free},
                {on::ports, "tau(N) + L + (K-2)*max(tau(N), N*gamma) + N*gamma", "S",
                 literature::hockney, when::all_of<when::one_chunk, when::root_takes_in_order>},

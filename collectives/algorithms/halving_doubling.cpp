@@ -201,7 +201,7 @@ extern const Algorithm all_reduce_recursive_doubling{
     .summary = "whole vectors exchanged at distances 1, 2, 4, ...: fewest steps",
     .program = all_reduce_by_doubling,
     .symmetry = Symmetry::exchange,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "log2(K)*reduce_hop(N)", "S", literature::thakur,
                 when::power_of_two},
                {on::ports, "(floor(log2(K)) + 2)*tau(N)", "S", literature::thakur, folds_evenly}}}};
@@ -213,7 +213,7 @@ extern const Algorithm all_reduce_halving_doubling{
     .summary = "reduce-scatter by halving, then all-gather by doubling (Rabenseifner)",
     .program = all_reduce_by_halving,
     .symmetry = Symmetry::exchange,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "sum(i = 1..log2(K), reduce_hop(N/2^i) + hop(N/2^i))", "K*S",
                 rabenseifner, when::power_of_two},
                {on::ports, "2*(p-1)/p*N/B + 2*N/B, p = 2^floor(log2(K))", "2^floor(log2(K))",
@@ -227,7 +227,7 @@ extern const Algorithm all_gather_recursive_doubling{
     .symmetry = Symmetry::exchange,
     .scratch = scratch_without_gaps,
     .why_not = needs_power_of_two,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "log2(K)*(S*alpha + L) + (K-1)/K*N/B", "K*S",
                 literature::thakur}}}};
 
@@ -239,7 +239,7 @@ extern const Algorithm reduce_scatter_recursive_halving{
     .symmetry = Symmetry::exchange,
     .scratch = [](const Task& task) { return count_of_shares(task, task.input); },
     .why_not = needs_power_of_two,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "sum(i = 1..log2(K), reduce_hop(N/2^i))", "K*S",
                 literature::thakur}}}};
 

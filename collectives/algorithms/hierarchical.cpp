@@ -133,7 +133,7 @@ extern const Algorithm all_reduce_hierarchical{
     .summary = "reduce-scatter in the node, all-reduce between nodes, all-gather in the node",
     .program = all_reduce_in_dimensions,
     .knobs = {.dims = true},
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .levels = levels_of_all_reduce};
 
 extern const Algorithm all_reduce_torus{
@@ -143,7 +143,7 @@ extern const Algorithm all_reduce_torus{
     .summary = "reduce-scatter along one dimension after the other, all-gather back (BlueConnect)",
     .program = all_reduce_in_dimensions,
     .knobs = {.dims = true},
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .levels = levels_of_all_reduce};
 
 extern const Algorithm all_gather_hierarchical{
@@ -158,7 +158,7 @@ extern const Algorithm all_gather_hierarchical{
         },
     .knobs = {.dims = true},
     .scratch = [](const Task& task) { return count_of_shares(task, task.output); },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .levels = {.inner = {&all_gather_ring}, .outer = &all_gather_ring}};
 
 extern const Algorithm reduce_scatter_hierarchical{
@@ -173,7 +173,7 @@ extern const Algorithm reduce_scatter_hierarchical{
         },
     .knobs = {.dims = true},
     .scratch = [](const Task& task) { return count_of_shares(task, task.input); },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .levels = {.inner = {&reduce_scatter_ring}, .outer = &reduce_scatter_ring}};
 
 }  // namespace collsim

@@ -67,7 +67,7 @@ extern const Algorithm broadcast_k_nomial{
     .summary = "the binomial tree with radix - 1 messages per level",
     .program = broadcast_by_k_nomial,
     .knobs = {.radix = true},
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {
         {{on::ports, "log(K, k)*((k-1)*S*tau(N/S) + L)", "S", literature::hockney, power_of_radix},
          {on::links, "log(K, k)*hop(N)", "S", literature::hockney, power_of_radix}}}};

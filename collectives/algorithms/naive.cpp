@@ -65,7 +65,7 @@ extern const Algorithm all_reduce_naive{
         },
     .symmetry = Symmetry::rotation,
     .scratch = [](const Task& task) { return task.in_place ? result_vector(task).count : 0; },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "(K-1)*reduce_hop(N)", "S", literature::hockney}}}};
 
 extern const Algorithm all_reduce_master{
@@ -78,7 +78,7 @@ extern const Algorithm all_reduce_master{
           return master_all_reduce(from_root(task), source_vector(task), result_vector(task));
         },
     .knobs = {.root = true},
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {
         {{on::ports, "2*((K-1)*S*tau(N/S) + L)", "S", literature::hockney, when::adding_is_free},
          {on::ports, "tau(N) + L + (K-2)*max(tau(N), N*gamma) + N*gamma + (K-1)*tau(N) + L", "S",

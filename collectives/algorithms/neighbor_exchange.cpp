@@ -64,7 +64,7 @@ extern const Algorithm all_gather_neighbor_exchange{
         },
     .scratch = scratch_without_gaps,
     .why_not = needs_even,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::rings, "hop(N/K) + (K/2-1)*hop(2*N/K)", "K*S",
                 "Chen, Zhang, Zhang, Yuan, HPC-Asia 2005"}}}};
 

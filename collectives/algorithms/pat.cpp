@@ -216,7 +216,7 @@ extern const Algorithm all_gather_pat{
     .symmetry = Symmetry::rotation,
     .scratch =
         [](const Task& task) { return count_of_packing(task, task.blocks(task.output)[0].count); },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "q*(S*alpha + L) + (K-1)/K*N/B", "K*S", jeaugey,
                 sends_all_at_once},
                {on::ports | on::links,
@@ -236,7 +236,7 @@ extern const Algorithm reduce_scatter_pat{
           const std::int64_t longest = task.blocks(task.input)[0].count;
           return count_of_sums(task.group.size(), longest) + count_of_packing(task, longest);
         },
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "q*(S*alpha + L) + (K-1)/K*N/B", "K*S", jeaugey,
                 when::all_of<sends_all_at_once, when::adding_is_free>},
                {on::ports | on::links,

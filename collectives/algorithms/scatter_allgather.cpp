@@ -64,6 +64,7 @@ extern const Algorithm broadcast_scatter_allgather{
           return scatter_then_all_gather(group, group.me() == 0 ? own_vector(task) : result,
                                          result);
         },
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "(q+K-1)*(alpha+L) + 2*(K-1)/K*N/B", "K*S", literature::chan,
                 when::all_of<when::one_chunk, when::power_of_two>}}}};
 

@@ -57,7 +57,7 @@ extern const Algorithm send_recv_direct{
     .summary = "every pair at once",
     .program = send_or_receive,
     .lanes = 2,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .messages = MessagesAtOnce::pairs,
     .costs = {{{on::any, "hop(N)", "S", literature::hockney, exchanges_neighbours},
                {on::ring, "hop(N)", "S", literature::hockney, shifts_to_neighbour},

@@ -97,7 +97,7 @@ extern const Algorithm all_reduce_swing{
         },
     .scratch = [](const Task& task) { return result_vector(task).count; },
     .why_not = needs_power_of_two,
-    .cuts_whole_vector = true,
+    .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "sum(i = 1..log2(K), reduce_hop(N/2^i) + hop(N/2^i))", "K*S",
                 "De Sensi, Bonato, Saam, Hoefler, NSDI 2024", when::power_of_two}}}};
 

@@ -149,6 +149,31 @@ TEST_P(EveryAlgorithm, YieldsTheSameAgain) {
     }
 }
 
+std::int64_t longest_message(const Case& test) {
+  const Schedule schedule = make_schedule(test.collective, test.choice);
+  std::int64_t longest = 0;
+  for (int position = 0; position < schedule.size(); ++position)
+    longest = std::max(longest, testing::longest_message(schedule, position));
+  return longest;
+}
+
+TEST_P(EveryAlgorithm, SendsNothingLongerThanTheChunkSize) {
+  for (const int ranks : nearest_ranks(row(), {2, 3, 5, 8, 9, 12, 16})) {
+    for (const int channels : {1, 3}) {
+      Case test = make_case(row(), ranks, 37 * ranks + 5);
+      test.choice.channels = channels;
+      test.choice.chunk_size = 16 * size_of(test.collective.type);
+      EXPECT_LE(longest_message(test), 16) << ranks << " ranks, " << channels << " channels";
+    }
+  }
+}
+
+TEST_P(EveryAlgorithm, SaysWhetherMessagesExceedABlock) {
+  const int ranks = nearest_ranks(row(), 8);
+  EXPECT_EQ(longest_message(make_case(row(), ranks, 37 * ranks)) > 37,
+            row().messages_exceed_a_block);
+}
+
 std::vector<const Algorithm*> rows_where(bool (*wanted)(Operation)) {
   std::vector<const Algorithm*> rows;
   for (const Algorithm& row : algorithms())

@@ -44,7 +44,7 @@ The formula
     tau(n) = alpha + n/B: the time one n-byte message occupies a link
     K     = 8                    ranks
     N     = 64 MiB               the size
-    S     = 16                   messages that the vector is cut into
+    S     = 16                   chunks of each step's message
     alpha = 5 us                 startup of every message; occupies the link
     B     = 25 GB/s              bandwidth of a link
     L     = 0                    latency from rank to rank; occupies nothing
