@@ -42,7 +42,7 @@ class [[nodiscard]] Program {
 
   // What was yielded: `size` instructions, cut together into chunks or not at all.  It lives in the
   // suspended coroutine until that is resumed.
-  struct Step {
+  struct Yielded {
     const Instruction* instructions = nullptr;
     int size = 0;
     bool cut = false;
@@ -59,11 +59,11 @@ class [[nodiscard]] Program {
   }
   ~Program() { destroy(); }
 
-  // The next step, valid until the following call; nullptr when the program has ended (and ever
-  // after).
-  const Step* next();
-  // The latest one.
-  [[nodiscard]] const Step& step() const;
+  // What it yields next, valid until the following call; nullptr when the program has ended (and
+  // ever after).
+  const Yielded* next();
+  // The latest.
+  [[nodiscard]] const Yielded& latest() const;
 
  private:
   explicit Program(Handle handle) : handle_(handle) {}
@@ -88,7 +88,7 @@ struct [[nodiscard]] ChunkByChunk {
   int size = 0;
 
   constexpr void add(const Instruction& instruction) {
-    COLLSIM_CHECK(size < static_cast<int>(N), "more instructions than a step has room for");
+    COLLSIM_CHECK(size < static_cast<int>(N), "more instructions than there is room for");
     instructions[static_cast<std::size_t>(size++)] = instruction;
   }
 };
@@ -103,7 +103,7 @@ struct Program::promise_type {
   // The program that yielded this one and goes on after it; the root has none.
   std::coroutine_handle<> parent = std::noop_coroutine();
   std::coroutine_handle<> running;  // root only: the innermost program, the one to resume
-  Step step;                        // root only: what was yielded last; size 0: nothing yet
+  Yielded latest;                   // root only: what was yielded last; size 0: nothing yet
   bool ended = false;               // root only
 
   Program get_return_object() {
@@ -116,7 +116,7 @@ struct Program::promise_type {
     bool await_ready() noexcept { return false; }
     void await_suspend(Handle finished) noexcept {
       promise_type& promise = finished.promise();
-      promise.root->step.size = 0;
+      promise.root->latest.size = 0;
       promise.root->running = promise.parent;
       promise.ended = true;
     }
@@ -126,16 +126,16 @@ struct Program::promise_type {
 
   // What is yielded is not copied.
   std::suspend_always yield_value(const Instruction& instruction) noexcept {
-    root->step = {&instruction, 1, exchanges(instruction.op)};
+    root->latest = {&instruction, 1, exchanges(instruction.op)};
     return {};
   }
   std::suspend_always yield_value(const Whole& yielded) noexcept {
-    root->step = {&yielded.instruction, 1, false};
+    root->latest = {&yielded.instruction, 1, false};
     return {};
   }
   template <std::size_t N>
   std::suspend_always yield_value(const ChunkByChunk<N>& yielded) noexcept {
-    root->step = {yielded.instructions.data(), yielded.size, true};
+    root->latest = {yielded.instructions.data(), yielded.size, true};
     return {};
   }
 
@@ -146,7 +146,7 @@ struct Program::promise_type {
       promise_type& promise = inner.handle_.promise();
       promise.root = outer.promise().root;
       promise.parent = outer;
-      promise.root->step.size = 0;
+      promise.root->latest.size = 0;
       promise.root->running = inner.handle_;
     }
     void await_resume() noexcept {}
@@ -155,26 +155,26 @@ struct Program::promise_type {
 
   void return_void() noexcept {}
   void unhandled_exception() {
-    root->step.size = 0;
+    root->latest.size = 0;
     root->running = std::noop_coroutine();
     root->ended = true;
     rethrow_current_exception();
   }
 };
 
-inline const Program::Step* Program::next() {
+inline const Program::Yielded* Program::next() {
   if (!handle_) return nullptr;
   promise_type& root = handle_.promise();
   // A loop, not symmetric transfer: that is a tail call only where the compiler optimises, and deep
   // recursion in debug and sanitizer builds and in WebAssembly.
   do {
     root.running.resume();
-  } while (root.step.size == 0 && !root.ended);
-  return root.step.size == 0 ? nullptr : &root.step;
+  } while (root.latest.size == 0 && !root.ended);
+  return root.latest.size == 0 ? nullptr : &root.latest;
 }
 
-inline const Program::Step& Program::step() const {
-  return handle_.promise().step;
+inline const Program::Yielded& Program::latest() const {
+  return handle_.promise().latest;
 }
 
 // Lambdas that capture nothing pass themselves by reference, which does no harm; g++ does not know
@@ -218,10 +218,10 @@ class [[nodiscard]] LaneProgram {
   // The next instruction, valid until the following call; nullptr when the program has ended.
   const Instruction* next() {
     if (left_ > 0) return next_alike() ? piece_.get() : next_piece();
-    const Program::Step* const step = program_.next();
-    if (step == nullptr) return nullptr;
-    if (step->size == 1 && (chunks_ == 1 || !step->cut)) return step->instructions;
-    return first_piece(*step);
+    const Program::Yielded* const yielded = program_.next();
+    if (yielded == nullptr) return nullptr;
+    if (yielded->size == 1 && (chunks_ == 1 || !yielded->cut)) return yielded->instructions;
+    return first_piece(*yielded);
   }
   // If the next instruction differs from the latest only in where its data lie, makes the latest
   // that one.
@@ -235,29 +235,29 @@ class [[nodiscard]] LaneProgram {
   }
 
  private:
-  const Instruction* first_piece(const Program::Step& step);
+  const Instruction* first_piece(const Program::Yielded& yielded);
   const Instruction* next_piece();
 
   Program program_;
   std::unique_ptr<Instruction> piece_;  // the latest; most of a million lanes never cut anything
-  int left_ = 0;                        // pieces of the step that are still to come
+  int left_ = 0;                        // pieces of what was yielded last, still to come
   int chunks_ = 1;
   int alike_ = 0;  // the next pieces that differ from the latest only in their offsets
 };
 
-inline const Instruction* LaneProgram::first_piece(const Program::Step& step) {
-  left_ = chunks_ * step.size;
+inline const Instruction* LaneProgram::first_piece(const Program::Yielded& yielded) {
+  left_ = chunks_ * yielded.size;
   if (chunks_ > 1 && !piece_) piece_ = std::make_unique<Instruction>();
   return next_piece();
 }
 
 inline const Instruction* LaneProgram::next_piece() {
-  const Program::Step& step = program_.step();
-  const int index = chunks_ * step.size - left_--;
-  if (chunks_ == 1) return step.instructions + index;
-  const Instruction& instruction = step.instructions[index % step.size];
-  *piece_ = instruction.piece(index / step.size, chunks_);
-  if (step.size > 1) return piece_.get();
+  const Program::Yielded& yielded = program_.latest();
+  const int index = chunks_ * yielded.size - left_--;
+  if (chunks_ == 1) return yielded.instructions + index;
+  const Instruction& instruction = yielded.instructions[index % yielded.size];
+  *piece_ = instruction.piece(index / yielded.size, chunks_);
+  if (yielded.size > 1) return piece_.get();
   const auto longer = static_cast<int>(instruction.count % chunks_);  // pieces, the first ones
   alike_ = index < longer ? longer - index - 1 : left_;
   return piece_.get();
