@@ -60,6 +60,7 @@ namespace {
 template <class Source>
 Program pairwise_exchange(Group group, Source source, Blocks result) {
   const int me = group.me();
+  // Cut like the blocks for others, which a copy by itself is not.
   co_yield chunk_by_chunk(copy(source[me], result[me]));
   for (int distance = 1; distance < group.size(); ++distance) {
     const int target = group.wrap(me + distance);

@@ -31,7 +31,6 @@ namespace {
 // The root's buffer, as the tree sees it.
 struct RootBuffer {
   Blocks blocks;  // in the order of positions
-  Span whole;
   int root = 0;
   int size = 1;
   bool one_channel = true;
@@ -44,14 +43,12 @@ struct RootBuffer {
   }
   // Only of a contiguous range.
   [[nodiscard]] Span range(int first, int end) const {
-    const Span last = blocks[position(end - 1)];
-    const std::int64_t begin = blocks[position(first)].offset;
-    return {whole.buffer, begin, last.offset + last.count - begin};
+    return joined(blocks, position(first), end - first);
   }
 };
 
 RootBuffer root_buffer(const Task& task, Span whole) {
-  return {task.blocks(whole), whole, task.root, task.group.size(), task.channel.of == 1};
+  return {task.blocks(whole), task.root, task.group.size(), task.channel.of == 1};
 }
 
 RotatedBlocks rotated_blocks(const Task& task) {

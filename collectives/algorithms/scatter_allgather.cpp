@@ -25,29 +25,20 @@
 namespace collsim {
 namespace {
 
-// Blocks first .. end-1 of a vector.
-Span block_range(Span whole, int blocks, int first, int end) {
-  const std::int64_t begin = whole.piece(first, blocks).offset;
-  const Span last = whole.piece(end - 1, blocks);
-  return {whole.buffer, begin, last.offset + last.count - begin};
-}
-
-Program range_scatter(Group group, Span source, Span result) {
+Program range_scatter(Group group, Blocks source, Blocks result) {
   const int me = group.me();
   const int size = group.size();
   const int reach = reach_of(me, size);
-  if (me > 0)
-    co_yield receive(group[me - reach], block_range(result, size, me, std::min(me + reach, size)));
+  if (me > 0) co_yield receive(group[me - reach], joined(result, me, std::min(reach, size - me)));
   for (int d = reach / 2; d > 0; d /= 2) {
     if (me + d >= size) continue;
-    co_yield send(group[me + d], block_range(source, size, me + d, std::min(me + 2 * d, size)));
+    co_yield send(group[me + d], joined(source, me + d, std::min(d, size - me - d)));
   }
 }
 
-Program scatter_then_all_gather(Group group, Span source, Span result) {
+Program scatter_then_all_gather(Group group, Blocks source, Blocks result) {
   co_yield range_scatter(group, source, result);
-  const Span mine = source.piece(group.me(), group.size());
-  co_yield ring_all_gather(Ring::up(group), mine, Blocks(result, group.size()));
+  co_yield ring_all_gather(Ring::up(group), source[group.me()], result);
 }
 
 }  // namespace
@@ -61,8 +52,9 @@ extern const Algorithm broadcast_scatter_allgather{
         [](const Task& task) {
           const Group group = from_root(task);
           const Span result = task.share(task.output);
-          return scatter_then_all_gather(group, group.me() == 0 ? own_vector(task) : result,
-                                         result);
+          const Span source = group.me() == 0 ? own_vector(task) : result;
+          return scatter_then_all_gather(group, Blocks(source, group.size()),
+                                         Blocks(result, group.size()));
         },
     .messages_exceed_a_block = true,
     .costs = {{{on::ports | on::links, "(q+K-1)*(alpha+L) + 2*(K-1)/K*N/B", "K*S", literature::chan,
