@@ -413,7 +413,7 @@ std::string Interpreter<Values>::waits_for(const LaneState& lane) const {
 }
 
 // Follows who waits for whom from the first lane that has not ended: to a lane that has, which can
-// never be what is waited for, or around a circle.
+// never be what is waited for, or around a cycle.
 template <class Values>
 void Interpreter<Values>::judge_waiting() {
   std::uint32_t id = 0;
@@ -435,11 +435,11 @@ void Interpreter<Values>::judge_waiting() {
     }
     id = lane.awaited;
   }
-  judge_circle(id);
+  report_cycle(id);
 }
 
 template <class Values>
-void Interpreter<Values>::judge_circle(std::uint32_t id) {
+void Interpreter<Values>::report_cycle(std::uint32_t id) {
   std::uint32_t first = id;
   std::size_t length = 0;
   std::uint32_t member = id;
@@ -449,15 +449,15 @@ void Interpreter<Values>::judge_circle(std::uint32_t id) {
     member = lanes_[member].awaited;
   } while (member != id);
   constexpr std::size_t shown = 8;
-  std::string circle = waits_for(lanes_[first]);
+  std::string cycle = waits_for(lanes_[first]);
   member = lanes_[first].awaited;
   for (std::size_t i = 1; i < std::min(shown, length); ++i, member = lanes_[member].awaited) {
-    circle += concat(", which at step ", lanes_[member].step, " (",
-                     name_of(*lanes_[member].current), ") ", waits_for(lanes_[member]));
+    cycle += concat(", which at step ", lanes_[member].step, " (", name_of(*lanes_[member].current),
+                    ") ", waits_for(lanes_[member]));
   }
-  if (length > shown) circle += concat(", and so on in a cycle of ", length, " lanes");
+  if (length > shown) cycle += concat(", and so on in a cycle of ", length, " lanes");
   fault(FaultKind::deadlock, current(first), "lanes that do not wait for each other",
-        concat("a cycle of ", length, " lanes"), "deadlock: " + circle);
+        concat("a cycle of ", length, " lanes"), "deadlock: " + cycle);
 }
 
 template <class Values>

@@ -97,7 +97,7 @@ class Interpreter {
 
   // When no lane can continue.
   void judge_waiting();
-  void judge_circle(std::uint32_t id);
+  void report_cycle(std::uint32_t id);
   void judge_leftovers();
   void judge_results();
   [[nodiscard]] bool judge_stretch(std::uint32_t position, const Requirement& required);
