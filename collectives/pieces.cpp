@@ -190,7 +190,7 @@ class Origins {
 // A stretch of an output that lies in one piece.
 struct Part {
   std::int64_t begin = 0, end = 0;
-  std::size_t holding = 0;  // in Holdings::had
+  std::size_t holding = 0;  // in Holdings::outputs
 };
 
 std::int32_t piece_with(const Pieces& pieces, std::int64_t element) {
@@ -223,7 +223,7 @@ class Outputs {
         std::upper_bound(parts.begin(), parts.end(), begin,
                          [](std::int64_t place, const Part& one) { return place < one.end; });
     for (; part != parts.end() && part->begin < end; ++part) {
-      Holding& holding = result_.had[part->holding];
+      OutputPiece& holding = result_.outputs[part->holding];
       holding.begun = std::min(holding.begun, when);
       holding.done = holding.done == Time::never() ? when : std::max(holding.done, when);
     }
@@ -241,8 +241,8 @@ class Outputs {
       const std::int64_t next = std::min(end, place + (end_of(pieces, piece) - element));
       std::size_t& holding = holding_of_piece_[static_cast<std::size_t>(piece)];
       if (holding == none) {
-        holding = result_.had.size();
-        result_.had.push_back({rank, piece, Time::never(), Time::never()});
+        holding = result_.outputs.size();
+        result_.outputs.push_back({rank, piece, Time::never(), Time::never()});
       }
       parts_[position].push_back({place, next, holding});
       element += next - place;
@@ -261,20 +261,20 @@ class Outputs {
 };
 
 // What nobody writes was there before: input and output share that memory, or there is no data.
-void settle(std::vector<Holding>& had) {
-  for (Holding& holding : had) {
+void settle(std::vector<OutputPiece>& outputs) {
+  for (OutputPiece& holding : outputs) {
     if (holding.begun == Time::never()) holding.begun = Time{};
     if (holding.done == Time::never()) holding.done = Time{};
   }
 }
 
-Brought brought_by(const Collective& collective, const Pieces& pieces, std::size_t position) {
+InputPieces input_pieces(const Collective& collective, const Pieces& pieces, std::size_t position) {
   const std::int64_t count = input_count(collective, static_cast<int>(position));
-  Brought brought{collective.group[position]};
-  if (count == 0) return brought;
-  brought.first = piece_with(pieces, pieces.inputs[position]);
-  brought.end = piece_with(pieces, pieces.inputs[position] + count - 1) + 1;
-  return brought;
+  InputPieces inputs{collective.group[position]};
+  if (count == 0) return inputs;
+  inputs.first = piece_with(pieces, pieces.inputs[position]);
+  inputs.end = piece_with(pieces, pieces.inputs[position] + count - 1) + 1;
+  return inputs;
 }
 
 }  // namespace
@@ -314,7 +314,7 @@ Holdings find_holdings(const Schedule& schedule, const Timeline& timeline, const
   if (pieces.starts.empty()) return result;
   Outputs outputs(collective, pieces, result);
   for (std::size_t position = 0; position < collective.group.size(); ++position)
-    result.brought.push_back(brought_by(collective, pieces, position));
+    result.inputs.push_back(input_pieces(collective, pieces, position));
   const std::vector<std::size_t> positions = positions_of(collective);
   for (const Step& step : timeline.steps) {
     const Instruction& instruction = step.instruction;
@@ -322,7 +322,7 @@ Holdings find_holdings(const Schedule& schedule, const Timeline& timeline, const
       outputs.write(positions[step.rank.index()], instruction.destination_offset,
                     instruction.destination_offset + instruction.count, step.ended);
   }
-  settle(result.had);
+  settle(result.outputs);
   return result;
 }
 

@@ -114,16 +114,16 @@ Records records_of(const Topology& topology, const Schedule& schedule, const Sim
 void add_holdings(const Schedule& schedule, const Simulation& simulation, const Pieces& pieces,
                   Records& records) {
   const Holdings holdings = find_holdings(schedule, *simulation.timeline, pieces);
-  for (const Brought& brought : holdings.brought) {
-    records.whole.brought_rank.push_back(static_cast<std::int32_t>(brought.rank.index()));
-    records.whole.brought_first.push_back(brought.first);
-    records.whole.brought_end.push_back(brought.end);
+  for (const InputPieces& input : holdings.inputs) {
+    records.whole.brought_rank.push_back(static_cast<std::int32_t>(input.rank.index()));
+    records.whole.brought_first.push_back(input.first);
+    records.whole.brought_end.push_back(input.end);
   }
-  for (const Holding& had : holdings.had) {
-    records.whole.had_rank.push_back(static_cast<std::int32_t>(had.rank.index()));
-    records.whole.had_piece.push_back(had.piece);
-    records.numbers.had_begun.push_back(number(had.begun));
-    records.numbers.had_done.push_back(number(had.done));
+  for (const OutputPiece& output : holdings.outputs) {
+    records.whole.had_rank.push_back(static_cast<std::int32_t>(output.rank.index()));
+    records.whole.had_piece.push_back(output.piece);
+    records.numbers.had_begun.push_back(number(output.begun));
+    records.numbers.had_done.push_back(number(output.done));
   }
 }
 

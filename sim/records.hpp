@@ -19,7 +19,7 @@ struct NumberColumns {                                                 // column
   // By route: how long each of its messages holds links before its data flow.
   std::vector<double> route_startup;
   std::vector<double> link_busy, link_messages;  // by link
-  std::vector<double> had_begun, had_done;       // see Holding
+  std::vector<double> had_begun, had_done;       // see OutputPiece
 };
 struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> rank, index;
@@ -34,8 +34,8 @@ struct WholeColumns {  // columns of std::int32_t
   // Links of route r: route_links[route_first[r]] up to route_first[r + 1].
   std::vector<std::int32_t> route_first, route_links;
   std::vector<std::int32_t> path_kind, path_step;                      // CriticalPath::Kind
-  std::vector<std::int32_t> had_rank, had_piece;                       // see Holding
-  std::vector<std::int32_t> brought_rank, brought_first, brought_end;  // see Brought
+  std::vector<std::int32_t> had_rank, had_piece;                       // see OutputPiece
+  std::vector<std::int32_t> brought_rank, brought_first, brought_end;  // see InputPieces
 };
 struct Records {
   NumberColumns numbers;

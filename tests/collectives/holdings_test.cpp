@@ -23,9 +23,9 @@ struct HoldingsRun {
   Holdings holdings;
 
   // Pieces that a rank has in the end, and since when.
-  [[nodiscard]] std::map<std::int32_t, Holding> had_by(std::size_t rank) const {
-    std::map<std::int32_t, Holding> had;
-    for (const Holding& one : holdings.had)
+  [[nodiscard]] std::map<std::int32_t, OutputPiece> had_by(std::size_t rank) const {
+    std::map<std::int32_t, OutputPiece> had;
+    for (const OutputPiece& one : holdings.outputs)
       if (one.rank == Rank(rank)) had.emplace(one.piece, one);
     return had;
   }
@@ -35,7 +35,7 @@ struct HoldingsRun {
     return all;
   }
   [[nodiscard]] std::int64_t brought_by(std::size_t position) const {
-    return holdings.brought[position].end - holdings.brought[position].first;
+    return holdings.inputs[position].end - holdings.inputs[position].first;
   }
 };
 
@@ -82,8 +82,9 @@ TEST(Holdings, OfAReduceOnlyTheRootHasTheSum) {
     const HoldingsRun reduce = holdings_of(Operation::reduce, algorithm, first_ranks(4), 2, 1);
     for (const std::size_t position : {0U, 1U, 2U, 3U})
       EXPECT_EQ(reduce.brought_by(position), reduce.pieces.count) << algorithm;
-    EXPECT_EQ(reduce.holdings.had.size(), static_cast<std::size_t>(reduce.pieces.count));
-    for (const Holding& had : reduce.holdings.had) EXPECT_EQ(had.rank, Rank(1)) << algorithm;
+    EXPECT_EQ(reduce.holdings.outputs.size(), static_cast<std::size_t>(reduce.pieces.count));
+    for (const OutputPiece& had : reduce.holdings.outputs)
+      EXPECT_EQ(had.rank, Rank(1)) << algorithm;
     EXPECT_EQ(reduce.had_by(1).rbegin()->second.done, reduce.simulation.time) << algorithm;
   }
 }
@@ -111,7 +112,7 @@ TEST(Holdings, OfGatherAndScatterAllPartsAreAtTheRoot) {
   for (const char* algorithm : {"flat", "binomial"}) {
     const HoldingsRun gather = holdings_of(Operation::gather, algorithm, first_ranks(5), 1, 2);
     EXPECT_EQ(gather.pieces.count, 5) << algorithm;
-    EXPECT_EQ(gather.holdings.had.size(), 5U) << algorithm;
+    EXPECT_EQ(gather.holdings.outputs.size(), 5U) << algorithm;
     EXPECT_EQ(gather.pieces_of(2), piece_numbers(0, 5)) << algorithm;
     EXPECT_EQ(gather.had_by(2).at(2).done, Time{}) << algorithm;
     EXPECT_EQ(gather.brought_by(3), 1) << algorithm;
@@ -137,8 +138,8 @@ TEST(Holdings, OfAnAllToAllEachRankHasAPartOfEach) {
 TEST(Holdings, GroupsMayBeAPartInAnyOrder) {
   const HoldingsRun gather =
       holdings_of(Operation::all_gather, "ring", {Rank(6), Rank(1), Rank(3)});
-  EXPECT_EQ(gather.holdings.brought[0].rank, Rank(6));
-  EXPECT_EQ(gather.holdings.brought[0].first, 0);
+  EXPECT_EQ(gather.holdings.inputs[0].rank, Rank(6));
+  EXPECT_EQ(gather.holdings.inputs[0].first, 0);
   for (const std::size_t rank : {6U, 1U, 3U})
     EXPECT_EQ(gather.pieces_of(rank), piece_numbers(0, 3));
   EXPECT_EQ(gather.had_by(1).at(1).done, Time{});
@@ -146,7 +147,7 @@ TEST(Holdings, GroupsMayBeAPartInAnyOrder) {
 
 TEST(Holdings, WithoutDataNobodyHasAnything) {
   EXPECT_TRUE(
-      holdings_of(Operation::barrier, "dissemination", first_ranks(4)).holdings.had.empty());
+      holdings_of(Operation::barrier, "dissemination", first_ranks(4)).holdings.outputs.empty());
 }
 
 // Whatever the algorithm: nothing before it began, all when the run is over, and not all at the start.
@@ -156,7 +157,7 @@ TEST(Holdings, AreThereAtTheEndOfEveryAlgorithm) {
     const HoldingsRun run =
         holdings_of(algorithm.operation, std::string(algorithm.name), first_ranks(8), 2);
     Time last{};
-    for (const Holding& had : run.holdings.had) {
+    for (const OutputPiece& had : run.holdings.outputs) {
       EXPECT_LE(had.begun, had.done) << algorithm.name;
       last = std::max(last, had.done);
     }
