@@ -37,8 +37,7 @@ Case make_case(const Algorithm& row, int ranks, std::size_t turn) {
   for (int i = 0; i < ranks; ++i)
     collective.group.emplace_back(
         static_cast<std::size_t>(turn % 2 == 0 ? i : 2 * (ranks - i) + 1));
-  if (has_root(row.operation))
-    collective.root = static_cast<int>(turn % static_cast<std::size_t>(ranks));
+  if (takes_root(row)) collective.root = static_cast<int>(turn % static_cast<std::size_t>(ranks));
   const bool may_be_in_place = row.operation != Operation::all_to_all &&
                                row.operation != Operation::send_recv &&
                                row.operation != Operation::barrier;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checker proves every algorithm of the table over the whole range of knobs: 1 to 17 ranks and 32, 64 and 100, counts
-// that do not divide, 1 to 9 chunks, as many slots as there may be from the least that works to 8, several roots, groups
-// that are some of the ranks in odd order.  algorithms_test.cpp runs fewer of them on data.
+// The checker proves every algorithm of the table with 1 to 17 ranks and 32, 64 and 100, 1 to 9
+// chunks and as many slots as there may be from the least that works to 8.  The other knobs take
+// turns: counts that do not divide, channels, roots, groups that are some of the ranks in odd
+// order, in place or not, radix, aggregation, arrangements.  algorithms_test.cpp runs fewer cases
+// on data.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,22 +25,35 @@ std::vector<Rank> some_ranks(int size) {
   return group;
 }
 
-// The knobs that are not swept in full take turns, so that every value meets every other.
-Schedule schedule_of(const Algorithm& row, int ranks, int chunks) {
+// {a, ranks / a} for one of the a that divide.
+std::vector<int> arrangement(int ranks, int turn) {
+  std::vector<int> rows;
+  for (int a = 1; a <= ranks; ++a)
+    if (ranks % a == 0) rows.push_back(a);
+  const int a = rows[static_cast<std::size_t>(turn) % rows.size()];
+  return {a, ranks / a};
+}
+
+// The knobs that are not swept in full take turns.
+Schedule schedule_of(const Algorithm& row, int ranks, int chunks, int turn) {
   Collective collective;
   collective.operation = row.operation;
   collective.type = ElementType::i32;
   const std::int64_t counts[] = {0, 1, 7 * ranks + 3, 1009, 3 * ranks - 1};
-  collective.count = row.operation == Operation::barrier ? 0 : counts[(ranks + chunks) % 5];
+  collective.count = row.operation == Operation::barrier ? 0 : counts[turn % 5];
   collective.group =
-      chunks % 2 == 0 ? some_ranks(ranks) : first_ranks(static_cast<std::size_t>(ranks));
-  const bool rooted = has_root(row.operation) || row.operation == Operation::barrier;
+      turn % 2 == 0 ? some_ranks(ranks) : first_ranks(static_cast<std::size_t>(ranks));
+  collective.in_place = has_in_place_form(row.operation) && turn / 2 % 2 == 0;
   const int roots[] = {0, ranks - 1, ranks / 2};
-  if (rooted) collective.root = roots[chunks % 3];
+  if (takes_root(row) || row.operation == Operation::barrier)
+    collective.root = roots[(ranks + turn) % 3];
   AlgorithmChoice choice;
   choice.name = row.name;
   choice.chunks = chunks;
-  choice.channels = 1 + (ranks + chunks) % 4 / 3;
+  choice.channels = 1 + turn % 4 / 3;
+  if (row.knobs.radix) choice.radix = 2 + turn % 4;
+  if (row.knobs.aggregation && turn % 4 > 0) choice.aggregation = turn % 4;
+  if (row.knobs.dims) choice.dims = arrangement(ranks, turn / 2);
   return make_schedule(collective, choice);
 }
 
@@ -47,7 +62,8 @@ std::string text_of(const Schedule& schedule) {
   return std::string(to_string(collective.operation)) + " " + schedule.algorithm() + ", " +
          std::to_string(schedule.size()) + " ranks, count " + std::to_string(collective.count) +
          ", " + std::to_string(schedule.chunks()) + " chunks, " +
-         std::to_string(schedule.channels()) + " channels, root " + std::to_string(collective.root);
+         std::to_string(schedule.channels()) + " channels, root " +
+         std::to_string(collective.root) + (collective.in_place ? ", in place" : "");
 }
 
 void expect_proved(const Schedule& schedule) {
@@ -73,20 +89,23 @@ void expect_proved_with_slots(const Schedule& schedule) {
 class Proof : public ::testing::TestWithParam<const Algorithm*> {};
 
 TEST_P(Proof, UpTo17RanksWithAnyChunksAndSlots) {
+  int turn = 0;
   for (const int ranks : nearest_ranks(*GetParam(), from_to(1, 17))) {
     for (int chunks = 1; chunks <= 9; ++chunks) {
-      expect_proved_with_slots(schedule_of(*GetParam(), ranks, chunks));
+      expect_proved_with_slots(schedule_of(*GetParam(), ranks, chunks, turn++));
       if (HasFatalFailure()) return;
     }
   }
 }
 
 TEST_P(Proof, ManyRanks) {
+  int turn = 0;
   for (const int ranks : nearest_ranks(*GetParam(), {32, 64, 100})) {
     for (const int chunks : {1, 2, 3, 9}) {
-      expect_proved(schedule_of(*GetParam(), ranks, chunks));
+      expect_proved(schedule_of(*GetParam(), ranks, chunks, turn++));
       if (HasFatalFailure()) return;
     }
+    turn += 3;  // these chunks meet other values with the next number of ranks
   }
 }
 

@@ -66,7 +66,7 @@ class RandomCase {
       if (!algorithm.works_with(members)) continue;
       if (algorithm.operation != Operation::barrier)
         collective.count = chance(50) ? members * 16 * (1 + up_to(100'000)) : up_to(1'000'000);
-      if (chance(30) && has_root(algorithm.operation)) collective.root = up_to(members);
+      if (chance(30) && takes_root(algorithm)) collective.root = up_to(members);
       AlgorithmChoice choice;
       choice.name = algorithm.name;
       if (chance(50)) choice.chunks = 1 + up_to(5);
