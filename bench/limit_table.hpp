@@ -13,8 +13,8 @@
 namespace collsim::bench {
 
 // Google Benchmark's usual output, and what it measured once more as a Markdown table beside what
-// is allowed: `| case | today | limit | ok |`, as in docs/performance.md.  With repetitions the table
-// has their medians.
+// is allowed: `| case | today | limit | ok |`, as in docs/performance.md.  With repetitions the
+// table has their medians.
 class LimitTable : public benchmark::ConsoleReporter {
  public:
   explicit LimitTable(const std::vector<Case>& cases);

@@ -146,8 +146,8 @@ struct Levels {
   const Algorithm* outer = nullptr;
 };
 
-// The messages that are in flight at the same time; closed forms need this on links that differ, and
-// have none there where it is unknown.
+// The messages that are in flight at the same time; closed forms need this on links that differ,
+// and have none there where it is unknown.
 enum class MessagesAtOnce : std::uint8_t { unknown, chain_from_root, ring, pairs };
 
 // Everything the product knows about an algorithm.  It is defined in the algorithm's file, as an

@@ -85,7 +85,7 @@ std::vector<Requirement> all_pieces(const Collective& collective) {
   return pieces;
 }
 
-std::vector<Requirement> my_piece_of_everybody(const Collective& collective, int position) {
+std::vector<Requirement> my_piece_of_all(const Collective& collective, int position) {
   const Span piece = piece_of(collective, position);
   std::vector<Requirement> pieces;
   for (int i = 0; i < collective.size() && piece.count > 0; ++i)
@@ -218,7 +218,7 @@ std::vector<Requirement> requirements(const Collective& collective, int position
       return {{0, count, std::nullopt, piece_of(collective, position).offset}};
     case Operation::scatter:
       return {{0, count, collective.root, piece_of(collective, position).offset}};
-    case Operation::all_to_all: return my_piece_of_everybody(collective, position);
+    case Operation::all_to_all: return my_piece_of_all(collective, position);
     case Operation::barrier: return {};
     case Operation::send_recv: return {{0, count, source_of(collective, position), 0}};
   }

@@ -142,8 +142,8 @@ struct Instruction {
 static_assert(sizeof(Instruction) <= 48,
               "one instruction per message: keep it within a cache line");
 
-// The vocabulary in which algorithms are written.  Parameters are references because g++ keeps a copy
-// of what is passed by value in the frame of a coroutine that yields the result.
+// The vocabulary in which algorithms are written.  Parameters are references because g++ keeps a
+// copy of what is passed by value in the frame of a coroutine that yields the result.
 
 [[nodiscard]] constexpr Instruction send(const Endpoint& to, const Span& source) {
   return {Op::send, source.buffer, source.buffer, {},

@@ -82,7 +82,8 @@ class Origins {
     return kept;
   }
 
-  // How many elements there are from this one to the end of its block: what one rank has for another.
+  // How many elements there are from this one to the end of its block: what one rank has for
+  // another.
   [[nodiscard]] std::int64_t left_of_block(std::int64_t element) const {
     if (reduces(collective_.operation) || collective_.operation == Operation::broadcast)
       return collective_.count - element;

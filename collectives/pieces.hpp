@@ -12,8 +12,9 @@ namespace collsim {
 // Which piece of the collective's data each message carries, so that one piece can have one colour
 // wherever it goes.  Pieces are numbered from 0 in the order of the data: of the vector for
 // broadcasts and reductions, where the same element of all ranks is the same piece; else of all
-// ranks' inputs one after the other.  What a rank keeps for itself is a piece too, though no message
-// carries it.  A message that holds several blocks (Bruck and the like) counts as its first.
+// ranks' inputs one after the other.  What a rank keeps for itself is a piece too, though no
+// message carries it.  A message that holds several blocks (Bruck and the like) counts as its
+// first.
 struct Pieces {
   std::vector<std::int32_t> of_step;  // as Timeline::steps; -1: it sends nothing
   std::vector<bool> mixed;            // by step: its message holds more than the piece it counts as

@@ -80,8 +80,8 @@ struct [[nodiscard]] Whole {
   return {instruction};
 }
 
-// At most N instructions that advance together, chunk by chunk; one more is a bug.  Signals and waits among them are
-// repeated for every chunk.
+// At most N instructions that advance together, chunk by chunk; one more is a bug.  Signals and
+// waits among them are repeated for every chunk.
 template <std::size_t N = 3>
 struct [[nodiscard]] ChunkByChunk {
   std::array<Instruction, N> instructions{};

@@ -21,8 +21,8 @@ struct RunFacts {
   bool links_are_free = false;  // known to have neither startup nor latency
 };
 
-// What is worth saying about a case though nothing is wrong with it: the answer is valid, but probably
-// not to the question that was meant.
+// What is worth saying about a case though nothing is wrong with it: the answer is valid, but
+// probably not to the question that was meant.
 enum class ResultWarning { chunks_above_elements, small_chunks, free_messages };
 inline constexpr std::array all_result_warnings{ResultWarning::chunks_above_elements,
                                                 ResultWarning::small_chunks,

@@ -71,11 +71,12 @@ class Schedule {
 // How many bytes of memory a run touches when lanes move the data themselves, which decides in
 // which caches they fit:
 //
-//   sum over ranks        of what its programs read and store of input, output and scratch
-//   + sum over connections  of their slots, as many as there are messages for, each of the largest one
+//   sum over ranks          of what its programs read and store of input, output and scratch
+//   + sum over connections  of their slots, as many as there are messages for, each of the largest
 //
-// A byte that is touched twice counts once as long as no buffer is touched more than its own length:
-// min(length, bytes read and stored).  Pulls every program once, so it costs about what a simulation does.
+// A byte that is touched twice counts once as long as no buffer is touched more than its own
+// length: min(length, bytes read and stored).  Pulls every program once, so it costs about what a
+// simulation does.
 [[nodiscard]] Bytes working_set(const Schedule& schedule);
 
 }  // namespace collsim

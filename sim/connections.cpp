@@ -94,8 +94,9 @@ void ConnectionTable::make_room_for_links(Path& path, std::size_t links) {
   links_.resize(links_.size() + room);
 }
 
-// A few slots are made at once; many only when messages come to need them.  Where slots are limited,
-// those of the last `limit` messages must be kept, so room stays 0 until there are that many.
+// A few slots are made at once; many only when messages come to need them.  Where slots are
+// limited, those of the last `limit` messages must be kept, so room stays 0 until there are that
+// many.
 bool ConnectionTable::make_room(Queue& queue) {
   constexpr std::uint64_t few = 64;
   const std::uint64_t allowed = std::min(queue.limit, run_ahead_);

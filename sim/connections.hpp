@@ -20,9 +20,9 @@ namespace collsim {
 
 using LaneNumber = std::uint32_t;  // dense number of a lane among all lanes that are simulated
 
-// One place of a queue.  `time` is, while the place holds a message, when that arrives (never(): not
-// known yet, event engine only); after the message was received, when the slot became free; before
-// the first message, 0.
+// One place of a queue.  `time` is, while the place holds a message, when that arrives (never():
+// not known yet, event engine only); after the message was received, when the slot became free;
+// before the first message, 0.
 struct Slot {
   Time time;
   std::int64_t count = 0;  // of the message, in elements

@@ -42,7 +42,7 @@ std::span<const LinkId> Fabric::exclusive_links(const Connection& connection) co
   return connections_.links(connection);
 }
 
-bool Fabric::somebody_waits_for(std::span<const LinkId> links) const {
+bool Fabric::others_wait_for(std::span<const LinkId> links) const {
   return !queues_.empty() && std::any_of(links.begin(), links.end(), [this](LinkId link) {
     return queues_.contains(link.index());
   });
@@ -52,7 +52,7 @@ std::optional<Fabric::Passage> Fabric::carry_among_others(const Passage& passage
   const Connection& connection = connections_[passage.connection];
   const std::span<const LinkId> links = exclusive_links(connection);
   const Time start = all_free_at(links, passage.ready);
-  const bool must_wait = start == Time::never() || somebody_waits_for(links);
+  const bool must_wait = start == Time::never() || others_wait_for(links);
   if (!connection.path.crosses(Path::fair) && !must_wait)
     return settle(passage, links, start, duration);
 

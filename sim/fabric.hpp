@@ -97,7 +97,7 @@ class Fabric {
     std::deque<TransferId> in_order;
   };
 
-  [[nodiscard]] bool somebody_waits_for(std::span<const LinkId> links) const;
+  [[nodiscard]] bool others_wait_for(std::span<const LinkId> links) const;
   [[nodiscard]] std::optional<Passage> carry_among_others(const Passage& passage, Time duration);
   Passage settle(const Passage& passage, std::span<const LinkId> links, Time start, Time duration) {
     Passage settled = passage;

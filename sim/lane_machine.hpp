@@ -27,13 +27,16 @@ struct InstructionTimes {
 
 // What an engine adds: who is connected to whom, and what happens to messages on the way.
 //
-//   arrivals_are_known   Slot::time is never never(): a message's arrival is known when it is posted
-//   connect              the connection between a lane and its peer, opened the first time; nullptr:
-//                        this engine does not apply after all, and nothing more will run
+//   arrivals_are_known   Slot::time is never never(): a message's arrival is known when it is
+//                        posted
+//   connect              the connection between a lane and its peer, opened the first time;
+//                        nullptr: this engine does not apply after all, and nothing more will run
 //   release              the lane has turned to another connection in that direction
-//   may_post             this message, now; if not, the engine calls post_and_run() when the message's turn has come
-//   post                 puts a connection's latest message on its way: sets the time of its slot to its
-//                        arrival, not before `ready`, or to never(); a signal is there at once
+//   may_post             this message, now; if not, the engine calls post_and_run() when the
+//                        message's turn has come
+//   post                 puts a connection's latest message on its way: sets the time of its slot
+//                        to its arrival, not before `ready`, or to never(); a signal is there at
+//                        once
 //   wake                 this lane may be able to continue; the engine runs it eventually
 template <class N>
 concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection& connection,

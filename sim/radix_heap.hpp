@@ -73,8 +73,8 @@ class RadixHeap {
     return value;
   }
 
-  // Takes all values of the next time, in no particular order, and appends them to `values`: cheaper
-  // than popping one by one for a caller who has many with the same time.
+  // Takes all values of the next time, in no particular order, and appends them to `values`:
+  // cheaper than popping one by one for a caller who has many with the same time.
   void pop_all(std::vector<Value>& values) {
     COLLSIM_CHECK(!empty(), "nothing to pop from an empty queue");
     if (sorted_.empty() && late_.empty()) {

@@ -10,8 +10,8 @@
 
 namespace collsim {
 
-// A fully recorded simulation as columns of plain numbers, which JavaScript reads in place.  Times are
-// picoseconds; -1 stands for "none".
+// A fully recorded simulation as columns of plain numbers, which JavaScript reads in place.  Times
+// are picoseconds; -1 stands for "none".
 struct NumberColumns {                                                 // columns of double
   std::vector<double> reached, began, ended, departed, left, arrived;  // see Step
   std::vector<double> bytes;                                           // of its message
@@ -26,8 +26,8 @@ struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> to;  // the rank its message goes to
   // Of its message, see collectives/pieces.hpp; mixed is 1 where it holds other pieces too.
   std::vector<std::int32_t> piece, mixed;
-  // Why it did not begin when its lane reached it: 0 no wait, 1 a message, 2 a free slot, 3 a signal
-  // of another lane; and the step that ended the wait.
+  // Why it did not begin when its lane reached it: 0 no wait, 1 a message, 2 a free slot, 3 a
+  // signal of another lane; and the step that ended the wait.
   std::vector<std::int32_t> wait, waited_for;
   std::vector<std::int32_t> queued_behind;  // the step whose message held the link
   std::vector<std::int32_t> route;          // of its message

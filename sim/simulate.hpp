@@ -64,9 +64,9 @@ namespace collsim {
 enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 [[nodiscard]] std::string_view to_string(Engine engine);
 
-// What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per link.
-// full: every step, from which the critical path can be found; it holds every step twice while
-// sorting them (some 300 bytes per instruction).
+// What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per
+// link.  full: every step, from which the critical path can be found; it holds every step twice
+// while sorting them (some 300 bytes per instruction).
 enum class Recording : std::uint8_t { off, summary, full };
 
 struct SimulationOptions {

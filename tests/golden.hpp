@@ -42,8 +42,8 @@ struct Literal {
   std::string raw_opening{};  // R"( or R"x(, unless there are escapes
 };
 
-// What the escape means whose letter is source[at]; those of Unicode are left as they stand, so that
-// texts with them are not found.
+// What the escape means whose letter is source[at]; those of Unicode are left as they stand, so
+// that texts with them are not found.
 inline std::string escaped(const std::string& source, std::size_t& at) {
   static const std::string letters = "nrt\"\\'", meant = "\n\r\t\"\\'";
   const char letter = source[at];

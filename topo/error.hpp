@@ -8,7 +8,8 @@
 
 namespace collsim {
 
-// Text, characters and numbers in one string, for messages: concat("at most ", max_ranks, " ranks").
+// Text, characters and numbers in one string, for messages:
+// concat("at most ", max_ranks, " ranks").
 template <class... Parts>
 [[nodiscard]] std::string concat(const Parts&... parts) {
   std::string text;

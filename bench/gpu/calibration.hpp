@@ -10,14 +10,14 @@
 
 namespace collsim::bench {
 
-// What a GPU's lanes cost, for predicting native runs of so many ranks and channels: here is where a
-// better calibration goes in.
+// What a GPU's lanes cost, for predicting native runs of so many ranks and channels: here is where
+// a better calibration goes in.
 //
-// This one is simple.  Ranks reach each other's memory, so links have a latency and no limit; copying
-// and reducing keep the lane busy.  A ring all-gather (which only copies) and a ring reduce-scatter
-// (which reduces) are run at two sizes with the times of every step written down; overhead and rates
-// are the straight lines through the median durations at both sizes, the latency is the median of how
-// long after a message was sent its receiver, already waiting, went on.
+// This one is simple.  Ranks reach each other's memory, so links have a latency and no limit;
+// copying and reducing keep the lane busy.  A ring all-gather (which only copies) and a ring
+// reduce-scatter (which reduces) are run at two sizes with the times of every step written down;
+// overhead and rates are the straight lines through the median durations at both sizes, the latency
+// is the median of how long after a message was sent its receiver, already waiting, went on.
 struct Calibration {
   CostModel costs;
   Time latency{};

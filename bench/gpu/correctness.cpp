@@ -24,7 +24,8 @@ struct Case {
   int slots_variant = 0;  // of slots_for()
 };
 
-// Knobs that are not swept in full take turns, so that every value meets every other sooner or later.
+// Knobs that are not swept in full take turns, so that every value meets every other sooner or
+// later.
 Case make_case(const Algorithm& row, int ranks, std::size_t turn) {
   constexpr std::int64_t counts[] = {1009, 0, 1, 37, 4097, 5, 100'003};
   constexpr int chunks[] = {1, 3, 2, 7};

@@ -7,8 +7,8 @@
 
 namespace collsim::bench {
 
-// A part of the results file, Markdown, written line by line: what a phase found out before it crashed
-// is not lost.
+// A part of the results file, Markdown, written line by line: what a phase found out before it
+// crashed is not lost.
 class Part {
  public:
   explicit Part(std::FILE* file) : file_(file) {}

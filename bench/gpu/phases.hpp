@@ -8,8 +8,8 @@ namespace collsim::bench {
 // What a phase came to; its number is the exit code of its process.
 enum class Verdict : int { passed = 0, failed = 1, impossible = 3 };
 
-// One question to the GPU.  Each has a process of its own, so that the next one begins afresh whatever
-// this one did.
+// One question to the GPU.  Each has a process of its own, so that the next one begins afresh
+// whatever this one did.
 struct Phase {
   const char* name;
   const char* summary;

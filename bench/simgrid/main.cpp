@@ -2,7 +2,8 @@
 //
 //   collsim_bench_peers [PART OF A NAME]     the cases whose names contain it; default all
 //
-// The median of three runs.  Every SimGrid run has a process of its own; --simgrid=CASE is for the program itself.
+// The median of three runs.  Every SimGrid run has a process of its own; --simgrid=CASE is for the
+// program itself.
 #include <algorithm>
 #include <array>
 #include <cmath>

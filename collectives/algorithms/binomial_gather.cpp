@@ -12,10 +12,10 @@
 //
 // Gather: the same steps backwards with the arrows reversed, d = 1, 2, 4 ...
 //
-// Startups and bytes are both the fewest there can be.  What it pays is memory traffic: inner ranks collect the blocks
-// of their subtree in scratch before they pass them on, and so does the root where the blocks of a
-// message are not contiguous in its buffer (they wrap around its end when the root is not position
-// 0; or there are several channels, each with its share of every block).
+// Startups and bytes are both the fewest there can be.  What it pays is memory traffic: inner ranks
+// collect the blocks of their subtree in scratch before they pass them on, and so does the root
+// where the blocks of a message are not contiguous in its buffer (they wrap around its end when the
+// root is not position 0; or there are several channels, each with its share of every block).
 //
 // R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in
 // MPICH, IJHPCA 19 (2005).

@@ -14,8 +14,8 @@
 // channel's shares of the blocks are not neighbours in the output, and each is copied alone.
 //
 // All-to-all: log2(K) rounds instead of K-1, each with half of the data.  Slot j of rank r is the
-// block that has to travel j ranks further, from r to r+j.  Write j in binary: travelling j ranks is
-// travelling 2^t ranks for every bit t of j.
+// block that has to travel j ranks further, from r to r+j.  Write j in binary: travelling j ranks
+// is travelling 2^t ranks for every bit t of j.
 //
 //   round t = 0, 1, ...: every rank sends all slots j with bit t to rank r + 2^t, in one message;
 //                        what arrives takes their place

@@ -25,8 +25,8 @@
 // the way up of the others, so every rank runs two lanes.  In place, a chunk that comes down
 // overwrites what the up lane read; it is long gone by then, but only the other lane can say so.
 //
-// With the best S a broadcast takes (sqrt((K-2) alpha) + sqrt(N/B))^2 (and L): nothing is better for
-// large N.  With S = 1 it is the worst broadcast there is.
+// With the best S a broadcast takes (sqrt((K-2) alpha) + sqrt(N/B))^2 (and L): nothing is better
+// for large N.  With S = 1 it is the worst broadcast there is.
 //
 // J. Pjesivac-Grbovic et al.: Performance analysis of MPI collective operations, Cluster Computing
 // 10 (2007).  NCCL broadcasts and reduces in this way only.

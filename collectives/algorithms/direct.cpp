@@ -10,8 +10,8 @@
 //   two-shot         all-reduce: direct reduce-scatter, then direct all-gather
 //   all-to-all       r sends block j to rank j, for all j; it is what grouped ncclSend/ncclRecv do
 //
-// Nothing holds a rank back that is ahead of the others; where ports compete, the network decides the
-// order.
+// Nothing holds a rank back that is ahead of the others; where ports compete, the network decides
+// the order.
 //
 // One round is the least there can be, and on a full mesh everything flows at once.  One-shot moves
 // K/2 times the bytes of two-shot: it is for vectors so short that only alpha counts.

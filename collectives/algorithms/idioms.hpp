@@ -74,16 +74,16 @@ struct TreeEdges {
 // long as `source`; the others do not touch it.
 [[nodiscard]] Program tree_reduce(TreeEdges at, Span source, Span sum);
 
-// What a rank does with each chunk for them.  Where the way up turns, the root sends the sum down at
-// once, to the next role's lane of its last child.
+// What a rank does with each chunk for them.  Where the way up turns, the root sends the sum down
+// at once, to the next role's lane of its last child.
 void add_step_down(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span result);
 void add_step_up(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span sum, bool turns);
 
 // A place in one of NCCL's two trees (double_tree.cpp), in which (almost) no rank is inner twice.
-// Tree 0: for a position r > 0 with lowest set bit b the children are r - b/2 and r + b/2 (b/2 halved
-// while r + b/2 is outside), so odd positions are leaves; 0 is the root.  Tree 1 is the same tree
-// with the positions renamed: mirrored, r -> size-1-r, when size is even, shifted, r -> r+1, when it
-// is odd.  Their roots are different positions.
+// Tree 0: for a position r > 0 with lowest set bit b the children are r - b/2 and r + b/2 (b/2
+// halved while r + b/2 is outside), so odd positions are leaves; 0 is the root.  Tree 1 is the same
+// tree with the positions renamed: mirrored, r -> size-1-r, when size is even, shifted, r -> r+1,
+// when it is odd.  Their roots are different positions.
 [[nodiscard]] TreeNode double_tree(int tree, int position, int size);
 
 // The same where both trees start at position 0: the size-1 others are mirrored, r -> size-r, when

@@ -10,8 +10,8 @@
 // So rank r > 0 receives from r with its lowest nonzero digit set to 0, and serves the digits
 // below.  Ranks that do not exist are left out.
 //
-// With one port per rank k = 2 is best and k = 3 close.  Worth it where several messages can leave at once, or where the startup is spent on the
-// receiving side.
+// With one port per rank k = 2 is best and k = 3 close.  Worth it where several messages can leave
+// at once, or where the startup is spent on the receiving side.
 //
 // In MPICH as "knomial" (MPIR_CVAR_BCAST_TREE_KVAL); the radix is the knob.
 #include "collectives/algorithms/idioms.hpp"

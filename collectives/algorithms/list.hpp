@@ -2,8 +2,8 @@
 #pragma once
 
 // All algorithms, in the order in which `collsim algorithms` lists them, similar ones together; the
-// first of an operation is its default.  Each name is an `extern const Algorithm` in one of the files
-// beside this one.
+// first of an operation is its default.  Each name is an `extern const Algorithm` in one of the
+// files beside this one.
 #define COLLSIM_ALGORITHMS(NAME)         \
   NAME(broadcast_chain)                  \
   NAME(broadcast_flat)                   \

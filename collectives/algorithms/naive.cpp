@@ -13,9 +13,9 @@
 // round.  See direct.cpp (one-shot) for the same messages all at once.
 //
 // Master (a parameter server with one server): all others send their vectors to the root, which
-// adds them in order of position, then sends the sum to all, one after the other.  Everything passes
-// the root's one port; the others send and receive only N bytes each, and adding ranks makes only
-// the root busier.
+// adds them in order of position, then sends the sum to all, one after the other.  Everything
+// passes the root's one port; the others send and receive only N bytes each, and adding ranks makes
+// only the root busier.
 #include "collectives/algorithms/idioms.hpp"
 #include "collectives/algorithms/roles.hpp"
 #include "collectives/cost/conditions.hpp"

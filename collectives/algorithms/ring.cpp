@@ -16,10 +16,10 @@
 // All-reduce is one after the other: the last step of the reduce-scatter and the first of the
 // all-gather are one instruction.  Nothing is copied and no scratch is needed.
 //
-// The bidirectional ring sends half of the vector up the ring and half of it down, in two lanes that
-// share nothing, so that both directions of every cable are busy.  Nothing is gained on a switch,
-// where both directions leave through the same port, nor with K = 2, where both neighbours are the
-// same.
+// The bidirectional ring sends half of the vector up the ring and half of it down, in two lanes
+// that share nothing, so that both directions of every cable are busy.  Nothing is gained on a
+// switch, where both directions leave through the same port, nor with K = 2, where both neighbours
+// are the same.
 //
 // The bytes are optimal for any K; the number of steps is the worst there is.  Every step's message
 // may be cut into S chunks, which hides latency.  Connections then need S + 1 slots: every rank has
@@ -91,8 +91,8 @@ Program all_reduce_both_ways(const Task& task) {
 }
 
 // Cost.  A step begins when the chunk before has left the link and when the same chunk of the step
-// before has come and, while blocks are summed, has been added.  t is the time of a chunk on a link,
-// g the time to add it.
+// before has come and, while blocks are summed, has been added.  t is the time of a chunk on a
+// link, g the time to add it.
 
 constexpr std::string_view patarasuk = "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)";
 

@@ -71,9 +71,9 @@ namespace collsim {
 }
 
 // One channel's shares of the `blocks` even blocks of a vector, laid end to end in the order seen
-// from the root: position 0 is the root's own block.  Whole stretches of such blocks can then travel
-// as one message, also where in the vector itself they wrap around its end or other channels'
-// shares lie between them.
+// from the root: position 0 is the root's own block.  Whole stretches of such blocks can then
+// travel as one message, also where in the vector itself they wrap around its end or other
+// channels' shares lie between them.
 class RotatedBlocks {
  public:
   RotatedBlocks(std::int64_t count, int blocks, Share channel, int root)
@@ -130,8 +130,8 @@ class RotatedBlocks {
 
 // The binomial tree whose subtrees are neighbours: position `me` heads the `reach` positions from
 // itself on, as far as they exist; its children are at me + 1, me + 2, me + 4 ... below me + reach,
-// its parent is me - reach.  The reach is the lowest bit, the root's is the whole tree.  (The tree of
-// binomial.cpp goes by the highest bit instead: it needs no neighbours, since all get the same.)
+// its parent is me - reach.  The reach is the lowest bit, the root's is the whole tree.  (The tree
+// of binomial.cpp goes by the highest bit instead: it needs no neighbours, since all get the same.)
 [[nodiscard]] inline int reach_of(int me, int size) {
   if (me > 0) return me & -me;
   return static_cast<int>(std::bit_ceil(static_cast<unsigned>(size)));

@@ -57,11 +57,11 @@ struct Surroundings {
   Wide latency = 0;
 };
 
-constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t not_a_member = std::numeric_limits<std::uint32_t>::max();
 
 std::vector<std::uint32_t> positions_of_nodes(const Collective& collective,
                                               const Topology& topology) {
-  std::vector<std::uint32_t> position(topology.node_count(), nobody);
+  std::vector<std::uint32_t> position(topology.node_count(), not_a_member);
   for (std::size_t p = 0; p < collective.group.size(); ++p)
     position[topology.node_of(collective.group[p]).index()] = static_cast<std::uint32_t>(p);
   return position;
@@ -83,17 +83,17 @@ Surroundings surroundings_of(const Collective& collective, const Topology& topol
   for (const Link& link : topology.links()) {
     const std::uint32_t from = position[link.from.index()];
     const std::uint32_t to = position[link.to.index()];
-    if (from == nobody && to == nobody) continue;
+    if (from == not_a_member && to == not_a_member) continue;
     if (link.sharing != Sharing::exclusive) around.exclusive = false;
-    if (from != nobody) {
+    if (from != not_a_member) {
       around.out[from].add(link.bandwidth);
       startup_out.see(link.startup);
-      (to == nobody ? latency_out : latency_between_members).see(link.latency);
+      (to == not_a_member ? latency_out : latency_between_members).see(link.latency);
     }
-    if (to != nobody) {
+    if (to != not_a_member) {
       around.in[to].add(link.bandwidth);
       startup_in.see(link.startup);
-      if (from == nobody) latency_in.see(link.latency);
+      if (from == not_a_member) latency_in.see(link.latency);
     }
   }
   add_up(around.out, around.all_out, around.most_out);
@@ -101,7 +101,7 @@ Surroundings surroundings_of(const Collective& collective, const Topology& topol
   // A route pays the largest startup on it, and leaves one member and enters another.
   if (startup_out.value != most_ps && startup_in.value != most_ps)
     around.startup = static_cast<Wide>(std::max(startup_out.value, startup_in.value));
-  // Either some link of a route joins two members, or it leaves to and comes from somebody else.
+  // Either some link of a route joins two members, or it leaves to and comes from another rank.
   Wide latency = static_cast<Wide>(latency_between_members.value);
   if (latency_out.value != most_ps && latency_in.value != most_ps)
     latency = std::min(latency,

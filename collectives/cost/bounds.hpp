@@ -20,20 +20,20 @@ namespace collsim {
 // it busy for alpha + n/B, then flies for L.  If b bytes must leave rank r, some link is busy for
 // at least alpha + b/e_r (the links' shares of b add up to b), and the last byte arrives L later;
 // the same for bytes that must enter, over i_r.  What must leave and enter, element by element:
-//   broadcast       N leave the root, N enter everybody else
-//   reduce          N enter the root, N leave everybody else
-//   all-reduce      N leave and N enter everybody; and 2(K-1) N in all, over the sum of all e_r (of
+//   broadcast       N leave the root, N enter every other rank
+//   reduce          N enter the root, N leave every other rank
+//   all-reduce      N leave and N enter every rank; 2(K-1) N in all, over the sum of all e_r (of
 //                   all i_r): K ranks that tell each other everything need 2(K-1) one-way messages
 //                   (Harary, Schwenk 1974; Patarasuk, Yuan 2009)
-//   all-gather      everybody's block leaves, the other blocks enter
-//   reduce-scatter  everything but a rank's own piece leaves, the sum's piece enters
+//   all-gather      every rank's block leaves it, the other blocks enter
+//   reduce-scatter  all but a rank's own piece leaves, the sum's piece enters
 //   scatter         all but the root's own piece leaves the root, every piece enters its rank
 //   gather          all but the root's own piece enters the root, every piece leaves its rank
 //   all-to-all      all but the own piece leaves and enters
 //   send-recv       the message
 // A network that adds or copies data (SHARP, NVLS) is another model.
 //
-// Latency.  Somebody must reach everybody (or everybody somebody: the same backwards in time).  On
+// Latency.  One rank must reach all others (or all others one: the same backwards in time).  On
 // exclusive links a rank starts at most P messages per alpha, P = the most links out of (into) one
 // member's device.  Within time t a rank reaches at most 1 + sum over j >= 1 of P^j C(i, j) ranks
 // with i = floor((t - j L) / alpha), those j messages away (Bar-Noy, Kipnis 1994); the bound is the

@@ -25,10 +25,10 @@ struct ClosedForm {
   bool by_levels = false;  // in words: K and N are those of a level, and "; " separates its parts
   FormulaSymbols symbols;  // what they are here; in words alpha, B and L are left out
   std::string reference;   // "Patarasuk, Yuan, J. Parallel Distrib. Comput. 69 (2009)"
-  // The vector divides evenly into what the formula takes for even.  Then it holds but for rounding:
-  // the simulator rounds the time of each message and of each reduction up to a picosecond, so that
-  // it may be later than the formula, by less than a picosecond for each of them that follow one
-  // another.  Otherwise it is an approximation.
+  // The vector divides evenly into what the formula takes for even.  Then it holds but for
+  // rounding: the simulator rounds the time of each message and of each reduction up to a
+  // picosecond, so that it may be later than the formula, by less than a picosecond for each of
+  // them that follow one another.  Otherwise it is an approximation.
   bool exact = false;
   // The real number of chunks for which the formula is smallest, at least 1.  Nothing when the
   // formula does not depend on S like that (alpha == 0: the more the better).

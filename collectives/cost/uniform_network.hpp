@@ -34,8 +34,8 @@ struct UniformNetwork {
   std::size_t ranks = 1;  // of the whole network
 };
 
-// Recognises them by their links, whatever the topology is called and whoever built it.  Nothing
-// when links differ, are fair or half duplex, or when the graph is another one.  O(links).
+// Recognises them by their links, whatever the topology is called and however it was built.
+// Nothing when links differ, are fair or half duplex, or when the graph is another one.  O(links).
 [[nodiscard]] std::optional<UniformNetwork> uniform_network(const Topology& topology);
 
 // Error{invalid_argument} naming the rank when a network of `ranks` ranks lacks one of the group.

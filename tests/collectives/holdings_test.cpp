@@ -150,7 +150,8 @@ TEST(Holdings, WithoutDataNobodyHasAnything) {
       holdings_of(Operation::barrier, "dissemination", first_ranks(4)).holdings.outputs.empty());
 }
 
-// Whatever the algorithm: nothing before it began, all when the run is over, and not all at the start.
+// Whatever the algorithm: nothing before it began, all when the run is over, and not all at the
+// start.
 TEST(Holdings, AreThereAtTheEndOfEveryAlgorithm) {
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.operation == Operation::barrier) continue;

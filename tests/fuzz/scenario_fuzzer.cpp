@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Throws bytes at everything that reads a scenario: the JSON parser, the loader, presets, expressions
-// and the messages about what is wrong with it all.  Whatever comes in, there must be a scenario or a
-// diagnostic, never a crash.
+// Throws bytes at everything that reads a scenario: the JSON parser, the loader, presets,
+// expressions and the messages about what is wrong with it all.  Whatever comes in, there must be a
+// scenario or a diagnostic, never a crash.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -28,6 +28,15 @@ def without_comments_and_strings(text):
     return _TOKENS.sub(blank, text)
 
 
+def without_raw_strings(text):
+    """The same text, same line numbers, with raw strings emptied: their lines are as long as they are."""
+
+    def blank(match):
+        return "\n" * match.group().count("\n") if match.lastgroup == "raw_string" else match.group()
+
+    return _TOKENS.sub(blank, text)
+
+
 def without_preprocessor(code):
     """Directives emptied, continued lines too: a macro's braces need not balance."""
     return re.sub(

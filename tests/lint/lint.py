@@ -13,6 +13,7 @@ import cpp_source
 
 MAX_FUNCTION_LINES = 70
 MAX_FILE_LINES = 600
+MAX_COLUMNS = 100
 
 CORE = ("topo", "collectives", "sim")
 # Which folders the files of a folder may include.  No edge between sim and validate: a prediction
@@ -197,6 +198,14 @@ def check_file_length(tree):
         lines = text.count("\n")
         if lines >= MAX_FILE_LINES:
             yield path, lines, f"has {lines} lines, fewer than {MAX_FILE_LINES} are allowed"
+
+
+def check_line_length(tree):
+    """clang-format leaves comments alone."""
+    for path, text in tree.files(CPP):
+        for number, line in enumerate(cpp_source.without_raw_strings(text).splitlines(), 1):
+            if len(line) > MAX_COLUMNS:
+                yield path, number, f"has {len(line)} columns, {MAX_COLUMNS} are allowed"
 
 
 def check_unfinished(tree):

@@ -70,6 +70,8 @@ VIOLATIONS = [
     ("machine_paths", "dev", "#!/bin/sh\n" + SCRIPT + "cd '/" + "work/main'\n", "one machine"),
     ("function_length", "topo/error.cpp", function_of(71), "f has 71 lines"),
     ("file_length", "topo/error.cpp", LICENCE + "\n" * 599, "600 lines"),
+    ("line_length", "topo/error.cpp", LICENCE + "// " + "x" * 98 + "\n", "101 columns"),
+    ("line_length", "sim/deep/a.cpp", LICENCE + "int " + "\u00fc" * 99 + ";\n", "104 columns"),
     ("unfinished", "topo/error.cpp", LICENCE + "// TO" + "DO: more\n", "do it or leave it"),
     ("unfinished", "README.md", "# collsim\nXX" + "X\n", "do it or leave it"),
     ("one_heading", "README.md", "# One\n\n# Two\n", "2 headings"),
@@ -116,7 +118,8 @@ class Lint(unittest.TestCase):
         self.assertEqual({violation[0] for violation in VIOLATIONS}, set(lint.CHECKS))
 
     def test_limits_are_reachable(self):
-        files = {"topo/error.cpp": function_of(70), "topo/error.hpp": HEADER + "\n" * 597}
+        long_line = "// " + "\u00fc" * 97 + "\nauto x = R\"(\n" + "x" * 101 + ")\";\n"
+        files = {"topo/error.cpp": function_of(70) + long_line, "topo/error.hpp": HEADER + "\n" * 597}
         self.assertEqual(complaints_about({**GOOD_TREE, **files}), [])
 
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fingerprint stands for every time of every step.  tests/data/fingerprints.txt holds those of every
-// algorithm, in the order of the table, on four networks; they must be the same from every compiler,
-// in debug and release builds, today and tomorrow.  A commit that changes one on purpose, or adds an
-// algorithm, gets the file from UPDATE_GOLDEN=1 and says why.
+// A fingerprint stands for every time of every step.  tests/data/fingerprints.txt holds those of
+// every algorithm, in the order of the table, on four networks; they must be the same from every
+// compiler, in debug and release builds, today and tomorrow.  A commit that changes one on purpose,
+// or adds an algorithm, gets the file from UPDATE_GOLDEN=1 and says why.
 #include <iomanip>
 #include <sstream>
 
