@@ -23,6 +23,8 @@ struct Plan {
   int radix = 4;
   std::optional<int> aggregation;
   std::vector<int> dims;
+  int per_node = 1;
+  bool local_pass = false;
 };
 
 void need_range(const char* what, std::int64_t value, std::int64_t low, std::int64_t high) {
@@ -66,8 +68,9 @@ int chunks_of(const Collective& collective, const AlgorithmChoice& choice,
 // Positions run the same program only where all blocks are equally long; and ranks can be renamed
 // like positions only where they are the same numbers.  Algorithms on one vector give every channel
 // and every lane its part before they cut it into blocks, the others cut blocks first.
-bool claims_symmetry(const Collective& collective, const Algorithm& algorithm, int channels) {
-  if (algorithm.symmetry == Symmetry::none) return false;
+bool claims_symmetry(const Collective& collective, const Algorithm& algorithm,
+                     const AlgorithmChoice& choice) {
+  if (algorithm.symmetry == Symmetry::none || choice.per_node > 1) return false;
   for (std::size_t i = 0; i < collective.group.size(); ++i)
     if (collective.group[i] != Rank(i)) return false;
   if (algorithm.symmetry == Symmetry::exchange &&
@@ -75,7 +78,7 @@ bool claims_symmetry(const Collective& collective, const Algorithm& algorithm, i
     return false;  // i xor d is not always a position
   std::int64_t parts = collective.size();
   if (collective.operation == Operation::all_reduce)
-    parts *= std::int64_t{channels} * algorithm.lanes;
+    parts *= std::int64_t{choice.channels} * algorithm.lanes;
   return collective.count % parts == 0;
 }
 
@@ -94,6 +97,7 @@ Task task_of(const Plan& plan, int position, int channel, int role) {
   task.radix = plan.radix;
   task.aggregation = plan.aggregation;
   task.dims = plan.dims;
+  task.per_node = plan.per_node;
   task.collective = &plan.collective;
   return task;
 }
@@ -103,13 +107,30 @@ std::int64_t scratch_per_channel(const Plan& plan, int position) {
   return plan.algorithm->scratch ? plan.algorithm->scratch(task_of(plan, position, 0, 0)) : 0;
 }
 
+Span own_block(const Task& task) {
+  const int me = task.group.me();
+  switch (task.collective->operation) {
+    case Operation::all_reduce: return Blocks(task.share(task.output), task.group.size())[me];
+    case Operation::all_gather: return task.blocks(task.output)[me];
+    case Operation::reduce_scatter: return task.share(task.output);
+    default: return {};
+  }
+}
+
+Program with_local_pass(Program program, Span block) {
+  co_yield std::move(program);
+  if (block.count > 0) co_yield copy(block, block);
+}
+
 LaneProgram program_of(const Plan& plan, int position, Lane lane) {
   const int channel = static_cast<int>(lane.index()) / plan.algorithm->lanes;
   const int role = static_cast<int>(lane.index()) % plan.algorithm->lanes;
   Task task = task_of(plan, position, channel, role);
   const std::int64_t scratch = scratch_per_channel(plan, position);
   task.scratch = {Buffer::scratch, channel * scratch, scratch};
-  return {plan.algorithm->program(task), plan.chunks};
+  Program program = plan.algorithm->program(task);
+  if (plan.local_pass && role == 0) program = with_local_pass(std::move(program), own_block(task));
+  return {std::move(program), plan.chunks};
 }
 
 }  // namespace
@@ -163,6 +184,10 @@ void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ran
   need_range("radix", choice.radix, 2, max_radix);
   if (choice.aggregation) need_positive("aggregation", *choice.aggregation);
   validate_dims(choice.dims, ranks);
+  if (choice.per_node < 1 || ranks % choice.per_node != 0)
+    throw_error(
+        ErrorCode::invalid_argument,
+        std::to_string(ranks) + " ranks do not fill nodes of " + std::to_string(choice.per_node));
   const std::string reason = algorithm.why_not ? algorithm.why_not(ranks) : "";
   if (!reason.empty())
     throw_error(ErrorCode::unsupported_ranks, to_string(algorithm.operation), " '", algorithm.name,
@@ -180,6 +205,8 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   plan->channels = choice.channels;
   plan->radix = choice.radix;
   plan->aggregation = choice.aggregation;
+  plan->per_node = choice.per_node;
+  plan->local_pass = choice.local_pass;
   plan->dims = choice.dims.empty() ? squarest_dims(collective.size()) : choice.dims;
 
   Schedule::Parts parts;
@@ -191,7 +218,7 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
     parts.scratch_count = [plan](int position) {
       return plan->channels * scratch_per_channel(*plan, position);
     };
-  if (claims_symmetry(collective, algorithm, choice.channels)) parts.symmetry = algorithm.symmetry;
+  if (claims_symmetry(collective, algorithm, choice)) parts.symmetry = algorithm.symmetry;
   parts.chunks = plan->chunks;
   parts.channels = plan->channels;
   parts.program = [plan](int position, Lane lane) { return program_of(*plan, position, lane); };

@@ -36,6 +36,12 @@ struct AlgorithmChoice {
   // Hierarchical, torus: how positions are arranged, slowest dimension first ({nodes, gpus per
   // node}); empty: the most square arrangement.
   std::vector<int> dims;
+  // Rings: so many neighbouring positions share a node, and channel c enters every node at its
+  // c-th member and leaves it at the one before, each behind a NIC of its own (1: all the same way).
+  int per_node = 1;
+  // All-reduce, all-gather, reduce-scatter end with one more pass over the rank's own block, as
+  // NCCL's kernels do.
+  bool local_pass = false;
 };
 
 // The ranks that run one program together, as seen by one of them: positions 0..size-1, my own is
@@ -109,6 +115,7 @@ struct Task {
   int radix = 4;
   std::optional<int> aggregation;
   std::span<const int> dims;  // product == group.size()
+  int per_node = 1;
   const Collective* collective = nullptr;
 
   // The vector of a broadcast, reduce or all-reduce, cut down to this channel's share.

@@ -281,7 +281,10 @@ template <Network N, class Recorder>
 Time LaneMachine<N, Recorder>::work(const Instruction& instruction) const {
   const CostModel& costs = lanes_.costs;
   if (orders_lanes(instruction.op)) return costs.instruction_overhead;
-  const auto& rate = reduces(instruction.op) ? costs.reduce_bandwidth : costs.copy_bandwidth;
+  const bool local = costs.local_bandwidth && !exchanges(instruction.op);
+  const auto& rate = local                     ? costs.local_bandwidth
+                     : reduces(instruction.op) ? costs.reduce_bandwidth
+                                               : costs.copy_bandwidth;
   const Bytes bytes = instruction.count * lanes_.element_size;
   Time cost = costs.instruction_overhead;
   if (rate) cost += transfer_time(bytes, *rate);

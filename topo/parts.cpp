@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topo/parts.hpp"
 
+#include <algorithm>
+#include <limits>
+
 namespace collsim {
 
 namespace {
@@ -15,9 +18,20 @@ std::string wrong_with(const std::string& what, Time time) {
 
 }  // namespace
 
+std::string wrong_with(const ProtocolCost& cost) {
+  if (!(cost.rate > 0 && cost.rate <= 1000))
+    return "the rate of a protocol must be more than 0 and at most 1000";
+  if (!(cost.growth >= 0 && cost.growth <= 1000))
+    return "the growth of a protocol's hop must be 0 to 1000";
+  return wrong_with("hop", cost.hop);
+}
+
 std::string wrong_with(const LinkParameters& parameters) {
-  const std::string wrong = wrong_with("latency", parameters.latency);
-  return wrong.empty() ? wrong_with("overhead", parameters.startup) : wrong;
+  std::string wrong = wrong_with("latency", parameters.latency);
+  if (wrong.empty()) wrong = wrong_with("overhead", parameters.startup);
+  for (const std::optional<ProtocolCost>& cost : parameters.protocols)
+    if (wrong.empty() && cost) wrong = wrong_with(*cost);
+  return wrong;
 }
 
 void check_rank_count(const std::string& shape, std::size_t ranks) {
@@ -52,6 +66,16 @@ void add_nodes(Topology::Parts& parts, NodeKind kind, std::size_t count) {
   parts.kinds.insert(parts.kinds.end(), count, kind);
 }
 
+std::uint16_t kind_of(Topology::Parts& parts, const Protocols& protocols) {
+  std::vector<Protocols>& known = parts.protocols;
+  const auto found = std::find(known.begin(), known.end(), protocols);
+  if (found == known.end() && known.size() > std::numeric_limits<std::uint16_t>::max())
+    throw_error(ErrorCode::too_large, "more than 65,535 kinds of links by their protocols");
+  const auto number = static_cast<std::uint16_t>(found - known.begin());
+  if (found == known.end()) known.push_back(protocols);
+  return number;
+}
+
 LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters) {
   const LinkId id(parts.links.size());
   parts.links.push_back({.from = from,
@@ -59,6 +83,7 @@ LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParame
                          .resource = id,
                          .sharing = parameters.sharing,
                          .half_duplex = parameters.half_duplex,
+                         .protocols = kind_of(parts, parameters.protocols),
                          .bandwidth = parameters.bandwidth,
                          .latency = parameters.latency,
                          .startup = parameters.startup});

@@ -19,6 +19,7 @@ constexpr Time max_link_time = Time(Time::never().ps() / 2);
 
 // Empty when the parameters make sense, else what is wrong ("the latency is -5 ps ...").
 [[nodiscard]] std::string wrong_with(const LinkParameters& parameters);
+[[nodiscard]] std::string wrong_with(const ProtocolCost& cost);
 
 // Parts with `ranks` gpus and room for `links` links.
 // Error{invalid_argument} for 0 ranks, Error{too_large} beyond max_ranks or max_links.
@@ -28,6 +29,9 @@ void check_rank_count(const std::string& shape, std::size_t ranks);
 void check_shape_link(const std::string& shape, const LinkParameters& parameters);
 
 void add_nodes(Topology::Parts& parts, NodeKind kind, std::size_t count);
+
+// The number of these protocols among the parts' kinds.
+[[nodiscard]] std::uint16_t kind_of(Topology::Parts& parts, const Protocols& protocols);
 
 // One direction; its opposite, which for half duplex is the same resource.
 LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters);

@@ -91,7 +91,8 @@ LinkParameters Topology::parameters(LinkId id) const {
           .latency = of.latency,
           .startup = of.startup,
           .sharing = of.sharing,
-          .half_duplex = of.half_duplex};
+          .half_duplex = of.half_duplex,
+          .protocols = protocols_of(of)};
 }
 
 std::optional<Rank> Topology::rank_at(NodeId node) const {
@@ -211,6 +212,7 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
     changed.latency = parameters.latency;
     changed.startup = parameters.startup;
     changed.sharing = parameters.sharing;
+    changed.protocols = kind_of(parts, parameters.protocols);
     if (parameters.half_duplex && !changed.half_duplex) join(parts.links, id, opposite(*this, id));
     if (!parameters.half_duplex && changed.half_duplex) separate(parts.links, changed.resource);
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "topo/ids.hpp"
+#include "topo/protocols.hpp"
 #include "topo/units.hpp"
 
 namespace collsim {
@@ -33,6 +34,7 @@ struct LinkParameters {
   Time startup{};  // alpha: startup of every message, occupies the link
   Sharing sharing = Sharing::exclusive;
   bool half_duplex = false;  // both directions are one resource
+  Protocols protocols{};     // see Topology::under()
   bool operator==(const LinkParameters&) const = default;
 };
 
@@ -43,6 +45,7 @@ struct Link {
   LinkId resource;  // what is occupied: itself, or for half duplex the first of both directions
   Sharing sharing = Sharing::exclusive;
   bool half_duplex = false;
+  std::uint16_t protocols = 0;  // in Topology::Parts
   Bandwidth bandwidth;
   Time latency;
   Time startup;
@@ -108,11 +111,21 @@ class Topology {
   };
   [[nodiscard]] Topology with_changed_links(std::span<const LinkChange> changes) const;
 
+  // The same network as a protocol of NCCL uses it, when messages have about this many bytes: every
+  // link with the rate and the hop that its protocols say, and no startup.  Keeps routes and
+  // symmetry.  Error{invalid_argument} when a link does not carry it.
+  [[nodiscard]] Topology under(Protocol protocol, Bytes bytes) const;
+  [[nodiscard]] bool carries(Protocol protocol) const;
+  [[nodiscard]] const Protocols& protocols_of(const Link& link) const {
+    return parts_->protocols[link.protocols];
+  }
+
   // Shapes compute their routes and orbits; everything else searches.  See routes.hpp.
   struct Parts {
     std::string shape;
     std::vector<NodeKind> kinds;
     std::vector<Link> links;
+    std::vector<Protocols> protocols = {Protocols{}};  // the few kinds that links have
     std::vector<NodeId> rank_nodes;
     std::vector<std::string> names;  // empty: named by kind and number, nodes sorted by kind
     std::unordered_map<std::string, NodeId> node_by_name;  // the inverse of names

@@ -27,12 +27,33 @@ struct Ring {
   Endpoint previous, next;
   int place = 0;
   int size = 1;
+  int node = 1;  // so many neighbouring places are one node,
+  int turn = 0;  // whose members are turned by this much against their positions
 
   // Up the positions of a group, or down them: the place then counts the other way, so that data
   // still travel from place to place + 1.
   [[nodiscard]] static Ring up(const Group& group) {
     const int me = group.me();
     return {group[me - 1], group[me + 1], me, group.size()};
+  }
+  // The ring of a channel: up the positions, turned within every node.
+  [[nodiscard]] static Ring up(const Task& task) {
+    Ring ring = up(task.group);
+    ring.node = task.per_node;
+    ring.turn = task.channel.part % task.per_node;
+    if (ring.turn == 0) return ring;
+    const int me = task.group.me();
+    const int first = me - me % ring.node;
+    ring.place = first + (me - first + ring.node - ring.turn) % ring.node;
+    ring.previous = task.group[ring.position(ring.before(ring.place))];
+    ring.next = task.group[ring.position(ring.place + 1 == ring.size ? 0 : ring.place + 1)];
+    return ring;
+  }
+  // Of the member at a place.
+  [[nodiscard]] int position(int at) const {
+    if (turn == 0) return at;
+    const int first = at - at % node;
+    return first + (at - first + turn) % node;
   }
   [[nodiscard]] static Ring down(const Group& group) {
     const int me = group.me();

@@ -16,6 +16,9 @@
 // All-reduce is one after the other: the last step of the reduce-scatter and the first of the
 // all-gather are one instruction.  Nothing is copied and no scratch is needed.
 //
+// Among nodes of several GPUs each, every channel may have a ring of its own: the same order of
+// nodes, another GPU at which it enters and leaves each of them, so that all NICs carry their share.
+//
 // The bidirectional ring sends half of the vector up the ring and half of it down, in two lanes
 // that share nothing, so that both directions of every cable are busy.  Nothing is gained on a
 // switch, where both directions leave through the same port, nor with K = 2, where both neighbours
@@ -37,24 +40,25 @@ Program ring_reduce_scatter(Ring ring, Blocks source, Span mine) {
   if (ring.size == 1) co_yield copy_alone(source[0], mine);
   if (ring.size == 1) co_return;
   int block = ring.before(ring.place);
-  co_yield send(ring.next, source[block]);
+  co_yield send(ring.next, source[ring.position(block)]);
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    co_yield receive_reduce_send(ring.previous, source[block], ring.next);
+    co_yield receive_reduce_send(ring.previous, source[ring.position(block)], ring.next);
   }
-  co_yield receive_reduce(ring.previous, source[ring.place], mine);
+  co_yield receive_reduce(ring.previous, source[ring.position(ring.place)], mine);
 }
 
 Program ring_all_gather(Ring ring, Span mine, Blocks all) {
   int block = ring.place;
-  if (ring.size == 1) co_yield copy_alone(mine, all[block]);
+  const Span own = all[ring.position(block)];
+  if (ring.size == 1) co_yield copy_alone(mine, own);
   if (ring.size == 1) co_return;
-  co_yield mine == all[block] ? send(ring.next, mine) : copy_send(mine, all[block], ring.next);
+  co_yield mine == own ? send(ring.next, mine) : copy_send(mine, own, ring.next);
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
-    co_yield receive_send(ring.previous, all[block], ring.next);
+    co_yield receive_send(ring.previous, all[ring.position(block)], ring.next);
   }
-  co_yield receive(ring.previous, all[ring.before(block)]);
+  co_yield receive(ring.previous, all[ring.position(ring.before(block))]);
 }
 
 Program ring_all_reduce(Ring ring, Blocks source, Blocks result) {
@@ -79,7 +83,7 @@ namespace {
 
 Program all_reduce_up_ring(const Task& task) {
   const int ranks = task.group.size();
-  return ring_all_reduce(Ring::up(task.group), Blocks(source_vector(task), ranks),
+  return ring_all_reduce(Ring::up(task), Blocks(source_vector(task), ranks),
                          Blocks(result_vector(task), ranks));
 }
 
@@ -143,8 +147,7 @@ extern const Algorithm all_gather_ring{
     .summary = "every block goes once around a ring",
     .program =
         [](const Task& task) {
-          return ring_all_gather(Ring::up(task.group), gathered_block(task),
-                                 task.blocks(task.output));
+          return ring_all_gather(Ring::up(task), gathered_block(task), task.blocks(task.output));
         },
     .symmetry = Symmetry::rotation,
     .messages = MessagesAtOnce::ring,
@@ -158,8 +161,7 @@ extern const Algorithm reduce_scatter_ring{
     .summary = "every block goes once around a ring to its owner",
     .program =
         [](const Task& task) {
-          return ring_reduce_scatter(Ring::up(task.group), scattered_blocks(task),
-                                     scattered_block(task));
+          return ring_reduce_scatter(Ring::up(task), scattered_blocks(task), scattered_block(task));
         },
     .symmetry = Symmetry::rotation,
     .messages = MessagesAtOnce::ring,

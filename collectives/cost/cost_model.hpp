@@ -14,18 +14,20 @@ namespace collsim {
 //   instruction_overhead + n / reduce_bandwidth   if it reduces n bytes
 //   instruction_overhead + n / copy_bandwidth     if it only moves n bytes
 //   n / second_write_bandwidth more               if it both stores and sends them
+//   instruction_overhead + n / local_bandwidth    instead, if they stay within the rank
 // before the lane goes on, the received slot becomes free, or the message it sends is ready to
 // leave.  (gamma of formulas is 1 / reduce_bandwidth.)
 struct CostModel {
   std::optional<Bandwidth> reduce_bandwidth;
   std::optional<Bandwidth> copy_bandwidth;
   std::optional<Bandwidth> second_write_bandwidth;
+  std::optional<Bandwidth> local_bandwidth;
   Time instruction_overhead{};
   Time launch{};  // every rank starts this much later
 
   [[nodiscard]] bool instructions_are_free() const {
     return !reduce_bandwidth && !copy_bandwidth && !second_write_bandwidth &&
-           instruction_overhead == Time{};
+           !local_bandwidth && instruction_overhead == Time{};
   }
 };
 

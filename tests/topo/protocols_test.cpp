@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "topo/shapes.hpp"
+#include "topo/topology.hpp"
+
+namespace collsim {
+namespace {
+
+LinkParameters with_protocols() {
+  LinkParameters link{.bandwidth = gigabytes_per_second(100),
+                      .latency = nanoseconds(300),
+                      .startup = nanoseconds(200)};
+  link.protocols[0] = ProtocolCost{.hop = nanoseconds(1000), .growth = 0.5, .rate = 0.25};
+  link.protocols[2] = ProtocolCost{.hop = nanoseconds(7000), .rate = 1.125};
+  return link;
+}
+
+TEST(Protocols, TakeThePlaceOfALinksLatencyAndStartup) {
+  const Topology ring = make_ring(4, with_protocols());
+  const Topology simple = ring.under(Protocol::simple, 1 << 20);
+  for (const Link& link : simple.links()) {
+    EXPECT_EQ(link.bandwidth.bytes_per_second(), 112'500'000'000);
+    EXPECT_EQ(link.latency, nanoseconds(7000));
+    EXPECT_EQ(link.startup, Time{});
+  }
+  EXPECT_EQ(ring.link(LinkId(0)).latency, nanoseconds(300)) << "the network itself is unchanged";
+  EXPECT_EQ(simple.orbit(Symmetry::rotation, LinkId(0)), ring.orbit(Symmetry::rotation, LinkId(0)));
+}
+
+// By half of the growth at 2 KiB, by nearly all of it for long messages.
+TEST(Protocols, HopsMayGrowWithTheMessage) {
+  const Topology ring = make_ring(4, with_protocols());
+  const auto hop = [&](Bytes bytes) {
+    return ring.under(Protocol::ll, bytes).link(LinkId(0)).latency;
+  };
+  EXPECT_EQ(hop(0), nanoseconds(1000));
+  EXPECT_EQ(hop(2048), nanoseconds(1250));
+  EXPECT_GT(hop(1 << 30), nanoseconds(1499));
+  EXPECT_LE(hop(1 << 30), nanoseconds(1500));
+}
+
+TEST(Protocols, AreRefusedWhereALinkDoesNotCarryThem) {
+  const Topology ring = make_ring(4, with_protocols());
+  EXPECT_TRUE(ring.carries(Protocol::ll));
+  EXPECT_FALSE(ring.carries(Protocol::ll128));
+  try {
+    static_cast<void>(ring.under(Protocol::ll128, 0));
+    FAIL() << "LL128 was accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "link gpu0->gpu1 does not carry protocol LL128");
+  }
+}
+
+TEST(Protocols, OfOneLinkCanChange) {
+  const Topology ring = make_ring(4, with_protocols());
+  LinkParameters slow = ring.parameters(LinkId(1));
+  EXPECT_EQ(slow, with_protocols());
+  slow.protocols[2]->rate = 0.5;
+  const Topology changed = ring.with_changed_links({{{LinkId(1), slow}}});
+  EXPECT_EQ(changed.parameters(LinkId(1)), slow);
+  EXPECT_EQ(changed.parameters(LinkId(2)), with_protocols());
+}
+
+TEST(Protocols, MustMakeSense) {
+  for (const ProtocolCost wrong : {ProtocolCost{.hop = Time(-1)}, ProtocolCost{.growth = -1},
+                                   ProtocolCost{.rate = 0}, ProtocolCost{.rate = 1e9}}) {
+    LinkParameters link = with_protocols();
+    link.protocols[0] = wrong;
+    EXPECT_THROW(static_cast<void>(make_ring(4, link)), Error);
+  }
+}
+
+}  // namespace
+}  // namespace collsim

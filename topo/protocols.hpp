@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "topo/units.hpp"
+
+namespace collsim {
+
+// How one GPU hands bytes to the next.  NCCL's protocols: LL and LL128 send a flag with every 8 and
+// 128 bytes, Simple a counter after every slice; send/recv has transfers of its own.
+enum class Protocol : std::uint8_t { ll, ll128, simple, p2p_ll, p2p_simple };
+inline constexpr std::array all_protocols = {Protocol::ll, Protocol::ll128, Protocol::simple,
+                                             Protocol::p2p_ll, Protocol::p2p_simple};
+// "LL", "LL128", "Simple", "p2p-LL", "p2p-Simple"
+[[nodiscard]] const char* to_string(Protocol protocol);
+
+// What a message costs on a link under a protocol, in place of the link's own latency and startup.
+struct ProtocolCost {
+  // Flight of a message; keeps no link busy.  That of n bytes is hop * (1 + growth * n / (n + 2 KiB)).
+  Time hop{};
+  double growth = 0;
+  // Bytes occupy the link for n / (rate * bandwidth).
+  double rate = 1;
+
+  [[nodiscard]] Time hop_of(Bytes bytes) const;
+  bool operator==(const ProtocolCost&) const = default;
+};
+
+// By protocol; nothing: the link does not carry it.
+using Protocols = std::array<std::optional<ProtocolCost>, all_protocols.size()>;
+
+[[nodiscard]] inline const std::optional<ProtocolCost>& cost_of(const Protocols& protocols,
+                                                                Protocol protocol) {
+  return protocols[static_cast<std::size_t>(protocol)];
+}
+
+}  // namespace collsim
