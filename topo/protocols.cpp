@@ -10,13 +10,13 @@
 
 namespace collsim {
 
-const char* to_string(Protocol protocol) {
+const char* to_string(LinkProtocol protocol) {
   switch (protocol) {
-    case Protocol::ll: return "LL";
-    case Protocol::ll128: return "LL128";
-    case Protocol::simple: return "Simple";
-    case Protocol::p2p_ll: return "p2p-LL";
-    case Protocol::p2p_simple: return "p2p-Simple";
+    case LinkProtocol::ll: return "LL";
+    case LinkProtocol::ll128: return "LL128";
+    case LinkProtocol::simple: return "Simple";
+    case LinkProtocol::p2p_ll: return "p2p-LL";
+    case LinkProtocol::p2p_simple: return "p2p-Simple";
   }
   return "unknown";
 }
@@ -27,13 +27,13 @@ Time ProtocolCost::hop_of(Bytes bytes) const {
   return rounded_picoseconds(static_cast<double>(hop.ps()) * (1 + growth * n / (n + knee)));
 }
 
-bool Topology::carries(Protocol protocol) const {
+bool Topology::carries(LinkProtocol protocol) const {
   for (const Link& link : links())
     if (!cost_of(protocols_of(link), protocol)) return false;
   return true;
 }
 
-Topology Topology::under(Protocol protocol, Bytes bytes) const {
+Topology Topology::under(LinkProtocol protocol, Bytes bytes) const {
   Parts parts = *parts_;
   for (std::size_t id = 0; id < parts.links.size(); ++id) {
     Link& link = parts.links[id];

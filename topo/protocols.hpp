@@ -12,11 +12,12 @@ namespace collsim {
 
 // How one GPU hands bytes to the next.  NCCL's protocols: LL and LL128 send a flag with every 8 and
 // 128 bytes, Simple a counter after every slice; send/recv has transfers of its own.
-enum class Protocol : std::uint8_t { ll, ll128, simple, p2p_ll, p2p_simple };
-inline constexpr std::array all_protocols = {Protocol::ll, Protocol::ll128, Protocol::simple,
-                                             Protocol::p2p_ll, Protocol::p2p_simple};
+enum class LinkProtocol : std::uint8_t { ll, ll128, simple, p2p_ll, p2p_simple };
+inline constexpr std::array all_protocols = {LinkProtocol::ll, LinkProtocol::ll128,
+                                             LinkProtocol::simple, LinkProtocol::p2p_ll,
+                                             LinkProtocol::p2p_simple};
 // "LL", "LL128", "Simple", "p2p-LL", "p2p-Simple"
-[[nodiscard]] const char* to_string(Protocol protocol);
+[[nodiscard]] const char* to_string(LinkProtocol protocol);
 
 // What a message costs on a link under a protocol, in place of the link's own latency and startup.
 struct ProtocolCost {
@@ -34,7 +35,7 @@ struct ProtocolCost {
 using Protocols = std::array<std::optional<ProtocolCost>, all_protocols.size()>;
 
 [[nodiscard]] inline const std::optional<ProtocolCost>& cost_of(const Protocols& protocols,
-                                                                Protocol protocol) {
+                                                                LinkProtocol protocol) {
   return protocols[static_cast<std::size_t>(protocol)];
 }
 

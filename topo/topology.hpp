@@ -114,8 +114,8 @@ class Topology {
   // The same network as a protocol of NCCL uses it, when messages have about this many bytes: every
   // link with the rate and the hop that its protocols say, and no startup.  Keeps routes and
   // symmetry.  Error{invalid_argument} when a link does not carry it.
-  [[nodiscard]] Topology under(Protocol protocol, Bytes bytes) const;
-  [[nodiscard]] bool carries(Protocol protocol) const;
+  [[nodiscard]] Topology under(LinkProtocol protocol, Bytes bytes) const;
+  [[nodiscard]] bool carries(LinkProtocol protocol) const;
   [[nodiscard]] const Protocols& protocols_of(const Link& link) const {
     return parts_->protocols[link.protocols];
   }

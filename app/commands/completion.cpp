@@ -17,7 +17,7 @@ namespace collsim {
 namespace {
 
 std::vector<std::string> algorithm_names() {
-  std::vector<std::string> names{"auto"};
+  std::vector<std::string> names(algorithm_policies.begin(), algorithm_policies.end());
   for (const Algorithm& algorithm : algorithms()) {
     const std::string name(algorithm.name);
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);

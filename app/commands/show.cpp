@@ -26,7 +26,7 @@ int show(const ShowOptions& options, Terminal& terminal) {
   if (!chosen) return exit_usage;
 
   Case& one_case = chosen->chosen;
-  if (one_case.choice.name == "auto") one_case.choose_algorithm(run_case(one_case).algorithm);
+  one_case = chosen_case(std::move(one_case));
   const Buffers buffers = show_buffers(one_case, options.buffers);
   if (options.format == json_format)
     terminal.out << to_pretty_json(to_value(buffers)) << '\n';

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "app/explain/explanation_internal.hpp"
+#include "app/scenario/vocabulary.hpp"
+#include "app/study/nccl.hpp"
 #include "app/study/run_case.hpp"
 
 namespace collsim {
@@ -45,9 +47,24 @@ void put_fastest_first(std::vector<Contender>& contenders) {
                    });
 }
 
+// What is explained is the kernel.
+Case without_launches(Case one_case) {
+  one_case.launch.host = one_case.launch.pair = Time{};
+  return one_case;
+}
+
 std::vector<Contender> all_algorithms(const Case& one_case, const CaseResult& row,
                                       WorkBudget& budget) {
   std::vector<Contender> contenders;
+  if (one_case.choice.name == "nccl") {
+    for (const Case& other : nccl_candidates(without_launches(one_case))) {
+      Attempt result = attempt(other, budget);
+      contenders.push_back({other.choice.name + " " + to_string(*other.protocol), result.time,
+                            std::move(result.why_not), result.too_long});
+    }
+    put_fastest_first(contenders);
+    return contenders;
+  }
   Case other = one_case;
   for (const Algorithm* const algorithm : algorithms(row.operation)) {
     other.choose_algorithm(algorithm->name);
@@ -102,9 +119,11 @@ BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
 
 Explanation explain(const Case& one_case) {
   Explanation result{one_case, run_case(one_case), {}, {}, {}, {}, {}, {}, {}, {}};
-  result.chosen_automatically = one_case.choice.name == "auto";
-  if (result.chosen_automatically) result.one_case.choose_algorithm(result.row.algorithm);
-  result.one_case = with_calibrated_costs(with_schedule(std::move(result.one_case)));
+  result.chosen_automatically = is_policy(one_case.choice.name);
+  result.launched = result.row.time;
+  result.row.time = result.row.kernel;
+  result.one_case = with_calibrated_costs(
+      with_schedule(without_launches(chosen_case(std::move(result.one_case)))));
   const Case& chosen = result.one_case;
   result.summary = find_algorithm(result.row.operation, result.row.algorithm).summary;
   result.largest_message = largest_message(chosen);

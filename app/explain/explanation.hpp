@@ -166,7 +166,8 @@ struct Explanation {
   Case one_case;  // its algorithm is the one that ran
   CaseResult row;
   std::string summary;                // of the algorithm
-  bool chosen_automatically = false;  // "auto" was asked for
+  bool chosen_automatically = false;  // "auto" or "nccl" was asked for
+  Time launched;  // of the row with the host's part (study/nccl.hpp), where time is the kernel's
   std::vector<Contender> algorithms;  // all of the operation, the fastest first
   Bytes largest_message = 0;          // of one step: what chunks cut it into
   FormulaExplanation formula;

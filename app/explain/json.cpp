@@ -185,6 +185,7 @@ JsonValue to_value(const Explanation& e) {
        {"channels", e.row.channels},
        {"machine", e.one_case.cluster->description},
        {"time_s", seconds(e.row.time)},
+       {"launched_s", seconds(e.launched)},
        {"algbw_bytes_per_s", e.row.algbw()},
        {"busbw_bytes_per_s", e.row.busbw()},
        {"busbw_factor", busbw_factor(e.row.operation, e.row.ranks)},

@@ -104,6 +104,7 @@ class KnobTurner {
   void turn_costs() {
     turn_rate("reduce_bandwidth", &CostModel::reduce_bandwidth);
     turn_rate("copy_bandwidth", &CostModel::copy_bandwidth);
+    turn_rate("local_bandwidth", &CostModel::local_bandwidth);
     turn_rate("second_write_bandwidth", &CostModel::second_write_bandwidth);
     turn_time("instruction_overhead", &CostModel::instruction_overhead);
     turn_time("launch", &CostModel::launch);
@@ -400,9 +401,10 @@ Knobs explain_knobs(const Case& one_case, const CaseResult& row, const Simulatio
   KnobTurner turner(one_case, row, budget);
   if (row.messages > 0) turner.turn_links(one_case.cluster->topology, simulation);
   turner.turn_costs();
-  turner.turn_choice();
-  turner.add_algorithms(algorithms);
-  if (row.size > 0 && row.ranks > 1)
+  const bool nccl_chooses = row.protocol.has_value();
+  if (!nccl_chooses) turner.turn_choice();
+  if (!nccl_chooses) turner.add_algorithms(algorithms);
+  if (row.size > 0 && row.ranks > 1 && !nccl_chooses)
     turner.knobs.chunks = ChunkSearch(one_case, row, budget).run(row.analytic);
   turner.turn_a_little();
   Knobs knobs = std::move(turner.knobs);

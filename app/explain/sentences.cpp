@@ -246,6 +246,9 @@ std::vector<ShareWords> shares_in_words(const Explanation& e) {
     start = fmt::format("{} launch, then a late rank", to_text(b.launch));
   else
     start = "every rank waits for one that starts late";
+  const char* const copying = e.point.costs.local_bandwidth
+                                  ? "within a rank, at local_bandwidth"
+                                  : "moving data in memory, at copy_bandwidth";
   std::vector<ShareWords> all{
       {"start", p.start, start},
       {"startup", p.startup,
@@ -258,7 +261,7 @@ std::vector<ShareWords> shares_in_words(const Explanation& e) {
       {"adding", p.reduction,
        fmt::format("summing received data, {}",
                    count_in_words(static_cast<std::int64_t>(b.reductions), "time"))},
-      {"copying", p.copy, "moving data in memory, at copy_bandwidth"},
+      {"copying", p.copy, copying},
       {"instructions", p.instructions, "fixed cost of instructions"},
   };
   std::erase_if(all, [](const ShareWords& share) { return share.time == Time{}; });

@@ -87,18 +87,19 @@ std::string bar(double share) {
 void write_question(Page& page, const Explanation& e) {
   page.heading("The question");
   page.paragraph(question_of(e));
-  page.line("  ", fmt::format("{}: {}.", e.row.algorithm, e.summary), 4);
+  page.line("  ", fmt::format("{}: {}.", e.row.algorithm_text(), e.summary), 4);
   if (!e.one_case.cluster->description.empty())
     page.line("  ", fmt::format("machine: {}.", e.one_case.cluster->description), 4);
   if (!e.chosen_automatically) return;
   std::string others;
   int named = 0;
   for (const Contender& one : e.algorithms)
-    if (one.algorithm != e.row.algorithm && one.time && named++ < 3)
+    if (one.algorithm != e.row.algorithm_text() && one.time && named++ < 3)
       others += fmt::format("{}{} {}", others.empty() ? "" : ", ", one.algorithm,
                             seconds_text(one.time->seconds()));
   page.line("  ",
-            fmt::format("The algorithm was chosen automatically, because {}.",
+            fmt::format("The algorithm was chosen automatically{}, because {}.",
+                        e.row.protocol ? " among those that NCCL has" : "",
                         others.empty() ? "no other works here"
                                        : "it is the fastest; the next best: " + others),
             4);
@@ -119,6 +120,11 @@ std::string busbw_meaning(const Explanation& e) {
 void write_answer(Page& page, const Explanation& e) {
   page.heading("The answer");
   page.line(fmt::format("  {:<7}{}", "time", page.bold(seconds_text(e.row.time_s()))), "", 0);
+  if (e.row.protocol && e.row.host > Time{})
+    page.line(fmt::format("         the kernel's; its launch takes the host {}, and with launches "
+                          "queued one takes {}",
+                          to_text(e.row.host), to_text(e.launched)),
+              "", 0);
   if (e.row.size == 0 || e.row.time == Time{}) return;
   page.line(fmt::format("  {:<7}{:<12} ", "algbw", rate_text(e.row.algbw())), "size / time", 22);
   page.line(fmt::format("  {:<7}{:<12} ", "busbw", rate_text(e.row.busbw())), busbw_meaning(e), 22);

@@ -116,6 +116,9 @@ JsonValue row_to_value(const CaseResult& row) {
   add(object, "params", to_value(row.params));
   add(object, "op", to_string(row.operation));
   add(object, "algorithm", row.algorithm);
+  if (row.protocol) add(object, "protocol", to_string(*row.protocol));
+  if (row.protocol) add(object, "kernel_s", row.kernel.seconds());
+  if (row.protocol) add(object, "host_s", row.host.seconds());
   add(object, "ranks", row.ranks);
   add(object, "size_bytes", row.size);
   add(object, "dtype", element_type_word(row.type));

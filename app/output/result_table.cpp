@@ -14,6 +14,7 @@
 #include "app/output/text_table.hpp"
 #include "app/output/writers.hpp"
 #include "app/scenario/document_path.hpp"
+#include "app/scenario/vocabulary.hpp"
 
 namespace collsim {
 namespace {
@@ -149,7 +150,7 @@ bool algorithm_is_news(const Results& results) {
   const std::vector<CaseResult>& rows = results.rows;
   const std::string path = "collective.algorithm";
   const JsonValue* const resolved = value_at(results.scenario, path);
-  const bool chosen = resolved != nullptr && resolved->is_string() && resolved->string() == "auto";
+  const bool chosen = resolved != nullptr && resolved->is_string() && is_policy(resolved->string());
   if (!is_swept(results, path))
     return chosen || std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
              return row.algorithm != rows.front().algorithm;
@@ -165,7 +166,7 @@ void add_what_follows(std::vector<TableColumn>& columns, const Results& results)
   if (algorithm_is_news(results)) {
     TableColumn column{
         is_swept(results, "collective.algorithm") ? "chosen" : "algorithm", Align::left, {}};
-    for (const CaseResult& row : rows) column.cells.push_back(row.algorithm);
+    for (const CaseResult& row : rows) column.cells.push_back(row.algorithm_text());
     columns.push_back(std::move(column));
   }
   const bool chunks_vary = std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {

@@ -129,7 +129,7 @@ JsonValue formula_curves(const JsonValue::Array& rows, const Scenario& scenario,
     if (!point) continue;
     Diagnostics diagnostics;
     std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
-    if (!found) continue;
+    if (!found || found->choice.name == "nccl") continue;  // no formula knows protocols
     if (found->choice.name == "auto") found->choose_algorithm(*one.algorithms.begin());
     JsonValue curve = formula_curve(*found, static_cast<int>(*one.counts.begin()),
                                     static_cast<int>(*one.counts.rbegin()));

@@ -72,7 +72,10 @@ struct CaseResult {
   int channels = 1;
   int radix = 4;
   std::optional<int> aggregation;
-  Time time;                           // simulated
+  std::optional<LinkProtocol> protocol;  // of NCCL, that it ran under
+  Time kernel;                           // simulated, the kernel's launch included,
+  Time host;                           // what the host needs for launching it, where that is known,
+  Time time;                           // and what both come to
   std::optional<ClosedForm> analytic;  // where a closed form applies to exactly this case
   LowerBounds bounds;
   Time bound;
@@ -90,6 +93,10 @@ struct CaseResult {
   std::optional<Measured> measured;
   std::optional<NoMeasurement> not_measured;
 
+  // "ring", or "ring LL" under a protocol.
+  [[nodiscard]] std::string algorithm_text() const {
+    return protocol ? algorithm + " " + collsim::to_string(*protocol) : algorithm;
+  }
   [[nodiscard]] double time_s() const { return time.seconds(); }
   // size / time, and that times nccl-tests' factor.  0 for a time or a size of 0.
   [[nodiscard]] double algbw() const {

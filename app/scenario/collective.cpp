@@ -225,6 +225,12 @@ class CollectiveReader {
   }
 
   void read_knobs() {
+    if (choice().name == "nccl") {
+      for (const char* key : {"chunks", "chunk_size", "channels", "slots", "radix", "aggregation"})
+        static_cast<void>(applies(key, false, algorithm_varies(),
+                                  "is chosen by NCCL, and so by the algorithm nccl"));
+      return;
+    }
     reader_.at_most_one_of({"chunks", "chunk_size"});
     choice().chunk_size = reader_.size("chunk_size");
     if (choice().chunk_size == 0)
@@ -245,7 +251,7 @@ class CollectiveReader {
   void read_radix() {
     const std::optional<std::int64_t> radix = reader_.integer("radix", 2, max_radix);
     if (radix) choice().radix = static_cast<int>(*radix);
-    if (!radix && choice().name != "auto") reader_.resolve("radix", choice().radix);
+    if (!radix && !is_policy(choice().name)) reader_.resolve("radix", choice().radix);
   }
 
   void read_dims() {
@@ -258,7 +264,7 @@ class CollectiveReader {
     static_cast<void>(reader_.raw("dims"));
     if (context_->cluster == nullptr || collective().group.empty()) return;
     choice().dims = natural_dims();
-    if (choice().name == "auto") return;
+    if (is_policy(choice().name)) return;
     JsonValue::Array sizes(choice().dims.begin(), choice().dims.end());
     reader_.resolve("dims", JsonValue(std::move(sizes)));
   }
@@ -322,7 +328,7 @@ class CollectiveReader {
     } catch (const Error& error) {
       return reader_.wrong(error.code() == ErrorCode::too_large ? "size" : "op", error);
     }
-    const bool choose = choice().name == "auto";
+    const bool choose = is_policy(choice().name);
     const Algorithm& algorithm =
         find_algorithm(collective().operation, choose ? std::string() : choice().name);
     try {

@@ -14,6 +14,7 @@
 #include "app/scenario/collective.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/model.hpp"
+#include "app/scenario/vocabulary.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -66,6 +67,29 @@ bool is_swept(const Scenario& scenario, const UnknownParts& unknown, std::string
   return unknown.any_in(path);
 }
 
+// What the scenario's model says of launches, else the preset's; `resolved` gets it.
+LaunchCosts launch_costs(const JsonValue& written, const JsonValue& preset, JsonValue& resolved) {
+  JsonValue both = preset.is_object() ? preset : JsonValue::object();
+  for (const char* key : {"launch", "local_bandwidth", "per_peer"}) {
+    const JsonValue* const value = written.find(key);
+    JsonValue* const launch = both.find(key);
+    if (value == nullptr) continue;
+    if (launch == nullptr || !launch->is_object())
+      both.set(key, *value);
+    else if (!value->is_object())
+      launch->set("base", *value);
+    else
+      for (const JsonValue::Member& member : value->members())
+        launch->set(member.key, member.value);
+  }
+  Diagnostics known;  // in the scenario's model
+  JsonValue effective;
+  const LaunchCosts costs = read_model(both, "/model", known, effective).launch;
+  for (const char* key : {"launch", "local_bandwidth", "per_peer"})
+    if (const JsonValue* const value = effective.find(key)) resolved.set(key, *value);
+  return costs;
+}
+
 void read_parts(const PatchedDocument& document, const Scenario& scenario,
                 const UnknownParts& unknown, ClusterCache& clusters, Diagnostics& diagnostics,
                 PointReading& reading) {
@@ -100,6 +124,9 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   made.choice = std::move(collective->choice);
   made.data = std::move(collective->data);
   made.costs = model.costs;
+  if (made.choice.name == "nccl")
+    made.launch = launch_costs(model_part != nullptr ? *model_part : nothing, made.cluster->model,
+                               reading.model);
   made.calibration = model.calibration;
   reading.one_case = std::move(made);
 }
@@ -293,7 +320,7 @@ PointReading read_point(const Scenario& scenario, std::size_t point, const Unkno
 std::optional<Case> make_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
                               Diagnostics& diagnostics) {
   std::optional<Case> made = read_point(scenario, point, {}, clusters, diagnostics).one_case;
-  if (!made || made->choice.name == "auto") return made;
+  if (!made || is_policy(made->choice.name)) return made;
   return with_schedule(std::move(*made));
 }
 

@@ -93,6 +93,33 @@ std::optional<Calibration::Row> read_row(const JsonValue& row, const std::string
   return read;
 }
 
+const Vocabulary& launch_modes() {
+  static const Vocabulary words{.what = "launch mode",
+                                .allowed = {"one-thread", "thread-per-gpu", "process-per-gpu"}};
+  return words;
+}
+
+LaunchCosts read_launch(ObjectReader& model) {
+  LaunchCosts read;
+  const JsonValue* const written = model.raw("launch");
+  if (written == nullptr || !written->is_object()) {
+    read.base = model.time("launch", Time{});
+  } else {
+    ObjectReader launch(*written, model.pointer_of("launch"), model.diagnostics());
+    read.base = launch.time("base", Time{});
+    read.host = launch.time("host", Time{});
+    read.pair = launch.time("pair", Time{});
+    const std::string mode = launch.word("mode", launch_modes(), "process-per-gpu");
+    read.mode = mode == "one-thread"       ? LaunchMode::one_thread
+                : mode == "thread-per-gpu" ? LaunchMode::thread_per_gpu
+                                           : LaunchMode::process_per_gpu;
+    model.resolve("launch", launch.finish());
+  }
+  read.local_bandwidth = model.bandwidth("local_bandwidth");
+  if (model.has("per_peer")) read.per_peer = model.time("per_peer", Time{});
+  return read;
+}
+
 }  // namespace
 
 CostModel Calibration::costs_at(Bytes working_set, double lanes_at_work) const {
@@ -195,7 +222,8 @@ Model read_model(const JsonValue& model, const std::string& pointer, Diagnostics
   } else {
     read.costs.instruction_overhead = reader.time("instruction_overhead", Time{});
   }
-  read.costs.launch = reader.time("launch", Time{});
+  read.launch = read_launch(reader);
+  read.costs.launch = read.launch.base;
   resolved = reader.finish();
   return read;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,11 +54,29 @@ struct Calibration {
 void load_calibration_file(JsonValue& document, const std::string& scenario_file, Sources& sources,
                            Diagnostics& diagnostics);
 
+// Which threads launch the kernels of a node: one for all its GPUs (nccl-tests -g N), one for each
+// (-t N), or a process for each (mpirun).
+enum class LaunchMode : std::uint8_t { one_thread, thread_per_gpu, process_per_gpu };
+
+// What a launch of NCCL's kernels costs besides the links; used by "algorithm": "nccl".
+//
+//   "model": {"launch": {"base": "5us", "host": "4.9us", "pair": "0.8us", "mode": "process-per-gpu"},
+//             "local_bandwidth": "556GB/s", "per_peer": "240ns"}
+struct LaunchCosts {
+  Time base{};  // the kernel's: from its start to the first message, and to its end after the last
+  Time host{};  // the launching thread's, for each of its GPUs
+  Time pair{};  // and for each send/recv pair
+  LaunchMode mode = LaunchMode::process_per_gpu;
+  std::optional<Bandwidth> local_bandwidth;  // of the last pass over a rank's own block
+  Time per_peer{};                           // of send/recv, for every message of a rank
+};
+
 // "model" (scenario format, section 4): what instructions cost beyond the links.  All absent: the
 // ideal machine.  With a calibration the costs depend on the schedule (app/study/run_case.hpp).
 struct Model {
   CostModel costs;
   std::shared_ptr<const Calibration> calibration;  // nothing: the costs above
+  LaunchCosts launch;
 };
 
 // `resolved` gets it with every default.

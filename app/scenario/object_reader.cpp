@@ -172,6 +172,27 @@ std::int64_t ObjectReader::integer(std::string_view key, std::int64_t low, std::
   return value.value_or(otherwise);
 }
 
+double ObjectReader::number(std::string_view key, double low, double high, double otherwise) {
+  const JsonValue* value = raw(key);
+  const auto use = [&](const JsonValue& used) {
+    resolve(key, used);
+    return used.number();
+  };
+  if (value == nullptr) return use(otherwise);
+  const std::string allowed = fmt::format("allowed: {} to {}", low, high);
+  if (!value->is_number()) {
+    const bool quoted_one = value->is_string() && reads_as_number(value->string());
+    wrong(key, "wrong-type", fmt::format("expected a number, but this is {}", value->kind_name()),
+          "", quoted_one ? without_quotes(*value) : allowed);
+    return use(otherwise);
+  }
+  if (value->number() >= low && value->number() <= high) return use(*value);
+  wrong(key, "out-of-range",
+        fmt::format("{} is too {}", number_text(*value), value->number() < low ? "small" : "large"),
+        "", allowed);
+  return use(otherwise);
+}
+
 std::optional<std::string> ObjectReader::text(std::string_view key) {
   const JsonValue* value = raw(key);
   if (value == nullptr) return std::nullopt;

@@ -66,6 +66,7 @@ class ObjectReader {
                                                     std::int64_t high);
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high,
                                      std::int64_t otherwise);
+  [[nodiscard]] double number(std::string_view key, double low, double high, double otherwise);
   [[nodiscard]] std::optional<std::string> text(std::string_view key);
   [[nodiscard]] std::optional<std::string> word(std::string_view key, const Vocabulary& words);
   [[nodiscard]] std::string word(std::string_view key, const Vocabulary& words,

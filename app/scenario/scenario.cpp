@@ -12,6 +12,7 @@
 #include "app/scenario/object_reader.hpp"
 #include "app/scenario/scenario.hpp"
 #include "app/scenario/sweep.hpp"
+#include "app/scenario/vocabulary.hpp"
 
 namespace collsim {
 namespace {
@@ -220,7 +221,7 @@ class ScenarioReader {
 }  // namespace
 
 Case with_schedule(Case one_case) {
-  COLLSIM_CHECK(one_case.choice.name != "auto", "an algorithm must be chosen first");
+  COLLSIM_CHECK(!is_policy(one_case.choice.name), "an algorithm must be chosen first");
   if (!one_case.schedule) one_case.schedule = make_schedule(one_case.collective, one_case.choice);
   const Schedule& schedule = *one_case.schedule;
   COLLSIM_CHECK(

@@ -29,6 +29,8 @@ struct Case {
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto"
   CostModel costs;
+  LaunchCosts launch;                    // of NCCL's kernels; costs.launch is its base
+  std::optional<LinkProtocol> protocol;  // that the cluster's links are used under; nothing: none
   std::shared_ptr<const Calibration> calibration;  // more costs, of a schedule: study/run_case.hpp
   // "data" of the collective: the input of every position, for `show`.
   std::optional<std::vector<std::vector<double>>> data;

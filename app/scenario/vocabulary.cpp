@@ -60,7 +60,7 @@ Vocabulary make_algorithm_words(Operation operation) {
     for (const std::string_view alias : row->aliases)
       words.aliases.emplace(alias, std::string(row->name));
   }
-  words.allowed.emplace_back("auto");
+  for (const std::string_view policy : algorithm_policies) words.allowed.emplace_back(policy);
   return words;
 }
 

@@ -9,6 +9,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "app/scenario/vocabulary.hpp"
+#include "app/study/nccl.hpp"
 
 #include "collectives/cost/uniform_network.hpp"
 #include "collectives/schedule.hpp"
@@ -95,7 +99,10 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   row.channels = schedule.channels();
   row.radix = one_case.choice.radix;
   row.aggregation = one_case.choice.aggregation;
-  row.time = simulation.time;
+  row.protocol = one_case.protocol;
+  row.kernel = simulation.time;
+  row.host = one_case.protocol ? host_time(one_case) : Time{};
+  row.time = with_launches(row.kernel, row.host);
   row.analytic = formula_for(one_case, schedule);
   row.bounds = simulation.bounds;
   row.bound = row.bounds.largest() + one_case.costs.launch;
@@ -116,25 +123,39 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   return row;
 }
 
-CaseResult fastest_row(const Case& one_case, const CaseOptions& options) {
-  std::optional<CaseResult> fastest;
+std::vector<Case> candidates(const Case& asked) {
+  if (asked.choice.name == "nccl") return nccl_candidates(asked);
+  std::vector<Case> all;
+  for (const Algorithm* const algorithm : algorithms(asked.collective.operation)) {
+    all.push_back(asked);
+    all.back().choose_algorithm(algorithm->name);
+  }
+  return all;
+}
+
+struct Chosen {
+  Case one_case;
+  CaseResult row;
+};
+
+Chosen fastest(const Case& asked, const CaseOptions& options) {
+  std::optional<Chosen> best;
   std::string reasons;
   ErrorCode code = ErrorCode::unsupported_ranks;
-  Case candidate = one_case;
-  for (const Algorithm* const algorithm : algorithms(one_case.collective.operation)) {
-    candidate.choose_algorithm(algorithm->name);
+  for (Case& candidate : candidates(asked)) {
     try {
       CaseResult row = row_of(candidate, options);
-      if (!fastest || row.time < fastest->time) fastest = std::move(row);
+      if (!best || row.time < best->row.time) best = Chosen{std::move(candidate), std::move(row)};
     } catch (const Error& error) {
       if (reasons.empty()) code = error.code();
-      reasons += fmt::format("; {}: {}", algorithm->name, error.what());
+      reasons += fmt::format("; {}: {}", candidate.choice.name, error.what());
     }
   }
-  if (!fastest)
-    throw_error(code, fmt::format("no algorithm of {} works here{}",
-                                  to_string(one_case.collective.operation), reasons));
-  return std::move(*fastest);
+  if (best) return std::move(*best);
+  const std::string_view operation = to_string(asked.collective.operation);
+  if (asked.choice.name == "nccl" && reasons.empty())
+    throw_error(ErrorCode::invalid_argument, fmt::format("NCCL has no {}", operation));
+  throw_error(code, fmt::format("no algorithm of {} works here{}", operation, reasons));
 }
 
 std::string number(double value) {
@@ -152,7 +173,7 @@ CostModel calibrated_costs(const Topology& topology, const Schedule& schedule, B
 }
 
 Case with_calibrated_costs(Case asked) {
-  if (!asked.calibration || asked.choice.name == "auto") return asked;
+  if (!asked.calibration || is_policy(asked.choice.name)) return asked;
   Case one_case = with_schedule(std::move(asked));
   const auto calibration = std::exchange(one_case.calibration, nullptr);
   const Time launch = one_case.costs.launch;
@@ -173,13 +194,16 @@ Case with_calibrated_costs(Case asked) {
 }
 
 CaseResult run_case(const Case& one_case, const CaseOptions& options) {
-  return one_case.choice.name == "auto" ? fastest_row(one_case, options)
-                                        : row_of(one_case, options);
+  return is_policy(one_case.choice.name) ? fastest(one_case, options).row
+                                         : row_of(one_case, options);
+}
+
+Case chosen_case(Case asked) {
+  return is_policy(asked.choice.name) ? fastest(asked, {}).one_case : std::move(asked);
 }
 
 Case within_limits(Case asked) {
-  if (asked.choice.name == "auto") asked.choose_algorithm(run_case(asked).algorithm);
-  Case one_case = with_schedule(std::move(asked));
+  Case one_case = with_schedule(chosen_case(std::move(asked)));
   const Effort effort = effort_of(one_case, *one_case.schedule);
   if (exceeds_lane_limit(effort) || exceeds_total_limit(effort))
     throw_too_large(effort, *one_case.schedule);

@@ -31,9 +31,13 @@ struct CaseOptions {
   std::mutex* turns = nullptr;
 };
 
-// Simulates; "auto" simulates every algorithm of the operation that works with this many ranks and
-// takes the fastest (the first of equals).  Throws Error.
+// Simulates; "auto" simulates every algorithm of the operation that works with this many ranks, and
+// "nccl" every way in which NCCL carries it out; the fastest (the first of equals) is taken.  Throws
+// Error.
 [[nodiscard]] CaseResult run_case(const Case& one_case, const CaseOptions& options = {});
+
+// What run_case() simulates: with a name of the table instead of "auto" or "nccl".
+[[nodiscard]] Case chosen_case(Case asked);
 
 // The case with its schedule and, instead of "auto", the algorithm that run_case() chooses.  Throws
 // Error when simulating it is beyond the limits.

@@ -18,7 +18,7 @@ LinkParameters with_protocols() {
 
 TEST(Protocols, TakeThePlaceOfALinksLatencyAndStartup) {
   const Topology ring = make_ring(4, with_protocols());
-  const Topology simple = ring.under(Protocol::simple, 1 << 20);
+  const Topology simple = ring.under(LinkProtocol::simple, 1 << 20);
   for (const Link& link : simple.links()) {
     EXPECT_EQ(link.bandwidth.bytes_per_second(), 112'500'000'000);
     EXPECT_EQ(link.latency, nanoseconds(7000));
@@ -32,7 +32,7 @@ TEST(Protocols, TakeThePlaceOfALinksLatencyAndStartup) {
 TEST(Protocols, HopsMayGrowWithTheMessage) {
   const Topology ring = make_ring(4, with_protocols());
   const auto hop = [&](Bytes bytes) {
-    return ring.under(Protocol::ll, bytes).link(LinkId(0)).latency;
+    return ring.under(LinkProtocol::ll, bytes).link(LinkId(0)).latency;
   };
   EXPECT_EQ(hop(0), nanoseconds(1000));
   EXPECT_EQ(hop(2048), nanoseconds(1250));
@@ -42,10 +42,10 @@ TEST(Protocols, HopsMayGrowWithTheMessage) {
 
 TEST(Protocols, AreRefusedWhereALinkDoesNotCarryThem) {
   const Topology ring = make_ring(4, with_protocols());
-  EXPECT_TRUE(ring.carries(Protocol::ll));
-  EXPECT_FALSE(ring.carries(Protocol::ll128));
+  EXPECT_TRUE(ring.carries(LinkProtocol::ll));
+  EXPECT_FALSE(ring.carries(LinkProtocol::ll128));
   try {
-    static_cast<void>(ring.under(Protocol::ll128, 0));
+    static_cast<void>(ring.under(LinkProtocol::ll128, 0));
     FAIL() << "LL128 was accepted";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "link gpu0->gpu1 does not carry protocol LL128");

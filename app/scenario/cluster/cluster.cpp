@@ -298,6 +298,7 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
                   .link = machine->link,
                   .late = {},
                   .preset = std::move(machine->preset),
+                  .model = std::move(machine->model),
                   .description = std::move(machine->description)};
   const std::string changed = read_links_override(reader, &cluster.topology);
   cluster.overridden = !changed.empty();

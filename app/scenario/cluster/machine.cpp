@@ -47,12 +47,35 @@ bool check_link_time(ObjectReader& reader, std::string_view key, Time time) {
       {}, "at most 53 days");
 }
 
+Protocols read_protocols(ObjectReader& link) {
+  Protocols read;
+  const JsonValue* const written = link.raw("protocols");
+  if (written == nullptr) return read;
+  ObjectReader table(*written, link.pointer_of("protocols"), link.diagnostics());
+  for (const LinkProtocol protocol : all_protocols) {
+    const std::string name = to_string(protocol);
+    const JsonValue* const row = table.raw(name);
+    if (row == nullptr) continue;
+    ObjectReader reader(*row, table.pointer_of(name), table.diagnostics());
+    ProtocolCost cost;
+    cost.hop = reader.time("hop", Time{});
+    cost.growth = reader.number("growth", 0, 1000, 0);
+    cost.rate = reader.number("rate", 1e-6, 1000, 1);
+    const bool fits = check_link_time(reader, "hop", cost.hop);
+    table.resolve(name, reader.finish());
+    if (fits) read[static_cast<std::size_t>(protocol)] = cost;
+  }
+  link.resolve("protocols", table.finish());
+  return read;
+}
+
 std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
   const auto bandwidth = link.bandwidth("bandwidth");
   const Time latency = link.time("latency", Time{});
   const Time startup = link.time("overhead", Time{});
   const std::string sharing = link.word("sharing", sharing_words(), "exclusive");
   const std::string duplex = link.word("duplex", duplex_words(), "full");
+  const Protocols protocols = read_protocols(link);
   link.need({"bandwidth"});
   const bool latency_fits = check_link_time(link, "latency", latency);
   const bool startup_fits = check_link_time(link, "overhead", startup);
@@ -61,7 +84,8 @@ std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
                         .latency = latency,
                         .startup = startup,
                         .sharing = sharing_of(sharing),
-                        .half_duplex = duplex == "half"};
+                        .half_duplex = duplex == "half",
+                        .protocols = protocols};
 }
 
 LinkParameters read_link(ObjectReader& owner, std::string_view key) {

@@ -15,7 +15,8 @@ namespace collsim {
 [[nodiscard]] const Vocabulary& sharing_words();
 [[nodiscard]] std::string_view to_string(Sharing sharing);
 
-// Reads bandwidth (required), latency, overhead, sharing and duplex of a link from its object.
+// Reads bandwidth (required), latency, overhead, sharing, duplex and protocols of a link from its
+// object.
 [[nodiscard]] std::optional<LinkParameters> read_link_keys(ObjectReader& link);
 // In place of a link that is wrong, so that what stands on it is read for its own mistakes.
 inline constexpr LinkParameters stand_in_link{.bandwidth = Bandwidth(1)};
@@ -42,6 +43,7 @@ struct Machine {
   std::optional<LinkParameters> link = {};  // when there is one kind of link
   std::string description = {};
   std::string preset = {};  // its name
+  JsonValue model = {};     // its "model"
 };
 
 // Larger clusters are refused before anything is built.

@@ -75,6 +75,8 @@ LinkTypes read_override(ObjectReader& cluster, const Preset& preset) {
       read.overridden = read.overridden || value != original;
       link.set(property, std::move(value));
     }
+    if (const JsonValue* const protocols = type.value.find("protocols"))
+      link.set("protocols", *protocols);
     read.types.set(type.key, std::move(link));
   }
   cluster.resolve("override", override.finish());
@@ -137,6 +139,7 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   COLLSIM_CHECK(machine && ours.empty(),
                 "preset " + *name + ": " + (ours.empty() ? "" : ours.sorted().front().message));
   machine->preset = preset->name;
+  if (const JsonValue* const model = preset->document.find("model")) machine->model = *model;
   machine->description = describe(*preset, nodes, *machine, types.overridden);
   return machine;
 }

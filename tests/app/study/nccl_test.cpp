@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "app/scenario/make_case.hpp"
+#include "app/study/nccl.hpp"
+#include "tests/app/study/scenarios.hpp"
+#include "tests/app/study/testing.hpp"
+#include "tests/contains.hpp"
+
+namespace collsim::testing {
+namespace {
+
+// 8 ranks on a switch, half of a hop on each of the two links of a route.
+std::string machine(const std::string& operation, const std::string& size) {
+  return R"({"scenario": 1,
+    "cluster": {"shape": "switch", "ranks": 8,
+      "link": {"bandwidth": "100GB/s", "sharing": "fair", "protocols": {
+        "LL": {"hop": "500ns", "rate": 0.5},
+        "Simple": {"hop": "3us", "rate": 1},
+        "p2p-Simple": {"hop": "4us", "rate": 0.8}}}},
+    "collective": {"op": ")" +
+         operation + R"(", "size": ")" + size + R"(", "algorithm": "nccl"},
+    "model": {"launch": {"base": "5us", "host": "4us", "pair": "1us"},
+              "local_bandwidth": "200GB/s", "per_peer": "100ns"}})";
+}
+
+Case case_of(const std::string& text) {
+  Studied studied;
+  load(studied, text);
+  ClusterCache clusters;
+  return make_case(*studied.scenario, 0, clusters, studied.diagnostics).value();
+}
+
+CaseResult run(const std::string& operation, const std::string& size) {
+  return run_case(case_of(machine(operation, size)));
+}
+
+// 14 steps of a hop and an eighth of the vector, the launch before and the local pass after them.
+Time ring_time(double hop_us, double rate_gb_s, double mebibytes) {
+  const double block = mebibytes * 1048576 / 8;
+  return rounded_picoseconds(
+      1e12 * (5e-6 + 14 * (hop_us * 1e-6 + block / (rate_gb_s * 1e9)) + block / 200e9));
+}
+
+TEST(Nccl, TakesTheFastestProtocol) {
+  const CaseResult small = run("all-reduce", "64KiB");
+  EXPECT_EQ(small.algorithm_text(), "ring LL");
+  EXPECT_NEAR(small.kernel.seconds(), ring_time(1, 50, 1.0 / 16).seconds(), 1e-10);
+  const CaseResult large = run("all-reduce", "64MiB");
+  EXPECT_EQ(large.algorithm_text(), "ring Simple");
+  EXPECT_NEAR(large.kernel.seconds(), ring_time(6, 100, 64).seconds(), 1e-10);
+}
+
+TEST(Nccl, HasOneAlgorithmPerOperation) {
+  EXPECT_EQ(run("all-gather", "1MiB").algorithm, "ring");
+  EXPECT_EQ(run("reduce-scatter", "1MiB").algorithm, "ring");
+  EXPECT_EQ(run("broadcast", "1MiB").algorithm, "chain");
+  EXPECT_EQ(run("reduce", "1MiB").algorithm, "chain");
+  EXPECT_EQ(run("all-to-all", "1MiB").algorithm_text(), "direct p2p-Simple");
+  EXPECT_EQ(run("gather", "1MiB").algorithm_text(), "flat p2p-Simple");
+}
+
+TEST(Nccl, QueuedLaunchesOverlapWithKernels) {
+  EXPECT_EQ(with_launches(Time(1000), Time{}), Time(1000));
+  EXPECT_EQ(with_launches(Time{}, Time(1000)), Time(1000));
+  EXPECT_EQ(with_launches(Time(1000), Time(1000)), Time(1091)) << "2^(1/8)";
+  EXPECT_EQ(with_launches(Time(1000), Time(100)), Time(1000));
+}
+
+// One thread launches 8 kernels, one after the other; send/recv pairs cost it time, too.
+TEST(Nccl, LaunchModesDifferByWhoLaunches) {
+  Case asked = case_of(machine("all-reduce", "1KiB"));
+  EXPECT_EQ(run_case(asked).host, microseconds(4));
+  asked.launch.mode = LaunchMode::one_thread;
+  EXPECT_EQ(run_case(asked).host, microseconds(32));
+  Case exchange = case_of(machine("all-to-all", "1KiB"));
+  EXPECT_EQ(run_case(exchange).host, microseconds(4 + 8));
+}
+
+TEST(Nccl, NeedsLinksThatKnowProtocols) {
+  Case asked = lecture_case();
+  asked.choose_algorithm("nccl");
+  try {
+    static_cast<void>(run_case(asked));
+    FAIL() << "a protocol was invented";
+  } catch (const Error& error) {
+    expect_contains(error.what(), "say nothing of NCCL's protocols");
+  }
+}
+
+// As it is written, and as the resolved scenario says it.
+TEST(Nccl, PresetsBringTheCostOfLaunching) {
+  const std::string text = R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
+    "collective": {"op": "all-reduce", "size": "8B", "algorithm": "nccl"},
+    "model": {"launch": {"mode": "one-thread"}}})";
+  const Case asked = case_of(text);
+  EXPECT_EQ(asked.launch.mode, LaunchMode::one_thread);
+  EXPECT_GT(asked.launch.base, microseconds(1));
+  EXPECT_GT(asked.launch.host, microseconds(1));
+  EXPECT_TRUE(asked.launch.local_bandwidth);
+  Studied studied;
+  load(studied, text);
+  const Case again = case_of(to_json(studied.scenario->resolved));
+  EXPECT_EQ(run_case(again).time, run_case(asked).time);
+}
+
+TEST(Nccl, HasNoBarrier) {
+  try {
+    static_cast<void>(run("barrier", "0"));
+    FAIL() << "NCCL got a barrier";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "NCCL has no barrier");
+  }
+}
+
+// Two nodes of 8: every GPU's NIC carries an eighth of the ring's data.
+TEST(Nccl, RingsUseEveryNic) {
+  Case asked = case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2},
+    "collective": {"op": "all-reduce", "size": "1GiB", "algorithm": "nccl"}})");
+  const CaseResult row = run_case(asked);
+  EXPECT_EQ(row.channels, 8);
+  const double one_nic = 2.0 * 15 / 16 * 1073741824 / 50e9;
+  EXPECT_LT(row.time_s(), 1.5 * one_nic / 8);
+  EXPECT_GT(row.time_s(), one_nic / 8);
+}
+
+}  // namespace
+}  // namespace collsim::testing
