@@ -37,7 +37,7 @@ struct AlgorithmChoice {
   // node}); empty: the most square arrangement.
   std::vector<int> dims;
   // Rings: so many neighbouring positions share a node, and channel c enters every node at its
-  // c-th member and leaves it at the one before, each behind a NIC of its own (1: all the same way).
+  // c-th member and leaves it at the one before, each behind a NIC of its own (1: all alike).
   int per_node = 1;
   // All-reduce, all-gather, reduce-scatter end with one more pass over the rank's own block, as
   // NCCL's kernels do.

@@ -21,7 +21,8 @@ inline constexpr std::array all_protocols = {LinkProtocol::ll, LinkProtocol::ll1
 
 // What a message costs on a link under a protocol, in place of the link's own latency and startup.
 struct ProtocolCost {
-  // Flight of a message; keeps no link busy.  That of n bytes is hop * (1 + growth * n / (n + 2 KiB)).
+  // Flight of a message; keeps no link busy.  That of n bytes is
+  // hop * (1 + growth * n / (n + 2 KiB)).
   Time hop{};
   double growth = 0;
   // Bytes occupy the link for n / (rate * bandwidth).

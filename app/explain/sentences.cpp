@@ -246,7 +246,7 @@ std::vector<ShareWords> shares_in_words(const Explanation& e) {
     start = fmt::format("{} launch, then a late rank", to_text(b.launch));
   else
     start = "every rank waits for one that starts late";
-  const char* const copying = e.point.costs.local_bandwidth
+  const char* const copying = e.one_case.costs.local_bandwidth
                                   ? "within a rank, at local_bandwidth"
                                   : "moving data in memory, at copy_bandwidth";
   std::vector<ShareWords> all{

@@ -60,7 +60,8 @@ enum class LaunchMode : std::uint8_t { one_thread, thread_per_gpu, process_per_g
 
 // What a launch of NCCL's kernels costs besides the links; used by "algorithm": "nccl".
 //
-//   "model": {"launch": {"base": "5us", "host": "4.9us", "pair": "0.8us", "mode": "process-per-gpu"},
+//   "model": {"launch": {"base": "5us", "host": "4.9us", "pair": "0.8us",
+//                        "mode": "process-per-gpu"},
 //             "local_bandwidth": "556GB/s", "per_peer": "240ns"}
 struct LaunchCosts {
   Time base{};  // the kernel's: from its start to the first message, and to its end after the last

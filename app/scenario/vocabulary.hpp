@@ -10,8 +10,8 @@
 
 namespace collsim {
 
-// What may stand for an algorithm's name: "auto" is the fastest that collsim knows, "nccl" what NCCL
-// would run (app/study/nccl.hpp).
+// What may stand for an algorithm's name: "auto" is the fastest that collsim knows, "nccl" what
+// NCCL would run (app/study/nccl.hpp).
 inline constexpr std::array<std::string_view, 2> algorithm_policies{"auto", "nccl"};
 [[nodiscard]] constexpr bool is_policy(std::string_view algorithm) {
   return algorithm == algorithm_policies[0] || algorithm == algorithm_policies[1];

@@ -47,8 +47,8 @@ bool point_to_point(LinkProtocol protocol) {
   return protocol == LinkProtocol::p2p_ll || protocol == LinkProtocol::p2p_simple;
 }
 
-// How many neighbouring positions of the group share a node; 1 where nodes have different numbers of
-// members, or there are none.
+// How many neighbouring positions of the group share a node; 1 where nodes have different numbers
+// of members, or there are none.
 int members_per_node(const Case& asked) {
   const std::vector<int>& dims = asked.cluster->topology.dims();
   const std::vector<Rank>& group = asked.collective.group;

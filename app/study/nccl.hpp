@@ -17,15 +17,15 @@ namespace collsim {
 //
 // A ring message is one hop, because NCCL's slices only overlap within a hop; every channel's ring
 // enters and leaves a node at another GPU.  The kernel ends with a pass over the rank's own block.
-// What a hop costs under a protocol the links say (topo/protocols.hpp), what the kernel costs beside
-// them the model.  NCCL has no barrier.
+// What a hop costs under a protocol the links say (topo/protocols.hpp), what the kernel costs
+// beside them the model.  NCCL has no barrier.
 //
-// Each of these is a case of its own, with the network as the protocol uses it.  None: NCCL does not
-// have the operation.  Error when the cluster's links carry no protocol.
+// Each of these is a case of its own, with the network as the protocol uses it.  None: NCCL does
+// not have the operation.  Error when the cluster's links carry no protocol.
 [[nodiscard]] std::vector<Case> nccl_candidates(const Case& asked);
 
-// The time from one launch to the next, which is what nccl-tests measures: launches are queued, so the
-// host's part and the GPU's overlap, and the longer one counts (an 8-norm, because neither is
+// The time from one launch to the next, which is what nccl-tests measures: launches are queued, so
+// the host's part and the GPU's overlap, and the longer one counts (an 8-norm, because neither is
 // constant).
 [[nodiscard]] Time with_launches(Time kernel, Time host);
 // The host's part for a candidate.

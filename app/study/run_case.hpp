@@ -31,9 +31,9 @@ struct CaseOptions {
   std::mutex* turns = nullptr;
 };
 
-// Simulates; "auto" simulates every algorithm of the operation that works with this many ranks, and
-// "nccl" every way in which NCCL carries it out; the fastest (the first of equals) is taken.  Throws
-// Error.
+// Simulates; "auto" simulates every algorithm of the operation that works with this many ranks,
+// "nccl" every way in which NCCL carries it out, and the fastest (the first of equals) is taken.
+// Throws Error.
 [[nodiscard]] CaseResult run_case(const Case& one_case, const CaseOptions& options = {});
 
 // What run_case() simulates: with a name of the table instead of "auto" or "nccl".

@@ -17,7 +17,8 @@
 // all-gather are one instruction.  Nothing is copied and no scratch is needed.
 //
 // Among nodes of several GPUs each, every channel may have a ring of its own: the same order of
-// nodes, another GPU at which it enters and leaves each of them, so that all NICs carry their share.
+// nodes, another GPU at which it enters and leaves each of them, so that all NICs carry their
+// share.
 //
 // The bidirectional ring sends half of the vector up the ring and half of it down, in two lanes
 // that share nothing, so that both directions of every cable are busy.  Nothing is gained on a

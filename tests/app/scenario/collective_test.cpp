@@ -85,12 +85,12 @@ TEST(ReadCollective, UnknownWordsAndKeysOfferTheNearest) {
       "all-to-all, barrier, send-recv");
   expect_text(mistake(R"("op": "gather", "size": "4B", "algorithm": "binmial")"),
               "3:59 unknown gather algorithm \"binmial\" at /collective/algorithm; did you mean "
-              "binomial?; allowed: binomial, flat, auto");
+              "binomial?; allowed: binomial, flat, auto, nccl");
   expect_text(mistake(R"("op": "gather", "size": "4B", "algoritm": "flat")"),
               "3:46 unknown key \"algoritm\" at /collective/algoritm; did you mean algorithm?");
   expect_text(mistake(R"("op": "gather", "size": "4B", "algorithm": "nvls")"),
               "3:59 \"nvls\" reduces inside switches (NVLS), which collsim does not simulate at "
-              "/collective/algorithm; allowed: binomial, flat, auto");
+              "/collective/algorithm; allowed: binomial, flat, auto, nccl");
 }
 
 TEST(ReadCollective, SizeMustBeWholeElements) {

@@ -30,11 +30,12 @@ TEST(Vocabulary, EveryOperationAndAliasNamesOneOfTheCore) {
     EXPECT_EQ(to_string(parse_operation(word)), word) << alias;
 }
 
-TEST(Vocabulary, AlgorithmsBeginWithTheDefaultAndEndWithAuto) {
+TEST(Vocabulary, AlgorithmsBeginWithTheDefaultAndEndWithThePolicies) {
   for (const Operation operation : all_operations()) {
     const Vocabulary& words = algorithm_words(operation);
     EXPECT_EQ(words.allowed.front(), find_algorithm(operation, "").name);
-    EXPECT_EQ(words.allowed.back(), "auto");
+    EXPECT_EQ(*(words.allowed.end() - 2), "auto");
+    EXPECT_EQ(words.allowed.back(), "nccl");
     for (const auto& [alias, word] : words.aliases)
       EXPECT_EQ(find_algorithm(operation, word).name, word) << alias;
   }
