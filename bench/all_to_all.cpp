@@ -39,15 +39,15 @@ std::vector<Case> all_to_all_cases() {
   return {
       {.name = "pairwise_all_to_all/512_events",
        .item = "messages",
-       .limit = {.loops = 1},
+       .limit = {.loops = 1.3},
        .prepare = all_to_all(512, "pairwise", Sharing::exclusive)},
       {.name = "pairwise_all_to_all/256_one_slow_port",
        .item = "messages",
-       .limit = {.instructions = 1520},
+       .limit = {.instructions = 1540},
        .prepare = all_to_all(256, "pairwise", Sharing::exclusive, true)},
       {.name = "direct_all_to_all/256_fair",
        .item = "messages",
-       .limit = {.loops = 6},
+       .limit = {.loops = 4.5},
        .prepare = all_to_all(256, "direct", Sharing::fair)},
   };
 }

@@ -26,11 +26,11 @@ std::vector<Case> chain_cases() {
   return {
       {.name = "chain_broadcast/1024x1024",
        .item = "messages",
-       .limit = {.instructions = 125, .loops = 0.6},
+       .limit = {.instructions = 101, .loops = 0.4},
        .prepare = chain_broadcast(std::nullopt)},
       {.name = "chain_broadcast/1024x1024_8_slots",
        .item = "messages",
-       .limit = {.loops = 0.4},
+       .limit = {.loops = 0.45},
        .prepare = chain_broadcast(8)},
   };
 }

@@ -28,7 +28,7 @@ std::int64_t pull_all(const Schedule& schedule) {
 std::vector<Case> program_cases() {
   return {{.name = "ring_program/1024",
            .item = "instructions",
-           .limit = {.instructions = 104},
+           .limit = {.instructions = 93},
            .prepare =
                [] {
                  return [schedule = whole_machine(Operation::all_reduce, 1024, 1 << 24,
@@ -36,7 +36,7 @@ std::vector<Case> program_cases() {
                }},
           {.name = "checker/ring_all_reduce_1024",
            .item = "instructions",
-           .limit = {.loops = 4},
+           .limit = {.loops = 6},
            .prepare = [] {
              return [schedule = whole_machine(Operation::all_reduce, 1024, 1 << 24,
                                               {.name = "ring", .slots = 8})] {

@@ -61,12 +61,12 @@ std::int64_t run_program(const std::string& command) {
 std::vector<Case> scenario_cases() {
   return {{.name = "scenario/sweep_of_10000",
            .item = "points",
-           .limit = {.loops = 3},
+           .limit = {.loops = 20},
            .prepare =
                [] { return [text = std::string(ten_thousand_points)] { return answer(text); }; }},
           {.name = "scenario/start_up_and_lecture",
            .item = "runs",
-           .limit = {.loops = 0.2},
+           .limit = {.loops = 0.35},
            .prepare = [] {
              return [command = std::string("'" COLLSIM_PROGRAM "' run '" COLLSIM_SOURCE_DIR
                                            "/scenarios/lecture/ring-broadcast.json'")] {
