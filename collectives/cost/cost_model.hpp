@@ -26,8 +26,8 @@ struct CostModel {
   Time launch{};  // every rank starts this much later
 
   [[nodiscard]] bool instructions_are_free() const {
-    return !reduce_bandwidth && !copy_bandwidth && !second_write_bandwidth &&
-           !local_bandwidth && instruction_overhead == Time{};
+    return !reduce_bandwidth && !copy_bandwidth && !second_write_bandwidth && !local_bandwidth &&
+           instruction_overhead == Time{};
   }
 };
 
