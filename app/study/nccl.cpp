@@ -107,7 +107,7 @@ std::vector<Case> nccl_candidates(const Case& asked) {
   if (made.empty() && !ways(asked.collective.operation).empty())
     throw_error(ErrorCode::invalid_argument,
                 "what NCCL would run is unknown here: the links of this cluster say nothing of "
-                "NCCL's protocols; presets do");
+                "NCCL's protocols; those of NVSwitch presets do, such as dgx-h100");
   return made;
 }
 

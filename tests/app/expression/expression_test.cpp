@@ -368,8 +368,11 @@ TEST_F(Expressions, LookThroughADefinitionOnceHoweverOftenItIsUsed) {
     const std::string next = "a" + std::to_string(i + 1);
     doubled += ", a" + std::to_string(i) + " = " + next + "+" + next;
   }
-  const auto varying = [&](const std::string& text) {
-    return Expression::parse(text, facts_).value->part_varying_along(0, study_.scenario);
+  const auto varying = [&](const std::string& text) -> std::optional<std::string> {
+    const ParsedExpression parsed = Expression::parse(text, facts_);
+    const auto part = parsed.value->part_varying_along(0, study_.scenario);
+    if (!part) return std::nullopt;
+    return std::string(*part);
   };
   EXPECT_EQ(varying(doubled + ", a45 = N"), std::nullopt);
   EXPECT_EQ(varying(doubled + ", a45 = N*S"), "S");
