@@ -31,11 +31,12 @@ MAY_INCLUDE = {
 # The same for the folders of app/, from the ground up.  Headers of app/ itself are for all of them.
 APP_MAY_INCLUDE = {
     "json": {"json"},
-    "scenario": {"json", "scenario"},
+    "import": {"json", "import"},
+    "scenario": {"json", "import", "scenario"},
     "results": {"json", "scenario", "results"},
     "expression": {"json", "scenario", "results", "expression"},
     "study": {"json", "scenario", "results", "expression", "study"},
-    "output": {"json", "scenario", "results", "output"},
+    "output": {"json", "import", "scenario", "results", "output"},
     "explain": {"json", "scenario", "results", "study", "explain"},
     "show": {"json", "scenario", "output", "show"},
     "calibrate": {"json", "scenario", "study", "calibrate"},
