@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/json/value.hpp"
+#include "app/scenario/cluster/imported.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
 #include "app/scenario/make_case.hpp"
@@ -62,6 +63,7 @@ class ScenarioReader {
         reader_(document_, "", diagnostics) {
     scenario_.file = file;
     load_calibration_file(document_, file, sources, diagnostics);
+    load_machine_file(document_, sources);
   }
 
   std::optional<Scenario> read() {

@@ -101,11 +101,13 @@ void StudySummary::add(const Case& one_case) {
 void StudySummary::add_cluster(const Cluster& cluster) {
   intersect(phrases_of(cluster), name_of(cluster), cluster.topology.rank_count());
   if (!cluster.preset.empty()) presets_.insert(cluster.preset);
+  assumed_.insert(cluster.assumed.begin(), cluster.assumed.end());
 }
 
 void StudySummary::merge(const StudySummary& other) {
   if (other.any_) intersect(other.phrases_, other.name_, other.ranks_);
   presets_.insert(other.presets_.begin(), other.presets_.end());
+  assumed_.insert(other.assumed_.begin(), other.assumed_.end());
   late_outsiders_.insert(other.late_outsiders_.begin(), other.late_outsiders_.end());
 }
 

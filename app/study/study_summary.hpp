@@ -26,6 +26,8 @@ class StudySummary {
   // 500 us late".  Empty when it is nothing.
   [[nodiscard]] std::string cluster() const;
   [[nodiscard]] const std::set<std::string>& presets() const { return presets_; }
+  // What had to be assumed about a machine, because its file does not say it.
+  [[nodiscard]] const std::set<std::string>& assumed() const { return assumed_; }
   // Ranks that are late in some case in which they take no part.
   [[nodiscard]] const std::set<std::size_t>& late_outsiders() const { return late_outsiders_; }
   // The number of ranks of the machine when it is the same everywhere, else 0.
@@ -42,6 +44,7 @@ class StudySummary {
   std::string name_;
   std::size_t ranks_ = 0;
   std::set<std::string> presets_;
+  std::set<std::string> assumed_;
   std::set<std::size_t> late_outsiders_;
 };
 

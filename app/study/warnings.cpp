@@ -163,6 +163,7 @@ class Collector {
     free_messages();
     approximate_formula();
     uncalibrated_presets();
+    assumed_machine();
     late_outsiders();
     measure();
     skipped_expectations();
@@ -259,6 +260,11 @@ class Collector {
             fmt::format("the numbers of preset {} are taken from data sheets and NCCL's source, "
                         "not measured; compare with measurements before relying on them",
                         names));
+  }
+
+  void assumed_machine() {
+    for (const std::string& assumption : summary_.assumed())
+      warn("assumed-machine", "not in the file of the machine, so assumed: " + assumption);
   }
 
   void late_outsiders() {

@@ -237,12 +237,13 @@ std::vector<std::pair<Rank, Time>> read_late(ObjectReader& cluster,
 }
 
 constexpr std::string_view ways_in_words =
-    R"("shape" with its size and "link", "preset", or "devices" with "links")";
+    R"("shape" with its size and "link", "preset", "devices" with "links", or the file of a real )"
+    R"(machine as "nccl_topo" or "topo_matrix")";
 
 // Which of the ways to describe a cluster are written.
 std::vector<std::string_view> ways(const ObjectReader& cluster) {
   std::vector<std::string_view> written;
-  for (const std::string_view key : {"shape", "preset", "devices", "nccl_topo"})
+  for (const std::string_view key : {"shape", "preset", "devices", "nccl_topo", "topo_matrix"})
     if (cluster.has(key)) written.push_back(key);
   const bool links_alone = cluster.has("links") && !cluster.has("devices");
   if (links_alone) written.emplace_back("links");
@@ -252,9 +253,11 @@ std::vector<std::string_view> ways(const ObjectReader& cluster) {
 // Everything a cluster may have counts as known: what is right depends on the way that is missing.
 void pass_over_all(ObjectReader& cluster) {
   for (const std::string_view key :
-       {"shape", "preset", "devices", "links", "nccl_topo", "ranks", "dims", "link", "nodes",
-        "override", "network", "gpus_per_node", "nics_per_node", "intra", "inter", "ports",
-        "groups", "routers_per_group", "ranks_per_router"})
+       {"shape", "preset", "devices", "links", "ranks", "dims", "link", "nodes", "override",
+        "network", "gpus_per_node", "nics_per_node", "intra", "inter", "ports", "groups",
+        "routers_per_group", "ranks_per_router"})
+    static_cast<void>(cluster.raw(key));
+  for (const std::string_view key : {"nccl_topo", "topo_matrix", "gpu", "nic", "pcie"})
     static_cast<void>(cluster.raw(key));
   if (cluster.has("link")) static_cast<void>(read_link(cluster, "link"));
 }
@@ -264,10 +267,11 @@ std::optional<Machine> read_machine(ObjectReader& cluster) {
   if (written.size() == 1) {
     if (written.front() == "shape") return read_shape(cluster);
     if (written.front() == "preset") return read_preset(cluster);
-    if (written.front() != "nccl_topo") return read_graph(cluster);
-    cluster.wrong("nccl_topo", "not-supported", "NCCL topology files are not read by this version",
-                  {}, fmt::format("describe the machine by {}", ways_in_words));
-  } else if (written.empty()) {
+    if (written.front() == "nccl_topo" || written.front() == "topo_matrix")
+      return read_imported(cluster, written.front());
+    return read_graph(cluster);
+  }
+  if (written.empty()) {
     cluster.wrong("", "missing-key", "the cluster is not described", {},
                   fmt::format("give {}", ways_in_words));
   } else {
@@ -299,7 +303,9 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
                   .late = {},
                   .preset = std::move(machine->preset),
                   .model = std::move(machine->model),
-                  .description = std::move(machine->description)};
+                  .description = std::move(machine->description),
+                  .overridden = false,
+                  .assumed = std::move(machine->assumed)};
   const std::string changed = read_links_override(reader, &cluster.topology);
   cluster.overridden = !changed.empty();
   if (cluster.overridden) cluster.description += ", " + changed;

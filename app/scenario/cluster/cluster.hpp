@@ -23,7 +23,8 @@ struct Cluster {
   JsonValue model;  // the preset's: launch costs, for what the scenario's model omits; null: none
   std::string
       description;  // "chain of 8 ranks, 25 GB/s, 5 us per message"; "dgx-h100 x 2 (16 ranks)"
-  bool overridden = false;  // links_override changed something
+  bool overridden = false;                // links_override changed something
+  std::vector<std::string> assumed = {};  // what the file of a real machine leaves open, in words
 };
 
 // Reads "cluster" (scenario format, section 2) and builds it; `resolved` gets it with every

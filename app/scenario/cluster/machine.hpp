@@ -42,8 +42,9 @@ struct Machine {
   Topology topology;
   std::optional<LinkParameters> link = {};  // when there is one kind of link
   std::string description = {};
-  std::string preset = {};  // its name
-  JsonValue model = {};     // its "model"
+  std::string preset = {};                // its name
+  JsonValue model = {};                   // its "model"
+  std::vector<std::string> assumed = {};  // what the file of a real machine leaves open
 };
 
 // Larger clusters are refused before anything is built.
@@ -55,6 +56,8 @@ inline constexpr std::int64_t max_cluster_links = std::int64_t{1} << 24;  // a c
 [[nodiscard]] std::optional<Machine> read_shape(ObjectReader& cluster);   // cluster_shape.cpp
 [[nodiscard]] std::optional<Machine> read_graph(ObjectReader& cluster);   // cluster_graph.cpp
 [[nodiscard]] std::optional<Machine> read_preset(ObjectReader& cluster);  // cluster_preset.cpp
+// `key`: "nccl_topo" or "topo_matrix".
+[[nodiscard]] std::optional<Machine> read_imported(ObjectReader& cluster, std::string_view key);
 
 // Reports too many things ("rank", "link", "device") at a key; false when it did.
 [[nodiscard]] bool within_limit(ObjectReader& reader, std::string_view key, double count,

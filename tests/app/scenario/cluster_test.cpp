@@ -137,7 +137,8 @@ TEST(Clusters, ResolvedValuesKeepThePlaceWhereTheyWereWritten) {
 
 TEST(Clusters, AreDescribedInOneWayOnly) {
   const std::string ways =
-      R"("shape" with its size and "link", "preset", or "devices" with "links")";
+      R"("shape" with its size and "link", "preset", "devices" with "links", or the file of a real )"
+      R"(machine as "nccl_topo" or "topo_matrix")";
   EXPECT_EQ(mistake_of("{}"), "/cluster: the cluster is not described |  | give " + ways);
   EXPECT_EQ(mistake_of(R"({"ranks": 8, "link": {"bandwidth": "25GB/s"}})"),
             "/cluster: the cluster is not described |  | give " + ways);
@@ -148,10 +149,6 @@ TEST(Clusters, AreDescribedInOneWayOnly) {
   EXPECT_EQ(mistake_of(R"({"shape": "chain", "preset": "dgx-h100", "devices": [], "links": []})"),
             R"(/cluster/preset: "shape", "preset" and "devices" describe the cluster in 3 ways | )"
             " | keep one: " +
-                ways);
-  EXPECT_EQ(mistake_of(R"({"nccl_topo": "system.xml"})"),
-            "/cluster/nccl_topo: NCCL topology files are not read by this version |  | "
-            "describe the machine by " +
                 ways);
   expect_text(
       mistake_of("[]"),
