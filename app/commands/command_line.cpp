@@ -71,9 +71,11 @@ constexpr Command all_commands[] = {
      "collsim presets\n"
      "collsim presets show dgx-h100",
      declare_presets},
-    {"topo", "Shows how the ranks of a machine are connected.",
+    {"topo", "Shows how a machine is wired; reads and writes files about real ones.",
      "collsim topo show --preset dgx-h100\n"
-     "collsim topo show scenarios/lecture/ring-broadcast.json --with bandwidth",
+     "collsim topo show scenarios/lecture/ring-broadcast.json --with bandwidth\n"
+     "collsim topo export --nccl-xml --preset dgx-h100 -o topo.xml\n"
+     "collsim topo import topo.xml -o machine.json",
      declare_topo},
     {"schema", "Prints the JSON schema of scenario files, for editors.",
      "collsim schema > scenario-v1.schema.json", declare_schema},

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
+#include "app/commands/topo_internal.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/output/topology_matrix.hpp"
 #include "app/scenario/presets.hpp"
@@ -157,8 +158,14 @@ Action declare_topo(Options& command) {
               "override a scenario value (may be repeated)");
   below.value("--at", options->one_case.at, "PATH=VALUE",
               "select a point of the sweep (may be repeated)");
+  const Action import_action = declare_topo_import(command);
+  const Action export_action = declare_topo_export(command);
   command.needs_command = true;
-  return [options](Terminal& terminal) { return show(*options, terminal); };
+  return [options, import_action, export_action, &command](Terminal& terminal) {
+    const std::string& chosen = command.chosen().name();
+    if (chosen == "import") return import_action(terminal);
+    return chosen == "export" ? export_action(terminal) : show(*options, terminal);
+  };
 }
 
 }  // namespace collsim

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "app/scenario/presets.hpp"
+#include "tests/app/commands/running.hpp"
+#include "tests/contains.hpp"
+#include "tests/golden.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr const char* two_4090s =
+    "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n"
+    "GPU0\t X \tSYS\t0-31\t0\n"
+    "GPU1\tSYS\t X \t32-63\t1\n";
+
+Ran topo_import(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"topo", "import"});
+  return run_collsim(arguments);
+}
+
+TEST(TopoImport, SaysWhatItUnderstoodAndWhatItAssumed) {
+  const Folder folder;
+  const Ran ran = topo_import({folder.write("box.txt", two_4090s), "--gpu", "rtx-4090"});
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  expect_text(ran.out, R"(nvidia-smi topo -m
+  GPUs      2     gpu[0-1], RTX-4090
+  NICs      none
+  switches  none
+  CPUs      2     cpu[0-1]
+links, each direction
+     2 x      24 GB/s  PCIe, 16 lanes
+     1 x      16 GB/s  between CPUs
+assumed: PCIe: Gen4 x16 (24 GB/s) where the file has no speed (2 links), as RTX-4090 GPUs have
+assumed: between CPUs: 16 GB/s, as NCCL counts between AMD CPUs
+assumed: latencies, overheads and launch costs: those of preset pcie-gen4-8gpu-2s; such a file has none
+)");
+}
+
+TEST(TopoImport, WritesAClusterThatScenariosInclude) {
+  const Folder folder;
+  const std::string box = folder.write("box.txt", two_4090s);
+  const Ran ran = topo_import({box, "-o", folder.path("machine.json")});
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  expect_contains(ran.err, "use it in a scenario beside it: \"include\": [\"");
+  const std::string collective =
+      R"("collective": {"op": "all-reduce", "algorithm": "ring", "size": "1MiB"})";
+  const std::string by_include =
+      folder.write("a.json", R"({"scenario": 1, "include": ["machine.json"], )" + collective + "}");
+  const std::string by_file = folder.write(
+      "b.json", R"({"scenario": 1, "cluster": {"topo_matrix": "box.txt"}, )" + collective + "}");
+  const Ran one = run_collsim({"run", by_include, "--format", "csv", "--quiet"});
+  const Ran other = run_collsim({"run", by_file, "--format", "csv", "--quiet"});
+  EXPECT_EQ(one.code, exit_fine) << one.err;
+  EXPECT_EQ(other.code, exit_fine) << other.err;
+  EXPECT_EQ(one.out, other.out);
+  const Ran loud = run_collsim({"run", by_file});
+  expect_contains(loud.out + loud.err, "not in the file of the machine, so assumed: PCIe: Gen4");
+}
+
+TEST(TopoImport, AsksForWhatNothingCanBeAssumedOf) {
+  const Folder folder;
+  const std::string file = folder.write("slots.xml",
+                                        "<system version=\"1\"><cpu><pci class=\"0x030200\"/><pci "
+                                        "class=\"0x030200\"/></cpu></system>");
+  const Ran ran = topo_import({file});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_contains(ran.out, "GPUs      2     gpu[0-1]\n");
+  expect_contains(ran.err, "slots.xml: the file does not say which GPUs these are");
+  expect_contains(ran.err, "--gpu MODEL: say the model, such as H100, A100 or A100-PCIe");
+  EXPECT_EQ(topo_import({file, "--gpu", "A100"}).code, exit_fine);
+}
+
+TEST(TopoImport, MistakesInAFileHaveTheirPlace) {
+  const Folder folder;
+  const std::string file = folder.write("bad.xml", "<system version=\"1\">\n  <cpu>\n</system>\n");
+  const Ran ran = topo_import({file});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_contains(ran.err, "bad.xml:3:");
+  const std::string scenario =
+      folder.write("case.json",
+                   "{\"scenario\": 1,\n \"cluster\": {\"nccl_topo\": \"bad.xml\"},\n"
+                   " \"collective\": {\"op\": \"all-reduce\", \"size\": \"1MiB\"}}");
+  const Ran run = run_collsim({"run", scenario});
+  EXPECT_EQ(run.code, exit_usage);
+  expect_contains(run.err, "bad.xml:3:");
+  expect_contains(run.err, "at /cluster/nccl_topo");
+  expect_contains(run.err, "1 error; nothing was run");
+}
+
+TEST(TopoImport, AFileThatIsNotThereIsOneMistake) {
+  const Folder folder;
+  const std::string scenario = folder.write(
+      "case.json",
+      "{\"scenario\": 1,\n \"cluster\": {\"nccl_topo\": \"none.xml\", \"gpu\": \"H100\"},\n"
+      " \"collective\": {\"op\": \"all-reduce\", \"size\": \"1MiB\"}}");
+  const Ran run = run_collsim({"run", scenario});
+  EXPECT_EQ(run.code, exit_usage);
+  expect_contains(run.err, "case.json:2:27: ");
+  expect_contains(run.err, "none.xml");
+  expect_contains(run.err, "1 error; nothing was run");
+  EXPECT_EQ(topo_import({folder.path("none.xml")}).code, exit_usage);
+}
+
+TEST(TopoImport, OptionsAreChecked) {
+  const Folder folder;
+  const std::string box = folder.write("box.txt", two_4090s);
+  expect_contains(topo_import({box, "--gpu", "H10"}).err, "did you mean \"H100\"?");
+  expect_contains(topo_import({box, "--nic", "400"}).err, "--nic 400: ");
+  expect_contains(topo_import({box, "--pcie", "gen2"}).err, "--pcie cannot be");
+  expect_contains(topo_import({}).err, "FILE");
+}
+
+// Times of all-reduces of several sizes.
+std::string times(const Folder& folder, const std::string& cluster,
+                  const std::string& algorithm = "ring") {
+  const std::string file =
+      folder.write("case.json", R"({"scenario": 1, "cluster": )" + cluster + R"(,
+    "collective": {"op": "all-reduce", "algorithm": ")" +
+                                    algorithm + R"(", "size": "1MiB"},
+    "sweep": {"collective.size": ["1KiB", "1MiB", "256MiB"]}})");
+  const Ran ran = run_collsim({"run", file, "--format", "nccl-tests", "--quiet"});
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  std::string rows;
+  for (std::size_t begin = 0; begin < ran.out.size();) {
+    const std::size_t end = ran.out.find('\n', begin);
+    const std::string line = ran.out.substr(begin, end - begin);
+    if (line.find('#') == std::string::npos) rows += line + "\n";
+    begin = end + 1;
+  }
+  return rows;
+}
+
+TEST(TopoExport, ImportedAgainEveryPresetPredictsTheSame) {
+  const Folder folder;
+  for (const Preset& preset : presets()) {
+    const Ran ran = run_collsim(
+        {"topo", "export", "--nccl-xml", "--preset", preset.name, "-o", folder.path("topo.xml")});
+    ASSERT_EQ(ran.code, exit_fine) << preset.name << ran.err;
+    for (const std::string nodes : {"1", "2"}) {
+      const std::string there =
+          times(folder, R"({"preset": ")" + preset.name + R"(", "nodes": )" + nodes + "}");
+      EXPECT_NE(there, "");
+      EXPECT_EQ(times(folder, R"({"nccl_topo": "topo.xml", "nodes": )" + nodes + "}"), there)
+          << preset.name << " x " << nodes;
+    }
+  }
+}
+
+TEST(TopoExport, ImportedAgainNcclWouldRunTheSame) {
+  const Folder folder;
+  const std::string topo = folder.path("topo.xml");
+  ASSERT_EQ(run_collsim({"topo", "export", "--preset", "dgx-h100", "-o", topo}).code, exit_fine);
+  for (const std::string nodes : {"1", "2"})
+    EXPECT_EQ(times(folder, R"({"nccl_topo": "topo.xml", "nodes": )" + nodes + "}", "nccl"),
+              times(folder, R"({"preset": "dgx-h100", "nodes": )" + nodes + "}", "nccl"));
+}
+
+TEST(TopoExport, WritesWhatNcclReads) {
+  const Ran ran = run_collsim({"topo", "export", "--preset", "pcie-gen4-4gpu-2s"});
+  EXPECT_EQ(ran.code, exit_fine);
+  expect_contains(ran.err,
+                  "note: latencies and overheads are left out, which the format does not have");
+  expect_contains(
+      ran.out,
+      "<system version=\"1\">\n  <cpu numaid=\"0\" affinity=\"ffffffff\" arch=\"x86_64\" "
+      "vendor=\"AuthenticAMD\" familyid=\"143\" modelid=\"49\">\n");
+  expect_contains(ran.out, "class=\"0x030200\"");
+  expect_contains(ran.out,
+                  "link_speed=\"16.0 GT/s PCIe\" link_width=\"16\">\n      <gpu dev=\"0\" sm=\"");
+  expect_contains(ran.out,
+                  "<net name=\"nic0\" dev=\"0\" speed=\"200000\" port=\"1\" guid=\"0x1\" ");
+  EXPECT_EQ(ran.out.substr(ran.out.size() - 10), "</system>\n");
+}
+
+TEST(TopoExport, SaysWhatTheFormatCannotSay) {
+  const Folder folder;
+  const std::string file = folder.write("case.json", R"({"scenario": 1,
+    "cluster": {"shape": "fully-connected", "ranks": 3, "link": {"bandwidth": "25GB/s"}},
+    "collective": {"op": "all-reduce", "size": "1MiB"}})");
+  const Ran ran = run_collsim({"topo", "export", file});
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  expect_contains(ran.err, "note: NVLinks of 25 GB/s are written as");
+  expect_contains(ran.err, "note: one CPU was added, on which all PCIe hangs");
+}
+
+TEST(TopoExport, RefusesWhatIsNoTree) {
+  const Folder folder;
+  const std::string file = folder.write("case.json", R"({"scenario": 1, "cluster": {
+    "devices": [{"id": "gpu", "kind": "gpu", "count": 2}, {"id": "s", "kind": "switch", "count": 3},
+                {"id": "cpu", "kind": "cpu"}],
+    "links": [{"from": "gpu0", "to": "s0", "bandwidth": "24GB/s"}, {"from": "gpu1", "to": "s1", "bandwidth": "24GB/s"},
+              {"from": "s[0-1]", "to": "s2", "bandwidth": "24GB/s"}, {"from": "s[0-2]", "to": "cpu", "bandwidth": "24GB/s"}]},
+    "collective": {"op": "all-reduce", "size": "1MiB"}})");
+  const Ran ran = run_collsim({"topo", "export", file});
+  EXPECT_EQ(ran.code, exit_usage);
+  EXPECT_EQ(ran.out, "");
+  expect_contains(ran.err, "are no tree");
+  EXPECT_EQ(run_collsim({"topo", "export"}).code, exit_usage);
+  expect_contains(run_collsim({"topo", "export", "--preset", "dgx-h10"}).err,
+                  "did you mean \"dgx-h100\"?");
+}
+
+}  // namespace
+}  // namespace collsim
