@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "collectives/listed_schedule.hpp"
 #include "collectives/names.hpp"
 
 namespace collsim {
@@ -161,6 +162,7 @@ const Algorithm& find_algorithm(Operation operation, std::string_view name) {
   const std::vector<const Algorithm*> rows = algorithms(operation);
   COLLSIM_CHECK(!rows.empty(), "every operation has an algorithm");
   if (name.empty()) return *rows.front();
+  if (is_listed(name)) return listed_algorithm(operation);
   std::vector<std::string_view> known;
   for (const Algorithm* row : rows) {
     if (row->name == name) return *row;
@@ -195,6 +197,7 @@ void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ran
 }
 
 Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choice) {
+  if (is_listed(choice.name)) return make_listed_schedule(collective, choice);
   validate(collective);
   const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
   validate(choice, algorithm, collective.size());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +17,8 @@
 #include "collectives/schedule.hpp"
 
 namespace collsim {
+
+struct ListedSchedule;
 
 // Limits of the knobs, for readers of user input.
 inline constexpr int max_chunks = 1 << 24;
@@ -42,6 +45,8 @@ struct AlgorithmChoice {
   // All-reduce, all-gather, reduce-scatter end with one more pass over the rank's own block, as
   // NCCL's kernels do.
   bool local_pass = false;
+  // The programs themselves, for a name with listed_prefix (listed_schedule.hpp).
+  std::shared_ptr<const ListedSchedule> list = nullptr;
 };
 
 // The ranks that run one program together, as seen by one of them: positions 0..size-1, my own is
@@ -195,7 +200,9 @@ struct Algorithm {
 // Whether users may choose Collective::root: a barrier has no data, and scenarios no root for it.
 [[nodiscard]] bool takes_root(const Algorithm& algorithm);
 
-// By name or alias, "" for the default; Error{unknown_name} lists the operation's algorithms.
+// By name or alias, "" for the default; Error{unknown_name} lists the operation's algorithms.  A
+// name
+// with listed_prefix is a listed schedule: its row is the same for all of them.
 [[nodiscard]] const Algorithm& find_algorithm(Operation operation, std::string_view name);
 
 // Error if the choice does not fit: unsupported_ranks says which counts work, invalid_argument or

@@ -14,6 +14,7 @@
 #include "app/scenario/make_case.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
+#include "collectives/listed_schedule.hpp"
 
 namespace collsim {
 namespace {
@@ -33,6 +34,7 @@ struct Proof {
   CheckReport report;
   std::optional<int> slots;        // as given
   std::optional<int> least_slots;  // nothing: deadlocks with any number
+  std::string in_file = {};        // the fault in terms of the file that lists the program
 };
 
 Proof prove(Case asked, Params params) {
@@ -44,8 +46,16 @@ Proof prove(Case asked, Params params) {
                 fmt::format("about {:.2g} instructions are too many to prove (limit: {:.2g}); use "
                             "fewer ranks or chunks, which shows as much",
                             instructions, most_instructions));
-  return {std::move(params), schedule.algorithm(), check(schedule), schedule.slots(),
-          least_slots(schedule)};
+  Proof proof{std::move(params), schedule.algorithm(), check(schedule), schedule.slots(),
+              least_slots(schedule)};
+  if (one_case.choice.list && !proof.report.ok) {
+    const CheckReport report = check_in_blocks(*one_case.choice.list, one_case.collective);
+    if (report.fault)
+      proof.in_file =
+          fmt::format("{}, in chunks: {}", one_case.choice.list->file,
+                      fault_in_file(*one_case.choice.list, one_case.collective, *report.fault));
+  }
+  return proof;
 }
 
 std::string slots_text(const Proof& proof) {
@@ -77,6 +87,7 @@ std::string text(const std::vector<Proof>& proofs) {
     const std::string point = printable(to_text(proof.params));
     faults += fmt::format("\nrefused{}{}: {}\n", point.empty() ? "" : ", ", point,
                           proof.report.fault ? proof.report.fault->text : "no reason given");
+    if (!proof.in_file.empty()) faults += fmt::format("  {}\n", proof.in_file);
   }
   return table.text() +
          fmt::format("\n{} of {} schedules proved: correct result, deadlock-free, race-free\n",
@@ -98,16 +109,17 @@ JsonValue document(const Scenario& scenario, const std::vector<Proof>& proofs, b
   const auto entry = [](const Proof& proof) {
     JsonValue params = JsonValue::object();
     for (const auto& [path, value] : proof.params) params.set(path, value);
-    return JsonValue::object(
-        {{"params", std::move(params)},
-         {"algorithm", proof.algorithm},
-         {"proved", proof.report.ok},
-         {"messages", proof.report.messages},
-         {"instructions", proof.report.instructions},
-         {"wire_bytes", proof.report.wire_bytes},
-         {"slots", proof.slots},
-         {"least_slots", proof.least_slots},
-         {"fault", proof.report.fault ? fault_value(*proof.report.fault) : JsonValue()}});
+    JsonValue fault = proof.report.fault ? fault_value(*proof.report.fault) : JsonValue();
+    if (!proof.in_file.empty()) fault.set("in_file", proof.in_file);
+    return JsonValue::object({{"params", std::move(params)},
+                              {"algorithm", proof.algorithm},
+                              {"proved", proof.report.ok},
+                              {"messages", proof.report.messages},
+                              {"instructions", proof.report.instructions},
+                              {"wire_bytes", proof.report.wire_bytes},
+                              {"slots", proof.slots},
+                              {"least_slots", proof.least_slots},
+                              {"fault", std::move(fault)}});
   };
   return JsonValue::object({{"name", scenario.name},
                             {"complete", complete},

@@ -8,6 +8,7 @@
 #include "app/scenario/vocabulary.hpp"
 #include "app/study/nccl.hpp"
 #include "app/study/run_case.hpp"
+#include "collectives/listed_schedule.hpp"
 
 namespace collsim {
 namespace {
@@ -73,6 +74,7 @@ std::vector<Contender> all_algorithms(const Case& one_case, const CaseResult& ro
     contenders.push_back(
         {other.choice.name, result.time, std::move(result.why_not), result.too_long});
   }
+  if (one_case.choice.list) contenders.push_back({row.algorithm, row.time, "", false});
   put_fastest_first(contenders);
   return contenders;
 }
@@ -125,7 +127,10 @@ Explanation explain(const Case& one_case) {
   result.one_case = with_calibrated_costs(
       with_schedule(without_launches(chosen_case(std::move(result.one_case)))));
   const Case& chosen = result.one_case;
-  result.summary = find_algorithm(result.row.operation, result.row.algorithm).summary;
+  result.summary =
+      chosen.choice.list
+          ? describe(*chosen.choice.list)
+          : std::string(find_algorithm(result.row.operation, result.row.algorithm).summary);
   result.largest_message = largest_message(chosen);
   result.formula = explain_formula(chosen, result.row);
 

@@ -133,8 +133,9 @@ class KnobTurner {
         if (row_.chunks > 1)
           number("chunks", row_.chunks, row_.chunks / 2, &AlgorithmChoice::chunks);
       }
-      number("channels", row_.channels, 2 * std::int64_t{row_.channels},
-             &AlgorithmChoice::channels);
+      if (!choice.list)
+        number("channels", row_.channels, 2 * std::int64_t{row_.channels},
+               &AlgorithmChoice::channels);
       if (row_.channels > 1)
         number("channels", row_.channels, row_.channels / 2, &AlgorithmChoice::channels);
     }

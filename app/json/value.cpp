@@ -289,7 +289,10 @@ std::string to_pretty_json(const JsonValue& value, std::size_t width) {
 }
 
 std::string plain_text(const JsonValue& value) {
-  return value.is_string() ? value.string() : to_json(value, -1);
+  if (value.is_string()) return value.string();
+  if (value.is_object() && value.members().size() == 1 && value.members()[0].value.is_string())
+    return value.members()[0].key + ":" + value.members()[0].value.string();
+  return to_json(value, -1);
 }
 
 std::string Quoted::operator()(std::string_view text) const {

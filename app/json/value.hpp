@@ -135,7 +135,8 @@ void forget_places(JsonValue& value);
 [[nodiscard]] std::string to_json(const JsonValue& value, int indent = 2);  // -1: on one line
 // Objects and arrays of plain values on one line where they fit; for people (--print-resolved).
 [[nodiscard]] std::string to_pretty_json(const JsonValue& value, std::size_t width = 100);
-// A string without its quotes, anything else as JSON on one line: 64MiB, 16, [0,1].
+// A string without its quotes, anything else as JSON on one line: 64MiB, 16, [0,1].  An object with
+// one member that is a string goes without braces: msccl:ring.xml.
 [[nodiscard]] std::string plain_text(const JsonValue& value);
 // quoted(text) is "a \"b\"".  An object, so that a call with a std::string never means std::quoted.
 struct Quoted {

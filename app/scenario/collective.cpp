@@ -13,6 +13,7 @@
 #include "app/scenario/object_reader.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/vocabulary.hpp"
+#include "collectives/listed_schedule.hpp"
 
 namespace collsim {
 namespace {
@@ -143,6 +144,7 @@ class CollectiveReader {
     if (!op) return;
     known_operation_ = true;
     collective().operation = parse_operation(*op);
+    if (algorithm != nullptr && algorithm->is_object()) return read_listed(*algorithm);
     if (algorithm != nullptr && algorithm->is_string() &&
         is_in_switch_algorithm(algorithm->string())) {
       reader_.wrong("algorithm", "not-simulated",
@@ -156,6 +158,25 @@ class CollectiveReader {
     if (algorithm == nullptr) reader_.resolve("algorithm", words.allowed.front());
     if (algorithm == nullptr || word)
       choice().name = algorithm == nullptr ? words.allowed.front() : *word;
+  }
+
+  void read_listed(const JsonValue& algorithm) {
+    ObjectReader inner(algorithm, reader_.pointer_of("algorithm"), reader_.diagnostics());
+    const std::optional<std::string> file = inner.text("msccl");
+    inner.need({"msccl"});
+    reader_.resolve("algorithm", inner.finish());
+    if (!file) return;
+    static const ProgramFiles no_files;
+    const ProgramFiles& known = context_->programs != nullptr ? *context_->programs : no_files;
+    const auto found = known.find(*file);
+    if (found == known.end()) {
+      reader_.wrong("algorithm", "unread-file", quoted(*file) + " was not read", {},
+                    "sweep whole values: \"collective.algorithm\": [{\"msccl\": \"file.xml\"}]");
+      return;
+    }
+    if (!found->second) return;  // what is wrong with it was said
+    choice().list = found->second;
+    choice().name = std::string(listed_prefix) + found->second->file;
   }
 
   static std::string list_of(const std::vector<std::string>& words) {
@@ -218,7 +239,9 @@ class CollectiveReader {
         std::find(std::begin(exchanging), std::end(exchanging), operation) == std::end(exchanging);
     if (applies("in_place", in_place_exists, operation_varies(),
                 "means nothing for " + this_operation() + ", which has no in-place form"))
-      collective().in_place = reader_.boolean("in_place", false) && in_place_exists;
+      collective().in_place =
+          reader_.boolean("in_place", choice().list && !choice().list->out_of_place) &&
+          in_place_exists;
     if (applies("pattern", operation == Operation::send_recv, operation_varies(),
                 "is only for send-recv"))
       collective().pattern = read_pattern(reader_, collective().group);
@@ -239,7 +262,10 @@ class CollectiveReader {
       choice().chunks = static_cast<int>(reader_.integer("chunks", 1, max_chunks, 1));
     else
       static_cast<void>(reader_.raw("chunks"));
-    choice().channels = static_cast<int>(reader_.integer("channels", 1, max_channels, 1));
+    if (applies("channels", choice().list == nullptr, algorithm_varies(),
+                "means nothing for a program from a file, which has its own channels"))
+      choice().channels = static_cast<int>(reader_.integer("channels", 1, max_channels, 1));
+    if (choice().list) choice().channels = 1;
     if (const auto slots = reader_.integer("slots", 1, max_slots))
       choice().slots = static_cast<int>(*slots);
     if (applies("radix", &OwnKnobs::radix)) read_radix();
@@ -328,6 +354,7 @@ class CollectiveReader {
     } catch (const Error& error) {
       return reader_.wrong(error.code() == ErrorCode::too_large ? "size" : "op", error);
     }
+    if (choice().list) return check_listed();
     const bool choose = is_policy(choice().name);
     const Algorithm& algorithm =
         find_algorithm(collective().operation, choose ? std::string() : choice().name);
@@ -343,6 +370,23 @@ class CollectiveReader {
       static_cast<void>(make_schedule(collective(), choice()));
     } catch (const Error& error) {
       return reader_.wrong("chunk_size", error);
+    }
+    return true;
+  }
+
+  bool check_listed() {
+    Collective fitting = collective();
+    fitting.count = choice().list->blocks;
+    try {
+      static_cast<void>(make_schedule(fitting, choice()));
+    } catch (const Error& error) {
+      return reader_.wrong("algorithm", error);
+    }
+    try {
+      static_cast<void>(make_schedule(collective(), choice()));
+    } catch (const Error& error) {
+      const bool chunk = choice().chunk_size && error.code() == ErrorCode::too_large;
+      return reader_.wrong(chunk ? "chunk_size" : "size", error);
     }
     return true;
   }

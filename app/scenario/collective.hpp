@@ -8,6 +8,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/cluster.hpp"
+#include "app/scenario/program_files.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
 
@@ -20,17 +21,19 @@ struct CollectiveContext {
   // mistake where they mean nothing.
   bool operation_varies = false;
   bool algorithm_varies = false;
+  const ProgramFiles* programs = nullptr;
 };
 
 struct CollectiveReading {
   Collective collective;
-  AlgorithmChoice choice;  // its name is that of the table, or "auto"
+  AlgorithmChoice choice;  // its name is that of the table, or "auto", or of a listed schedule
   std::optional<std::vector<std::vector<double>>> data;
 };
 
 // Reads "collective" (scenario format, section 3); `resolved` gets it with every default.
 //
-//   op, algorithm, size, dtype, reduction, ranks, root, in_place
+//   op, algorithm, size, dtype, reduction, ranks, root, in_place; the algorithm may be
+//   {"msccl": FILE}, of the programs that the context has
 //   chunks or chunk_size, channels, slots
 //   radix (k-nomial), aggregation (pat), dims (hierarchical, torus)
 //   pattern (send-recv): "shift", "exchange", {"shift": 2} or [[from, to], ...]

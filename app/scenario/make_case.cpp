@@ -110,9 +110,9 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   std::optional<CollectiveReading> collective;
   if (collective_part != nullptr) {
     const bool known = !unknown.any_in("cluster") && !unknown.any_in("collective");
-    const CollectiveContext context{known ? made.cluster.get() : nullptr,
-                                    is_swept(scenario, unknown, "collective.op"),
-                                    is_swept(scenario, unknown, "collective.algorithm")};
+    const CollectiveContext context{
+        known ? made.cluster.get() : nullptr, is_swept(scenario, unknown, "collective.op"),
+        is_swept(scenario, unknown, "collective.algorithm"), &scenario.programs};
     collective = read_collective(*collective_part, "/collective", context, of_collective,
                                  reading.collective);
   }

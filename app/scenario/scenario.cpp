@@ -64,6 +64,7 @@ class ScenarioReader {
     scenario_.file = file;
     load_calibration_file(document_, file, sources, diagnostics);
     load_machine_file(document_, sources);
+    scenario_.programs = load_program_files(document_, file, sources, diagnostics);
   }
 
   std::optional<Scenario> read() {

@@ -16,6 +16,7 @@
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/cluster.hpp"
 #include "app/scenario/model.hpp"
+#include "app/scenario/program_files.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
 #include "collectives/cost/cost_model.hpp"
@@ -27,7 +28,7 @@ namespace collsim {
 struct Case {
   std::shared_ptr<const Cluster> cluster;  // shared by the points that do not change it
   Collective collective;
-  AlgorithmChoice choice;  // its name is that of the table, or "auto"
+  AlgorithmChoice choice;  // its name is that of the table, or "auto", or of a listed schedule
   CostModel costs;
   LaunchCosts launch;                    // of NCCL's kernels; costs.launch is its base
   std::optional<LinkProtocol> protocol;  // that the cluster's links are used under; nothing: none
@@ -77,6 +78,7 @@ struct Scenario {
   std::vector<Axis> axes;
   JsonValue expect;  // array, as written (expression/expectation.hpp reads it)
   Measure measure;
+  ProgramFiles programs;  // that the document names
   // Everything with every default visible, aliases and units in one spelling; places say where
   // each value came from.  What a sweep changes has the value of the first point.  It is a
   // scenario itself, which gives the same results.

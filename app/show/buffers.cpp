@@ -11,6 +11,7 @@
 #include "app/show/buffer_steps.hpp"
 #include "collectives/cost/formula.hpp"
 #include "collectives/execute.hpp"
+#include "collectives/listed_schedule.hpp"
 
 namespace collsim {
 
@@ -70,19 +71,21 @@ void shrink(Collective& collective, AlgorithmChoice& choice, const BuffersOption
   if (asked == 0 && !options.elements) return;
 
   const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
-  const std::int64_t ranks = is_cut_by_rank(collective, algorithm) ? collective.size() : 1;
-  std::int64_t pieces = ranks * choice.chunks * choice.channels;
+  const std::int64_t blocks = choice.list                             ? choice.list->blocks
+                              : is_cut_by_rank(collective, algorithm) ? collective.size()
+                                                                      : 1;
+  std::int64_t pieces = blocks * choice.chunks * choice.channels;
   if (!options.elements && pieces > enough_elements && choice.chunks > 1) {
     const std::int64_t room =
-        std::max<std::int64_t>(1, enough_elements / (ranks * choice.channels));
+        std::max<std::int64_t>(1, enough_elements / (blocks * choice.channels));
     choice.chunks = static_cast<int>(std::min<std::int64_t>(choice.chunks, room));
-    pieces = ranks * choice.chunks * choice.channels;
+    pieces = blocks * choice.chunks * choice.channels;
     if (choice.chunks < original.chunks())
       shown.notes.push_back(count_text(choice.chunks, "chunk") + " instead of " +
                             with_commas(original.chunks()));
   }
   const std::int64_t most = std::clamp(few_numbers / collective.size(), enough_elements,
-                                       std::max(enough_elements, ranks));
+                                       std::max(enough_elements, blocks));
   std::int64_t elements = std::min(pieces, most);
   while (elements < 6) elements += pieces;
   elements = options.elements.value_or(std::min(elements, asked));

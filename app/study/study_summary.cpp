@@ -96,6 +96,12 @@ void StudySummary::add(const Case& one_case) {
   for (const auto& [rank, late] : one_case.cluster->late)
     if (std::find(group.begin(), group.end(), rank) == group.end())
       late_outsiders_.insert(rank.index());
+  if (!one_case.choice.list) return;
+  const Collective& collective = one_case.collective;
+  const std::string key =
+      fmt::format("{} {} {} {}", one_case.choice.name, to_string(collective.operation),
+                  collective.root, collective.in_place);
+  if (!listed_.contains(key)) listed_.emplace(key, ListedUse{one_case.choice.list, collective});
 }
 
 void StudySummary::add_cluster(const Cluster& cluster) {
@@ -108,6 +114,7 @@ void StudySummary::merge(const StudySummary& other) {
   if (other.any_) intersect(other.phrases_, other.name_, other.ranks_);
   presets_.insert(other.presets_.begin(), other.presets_.end());
   assumed_.insert(other.assumed_.begin(), other.assumed_.end());
+  listed_.insert(other.listed_.begin(), other.listed_.end());
   late_outsiders_.insert(other.late_outsiders_.begin(), other.late_outsiders_.end());
 }
 

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/results/results.hpp"
@@ -30,6 +32,12 @@ class StudySummary {
   [[nodiscard]] const std::set<std::string>& assumed() const { return assumed_; }
   // Ranks that are late in some case in which they take no part.
   [[nodiscard]] const std::set<std::size_t>& late_outsiders() const { return late_outsiders_; }
+  // Programs from files, and a collective that they carried out; of what differs only in size, one.
+  struct ListedUse {
+    std::shared_ptr<const ListedSchedule> list;
+    Collective collective;
+  };
+  [[nodiscard]] const std::map<std::string, ListedUse>& listed() const { return listed_; }
   // The number of ranks of the machine when it is the same everywhere, else 0.
   [[nodiscard]] std::size_t machine_ranks() const { return ranks_; }
 
@@ -46,6 +54,7 @@ class StudySummary {
   std::set<std::string> presets_;
   std::set<std::string> assumed_;
   std::set<std::size_t> late_outsiders_;
+  std::map<std::string, ListedUse> listed_;  // by name and what makes a difference
 };
 
 // "chain broadcast of 64 MiB; chain of 8 ranks, 25 GB/s, 5 us per message": what all rows share.

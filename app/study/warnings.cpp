@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/presets.hpp"
 #include "collectives/algorithms.hpp"
+#include "collectives/listed_schedule.hpp"
 #include "collectives/result_warnings.hpp"
 
 namespace collsim {
@@ -165,6 +167,8 @@ class Collector {
     uncalibrated_presets();
     assumed_machine();
     late_outsiders();
+    wrong_programs();
+    sizes_of_programs();
     measure();
     skipped_expectations();
     return std::move(warnings_);
@@ -283,6 +287,31 @@ class Collector {
         fmt::format("rank{} {} {} late but take{} no part (collective.ranks), which has no effect",
                     ranks.size() == 1 ? "" : "s", names, ranks.size() == 1 ? "is" : "are",
                     ranks.size() == 1 ? "s" : ""));
+  }
+
+  void wrong_programs() {
+    for (const auto& [key, use] : summary_.listed()) {
+      const CheckReport report = check_in_blocks(*use.list, use.collective);
+      if (report.ok) continue;
+      warn_at("collective.algorithm", "wrong-program",
+              fmt::format("{} does not do what it says; collsim check shows more: {}",
+                          use.list->file, fault_in_file(*use.list, use.collective, *report.fault)));
+    }
+  }
+
+  void sizes_of_programs() {
+    std::set<std::string> told;
+    for (const auto& [key, use] : summary_.listed()) {
+      const ListedSchedule& list = *use.list;
+      const auto rows = rows_that([&](const CaseResult& row) {
+        return row.algorithm == std::string(listed_prefix) + list.file &&
+               (row.size < list.least || row.size > list.most);
+      });
+      if (rows.empty() || !told.insert(list.file).second) continue;
+      warn_at("collective.algorithm", "outside-of-file",
+              fmt::format("{}MSCCL takes {} from {} to {} only", rows_text(rows.size(), results_),
+                          list.file, bytes_to_text(list.least), bytes_to_text(list.most)));
+    }
   }
 
   void measure() {
