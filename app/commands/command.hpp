@@ -62,6 +62,7 @@ struct Command {
 [[nodiscard]] Action declare_report(Options& command);
 [[nodiscard]] Action declare_validate(Options& command);
 [[nodiscard]] Action declare_calibrate(Options& command);
+[[nodiscard]] Action declare_export(Options& command);
 [[nodiscard]] Action declare_algorithms(Options& command);
 [[nodiscard]] Action declare_presets(Options& command);
 [[nodiscard]] Action declare_topo(Options& command);

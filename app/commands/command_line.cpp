@@ -63,6 +63,10 @@ constexpr Command all_commands[] = {
      "collsim calibrate -o machine.json\n"
      "collsim calibrate --largest 1MiB --rounds 1 -o machine.json",
      declare_calibrate},
+    {"export", "Writes an algorithm as a file that other tools read.",
+     "collsim export msccl scenarios/tutorial/all-reduce.json -o ring.xml\n"
+     "collsim export msccl scenarios/lecture/ring-broadcast.json --at chunks=8 --protocol LL128",
+     declare_export},
     {"algorithms", "Lists the algorithms of an operation, or of all.",
      "collsim algorithms all-reduce\n"
      "collsim algorithms --format json",

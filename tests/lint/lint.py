@@ -32,6 +32,7 @@ MAY_INCLUDE = {
 APP_MAY_INCLUDE = {
     "json": {"json"},
     "import": {"json", "import"},
+    "export": {"import", "export"},
     "scenario": {"json", "import", "scenario"},
     "results": {"json", "scenario", "results"},
     "expression": {"json", "scenario", "results", "expression"},

@@ -33,7 +33,8 @@ Read read(const std::string& text) {
   return result;
 }
 
-// Two gpus add up two chunks: each sends one, adds what it receives to the other, and sends that back.
+// Two gpus add up two chunks: each sends one, adds what it receives to the other, and sends that
+// back.
 // Gpu 1 does it with a thread block for each direction.
 constexpr const char* two_gpus = R"(<?xml version="1.0"?>
 <!-- made by hand -->
