@@ -13,28 +13,16 @@
 #include "app/commands/results_writer.hpp"
 #include "app/json/parse_json.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/measured/measured_file.hpp"
 #include "app/output/comparison_table.hpp"
 #include "app/output/trace_events.hpp"
 #include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
 #include "app/study/measure_rows.hpp"
-#include "app/study/measured_file.hpp"
 
 namespace collsim {
 namespace {
-
-// "15%" and "0.15" are the same.
-std::optional<double> max_error_of(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  const bool percent = text.back() == '%';
-  const auto value =
-      number_in<double>(std::string_view(text).substr(0, text.size() - (percent ? 1 : 0)));
-  if (!value || !std::isfinite(*value) || *value < 0)
-    throw UsageError(
-        fmt::format("--max-error cannot be \"{}\": write a percentage, such as 15%", text));
-  return percent ? *value / 100 : *value;
-}
 
 // Puts the machine's cluster, and its model if it has one, in place of the scenario's.
 bool put_machine(JsonValue& document, JsonValue machine, const std::string& file,
@@ -331,6 +319,20 @@ void add_measuring_options(Options& command, ValidateOptions& options) {
 }
 
 }  // namespace
+
+std::optional<double> max_error_of(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(part_of_option("--max-error", text));
+}
+
+double part_of_option(const char* option, const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const auto value =
+      number_in<double>(std::string_view(text).substr(0, text.size() - (percent ? 1 : 0)));
+  if (!value || !std::isfinite(*value) || *value < 0)
+    throw UsageError(
+        fmt::format("{} cannot be \"{}\": write a percentage, such as 15%", option, text));
+  return percent ? *value / 100 : *value;
+}
 
 int validate_files(const ValidateOptions& options, std::span<const Backend> backends,
                    Terminal& terminal) {

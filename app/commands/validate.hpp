@@ -28,4 +28,8 @@ struct ValidateOptions {
 [[nodiscard]] int validate_files(const ValidateOptions& options, std::span<const Backend> backends,
                                  Terminal& terminal);
 
+// "15%" and "0.15" are the same.  Throws UsageError.
+[[nodiscard]] double part_of_option(const char* option, const std::string& text);
+[[nodiscard]] std::optional<double> max_error_of(const std::string& text);  // of --max-error, or ""
+
 }  // namespace collsim

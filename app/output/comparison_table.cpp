@@ -14,12 +14,21 @@
 #include "app/output/text_table.hpp"
 #include "app/output/writers.hpp"
 #include "app/results/results.hpp"
+#include "app/scenario/quantities.hpp"
 
 namespace collsim {
 namespace {
 
 using Align = TextTable::Align;
 using Kind = ComparisonLine::Kind;
+
+double measured_busbw(const CaseResult& row) {
+  return row.measured_algbw() * busbw_factor(row.operation, row.ranks);
+}
+
+double lost_busbw(const CaseResult& row) {
+  return row.busbw() - measured_busbw(row);
+}
 
 // Large errors need no decimals.
 std::string percent_text(double part) {
@@ -112,14 +121,19 @@ class Said {
   std::vector<std::pair<std::string, std::size_t>> texts_;
 };
 
-std::string errors_text(const ComparisonCounts& counts) {
+std::string errors_text(const ComparisonCounts& counts, bool of_averages) {
   if (!counts.median_error) return "no error can be given";
   if (counts.judged() == 1) return "error " + percent_text(*counts.worst_error);
+  if (of_averages)
+    return fmt::format("median error {}, 95% of the rows within {}, worst {}",
+                       percent_text(*counts.median_error), percent_text(*counts.p95_error),
+                       percent_text(*counts.worst_error));
   return fmt::format("median error {}, worst {}", percent_text(*counts.median_error),
                      percent_text(*counts.worst_error));
 }
 
-std::string sentence(const ComparisonCounts& counts, std::optional<double> max_error) {
+std::string sentence(const ComparisonCounts& counts, const Comparison& how) {
+  const std::optional<double> max_error = how.max_error;
   if (counts.unmeasured == counts.rows)
     return counts.rows == 1 ? "the row could not be measured"
                             : fmt::format("none of {} rows could be measured", counts.rows);
@@ -129,7 +143,7 @@ std::string sentence(const ComparisonCounts& counts, std::optional<double> max_e
   if (counts.noisy == counts.rows)
     return fmt::format("{}, {}too noisy to judge: stop other programs or raise --iters",
                        rows_text(counts.rows), counts.rows == 1 ? "" : "all ");
-  std::vector<std::string> parts{errors_text(counts)};
+  std::vector<std::string> parts{errors_text(counts, how.of_averages)};
   if (max_error && counts.judged() > 0)
     parts.push_back(
         fmt::format("{} of {} within {}", counts.good, counts.judged(), limit_text(*max_error)));
@@ -140,6 +154,75 @@ std::string sentence(const ComparisonCounts& counts, std::optional<double> max_e
   if (counts.unmeasured > 0) parts.push_back(fmt::format("{} not measured", counts.unmeasured));
   if (counts.wrong_data > 0) parts.push_back(fmt::format("{} with WRONG DATA", counts.wrong_data));
   return fmt::format("{}: {}", rows_text(counts.rows), fmt::join(parts, "; "));
+}
+
+// What a log gives: a time per size, and what its readers look at, the busbw.
+void add_columns_of_averages(std::vector<TableColumn>& columns,
+                             const std::vector<CaseResult>& rows) {
+  std::vector<std::optional<double>> times, rates;
+  TableColumn error{"error", Align::right, {}}, data{"data", Align::left, {}},
+      ran{"NCCL ran", Align::left, {}};
+  bool checked = false, chosen = false;
+  for (const CaseResult& row : rows) {
+    times.emplace_back(row.time_s());
+    rates.emplace_back(row.busbw());
+    error.cells.push_back(error_text(row));
+    data.cells.push_back(data_text(row));
+    ran.cells.push_back(row.measured ? printable(row.measured->ran) : "");
+    checked = checked || (row.measured && row.measured->data == DataVerdict::wrong);
+    chosen = chosen || !ran.cells.back().empty();
+  }
+  for (const CaseResult& row : rows)
+    times.push_back(row.measured ? std::optional(row.measured->times.median_s) : std::nullopt);
+  for (const CaseResult& row : rows)
+    rates.push_back(row.measured ? std::optional(measured_busbw(row)) : std::nullopt);
+  for (const CaseResult& row : rows)
+    rates.push_back(row.measured ? std::optional(lost_busbw(row)) : std::nullopt);
+  const std::vector<std::string> time = column_cells(times, time_units());
+  std::vector<std::string> rate = column_cells(rates, rate_units());
+  const auto part = [&](const std::vector<std::string>& cells, std::size_t number) {
+    const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(number * rows.size());
+    return std::vector<std::string>(begin, begin + static_cast<std::ptrdiff_t>(rows.size()));
+  };
+  TableColumn lost{"lost", Align::right, part(rate, 2)};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (!rows[i].measured || lost_busbw(rows[i]) <= 0) lost.cells[i] = "-";
+  columns.push_back({"predicted", Align::right, part(time, 0)});
+  columns.push_back({"measured", Align::right, part(time, 1)});
+  columns.push_back(std::move(error));
+  columns.push_back({"busbw: predicted", Align::right, part(rate, 0)});
+  columns.push_back({"measured", Align::right, part(rate, 1)});
+  columns.push_back(std::move(lost));
+  if (chosen) columns.push_back(std::move(ran));
+  if (checked) columns.push_back(std::move(data));
+}
+
+// "8B -94% (0.8 us predicted, 13.67 us measured)": those that are furthest off.
+std::string furthest_off(const Results& results) {
+  constexpr std::size_t most_named = 3;
+  std::vector<const CaseResult*> rows;
+  for (const CaseResult& row : results.rows)
+    if (row.error() && row.why_no_verdict().empty()) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [](const CaseResult* one, const CaseResult* other) {
+    return std::abs(*one->error()) > std::abs(*other->error());
+  });
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < std::min(most_named, rows.size()); ++i)
+    parts.push_back(fmt::format("{} {}", exact_size(rows[i]->size), error_text(*rows[i])));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Where the machine falls furthest behind its prediction; empty: nowhere.
+std::string largest_loss(const Results& results) {
+  const CaseResult* most = nullptr;
+  for (const CaseResult& row : results.rows)
+    if (row.measured && row.why_no_verdict().empty() && lost_busbw(row) > 0 &&
+        (most == nullptr || lost_busbw(row) > lost_busbw(*most)))
+      most = &row;
+  if (most == nullptr) return {};
+  return fmt::format("{:.4g} GB/s at {}, {} of the predicted {:.4g} GB/s", lost_busbw(*most) / 1e9,
+                     exact_size(most->size), percent_text(lost_busbw(*most) / most->busbw()),
+                     most->busbw() / 1e9);
 }
 
 std::string where_text(const CaseResult& row) {
@@ -157,6 +240,10 @@ std::string rows_text(std::size_t rows) {
 
 void add_comparison_columns(std::vector<TableColumn>& columns,
                             const std::vector<CaseResult>& rows) {
+  const bool averages = std::any_of(rows.begin(), rows.end(), [](const CaseResult& row) {
+    return row.measured && row.measured->is_average;
+  });
+  if (averages) return add_columns_of_averages(columns, rows);
   using Seconds = std::optional<double>;
   const auto measured = [](double Summary::*which) {
     return [which](const CaseResult& row) {
@@ -205,6 +292,11 @@ std::vector<std::string> comparison_remarks(const Results& results) {
 }
 
 std::string how_it_was_measured(const Comparison& how) {
+  if (how.of_averages)
+    return fmt::format("measured elsewhere, as {} says{}", printable(how.file),
+                       how.iterations == 0 ? std::string()
+                                           : fmt::format(": mean of {} iteration{}", how.iterations,
+                                                         how.iterations == 1 ? "" : "s"));
   const std::string on = how.backend.empty() ? "" : " on " + how.backend;
   std::string text = "measured" + on;
   if (!how.file.empty()) text += " elsewhere, as " + printable(how.file) + " says";
@@ -224,8 +316,13 @@ std::string how_it_was_measured(const Results& results) {
 std::vector<ComparisonLine> comparison_lines(const Results& results) {
   std::vector<ComparisonLine> lines;
   if (results.rows.empty()) return lines;
-  lines.push_back(
-      {Kind::sentence, sentence(count_verdicts(results), results.comparison->max_error)});
+  lines.push_back({Kind::sentence, sentence(count_verdicts(results), *results.comparison)});
+  if (results.comparison->of_averages) {
+    if (const std::string rows = furthest_off(results); !rows.empty())
+      lines.push_back({Kind::detail, "furthest off: " + rows});
+    if (const std::string loss = largest_loss(results); !loss.empty())
+      lines.push_back({Kind::detail, "busbw lost: " + loss});
+  }
   Said devices, notes, reasons;
   for (const CaseResult& row : results.rows) {
     if (row.not_measured) reasons.add(row.not_measured->reason);

@@ -24,7 +24,7 @@ std::string field(const JsonValue& value) {
 }
 
 // Every row has all of these, measured or not.
-constexpr std::array<std::string_view, 17> measured_keys{"time_s",
+constexpr std::array<std::string_view, 18> measured_keys{"time_s",
                                                          "min_s",
                                                          "max_s",
                                                          "spread",
@@ -38,6 +38,7 @@ constexpr std::array<std::string_view, 17> measured_keys{"time_s",
                                                          "protocol",
                                                          "paced",
                                                          "iters",
+                                                         "ran",
                                                          "device",
                                                          "notes",
                                                          "file"};

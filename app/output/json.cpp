@@ -69,7 +69,8 @@ JsonValue measured_to_value(const CaseResult& row) {
   add(object, "time_s", number(measured.times.median_s));
   add(object, "min_s", number(measured.times.min_s));
   add(object, "max_s", number(measured.times.max_s));
-  add(object, "spread", measured.has_too_few_runs() ? JsonValue() : number(measured.times.spread));
+  const bool scatter = !measured.has_too_few_runs() && !measured.is_average;
+  add(object, "spread", scatter ? number(measured.times.spread) : JsonValue());
   add(object, "noisy", measured.is_noisy());
   add(object, "error", number(row.error()));
   add(object, "data", to_string(measured.data));
@@ -78,9 +79,12 @@ JsonValue measured_to_value(const CaseResult& row) {
   add(object, "busbw_bytes_per_s",
       number(row.measured_algbw() * busbw_factor(row.operation, row.ranks)));
   add(object, "backend", measured.backend);
-  add(object, "protocol", to_string(measured.protocol));
+  add(object, "protocol",
+      measured.is_average ? JsonValue() : JsonValue(to_string(measured.protocol)));
   add(object, "paced", measured.paced);
   add(object, "iters", measured.iterations);
+  if (measured.is_average) add(object, "average", true);
+  if (!measured.ran.empty()) add(object, "ran", measured.ran);
   add(object, "device", measured.device);
   add(object, "notes", JsonValue::array(measured.notes));
   if (!measured.file.empty()) add(object, "file", measured.file);
@@ -93,7 +97,7 @@ JsonValue comparison_to_value(const Results& results) {
   JsonValue::Object object;
   add(object, "backend", how.backend);
   if (!how.file.empty()) add(object, "file", how.file);
-  add(object, "protocol", to_string(how.protocol));
+  add(object, "protocol", how.of_averages ? JsonValue() : JsonValue(to_string(how.protocol)));
   add(object, "paced", how.paced);
   add(object, "max_error", number(how.max_error));
   add(object, "rows", counts.rows);
@@ -103,6 +107,7 @@ JsonValue comparison_to_value(const Results& results) {
   add(object, "too_noisy", counts.noisy);
   add(object, "beyond_max_error", counts.beyond);
   add(object, "median_error", number(counts.median_error));
+  add(object, "p95_error", number(counts.p95_error));
   add(object, "worst_error", number(counts.worst_error));
   return object;
 }

@@ -86,10 +86,11 @@ constexpr Key row_keys[] = {{"params", Kind::object},
                             {"formula", Kind::text, Need::or_null},
                             {"measured", Kind::object, Need::or_null},
                             {"not_measured", Kind::object, Need::optional}};
-constexpr Key measured_keys[] = {
-    {"time_s", Kind::number}, {"min_s", Kind::number}, {"max_s", Kind::number},
-    {"spread", Kind::number}, {"noisy", Kind::flag},   {"data", Kind::text},
-    {"backend", Kind::text},  {"paced", Kind::flag},   {"device", Kind::text}};
+constexpr Key measured_keys[] = {{"time_s", Kind::number}, {"min_s", Kind::number},
+                                 {"max_s", Kind::number},  {"spread", Kind::number, Need::or_null},
+                                 {"noisy", Kind::flag},    {"data", Kind::text},
+                                 {"backend", Kind::text},  {"paced", Kind::flag},
+                                 {"device", Kind::text}};
 constexpr Key not_measured_keys[] = {{"reason", Kind::text}};
 constexpr Key expectation_keys[] = {{"id", Kind::text}, {"ok", Kind::flag}};
 constexpr Key warning_keys[] = {{"message", Kind::text}};

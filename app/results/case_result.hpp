@@ -33,10 +33,14 @@ inline constexpr int least_runs_for_a_verdict = 3;
 
 // What real runs of a row's case gave.
 struct Measured {
-  std::string backend;  // host, cuda, nccl
+  std::string backend;  // host, cuda, nccl; log: of a benchmark that another program ran
   Protocol protocol = Protocol::simple;
   bool paced = false;  // the scenario's links were emulated
   int iterations = 0;
+  // The mean of the iterations, which is all that a log gives: how far they scatter is not known,
+  // and perhaps not how many there were (0).
+  bool is_average = false;
+  std::string ran;  // what NCCL chose, as its log says: "Ring/LL128"
   Summary times;
   DataVerdict data = DataVerdict::unchecked;
   std::string wrong_data;  // the first difference
@@ -45,7 +49,9 @@ struct Measured {
   std::string file;                // where they were read, when nothing was run
 
   // One or two runs do not show how far they scatter.
-  [[nodiscard]] bool has_too_few_runs() const { return iterations < least_runs_for_a_verdict; }
+  [[nodiscard]] bool has_too_few_runs() const {
+    return iterations < least_runs_for_a_verdict && !(is_average && iterations == 0);
+  }
   [[nodiscard]] bool is_noisy() const { return !has_too_few_runs() && times.spread > noisy_spread; }
   // Why these times say nothing about a prediction; empty when they do.
   [[nodiscard]] std::string why_no_verdict() const {

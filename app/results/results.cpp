@@ -46,6 +46,7 @@ ComparisonCounts count_verdicts(const Results& results) {
   if (errors.empty()) return counts;
   std::sort(errors.begin(), errors.end());
   counts.worst_error = errors.back();
+  counts.p95_error = errors[(95 * errors.size() + 99) / 100 - 1];
   counts.median_error = summary_of(std::move(errors)).median_s;
   return counts;
 }

@@ -24,6 +24,7 @@ struct Comparison {
   std::string file;
   Protocol protocol = Protocol::simple;
   bool paced = false;
+  bool of_averages = false;  // Measured::is_average
   int iterations = 0;
   int warmup = 0;
   std::optional<double> max_error;  // 0.15 for 15%; nothing: it may be off by anything
@@ -81,8 +82,9 @@ struct ComparisonCounts {
   std::size_t unmeasured = 0, wrong_data = 0, too_few_runs = 0, noisy = 0, beyond = 0, good = 0;
   // Of unmeasured: a run that was begun and did not end as it should, or must not begin.
   std::size_t broken = 0;
-  // Of those beyond and good, without sign; nothing when there are none.
-  std::optional<double> median_error, worst_error;
+  // Of those beyond and good, without sign; nothing when there are none.  p95: 95% of the rows are
+  // not further off.
+  std::optional<double> median_error, p95_error, worst_error;
 
   [[nodiscard]] std::size_t measured() const { return rows - unmeasured; }
   [[nodiscard]] std::size_t judged() const { return beyond + good; }

@@ -286,7 +286,8 @@ std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& o
   }
   if (results.complete) results.expect = expectations.check(results.rows);
   results.description = description_of(results, runner.summary());
-  results.warnings = warnings_about(scenario, results, runner.summary());
+  for (Warning& warning : warnings_about(scenario, results, runner.summary()))
+    results.warnings.push_back(std::move(warning));
   add_warning_of_interruption(results);
   return results;
 }

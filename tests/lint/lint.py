@@ -35,6 +35,7 @@ APP_MAY_INCLUDE = {
     "export": {"import", "export"},
     "scenario": {"json", "import", "scenario"},
     "results": {"json", "scenario", "results"},
+    "measured": {"json", "scenario", "results", "measured"},
     "expression": {"json", "scenario", "results", "expression"},
     "study": {"json", "scenario", "results", "expression", "study"},
     "output": {"json", "import", "scenario", "results", "output"},

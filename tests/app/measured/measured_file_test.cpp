@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/measured_file.hpp"
+#include "app/measured/measured_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -133,15 +133,60 @@ TEST_F(MeasuredFiles, TakeNothingForGranted) {
   EXPECT_EQ(studied.results->rows[1].measured->data, DataVerdict::unchecked);
 }
 
+// The lecture's broadcast of 64 MiB among eight.
+TEST_F(MeasuredFiles, GiveTheRowsOfALog) {
+  const std::string header =
+      "op,ranks,dtype,root,size,time_us,in_place_time_us,wrong,iters,protocol\n";
+  const auto filled = [&](const std::string& rows, const std::string& collective = "") {
+    const auto file = read(header + rows);
+    EXPECT_TRUE(file) << mistakes_;
+    Studied studied = results_of(lecture("", collective));
+    file->fill(*studied.results, 0.05);
+    return studied.results->rows.at(0);
+  };
+  const auto reason = [&](const std::string& rows, const std::string& collective = "") {
+    const CaseResult row = filled(rows, collective);
+    EXPECT_TRUE(row.not_measured && !row.measured);
+    return row.not_measured ? row.not_measured->reason.substr(file_.size() + 5) : "";
+  };
+  const std::string fits = "broadcast,8,float,0,67108864,4000,5000,0,20,LL\n";
+  const CaseResult row = filled("broadcast,8,float,0,1024,1,1,0,20,LL\n" + fits);
+  ASSERT_TRUE(row.measured) << row.not_measured->reason;
+  EXPECT_DOUBLE_EQ(row.measured->times.median_s, 4e-3);
+  EXPECT_TRUE(row.measured->is_average);
+  EXPECT_EQ(row.measured->iterations, 20);
+  EXPECT_EQ(row.measured->ran, "LL");
+  EXPECT_EQ(row.measured->data, DataVerdict::right);
+  EXPECT_EQ(row.why_no_verdict(), "");
+  const CaseResult in_place = filled(fits, R"(, "in_place": true)");
+  EXPECT_DOUBLE_EQ(in_place.measured.value().times.median_s, 5e-3);
+  const CaseResult twice = filled(fits + "broadcast,8,float,0,67108864,6000,5000,0,20,LL\n");
+  EXPECT_DOUBLE_EQ(twice.measured.value().times.median_s, 5e-3);
+  EXPECT_EQ(twice.measured->notes, std::vector<std::string>{"median of 2 rows of one size"});
+  EXPECT_EQ(filled("broadcast,8,float,0,67108864,4000,,7,20,\n").measured.value().data,
+            DataVerdict::wrong);
+  EXPECT_NE(filled("broadcast,8,float,0,67108864,4000,,0,2,\n").why_no_verdict(), "");
+  EXPECT_EQ(filled("broadcast,8,,,67108864,4000,,,,\n").why_no_verdict(), "") << "not said";
+  expect_text(reason("broadcast,4,float,0,67108864,4000,,0,20,\n"), "no row with these values");
+  expect_text(reason("broadcast,8,half,0,67108864,4000,,0,20,\n"),
+              "such a row, but its dtype differs");
+  expect_text(reason("broadcast,8,float,3,67108864,4000,,0,20,\n"),
+              "such a row, but its root differs");
+  expect_text(reason("broadcast,8,float,0,67108864,4000,,0,20,\n", R"(, "in_place": true)"),
+              "such a row, but without a time");
+}
+
 TEST_F(MeasuredFiles, OtherFilesAreRefused) {
   EXPECT_FALSE(read("{"));
   EXPECT_NE(mistakes_, "");
   EXPECT_FALSE(read("[]"));
-  expect_text(mistakes_, "this is not a results file of one scenario");
+  expect_text(mistakes_, "no list of rows with a size and a time is in this file");
   EXPECT_FALSE(read(R"({"collsim": "0.1.0", "rows": 3})"));
-  expect_text(mistakes_, "this is not a results file of one scenario");
+  expect_text(mistakes_, "no list of rows with a size and a time is in this file");
   EXPECT_FALSE(read(lecture()));
-  expect_text(mistakes_, "this is not a results file of one scenario");
+  expect_text(mistakes_, "no list of rows with a size and a time is in this file");
+  EXPECT_FALSE(read("nothing of the kind\n"));
+  expect_text(mistakes_, "no row of nccl-tests is in this text");
 }
 
 }  // namespace

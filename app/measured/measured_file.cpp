@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/measured_file.hpp"
+#include "app/measured/measured_file.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,9 @@
 
 #include "app/json/parse_json.hpp"
 #include "app/json/value.hpp"
+#include "app/measured/measured_csv.hpp"
+#include "app/measured/measured_json.hpp"
+#include "app/measured/nccl_tests_log.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/vocabulary.hpp"
 
@@ -109,25 +112,109 @@ std::optional<Measured> read_measured(const JsonValue& written, const std::strin
   return measured;
 }
 
+// A results file of one scenario, which `collsim validate` wrote.
+bool is_results(const JsonValue& document) {
+  const JsonValue* const rows = document.find("rows");
+  return document.find("collsim") != nullptr && rows != nullptr && rows->is_array() &&
+         !is_measured_table(document);
+}
+
+bool is_json(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return false;
+  if (text[first] == '{') return true;
+  const std::size_t next = text.find_first_not_of(blanks, first + 1);
+  return text[first] == '[' && next != std::string_view::npos &&
+         (text[next] == '{' || text[next] == ']');  // "[1,0]<stdout>:" is a line of a log
+}
+
+// The tables of a text of any kind; `document`: its JSON, when that is what it is.
+std::vector<MeasuredTable> tables_in(std::uint32_t source, const Sources& sources,
+                                     Diagnostics& diagnostics, std::optional<JsonValue>& document) {
+  const std::string& text = sources.text(source);
+  if (text.size() > max_log_bytes) {
+    diagnostics.add({.code = "too-large",
+                     .message = fmt::format("the file is larger than {} MiB", max_log_bytes >> 20U),
+                     .place = {source, 0, 0},
+                     .hint = "keep the rows and the lines above them"});
+    return {};
+  }
+  if (!is_json(text))
+    return looks_like_csv(text) ? read_measured_csv(source, sources, diagnostics)
+                                : read_nccl_tests_log(source, sources, diagnostics);
+  document = parse_json(source, sources, diagnostics);
+  if (!document) return {};
+  if (is_measured_table(*document)) {
+    std::vector<MeasuredTable> tables = read_measured_tables(*document, sources, diagnostics);
+    if (!diagnostics.empty()) tables.clear();
+    return tables;
+  }
+  if (is_results(*document)) return {};
+  return read_named_rows(*document, sources, diagnostics);
+}
+
+// Of a row of a table: what must be the same in any case.
+std::string key_of(std::string_view op, std::int64_t ranks, Bytes size) {
+  return fmt::format("{} {} {}", op, ranks, size);
+}
+
+// The first of what a table says that is not as in the row; empty: nothing.
+std::string_view table_difference(const MeasuredTable& table, const CaseResult& row) {
+  const bool known_type = element_type_words().canonical(table.dtype).has_value();
+  const auto bytes = element_bytes(table.dtype);
+  if (known_type ? table.dtype != element_type_word(row.type)
+                 : bytes && *bytes != size_of(row.type))
+    return "dtype";
+  if (row.reduction && !known_reduction(table.reduction).empty() &&
+      table.reduction != to_string(*row.reduction))
+    return "reduction";
+  if (table.root && has_root(row.operation) && *table.root != row.root) return "root";
+  return {};
+}
+
+std::string choice_text(const MeasuredTableRow& row) {
+  if (row.algorithm.empty() || row.protocol.empty()) return row.algorithm + row.protocol;
+  return row.algorithm + "/" + row.protocol;
+}
+
 }  // namespace
+
+std::vector<MeasuredTable> read_measurements(const std::string& file, Sources& sources,
+                                             Diagnostics& diagnostics) {
+  const auto source = read_source(file, sources, diagnostics, {}, max_log_bytes);
+  if (!source) return {};
+  return read_measurements(*source, sources, diagnostics);
+}
+
+std::vector<MeasuredTable> read_measurements(std::uint32_t source, const Sources& sources,
+                                             Diagnostics& diagnostics) {
+  std::optional<JsonValue> document;
+  return tables_in(source, sources, diagnostics, document);
+}
+
+MeasuredFile::MeasuredFile(std::string name, MeasuredTable table) : file_(std::move(name)) {
+  tables_.push_back(std::move(table));
+  index_tables();
+}
 
 std::optional<MeasuredFile> MeasuredFile::read(const std::string& file, Sources& sources,
                                                Diagnostics& diagnostics) {
-  const std::optional<std::uint32_t> source = read_source(file, sources, diagnostics);
+  const auto source = read_source(file, sources, diagnostics, {}, max_log_bytes);
   if (!source) return std::nullopt;
-  std::optional<JsonValue> document = parse_json(*source, sources, diagnostics);
-  if (!document) return std::nullopt;
-  const JsonValue* const rows = document->find("rows");
-  if (document->find("collsim") == nullptr || rows == nullptr || !rows->is_array())
-    return diagnostics.add({.code = "no-results-file",
-                            .message = "this is not a results file of one scenario",
-                            .place = document->place,
-                            .hint = "write one with: collsim validate FILE -o measured.json"});
   std::optional<MeasuredFile> result(std::in_place);
   result->file_ = file;
-  result->document_ = std::move(*document);
-  for (const JsonValue& row : result->document_.find("rows")->items())
-    result->rows_.emplace(key_of(row), &row);
+  std::optional<JsonValue> document;
+  result->tables_ = tables_in(*source, sources, diagnostics, document);
+  if (document && is_results(*document)) {
+    result->document_ = std::move(*document);
+    for (const JsonValue& row : result->document_.find("rows")->items())
+      result->rows_.emplace(key_of(row), &row);
+    return result;
+  }
+  if (result->tables_.empty()) return std::nullopt;
+  result->index_tables();
   return result;
 }
 
@@ -144,12 +231,13 @@ MeasuredFile::OtherScenario MeasuredFile::compare_scenarios(const Results& resul
 }
 
 void MeasuredFile::fill(Results& results, std::optional<double> max_error) const {
-  Comparison how;
-  how.file = file_;
-  how.max_error = max_error;
+  Comparison how = how_it_was(max_error);
   const OtherScenario other = compare_scenarios(results);
+  const JsonValue* const placed = value_at(results.scenario, "collective.in_place");
+  const bool in_place = placed != nullptr && placed->is_boolean() && placed->boolean();
   for (CaseResult& row : results.rows) {
-    const std::string why_not = fill(row, other);
+    const std::string why_not =
+        tables_.empty() ? fill(row, other) : fill_from_tables(row, in_place);
     if (!row.measured) {
       row.not_measured = NoMeasurement{NoMeasurement::Why::unavailable, file_ + " has " + why_not};
       continue;
@@ -158,8 +246,60 @@ void MeasuredFile::fill(Results& results, std::optional<double> max_error) const
     how.protocol = row.measured->protocol;
     how.iterations = row.measured->iterations;
     how.backend = row.measured->backend;
+    how.of_averages = row.measured->is_average;
   }
   results.comparison = std::move(how);
+}
+
+Comparison MeasuredFile::how_it_was(std::optional<double> max_error) const {
+  Comparison how;
+  how.file = file_;
+  how.max_error = max_error;
+  return how;
+}
+
+void MeasuredFile::index_tables() {
+  for (const MeasuredTable& table : tables_)
+    for (const MeasuredTableRow& row : table.rows)
+      if (!table.operation.empty() && table.ranks)
+        entries_[key_of(table.operation, *table.ranks, row.size)].push_back({&table, &row});
+}
+
+std::string MeasuredFile::fill_from_tables(CaseResult& row, bool in_place) const {
+  const auto found = entries_.find(key_of(to_string(row.operation), row.ranks, row.size));
+  if (found == entries_.end()) return "no row with these values";
+  Measured measured;
+  std::vector<double> times;
+  std::string why_not;
+  bool unchecked = false;
+  for (const auto& [table, entry] : found->second) {
+    const std::string_view different = table_difference(*table, row);
+    const std::optional<double> time = in_place ? entry->in_place_s : entry->time_s;
+    if (!different.empty()) why_not = fmt::format("such a row, but its {} differs", different);
+    if (entry->suspect) why_not = "such a row, marked as disturbed";
+    if (!time || !(*time > 0)) why_not = "such a row, but without a time";
+    if (!different.empty() || entry->suspect || !time || !(*time > 0)) continue;
+    times.push_back(*time);
+    const auto wrong = in_place ? entry->in_place_wrong : entry->wrong;
+    if (wrong && *wrong > 0) measured.wrong_data = fmt::format("{} elements were wrong", *wrong);
+    unchecked = unchecked || !wrong;
+    measured.ran = choice_text(*entry);
+    measured.device = table->gpu;
+    measured.iterations = table->iterations.value_or(0);
+  }
+  if (times.empty()) return why_not;
+  if (!measured.wrong_data.empty())
+    measured.data = DataVerdict::wrong;
+  else if (!unchecked)
+    measured.data = DataVerdict::right;
+  if (times.size() > 1)
+    measured.notes.push_back(fmt::format("median of {} rows of one size", times.size()));
+  measured.times = summary_of(std::move(times));
+  measured.is_average = true;
+  measured.backend = "log";
+  measured.file = file_;
+  row.measured = std::move(measured);
+  return {};
 }
 
 std::string MeasuredFile::fill(CaseResult& row, const OtherScenario& other) const {
