@@ -63,6 +63,8 @@ struct Command {
 [[nodiscard]] Action declare_validate(Options& command);
 [[nodiscard]] Action declare_calibrate(Options& command);
 [[nodiscard]] Action declare_export(Options& command);
+[[nodiscard]] Action declare_import(Options& command);
+[[nodiscard]] Action declare_compare(Options& command);
 [[nodiscard]] Action declare_algorithms(Options& command);
 [[nodiscard]] Action declare_presets(Options& command);
 [[nodiscard]] Action declare_topo(Options& command);

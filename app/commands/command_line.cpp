@@ -67,6 +67,16 @@ constexpr Command all_commands[] = {
      "collsim export msccl scenarios/tutorial/all-reduce.json -o ring.xml\n"
      "collsim export msccl scenarios/lecture/ring-broadcast.json --at chunks=8 --protocol LL128",
      declare_export},
+    {"compare", "Compares what nccl-tests measured with the prediction, size by size.",
+     "collsim compare scenarios/measured/two-dgx-h100.log\n"
+     "collsim compare scenarios/measured/two-dgx-h100.log --preset dgx-h100 --nodes 2 -o "
+     "compare.html\n"
+     "collsim compare scenarios/measured/two-dgx-h100.log --min-busbw 300GB/s",
+     declare_compare},
+    {"import", "Reads a log of nccl-tests or rccl-tests, as people paste it.",
+     "collsim import scenarios/measured/two-dgx-h100.log\n"
+     "collsim import scenarios/measured/two-dgx-h100.log -o measured.json -o measured.csv",
+     declare_import},
     {"algorithms", "Lists the algorithms of an operation, or of all.",
      "collsim algorithms all-reduce\n"
      "collsim algorithms --format json",

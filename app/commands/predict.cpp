@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/commands/predict.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +11,6 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
-#include "app/commands/run.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/scenario/quantities.hpp"
@@ -35,23 +36,9 @@ std::vector<std::string> shapes() {
   return {"chain", "ring", "fully-connected", "switch", "hypercube"};
 }
 
-struct PredictOptions {
-  std::string operation, smallest, largest, step, preset, shape, bandwidth, latency, overhead;
-  std::string algorithm = "auto", type, reduction;
-  std::optional<std::int64_t> factor, gpus, threads, nodes, root, chunks, channels;
+struct PredictCommand : PredictOptions {
   std::array<std::string, measuring_flags.size()> measuring;  // empty: not given
   bool print_scenario = false;
-
-  // -g, in all threads; nothing: all ranks of the preset.
-  [[nodiscard]] std::optional<std::int64_t> ranks() const {
-    if (!threads) return gpus;
-    std::int64_t product = 0;  // what overflows is refused by the loader as any absurd number
-    if (__builtin_mul_overflow(*threads, gpus.value_or(1), &product))
-      return std::numeric_limits<std::int64_t>::max();
-    return product;
-  }
-  [[nodiscard]] const char* ranks_option() const { return threads ? "-t times -g" : "-g"; }
-  RunCommandOptions run;
 };
 
 // Makes the scenario that the options stand for.  Values remember the option they came from, so
@@ -109,8 +96,11 @@ class ScenarioMaker {
     JsonValue collective = JsonValue::object();
     put(collective, "op", "OP", options_.operation);
     put(collective, "algorithm", "--algorithm", options_.algorithm);
+    if (options_.in_place) collective.set("in_place", true);
+    const bool exact = !options_.exact_sizes.empty();
     if (has_size())
-      collective.set("size", from("-b", options_.smallest, exact_size(rounded(smallest()))));
+      collective.set("size", from("-b", options_.smallest,
+                                  exact_size(exact ? smallest() : rounded(smallest()))));
     put(collective, "dtype", "-d", options_.type);
     put(collective, "reduction", "--redop", options_.reduction);
     put(collective, "root", "-r", options_.root);
@@ -128,6 +118,7 @@ class ScenarioMaker {
   // The first -g of the preset's ranks; nothing when that is all of them.
   std::optional<JsonValue> part_of_preset() {
     const Preset* preset = find_preset(options_.preset);
+    if (preset != nullptr && options_.gpus_of_each_node) return part_of_nodes(*preset);
     const std::optional<std::int64_t> wanted = options_.ranks();
     if (preset == nullptr || !wanted) return std::nullopt;
     const std::int64_t there = ranks_of(*preset);
@@ -142,6 +133,17 @@ class ScenarioMaker {
     return from(option.c_str(), std::to_string(*wanted), std::move(ranks));
   }
 
+  // The first GPUs of each node.
+  [[nodiscard]] std::optional<JsonValue> part_of_nodes(const Preset& preset) const {
+    const std::int64_t of_each = *options_.gpus_of_each_node;
+    if (of_each >= preset.gpus) return std::nullopt;
+    JsonValue ranks = JsonValue::array();
+    for (std::int64_t node = 0; node < ranks_of(preset) / preset.gpus; ++node)
+      for (std::int64_t gpu = 0; gpu < of_each; ++gpu)
+        ranks.items().emplace_back(node * preset.gpus + gpu);
+    return ranks;
+  }
+
   [[nodiscard]] bool has_size() const {
     return operation_words().canonical(options_.operation) != "barrier";
   }
@@ -154,6 +156,7 @@ class ScenarioMaker {
     throw UsageError(message);
   }
   [[nodiscard]] Bytes smallest() const {
+    if (!options_.exact_sizes.empty()) return options_.exact_sizes.front();
     if (!options_.smallest.empty()) return size("-b", options_.smallest);
     return options_.largest.empty() ? default_size : size("-e", options_.largest);
   }
@@ -193,12 +196,18 @@ class ScenarioMaker {
       if (sizes.empty() || sizes.back() != whole) sizes.push_back(whole);
     }
     if (!differ) return range;
+    return listed_sizes(sizes);
+  }
+
+  // One by one; nothing when there is only one.
+  std::optional<JsonValue> listed_sizes(const std::vector<Bytes>& sizes) {
     if (sizes.size() == 1) return std::nullopt;
     return from("-b", options_.smallest, JsonValue::array(sizes, exact_size));
   }
 
   std::optional<JsonValue> sizes() {
     if (!has_size()) return std::nullopt;
+    if (!options_.exact_sizes.empty()) return listed_sizes(options_.exact_sizes);
     const Bytes first = smallest();
     const Bytes last = options_.largest.empty() ? first : size("-e", options_.largest);
     if (last < first)
@@ -261,7 +270,7 @@ void refuse_what_nccl_tests_means_otherwise(const PredictOptions& options) {
     throw UsageError(fmt::format("-g {}: not a number of ranks", *options.gpus));
 }
 
-void tell_ignored(const PredictOptions& options, const Terminal& terminal) {
+void tell_ignored(const PredictCommand& options, const Terminal& terminal) {
   std::vector<std::string_view> given;
   for (std::size_t i = 0; i < measuring_flags.size(); ++i)
     if (!options.measuring[i].empty())
@@ -270,13 +279,13 @@ void tell_ignored(const PredictOptions& options, const Terminal& terminal) {
   terminal.err << fmt::format("ignored, because nothing is measured: {}\n", fmt::join(given, ", "));
 }
 
-int predict(PredictOptions options, Terminal& terminal) {
+int predict(PredictCommand options, Terminal& terminal) {
   options.operation = operation_of(options.operation);
   refuse_what_makes_no_sense(options);
   refuse_what_nccl_tests_means_otherwise(options);
   tell_ignored(options, terminal);
   Sources sources;
-  JsonValue document = ScenarioMaker(options, sources).make();
+  JsonValue document = predicted_scenario(options, sources);
   if (!options.print_scenario)
     return run_document(options.run, "predict", std::move(document), std::move(sources), terminal);
   Diagnostics diagnostics;
@@ -314,15 +323,27 @@ void add_machine(Options& command, PredictOptions& options) {
 }
 
 // Not in the help: they are only there to be pasted.
-void add_measuring_flags(Options& command, PredictOptions& options) {
+void add_measuring_flags(Options& command, PredictCommand& options) {
   for (std::size_t i = 0; i < measuring_flags.size(); ++i)
     command.value(measuring_flags[i], options.measuring[i], "N", "").hidden = true;
 }
 
 }  // namespace
 
+std::optional<std::int64_t> PredictOptions::ranks() const {
+  if (!threads) return gpus;
+  std::int64_t product = 0;  // what overflows is refused by the loader as any absurd number
+  if (__builtin_mul_overflow(*threads, gpus.value_or(1), &product))
+    return std::numeric_limits<std::int64_t>::max();
+  return product;
+}
+
+JsonValue predicted_scenario(const PredictOptions& options, Sources& sources) {
+  return ScenarioMaker(options, sources).make();
+}
+
 Action declare_predict(Options& command) {
-  const auto options = std::make_shared<PredictOptions>();
+  const auto options = std::make_shared<PredictCommand>();
   command
       .value("OP", options->operation, "NAME",
              "all-reduce, broadcast, ...; \"collsim algorithms\"; or all_reduce_perf, ...")

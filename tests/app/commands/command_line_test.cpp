@@ -86,12 +86,11 @@ TEST_P(Mistake, IsNamedInWords) {
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, Mistake,
     testing::Values(
-        MistakeCase{
-            {"rnu"},
-            "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
-            "explain, predict, check, show, trace, report, validate, calibrate, algorithms, "
-            "presets, topo, schema, "
-            "completion"},
+        MistakeCase{{"rnu"},
+                    "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
+                    "explain, predict, check, show, trace, report, validate, calibrate, compare, "
+                    "import, algorithms, presets, topo, schema, "
+                    "completion"},
         MistakeCase{{"x.json"},
                     "collsim: \"x.json\" is not a command; did you mean \"collsim run x.json\"?"},
         MistakeCase{{"presets", "shwo", "x"},
@@ -101,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         MistakeCase{{"help", "rnu"},
                     "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
                     "explain, predict, check, show, trace, report, validate, calibrate, "
-                    "algorithms, presets, topo, schema, completion"},
+                    "compare, import, algorithms, presets, topo, schema, completion"},
         MistakeCase{{"--\x1b[31mred", "run", "x"},
                     "collsim run: there is no option \"--?[31mred\""},
         MistakeCase{{"run", "x", "--jobs", "\x1b[31m2"},
