@@ -110,7 +110,7 @@ std::string indented(const std::string& lines) {
 
 std::string short_help(const Options& program) {
   return fmt::format(
-      "{}\n\n{}\ncommands:\n{}\n\"collsim COMMAND --help\" shows the options of a command and "
+      "{}\n{}\ncommands:\n{}\n\"collsim COMMAND --help\" shows the options of a command and "
       "examples; \"collsim --help\" has more.\n",
       program.summary(), indented(program.examples()), command_list(program));
 }

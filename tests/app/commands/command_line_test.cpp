@@ -88,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         MistakeCase{{"rnu"},
                     "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
-                    "explain, predict, check, show, trace, report, validate, calibrate, compare, "
-                    "import, algorithms, presets, topo, schema, "
+                    "explain, predict, check, show, trace, report, validate, calibrate, export, "
+                    "compare, import, algorithms, presets, topo, schema, "
                     "completion"},
         MistakeCase{{"x.json"},
                     "collsim: \"x.json\" is not a command; did you mean \"collsim run x.json\"?"},
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
         MistakeCase{{"topo"}, "collsim topo: no command given"},
         MistakeCase{{"help", "rnu"},
                     "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
-                    "explain, predict, check, show, trace, report, validate, calibrate, "
+                    "explain, predict, check, show, trace, report, validate, calibrate, export, "
                     "compare, import, algorithms, presets, topo, schema, completion"},
         MistakeCase{{"--\x1b[31mred", "run", "x"},
                     "collsim run: there is no option \"--?[31mred\""},
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "collsim run: --jobs takes a whole number, not \"?[31m2\""},
         MistakeCase{{"topo", "shwo", "--help"},
                     "collsim topo: there is no command \"shwo\"; did you mean \"show\"?\n  "
-                    "known: show"},
+                    "known: show, import, export"},
         MistakeCase{{"-q"}, "collsim: no command given"},
         MistakeCase{{"run"}, "collsim run: FILE is missing"},
         MistakeCase{{"run", "x", "--fromat=json"},

@@ -36,7 +36,7 @@ Read read(const std::string& text) {
 // Two gpus add up two chunks: each sends one, adds what it receives to the other, and sends that
 // back.
 // Gpu 1 does it with a thread block for each direction.
-constexpr const char* two_gpus = R"(<?xml version="1.0"?>
+constexpr const char* two_gpus_exchange = R"(<?xml version="1.0"?>
 <!-- made by hand -->
 <algo name="pair" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="allreduce" inplace="1"
       outofplace="0" minBytes="8" maxBytes="4096">
@@ -63,7 +63,7 @@ constexpr const char* two_gpus = R"(<?xml version="1.0"?>
 )";
 
 std::string changed(const std::string& from, const std::string& to) {
-  std::string text = two_gpus;
+  std::string text = two_gpus_exchange;
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
@@ -85,7 +85,7 @@ std::string ops(const ListedSchedule& list, int position, std::size_t lane) {
 }
 
 TEST(Msccl, ReadsWhatTheFileSays) {
-  const Read read_file = read(two_gpus);
+  const Read read_file = read(two_gpus_exchange);
   ASSERT_TRUE(read_file.list) << read_file.mistakes;
   const ListedSchedule& list = *read_file.list;
   EXPECT_EQ(list.title, "pair");
@@ -104,7 +104,7 @@ TEST(Msccl, ReadsWhatTheFileSays) {
 }
 
 TEST(Msccl, MakesSignalsAndWaitsOfDependencies) {
-  const Read file = read(two_gpus);
+  const Read file = read(two_gpus_exchange);
   ASSERT_TRUE(file.list) << file.mistakes;
   EXPECT_EQ(ops(*file.list, 0, 0), "send, receive_reduce_store_send, receive");
   // The nop and the step after it wait for the same step: once is enough.
@@ -116,7 +116,7 @@ TEST(Msccl, MakesSignalsAndWaitsOfDependencies) {
 }
 
 TEST(Msccl, FindsWhereAFileIsCutOff) {
-  const std::string whole = two_gpus;
+  const std::string whole = two_gpus_exchange;
   const std::size_t end = whole.rfind('>') + 1;
   const std::size_t root = whole.find("<algo");
   for (std::size_t length = root + 5; length < end; ++length) {

@@ -256,6 +256,7 @@ TEST(Resolved, RunsTheSameForEveryScenarioOfTheRepository) {
   for (const char* folder : {"lecture", "tutorial", "tuner", "architect"})
     for (const auto& entry :
          fs::directory_iterator(fs::path(COLLSIM_SOURCE_DIR) / "scenarios" / folder)) {
+      if (entry.path().extension() != ".json") continue;  // what scenarios read
       SCOPED_TRACE(entry.path().string());
       Loaded loaded;
       loaded.scenario =
