@@ -182,6 +182,7 @@ inline const Program::Yielded& Program::latest() const {
 template <class Parameter>
 [[nodiscard]] consteval bool may_be_kept() {
   using Kept = std::remove_reference_t<Parameter>;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): asks only whether the type is complete
   if constexpr (std::is_reference_v<Parameter> && requires { sizeof(Kept); })
     return std::is_empty_v<Kept>;
   else

@@ -13,7 +13,7 @@
 namespace collsim {
 namespace {
 
-struct ExportOptions {
+struct MachineExport {
   OneCaseOptions one_case;
   std::string preset, output;
   bool nccl_xml = false;
@@ -36,7 +36,7 @@ std::optional<Cluster> with_network(JsonValue cluster, Diagnostics& diagnostics)
   return read_cluster(cluster, "/cluster", diagnostics, resolved);
 }
 
-std::optional<Cluster> exported_cluster(const ExportOptions& options, Terminal& terminal) {
+std::optional<Cluster> exported_cluster(const MachineExport& options, Terminal& terminal) {
   const bool file = !options.one_case.file.empty();
   if (file && !options.preset.empty()) throw UsageError("FILE and --preset do not go together");
   if (!file && options.preset.empty())
@@ -58,7 +58,7 @@ std::optional<Cluster> exported_cluster(const ExportOptions& options, Terminal& 
   return cluster;
 }
 
-int export_machine(const ExportOptions& options, Terminal& terminal) {
+int export_machine(const MachineExport& options, Terminal& terminal) {
   const auto cluster = exported_cluster(options, terminal);
   if (!cluster) return exit_usage;
   const NcclTopologyText text = nccl_topology(cluster->topology, cluster->preset);
@@ -74,7 +74,7 @@ int export_machine(const ExportOptions& options, Terminal& terminal) {
 }  // namespace
 
 Action declare_topo_export(Options& topo) {
-  const auto options = std::make_shared<ExportOptions>();
+  const auto options = std::make_shared<MachineExport>();
   Options& command =
       topo.command("export", "Writes one machine of a scenario as a file that NCCL reads.",
                    "collsim topo export --nccl-xml --preset dgx-h100 -o topo.xml\n"

@@ -19,11 +19,11 @@ namespace {
 using MachineDevice = ImportedMachine::Device;
 using MachineCable = ImportedMachine::Cable;
 
-struct ImportOptions {
+struct MachineImport {
   std::string file, output, gpu, nic, pcie;
 };
 
-MachineAnswers answers_of(const ImportOptions& options) {
+MachineAnswers answers_of(const MachineImport& options) {
   MachineAnswers answers;
   if (!options.gpu.empty()) {
     const auto model = gpu_words().canonical(options.gpu);
@@ -127,7 +127,7 @@ JsonValue fragment(const ImportedMachine& machine, const std::string& file) {
   return document;
 }
 
-int import_machine(const ImportOptions& options, Terminal& terminal) {
+int import_machine(const MachineImport& options, Terminal& terminal) {
   const MachineAnswers answers = answers_of(options);
   Sources sources;
   Diagnostics diagnostics;
@@ -153,7 +153,7 @@ int import_machine(const ImportOptions& options, Terminal& terminal) {
 }  // namespace
 
 Action declare_topo_import(Options& topo) {
-  const auto options = std::make_shared<ImportOptions>();
+  const auto options = std::make_shared<MachineImport>();
   Options& command = topo.command(
       "import", "Reads a real machine from a file, says what it understood, writes a cluster.",
       "collsim topo import topo.xml                       # NCCL_TOPO_DUMP_FILE=topo.xml\n"

@@ -74,7 +74,8 @@ class Cutter {
 
  private:
   std::vector<Event>& events(int position, int lane) {
-    return events_[static_cast<std::size_t>(position * lanes_ + lane)];
+    return events_[static_cast<std::size_t>(position) * static_cast<std::size_t>(lanes_) +
+                   static_cast<std::size_t>(lane)];
   }
   static int lane_number(const Endpoint& endpoint) {
     return static_cast<int>(endpoint.lane.index());

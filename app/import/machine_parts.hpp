@@ -21,9 +21,11 @@ struct MachineText {
   Diagnostics* diagnostics;
 
   // `at`: a piece of `text`.
+  // NOLINTNEXTLINE(modernize-use-nodiscard): it is reported whether or not the caller refuses
   Refusal wrong(std::string_view at, std::string code, std::string message,
                 std::string hint = {}) const;
   // The same for the whole file.
+  // NOLINTNEXTLINE(modernize-use-nodiscard)
   Refusal refuse(std::string code, std::string message, std::string hint = {}) const;
 };
 

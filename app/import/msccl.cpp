@@ -385,7 +385,8 @@ class MscclReader {
     block.receive = peer(node, "recv", gpu);
     const bool is_connected = block.send >= 0 || block.receive >= 0;
     block.channel = small(node, "chan", is_connected ? 0 : -1, list_.channels - 1);
-    block.lane = static_cast<int>(number_or(node, "lane", 0, 4 * msccl_thread_blocks, -1));
+    block.lane =
+        static_cast<int>(number_or(node, "lane", 0, std::int64_t{4} * msccl_thread_blocks, -1));
     each(node, "step", [&](pugi::xml_node step) {
       if (block.steps.size() == msccl_steps)
         wrong(place_of(step), "too-large",

@@ -79,7 +79,7 @@ struct RowsReader {
   const std::vector<std::string_view>& lines;
 
   // The rows below a heading; empty: there are none, or they are wrong, which is reported.
-  Rates read(std::size_t line) const {
+  [[nodiscard]] Rates read(std::size_t line) const {
     for (std::size_t skipped = 0; skipped < 3 && line < lines.size(); ++skipped, ++line)
       if (const std::size_t columns = columns_of(words_of(lines[line])); columns > 1)
         return columns <= most_gpus ? read_rows(line + 1, columns) : Rates{};

@@ -109,11 +109,12 @@ class MatrixReader {
   [[nodiscard]] std::string affinity_of(std::size_t row) const;
   void tell_cut();
   bool refuse_cell(const Word& word, std::size_t row);
+  // NOLINTNEXTLINE(modernize-use-nodiscard): it is reported whether or not the caller refuses
   Refusal refuse_text() const;
 
   // What follows from the cells.
-  std::vector<std::size_t> classes(Near most) const;
-  std::vector<std::size_t> cpu_classes() const;
+  [[nodiscard]] std::vector<std::size_t> classes(Near most) const;
+  [[nodiscard]] std::vector<std::size_t> cpu_classes() const;
   [[nodiscard]] bool is_cut_off(std::size_t gpu) const;
   void spread_far_nics(std::vector<std::size_t>& of) const;
   std::vector<std::size_t> kept_columns();

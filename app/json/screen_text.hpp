@@ -35,6 +35,12 @@ void append_utf8(std::string& text, char32_t code);
 
 // "1 rank", "8 ranks", "1,048,576 ranks".
 [[nodiscard]] std::string count_text(std::int64_t count, std::string_view noun);
+[[nodiscard]] inline std::string count_text(std::size_t count, std::string_view noun) {
+  return count_text(static_cast<std::int64_t>(count), noun);
+}
+[[nodiscard]] inline std::string count_text(int count, std::string_view noun) {
+  return count_text(std::int64_t{count}, noun);
+}
 
 // The number that is all of the text; nothing: there is more or less, or it does not fit.
 template <class Number>

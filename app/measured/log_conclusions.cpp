@@ -380,6 +380,7 @@ std::vector<MeasuredTable> tables_of(const LogRun& run, const std::string& file,
     parts[found->second].second.push_back(row);
   }
   std::vector<MeasuredTable> tables;
+  tables.reserve(parts.size());
   for (const auto& [key, rows] : parts)
     tables.push_back(Conclusion(run, rows, file).table(file_operation));
   return tables;

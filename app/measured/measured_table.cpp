@@ -64,6 +64,7 @@ constexpr std::array<GpuOfPreset, 24> gpus_of_presets = {{
 
 std::string options_text(const std::vector<std::string>& operations) {
   std::vector<std::string> options;
+  options.reserve(operations.size());
   for (const std::string& operation : operations) options.push_back("--op " + operation);
   return fmt::format("{}", fmt::join(options, " or "));
 }

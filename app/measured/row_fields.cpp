@@ -110,7 +110,7 @@ std::string bare_name(std::string_view written) {
   for (const std::string_view half : {"outofplace", "oop"})
     if (bare.size() > half.size() && bare.starts_with(half)) bare.erase(0, half.size());
   if (bare.starts_with("ip") && bare.size() > 2) {
-    const std::string whole = "inplace" + bare.substr(2);
+    std::string whole = "inplace" + bare.substr(2);
     if (std::any_of(field_names.begin(), field_names.end(),
                     [&](const FieldName& name) { return name.written == whole; }))
       return whole;
