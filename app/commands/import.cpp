@@ -81,6 +81,7 @@ std::string rows_of(const MeasuredTable& table) {
                     heading == "NCCL ran" ? TextTable::Align::left : TextTable::Align::right);
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<std::string> cells;
+    cells.reserve(columns.size());
     for (auto& column : columns) cells.push_back(printable(column.second[i]));
     text.add_row(std::move(cells));
     if (table.rows[i].suspect) text.add_remark("disturbed");
