@@ -120,12 +120,12 @@ BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
 }
 
 Explanation explain(const Case& one_case) {
-  Explanation result{one_case, run_case(one_case), {}, {}, {}, {}, {}, {}, {}, {}};
+  const Case settled = chosen_case(one_case);
+  Explanation result{settled, run_case(settled), {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = is_policy(one_case.choice.name);
   result.launched = result.row.time;
   result.row.time = result.row.kernel;
-  result.one_case = with_calibrated_costs(
-      with_schedule(without_launches(chosen_case(std::move(result.one_case)))));
+  result.one_case = with_calibrated_costs(with_schedule(without_launches(settled)));
   const Case& chosen = result.one_case;
   result.summary =
       chosen.choice.list
