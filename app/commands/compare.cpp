@@ -343,12 +343,7 @@ class LogComparison {
 
 Action declare_compare(Options& command) {
   const auto options = std::make_shared<CompareOptions>();
-  command
-      .value(
-          "LOG", options->log, "FILE",
-          "what nccl-tests or rccl-tests printed, as pasted; a measured table (JSON, CSV); \"-\" "
-          "reads standard input")
-      .required = true;
+  command.value("LOG", options->log, "FILE", log_in_words).required = true;
   command.value("FILE", options->machine, "FILE",
                 "a scenario or a calibrated machine, whose cluster and model are used");
   command

@@ -166,12 +166,7 @@ int import_logs(const ImportOptions& options, Terminal& terminal) {
 
 Action declare_import(Options& command) {
   const auto options = std::make_shared<ImportOptions>();
-  command
-      .value(
-          "LOG", options->logs, "FILE",
-          "what nccl-tests or rccl-tests printed, as pasted; a measured table (JSON, CSV); \"-\" "
-          "reads standard input")
-      .required = true;
+  command.value("LOG", options->logs, "FILE", log_in_words).required = true;
   options->answers.declare(command);
   command.choice("--format", options->format, {"table", "json", "csv"},
                  "output format (default: table)");

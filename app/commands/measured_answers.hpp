@@ -10,6 +10,11 @@
 
 namespace collsim {
 
+// What commands say of the LOG that they read.
+inline constexpr const char* log_in_words =
+    "what nccl-tests or rccl-tests printed, as pasted; a measured table (JSON, CSV); \"-\" reads "
+    "standard input";
+
 // The options with which a user says what a log does not.
 struct AnswerOptions {
   std::string operation, dtype, gpu;
