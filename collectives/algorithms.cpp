@@ -130,7 +130,8 @@ LaneProgram program_of(const Plan& plan, int position, Lane lane) {
   const std::int64_t scratch = scratch_per_channel(plan, position);
   task.scratch = {Buffer::scratch, channel * scratch, scratch};
   Program program = plan.algorithm->program(task);
-  if (plan.local_pass && role == 0) program = with_local_pass(std::move(program), own_block(task));
+  if (plan.local_pass && plan.algorithm->lanes == 1)
+    program = with_local_pass(std::move(program), own_block(task));
   return {std::move(program), plan.chunks};
 }
 
@@ -224,6 +225,7 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   if (claims_symmetry(collective, algorithm, choice)) parts.symmetry = algorithm.symmetry;
   parts.chunks = plan->chunks;
   parts.channels = plan->channels;
+  parts.lanes_in_switch = algorithm.lanes_in_switch;
   parts.program = [plan](int position, Lane lane) { return program_of(*plan, position, lane); };
   return Schedule(std::move(parts));
 }

@@ -39,11 +39,11 @@ struct AlgorithmChoice {
   // Hierarchical, torus: how positions are arranged, slowest dimension first ({nodes, gpus per
   // node}); empty: the most square arrangement.
   std::vector<int> dims;
-  // Rings: so many neighbouring positions share a node, and channel c enters every node at its
-  // c-th member and leaves it at the one before, each behind a NIC of its own (1: all alike).
+  // So many neighbouring positions share a node (1: all alike).  Rings, chains, all-reduce along
+  // double trees: channel c enters every node at its c-th member, each behind a NIC of its own.
   int per_node = 1;
-  // All-reduce, all-gather, reduce-scatter end with one more pass over the rank's own block, as
-  // NCCL's kernels do.
+  // All-reduce, all-gather, reduce-scatter by one lane per channel end with one more pass over the
+  // rank's own block, as NCCL's kernels do.
   bool local_pass = false;
   // The programs themselves, for a name with listed_prefix (listed_schedule.hpp).
   std::shared_ptr<const ListedSchedule> list = nullptr;
@@ -172,6 +172,9 @@ struct Algorithm {
   Program (*program)(const Task&) = nullptr;
   OwnKnobs knobs{};
   int lanes = 1;  // per channel
+  // The last so many of them run in the switch behind the rank, where that can add and multicast
+  // (LinkProtocol::nvls), else in the rank as all others.
+  int lanes_in_switch = 0;
   // Which renaming of the peers turns one position's program into another's where all blocks are
   // equally long (Schedule::Parts); a test compares them.  It speeds up simulation; none is safe.
   Symmetry symmetry = Symmetry::none;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "collectives/instruction.hpp"
 #include "topo/error.hpp"
@@ -29,6 +30,7 @@ namespace collsim {
 //                        other; what stays within the rank (copy, local_reduce) is done at once.
 //   chunk_by_chunk(...)  Several instructions in step: chunk 0 of each, then chunk 1 of each, ...
 //                        That is what a pipeline is: a chunk goes on before the next one comes.
+//   a vector of them     The same, where their number depends on the ranks.
 //   whole(instruction)   Not cut, whatever S is.
 //   a program            It runs to its end in this one's place; hierarchical algorithms are built
 //                        from others like this.  Pulling costs the same at any depth.
@@ -82,7 +84,7 @@ struct [[nodiscard]] Whole {
 
 // At most N instructions that advance together, chunk by chunk; one more is a bug.  Signals and
 // waits among them are repeated for every chunk.
-template <std::size_t N = 3>
+template <std::size_t N = 4>
 struct [[nodiscard]] ChunkByChunk {
   std::array<Instruction, N> instructions{};
   int size = 0;
@@ -136,6 +138,10 @@ struct Program::promise_type {
   template <std::size_t N>
   std::suspend_always yield_value(const ChunkByChunk<N>& yielded) noexcept {
     root->latest = {yielded.instructions.data(), yielded.size, true};
+    return {};
+  }
+  std::suspend_always yield_value(const std::vector<Instruction>& yielded) noexcept {
+    root->latest = {yielded.data(), static_cast<int>(yielded.size()), true};
     return {};
   }
 

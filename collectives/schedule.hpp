@@ -37,6 +37,7 @@ class Schedule {
     Symmetry symmetry = Symmetry::none;
     int chunks = 1;  // as asked for: for reports and closed forms
     int channels = 1;
+    int lanes_in_switch = 0;  // the last of the lanes of every channel
     ProgramFactory program;
   };
   explicit Schedule(Parts parts);  // validates the collective
@@ -51,6 +52,12 @@ class Schedule {
   [[nodiscard]] std::optional<int> slots() const { return parts_->slots; }
   [[nodiscard]] int chunks() const { return parts_->chunks; }
   [[nodiscard]] int channels() const { return parts_->channels; }
+  // Whether a lane runs in the switch behind its rank, where that can add and multicast.
+  [[nodiscard]] bool runs_in_switch(Lane lane) const {
+    if (parts_->lanes_in_switch == 0) return false;
+    const int of_channel = parts_->lanes / parts_->channels;
+    return static_cast<int>(lane.index()) % of_channel >= of_channel - parts_->lanes_in_switch;
+  }
   [[nodiscard]] Symmetry symmetry() const { return parts_->symmetry; }
   [[nodiscard]] std::int64_t scratch_count(int position) const {
     return parts_->scratch_count ? parts_->scratch_count(position) : 0;

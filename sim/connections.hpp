@@ -51,9 +51,16 @@ struct Queue {
 
 // What a message occupies on its route, and what it costs.
 struct Path {
-  // The links that a message crosses, as bits.  within_rank: none; signals between two lanes of one
-  // rank occupy and cost nothing.  shared: with other connections (dataflow engine only).
-  enum Kind : std::uint8_t { within_rank = 0, exclusive = 1, fair = 2, shared = 4 };
+  // The links that a message crosses, as bits.  within_rank, within_switch: none; signals between
+  // two lanes of one rank and messages between two lanes in one switch occupy and cost nothing.
+  // shared: with other connections (dataflow engine only).
+  enum Kind : std::uint8_t {
+    within_rank = 0,
+    exclusive = 1,
+    fair = 2,
+    shared = 4,
+    within_switch = 8
+  };
 
   static constexpr Bandwidth unlimited{std::numeric_limits<std::int64_t>::max()};
 
@@ -67,6 +74,7 @@ struct Path {
   std::uint8_t kinds = within_rank;
 
   [[nodiscard]] bool crosses(Kind kind) const { return (kinds & kind) != 0; }
+  [[nodiscard]] bool is_free() const { return kinds == within_rank || kinds == within_switch; }
   // The route has one more link: the largest startup, the smallest bandwidth, the sum of latencies.
   void add(const Link& link) {
     startup = std::max(startup, link.startup);

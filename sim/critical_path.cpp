@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "sim/connections.hpp"
-#include "topo/routes.hpp"
+#include "sim/message_router.hpp"
 
 namespace collsim {
 
@@ -16,7 +16,10 @@ using Kind = CriticalPath::Kind;
 class Walk {
  public:
   Walk(const Topology& topology, const Schedule& schedule, const Timeline& timeline)
-      : steps_(timeline.steps), router_(topology), topology_(topology), schedule_(schedule) {}
+      : steps_(timeline.steps),
+        router_(topology, schedule),
+        topology_(topology),
+        schedule_(schedule) {}
 
   CriticalPath back_from(Time end) {
     now_ = end;
@@ -72,7 +75,7 @@ class Walk {
 
   void at_end_of_wire() {
     Path path;
-    for (const LinkId link : router_.route(step().rank, step().instruction.to.rank, step().lane))
+    for (const LinkId link : router_.route({step().rank, step().lane}, step().instruction.to))
       path.add(topology_.link(link));
     const Time alone = transfer_time(
         step().instruction.count * size_of(schedule_.collective().type), path.bandwidth);
@@ -92,7 +95,7 @@ class Walk {
   [[nodiscard]] Time arrival_of(std::uint32_t step) const { return steps_[step].arrived; }
 
   const std::vector<Step>& steps_;
-  Router router_;
+  MessageRouter router_;
   const Topology& topology_;
   const Schedule& schedule_;
   CriticalPath path_;

@@ -98,8 +98,12 @@ inline void DataflowNetwork<Recorder>::post(Connection& connection, Slot& slot, 
   Time start = std::max(ready, connection.left_at);
   if (path.kinds == Path::exclusive) [[likely]] {
     connection.left_at = start + path.duration;
-  } else if (path.kinds == Path::within_rank) {
+  } else if (path.is_free()) {
     slot.time = ready;
+    if constexpr (Recorder::enabled)
+      if (path.kinds == Path::within_switch)
+        recorder_.passed(connection, connection.queue.sent - 1, {}, ready, ready, ready,
+                         slot.count * lanes_.element_size);
     return;
   } else if (!path.crosses(Path::exclusive)) {
     start = std::max(ready + path.startup, connection.left_at);

@@ -115,7 +115,7 @@ void EventNetwork<Recorder>::release(Connection& connection, Direction direction
 template <class Recorder>
 bool EventNetwork<Recorder>::may_post(LaneNumber lane, const Connection& connection,
                                       const InstructionTimes& times) {
-  if (connection.path.kinds == Path::within_rank) return true;
+  if (connection.path.is_free()) return true;
   posted_[lane] = times;
   if (times.ended == now_)
     again_.push_back(lane);
@@ -126,8 +126,12 @@ bool EventNetwork<Recorder>::may_post(LaneNumber lane, const Connection& connect
 
 template <class Recorder>
 void EventNetwork<Recorder>::post(Connection& connection, Slot& slot, Time ready) {
-  if (connection.path.kinds == Path::within_rank) {
+  if (connection.path.is_free()) {
     slot.time = ready;
+    if constexpr (Recorder::enabled)
+      if (connection.path.kinds == Path::within_switch)
+        recorder_.passed(connection, connection.queue.sent - 1, {}, ready, ready, ready,
+                         slot.count * lanes_.element_size);
     return;
   }
   slot.time = Time::never();

@@ -8,7 +8,7 @@ namespace collsim {
 RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationOptions& options)
     : topology_(topology),
       lanes_(lanes),
-      router_(topology),
+      router_(topology, lanes.schedule),
       participants_(topology, lanes.schedule) {
   for (std::size_t number = 0; number < lanes.all.size(); ++number)
     lanes.all[number].position = participants_.position_at(number / lanes.per_rank);
@@ -22,11 +22,12 @@ RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationO
 
 Connection& RankWiring::open(Ends ends) {
   Connection& connection = lanes_.connections.open(ends.source, ends.target);
-  const Rank from = lanes_.endpoint_of(ends.source).rank;
-  const Rank to = lanes_.endpoint_of(ends.target).rank;
-  if (from != to)
-    lanes_.connections.set_route(connection, topology_,
-                                 router_.route(from, to, lanes_.all[ends.source].lane));
+  const Endpoint from = lanes_.endpoint_of(ends.source);
+  const Endpoint to = lanes_.endpoint_of(ends.target);
+  if (from.rank == to.rank) return connection;
+  const std::span<const LinkId> route = router_.route(from, to);
+  lanes_.connections.set_route(connection, topology_, route);
+  if (route.empty()) connection.path.kinds = Path::within_switch;
   return connection;
 }
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "sim/lane_machine.hpp"
+#include "sim/message_router.hpp"
 #include "sim/participants.hpp"
-#include "topo/routes.hpp"
 
 namespace collsim {
 
@@ -38,7 +38,7 @@ class RankWiring {
  private:
   const Topology& topology_;
   Lanes& lanes_;
-  Router router_;
+  MessageRouter router_;
   Participants participants_;
 };
 

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "collectives/pieces.hpp"
-#include "topo/routes.hpp"
+#include "sim/message_router.hpp"
 
 namespace collsim {
 namespace {
@@ -23,18 +23,19 @@ double number(Time time) {
 // Every route once.
 class Routes {
  public:
-  Routes(const Topology& topology, Records& records)
-      : topology_(topology), router_(topology), records_(records) {
+  Routes(const Topology& topology, const Schedule& schedule, Records& records)
+      : topology_(topology), router_(topology, schedule), records_(records) {
     records_.whole.route_first.push_back(0);
   }
 
   std::int32_t of(const Step& step) {
-    const Rank to = step.instruction.to.rank;
-    const auto [place, is_new] = known_.try_emplace(std::make_tuple(step.rank, to, step.lane),
-                                                    static_cast<std::int32_t>(known_.size()));
+    const Endpoint from{step.rank, step.lane};
+    const Endpoint to = step.instruction.to;
+    const auto [place, is_new] =
+        known_.try_emplace({from, to}, static_cast<std::int32_t>(known_.size()));
     if (is_new) {
       WholeColumns& whole = records_.whole;
-      const std::span<const LinkId> route = router_.route(step.rank, to, step.lane);
+      const std::span<const LinkId> route = router_.route(from, to);
       for (const LinkId link : route)
         whole.route_links.push_back(static_cast<std::int32_t>(link.index()));
       whole.route_first.push_back(static_cast<std::int32_t>(whole.route_links.size()));
@@ -45,9 +46,9 @@ class Routes {
 
  private:
   const Topology& topology_;
-  Router router_;
+  MessageRouter router_;
   Records& records_;
-  std::map<std::tuple<Rank, Rank, Lane>, std::int32_t> known_;
+  std::map<std::pair<Endpoint, Endpoint>, std::int32_t> known_;
 };
 
 enum Wait : std::int32_t { no_wait, for_message, for_slot, for_signal };
@@ -88,7 +89,7 @@ Records records_of(const Topology& topology, const Schedule& schedule, const Sim
                    const Pieces& pieces) {
   Records records;
   const std::vector<Step>& steps = simulation.timeline->steps;
-  Routes routes(topology, records);
+  Routes routes(topology, schedule, records);
   const Bytes element = size_of(schedule.collective().type);
   for (const Step& step : steps) {
     add_step(step, steps, routes, records);

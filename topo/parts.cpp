@@ -23,6 +23,7 @@ std::string wrong_with(const ProtocolCost& cost) {
     return "the rate of a protocol must be more than 0 and at most 1000";
   if (!(cost.growth >= 0 && cost.growth <= 1000))
     return "the growth of a protocol's hop must be 0 to 1000";
+  if (cost.per_chunk < 0) return "the bytes that a chunk costs must not be negative";
   return wrong_with("hop", cost.hop);
 }
 

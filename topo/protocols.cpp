@@ -17,6 +17,7 @@ const char* to_string(LinkProtocol protocol) {
     case LinkProtocol::simple: return "Simple";
     case LinkProtocol::p2p_ll: return "p2p-LL";
     case LinkProtocol::p2p_simple: return "p2p-Simple";
+    case LinkProtocol::nvls: return "NVLS";
   }
   return "unknown";
 }
@@ -27,13 +28,23 @@ Time ProtocolCost::hop_of(Bytes bytes) const {
   return rounded_picoseconds(static_cast<double>(hop.ps()) * (1 + growth * n / (n + knee)));
 }
 
+double ProtocolCost::rate_with(Bytes chunk) const {
+  if (per_chunk == 0 || chunk <= 0) return rate;
+  return rate / (1 + static_cast<double>(per_chunk) / static_cast<double>(chunk));
+}
+
 bool Topology::carries(LinkProtocol protocol) const {
   for (const Link& link : links())
     if (!cost_of(protocols_of(link), protocol)) return false;
   return true;
 }
 
-Topology Topology::under(LinkProtocol protocol, Bytes bytes) const {
+std::optional<LinkId> Topology::link_to_adding_switch(Rank rank) const {
+  const auto& links = parts_->to_adding_switch;
+  return rank.index() < links.size() ? links[rank.index()] : std::nullopt;
+}
+
+Topology Topology::under(LinkProtocol protocol, Bytes bytes, double share) const {
   Parts parts = *parts_;
   for (std::size_t id = 0; id < parts.links.size(); ++id) {
     Link& link = parts.links[id];
@@ -41,7 +52,8 @@ Topology Topology::under(LinkProtocol protocol, Bytes bytes) const {
     if (!cost)
       throw_error(ErrorCode::invalid_argument,
                   "link " + name(LinkId(id)) + " does not carry protocol " + to_string(protocol));
-    const double bandwidth = cost->rate * static_cast<double>(link.bandwidth.bytes_per_second());
+    const double bandwidth =
+        share * cost->rate_with(bytes) * static_cast<double>(link.bandwidth.bytes_per_second());
     link.bandwidth = Bandwidth(std::max<std::int64_t>(1, std::llround(bandwidth)));
     link.latency = cost->hop_of(bytes);
     link.startup = Time{};

@@ -12,11 +12,13 @@ namespace collsim {
 
 // How one GPU hands bytes to the next.  NCCL's protocols: LL and LL128 send a flag with every 8 and
 // 128 bytes, Simple a counter after every slice; send/recv has transfers of its own.
-enum class LinkProtocol : std::uint8_t { ll, ll128, simple, p2p_ll, p2p_simple };
-inline constexpr std::array all_protocols = {LinkProtocol::ll, LinkProtocol::ll128,
-                                             LinkProtocol::simple, LinkProtocol::p2p_ll,
-                                             LinkProtocol::p2p_simple};
-// "LL", "LL128", "Simple", "p2p-LL", "p2p-Simple"
+// Under NVLS, a link to a switch leads to one that adds what GPUs send and multicasts what one
+// sends; the protocol on that link is what says that the switch can.
+enum class LinkProtocol : std::uint8_t { ll, ll128, simple, p2p_ll, p2p_simple, nvls };
+inline constexpr std::array all_protocols = {LinkProtocol::ll,         LinkProtocol::ll128,
+                                             LinkProtocol::simple,     LinkProtocol::p2p_ll,
+                                             LinkProtocol::p2p_simple, LinkProtocol::nvls};
+// "LL", "LL128", "Simple", "p2p-LL", "p2p-Simple", "NVLS"
 [[nodiscard]] const char* to_string(LinkProtocol protocol);
 
 // What a message costs on a link under a protocol, in place of the link's own latency and startup.
@@ -25,10 +27,13 @@ struct ProtocolCost {
   // hop * (1 + growth * n / (n + 2 KiB)).
   Time hop{};
   double growth = 0;
-  // Bytes occupy the link for n / (rate * bandwidth).
+  // Bytes occupy the link for n / (rate * bandwidth), and those of a message in chunks of c bytes,
+  // each of which costs as much as `per_chunk` bytes more, for (1 + per_chunk / c) times that.
   double rate = 1;
+  Bytes per_chunk = 0;
 
   [[nodiscard]] Time hop_of(Bytes bytes) const;
+  [[nodiscard]] double rate_with(Bytes chunk) const;
   bool operator==(const ProtocolCost&) const = default;
 };
 

@@ -78,9 +78,32 @@ void Topology::no_such(const char* what, std::size_t number, std::size_t count) 
   throw_error(ErrorCode::unknown_name, "there is no ", what, " ", number, "; there are ", count);
 }
 
+namespace {
+
+// NVSwitches that add: a rank's links to them say so.
+std::vector<std::optional<LinkId>> links_to_adding_switches(const Topology::Parts& parts) {
+  const auto adds = [](const Protocols& of) { return cost_of(of, LinkProtocol::nvls).has_value(); };
+  std::vector<std::optional<LinkId>> found;
+  if (std::none_of(parts.protocols.begin(), parts.protocols.end(), adds)) return found;
+  found.resize(parts.rank_nodes.size());
+  for (std::size_t id = 0; id < parts.links.size(); ++id) {
+    const Link& link = parts.links[id];
+    if (!adds(parts.protocols[link.protocols])) continue;
+    if (parts.kinds[link.to.index()] != NodeKind::network_switch) continue;
+    if (parts.kinds[link.from.index()] != NodeKind::gpu) continue;
+    const auto at = std::lower_bound(parts.rank_nodes.begin(), parts.rank_nodes.end(), link.from);
+    auto& of_rank = found[static_cast<std::size_t>(at - parts.rank_nodes.begin())];
+    if (!of_rank) of_rank = LinkId(id);
+  }
+  return found;
+}
+
+}  // namespace
+
 Topology::Topology(Parts parts) {
   check_nodes(parts);
   check_links(parts);
+  parts.to_adding_switch = links_to_adding_switches(parts);
   parts_ = std::make_shared<const Parts>(std::move(parts));
 }
 

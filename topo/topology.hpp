@@ -112,10 +112,13 @@ class Topology {
   [[nodiscard]] Topology with_changed_links(std::span<const LinkChange> changes) const;
 
   // The same network as a protocol of NCCL uses it, when messages have about this many bytes: every
-  // link with the rate and the hop that its protocols say, and no startup.  Keeps routes and
-  // symmetry.  Error{invalid_argument} when a link does not carry it.
-  [[nodiscard]] Topology under(LinkProtocol protocol, Bytes bytes) const;
+  // link with the rate (times `share`) and the hop that its protocols say, and no startup.  Keeps
+  // routes and symmetry.  Error{invalid_argument} when a link does not carry it.
+  [[nodiscard]] Topology under(LinkProtocol protocol, Bytes bytes, double share = 1) const;
   [[nodiscard]] bool carries(LinkProtocol protocol) const;
+  // A rank's link to a switch that adds and multicasts what ranks send (LinkProtocol::nvls);
+  // nothing where there is none.
+  [[nodiscard]] std::optional<LinkId> link_to_adding_switch(Rank rank) const;
   [[nodiscard]] const Protocols& protocols_of(const Link& link) const {
     return parts_->protocols[link.protocols];
   }
@@ -135,6 +138,8 @@ class Topology {
     bool routes_ignore_bandwidth = false;  // known_route stands when a bandwidth changes
     std::function<std::uint32_t(LinkId)> rotation_orbit;  // empty: not rotation-symmetric
     std::function<std::uint32_t(LinkId)> exchange_orbit;  // empty: not exchange-symmetric
+    // By rank, its link to a switch that adds; empty where there is none.  Set by the constructor.
+    std::vector<std::optional<LinkId>> to_adding_switch = {};
   };
   explicit Topology(Parts parts);  // checks that it is consistent
   [[nodiscard]] const Parts& parts() const { return *parts_; }

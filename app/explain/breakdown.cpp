@@ -11,7 +11,7 @@
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/study/run_case.hpp"
-#include "topo/routes.hpp"
+#include "sim/message_router.hpp"
 
 namespace collsim {
 namespace {
@@ -313,14 +313,16 @@ Time waiting_for_others(const Timeline& timeline, const CriticalPath& path) {
 // Which messages crossed a link, in a recorded run.
 class Crossings {
  public:
-  explicit Crossings(const Topology& topology) : router_(topology), topology_(topology) {}
+  Crossings(const Topology& topology, const Schedule& schedule)
+      : router_(topology, schedule), topology_(topology) {}
 
   [[nodiscard]] bool crosses(const Step& step, LinkId link) {
     if (!sends(step.instruction.op) || gives_no_message(step)) return false;
-    const auto key = std::make_tuple(step.rank, step.instruction.to.rank, step.lane);
+    const Endpoint from{step.rank, step.lane};
+    const auto key = std::pair(from, step.instruction.to);
     const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
-    const auto route = router_.route(step.rank, step.instruction.to.rank, step.lane);
+    const auto route = router_.route(from, step.instruction.to);
     const bool found = std::any_of(route.begin(), route.end(), [&](LinkId id) {
       return topology_.link(id).resource == topology_.link(link).resource;
     });
@@ -331,12 +333,13 @@ class Crossings {
  private:
   static bool gives_no_message(const Step& step) { return orders_lanes(step.instruction.op); }
 
-  Router router_;
+  MessageRouter router_;
   const Topology& topology_;
-  std::map<std::tuple<Rank, Rank, Lane>, bool> known_;
+  std::map<std::pair<Endpoint, Endpoint>, bool> known_;
 };
 
-std::optional<BusiestLink> busiest_link(const Topology& topology, const Simulation& simulation) {
+std::optional<BusiestLink> busiest_link(const Topology& topology, const Schedule& schedule,
+                                        const Simulation& simulation) {
   const LinkUsage* busiest = nullptr;
   std::size_t at = 0;
   std::size_t equal = 0;
@@ -361,7 +364,7 @@ std::optional<BusiestLink> busiest_link(const Topology& topology, const Simulati
   // The other direction of a half duplex link keeps it busy too, and is counted by itself.
   if (!simulation.timeline || topology.link(LinkId(at)).half_duplex) return result;
 
-  Crossings crossings(topology);
+  Crossings crossings(topology, schedule);
   Time first = Time::never();
   Time last{};
   for (const Step& step : simulation.timeline->steps) {
@@ -472,7 +475,7 @@ Breakdown explain_breakdown(const Case& one_case, const Schedule& schedule,
                             const Simulation& simulation) {
   Breakdown result;
   result.instructions = simulation.instructions;
-  result.busiest = busiest_link(one_case.cluster->topology, simulation);
+  result.busiest = busiest_link(one_case.cluster->topology, schedule, simulation);
   result.every_step_recorded = simulation.timeline.has_value();
   if (result.every_step_recorded)
     add_path(one_case, simulation, critical_path(one_case.cluster->topology, schedule, simulation),

@@ -9,7 +9,7 @@
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/study/run_case.hpp"
-#include "topo/routes.hpp"
+#include "sim/message_router.hpp"
 
 namespace collsim {
 namespace {
@@ -352,7 +352,7 @@ Case with_links(const Case& one_case, const std::function<void(LinkParameters&)>
 
 // Of some messages of one rank: a message costs as much as it crosses links.
 double mean_route_length(const Topology& topology, const Schedule& schedule) {
-  Router router(topology);
+  MessageRouter router(topology, schedule);
   const int position = schedule.size() / 2;
   double links = 0;
   double messages = 0;
@@ -361,8 +361,8 @@ double mean_route_length(const Topology& topology, const Schedule& schedule) {
   while (const Instruction* const instruction = program.next()) {
     if (++seen > 64) break;
     if (!sends(instruction->op) || orders_lanes(instruction->op)) continue;
-    links +=
-        static_cast<double>(router.route(schedule.rank(position), instruction->to.rank).size());
+    links += static_cast<double>(
+        router.route({schedule.rank(position), Lane(0)}, instruction->to).size());
     ++messages;
   }
   return messages > 0 ? links / messages : 1;

@@ -177,7 +177,13 @@ class Cutter {
       Message& message = messages_[static_cast<std::size_t>(at)];
       message.channel = number;
       const Wire& wire = wires_[static_cast<std::size_t>(message.wire)];
-      channel.wire_between[{wire.source, wire.target}] = message.wire;
+      const auto [known, is_new] =
+          channel.wire_between.try_emplace({wire.source, wire.target}, message.wire);
+      if (!is_new && known->second != message.wire)
+        throw_error(ErrorCode::too_large,
+                    fmt::format("a message that is passed on at once goes from rank {} to rank {} "
+                                "twice, which one channel does not tell apart",
+                                wire.source, wire.target));
       if (message.next != none) {
         const int after = messages_[static_cast<std::size_t>(message.next)].wire;
         channel.next[message.wire] = after;

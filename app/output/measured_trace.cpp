@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "topo/routes.hpp"
+#include "sim/message_router.hpp"
 
 namespace collsim {
 namespace {
@@ -36,11 +36,11 @@ void join_messages(Timeline& timeline) {
 Simulation as_simulation(const Topology& topology, const Schedule& schedule, Timeline timeline) {
   Simulation simulation;
   simulation.finished.resize(schedule.collective().group.size());
-  Router router(topology);
+  MessageRouter router(topology, schedule);
   for (Step& step : timeline.steps) {
     if (sends(step.instruction.op)) {
       Time flight;
-      for (const LinkId link : router.route(step.rank, step.instruction.to.rank, step.lane))
+      for (const LinkId link : router.route({step.rank, step.lane}, step.instruction.to))
         flight += topology.link(link).latency;
       step.left = std::max(step.departed, step.arrived - std::min(flight, step.arrived));
     }

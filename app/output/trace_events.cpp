@@ -14,7 +14,7 @@
 #include "app/output/trace_sink.hpp"
 #include "collectives/pieces.hpp"
 #include "sim/critical_path.hpp"
-#include "topo/routes.hpp"
+#include "sim/message_router.hpp"
 
 namespace collsim {
 
@@ -105,7 +105,7 @@ class TraceWriter {
         topology_(input.topology),
         collective_(input.schedule.collective()),
         steps_(input.simulation.timeline->steps),
-        router_(topology_),
+        router_(topology_, input.schedule),
         pieces_(find_pieces(input.schedule, *input.simulation.timeline)) {
     if (input.measured.empty()) path_ = critical_path(topology_, input.schedule, input.simulation);
     survey_ranks();
@@ -245,7 +245,7 @@ class TraceWriter {
   }
 
   [[nodiscard]] std::span<const LinkId> route_of(const Step& step) {
-    return router_.route(step.rank, step.instruction.to.rank, step.lane);
+    return router_.route({step.rank, step.lane}, step.instruction.to);
   }
   // Both directions of a half-duplex cable are one resource.
   [[nodiscard]] std::span<const LinkId> resources_of(const Step& step) {
@@ -539,7 +539,7 @@ class TraceWriter {
   const Topology& topology_;
   const Collective& collective_;
   const std::vector<Step>& steps_;
-  Router router_;
+  MessageRouter router_;
   Pieces pieces_;
   CriticalPath path_;
   Time end_ = Time::never();

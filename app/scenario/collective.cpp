@@ -149,7 +149,7 @@ class CollectiveReader {
         is_in_switch_algorithm(algorithm->string())) {
       reader_.wrong("algorithm", "not-simulated",
                     quoted(algorithm->string()) +
-                        " reduces inside switches (NVLS), which collsim does not simulate",
+                        " reduces inside switches (SHARP), which collsim does not simulate",
                     {}, "allowed: " + list_of(algorithm_words(collective().operation).allowed));
       return;
     }

@@ -2,6 +2,7 @@
 #include "app/scenario/make_case.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <set>
@@ -67,10 +68,12 @@ bool is_swept(const Scenario& scenario, const UnknownParts& unknown, std::string
   return unknown.any_in(path);
 }
 
+constexpr std::array launch_keys = {"launch", "local_bandwidth", "per_peer", "tree_rate"};
+
 // What the scenario's model says of launches, else the preset's; `resolved` gets it.
 LaunchCosts launch_costs(const JsonValue& written, const JsonValue& preset, JsonValue& resolved) {
   JsonValue both = preset.is_object() ? preset : JsonValue::object();
-  for (const char* key : {"launch", "local_bandwidth", "per_peer"}) {
+  for (const char* key : launch_keys) {
     const JsonValue* const value = written.find(key);
     JsonValue* const launch = both.find(key);
     if (value == nullptr) continue;
@@ -85,7 +88,7 @@ LaunchCosts launch_costs(const JsonValue& written, const JsonValue& preset, Json
   Diagnostics known;  // in the scenario's model
   JsonValue effective;
   const LaunchCosts costs = read_model(both, "/model", known, effective).launch;
-  for (const char* key : {"launch", "local_bandwidth", "per_peer"})
+  for (const char* key : launch_keys)
     if (const JsonValue* const value = effective.find(key)) resolved.set(key, *value);
   return costs;
 }

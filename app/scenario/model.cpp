@@ -117,6 +117,7 @@ LaunchCosts read_launch(ObjectReader& model) {
   }
   read.local_bandwidth = model.bandwidth("local_bandwidth");
   if (model.has("per_peer")) read.per_peer = model.time("per_peer", Time{});
+  if (model.has("tree_rate")) read.tree_rate = model.number("tree_rate", 1e-3, 1000, 1);
   return read;
 }
 

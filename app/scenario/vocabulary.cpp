@@ -140,8 +140,8 @@ const Vocabulary& reduction_words() {
 
 bool is_in_switch_algorithm(std::string_view word) {
   const std::string bare = without_hyphens(lower_case(word));
-  constexpr std::array<std::string_view, 7> names = {
-      "nvls", "nvlstree", "collnet", "collnetdirect", "collnetchain", "sharp", "inswitch"};
+  constexpr std::array<std::string_view, 5> names = {"collnet", "collnetdirect", "collnetchain",
+                                                     "sharp", "inswitch"};
   return std::find(names.begin(), names.end(), bare) != names.end();
 }
 

@@ -15,21 +15,33 @@ namespace {
 struct Way {
   std::string_view algorithm;
   LinkProtocol protocol;
+  // As many channels as a node has GPUs, each through another NIC.
+  bool through_all_nics = true;
 };
 
-std::span<const Way> ways(Operation operation) {
+// `members` of the group share a node.
+std::span<const Way> ways(Operation operation, int members, int nodes) {
+  static constexpr std::array all_reduces = {
+      Way{"ring", LinkProtocol::ll},           Way{"ring", LinkProtocol::ll128},
+      Way{"ring", LinkProtocol::simple},       Way{"nvls", LinkProtocol::nvls, false},
+      Way{"double-tree", LinkProtocol::ll},    Way{"double-tree", LinkProtocol::ll128},
+      Way{"double-tree", LinkProtocol::simple}};
+  constexpr std::size_t without_trees = 4;
+  constexpr std::size_t without_nvls = 3;
   static constexpr std::array rings = {Way{"ring", LinkProtocol::ll},
                                        Way{"ring", LinkProtocol::ll128},
                                        Way{"ring", LinkProtocol::simple}};
   static constexpr std::array chains = {Way{"chain", LinkProtocol::ll},
                                         Way{"chain", LinkProtocol::ll128},
                                         Way{"chain", LinkProtocol::simple}};
-  static constexpr std::array exchanges = {Way{"direct", LinkProtocol::p2p_ll},
-                                           Way{"direct", LinkProtocol::p2p_simple}};
-  static constexpr std::array stars = {Way{"flat", LinkProtocol::p2p_ll},
-                                       Way{"flat", LinkProtocol::p2p_simple}};
+  static constexpr std::array exchanges = {Way{"direct", LinkProtocol::p2p_ll, false},
+                                           Way{"direct", LinkProtocol::p2p_simple, false}};
+  static constexpr std::array stars = {Way{"flat", LinkProtocol::p2p_ll, false},
+                                       Way{"flat", LinkProtocol::p2p_simple, false}};
   switch (operation) {
     case Operation::all_reduce:
+      if (nodes > 1) return all_reduces;
+      return std::span(all_reduces).first(members > 2 ? without_trees : without_nvls);
     case Operation::all_gather:
     case Operation::reduce_scatter: return rings;
     case Operation::broadcast:
@@ -47,12 +59,12 @@ bool point_to_point(LinkProtocol protocol) {
   return protocol == LinkProtocol::p2p_ll || protocol == LinkProtocol::p2p_simple;
 }
 
-// How many neighbouring positions of the group share a node; 1 where nodes have different numbers
-// of members, or there are none.
+// How many neighbouring positions of the group share a node: all where there are no nodes, 1 where
+// nodes have different numbers of members.
 int members_per_node(const Case& asked) {
   const std::vector<int>& dims = asked.cluster->topology.dims();
   const std::vector<Rank>& group = asked.collective.group;
-  if (dims.size() != 2) return 1;
+  if (dims.size() != 2) return asked.collective.size();
   const auto node_of = [&](std::size_t position) {
     return group[position].index() / static_cast<std::size_t>(dims[1]);
   };
@@ -64,19 +76,41 @@ int members_per_node(const Case& asked) {
   return static_cast<int>(members);
 }
 
-// NCCL's slices are small enough for a chain to work as one pipeline.
-Bytes chain_piece(Bytes size) {
+// NCCL's slices are small enough for a chain or a tree to work as one pipeline.
+Bytes chain_piece(Bytes of_channel, int channels) {
   constexpr Bytes smallest = 4096;
-  constexpr Bytes most_pieces = 1024;
-  return std::max(smallest, size / most_pieces);
+  const Bytes most_pieces = channels == 1 ? 1024 : 256;
+  return std::max(smallest, of_channel / most_pieces);
+}
+int tree_pieces(Bytes of_lane) {
+  constexpr Bytes smallest = 512;
+  constexpr Bytes most_pieces = 128;
+  return static_cast<int>(std::clamp<Bytes>(of_lane / smallest, 1, most_pieces));
+}
+
+// The pieces that NVLS works on: 128 KiB at most, fewer bytes when there are few for every channel.
+Bytes nvls_chunk(Bytes size, int heads) {
+  constexpr double channels = 16, most = 32, smallest = 16 << 10, law = 0.6;
+  const double share = static_cast<double>(size) / (2 * channels * heads * (128 << 10));
+  return std::llround(smallest * std::pow(std::clamp(share, 1.0, most), law));
+}
+
+// About how long the messages are that a protocol's costs depend on.
+Bytes message_of(const Collective& collective, LinkProtocol protocol, int members) {
+  if (protocol == LinkProtocol::nvls) return nvls_chunk(collective.bytes(), members);
+  return collective.bytes() / collective.size();
 }
 
 Case candidate(const Case& asked, const Way& way) {
   Case made = asked;
   const Collective& collective = asked.collective;
   auto cluster = std::make_shared<Cluster>(*asked.cluster);
-  cluster->topology =
-      asked.cluster->topology.under(way.protocol, collective.bytes() / collective.size());
+  const LaunchCosts& launch = asked.launch;
+  const int members = members_per_node(asked);
+  const bool several_nodes = members < collective.size();
+  const bool tree = several_nodes && (way.algorithm == "double-tree" || way.algorithm == "nvls");
+  cluster->topology = asked.cluster->topology.under(
+      way.protocol, message_of(collective, way.protocol, members), tree ? launch.tree_rate : 1);
   if (cluster->link) cluster->link = cluster->topology.parameters(LinkId(0));
   made.cluster = std::move(cluster);
   made.protocol = way.protocol;
@@ -84,13 +118,20 @@ Case candidate(const Case& asked, const Way& way) {
   AlgorithmChoice choice;
   choice.name = way.algorithm;
   choice.local_pass = way.algorithm == "ring";
-  const int members = members_per_node(asked);
-  if (way.algorithm == "ring" && members < collective.size())
-    choice.channels = choice.per_node = members;
-  if (way.algorithm == "chain") choice.chunk_size = chain_piece(collective.bytes());
+  if (several_nodes) choice.per_node = members;
+  if (several_nodes && way.through_all_nics) choice.channels = members;
+  if (way.algorithm == "chain")
+    choice.chunk_size = chain_piece(collective.bytes() / choice.channels, choice.channels);
+  if (way.algorithm == "double-tree")
+    choice.chunks = tree_pieces(collective.bytes() / (2 * choice.channels));
+  if (way.algorithm == "nvls") {
+    constexpr int most_pieces = 128;
+    choice.channels = several_nodes ? 2 : 1;
+    const Bytes block = collective.bytes() / (members * choice.channels);
+    choice.chunks = static_cast<int>(std::clamp<Bytes>(block / 1024, 1, most_pieces));
+  }
   made.choose(std::move(choice));
 
-  const LaunchCosts& launch = asked.launch;
   made.costs.launch = launch.base;
   made.costs.local_bandwidth = launch.local_bandwidth;
   if (point_to_point(way.protocol)) made.costs.instruction_overhead = launch.per_peer;
@@ -102,9 +143,12 @@ Case candidate(const Case& asked, const Way& way) {
 std::vector<Case> nccl_candidates(const Case& asked) {
   std::vector<Case> made;
   const Topology& topology = asked.cluster->topology;
-  for (const Way& way : ways(asked.collective.operation))
+  const int members = members_per_node(asked);
+  const std::span<const Way> known =
+      ways(asked.collective.operation, members, asked.collective.size() / members);
+  for (const Way& way : known)
     if (topology.carries(way.protocol)) made.push_back(candidate(asked, way));
-  if (made.empty() && !ways(asked.collective.operation).empty())
+  if (made.empty() && !known.empty())
     throw_error(ErrorCode::invalid_argument,
                 "what NCCL would run is unknown here: the links of this cluster say nothing of "
                 "NCCL's protocols; those of NVSwitch presets do, such as dgx-h100");

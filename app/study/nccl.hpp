@@ -12,6 +12,8 @@ namespace collsim {
 // For each operation NCCL has few algorithms, each under few protocols:
 //
 //   all-reduce, all-gather, reduce-scatter   ring under LL, LL128, Simple
+//   all-reduce among nodes                   double tree, likewise
+//   all-reduce, switches that add            NVLS; NVLSTree among nodes
 //   broadcast, reduce                        chain, in small pieces, likewise
 //   all-to-all, gather, scatter, send-recv   send/recv with every peer under p2p-LL, p2p-Simple
 //

@@ -133,6 +133,12 @@ std::vector<Case> candidates(const Case& asked) {
   return all;
 }
 
+// The least that any program takes is known without simulating one.
+bool cannot_be_faster(const Case& candidate, Time than) {
+  const Time least = lower_bound(candidate.collective, candidate.cluster->topology);
+  return least + candidate.costs.launch >= than;
+}
+
 struct Chosen {
   Case one_case;
   CaseResult row;
@@ -144,6 +150,7 @@ Chosen fastest(const Case& asked, const CaseOptions& options) {
   ErrorCode code = ErrorCode::unsupported_ranks;
   for (Case& candidate : candidates(asked)) {
     try {
+      if (best && cannot_be_faster(candidate, best->row.time)) continue;
       CaseResult row = row_of(candidate, options);
       if (!best || row.time < best->row.time) best = Chosen{std::move(candidate), std::move(row)};
     } catch (const Error& error) {

@@ -89,19 +89,20 @@ void add_step_down(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span 
   step.add(at.is_root         ? copy_send(source, result, at.child[0])
            : at.children == 0 ? receive(at.parent, result)
                               : receive_send(at.parent, result, at.child[0]));
-  if (at.children == 2) step.add(send(at.child[1], result));
+  for (std::size_t i = 1; i < static_cast<std::size_t>(at.children); ++i)
+    step.add(send(at.child[i], result));
 }
 
 void add_step_up(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span sum, bool turns) {
-  if (at.children == 2) step.add(receive_reduce(at.child[0], source, sum));
-  const Span partial = at.children == 2 ? sum : source;
-  const Endpoint last = at.child[at.children == 2 ? 1 : 0];
-  if (at.is_root)
-    step.add(turns ? receive_reduce_store_send(last, partial, sum, role_above(last, 1))
-                   : receive_reduce(last, partial, sum));
-  else
-    step.add(at.children == 0 ? send(at.parent, partial)
-                              : receive_reduce_send(last, partial, at.parent));
+  if (at.children == 0) return step.add(send(at.parent, source));
+  const auto last = static_cast<std::size_t>(at.children - 1);
+  for (std::size_t i = 0; i < last; ++i)
+    step.add(receive_reduce(at.child[i], i == 0 ? source : sum, sum));
+  const Span partial = last == 0 ? source : sum;
+  if (!at.is_root) return step.add(receive_reduce_send(at.child[last], partial, at.parent));
+  if (!turns) return step.add(receive_reduce(at.child[last], partial, sum));
+  step.add(receive_reduce_store_send(at.child[last], partial, sum, role_above(at.child[last], 1)));
+  for (std::size_t i = 0; i < last; ++i) step.add(send(role_above(at.child[i], 1), sum));
 }
 
 Program tree_broadcast(TreeEdges at, Span source, Span result) {

@@ -57,7 +57,24 @@ struct Chain {
     const int me = group.me();
     return {group[me + 1], group[me - 1], me == group.size() - 1, me == 0};
   }
+  // Once around a ring.
+  static Chain along(const Ring& ring, int first) {
+    return {ring.previous, ring.next, ring.place == first, ring.place == ring.before(first)};
+  }
 };
+
+// From the root and to the root.  Among nodes of several GPUs each, a channel goes along its ring,
+// so that all NICs carry their share.
+Chain chain_from_root(const Task& task) {
+  if (task.per_node == 1) return Chain::up(from_root(task));
+  const Ring ring = Ring::up(task);
+  return Chain::along(ring, ring.place_of(task.root));
+}
+Chain chain_to_root(const Task& task) {
+  if (task.per_node == 1) return Chain::down(from_root(task));
+  const Ring ring = Ring::up(task);
+  return Chain::along(ring, ring.after(ring.place_of(task.root)));
+}
 
 Program chain_broadcast(Chain at, Span source, Span result) {
   if (at.is_first && at.is_last) return copy_alone(source, result);
@@ -126,8 +143,7 @@ extern const Algorithm broadcast_chain{
     .summary = "every rank forwards chunks to the next",
     .program =
         [](const Task& task) {
-          return chain_broadcast(Chain::up(from_root(task)), own_vector(task),
-                                 task.share(task.output));
+          return chain_broadcast(chain_from_root(task), own_vector(task), task.share(task.output));
         },
     .messages_exceed_a_block = true,
     .messages = MessagesAtOnce::chain_from_root,
@@ -157,8 +173,7 @@ extern const Algorithm reduce_chain{
     .summary = "every rank adds its chunk and forwards the sum to the next",
     .program =
         [](const Task& task) {
-          return chain_reduce(Chain::down(from_root(task)), own_vector(task),
-                              task.share(task.output));
+          return chain_reduce(chain_to_root(task), own_vector(task), task.share(task.output));
         },
     .messages_exceed_a_block = true,
     .costs = {{{on::any, chain_reduce_time, "S", literature::flow_shop,

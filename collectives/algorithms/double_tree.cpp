@@ -20,10 +20,13 @@
 // once:
 //
 //   up     from each child: add; the sum of the subtree to the parent
-//   root   from its only child: add, keep, and send down (in the up lane)
+//   root   from its children: add, keep, and send down (in the up lane)
 //   down   from the parent: keep; to each child
 //
-// An inner rank with two children keeps the sum with the first in the output until the second has
+// Among nodes of several GPUs each, a channel's trees join one GPU of every node, behind a NIC of
+// its own, and a chain from there the node's others.
+//
+// An inner rank with several children keeps the sum with the first in the output until the next has
 // come; in place, the output also is the input.  The chunk that comes down goes to the same memory,
 // so the up lane says when it is done with a chunk.
 //
@@ -150,10 +153,31 @@ Program double_tree_down(TreeEdges at, bool waits, Endpoint me, Span result) {
   co_yield step;
 }
 
+// A place in the tree of a channel: between nodes of several ranks each, double_tree() joins the
+// ranks at which the channel enters them, and a chain starts there in every node.
+TreeNode tree_of_channel(const Task& task, int tree, int position) {
+  const int size = task.per_node;
+  if (size == 1) return double_tree(tree, position, task.group.size());
+  const int node = position / size;
+  const int entry = task.channel.part % size;
+  const auto in_node = [&](int place) { return node * size + (entry + place) % size; };
+  const int place = (position - in_node(0) + size) % size;
+  TreeNode at;
+  if (place > 0) at.parent = in_node(place - 1);
+  if (place + 1 < size) at.child[static_cast<std::size_t>(at.children++)] = in_node(place + 1);
+  if (place > 0) return at;
+  const TreeNode among = renamed(double_tree(tree, node, task.group.size() / size),
+                                 [&](int other) { return other * size + entry; });
+  at.parent = among.parent;
+  for (int i = 0; i < among.children; ++i)
+    at.child[static_cast<std::size_t>(at.children++)] = among.child[static_cast<std::size_t>(i)];
+  return at;
+}
+
 Program all_reduce_along_both_trees(const Task& task) {
   const int tree = task.role / 2, ranks = task.group.size();
   const bool up = task.role % 2 == 0;
-  const TreeNode node = double_tree(tree, task.group.me(), ranks);
+  const TreeNode node = tree_of_channel(task, tree, task.group.me());
   const Span source = source_vector(task).piece(tree, 2);
   const Span result = result_vector(task).piece(tree, 2);
   if (ranks == 1) return up ? copy_alone(source, result) : Program();
@@ -162,7 +186,7 @@ Program all_reduce_along_both_trees(const Task& task) {
   const bool waits = down_lane_waits(node, task.in_place);
   if (up) return double_tree_up(at, waits, me, source, result);
   if (node.parent < 0) return {};  // the up lane of the root sends the sum down itself
-  if (double_tree(tree, node.parent, ranks).parent < 0) at.parent = role_above(at.parent, -1);
+  if (tree_of_channel(task, tree, node.parent).parent < 0) at.parent = role_above(at.parent, -1);
   return double_tree_down(at, waits, me, result);
 }
 

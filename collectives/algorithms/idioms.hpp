@@ -42,12 +42,14 @@ struct Ring {
     ring.node = task.per_node;
     ring.turn = task.channel.part % task.per_node;
     if (ring.turn == 0) return ring;
-    const int me = task.group.me();
-    const int first = me - me % ring.node;
-    ring.place = first + (me - first + ring.node - ring.turn) % ring.node;
+    ring.place = ring.place_of(task.group.me());
     ring.previous = task.group[ring.position(ring.before(ring.place))];
-    ring.next = task.group[ring.position(ring.place + 1 == ring.size ? 0 : ring.place + 1)];
+    ring.next = task.group[ring.position(ring.after(ring.place))];
     return ring;
+  }
+  [[nodiscard]] int place_of(int position) const {
+    const int first = position - position % node;
+    return first + (position - first + node - turn) % node;
   }
   // Of the member at a place.
   [[nodiscard]] int position(int at) const {
@@ -61,6 +63,7 @@ struct Ring {
   }
 
   [[nodiscard]] int before(int other) const { return other == 0 ? size - 1 : other - 1; }
+  [[nodiscard]] int after(int other) const { return other + 1 == size ? 0 : other + 1; }
 };
 
 extern const Algorithm all_reduce_ring, all_gather_ring, reduce_scatter_ring;
@@ -72,17 +75,17 @@ extern const Algorithm all_reduce_ring, all_gather_ring, reduce_scatter_ring;
 
 // --- trees (binary_tree.cpp) --------------------------------------------------------------------
 
-// A place in a tree of any shape with at most two children; positions, -1 where there is none.
+// A place in a tree of any shape with at most three children; positions, -1 where there is none.
 struct TreeNode {
   int parent = -1;
-  std::array<int, 2> child{-1, -1};  // in the order in which they are served
+  std::array<int, 3> child{-1, -1, -1};  // in the order in which they are served
   int children = 0;
 };
 
 // The same as endpoints.
 struct TreeEdges {
   Endpoint parent;
-  std::array<Endpoint, 2> child;
+  std::array<Endpoint, 3> child;
   bool is_root = false;
   int children = 0;
 };
@@ -91,12 +94,12 @@ struct TreeEdges {
 // Down the tree, chunk by chunk; only the root reads `source`, all write `result`.
 [[nodiscard]] Program tree_broadcast(TreeEdges at, Span source, Span result);
 
-// Up the tree, chunk by chunk.  The root and ranks with two children add up in `sum`, which is as
-// long as `source`; the others do not touch it.
+// Up the tree, chunk by chunk.  The root and ranks with several children add up in `sum`, which is
+// as long as `source`; the others do not touch it.
 [[nodiscard]] Program tree_reduce(TreeEdges at, Span source, Span sum);
 
 // What a rank does with each chunk for them.  Where the way up turns, the root sends the sum down
-// at once, to the next role's lane of its last child.
+// at once, to the next role's lanes of its children.
 void add_step_down(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span result);
 void add_step_up(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span sum, bool turns);
 

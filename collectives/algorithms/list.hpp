@@ -32,6 +32,7 @@
   NAME(all_reduce_hierarchical)          \
   NAME(all_reduce_torus)                 \
   NAME(all_reduce_swing)                 \
+  NAME(all_reduce_nvls)                  \
   NAME(all_gather_ring)                  \
   NAME(all_gather_neighbor_exchange)     \
   NAME(all_gather_direct)                \

@@ -52,7 +52,8 @@ struct Surroundings {
   Wide all_in = 0;
   std::uint32_t most_out = 0;
   std::uint32_t most_in = 0;
-  bool exclusive = true;  // all links at members are
+  bool exclusive = true;         // all links at members are
+  bool adding_switches = false;  // every member is behind one
   Wide startup = 0;
   Wide latency = 0;
 };
@@ -96,6 +97,9 @@ Surroundings surroundings_of(const Collective& collective, const Topology& topol
       if (from == not_a_member) latency_in.see(link.latency);
     }
   }
+  around.adding_switches =
+      std::all_of(collective.group.begin(), collective.group.end(),
+                  [&](Rank rank) { return topology.link_to_adding_switch(rank).has_value(); });
   add_up(around.out, around.all_out, around.most_out);
   add_up(around.in, around.all_in, around.most_in);
   // A route pays the largest startup on it, and leaves one member and enters another.
@@ -208,7 +212,7 @@ LargestTraffic largest_traffic(const Collective& collective, const std::vector<T
     see(needed[p].out, around.out[p], true);
     see(needed[p].in, around.in[p], false);
   }
-  if (collective.operation == Operation::all_reduce)
+  if (collective.operation == Operation::all_reduce && !around.adding_switches)
     largest.see(traffic_of_all(collective, around));
   return largest;
 }
@@ -243,7 +247,8 @@ double reached_by(Wide t, Wide startup, Wide latency, double ports, double enoug
 Wide spreading_time(std::size_t ranks, std::uint32_t ports, const Surroundings& around) {
   if (ranks < 2) return 0;
   const Wide one_message = around.startup + around.latency;
-  if (!around.exclusive || around.startup == 0 || ports == 0) return one_message;
+  if (!around.exclusive || around.startup == 0 || ports == 0 || around.adding_switches)
+    return one_message;
   const auto enough = static_cast<double>(ranks);
   Wide low = 0;                  // too early
   Wide high = 64 * one_message;  // doubling once per message reaches 2^64 ranks

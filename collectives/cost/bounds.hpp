@@ -31,7 +31,8 @@ namespace collsim {
 //   gather          all but the root's own piece enters the root, every piece leaves its rank
 //   all-to-all      all but the own piece leaves and enters
 //   send-recv       the message
-// A network that adds or copies data (SHARP, NVLS) is another model.
+// Behind switches that add and multicast (Topology::link_to_adding_switch) ranks need not tell each
+// other everything, so for an all-reduce only N per rank remain.
 //
 // Latency.  One rank must reach all others (or all others one: the same backwards in time).  On
 // exclusive links a rank starts at most P messages per alpha, P = the most links out of (into) one

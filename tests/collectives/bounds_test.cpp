@@ -236,5 +236,17 @@ TEST(LowerBounds, AreReachedByOptimalAlgorithms) {
   EXPECT_FALSE(meets(broadcast, "binomial"));
 }
 
+// Where switches add and multicast, N bytes go up and down every link, and no more need to.
+TEST(Bounds, SwitchesThatAddNeedFewerBytes) {
+  LinkParameters link{.bandwidth = gigabytes_per_second(1)};
+  link.sharing = Sharing::fair;
+  const auto bound = [&] {
+    return lower_bounds(over(8, Operation::all_reduce, 8000), make_switch(8, link)).bandwidth;
+  };
+  EXPECT_EQ(bound().ps(), 14 * us - 1) << "rounded down";
+  link.protocols[static_cast<std::size_t>(LinkProtocol::nvls)] = ProtocolCost{};
+  EXPECT_EQ(bound().ps(), 8 * us - 1);
+}
+
 }  // namespace
 }  // namespace collsim

@@ -61,6 +61,7 @@ Protocols read_protocols(ObjectReader& link) {
     cost.hop = reader.time("hop", Time{});
     cost.growth = reader.number("growth", 0, 1000, 0);
     cost.rate = reader.number("rate", 1e-6, 1000, 1);
+    cost.per_chunk = reader.size("per_chunk").value_or(0);
     const bool fits = check_link_time(reader, "hop", cost.hop);
     table.resolve(name, reader.finish());
     if (fits) read[static_cast<std::size_t>(protocol)] = cost;

@@ -113,15 +113,56 @@ TEST(Nccl, HasNoBarrier) {
   }
 }
 
-// Two nodes of 8: every GPU's NIC carries an eighth of the ring's data.
-TEST(Nccl, RingsUseEveryNic) {
-  Case asked = case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2},
-    "collective": {"op": "all-reduce", "size": "1GiB", "algorithm": "nccl"}})");
+Case candidate_of(const Case& asked, std::string_view algorithm, LinkProtocol protocol) {
+  for (Case& candidate : nccl_candidates(asked))
+    if (candidate.choice.name == algorithm && candidate.protocol == protocol) return candidate;
+  ADD_FAILURE() << "NCCL has no " << algorithm << " under " << to_string(protocol);
+  return asked;
+}
+
+// Two nodes of 8: every GPU's NIC carries an eighth of the data, whichever way they take.
+TEST(Nccl, EveryNicCarriesItsShare) {
+  const double size = 1 << 30;
+  const double nics = 8 * 50e9;
+  const auto asked = [](const std::string& collective) {
+    return case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2},
+      "collective": {"size": "1GiB", "algorithm": "nccl", "op": )" +
+                   collective + "}}");
+  };
+  const CaseResult ring =
+      run_case(candidate_of(asked(R"("all-reduce")"), "ring", LinkProtocol::simple));
+  EXPECT_EQ(ring.channels, 8);
+  EXPECT_GT(ring.time_s(), 2.0 * 15 / 16 * size / nics);
+  EXPECT_LT(ring.time_s(), 1.3 * 2.0 * 15 / 16 * size / nics);
+  const CaseResult chain =
+      run_case(candidate_of(asked(R"("broadcast", "root": 3)"), "chain", LinkProtocol::simple));
+  EXPECT_GT(chain.time_s(), size / nics);
+  EXPECT_LT(chain.time_s(), 1.3 * size / nics);
+}
+
+// On a switch that adds, a link carries S + S/n each way.
+TEST(Nccl, NvlsCarriesEveryByteOnce) {
+  const Case asked = case_of(R"({"scenario": 1,
+    "cluster": {"devices": [{"id": "gpu", "kind": "gpu", "count": 6},
+                            {"id": "nvswitch", "kind": "switch"}],
+                "links": [{"from": "gpu[0-5]", "to": "nvswitch", "bandwidth": "100GB/s",
+                           "sharing": "fair", "protocols": {"NVLS": {"hop": "1us", "rate": 0.5}}}]},
+    "collective": {"op": "all-reduce", "size": "600MB", "algorithm": "nccl"}})");
   const CaseResult row = run_case(asked);
-  EXPECT_EQ(row.channels, 8);
-  const double one_nic = 2.0 * 15 / 16 * 1073741824 / 50e9;
-  EXPECT_LT(row.time_s(), 1.5 * one_nic / 8);
-  EXPECT_GT(row.time_s(), one_nic / 8);
+  EXPECT_EQ(row.algorithm_text(), "nvls NVLS");
+  EXPECT_NEAR(row.time_s(), 600e6 * 7 / 6 / 50e9, 0.02 * row.time_s());
+  EXPECT_LT(row.bound, row.time);
+}
+
+// Its GPUs' link, 4 times along it.
+TEST(Nccl, NvlsTakesFourHops) {
+  const std::string text = R"({"scenario": 1,
+    "cluster": {"devices": [{"id": "gpu", "kind": "gpu", "count": 4},
+                            {"id": "nvswitch", "kind": "switch"}],
+                "links": [{"from": "gpu[0-3]", "to": "nvswitch", "bandwidth": "100GB/s",
+                           "sharing": "fair", "protocols": {"NVLS": {"hop": "5us", "rate": 1}}}]},
+    "collective": {"op": "all-reduce", "size": "16B", "algorithm": "nccl"}})";
+  EXPECT_NEAR(run_case(case_of(text)).time_s(), 20e-6, 0.1e-6);
 }
 
 }  // namespace

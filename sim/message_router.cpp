@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/message_router.hpp"
+
+#include <optional>
+
+namespace collsim {
+
+std::optional<LinkId> MessageRouter::link_to_switch(Endpoint lane) const {
+  if (!schedule_.runs_in_switch(lane.lane)) return std::nullopt;
+  return topology_.link_to_adding_switch(lane.rank);
+}
+
+bool MessageRouter::within_switch(Endpoint from, Endpoint to) const {
+  const auto up = link_to_switch(from);
+  const auto down = link_to_switch(to);
+  return up && down && topology_.link(*up).to == topology_.link(*down).to;
+}
+
+std::span<const LinkId> MessageRouter::route(Endpoint from, Endpoint to) {
+  const auto source = link_to_switch(from);
+  const auto target = link_to_switch(to);
+  if (!source && !target) return router_.route(from.rank, to.rank, from.lane);
+  if (within_switch(from, to)) return {};
+  // A lane in a switch serves the ranks behind that switch.
+  const Rank rank = source ? to.rank : from.rank;
+  const std::optional<LinkId> link = topology_.link_to_adding_switch(rank);
+  const NodeId place = topology_.link(source ? *source : *target).to;
+  if (!link || topology_.link(*link).to != place)
+    throw_error(ErrorCode::no_route, "rank ", rank.index(), " is not behind the switch ",
+                topology_.name(place), ", where a lane runs that it talks to");
+  link_ = source ? topology_.links_between(place, topology_.node_of(rank)).front() : *link;
+  return {&link_, 1};
+}
+
+}  // namespace collsim

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "collectives/schedule.hpp"
+#include "topo/routes.hpp"
+
+namespace collsim {
+
+// Which links a message of a schedule crosses, from one lane to another: those between their ranks
+// (Router), or, where a lane runs in the switch behind its rank, those between the other's rank and
+// that switch; none between two lanes in the same switch.
+class MessageRouter {
+ public:
+  MessageRouter(const Topology& topology, const Schedule& schedule)
+      : router_(topology), topology_(topology), schedule_(schedule) {}
+
+  // The span is valid until the next call.
+  [[nodiscard]] std::span<const LinkId> route(Endpoint from, Endpoint to);
+  // Both lanes run in the same switch.
+  [[nodiscard]] bool within_switch(Endpoint from, Endpoint to) const;
+
+ private:
+  // Of the device in which a lane runs; nothing: in its rank.
+  [[nodiscard]] std::optional<LinkId> link_to_switch(Endpoint lane) const;
+
+  Router router_;
+  const Topology& topology_;
+  const Schedule& schedule_;
+  LinkId link_;
+};
+
+}  // namespace collsim

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "collectives/algorithms.hpp"
+#include "collectives/checker.hpp"
+#include "tests/collectives/collective_of.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr int per_node = 4;
+
+Schedule among_nodes(Operation operation, const char* algorithm, int ranks, std::int64_t count,
+                     bool in_place = false) {
+  AlgorithmChoice choice{.name = algorithm};
+  choice.chunks = 2;
+  choice.channels = per_node;
+  choice.per_node = per_node;
+  choice.local_pass = true;
+  Collective collective = collective_of(operation, ranks, count);
+  collective.in_place = in_place;
+  if (has_root(operation)) collective.root = ranks - 2;
+  return make_schedule(collective, choice);
+}
+Schedule rings(Operation operation, int ranks, std::int64_t count) {
+  AlgorithmChoice choice{.name = "ring"};
+  choice.channels = per_node;
+  choice.per_node = per_node;
+  choice.local_pass = true;
+  return make_schedule(collective_of(operation, ranks, count), choice);
+}
+
+// Two NICs of a node would stay idle if two channels left it at the same GPU.
+TEST(RingsOfNodes, EveryChannelLeavesANodeAtAnotherGpu) {
+  const Schedule schedule = rings(Operation::all_reduce, 3 * per_node, 960);
+  for (int node = 0; node < 3; ++node) {
+    std::set<int> leaving;
+    for (int channel = 0; channel < per_node; ++channel)
+      for (int gpu = 0; gpu < per_node; ++gpu) {
+        const int position = node * per_node + gpu;
+        LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(channel)));
+        const Instruction* first = program.next();
+        ASSERT_NE(first, nullptr);
+        const int target = static_cast<int>(first->to.rank.index());
+        if (target / per_node == node) continue;
+        EXPECT_EQ(target / per_node, (node + 1) % 3);
+        leaving.insert(gpu);
+      }
+    EXPECT_EQ(leaving.size(), static_cast<std::size_t>(per_node));
+  }
+}
+
+TEST(RingsOfNodes, AreRight) {
+  for (const Operation operation :
+       {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter})
+    for (const int nodes : {1, 2, 3})
+      for (const std::int64_t count : {0, 1, 13, 960}) {
+        const CheckReport report = check(rings(operation, nodes * per_node, count));
+        EXPECT_TRUE(report.ok) << to_string(operation) << ", " << nodes << " nodes, " << count
+                               << " elements: " << (report.fault ? report.fault->text : "");
+      }
+}
+
+// A channel's tree crosses to other nodes at one GPU of each, another for every channel.
+TEST(TreesOfNodes, EveryChannelCrossesAtAnotherGpu) {
+  constexpr int nodes = 5;
+  const Schedule schedule =
+      among_nodes(Operation::all_reduce, "double-tree", nodes * per_node, 960);
+  const int lanes = schedule.lanes() / per_node;
+  for (int position = 0; position < nodes * per_node; ++position)
+    for (int lane = 0; lane < schedule.lanes(); ++lane) {
+      LaneProgram program = schedule.program(position, Lane(static_cast<std::size_t>(lane)));
+      while (const Instruction* const instruction = program.next()) {
+        if (!sends(instruction->op)) continue;
+        const int target = static_cast<int>(instruction->to.rank.index());
+        if (target / per_node == position / per_node) continue;
+        EXPECT_EQ(position % per_node, lane / lanes);
+        EXPECT_EQ(target % per_node, lane / lanes);
+      }
+    }
+}
+
+TEST(AlgorithmsOfNodes, AreRight) {
+  struct Row {
+    Operation operation;
+    const char* algorithm;
+  };
+  for (const Row& row :
+       {Row{Operation::all_reduce, "double-tree"}, Row{Operation::all_reduce, "nvls"},
+        Row{Operation::broadcast, "chain"}, Row{Operation::reduce, "chain"}})
+    for (const int nodes : {1, 2, 3, 4, 5, 7})
+      for (const std::int64_t count : {0, 1, 13, 960})
+        for (const bool in_place : {false, true}) {
+          const CheckReport report =
+              check(among_nodes(row.operation, row.algorithm, nodes * per_node, count, in_place));
+          EXPECT_TRUE(report.ok) << to_string(row.operation) << " by " << row.algorithm << ", "
+                                 << nodes << " nodes, " << count
+                                 << " elements: " << (report.fault ? report.fault->text : "");
+        }
+}
+
+TEST(RingsOfNodes, NodesMustBeFull) {
+  EXPECT_THROW(static_cast<void>(rings(Operation::all_reduce, 6, 12)), Error);
+}
+
+}  // namespace
+}  // namespace collsim
