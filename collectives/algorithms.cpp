@@ -25,6 +25,7 @@ struct Plan {
   std::optional<int> aggregation;
   std::vector<int> dims;
   int per_node = 1;
+  std::vector<std::vector<int>> orders;
   bool local_pass = false;
 };
 
@@ -51,6 +52,20 @@ void validate_dims(const std::vector<int>& dims, int ranks) {
                 " ranks: their product must be that number");
 }
 
+void validate_orders(const AlgorithmChoice& choice, int ranks) {
+  if (!choice.orders.empty() && choice.per_node > 1)
+    throw_error(ErrorCode::invalid_argument, "orders of rings exclude per_node");
+  for (const std::vector<int>& order : choice.orders) {
+    std::vector<int> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (int position = 0; position < ranks; ++position)
+      if (sorted.size() != static_cast<std::size_t>(ranks) ||
+          sorted[static_cast<std::size_t>(position)] != position)
+        throw_error(ErrorCode::invalid_argument, "the order of a ring must have each of ", ranks,
+                    " positions once");
+  }
+}
+
 // How many pieces the longest message of a step is cut into.
 int chunks_of(const Collective& collective, const AlgorithmChoice& choice,
               const Algorithm& algorithm) {
@@ -71,7 +86,8 @@ int chunks_of(const Collective& collective, const AlgorithmChoice& choice,
 // and every lane its part before they cut it into blocks, the others cut blocks first.
 bool claims_symmetry(const Collective& collective, const Algorithm& algorithm,
                      const AlgorithmChoice& choice) {
-  if (algorithm.symmetry == Symmetry::none || choice.per_node > 1) return false;
+  if (algorithm.symmetry == Symmetry::none || choice.per_node > 1 || !choice.orders.empty())
+    return false;
   for (std::size_t i = 0; i < collective.group.size(); ++i)
     if (collective.group[i] != Rank(i)) return false;
   if (algorithm.symmetry == Symmetry::exchange &&
@@ -99,6 +115,8 @@ Task task_of(const Plan& plan, int position, int channel, int role) {
   task.aggregation = plan.aggregation;
   task.dims = plan.dims;
   task.per_node = plan.per_node;
+  if (!plan.orders.empty())
+    task.order = plan.orders[static_cast<std::size_t>(channel) % plan.orders.size()];
   task.collective = &plan.collective;
   return task;
 }
@@ -191,6 +209,7 @@ void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ran
     throw_error(
         ErrorCode::invalid_argument,
         std::to_string(ranks) + " ranks do not fill nodes of " + std::to_string(choice.per_node));
+  validate_orders(choice, ranks);
   const std::string reason = algorithm.why_not ? algorithm.why_not(ranks) : "";
   if (!reason.empty())
     throw_error(ErrorCode::unsupported_ranks, to_string(algorithm.operation), " '", algorithm.name,
@@ -210,6 +229,7 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   plan->radix = choice.radix;
   plan->aggregation = choice.aggregation;
   plan->per_node = choice.per_node;
+  plan->orders = choice.orders;
   plan->local_pass = choice.local_pass;
   plan->dims = choice.dims.empty() ? squarest_dims(collective.size()) : choice.dims;
 

@@ -42,6 +42,9 @@ struct AlgorithmChoice {
   // So many neighbouring positions share a node (1: all alike).  Rings, chains, all-reduce along
   // double trees: channel c enters every node at its c-th member, each behind a NIC of its own.
   int per_node = 1;
+  // Rings, chains: in which order channel c goes through the positions, orders[c mod their number];
+  // each has every position once, and per_node is 1.  Empty: 0, 1, ... K-1.
+  std::vector<std::vector<int>> orders = {};
   // All-reduce, all-gather, reduce-scatter by one lane per channel end with one more pass over the
   // rank's own block, as NCCL's kernels do.
   bool local_pass = false;
@@ -121,6 +124,7 @@ struct Task {
   std::optional<int> aggregation;
   std::span<const int> dims;  // product == group.size()
   int per_node = 1;
+  std::span<const int> order;  // of the positions, for this channel's ring; empty: as they are
   const Collective* collective = nullptr;
 
   // The vector of a broadcast, reduce or all-reduce, cut down to this channel's share.

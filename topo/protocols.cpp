@@ -22,8 +22,21 @@ const char* to_string(LinkProtocol protocol) {
   return "unknown";
 }
 
+namespace {
+
+constexpr double knee = 2048;
+
+// Send/recv passes the bytes to one peer through few channels, however many they are.
+Time flight_of(const ProtocolCost& cost, LinkProtocol protocol, Bytes bytes) {
+  if (protocol != LinkProtocol::p2p_ll && protocol != LinkProtocol::p2p_simple)
+    return cost.hop_of(bytes);
+  const double grown = 1 + cost.growth * static_cast<double>(bytes) / knee;
+  return rounded_picoseconds(static_cast<double>(cost.hop.ps()) * grown);
+}
+
+}  // namespace
+
 Time ProtocolCost::hop_of(Bytes bytes) const {
-  constexpr double knee = 2048;
   const auto n = static_cast<double>(bytes);
   return rounded_picoseconds(static_cast<double>(hop.ps()) * (1 + growth * n / (n + knee)));
 }
@@ -44,7 +57,7 @@ std::optional<LinkId> Topology::link_to_adding_switch(Rank rank) const {
   return rank.index() < links.size() ? links[rank.index()] : std::nullopt;
 }
 
-Topology Topology::under(LinkProtocol protocol, Bytes bytes, double share) const {
+Topology Topology::under(LinkProtocol protocol, Bytes bytes) const {
   Parts parts = *parts_;
   for (std::size_t id = 0; id < parts.links.size(); ++id) {
     Link& link = parts.links[id];
@@ -53,9 +66,9 @@ Topology Topology::under(LinkProtocol protocol, Bytes bytes, double share) const
       throw_error(ErrorCode::invalid_argument,
                   "link " + name(LinkId(id)) + " does not carry protocol " + to_string(protocol));
     const double bandwidth =
-        share * cost->rate_with(bytes) * static_cast<double>(link.bandwidth.bytes_per_second());
+        cost->rate_with(bytes) * static_cast<double>(link.bandwidth.bytes_per_second());
     link.bandwidth = Bandwidth(std::max<std::int64_t>(1, std::llround(bandwidth)));
-    link.latency = cost->hop_of(bytes);
+    link.latency = flight_of(*cost, protocol, bytes);
     link.startup = Time{};
   }
   return Topology(std::move(parts));

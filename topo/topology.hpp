@@ -112,9 +112,9 @@ class Topology {
   [[nodiscard]] Topology with_changed_links(std::span<const LinkChange> changes) const;
 
   // The same network as a protocol of NCCL uses it, when messages have about this many bytes: every
-  // link with the rate (times `share`) and the hop that its protocols say, and no startup.  Keeps
-  // routes and symmetry.  Error{invalid_argument} when a link does not carry it.
-  [[nodiscard]] Topology under(LinkProtocol protocol, Bytes bytes, double share = 1) const;
+  // link with the rate and the hop that its protocols say, and no startup.  Keeps routes and
+  // symmetry.  Error{invalid_argument} when a link does not carry it.
+  [[nodiscard]] Topology under(LinkProtocol protocol, Bytes bytes) const;
   [[nodiscard]] bool carries(LinkProtocol protocol) const;
   // A rank's link to a switch that adds and multicasts what ranks send (LinkProtocol::nvls);
   // nothing where there is none.

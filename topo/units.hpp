@@ -47,6 +47,7 @@ class Time {
     return Time(product);
   }
   constexpr Time& operator+=(Time other) { return *this = *this + other; }
+  constexpr Time& operator-=(Time other) { return *this = *this - other; }
 
  private:
   [[noreturn]] static void overflow();

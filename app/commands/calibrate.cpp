@@ -8,7 +8,9 @@
 #include <ctime>
 #include <memory>
 #include <ostream>
+#include <utility>
 
+#include "app/commands/calibrate_tables.hpp"
 #include "app/commands/command.hpp"
 #include "app/commands/interrupts.hpp"
 #include "app/commands/progress.hpp"
@@ -27,9 +29,14 @@ struct CalibrateCommandOptions {
   std::string smallest = "32KiB", largest = "64MiB";
   int iterations = 11;
   int rounds = 3;
-  std::string output;
+  CalibrateTablesOptions tables;
+
+  [[nodiscard]] std::string output() const {
+    return tables.outputs.empty() ? std::string() : tables.outputs.front();
+  }
 };
 
+constexpr std::int64_t most_nodes_of_logs = 100'000;
 constexpr Bytes least_size = 4 << 10;
 constexpr Bytes most_size = Bytes{4} << 30;
 
@@ -91,6 +98,12 @@ void print(const CalibratedMachine& machine, std::ostream& out) {
 }
 
 int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
+  if (!asked.tables.files.empty()) return run_calibrate_tables(asked.tables, terminal);
+  for (const auto& [given, name] : {std::pair{!asked.tables.as.empty(), "--as"},
+                                    {!asked.tables.preset.empty(), "--preset"},
+                                    {asked.tables.nodes.has_value(), "--nodes"},
+                                    {asked.tables.leave_out_owners, "--leave-out-owners"}})
+    if (given) throw UsageError(fmt::format("{} goes with --from", name));
   CalibrateOptions options;
   options.backend = find_backend(asked.backend);
   if (options.backend == nullptr)
@@ -105,7 +118,7 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
   options.iterations = asked.iterations;
   options.rounds = asked.rounds;
   options.stop = &terminal.interrupted;
-  if (!asked.output.empty()) check_writable(asked.output);
+  if (!asked.output().empty()) check_writable(asked.output());
   if (const auto why = options.backend->unavailable()) {
     terminal.err << fmt::format("collsim: {} cannot measure here: {}\n", asked.backend, *why);
     return exit_not_measurable;
@@ -121,14 +134,14 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
     return exit_not_measurable;
   }
   const auto& machine = std::get<CalibratedMachine>(outcome);
-  const bool file_is_the_output = asked.output == "-";
+  const bool file_is_the_output = asked.output() == "-";
   if (!file_is_the_output) print(machine, terminal.out);
   const std::string text = to_pretty_json(machine_value(machine, COLLSIM_VERSION, today())) + "\n";
-  if (asked.output.empty()) return exit_fine;
-  write_file(asked.output, terminal, [&](std::ostream& out) { out << text; });
+  if (asked.output().empty()) return exit_fine;
+  write_file(asked.output(), terminal, [&](std::ostream& out) { out << text; });
   if (!terminal.quiet && !file_is_the_output)
     terminal.err << fmt::format("wrote {}; use it with collsim validate FILE --machine {}\n",
-                                asked.output, asked.output);
+                                asked.output(), asked.output());
   return exit_fine;
 }
 
@@ -149,7 +162,23 @@ Action declare_calibrate(Options& command) {
   command.integer("-n,--iters", options->iterations, "runs of each probe (default: 11)", 3, 1000);
   command.integer("--rounds", options->rounds,
                   "how often all probes run; the best of each counts (default: 3)", 1, 100);
-  command.value("-o,--output", options->output, "FILE", "file to write, such as machine.json");
+  CalibrateTablesOptions& tables = options->tables;
+  command.value("-o,--output", tables.outputs, "FILE",
+                "file to write, such as machine.json; with --as also a page, .md");
+  command.value("--from", tables.files, "LOG",
+                "measure nothing: fit constants of NCCL's time to logs of nccl-tests and measured "
+                "tables, also a folder of them");
+  command.value("LOG", tables.files, "LOG", "more of them, after --from").needs = "--from";
+  command.value("--preset", tables.preset, "NAME",
+                "with --from: the machine that the logs are of, which is believed to be much like "
+                "it; \"collsim presets\"");
+  command.integer("--nodes", tables.nodes, "with --from: on how many nodes the logs ran", 1,
+                  most_nodes_of_logs);
+  command.value("--as", tables.as, "KIND",
+                "with --from: the kinds of machines to fit, such as hopper,ib; all: every kind, and "
+                "what they have in common");
+  command.flag("--leave-out-owners", tables.leave_out_owners,
+               "with --as: also predict each owner's tables from those of all others");
   return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };
 }
 

@@ -170,6 +170,7 @@ class LogComparison {
     wanted.preset = placement.preset;
     wanted.nodes = placement.nodes;
     wanted.gpus_of_each_node = placement.gpus_of_each;
+    wanted.launch_mode = to_string(table_->launch);
     return predicted_scenario(wanted, sources);
   }
 
@@ -243,6 +244,8 @@ class LogComparison {
     JsonValue document = predicted_scenario(wanted, sources);
     for (const char* part : {"cluster", "model"})
       if (JsonValue* const value = file->find(part)) document.set(part, std::move(*value));
+    if (document.find("cluster")->find("preset") != nullptr && options_.algorithm.empty())
+      document.find("collective")->erase("algorithm");  // which means what NCCL chooses
     keep_choices(*file, document);
     return document;
   }

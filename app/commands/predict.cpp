@@ -12,6 +12,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/sweep.hpp"
@@ -54,6 +55,7 @@ class ScenarioMaker {
                            {"name", "predict"},
                            {"cluster", options_.preset.empty() ? shape() : preset()}});
     std::optional<JsonValue> axis = sizes();
+    if (std::optional<JsonValue> model = launch()) document.set("model", std::move(*model));
     document.set("collective", collective());
     if (axis) document.set("sweep", JsonValue::object({{"collective.size", std::move(*axis)}}));
     return document;
@@ -77,6 +79,7 @@ class ScenarioMaker {
     JsonValue cluster = JsonValue::object();
     put(cluster, "preset", "--preset", options_.preset);
     put(cluster, "nodes", "--nodes", options_.nodes);
+    put(cluster, "network", "--network", options_.network);
     return cluster;
   }
 
@@ -95,7 +98,8 @@ class ScenarioMaker {
   JsonValue collective() {
     JsonValue collective = JsonValue::object();
     put(collective, "op", "OP", options_.operation);
-    put(collective, "algorithm", "--algorithm", options_.algorithm);
+    const bool by_default = options_.algorithm.empty() && options_.preset.empty();
+    put(collective, "algorithm", "--algorithm", by_default ? "auto" : options_.algorithm);
     if (options_.in_place) collective.set("in_place", true);
     const bool exact = !options_.exact_sizes.empty();
     if (has_size())
@@ -111,37 +115,42 @@ class ScenarioMaker {
     return collective;
   }
 
-  [[nodiscard]] std::int64_t ranks_of(const Preset& preset) const {
-    return preset.gpus * std::clamp<std::int64_t>(options_.nodes.value_or(1), 1, most_ranks_listed);
+  [[nodiscard]] std::int64_t nodes() const {
+    return std::clamp<std::int64_t>(options_.nodes.value_or(1), 1, most_ranks_listed);
+  }
+  // That take part.
+  [[nodiscard]] std::int64_t gpus_of_each_node(const Preset& preset) const {
+    return options_.gpus_of_each_node.value_or(options_.ranks().value_or(preset.gpus));
   }
 
-  // The first -g of the preset's ranks; nothing when that is all of them.
-  std::optional<JsonValue> part_of_preset() {
+  // The first GPUs of each node; nothing when that is all of them.
+  [[nodiscard]] std::optional<JsonValue> part_of_preset() {
     const Preset* preset = find_preset(options_.preset);
-    if (preset != nullptr && options_.gpus_of_each_node) return part_of_nodes(*preset);
-    const std::optional<std::int64_t> wanted = options_.ranks();
-    if (preset == nullptr || !wanted) return std::nullopt;
-    const std::int64_t there = ranks_of(*preset);
+    if (preset == nullptr) return std::nullopt;
+    const std::int64_t of_each = gpus_of_each_node(*preset);
     const std::string option = options_.ranks_option();
-    if (*wanted > there)
-      throw UsageError(fmt::format("{} {}: {} has {} GPUs; --nodes {} has enough", option, *wanted,
-                                   options_.preset, there, (*wanted - 1) / preset->gpus + 1));
-    if (*wanted == there) return std::nullopt;
+    if (of_each > preset->gpus)
+      throw UsageError(fmt::format(
+          "{} {}: a {} has {} GPUs; {} counts those of each node, and --nodes joins several",
+          option, of_each, preset->name, preset->gpus, option));
+    if (of_each == preset->gpus) return std::nullopt;
     JsonValue ranks = JsonValue::array();
-    for (std::int64_t rank = 0; rank < std::min(*wanted, most_ranks_listed); ++rank)
-      ranks.items().emplace_back(rank);
-    return from(option.c_str(), std::to_string(*wanted), std::move(ranks));
+    for (std::int64_t node = 0; node < nodes(); ++node)
+      for (std::int64_t gpu = 0; gpu < of_each; ++gpu)
+        ranks.items().emplace_back(node * preset->gpus + gpu);
+    return from(option.c_str(), std::to_string(of_each), std::move(ranks));
   }
 
-  // The first GPUs of each node.
-  [[nodiscard]] std::optional<JsonValue> part_of_nodes(const Preset& preset) const {
-    const std::int64_t of_each = *options_.gpus_of_each_node;
-    if (of_each >= preset.gpus) return std::nullopt;
-    JsonValue ranks = JsonValue::array();
-    for (std::int64_t node = 0; node < ranks_of(preset) / preset.gpus; ++node)
-      for (std::int64_t gpu = 0; gpu < of_each; ++gpu)
-        ranks.items().emplace_back(node * preset.gpus + gpu);
-    return ranks;
+  // Who launches; nothing: a process for each GPU.
+  [[nodiscard]] std::optional<JsonValue> launch() const {
+    std::string mode = options_.launch_mode;
+    if (mode.empty() && options_.gpus && (!options_.threads || *options_.gpus > 1))
+      mode = "one-thread";
+    if (mode.empty() && options_.threads) mode = "thread-per-gpu";
+    if (mode.empty() || options_.preset.empty()) return std::nullopt;
+    JsonValue launch = JsonValue::object({{"mode", mode}});
+    if (mode == "one-thread" && options_.threads) launch.set("gpus_per_thread", *options_.gpus);
+    return JsonValue::object({{"launch", std::move(launch)}});
   }
 
   [[nodiscard]] bool has_size() const {
@@ -175,8 +184,8 @@ class ScenarioMaker {
     if (std::find(of_all_ranks.begin(), of_all_ranks.end(), operation) == of_all_ranks.end())
       return element;
     const Preset* preset = find_preset(options_.preset);
-    const std::int64_t all = preset == nullptr ? 1 : ranks_of(*preset);
-    const std::int64_t ranks = options_.ranks().value_or(all);
+    const std::int64_t ranks =
+        preset != nullptr ? nodes() * gpus_of_each_node(*preset) : options_.ranks().value_or(1);
     return ranks > 0 && ranks <= std::numeric_limits<Bytes>::max() / element ? element * ranks : 1;
   }
   [[nodiscard]] Bytes rounded(Bytes size) const { return size - size % granule(); }
@@ -310,9 +319,15 @@ void add_sizes(Options& command, PredictOptions& options) {
 void add_machine(Options& command, PredictOptions& options) {
   command.value("--preset", options.preset, "NAME", "a machine; \"collsim presets\" lists them");
   command.integer("--nodes", options.nodes, "how many of them (default: 1)").needs = "--preset";
-  command.integer("-g,--ngpus", options.gpus, "number of ranks (with --preset: the first N GPUs)");
+  command
+      .choice("--network", options.network, network_words().allowed,
+              "kind of the network that joins them (default: the preset's)")
+      .needs = "--preset";
+  command.integer("-g,--ngpus", options.gpus,
+                  "one thread drives N GPUs of each node (default: a process for each GPU, all of "
+                  "them); with --shape the number of ranks");
   command.integer("-t,--nthreads", options.threads,
-                  "multiplies -g, as in nccl-tests; -g is then 1 by default", 1, most_threads);
+                  "N threads on each node, of one GPU each, or of -g", 1, most_threads);
   command.choice("--shape", options.shape, shapes(), "a regular network instead of a preset")
       .excludes = "--preset";
   command.value("--bandwidth", options.bandwidth, "RATE",
@@ -351,7 +366,7 @@ Action declare_predict(Options& command) {
   add_sizes(command, *options);
   add_machine(command, *options);
   command.value("--algorithm", options->algorithm, "NAME",
-                "auto: the fastest of all (default: auto)");
+                "nccl: as NCCL chooses (default with --preset); auto: the fastest of all");
   command.value("-d,--datatype", options->type, "TYPE", "element type (default: float)");
   command.value("--redop", options->reduction, "NAME",
                 "sum, prod, min, max or avg (nccl-tests: -o)");

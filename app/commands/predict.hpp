@@ -16,15 +16,17 @@ namespace collsim {
 // What is to be predicted, in the words of the command line; what is not given is empty.
 struct PredictOptions {
   std::string operation, smallest, largest, step, preset, shape, bandwidth, latency, overhead;
-  std::string algorithm = "auto", type, reduction;
+  std::string network, type, reduction;
+  std::string algorithm;  // empty: what the scenario's default is, of a shape auto
   std::optional<std::int64_t> factor, gpus, threads, nodes, root, chunks, channels;
-  // In place of a range of sizes, and of -g: what a log says (collsim compare).
+  // In place of a range of sizes, and of -g and -t: what a log says (collsim compare).
   std::vector<Bytes> exact_sizes;
   std::optional<std::int64_t> gpus_of_each_node;
+  std::string launch_mode;
   bool in_place = false;
   RunCommandOptions run;
 
-  // -g, in all threads; nothing: all ranks of the preset.
+  // -g, in all threads: the ranks of a shape, or of each node of presets; nothing: all of them.
   [[nodiscard]] std::optional<std::int64_t> ranks() const;
   [[nodiscard]] const char* ranks_option() const { return threads ? "-t times -g" : "-g"; }
 };

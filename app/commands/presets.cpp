@@ -10,6 +10,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
 #include "app/output/text_table.hpp"
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/quantities.hpp"
 
 namespace collsim {
@@ -30,9 +31,10 @@ int list(Terminal& terminal) {
     table.add_row(
         {preset.name, std::to_string(preset.gpus), preset.calibrated ? "yes" : "no", preset.title});
   terminal.out << table.text("")
-               << "\nGPUs of one node; \"nodes\" joins several.  \"calibrated: no\" means that the "
-                  "numbers\nare taken from data sheets and NCCL's source, not measured; see "
-                  "\"collsim presets show NAME\".\n";
+               << "\nGPUs of one node; \"nodes\" joins several.  \"calibrated: yes\": "
+                  "what NCCL's protocols\ncost there was fitted to published tables of such "
+                  "machines; \"no\": it is that of similar ones.\n\"collsim presets show NAME\" "
+                  "gives every number and its source.\n";
   return exit_fine;
 }
 
@@ -61,6 +63,32 @@ std::string readable(std::string_view property, const std::string& value) {
   return to_text(*parse_time(value).value);
 }
 
+// "LL 370 ns (+36%), 50%": flight, its growth with the message, share of the bandwidth.
+std::string protocols_text(const JsonValue& protocols) {
+  std::string text;
+  for (const JsonValue::Member& row : protocols.members()) {
+    const JsonValue* const growth = row.value.find("growth");
+    text += fmt::format("{}{} {}{}, {:.3g}%", text.empty() ? "" : "; ", row.key,
+                        to_text(*parse_time(row.value.find("hop")->string()).value),
+                        growth != nullptr ? fmt::format(" (+{:.0f}%)", 100 * growth->number()) : "",
+                        100 * row.value.find("rate")->number());
+  }
+  return text;
+}
+
+std::string launch_text(const JsonValue& model) {
+  const JsonValue& launch = *model.find("launch");
+  const auto time = [](const JsonValue& of, const char* key) {
+    return to_text(*parse_time(of.find(key)->string()).value);
+  };
+  return fmt::format(
+      "kernels of NCCL: {} to start and end, {} on the host for each GPU and {} for each send and "
+      "receive, {} more in the kernel for each peer of them; the last pass over a rank's own block "
+      "at {}",
+      time(launch, "base"), time(launch, "host"), time(launch, "pair"), time(model, "per_peer"),
+      to_text(*parse_bandwidth(model.find("local_bandwidth")->string()).value));
+}
+
 std::string link_type_text(const std::string& name, const JsonValue& type) {
   std::string text = folded(fmt::format("{}: ", name), type.find("title")->string());
   for (const std::string_view property : preset_link_values()) {
@@ -68,7 +96,15 @@ std::string link_type_text(const std::string& name, const JsonValue& type) {
     text += folded(fmt::format("  {:<9}  {:<10}  ", property, value),
                    type.find("source")->find(property)->string());
   }
-  return text;
+  text += folded("  protocols  ", protocols_text(*type.find("protocols")));
+  return text + folded("             ", type.find("source")->find("protocols")->string());
+}
+
+std::string other_networks(const Preset& preset) {
+  std::string others;
+  for (const std::string& word : network_words().allowed)
+    if (word != preset.network) others += (others.empty() ? "" : ", ") + word;
+  return others;
 }
 
 std::string preset_text(const Preset& preset) {
@@ -78,6 +114,9 @@ std::string preset_text(const Preset& preset) {
   for (const JsonValue& note : document.find("notes")->items()) text += folded("- ", note.string());
   for (const JsonValue::Member& type : document.find("link_types")->members())
     text += "\n" + link_type_text(type.key, type.value);
+  text += "\n" + folded("", launch_text(*document.find("model")));
+  text += folded("", fmt::format("network: {}; \"network\" may also be {}", preset.network,
+                                 other_networks(preset)));
   const std::string& example = document.find("link_types")->members().front().key;
   return text + fmt::format(
                     "\nin a scenario:\n"

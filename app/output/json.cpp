@@ -112,6 +112,17 @@ JsonValue comparison_to_value(const Results& results) {
   return object;
 }
 
+// Nobody has measured such machines: no errors are known.
+JsonValue to_value(const ErrorClass& of) {
+  JsonValue value = JsonValue::object({{"machines", of.machines}, {"tables", of.tables}});
+  if (of.tables == 0) return value;
+  value.set("rows", of.rows);
+  value.set("half_within", number(of.half));
+  value.set("most_within", number(of.most));
+  value.set("unseen_owners", of.unseen);
+  return value;
+}
+
 }  // namespace
 
 JsonValue row_to_value(const CaseResult& row) {
@@ -124,6 +135,7 @@ JsonValue row_to_value(const CaseResult& row) {
   if (row.protocol) add(object, "protocol", to_string(*row.protocol));
   if (row.protocol) add(object, "kernel_s", row.kernel.seconds());
   if (row.protocol) add(object, "host_s", row.host.seconds());
+  if (row.error_class) add(object, "error_class", to_value(*row.error_class));
   add(object, "ranks", row.ranks);
   add(object, "size_bytes", row.size);
   add(object, "dtype", element_type_word(row.type));

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/scenario.hpp"
 #include "collectives/collective.hpp"
 #include "collectives/cost/bounds.hpp"
@@ -79,7 +80,9 @@ struct CaseResult {
   int radix = 4;
   std::optional<int> aggregation;
   std::optional<LinkProtocol> protocol;  // of NCCL, that it ran under
-  Time kernel;                           // simulated, the kernel's launch included,
+  // How sure a prediction of NCCL's time on a preset is.
+  std::optional<ErrorClass> error_class;
+  Time kernel;                         // simulated, the kernel's launch included,
   Time host;                           // what the host needs for launching it, where that is known,
   Time time;                           // and what both come to
   std::optional<ClosedForm> analytic;  // where a closed form applies to exactly this case

@@ -153,11 +153,19 @@ class CollectiveReader {
                     {}, "allowed: " + list_of(algorithm_words(collective().operation).allowed));
       return;
     }
-    const Vocabulary& words = algorithm_words(collective().operation);
-    const std::optional<std::string> word = reader_.word("algorithm", words);
-    if (algorithm == nullptr) reader_.resolve("algorithm", words.allowed.front());
+    const std::optional<std::string> word =
+        reader_.word("algorithm", algorithm_words(collective().operation));
+    if (algorithm == nullptr) reader_.resolve("algorithm", default_algorithm());
     if (algorithm == nullptr || word)
-      choice().name = algorithm == nullptr ? words.allowed.front() : *word;
+      choice().name = algorithm == nullptr ? default_algorithm() : *word;
+    by_default_ = algorithm == nullptr;
+  }
+
+  // On a machine that has a name what runs there: NCCL's choice.
+  std::string default_algorithm() {
+    const bool on_preset = context_->cluster != nullptr && !context_->cluster->preset.empty();
+    if (on_preset && collective().operation != Operation::barrier) return "nccl";
+    return algorithm_words(collective().operation).allowed.front();
   }
 
   void read_listed(const JsonValue& algorithm) {
@@ -191,8 +199,11 @@ class CollectiveReader {
     if (meaningful || !known_operation_) return true;
     if (reader_.has(key) && !varies) {
       static_cast<void>(reader_.raw(key));
+      const bool chosen_by_default = by_default_ && choice().name == "nccl";
       return reader_.wrong(key, "not-applicable", "\"" + std::string(key) + "\" " + whose, {},
-                           "omit it");
+                           chosen_by_default ? "omit it, or name an algorithm: on a preset nccl is "
+                                               "the default"
+                                             : "omit it");
     }
     return reader_.has(key);
   }
@@ -396,6 +407,7 @@ class CollectiveReader {
   CollectiveReading reading_;
   bool known_operation_ = false;
   bool known_type_ = false;
+  bool by_default_ = false;  // the algorithm
 };
 
 }  // namespace

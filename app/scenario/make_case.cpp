@@ -68,7 +68,7 @@ bool is_swept(const Scenario& scenario, const UnknownParts& unknown, std::string
   return unknown.any_in(path);
 }
 
-constexpr std::array launch_keys = {"launch", "local_bandwidth", "per_peer", "tree_rate"};
+constexpr std::array launch_keys = {"launch", "local_bandwidth", "per_peer"};
 
 // What the scenario's model says of launches, else the preset's; `resolved` gets it.
 LaunchCosts launch_costs(const JsonValue& written, const JsonValue& preset, JsonValue& resolved) {

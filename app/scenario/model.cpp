@@ -99,6 +99,16 @@ const Vocabulary& launch_modes() {
   return words;
 }
 
+void read_gpus_per_thread(ObjectReader& launch, LaunchCosts& read) {
+  constexpr std::int64_t most = 1'000'000;
+  const auto gpus = launch.integer("gpus_per_thread", 1, most);
+  if (!gpus) return;
+  read.gpus_per_thread = static_cast<int>(*gpus);
+  if (read.mode != LaunchMode::one_thread)
+    launch.wrong("gpus_per_thread", "not-applicable",
+                 "\"gpus_per_thread\" is only for the mode one-thread", {}, "omit it");
+}
+
 LaunchCosts read_launch(ObjectReader& model) {
   LaunchCosts read;
   const JsonValue* const written = model.raw("launch");
@@ -113,11 +123,11 @@ LaunchCosts read_launch(ObjectReader& model) {
     read.mode = mode == "one-thread"       ? LaunchMode::one_thread
                 : mode == "thread-per-gpu" ? LaunchMode::thread_per_gpu
                                            : LaunchMode::process_per_gpu;
+    read_gpus_per_thread(launch, read);
     model.resolve("launch", launch.finish());
   }
   read.local_bandwidth = model.bandwidth("local_bandwidth");
   if (model.has("per_peer")) read.per_peer = model.time("per_peer", Time{});
-  if (model.has("tree_rate")) read.tree_rate = model.number("tree_rate", 1e-3, 1000, 1);
   return read;
 }
 

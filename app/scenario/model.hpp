@@ -61,16 +61,16 @@ enum class LaunchMode : std::uint8_t { one_thread, thread_per_gpu, process_per_g
 // What a launch of NCCL's kernels costs besides the links; used by "algorithm": "nccl".
 //
 //   "model": {"launch": {"base": "5us", "host": "4.9us", "pair": "0.8us",
-//                        "mode": "process-per-gpu"},
-//             "local_bandwidth": "556GB/s", "per_peer": "240ns", "tree_rate": 0.86}
+//                        "mode": "one-thread", "gpus_per_thread": 4},
+//             "local_bandwidth": "556GB/s", "per_peer": "240ns"}
 struct LaunchCosts {
   Time base{};  // the kernel's: from its start to the first message, and to its end after the last
   Time host{};  // the launching thread's, for each of its GPUs
   Time pair{};  // and for each send/recv pair
   LaunchMode mode = LaunchMode::process_per_gpu;
+  std::optional<int> gpus_per_thread;        // of one_thread; nothing: all of a node
   std::optional<Bandwidth> local_bandwidth;  // of the last pass over a rank's own block
   Time per_peer{};                           // of send/recv, for every message of a rank
-  double tree_rate = 1;  // share of its rates that a tree among nodes (Tree, NVLSTree) reaches
 };
 
 // "model" (scenario format, section 4): what instructions cost beyond the links.  All absent: the

@@ -6,6 +6,7 @@
 
 #include "app/embedded_files.hpp"
 #include "app/json/parse_json.hpp"
+#include "app/scenario/fitted.hpp"
 
 namespace collsim {
 
@@ -26,16 +27,18 @@ Preset read_preset(const EmbeddedFile& file) {
   auto document = parse_json(source, sources, mistakes);
   COLLSIM_CHECK(document && mistakes.empty(), to_text(mistakes, sources));
   forget_places(*document);
-  preset.document = std::move(*document);
-  COLLSIM_CHECK(member(preset.document, "preset", preset.name).string() == preset.name,
+  const JsonValue& written = preset.written = std::move(*document);
+  COLLSIM_CHECK(member(written, "preset", preset.name).string() == preset.name,
                 "preset " + preset.name + " has another name than its file");
-  preset.title = member(preset.document, "title", preset.name).string();
-  preset.gpus = static_cast<int>(*member(preset.document, "gpus", preset.name).integer());
-  preset.calibrated = member(preset.document, "calibrated", preset.name).boolean();
-  static_cast<void>(member(preset.document, "cluster", preset.name));
-  for (const JsonValue::Member& type : member(preset.document, "link_types", preset.name).members())
+  preset.title = member(written, "title", preset.name).string();
+  preset.gpus = static_cast<int>(*member(written, "gpus", preset.name).integer());
+  preset.calibrated = member(written, "calibrated", preset.name).boolean();
+  preset.network = member(written, "network", preset.name).string();
+  static_cast<void>(member(written, "cluster", preset.name));
+  for (const JsonValue::Member& type : member(written, "link_types", preset.name).members())
     for (const std::string_view value : preset_link_values())
       static_cast<void>(member(type.value, value, preset.name));
+  preset.document = on_network(preset, preset.network);
   return preset;
 }
 
@@ -59,6 +62,10 @@ const Preset* find_preset(std::string_view name) {
   for (const Preset& preset : presets())
     if (preset.name == canonical) return &preset;
   return nullptr;
+}
+
+JsonValue on_network(const Preset& preset, std::string_view network) {
+  return with_fitted_constants(preset.written, network);
 }
 
 const Vocabulary& preset_words() {

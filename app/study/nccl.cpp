@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "app/study/nccl_rings.hpp"
+
 namespace collsim {
 namespace {
 
@@ -108,18 +110,21 @@ Case candidate(const Case& asked, const Way& way) {
   const LaunchCosts& launch = asked.launch;
   const int members = members_per_node(asked);
   const bool several_nodes = members < collective.size();
-  const bool tree = several_nodes && (way.algorithm == "double-tree" || way.algorithm == "nvls");
-  cluster->topology = asked.cluster->topology.under(
-      way.protocol, message_of(collective, way.protocol, members), tree ? launch.tree_rate : 1);
+  cluster->topology =
+      asked.cluster->topology.under(way.protocol, message_of(collective, way.protocol, members));
   if (cluster->link) cluster->link = cluster->topology.parameters(LinkId(0));
-  made.cluster = std::move(cluster);
+  made.cluster = cluster;
   made.protocol = way.protocol;
 
   AlgorithmChoice choice;
   choice.name = way.algorithm;
-  choice.local_pass = way.algorithm == "ring";
+  choice.local_pass =
+      way.algorithm == "ring" && collective.operation != Operation::all_reduce;
   if (several_nodes) choice.per_node = members;
   if (several_nodes && way.through_all_nics) choice.channels = members;
+  if (!several_nodes && (way.algorithm == "ring" || way.algorithm == "chain"))
+    choice.orders = rings_of_direct_links(cluster->topology, collective.group);
+  if (!choice.orders.empty()) choice.channels = static_cast<int>(choice.orders.size());
   if (way.algorithm == "chain")
     choice.chunk_size = chain_piece(collective.bytes() / choice.channels, choice.channels);
   if (way.algorithm == "double-tree")
@@ -155,12 +160,30 @@ std::vector<Case> nccl_candidates(const Case& asked) {
   return made;
 }
 
+std::optional<ErrorClass> error_class(const Case& candidate) {
+  const Cluster& cluster = *candidate.cluster;
+  if (cluster.gpu_kind.empty() || !candidate.protocol || cluster.overridden) return std::nullopt;
+  const bool one_node = members_per_node(candidate) == candidate.collective.size();
+  return error_class(cluster.gpu_kind, one_node ? "" : cluster.network_kind,
+                     candidate.collective.bytes());
+}
+
+bool nccl_has(Operation operation, std::string_view algorithm) {
+  if (algorithm == "pat")
+    return operation == Operation::all_gather || operation == Operation::reduce_scatter;
+  constexpr int any = 4, several = 2;  // a group that all algorithms work for
+  for (const Way& way : ways(operation, any, several))
+    if (way.algorithm == algorithm) return true;
+  return false;
+}
+
 Time host_time(const Case& candidate) {
   const LaunchCosts& launch = candidate.launch;
   const int ranks = candidate.collective.size();
   const std::vector<int>& dims = candidate.cluster->topology.dims();
   const int on_a_node = dims.size() == 2 ? std::min(ranks, dims[1]) : ranks;
-  const int driven = launch.mode == LaunchMode::one_thread ? on_a_node : 1;
+  const int of_thread = std::min(launch.gpus_per_thread.value_or(on_a_node), on_a_node);
+  const int driven = launch.mode == LaunchMode::one_thread ? of_thread : 1;
   const bool pairs = candidate.protocol && point_to_point(*candidate.protocol);
   return driven * (launch.host + (pairs ? ranks * launch.pair : Time{}));
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/scenario.hpp"
 
 namespace collsim {
@@ -26,10 +28,15 @@ namespace collsim {
 // not have the operation.  Error when the cluster's links carry no protocol.
 [[nodiscard]] std::vector<Case> nccl_candidates(const Case& asked);
 
+// Whether NCCL has an algorithm of that name, whatever the cluster; for its users' information.
+[[nodiscard]] bool nccl_has(Operation operation, std::string_view algorithm);
+
 // The time from one launch to the next, which is what nccl-tests measures: launches are queued, so
 // the host's part and the GPU's overlap, and the longer one counts (an 8-norm, because neither is
 // constant).
 [[nodiscard]] Time with_launches(Time kernel, Time host);
+// How far such predictions were from what was measured; nothing: not on a preset.
+[[nodiscard]] std::optional<ErrorClass> error_class(const Case& candidate);
 // The host's part for a candidate.
 [[nodiscard]] Time host_time(const Case& candidate);
 

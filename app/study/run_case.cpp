@@ -100,6 +100,7 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   row.radix = one_case.choice.radix;
   row.aggregation = one_case.choice.aggregation;
   row.protocol = one_case.protocol;
+  row.error_class = error_class(one_case);
   row.kernel = simulation.time;
   row.host = one_case.protocol ? host_time(one_case) : Time{};
   row.time = with_launches(row.kernel, row.host);

@@ -15,6 +15,7 @@
 #include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/presets.hpp"
+#include "app/study/nccl.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/listed_schedule.hpp"
 #include "collectives/result_warnings.hpp"
@@ -165,6 +166,7 @@ class Collector {
     free_messages();
     approximate_formula();
     uncalibrated_presets();
+    not_in_nccl();
     assumed_machine();
     late_outsiders();
     wrong_programs();
@@ -189,6 +191,10 @@ class Collector {
       if (row.ranks > 1 && predicate(row)) found.push_back(&row);
     return found;
   }
+  template <class Predicate>
+  [[nodiscard]] bool all_of_rows(const Predicate& predicate) const {
+    return collsim::all(results_.rows, predicate);
+  }
   [[nodiscard]] bool sweeps(std::string_view path) const {
     return std::find(results_.axes.begin(), results_.axes.end(), path) != results_.axes.end();
   }
@@ -197,7 +203,9 @@ class Collector {
   }
 
   [[nodiscard]] std::vector<const CaseResult*> rows_with(ResultWarning warning) const {
-    return rows_that([warning](const CaseResult& row) { return applies(warning, run_facts(row)); });
+    return rows_that([warning](const CaseResult& row) {
+      return !row.protocol && applies(warning, run_facts(row));  // NCCL chooses its own chunks
+    });
   }
 
   void chunks_above_elements() {
@@ -254,16 +262,49 @@ class Collector {
                      rows_text(rows.size(), results_), 100 * worst));
   }
 
+  // Rows that are NCCL's stand on what was fitted, others on latencies and overheads.
   void uncalibrated_presets() {
+    const bool all_nccl =
+        all_of_rows([](const CaseResult& row) { return row.protocol.has_value(); });
     std::string names;
     for (const std::string& name : summary_.presets())
-      if (const Preset* const preset = find_preset(name); preset != nullptr && !preset->calibrated)
+      if (const Preset* const preset = find_preset(name);
+          preset != nullptr && !(preset->calibrated && all_nccl))
         names += (names.empty() ? "" : ", ") + name;
     if (names.empty()) return;
     warn_at("cluster.preset", "uncalibrated-preset",
-            fmt::format("the numbers of preset {} are taken from data sheets and NCCL's source, "
-                        "not measured; compare with measurements before relying on them",
-                        names));
+            all_nccl
+                ? fmt::format("no published measurement of {} was used: what NCCL's protocols cost "
+                              "is taken from similar machines; compare with measurements before "
+                              "relying on it",
+                              names)
+                : fmt::format("latency and overhead of preset {} are taken from NCCL's source, not "
+                              "measured, and algorithms other than nccl stand on them; compare "
+                              "with measurements before relying on them",
+                              names));
+  }
+
+  // On a preset, whose numbers are those of NCCL, one may take an answer for NCCL's.
+  void not_in_nccl() {
+    if (summary_.presets().empty()) return;
+    const JsonValue* const written = value_at(scenario_.document, "collective.algorithm");
+    const bool chosen = written == nullptr || !written->is_string() || written->string() == "auto";
+    if (!chosen || sweeps("collective.algorithm")) return;
+    std::set<std::string> names;
+    const auto rows = rows_that([&](const CaseResult& row) {
+      const bool lacks = !row.protocol && !nccl_has(row.operation, row.algorithm);
+      if (lacks) names.insert(fmt::format("{} {}", row.algorithm, to_string(row.operation)));
+      return lacks;
+    });
+    if (rows.empty()) return;
+    if (all_of_rows([](const CaseResult& row) { return row.operation == Operation::barrier; }))
+      return warn_at("collective.op", "not-in-nccl",
+                     "NCCL has no barrier; this is the first algorithm of the table");
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    warn_at("collective.algorithm", "not-in-nccl",
+            fmt::format("{}NCCL has no {}; the algorithm nccl is what it would run",
+                        rows_text(rows.size(), results_), list));
   }
 
   void assumed_machine() {

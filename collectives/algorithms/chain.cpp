@@ -66,12 +66,12 @@ struct Chain {
 // From the root and to the root.  Among nodes of several GPUs each, a channel goes along its ring,
 // so that all NICs carry their share.
 Chain chain_from_root(const Task& task) {
-  if (task.per_node == 1) return Chain::up(from_root(task));
+  if (task.per_node == 1 && task.order.empty()) return Chain::up(from_root(task));
   const Ring ring = Ring::up(task);
   return Chain::along(ring, ring.place_of(task.root));
 }
 Chain chain_to_root(const Task& task) {
-  if (task.per_node == 1) return Chain::down(from_root(task));
+  if (task.per_node == 1 && task.order.empty()) return Chain::down(from_root(task));
   const Ring ring = Ring::up(task);
   return Chain::along(ring, ring.after(ring.place_of(task.root)));
 }

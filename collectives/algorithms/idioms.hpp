@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 #include "collectives/algorithms.hpp"
 
@@ -27,8 +29,9 @@ struct Ring {
   Endpoint previous, next;
   int place = 0;
   int size = 1;
-  int node = 1;  // so many neighbouring places are one node,
-  int turn = 0;  // whose members are turned by this much against their positions
+  int node = 1;                     // so many neighbouring places are one node,
+  int turn = 0;                     // whose members are turned by this much against their positions
+  std::span<const int> order = {};  // or the positions in the order of their places
 
   // Up the positions of a group, or down them: the place then counts the other way, so that data
   // still travel from place to place + 1.
@@ -36,23 +39,27 @@ struct Ring {
     const int me = group.me();
     return {group[me - 1], group[me + 1], me, group.size()};
   }
-  // The ring of a channel: up the positions, turned within every node.
+  // The ring of a channel: up the positions, turned within every node, or in its own order.
   [[nodiscard]] static Ring up(const Task& task) {
     Ring ring = up(task.group);
     ring.node = task.per_node;
     ring.turn = task.channel.part % task.per_node;
-    if (ring.turn == 0) return ring;
+    ring.order = task.order;
+    if (ring.turn == 0 && ring.order.empty()) return ring;
     ring.place = ring.place_of(task.group.me());
     ring.previous = task.group[ring.position(ring.before(ring.place))];
     ring.next = task.group[ring.position(ring.after(ring.place))];
     return ring;
   }
   [[nodiscard]] int place_of(int position) const {
+    if (!order.empty())
+      return static_cast<int>(std::find(order.begin(), order.end(), position) - order.begin());
     const int first = position - position % node;
     return first + (position - first + node - turn) % node;
   }
   // Of the member at a place.
   [[nodiscard]] int position(int at) const {
+    if (!order.empty()) return order[static_cast<std::size_t>(at)];
     if (turn == 0) return at;
     const int first = at - at % node;
     return first + (at - first + turn) % node;

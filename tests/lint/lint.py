@@ -41,7 +41,7 @@ APP_MAY_INCLUDE = {
     "output": {"json", "import", "scenario", "results", "output"},
     "explain": {"json", "scenario", "results", "study", "explain"},
     "show": {"json", "scenario", "output", "show"},
-    "calibrate": {"json", "scenario", "study", "calibrate"},
+    "calibrate": {"json", "scenario", "results", "measured", "study", "output", "calibrate"},
     "report": {"json", "scenario", "results", "study", "report"},
 }
 APP_MAY_INCLUDE["commands"] = {*APP_MAY_INCLUDE, "commands"}

@@ -302,6 +302,8 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
                   .link = machine->link,
                   .late = {},
                   .preset = std::move(machine->preset),
+                  .gpu_kind = std::move(machine->gpu_kind),
+                  .network_kind = std::move(machine->network_kind),
                   .model = std::move(machine->model),
                   .description = std::move(machine->description),
                   .overridden = false,

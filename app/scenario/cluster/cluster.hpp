@@ -20,6 +20,7 @@ struct Cluster {
   std::optional<LinkParameters> link;
   std::vector<std::pair<Rank, Time>> late;
   std::string preset;  // its name; empty: none
+  std::string gpu_kind = {}, network_kind = {};  // the preset's (app/scenario/fitted.hpp)
   JsonValue model;  // the preset's: launch costs, for what the scenario's model omits; null: none
   std::string
       description;  // "chain of 8 ranks, 25 GB/s, 5 us per message"; "dgx-h100 x 2 (16 ranks)"

@@ -47,11 +47,11 @@ bool check_link_time(ObjectReader& reader, std::string_view key, Time time) {
       {}, "at most 53 days");
 }
 
-Protocols read_protocols(ObjectReader& link) {
+Protocols read_protocols(ObjectReader& owner, std::string_view key) {
   Protocols read;
-  const JsonValue* const written = link.raw("protocols");
+  const JsonValue* const written = owner.raw(key);
   if (written == nullptr) return read;
-  ObjectReader table(*written, link.pointer_of("protocols"), link.diagnostics());
+  ObjectReader table(*written, owner.pointer_of(key), owner.diagnostics());
   for (const LinkProtocol protocol : all_protocols) {
     const std::string name = to_string(protocol);
     const JsonValue* const row = table.raw(name);
@@ -66,7 +66,7 @@ Protocols read_protocols(ObjectReader& link) {
     table.resolve(name, reader.finish());
     if (fits) read[static_cast<std::size_t>(protocol)] = cost;
   }
-  link.resolve("protocols", table.finish());
+  owner.resolve(key, table.finish());
   return read;
 }
 
@@ -76,7 +76,7 @@ std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
   const Time startup = link.time("overhead", Time{});
   const std::string sharing = link.word("sharing", sharing_words(), "exclusive");
   const std::string duplex = link.word("duplex", duplex_words(), "full");
-  const Protocols protocols = read_protocols(link);
+  const Protocols protocols = read_protocols(link, "protocols");
   link.need({"bandwidth"});
   const bool latency_fits = check_link_time(link, "latency", latency);
   const bool startup_fits = check_link_time(link, "overhead", startup);

@@ -15,6 +15,9 @@ namespace collsim {
 [[nodiscard]] const Vocabulary& sharing_words();
 [[nodiscard]] std::string_view to_string(Sharing sharing);
 
+// "protocols" of a link at a key of any name; nothing of it when it is absent.
+[[nodiscard]] Protocols read_protocols(ObjectReader& owner, std::string_view key);
+
 // Reads bandwidth (required), latency, overhead, sharing, duplex and protocols of a link from its
 // object.
 [[nodiscard]] std::optional<LinkParameters> read_link_keys(ObjectReader& link);
@@ -43,6 +46,7 @@ struct Machine {
   std::optional<LinkParameters> link = {};  // when there is one kind of link
   std::string description = {};
   std::string preset = {};                // its name
+  std::string gpu_kind = {}, network_kind = {};  // a preset's (app/scenario/fitted.hpp)
   JsonValue model = {};                   // its "model"
   std::vector<std::string> assumed = {};  // what the file of a real machine leaves open
 };

@@ -4,6 +4,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/machine.hpp"
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/presets.hpp"
 
 // A cluster of "preset": the preset's cluster with the names of its link types replaced by what
@@ -59,14 +60,33 @@ void refuse_objects(ObjectReader& override, const JsonValue& written, const Pres
   }
 }
 
-LinkTypes read_override(ObjectReader& cluster, const Preset& preset) {
+// With every default, as the resolved scenario has them.
+JsonValue resolved_protocols(const JsonValue& protocols) {
+  const JsonValue link = JsonValue::object({{"protocols", protocols}});
+  Diagnostics known;  // to who reads them for good
+  ObjectReader reader(link, "", known);
+  static_cast<void>(read_protocols(reader, "protocols"));
+  const JsonValue resolved = reader.finish();
+  return *resolved.find("protocols");
+}
+
+// What a link type's protocols cost: as overridden, or else the preset's own.
+JsonValue protocols_of(ObjectReader& override, const JsonValue& written, const std::string& key,
+                       const JsonValue& original) {
+  static_cast<void>(read_protocols(override, key));
+  if (const JsonValue* const instead = written.find(key)) return resolved_protocols(*instead);
+  override.resolve(key, original);
+  return original;
+}
+
+LinkTypes read_override(ObjectReader& cluster, const Preset& preset, const JsonValue& document) {
   const JsonValue none = JsonValue::object();
   const JsonValue* written = cluster.raw("override");
-  ObjectReader override(written != nullptr ? *written : none, cluster.pointer_of("override"),
-                        cluster.diagnostics());
+  const JsonValue& override_value = written != nullptr ? *written : none;
+  ObjectReader override(override_value, cluster.pointer_of("override"), cluster.diagnostics());
   if (written != nullptr) refuse_objects(override, *written, preset);
   LinkTypes read;
-  for (const JsonValue::Member& type : preset.document.find("link_types")->members()) {
+  for (const JsonValue::Member& type : document.find("link_types")->members()) {
     JsonValue link = JsonValue::object();
     for (const std::string_view property : preset_link_values()) {
       const std::string key = fmt::format("{}.{}", type.key, property);
@@ -75,8 +95,11 @@ LinkTypes read_override(ObjectReader& cluster, const Preset& preset) {
       read.overridden = read.overridden || value != original;
       link.set(property, std::move(value));
     }
-    if (const JsonValue* const protocols = type.value.find("protocols"))
-      link.set("protocols", *protocols);
+    const JsonValue original = resolved_protocols(*type.value.find("protocols"));
+    JsonValue protocols =
+        protocols_of(override, override_value, fmt::format("{}.protocols", type.key), original);
+    read.overridden = read.overridden || protocols != original;
+    link.set("protocols", std::move(protocols));
     read.types.set(type.key, std::move(link));
   }
   cluster.resolve("override", override.finish());
@@ -110,9 +133,10 @@ JsonValue with_link_types(const JsonValue& value, const JsonValue& types, bool i
 }
 
 std::string describe(const Preset& preset, std::int64_t nodes, const Machine& machine,
-                     bool overridden) {
-  return fmt::format("{}{} ({}{})", preset.name, nodes > 1 ? fmt::format(" x {}", nodes) : "",
+                     const std::string& network, bool overridden) {
+  return fmt::format("{}{} ({}{}{})", preset.name, nodes > 1 ? fmt::format(" x {}", nodes) : "",
                      count_text(static_cast<std::int64_t>(machine.topology.rank_count()), "rank"),
+                     network == preset.network ? "" : fmt::format(", {} network", network),
                      overridden ? ", overridden" : "");
 }
 
@@ -122,13 +146,16 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   const auto name = word_or_nearest(cluster, "preset", preset_words());
   if (!name) {
     static_cast<void>(cluster.integer("nodes", 1, max_cluster_ranks));
-    static_cast<void>(cluster.raw("override"));
+    for (const char* key : {"network", "override"}) static_cast<void>(cluster.raw(key));
     return std::nullopt;
   }
   const Preset* preset = find_preset(*name);
   COLLSIM_CHECK(preset != nullptr, "preset " + *name);
   const std::int64_t nodes = cluster.integer("nodes", 1, max_cluster_ranks / preset->gpus, 1);
-  const LinkTypes types = read_override(cluster, *preset);
+  const std::string network = cluster.word("network", network_words(), preset->network);
+  const bool usual = network == preset->network;
+  const JsonValue whole = usual ? preset->document : on_network(*preset, network);
+  const LinkTypes types = read_override(cluster, *preset, whole);
 
   JsonValue document = with_link_types(*preset->document.find("cluster"), types.types, false);
   document.set("nodes", nodes);
@@ -139,8 +166,10 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   COLLSIM_CHECK(machine && ours.empty(),
                 "preset " + *name + ": " + (ours.empty() ? "" : ours.sorted().front().message));
   machine->preset = preset->name;
-  if (const JsonValue* const model = preset->document.find("model")) machine->model = *model;
-  machine->description = describe(*preset, nodes, *machine, types.overridden);
+  machine->gpu_kind = whole.find("gpu")->string();
+  machine->network_kind = network;
+  machine->model = *whole.find("model");
+  machine->description = describe(*preset, nodes, *machine, network, types.overridden);
   return machine;
 }
 

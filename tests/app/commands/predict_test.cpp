@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/scenario/presets.hpp"
+#include "collectives/collective.hpp"
 #include "tests/app/commands/running.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"
@@ -51,16 +53,79 @@ TEST(Predict, NamesTheFlagsThatItIgnoresBecauseNothingIsMeasured) {
   EXPECT_EQ(run_collsim(on_a_ring("all-reduce", pasted)).err, "");
 }
 
+json scenario_on_preset(const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"predict", "all-reduce", "--preset", "dgx-h100",
+                                    "--print-scenario"};
+  words.insert(words.end(), more.begin(), more.end());
+  const Ran ran = run_collsim(words);
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  return json::parse(ran.out, nullptr, false);
+}
+
+// As nccl-tests with as many processes as nodes; with neither flag, as with one for each GPU.
+TEST(Predict, GpusAndThreadsAreThoseOfEachNode) {
+  const auto one_thread = json::parse(R"({"launch": {"mode": "one-thread"}})");
+  json scenario = scenario_on_preset({"-g", "2", "--nodes", "2"});
+  EXPECT_EQ(scenario["collective"]["ranks"], json::parse("[0, 1, 8, 9]"));
+  EXPECT_EQ(scenario["model"], one_thread);
+  scenario = scenario_on_preset({"-g", "8"});
+  EXPECT_FALSE(scenario["collective"].contains("ranks"));
+  EXPECT_EQ(scenario["model"], one_thread);
+  scenario = scenario_on_preset({"-t", "8"});
+  EXPECT_EQ(scenario["model"], json::parse(R"({"launch": {"mode": "thread-per-gpu"}})"));
+  scenario = scenario_on_preset({"-t", "2", "-g", "2"});
+  EXPECT_EQ(scenario["collective"]["ranks"], json::parse("[0, 1, 2, 3]"));
+  EXPECT_EQ(scenario["model"],
+            json::parse(R"({"launch": {"mode": "one-thread", "gpus_per_thread": 2}})"));
+  scenario = scenario_on_preset({"--nodes", "2"});
+  EXPECT_FALSE(scenario.contains("model")) << "a process for each GPU";
+  EXPECT_FALSE(scenario["collective"].contains("ranks"));
+  const Ran many = run_collsim({"predict", "all-reduce", "--preset", "h100", "-t", "2", "-g", "8"});
+  EXPECT_EQ(many.code, exit_usage);
+  expect_contains(many.err,
+                  "-t times -g 16: a dgx-h100 has 8 GPUs; -t times -g counts those of each node, "
+                  "and --nodes joins several");
+  for (const char* gpus : {"0", "-1"})
+    EXPECT_EQ(run_collsim({"predict", "all-reduce", "--preset", "h100", "-g", gpus}).code,
+              exit_usage);
+}
+
+TEST(Predict, OnAPresetIsWhatNcclWouldRun) {
+  EXPECT_FALSE(scenario_on_preset({})["collective"].contains("algorithm")) << "nccl by default";
+  EXPECT_EQ(scenario_on_preset({"--network", "efa"})["cluster"]["network"], "efa");
+  const Ran ran = run_collsim({"predict", "all-reduce", "--preset", "dgx-h100", "-b", "8", "-e",
+                               "1G", "-f", "134217728", "--format", "json"});
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  const json rows = json::parse(ran.out)["rows"];
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0]["protocol"], "LL");
+  EXPECT_GT(rows[0]["kernel_s"], 0);
+  EXPECT_GT(rows[0]["host_s"], 0);
+  EXPECT_NE(rows[1]["protocol"], "LL");
+  expect_contains(run_collsim({"predict", "all-reduce", "--preset", "h100", "--chunks", "4"}).err,
+                  "omit it, or name an algorithm: on a preset nccl is the default");
+}
+
+// What fewer bytes than ranks leave of sizes are empty messages, no error.
+TEST(Predict, EveryOperationWorksOnEveryPresetFromTheSmallestSizeOn) {
+  for (const Preset& preset : presets())
+    for (const Operation operation : all_operations()) {
+      if (operation == Operation::barrier) continue;
+      const bool rack = preset.gpus > 16;  // several of these only take time
+      for (const char* nodes : {"1", "2"}) {
+        if (rack && nodes == std::string("2")) continue;
+        const Ran ran =
+            run_collsim({"predict", to_string(operation), "--preset", preset.name, "--nodes", nodes,
+                         "-b", "8", "-e", "8M", "-f", "1024", "--quiet"});
+        EXPECT_EQ(ran.code, exit_fine)
+            << preset.name << " " << to_string(operation) << " " << nodes << ran.err;
+      }
+    }
+}
+
 TEST(Predict, ThreadsMultiplyTheRanks) {
   EXPECT_EQ(scenario_of("all-reduce", {"-g", "4", "-t", "2"})["cluster"]["ranks"], 8);
   EXPECT_EQ(scenario_of("all-reduce", {"-t", "8"})["cluster"]["ranks"], 8);
-  const Ran part = run_collsim(
-      {"predict", "all-reduce", "--preset", "dgx-h100", "-t", "2", "-g", "2", "--print-scenario"});
-  EXPECT_EQ(json::parse(part.out)["collective"]["ranks"], json::parse("[0, 1, 2, 3]"));
-  const Ran many =
-      run_collsim({"predict", "all-reduce", "--preset", "dgx-h100", "-t", "2", "-g", "8"});
-  EXPECT_EQ(many.code, exit_usage);
-  expect_contains(many.err, "-t times -g 16: dgx-h100 has 8 GPUs; --nodes 2 has enough");
   for (const char* gpus : {"-9223372036854775808", "0", "9223372036854775807"}) {
     const Ran ran = run_collsim(on_a_ring("all-reduce", {"-t", "1000000", "-g", gpus}));
     EXPECT_EQ(ran.code, exit_usage) << gpus;

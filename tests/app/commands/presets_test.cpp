@@ -17,7 +17,7 @@ TEST(PresetsCommand, ListsAllMachines) {
   EXPECT_EQ(ran.err, "");
   EXPECT_TRUE(
       ran.out.starts_with("preset             GPUs  calibrated  description\n"
-                          "dgx-1-v100            8  no          NVIDIA DGX-1: 8 V100,"))
+                          "a100-nvlink-pair      2  yes         2 A100 joined by an"))
       << ran.out;
   for (const Preset& preset : presets()) expect_contains(ran.out, "\n" + preset.name + " ");
 }
@@ -42,10 +42,14 @@ TEST(PresetsCommand, ShowsEveryNumberWithItsSource) {
                   "  bandwidth  370.8 GB/s  18 links of 20.6 GB/s, NCCL 2.28's rate for sm_90 "
                   "(topo.h); raw 18 x 25\n"
                   "                         = 450 GB/s in the data sheet\n");
-  expect_contains(text, "\n- not calibrated: ");
+  expect_contains(text,
+                  "\n- calibrated: what NCCL's protocols cost was fitted to published tables");
+  expect_contains(text, "\n  protocols  LL ");
+  expect_contains(text, "\nkernels of NCCL: ");
+  expect_contains(text, "\nnetwork: ib; \"network\" may also be efa, roce, tcp\n");
 }
 
-TEST(PresetsCommand, GivesTheFileAsJson) {
+TEST(PresetsCommand, GivesAllNumbersAsJson) {
   const Ran ran = run_collsim({"presets", "show", "h100", "--format", "json"});
   EXPECT_EQ(ran.code, exit_fine);
   Sources sources;

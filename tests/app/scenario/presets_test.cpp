@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "app/scenario/fitted.hpp"
 #include "tests/app/scenario/cluster_reading.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"
@@ -39,26 +40,51 @@ Time empty_message(Router& router, const Topology& topology, std::size_t from, s
 TEST(Presets, AreThoseThatTheDocumentationLists) {
   std::set<std::string> names;
   for (const Preset& preset : presets()) names.insert(preset.name);
-  for (const char* name :
-       {"dgx-1-v100", "dgx-2", "dgx-a100", "dgx-h100", "hgx-h200", "dgx-b200", "gb200-nvl72"})
+  for (const char* name : {"dgx-1-v100",
+                           "dgx-2",
+                           "dgx-a100",
+                           "dgx-h100",
+                           "hgx-h200",
+                           "hgx-h20",
+                           "hgx-h800",
+                           "dgx-b200",
+                           "dgx-b300",
+                           "gb200-nvl72",
+                           "gb300-nvl72",
+                           "gh200-quad",
+                           "a100-nvlink-pair",
+                           "nvlink-pairs-4gpu",
+                           "a100-pcie",
+                           "p4d",
+                           "p5",
+                           "a3-mega",
+                           "mi300x",
+                           "l40s",
+                           "rtx-2080ti",
+                           "rtx-3090",
+                           "rtx-4090",
+                           "rtx-4090-p2p",
+                           "rtx-5090",
+                           "rtx-5090-p2p",
+                           "rtx-pro-6000"})
     EXPECT_TRUE(names.contains(name)) << name;
   for (const char* generation : {"gen3", "gen4", "gen5"})
     for (const char* size : {"4gpu", "4gpu-2s", "8gpu", "8gpu-2s"})
       EXPECT_TRUE(names.contains(std::string("pcie-") + generation + "-" + size));
-  EXPECT_EQ(names.size(), 19U);
+  EXPECT_EQ(names.size(), 39U);
 }
 
 TEST(Presets, GiveASourceForEveryNumber) {
   for (const Preset& preset : presets()) {
     EXPECT_FALSE(preset.title.empty());
-    EXPECT_FALSE(preset.calibrated) << preset.name << ": nothing was measured yet";
+    const std::string& fitted = preset.document.find("notes")->items().front().string();
+    EXPECT_TRUE(fitted.starts_with(preset.calibrated ? "calibrated: " : "not calibrated: no "));
     EXPECT_FALSE(preset.document.find("source")->string().empty());
     EXPECT_TRUE(preset.document.find("notes")->is_array());
     for (const JsonValue::Member& type : preset.document.find("link_types")->members()) {
       EXPECT_FALSE(type.value.find("title")->string().empty());
-      const bool protocols = type.value.find("protocols") != nullptr;
-      EXPECT_EQ(type.value.members().size(), protocols ? 7U : 6U) << preset.name << " " << type.key;
-      EXPECT_EQ(type.value.find("source")->find("protocols") != nullptr, protocols);
+      EXPECT_EQ(type.value.members().size(), 7U) << preset.name << " " << type.key;
+      EXPECT_GT(type.value.find("source")->find("protocols")->string().size(), 10U);
       for (const std::string_view value : preset_link_values())
         EXPECT_GT(type.value.find("source")->find(value)->string().size(), 10U)
             << preset.name << " " << type.key << " " << value;
@@ -128,8 +154,14 @@ TEST(Presets, Dgx1HasSixNvlinksPerGpuInAHybridCubeMesh) {
 
 TEST(Presets, NvlinkAndNetworkRatesAreNcclsAndTheDataSheets) {
   const std::map<std::string, std::pair<double, double>> rates = {
-      {"dgx-2", {120, 12}},      {"dgx-a100", {240, 24}},   {"dgx-h100", {370.8, 48}},
-      {"hgx-h200", {370.8, 48}}, {"dgx-b200", {721.8, 48}}, {"gb200-nvl72", {721.8, 48}}};
+      {"dgx-2", {120, 12}},         {"dgx-a100", {240, 24}},
+      {"dgx-h100", {370.8, 48}},    {"hgx-h200", {370.8, 48}},
+      {"hgx-h800", {164.8, 48}},    {"hgx-h20", {370.8, 48}},
+      {"dgx-b200", {721.8, 48}},    {"dgx-b300", {721.8, 96}},
+      {"gb200-nvl72", {721.8, 48}}, {"p5", {370.8, 48}},
+      {"p4d", {240, 12}},           {"a3-mega", {370.8, 25}},
+      {"gh200-quad", {123.6, 24}},  {"a100-nvlink-pair", {240, 24}},
+      {"mi300x", {48, 48}}};
   for (const auto& [name, expected] : rates) {
     const Topology topology = preset_cluster(name, 2).topology;
     const std::size_t gpus = topology.rank_count() / 2;
@@ -137,7 +169,7 @@ TEST(Presets, NvlinkAndNetworkRatesAreNcclsAndTheDataSheets) {
     for (std::size_t to = 1; to < gpus; ++to)
       EXPECT_DOUBLE_EQ(narrowest(router, topology, 0, to), expected.first) << name;
     EXPECT_DOUBLE_EQ(narrowest(router, topology, 0, gpus), expected.second)
-        << name << ": the PCIe slot is a little slower than the port behind it";
+        << name << ": the slower of PCIe slot and port";
   }
 }
 
@@ -158,8 +190,11 @@ TEST(Presets, NearestHopsInANodeTakeNcclsLatencies) {
         EXPECT_EQ(empty_message(router, topology, from, to), nanoseconds(nvlink ? 600 : 1000))
             << preset.name << ": " << from << " to " << to;
       }
-    const std::string expected = preset.name.starts_with("pcie-") ? "PCIe" : "NVLink";
-    EXPECT_EQ(kinds, std::set<std::string>{expected}) << preset.name;
+    const JsonValue& types = *preset.document.find("link_types");
+    std::set<std::string> expected;
+    if (types.find("nvlink") != nullptr || types.find("xgmi") != nullptr) expected.insert("NVLink");
+    if (expected.empty()) expected.insert("PCIe");
+    EXPECT_EQ(kinds, expected) << preset.name;
   }
 }
 
@@ -169,7 +204,7 @@ TEST(Presets, HopsBetweenNodesTakeNcclsLatency) {
     Router router(topology);
     const auto gpus = static_cast<std::size_t>(preset.gpus);
     // The only ones with GPUs further from a NIC than others: ranks 2 and 3, on the second CPU.
-    const bool far_gpus = preset.name.ends_with("-4gpu-2s");
+    const bool far_gpus = preset.name.ends_with("-4gpu-2s") || preset.name == "nvlink-pairs-4gpu";
     for (std::size_t from = 0; from < gpus; ++from)
       for (std::size_t to = 0; to < gpus; ++to) {
         const int far_ends = far_gpus ? (from >= 2 ? 1 : 0) + (to >= 2 ? 1 : 0) : 0;
@@ -294,18 +329,107 @@ TEST(Presets, OverrideChangesALinkType) {
 TEST(Presets, ResolvedShowsEveryNumber) {
   const ReadCluster read =
       read_cluster_text(R"({"preset": "dgx-h100", "override": {"nic.bandwidth": "800 Gb/s"}})");
-  EXPECT_EQ(to_json(read.resolved, -1),
-            R"({"preset":"dgx-h100","nodes":1,"override":{"nvlink.bandwidth":"370.8GB/s",)"
-            R"("nvlink.latency":"200ns","nvlink.overhead":"200ns","nvlink.sharing":"fair",)"
-            R"("pcie.bandwidth":"48GB/s","pcie.latency":"400ns","pcie.overhead":"200ns",)"
-            R"("pcie.sharing":"fair","nic.bandwidth":"100GB/s","nic.latency":"850ns",)"
-            R"("nic.overhead":"200ns","nic.sharing":"fair"}})");
+  const JsonValue& override = *read.resolved.find("override");
+  EXPECT_EQ(to_json(*read.resolved.find("network"), -1), R"("ib")");
+  EXPECT_EQ(override.members().size(), 3U * 5U);
+  EXPECT_EQ(override.find("nvlink.bandwidth")->string(), "370.8GB/s");
+  EXPECT_EQ(override.find("nic.bandwidth")->string(), "100GB/s");
+  EXPECT_EQ(override.find("nic.protocols")->members().size(), all_protocols.size());
+  EXPECT_EQ(cluster_of(to_json(read.resolved)).topology.links().size(),
+            read.cluster->topology.links().size());
+}
+
+TEST(Presets, OverrideChangesProtocols) {
+  const Cluster cluster = preset_cluster(
+      "dgx-h100", 1, R"({"nvlink.protocols": {"Simple": {"hop": "1us", "rate": 0.5}}})");
+  const Topology& topology = cluster.topology;
+  const Link& nvlink = topology.link(Router(topology).route(Rank(0), Rank(1)).front());
+  EXPECT_FALSE(cost_of(topology.protocols_of(nvlink), LinkProtocol::ll));
+  EXPECT_EQ(cost_of(topology.protocols_of(nvlink), LinkProtocol::simple)->hop, microseconds(1));
+  EXPECT_EQ(cluster.description, "dgx-h100 (8 ranks, overridden)");
+}
+
+// The flight of an empty message under a protocol.
+std::optional<Time> hop_of(const Topology& topology, LinkProtocol protocol, std::size_t from,
+                           std::size_t to) {
+  Router router(topology);
+  Time hop;
+  for (const LinkId id : router.route(Rank(from), Rank(to))) {
+    const auto& cost = cost_of(topology.protocols_of(topology.link(id)), protocol);
+    if (!cost) return std::nullopt;
+    hop += cost->hop;
+  }
+  return hop;
+}
+
+Time fitted_hop(std::string_view kinds, const std::string& kind, LinkProtocol protocol) {
+  const JsonValue& constants = *fitted_constants().find(kinds)->find(kind);
+  const JsonValue* row = constants.find("protocols")->find(to_string(protocol));
+  return row == nullptr ? Time::never() : *parse_time(row->find("hop")->string()).value;
+}
+
+TEST(Presets, LinksOfAWayAddUpToTheFittedHop) {
+  for (const Preset& preset : presets()) {
+    const std::string gpu = preset.written.find("gpu")->string();
+    for (const std::string& network : network_words().allowed) {
+      const Cluster cluster = cluster_of(R"({"preset": ")" + preset.name +
+                                         R"(", "nodes": 2, "network": ")" + network + "\"}");
+      const Topology& topology = cluster.topology;
+      const auto gpus = static_cast<std::size_t>(preset.gpus);
+      for (const LinkProtocol protocol : all_protocols) {
+        const Time near = fitted_hop("gpus", gpu, protocol),
+                   far = fitted_hop("networks", network, protocol);
+        if (near == Time::never() || far == Time::never()) continue;
+        const std::string here = preset.name + " " + network + " " + to_string(protocol);
+        if (preset.name != "nvlink-pairs-4gpu") {
+          const Time hop = hop_of(topology, protocol, 0, 1).value();
+          EXPECT_LE(std::abs((hop - near).ps()), 2) << here;
+        }
+        const Time hop = hop_of(topology, protocol, 0, gpus).value();
+        EXPECT_LE(std::abs((hop - far).ps()), 4) << here;
+      }
+    }
+  }
+}
+
+// What the model's local_rate multiplies.
+TEST(Presets, LinksPerGpuAreThoseOfTheTopology) {
+  for (const Preset& preset : presets()) {
+    const Topology topology = preset_cluster(preset.name).topology;
+    std::map<std::int64_t, std::int64_t> found, said;
+    for (const Link& link : topology.links())
+      if (link.from == topology.node_of(Rank(0))) ++found[link.bandwidth.bytes_per_second()];
+    for (const JsonValue::Member& type : preset.written.find("link_types")->members())
+      if (const JsonValue* const count = type.value.find("per_gpu"))
+        said[parse_bandwidth(type.value.find("bandwidth")->string()).value->bytes_per_second()] +=
+            *count->integer();
+    EXPECT_FALSE(said.empty()) << preset.name;
+    for (const auto& [bandwidth, count] : said) EXPECT_GE(found[bandwidth], count) << preset.name;
+  }
+}
+
+TEST(Presets, NetworksDifferInTheNicsProtocolsAlone) {
+  const Cluster ib = preset_cluster("dgx-h100", 2);
+  const Cluster efa = cluster_of(R"({"preset": "dgx-h100", "nodes": 2, "network": "EFA"})");
+  EXPECT_EQ(ib.description, "dgx-h100 x 2 (16 ranks)");
+  EXPECT_EQ(efa.description, "dgx-h100 x 2 (16 ranks, efa network)");
+  for (std::size_t i = 0; i < ib.topology.links().size(); ++i) {
+    LinkParameters one = ib.topology.parameters(LinkId(i));
+    const LinkParameters other = efa.topology.parameters(LinkId(i));
+    const bool nic = ib.topology.name(LinkId(i)).find("network") != std::string::npos;
+    EXPECT_EQ(one.protocols != other.protocols, nic);
+    one.protocols = other.protocols;
+    EXPECT_EQ(one, other);
+  }
+  expect_text(mistake_of(R"({"preset": "dgx-h100", "network": "infinband"})"),
+              "/cluster/network: unknown kind of network \"infinband\" | ib | allowed: efa, ib, "
+              "roce, tcp");
 }
 
 TEST(Presets, MistakesAreExplained) {
   const std::string unknown = mistake_of(R"({"preset": "dgx-h10", "nodes": 2})");
   EXPECT_TRUE(unknown.starts_with(
-      R"(/cluster/preset: unknown preset "dgx-h10" | dgx-h100 | allowed: dgx-1-v100, dgx-2, )"))
+      R"(/cluster/preset: unknown preset "dgx-h10" | dgx-h100 | allowed: a100-nvlink-pair, )"))
       << unknown;
   expect_text(
       mistake_of(R"({"preset": "dgx-h100", "override": {"nvlnk.bandwidth": "1GB/s"}})"),
@@ -313,9 +437,9 @@ TEST(Presets, MistakesAreExplained) {
   expect_text(
       mistake_of(R"({"preset": "dgx-h100", "override": {"nvlink.speed": "1GB/s"}})"),
       R"(/cluster/override/nvlink.speed: unknown key "nvlink.speed" |  | allowed: )"
-      "nvlink.bandwidth, nvlink.latency, nvlink.overhead, nvlink.sharing, pcie.bandwidth, "
-      "pcie.latency, pcie.overhead, pcie.sharing, nic.bandwidth, nic.latency, nic.overhead, "
-      "nic.sharing");
+      "nvlink.bandwidth, nvlink.latency, nvlink.overhead, nvlink.sharing, nvlink.protocols, "
+      "pcie.bandwidth, pcie.latency, pcie.overhead, pcie.sharing, pcie.protocols, nic.bandwidth, "
+      "nic.latency, nic.overhead, nic.sharing, nic.protocols");
   expect_text(mistake_of(R"({"preset": "dgx-h100", "override": {"nic.bandwidth": 400}})"),
               "/cluster/override/nic.bandwidth: 400 has no unit |  | write \"400GB/s\" (bytes) or "
               "\"400Gb/s\" (bits; 8 times slower)");
@@ -327,8 +451,8 @@ TEST(Presets, MistakesAreExplained) {
       "/cluster/override/nic.sharing: unknown sharing \"fiar\" | fair | allowed: exclusive, "
       "fair");
   expect_text(mistake_of(R"({"preset": "dgx-h100", "ranks": 8})"),
-              "/cluster/ranks: unknown key \"ranks\" |  | allowed: preset, nodes, override, "
-              "links_override, late");
+              "/cluster/ranks: unknown key \"ranks\" |  | allowed: preset, nodes, network, "
+              "override, links_override, late");
 }
 
 }  // namespace

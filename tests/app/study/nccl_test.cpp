@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "app/scenario/make_case.hpp"
 #include "app/study/nccl.hpp"
+#include "app/study/nccl_rings.hpp"
 #include "tests/app/study/scenarios.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/contains.hpp"
@@ -163,6 +168,36 @@ TEST(Nccl, NvlsTakesFourHops) {
                            "sharing": "fair", "protocols": {"NVLS": {"hop": "5us", "rate": 1}}}]},
     "collective": {"op": "all-reduce", "size": "16B", "algorithm": "nccl"}})";
   EXPECT_NEAR(run_case(case_of(text)).time_s(), 20e-6, 0.1e-6);
+}
+
+// A DGX-1's cube mesh falls into three rings, which channels go around both ways: every link
+// carries the same share of its bandwidth.
+TEST(Nccl, RingsOverDirectLinksUseAllOfThem) {
+  const Case asked = case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-1-v100"},
+    "collective": {"op": "all-reduce", "size": "96MiB", "algorithm": "nccl"}})");
+  const Topology& topology = asked.cluster->topology;
+  const auto rings = rings_of_direct_links(topology, asked.collective.group);
+  ASSERT_EQ(rings.size(), 6U);
+  std::map<std::pair<int, int>, double> crossings;
+  for (const std::vector<int>& ring : rings)
+    for (std::size_t i = 0; i < ring.size(); ++i)
+      ++crossings[{ring[i], ring[(i + 1) % ring.size()]}];
+  for (const auto& [ends, count] : crossings) {
+    const auto node = [&](int rank) {
+      return topology.node_of(Rank(static_cast<std::size_t>(rank)));
+    };
+    const auto links = topology.links_between(node(ends.first), node(ends.second));
+    ASSERT_EQ(links.size(), 1U) << ends.first << " to " << ends.second;
+    EXPECT_EQ(count * 20e9,
+              static_cast<double>(topology.link(links.front()).bandwidth.bytes_per_second()));
+  }
+  EXPECT_GT(run_case(asked).busbw(), 80e9);
+}
+
+TEST(Nccl, ThereAreNoRingsOverDirectLinksThroughASwitch) {
+  const Case asked = case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-2"},
+    "collective": {"op": "all-reduce", "size": "8B", "ranks": [0, 1, 2, 3], "algorithm": "nccl"}})");
+  EXPECT_TRUE(rings_of_direct_links(asked.cluster->topology, asked.collective.group).empty());
 }
 
 }  // namespace

@@ -114,8 +114,33 @@ TEST(Warnings, UncalibratedPresets) {
       R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
           "collective": {"op": "all-reduce", "algorithm": "ring", "size": "64MiB"}})");
   expect_text(studied.warning("uncalibrated-preset"),
-              "the numbers of preset dgx-h100 are taken from data sheets and NCCL's source, not "
-              "measured; compare with measurements before relying on them");
+              "latency and overhead of preset dgx-h100 are taken from NCCL's source, not measured, "
+              "and algorithms other than nccl stand on them; compare with measurements before "
+              "relying on them");
+  const auto as_nccl = [](const std::string& preset) {
+    return results_of(R"({"scenario": 1, "cluster": {"preset": ")" + preset + R"("},
+                          "collective": {"op": "all-reduce", "size": "64MiB"}})")
+        .warning("uncalibrated-preset");
+  };
+  EXPECT_EQ(as_nccl("dgx-h100"), "");
+  expect_text(as_nccl("mi300x"),
+              "no published measurement of mi300x was used: what NCCL's protocols cost is taken "
+              "from similar machines; compare with measurements before relying on it");
+}
+
+TEST(Warnings, AlgorithmsThatNcclLacks) {
+  const auto warning = [](const std::string& collective) {
+    return results_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100"}, "collective": {)" +
+                      collective + "}}")
+        .warning("not-in-nccl");
+  };
+  expect_text(warning(R"("op": "all-reduce", "size": "1MiB", "algorithm": "auto")"),
+              "NCCL has no two-shot all-reduce; the algorithm nccl is what it would run");
+  expect_text(warning(R"("op": "barrier")"),
+              "NCCL has no barrier; this is the first algorithm of the table");
+  EXPECT_EQ(warning(R"("op": "all-reduce", "size": "1MiB")"), "");
+  EXPECT_EQ(warning(R"("op": "all-reduce", "size": "1MiB", "algorithm": "two-shot")"), "")
+      << "it was asked for";
 }
 
 TEST(Warnings, ALateRankThatTakesNoPart) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/calibrate/accuracy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "app/scenario/quantities.hpp"
+
+namespace collsim {
+namespace {
+
+// Of sorted numbers, with straight lines between them.
+double quantile(const std::vector<double>& sorted, double part) {
+  if (sorted.empty()) return 0;
+  const double at = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+// More digits would only say which rows there are.
+double rounded(double part) { return std::round(part * 1000) / 1000; }
+
+JsonValue range_value(const SizeRange& range, const Accuracy& seen, const Accuracy* unseen) {
+  JsonValue value = JsonValue::object();
+  if (range.up_to > 0) value.set("up_to", exact_size(range.up_to));
+  value.set("half", rounded(seen.half));
+  value.set("most", rounded(seen.most));
+  value.set("rows", seen.rows);
+  value.set("tables", seen.tables);
+  if (unseen != nullptr && unseen->rows > 0) {
+    value.set("unseen_half", rounded(unseen->half));
+    value.set("unseen_most", rounded(unseen->most));
+  }
+  return value;
+}
+
+}  // namespace
+
+Accuracy accuracy_of(const std::vector<RowError>& rows) {
+  std::vector<double> errors;
+  std::set<std::size_t> tables;
+  for (const RowError& row : rows) {
+    errors.push_back(std::abs(row.error));
+    tables.insert(row.table);
+  }
+  std::sort(errors.begin(), errors.end());
+  return {quantile(errors, 0.5), quantile(errors, 0.95), rows.size(), tables.size()};
+}
+
+MachineClass class_of(const KindsOfCase& kinds) {
+  return kinds.network.empty() ? MachineClass{false, kinds.gpu} : MachineClass{true, kinds.network};
+}
+
+std::vector<ClassAccuracy> accuracy_of_classes(const std::vector<RowError>& rows) {
+  std::map<MachineClass, std::vector<RowError>> classes;
+  for (const RowError& row : rows) classes[class_of(row.kinds)].push_back(row);
+  std::vector<ClassAccuracy> all;
+  for (const auto& [machines, of_class] : classes) {
+    ClassAccuracy one{machines, accuracy_of(of_class), {}};
+    for (std::size_t r = 0; r < size_ranges.size(); ++r) {
+      const SizeRange& range = size_ranges[r];
+      std::vector<RowError> in_range;
+      for (const RowError& row : of_class)
+        if (row.size > range.above && (range.up_to == 0 || row.size <= range.up_to))
+          in_range.push_back(row);
+      one.by_size[r] = accuracy_of(in_range);
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+JsonValue accuracy_value(const std::vector<ClassAccuracy>& seen,
+                         const std::vector<ClassAccuracy>& unseen) {
+  JsonValue gpus = JsonValue::object(), networks = JsonValue::object();
+  for (const ClassAccuracy& one : seen) {
+    const auto other = std::find_if(unseen.begin(), unseen.end(), [&](const ClassAccuracy& u) {
+      return u.machines == one.machines;
+    });
+    JsonValue ranges = JsonValue::array();
+    for (std::size_t r = 0; r < size_ranges.size(); ++r)
+      if (one.by_size[r].rows > 0)
+        ranges.items().push_back(range_value(
+            size_ranges[r], one.by_size[r], other == unseen.end() ? nullptr : &other->by_size[r]));
+    (one.machines.of_network ? networks : gpus).set(one.machines.kind, std::move(ranges));
+  }
+  return JsonValue::object({{"gpus", std::move(gpus)}, {"networks", std::move(networks)}});
+}
+
+}  // namespace collsim

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/calibrate/constants_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "app/calibrate/constants_belief.hpp"
+#include "app/calibrate/nccl_tangent.hpp"
+#include "app/calibrate/prior_fit.hpp"
+#include "app/study/run_case.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr double confidence = 1.96;  // standard errors
+constexpr int most_rounds = 8;       // of tangents
+constexpr int rounds_without_an_owner = 3;
+constexpr double least_gain = 1e-3;  // of the objective
+
+// Calls work(i) for every i below `count`, on several threads.
+void for_each_number(std::size_t count, int threads, const std::atomic<bool>* stop,
+                     const std::function<void(std::size_t)>& work) {
+  if (threads <= 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::atomic<std::size_t> next = 0;
+  const auto run = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      if (stop != nullptr && *stop) return;
+      work(i);
+    }
+  };
+  std::vector<std::jthread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back(run);
+  run();
+}
+
+// A constant of a kind as a sum of unknowns, all of them logarithms.
+struct Slot {
+  bool of_network = false;
+  std::string kind;
+  std::size_t constant = 0;
+  double fixed = 0;
+  std::vector<std::size_t> unknowns = {};
+};
+
+// Which unknowns there are, and what constants they make.
+class Unknowns {
+ public:
+  Unknowns(const MachineConstants& present, const ConstantsFitOptions& options)
+      : present_(present), options_(options) {
+    add_kinds(present.gpus, false);
+    add_kinds(present.networks, true);
+  }
+
+  [[nodiscard]] const std::vector<Unknown>& all() const { return unknowns_; }
+  [[nodiscard]] const std::vector<double>& start() const { return start_; }
+  [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+  // Null: not fitted.
+  [[nodiscard]] const Slot* slot(bool of_network, const std::string& kind,
+                                 std::size_t constant) const {
+    const auto found = by_place_.find({of_network, kind, constant});
+    return found == by_place_.end() ? nullptr : &slots_[found->second];
+  }
+
+  [[nodiscard]] MachineConstants constants(const std::vector<double>& unknowns) const {
+    MachineConstants made = present_;
+    for (const Slot& slot : slots_) {
+      double log = slot.fixed;
+      for (const std::size_t u : slot.unknowns) log += unknowns[u];
+      (slot.of_network ? made.networks : made.gpus).at(slot.kind)[slot.constant] = std::exp(log);
+    }
+    return made;
+  }
+
+ private:
+  using Kinds = std::map<std::string, KindConstants>;
+
+  [[nodiscard]] bool is_asked(const std::string& kind) const {
+    const auto& kinds = options_.kinds;
+    return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  }
+
+  std::size_t add_unknown(Unknown unknown, double start) {
+    unknowns_.push_back(unknown);
+    start_.push_back(start);
+    return unknowns_.size() - 1;
+  }
+
+  void add_kinds(const Kinds& kinds, bool of_network) {
+    std::map<std::size_t, std::size_t> common;         // by constant
+    std::map<std::string, std::size_t> hops_of_kinds;  // of networks
+    for (const auto& [kind, constants] : kinds)
+      for (std::size_t c = 0; c < constants.size(); ++c) {
+        if (!constants[c] || !(*constants[c] > 0) || !is_asked(kind)) continue;
+        Slot slot{of_network, kind, c};
+        if (options_.within)
+          slot.unknowns = {add_unknown({std::log(*constants[c]), std::log(*options_.within)},
+                                       std::log(*constants[c]))};
+        else
+          add_hierarchy(slot, common, hops_of_kinds);
+        by_place_[{of_network, kind, c}] = slots_.size();
+        slots_.push_back(std::move(slot));
+      }
+  }
+
+  void add_hierarchy(Slot& slot, std::map<std::size_t, std::size_t>& common,
+                     std::map<std::string, std::size_t>& hops_of_kinds) {
+    const Constant& constant = all_constants()[slot.constant];
+    const Belief belief = belief_in(constant, slot.of_network);
+    if (options_.kinds.empty()) {
+      const auto known = common.find(slot.constant);
+      if (known == common.end()) {
+        const double log = std::log(belief.value);
+        common[slot.constant] = add_unknown({log, sigma_of_common}, log);
+      }
+      slot.unknowns.push_back(common[slot.constant]);
+    } else {
+      slot.fixed = std::log(common_now(slot).value_or(belief.value));
+    }
+    if (slot.kind == "common") return;
+    if (slot.of_network && constant.quantity == Quantity::hop) {
+      if (!hops_of_kinds.contains(slot.kind)) {
+        const double log = slot.kind == "tcp" ? std::log(tcp_hops) : 0;
+        hops_of_kinds[slot.kind] = add_unknown({log, sigma_of_network}, log);
+      }
+      slot.unknowns.push_back(hops_of_kinds[slot.kind]);
+    }
+    slot.unknowns.push_back(add_unknown({0, belief.of_kinds}, 0));
+  }
+
+  // What all kinds have in common, as the present constants have it.
+  [[nodiscard]] std::optional<double> common_now(const Slot& slot) const {
+    const Kinds& kinds = slot.of_network ? present_.networks : present_.gpus;
+    const auto found = kinds.find(slot.of_network ? "ib" : "common");
+    return found == kinds.end() ? std::nullopt : found->second[slot.constant];
+  }
+
+  const MachineConstants& present_;
+  const ConstantsFitOptions& options_;
+  std::vector<Unknown> unknowns_;
+  std::vector<double> start_;
+  std::vector<Slot> slots_;
+  std::map<std::tuple<bool, std::string, std::size_t>, std::size_t> by_place_;
+};
+
+using Tangents = std::vector<std::shared_ptr<const NcclTangent>>;
+
+}  // namespace
+
+class ConstantsFitter::Impl {
+ public:
+  Impl(const std::vector<FitRow>& rows, const MachineConstants& present,
+       const ConstantsFitOptions& options)
+      : rows_(rows), present_(present), options_(options), unknowns_(present, options) {
+    std::map<std::size_t, double> of_owner;
+    for (const FitRow& row : rows) of_owner[row.owner] += 1;
+    for (const FitRow& row : rows)
+      weights_.push_back(std::min(1.0, options.rows_of_an_owner / of_owner[row.owner]));
+  }
+
+  ConstantsFit fit() {
+    best_ = unknowns_.start();
+    tangents_ = tangents_at(best_);
+    fit_rows(weights_, most_rounds, best_, tangents_);
+    return result(problem(weights_, tangents_), best_);
+  }
+
+  [[nodiscard]] ConstantsFit fit_without(std::size_t owner) const {
+    std::vector<double> weights = weights_;
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (rows_[i].owner == owner) weights[i] = 0;
+    std::vector<double> unknowns = best_;
+    Tangents tangents = tangents_;
+    fit_rows(weights, rounds_without_an_owner, unknowns, tangents);
+    return result(problem(weights, tangents), unknowns);
+  }
+
+ private:
+  [[nodiscard]] bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+
+  // The tangents are those at `unknowns`, before and after.
+  void fit_rows(const std::vector<double>& weights, int rounds, std::vector<double>& unknowns,
+                Tangents& tangents) const {
+    if (stopped()) return;
+    double reached = objective(problem(weights, tangents), unknowns);
+    for (int round = 0; round < rounds && !stopped(); ++round) {
+      const std::vector<double> next = prior_fit(problem(weights, tangents), unknowns);
+      Tangents there = tangents_at(next);
+      if (stopped()) return;
+      const double gain = reached - objective(problem(weights, there), next);
+      if (!(gain > 0)) return;
+      unknowns = next;
+      tangents = std::move(there);
+      reached -= gain;
+      if (gain < least_gain * reached) return;
+    }
+  }
+
+  [[nodiscard]] Tangents tangents_at(const std::vector<double>& unknowns) const {
+    const MachineConstants here = unknowns_.constants(unknowns);
+    Tangents tangents(rows_.size());
+    std::mutex telling;
+    std::size_t done = 0;
+    for_each_number(rows_.size(), options_.threads, options_.stop, [&](std::size_t i) {
+      tangents[i] = std::make_shared<NcclTangent>(rows_[i].measured.asked, rows_[i].kinds,
+                                                  present_, here);
+      const std::lock_guard lock(telling);
+      ++done;
+      if (options_.progress) options_.progress(done, rows_.size());
+    });
+    return tangents;
+  }
+
+  [[nodiscard]] PriorFitProblem problem(const std::vector<double>& weights,
+                                        const Tangents& tangents) const {
+    PriorFitProblem problem{.unknowns = unknowns_.all(), .weights = weights};
+    for (const FitRow& row : rows_) problem.groups.push_back(row.table);
+    problem.errors = [this, &tangents](const std::vector<double>& unknowns) {
+      const MachineConstants constants = unknowns_.constants(unknowns);
+      std::vector<FitError> errors;
+      errors.reserve(rows_.size());
+      for (std::size_t i = 0; i < rows_.size(); ++i)
+        errors.push_back(error_of(rows_[i], *tangents[i], constants));
+      return errors;
+    };
+    return problem;
+  }
+
+  [[nodiscard]] FitError error_of(const FitRow& row, const NcclTangent& tangent,
+                                  const MachineConstants& constants) const {
+    const NcclTangent::Value value = tangent.at(constants_seen(row.kinds, constants));
+    FitError error{std::log(value.time_s / row.measured.measured_s)};
+    for (const NcclTangent::Slope& slope : value.slopes) {
+      const bool of_network = slope.place.of == ConstantPlace::network;
+      const Slot* const slot = unknowns_.slot(
+          of_network, of_network ? row.kinds.network : row.kinds.gpu, slope.place.constant);
+      if (slot == nullptr) continue;
+      for (const std::size_t u : slot->unknowns) error.slopes.emplace_back(u, slope.slope);
+    }
+    return error;
+  }
+
+  [[nodiscard]] ConstantsFit result(const PriorFitProblem& problem,
+                                    const std::vector<double>& unknowns) const {
+    ConstantsFit made{unknowns_.constants(unknowns), {}, unknowns.size(), 0};
+    if (stopped()) return made;
+    const Certainty certainty(problem, unknowns);
+    made.degrees_of_freedom = certainty.degrees_of_freedom();
+    for (const Slot& slot : unknowns_.slots()) {
+      const KindConstants& kind =
+          (slot.of_network ? made.constants.networks : made.constants.gpus).at(slot.kind);
+      const double value = *kind[slot.constant];
+      const double factor = std::exp(confidence * certainty.standard_error(slot.unknowns));
+      made.fitted.push_back({slot.kind, slot.of_network, all_constants()[slot.constant], value,
+                             value / factor, value * factor,
+                             certainty.told(slot.unknowns.back())});
+    }
+    return made;
+  }
+
+  const std::vector<FitRow>& rows_;
+  const MachineConstants& present_;
+  const ConstantsFitOptions& options_;
+  const Unknowns unknowns_;
+  std::vector<double> weights_, best_;
+  Tangents tangents_;
+};
+
+ConstantsFitter::ConstantsFitter(const std::vector<FitRow>& rows, const MachineConstants& present,
+                                 const ConstantsFitOptions& options)
+    : impl_(std::make_unique<Impl>(rows, present, options)) {}
+ConstantsFitter::~ConstantsFitter() = default;
+
+ConstantsFit ConstantsFitter::fit() { return impl_->fit(); }
+ConstantsFit ConstantsFitter::fit_without(std::size_t owner) const {
+  return impl_->fit_without(owner);
+}
+
+std::vector<RowPrediction> predict_rows(const std::vector<FitRow>& rows,
+                                        const MachineConstants& present,
+                                        const MachineConstants& constants, int threads) {
+  std::vector<RowPrediction> predicted(rows.size());
+  for_each_number(rows.size(), threads, nullptr, [&](std::size_t i) {
+    const CaseResult row =
+        run_case(with_constants(rows[i].measured.asked, rows[i].kinds, present, constants));
+    predicted[i] = {row.time_s(), row.algorithm_text()};
+  });
+  return predicted;
+}
+
+}  // namespace collsim

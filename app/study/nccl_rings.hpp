@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "topo/topology.hpp"
+
+namespace collsim {
+
+// The rings that NCCL's channels form among GPUs that links join directly, without a switch (DGX-1,
+// MI300X): in which order each goes through the positions of the group.  Together they use the
+// links as evenly as a few of them can; on a DGX-1 six rings, three of them backwards, fill all.
+// Empty: there is no ring over direct links, or there are more GPUs than are searched (8).
+[[nodiscard]] std::vector<std::vector<int>> rings_of_direct_links(const Topology& topology,
+                                                                  const std::vector<Rank>& group);
+
+}  // namespace collsim
