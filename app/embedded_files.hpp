@@ -12,9 +12,10 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-[[nodiscard]] std::span<const EmbeddedFile> embedded_presets();  // scenarios/presets/*.json but
-[[nodiscard]] std::span<const EmbeddedFile> embedded_fitted();   // its fitted.json
-[[nodiscard]] std::span<const EmbeddedFile> embedded_schema();   // scenarios/schema/*.json
-[[nodiscard]] std::span<const EmbeddedFile> embedded_report();   // the page of plots/report/
+[[nodiscard]] std::span<const EmbeddedFile> embedded_presets();      // scenarios/presets/*.json but
+[[nodiscard]] std::span<const EmbeddedFile> embedded_fitted();       // its fitted.json and
+[[nodiscard]] std::span<const EmbeddedFile> embedded_nccl_tuners();  // its nccl-*.json
+[[nodiscard]] std::span<const EmbeddedFile> embedded_schema();       // scenarios/schema/*.json
+[[nodiscard]] std::span<const EmbeddedFile> embedded_report();       // the page of plots/report/
 
 }  // namespace collsim

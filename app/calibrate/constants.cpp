@@ -124,13 +124,14 @@ bool is_free(const ProtocolCost& cost) { return cost.hop == Time{} && cost.rate 
 Topology with_changed_protocols(const Topology& topology, const Change& gpu,
                                 const Change& network) {
   Topology::Parts parts = topology.parts();
-  std::vector<char> leads_out(parts.protocols.size(), 0);
-  for (const Link& link : parts.links)
-    if ((parts.kinds[link.from.index()] == NodeKind::nic &&
-         parts.kinds[link.to.index()] == NodeKind::network_switch) ||
-        (parts.kinds[link.to.index()] == NodeKind::nic &&
-         parts.kinds[link.from.index()] == NodeKind::network_switch))
-      leads_out[link.protocols] = 1;
+  // Kinds of links of which none leads anywhere but from a NIC to a switch: its ports.
+  std::vector<char> leads_out(parts.protocols.size(), 1);
+  for (const Link& link : parts.links) {
+    const NodeKind from = parts.kinds[link.from.index()], to = parts.kinds[link.to.index()];
+    const bool out = (from == NodeKind::nic && to == NodeKind::network_switch) ||
+                     (to == NodeKind::nic && from == NodeKind::network_switch);
+    if (!out) leads_out[link.protocols] = 0;
+  }
   for (std::size_t kind = 0; kind < parts.protocols.size(); ++kind) {
     const Change& change = leads_out[kind] != 0 ? network : gpu;
     for (const LinkProtocol protocol : all_protocols) {

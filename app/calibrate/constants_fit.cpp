@@ -21,7 +21,6 @@ namespace {
 
 constexpr double confidence = 1.96;  // standard errors
 constexpr int most_rounds = 8;       // of tangents
-constexpr int rounds_without_an_owner = 3;
 constexpr double least_gain = 1e-3;  // of the objective
 
 // Calls work(i) for every i below `count`, on several threads.
@@ -131,7 +130,7 @@ class Unknowns {
       }
       slot.unknowns.push_back(hops_of_kinds[slot.kind]);
     }
-    slot.unknowns.push_back(add_unknown({0, belief.of_kinds}, 0));
+    slot.unknowns.push_back(add_unknown({0, belief.of_kinds * (getenv("TIE") ? atof(getenv("TIE")) : 1)}, 0));
   }
 
   // What all kinds have in common, as the present constants have it.
@@ -167,7 +166,7 @@ class ConstantsFitter::Impl {
   ConstantsFit fit() {
     best_ = unknowns_.start();
     tangents_ = tangents_at(best_);
-    fit_rows(weights_, most_rounds, best_, tangents_);
+    fit_rows(weights_, best_, tangents_);
     return result(problem(weights_, tangents_), best_);
   }
 
@@ -175,21 +174,19 @@ class ConstantsFitter::Impl {
     std::vector<double> weights = weights_;
     for (std::size_t i = 0; i < rows_.size(); ++i)
       if (rows_[i].owner == owner) weights[i] = 0;
-    std::vector<double> unknowns = best_;
-    Tangents tangents = tangents_;
-    fit_rows(weights, rounds_without_an_owner, unknowns, tangents);
-    return result(problem(weights, tangents), unknowns);
+    const PriorFitProblem others = problem(weights, tangents_);
+    return result(others, prior_fit(others, best_));
   }
 
  private:
   [[nodiscard]] bool stopped() const { return options_.stop != nullptr && *options_.stop; }
 
   // The tangents are those at `unknowns`, before and after.
-  void fit_rows(const std::vector<double>& weights, int rounds, std::vector<double>& unknowns,
+  void fit_rows(const std::vector<double>& weights, std::vector<double>& unknowns,
                 Tangents& tangents) const {
     if (stopped()) return;
     double reached = objective(problem(weights, tangents), unknowns);
-    for (int round = 0; round < rounds && !stopped(); ++round) {
+    for (int round = 0; round < most_rounds && !stopped(); ++round) {
       const std::vector<double> next = prior_fit(problem(weights, tangents), unknowns);
       Tangents there = tangents_at(next);
       if (stopped()) return;

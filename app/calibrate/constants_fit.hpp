@@ -68,7 +68,7 @@ class ConstantsFitter {
 
   // To all rows.
   [[nodiscard]] ConstantsFit fit();
-  // To those of all owners but one; begins where fit() ended, which must have been called.
+  // To those of all owners but one, by the tangents where fit() ended, which must have been called.
   [[nodiscard]] ConstantsFit fit_without(std::size_t owner) const;
 
  private:

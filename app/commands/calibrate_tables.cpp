@@ -77,8 +77,9 @@ class TablesCalibration {
     if (!diagnostics.empty()) return show_mistakes(diagnostics, sources, terminal_);
     for (MeasuredTable& table : tables_) answer_open_questions(table);
     for (const std::string& output : options_.outputs) check_writable(output);
+    if (const char* cap = getenv("CAP")) fit_options_.fit.rows_of_an_owner = atof(cap);
     const TablesFit fit = fitted();
-    if (const char* dump = getenv("DUMP")) { std::ofstream o(dump); for (auto& e : fit.errors) o << fit.tables[e.table].id << ',' << e.size << ',' << e.error << ',' << e.way << '\n'; }
+    if (const char* dump = getenv("DUMP")) { std::ofstream o(dump); for (auto& e : fit.errors) o << fit.tables[e.table].id << ',' << e.size << ',' << e.error << ',' << e.way << '\n'; for (auto& e : fit.unseen) o << "U " << fit.tables[e.table].id << ',' << e.size << ',' << e.error << ',' << e.way << '\n'; }
     if (terminal_.interrupted) return exit_interrupted;
     refuse_no_rows(fit);
     tell(fit);

@@ -98,8 +98,10 @@ class ScenarioMaker {
   JsonValue collective() {
     JsonValue collective = JsonValue::object();
     put(collective, "op", "OP", options_.operation);
-    const bool by_default = options_.algorithm.empty() && options_.preset.empty();
-    put(collective, "algorithm", "--algorithm", by_default ? "auto" : options_.algorithm);
+    put(collective, "algorithm", "--algorithm", algorithm());
+    put(collective, "nccl_algo", "--nccl-algo", options_.nccl_algo);
+    put(collective, "nccl_proto", "--nccl-proto", options_.nccl_proto);
+    put(collective, "nccl_tuner", "--nccl-tuner", options_.nccl_tuner);
     if (options_.in_place) collective.set("in_place", true);
     const bool exact = !options_.exact_sizes.empty();
     if (has_size())
@@ -151,6 +153,13 @@ class ScenarioMaker {
     JsonValue launch = JsonValue::object({{"mode", mode}});
     if (mode == "one-thread" && options_.threads) launch.set("gpus_per_thread", *options_.gpus);
     return JsonValue::object({{"launch", std::move(launch)}});
+  }
+
+  [[nodiscard]] std::string algorithm() const {
+    if (!options_.algorithm.empty()) return options_.algorithm;
+    const bool asks_nccl =
+        !options_.nccl_algo.empty() || !options_.nccl_proto.empty() || !options_.nccl_tuner.empty();
+    return asks_nccl ? "nccl" : options_.preset.empty() ? "auto" : "";
   }
 
   [[nodiscard]] bool has_size() const {
@@ -337,6 +346,14 @@ void add_machine(Options& command, PredictOptions& options) {
                 "startup of each message, occupies the link: 5us");
 }
 
+void add_nccl(Options& command, PredictOptions& options) {
+  command.value("--nccl-algo", options.nccl_algo, "LIST",
+                "as NCCL_ALGO: Ring,Tree or ^NVLS; implies --algorithm nccl");
+  command.value("--nccl-proto", options.nccl_proto, "LIST", "as NCCL_PROTO: LL,LL128 or ^Simple");
+  command.value("--nccl-tuner", options.nccl_tuner, "VERSION",
+                "choose as the tuner of this NCCL: 2.28 (default: the fastest)");
+}
+
 // Not in the help: they are only there to be pasted.
 void add_measuring_flags(Options& command, PredictCommand& options) {
   for (std::size_t i = 0; i < measuring_flags.size(); ++i)
@@ -367,6 +384,7 @@ Action declare_predict(Options& command) {
   add_machine(command, *options);
   command.value("--algorithm", options->algorithm, "NAME",
                 "nccl: as NCCL chooses (default with --preset); auto: the fastest of all");
+  add_nccl(command, *options);
   command.value("-d,--datatype", options->type, "TYPE", "element type (default: float)");
   command.value("--redop", options->reduction, "NAME",
                 "sum, prod, min, max or avg (nccl-tests: -o)");

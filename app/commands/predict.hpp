@@ -18,6 +18,7 @@ struct PredictOptions {
   std::string operation, smallest, largest, step, preset, shape, bandwidth, latency, overhead;
   std::string network, type, reduction;
   std::string algorithm;  // empty: what the scenario's default is, of a shape auto
+  std::string nccl_algo, nccl_proto, nccl_tuner;  // any of them: nccl in place of auto
   std::optional<std::int64_t> factor, gpus, threads, nodes, root, chunks, channels;
   // In place of a range of sizes, and of -g and -t: what a log says (collsim compare).
   std::vector<Bytes> exact_sizes;

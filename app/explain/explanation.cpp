@@ -60,7 +60,7 @@ std::vector<Contender> all_algorithms(const Case& one_case, const CaseResult& ro
   if (one_case.choice.name == "nccl") {
     for (const Case& other : nccl_candidates(without_launches(one_case))) {
       Attempt result = attempt(other, budget);
-      contenders.push_back({other.choice.name + " " + to_string(*other.protocol), result.time,
+      contenders.push_back({nccl_text(*other.nccl, *other.protocol), result.time,
                             std::move(result.why_not), result.too_long});
     }
     put_fastest_first(contenders);
@@ -121,8 +121,9 @@ BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
 
 Explanation explain(const Case& one_case) {
   const Case settled = chosen_case(one_case);
-  Explanation result{settled, run_case(settled), {}, {}, {}, {}, {}, {}, {}, {}};
+  Explanation result{settled, run_case(settled), {}, {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = is_policy(one_case.choice.name);
+  if (one_case.choice.name == "nccl") result.tuner = tuner_verdict(one_case);
   result.launched = result.row.time;
   result.row.time = result.row.kernel;
   result.one_case = with_calibrated_costs(with_schedule(without_launches(settled)));

@@ -9,6 +9,7 @@
 #include "app/json/value.hpp"
 #include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
+#include "app/study/nccl.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "topo/units.hpp"
 
@@ -167,6 +168,7 @@ struct Explanation {
   CaseResult row;
   std::string summary;                // of the algorithm
   bool chosen_automatically = false;  // "auto" or "nccl" was asked for
+  std::optional<TunerVerdict> tuner;  // of NCCL, if it chose
   Time launched;  // of the row with the host's part (study/nccl.hpp), where time is the kernel's
   std::vector<Contender> algorithms;  // all of the operation, the fastest first
   Bytes largest_message = 0;          // of one step: what chunks cut it into
@@ -186,6 +188,8 @@ struct Explanation {
 // An explanation as data.  SI units; null where something is not known.
 //
 //   question, algorithm_summary          sentences
+//   tuner           {version, expected: [{nccl_algorithm, nccl_protocol, seconds}], channels, threads,
+//                    ring, tree, nvls: {channels, intra_bytes_per_s, inter_bytes_per_s}}, or null
 //   operation, algorithm, chosen_automatically, ranks, size_bytes, chunks, channels, machine
 //   time_s, algbw_bytes_per_s, busbw_bytes_per_s, busbw_factor
 //   algorithms      [{algorithm, time_s, why_not}], the fastest first

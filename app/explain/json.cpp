@@ -164,6 +164,29 @@ JsonValue of_bound(const Explanation& e) {
                             {"text", bound_in_words(e)}});
 }
 
+JsonValue of_channels(const NcclChannels& channels) {
+  constexpr double gigabyte = 1e9;
+  return JsonValue::object({{"channels", channels.channels},
+                            {"intra_bytes_per_s", channels.intra * gigabyte},
+                            {"inter_bytes_per_s", channels.inter * gigabyte}});
+}
+
+JsonValue of_tuner(const TunerVerdict& verdict) {
+  const auto of_expected = [](const TunerVerdict::Expected& one) {
+    constexpr double microsecond = 1e-6;
+    return JsonValue::object({{"nccl_algorithm", to_string(one.algorithm)},
+                              {"nccl_protocol", to_string(nccl_protocol_of(one.protocol))},
+                              {"seconds", one.microseconds * microsecond}});
+  };
+  return JsonValue::object({{"version", verdict.version},
+                            {"expected", JsonValue::array(verdict.expected, of_expected)},
+                            {"channels", verdict.work.channels},
+                            {"threads", verdict.work.threads},
+                            {"ring", of_channels(verdict.machine.ring)},
+                            {"tree", of_channels(verdict.machine.tree)},
+                            {"nvls", of_channels(verdict.machine.nvls)}});
+}
+
 JsonValue of_contender(const Contender& contender) {
   return JsonValue::object({{"algorithm", contender.algorithm},
                             {"time_s", seconds(contender.time)},
@@ -179,6 +202,7 @@ JsonValue to_value(const Explanation& e) {
        {"algorithm", e.row.algorithm},
        {"algorithm_summary", e.summary},
        {"chosen_automatically", e.chosen_automatically},
+       {"tuner", e.tuner ? of_tuner(*e.tuner) : JsonValue()},
        {"ranks", e.row.ranks},
        {"size_bytes", e.row.size},
        {"chunks", e.row.chunks},

@@ -84,25 +84,51 @@ std::string bar(double share) {
 
 // --- 1, 2: question and answer ------------------------------------------------------------------
 
-void write_question(Page& page, const Explanation& e) {
-  page.heading("The question");
-  page.paragraph(question_of(e));
-  page.line("  ", fmt::format("{}: {}.", e.row.algorithm_text(), e.summary), 4);
-  if (!e.one_case.cluster->description.empty())
-    page.line("  ", fmt::format("machine: {}.", e.one_case.cluster->description), 4);
-  if (!e.chosen_automatically) return;
+std::string choice_in_words(const Explanation& e) {
   std::string others;
   int named = 0;
   for (const Contender& one : e.algorithms)
     if (one.algorithm != e.row.algorithm_text() && one.time && named++ < 3)
       others += fmt::format("{}{} {}", others.empty() ? "" : ", ", one.algorithm,
                             seconds_text(one.time->seconds()));
-  page.line("  ",
-            fmt::format("The algorithm was chosen automatically{}, because {}.",
-                        e.row.protocol ? " among those that NCCL has" : "",
-                        others.empty() ? "no other works here"
-                                       : "it is the fastest; the next best: " + others),
-            4);
+  return fmt::format(
+      "The algorithm was chosen automatically{}, because {}.",
+      e.row.protocol ? " among those that NCCL has" : "",
+      others.empty() ? "no other works here" : "it is the fastest; the next best: " + others);
+}
+
+std::string in_words(const TunerVerdict& verdict) {
+  constexpr double microsecond = 1e-6;
+  std::string expected;
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, verdict.expected.size()); ++i) {
+    const TunerVerdict::Expected& one = verdict.expected[i];
+    expected += fmt::format("{}{} {}",
+                            i == 0   ? ""
+                            : i == 1 ? "; then "
+                                     : ", ",
+                            nccl_text(one.algorithm, one.protocol),
+                            seconds_text(one.microseconds * microsecond));
+  }
+  const NcclChannels& ring = verdict.machine.ring;
+  return fmt::format(
+      "The tuner of NCCL {} chose it. It counts on {} channels of {:.4g} GB/s for rings, and "
+      "expects "
+      "{}. NCCL would use {} of its channels, {} threads each. Its tuner ranks; it does not "
+      "predict.",
+      verdict.version, ring.channels, ring.intra, expected, verdict.work.channels,
+      verdict.work.threads);
+}
+
+void write_question(Page& page, const Explanation& e) {
+  page.heading("The question");
+  page.paragraph(question_of(e));
+  page.line("  ", fmt::format("{}: {}.", e.row.algorithm_text(), e.summary), 4);
+  if (!e.one_case.cluster->description.empty())
+    page.line("  ", fmt::format("machine: {}.", e.one_case.cluster->description), 4);
+  if (e.tuner)
+    page.line("  ", in_words(*e.tuner), 4);
+  else if (e.chosen_automatically)
+    page.line("  ", choice_in_words(e), 4);
 }
 
 std::string busbw_meaning(const Explanation& e) {

@@ -133,6 +133,8 @@ JsonValue row_to_value(const CaseResult& row) {
   add(object, "op", to_string(row.operation));
   add(object, "algorithm", row.algorithm);
   if (row.protocol) add(object, "protocol", to_string(*row.protocol));
+  if (row.nccl) add(object, "nccl_algorithm", to_string(*row.nccl));
+  if (row.protocol) add(object, "nccl_protocol", to_string(nccl_protocol_of(*row.protocol)));
   if (row.protocol) add(object, "kernel_s", row.kernel.seconds());
   if (row.protocol) add(object, "host_s", row.host.seconds());
   if (row.error_class) add(object, "error_class", to_value(*row.error_class));

@@ -24,9 +24,11 @@ constexpr std::string_view chunks = "collective.chunks";
 // What one chooses for a given task on a given machine; rows that differ in anything else answer
 // different questions, and the faster is not the better.
 bool is_a_choice(std::string_view path) {
-  constexpr std::array<std::string_view, 8> choices{
-      "collective.algorithm", "collective.chunks", "collective.chunk_size",  "collective.channels",
-      "collective.slots",     "collective.radix",  "collective.aggregation", "collective.dims"};
+  constexpr std::array<std::string_view, 11> choices{
+      "collective.nccl_algo",   "collective.nccl_proto", "collective.nccl_tuner",
+      "collective.algorithm",   "collective.chunks",     "collective.chunk_size",
+      "collective.channels",    "collective.slots",      "collective.radix",
+      "collective.aggregation", "collective.dims"};
   return std::find(choices.begin(), choices.end(), path) != choices.end();
 }
 

@@ -80,6 +80,7 @@ struct CaseResult {
   int radix = 4;
   std::optional<int> aggregation;
   std::optional<LinkProtocol> protocol;  // of NCCL, that it ran under
+  std::optional<NcclAlgorithm> nccl;     // and what NCCL calls the algorithm
   // How sure a prediction of NCCL's time on a preset is.
   std::optional<ErrorClass> error_class;
   Time kernel;                         // simulated, the kernel's launch included,
@@ -102,9 +103,9 @@ struct CaseResult {
   std::optional<Measured> measured;
   std::optional<NoMeasurement> not_measured;
 
-  // "ring", or "ring LL" under a protocol.
+  // "ring", or of NCCL "Ring LL".
   [[nodiscard]] std::string algorithm_text() const {
-    return protocol ? algorithm + " " + collsim::to_string(*protocol) : algorithm;
+    return nccl && protocol ? nccl_text(*nccl, *protocol) : algorithm;
   }
   [[nodiscard]] double time_s() const { return time.seconds(); }
   // size / time, and that times nccl-tests' factor.  0 for a time or a size of 0.

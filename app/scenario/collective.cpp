@@ -258,7 +258,39 @@ class CollectiveReader {
       collective().pattern = read_pattern(reader_, collective().group);
   }
 
+  void read_nccl_choice() {
+    const bool chooses = choice().name == "nccl" || choice().name.empty();
+    const Operation operation = collective().operation;
+    const bool exchanges = operation == Operation::all_to_all || operation == Operation::gather ||
+                           operation == Operation::scatter || operation == Operation::send_recv;
+    if (chooses && exchanges)
+      static_cast<void>(applies("nccl_algo", false, operation_varies(),
+                                "means nothing for " + this_operation() +
+                                    ", for which NCCL has only sends and receives"));
+    const std::string whose = "is only for the algorithm nccl";
+    if (!exchanges && applies("nccl_algo", chooses, algorithm_varies(), whose))
+      read_nccl_list("nccl_algo", read_nccl_algorithms);
+    if (applies("nccl_proto", chooses, algorithm_varies(), whose))
+      read_nccl_list("nccl_proto", read_nccl_protocols);
+    if (!applies("nccl_tuner", chooses, algorithm_varies(), whose)) return;
+    static const Vocabulary versions{.what = "NCCL version of a tuner",
+                                     .allowed = {"2.28", "fastest"}};
+    const std::optional<std::string> version = reader_.word("nccl_tuner", versions);
+    if (version && *version != "fastest") reading_.nccl_choice.tuner = *version;
+  }
+
+  void read_nccl_list(const char* key, std::string (*parse)(std::string_view, NcclChoice&)) {
+    const std::optional<std::string> list = reader_.text(key);
+    if (!list) return;
+    const std::string mistake = parse(*list, reading_.nccl_choice);
+    if (!mistake.empty())
+      reader_.wrong(
+          key, "unknown-name", mistake, {},
+          "names with commas between, after a ^ all but these: \"Ring,Tree\", \"^LL128\"");
+  }
+
   void read_knobs() {
+    read_nccl_choice();
     if (choice().name == "nccl") {
       for (const char* key : {"chunks", "chunk_size", "channels", "slots", "radix", "aggregation"})
         static_cast<void>(applies(key, false, algorithm_varies(),

@@ -8,6 +8,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/cluster.hpp"
+#include "app/scenario/nccl_choice.hpp"
 #include "app/scenario/program_files.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
@@ -27,6 +28,7 @@ struct CollectiveContext {
 struct CollectiveReading {
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto", or of a listed schedule
+  NcclChoice nccl_choice;
   std::optional<std::vector<std::vector<double>>> data;
 };
 
@@ -35,6 +37,8 @@ struct CollectiveReading {
 //   op, algorithm, size, dtype, reduction, ranks, root, in_place; the algorithm may be
 //   {"msccl": FILE}, of the programs that the context has
 //   chunks or chunk_size, channels, slots
+//   nccl_algo, nccl_proto (lists in the syntax of NCCL_ALGO and NCCL_PROTO), nccl_tuner (a version):
+//   what the algorithm nccl may choose from, and how
 //   radix (k-nomial), aggregation (pat), dims (hierarchical, torus)
 //   pattern (send-recv): "shift", "exchange", {"shift": 2} or [[from, to], ...]
 //   data: the input of every rank, one list of numbers each; for broadcast and scatter the root's

@@ -130,6 +130,8 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   if (made.choice.name == "nccl")
     made.launch = launch_costs(model_part != nullptr ? *model_part : nothing, made.cluster->model,
                                reading.model);
+  made.nccl_graph = model.nccl_graph;
+  made.nccl_choice = std::move(collective->nccl_choice);
   made.calibration = model.calibration;
   reading.one_case = std::move(made);
 }

@@ -234,7 +234,10 @@ Model read_model(const JsonValue& model, const std::string& pointer, Diagnostics
     read.costs.instruction_overhead = reader.time("instruction_overhead", Time{});
   }
   read.launch = read_launch(reader);
-  read.costs.launch = read.launch.base;
+  // Its parts are those of NCCL's kernels, a time alone delays every algorithm.
+  const JsonValue* const launch = model.find("launch");
+  if (launch == nullptr || !launch->is_object()) read.costs.launch = read.launch.base;
+  read.nccl_graph = read_nccl_graph(reader, "nccl_graph");
   resolved = reader.finish();
   return read;
 }

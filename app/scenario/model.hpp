@@ -10,6 +10,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/nccl_graph.hpp"
 #include "collectives/cost/cost_model.hpp"
 
 namespace collsim {
@@ -79,6 +80,7 @@ struct Model {
   CostModel costs;
   std::shared_ptr<const Calibration> calibration;  // nothing: the costs above
   LaunchCosts launch;
+  NcclGraph nccl_graph;  // for the tuner of NCCL
 };
 
 // `resolved` gets it with every default.

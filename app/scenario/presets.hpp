@@ -23,9 +23,9 @@ namespace collsim {
 //                  "network": { "link": "nic" } } }
 //
 // Its cluster is a graph of the scenario format, in which a link is the name of a link type.  A
-// scenario's "override": {"nic.bandwidth": "400Gb/s"} changes a link type.  What NCCL's protocols and
-// kernels cost is not written there but filled in, see app/scenario/fitted.hpp: "gpu" and "network"
-// are kinds that the fitted constants know, the latter one that a scenario may choose.
+// scenario's "override": {"nic.bandwidth": "400Gb/s"} changes a link type.  What NCCL's protocols
+// and kernels cost is not written there but filled in, see app/scenario/fitted.hpp: "gpu" and
+// "network" are kinds that the fitted constants know, the latter one that a scenario may choose.
 struct Preset {
   std::string name;
   std::string title = {};

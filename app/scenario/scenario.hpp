@@ -16,6 +16,7 @@
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/cluster.hpp"
 #include "app/scenario/model.hpp"
+#include "app/scenario/nccl_choice.hpp"
 #include "app/scenario/program_files.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/collective.hpp"
@@ -31,7 +32,10 @@ struct Case {
   AlgorithmChoice choice;  // its name is that of the table, or "auto", or of a listed schedule
   CostModel costs;
   LaunchCosts launch;                    // of NCCL's kernels; costs.launch is its base
+  NcclGraph nccl_graph;                  // and of NCCL's tuner: what the model says
+  NcclChoice nccl_choice;                // what "nccl" may choose from
   std::optional<LinkProtocol> protocol;  // that the cluster's links are used under; nothing: none
+  std::optional<NcclAlgorithm> nccl;     // what NCCL calls the algorithm, when it chose it
   std::shared_ptr<const Calibration> calibration;  // more costs, of a schedule: study/run_case.hpp
   // "data" of the collective: the input of every position, for `show`.
   std::optional<std::vector<std::vector<double>>> data;

@@ -1,61 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/study/nccl.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
-#include <span>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "app/study/nccl_machine.hpp"
 #include "app/study/nccl_rings.hpp"
 
 namespace collsim {
 namespace {
-
-struct Way {
-  std::string_view algorithm;
-  LinkProtocol protocol;
-  // As many channels as a node has GPUs, each through another NIC.
-  bool through_all_nics = true;
-};
-
-// `members` of the group share a node.
-std::span<const Way> ways(Operation operation, int members, int nodes) {
-  static constexpr std::array all_reduces = {
-      Way{"ring", LinkProtocol::ll},           Way{"ring", LinkProtocol::ll128},
-      Way{"ring", LinkProtocol::simple},       Way{"nvls", LinkProtocol::nvls, false},
-      Way{"double-tree", LinkProtocol::ll},    Way{"double-tree", LinkProtocol::ll128},
-      Way{"double-tree", LinkProtocol::simple}};
-  constexpr std::size_t without_trees = 4;
-  constexpr std::size_t without_nvls = 3;
-  static constexpr std::array rings = {Way{"ring", LinkProtocol::ll},
-                                       Way{"ring", LinkProtocol::ll128},
-                                       Way{"ring", LinkProtocol::simple}};
-  static constexpr std::array chains = {Way{"chain", LinkProtocol::ll},
-                                        Way{"chain", LinkProtocol::ll128},
-                                        Way{"chain", LinkProtocol::simple}};
-  static constexpr std::array exchanges = {Way{"direct", LinkProtocol::p2p_ll, false},
-                                           Way{"direct", LinkProtocol::p2p_simple, false}};
-  static constexpr std::array stars = {Way{"flat", LinkProtocol::p2p_ll, false},
-                                       Way{"flat", LinkProtocol::p2p_simple, false}};
-  switch (operation) {
-    case Operation::all_reduce:
-      if (nodes > 1) return all_reduces;
-      return std::span(all_reduces).first(members > 2 ? without_trees : without_nvls);
-    case Operation::all_gather:
-    case Operation::reduce_scatter: return rings;
-    case Operation::broadcast:
-    case Operation::reduce: return chains;
-    case Operation::all_to_all:
-    case Operation::send_recv: return exchanges;
-    case Operation::gather:
-    case Operation::scatter: return stars;
-    case Operation::barrier: return {};
-  }
-  return {};
-}
 
 bool point_to_point(LinkProtocol protocol) {
   return protocol == LinkProtocol::p2p_ll || protocol == LinkProtocol::p2p_simple;
@@ -76,6 +35,68 @@ int members_per_node(const Case& asked) {
   for (std::size_t position = 1; position < group.size(); ++position)
     if ((node_of(position) == node_of(position - 1)) != (position % members != 0)) return 1;
   return static_cast<int>(members);
+}
+
+bool is_one_gpu_per_node(const Case& asked) {
+  const std::vector<int>& dims = asked.cluster->topology.dims();
+  if (dims.size() != 2 || asked.collective.size() < 2) return false;
+  std::set<std::size_t> nodes;
+  for (const Rank rank : asked.collective.group)
+    if (!nodes.insert(rank.index() / static_cast<std::size_t>(dims[1])).second) return false;
+  return true;
+}
+
+struct Way {
+  NcclAlgorithm nccl;
+  std::string_view algorithm;
+  LinkProtocol protocol;
+  // As many channels as a node has GPUs, each through another NIC.
+  bool through_all_nics = true;
+};
+
+void add_ways(std::vector<Way>& ways, NcclAlgorithm nccl, std::string_view algorithm,
+              bool through_all_nics = true) {
+  for (const LinkProtocol protocol : {LinkProtocol::ll, LinkProtocol::ll128, LinkProtocol::simple})
+    ways.push_back({nccl, algorithm, protocol, through_all_nics});
+}
+
+void add_ways_to_reduce_everywhere(std::vector<Way>& ways, const Case& asked, int members) {
+  using enum NcclAlgorithm;
+  const bool several_nodes = members < asked.collective.size();
+  add_ways(ways, ring, "ring");
+  if (members > 2)
+    ways.push_back({several_nodes ? nvls_tree : nvls, "nvls", LinkProtocol::nvls, false});
+  if (several_nodes) return add_ways(ways, tree, "double-tree");
+  // On one node a tree is a chain there and back, which NCCL hardly ever takes.
+  const NcclChoice& choice = asked.nccl_choice;
+  if (members > 1 && (!choice.algo_text.empty() || !choice.tuner.empty()))
+    add_ways(ways, tree, "chain", false);
+}
+
+// All that NCCL has, whatever the links carry; `members` of the group share a node.
+std::vector<Way> ways(const Case& asked, int members) {
+  using enum NcclAlgorithm;
+  std::vector<Way> known;
+  const auto add_transfers = [&](std::string_view algorithm) {
+    known = {{p2p, algorithm, LinkProtocol::p2p_ll, false},
+             {p2p, algorithm, LinkProtocol::p2p_simple, false}};
+  };
+  switch (asked.collective.operation) {
+    case Operation::all_reduce: add_ways_to_reduce_everywhere(known, asked, members); break;
+    case Operation::all_gather:
+    case Operation::reduce_scatter:
+      add_ways(known, ring, "ring");
+      if (is_one_gpu_per_node(asked)) known.push_back({pat, "pat", LinkProtocol::simple, false});
+      break;
+    case Operation::broadcast:
+    case Operation::reduce: add_ways(known, ring, "chain"); break;
+    case Operation::all_to_all:
+    case Operation::send_recv: add_transfers("direct"); break;
+    case Operation::gather:
+    case Operation::scatter: add_transfers("flat"); break;
+    case Operation::barrier: break;
+  }
+  return known;
 }
 
 // NCCL's slices are small enough for a chain or a tree to work as one pipeline.
@@ -115,11 +136,11 @@ Case candidate(const Case& asked, const Way& way) {
   if (cluster->link) cluster->link = cluster->topology.parameters(LinkId(0));
   made.cluster = cluster;
   made.protocol = way.protocol;
+  made.nccl = way.nccl;
 
   AlgorithmChoice choice;
   choice.name = way.algorithm;
-  choice.local_pass =
-      way.algorithm == "ring" && collective.operation != Operation::all_reduce;
+  choice.local_pass = way.algorithm == "ring" && collective.operation != Operation::all_reduce;
   if (several_nodes) choice.per_node = members;
   if (several_nodes && way.through_all_nics) choice.channels = members;
   if (!several_nodes && (way.algorithm == "ring" || way.algorithm == "chain"))
@@ -143,20 +164,45 @@ Case candidate(const Case& asked, const Way& way) {
   return made;
 }
 
+// "NVLS under LL"
+std::string wish_in_words(const NcclChoice& choice) {
+  if (choice.proto_text.empty()) return choice.algo_text;
+  if (choice.algo_text.empty()) return "way under " + choice.proto_text;
+  return choice.algo_text + " under " + choice.proto_text;
+}
+
+[[noreturn]] void refuse_wish(const Case& asked, const std::vector<Way>& carried) {
+  std::string there;
+  for (const Way& way : carried)
+    there += (there.empty() ? "" : ", ") + nccl_text(way.nccl, way.protocol);
+  throw_error(
+      ErrorCode::invalid_argument,
+      fmt::format("NCCL has no {} for {} here: as far as collsim simulates it, it has {}",
+                  wish_in_words(asked.nccl_choice), to_string(asked.collective.operation), there));
+}
+
+// Those that the links carry and the user allows.
+std::vector<Way> allowed_ways(const Case& asked) {
+  std::vector<Way> known = ways(asked, members_per_node(asked));
+  if (known.empty()) return known;
+  std::erase_if(known,
+                [&](const Way& way) { return !asked.cluster->topology.carries(way.protocol); });
+  if (known.empty())
+    throw_error(ErrorCode::invalid_argument,
+                "what NCCL would run is unknown here: the links of this cluster say nothing of "
+                "NCCL's protocols; those of NVSwitch presets do, such as dgx-h100");
+  std::vector<Way> allowed = known;
+  std::erase_if(allowed,
+                [&](const Way& way) { return !asked.nccl_choice.allows(way.nccl, way.protocol); });
+  if (allowed.empty()) refuse_wish(asked, known);
+  return allowed;
+}
+
 }  // namespace
 
 std::vector<Case> nccl_candidates(const Case& asked) {
   std::vector<Case> made;
-  const Topology& topology = asked.cluster->topology;
-  const int members = members_per_node(asked);
-  const std::span<const Way> known =
-      ways(asked.collective.operation, members, asked.collective.size() / members);
-  for (const Way& way : known)
-    if (topology.carries(way.protocol)) made.push_back(candidate(asked, way));
-  if (made.empty() && !known.empty())
-    throw_error(ErrorCode::invalid_argument,
-                "what NCCL would run is unknown here: the links of this cluster say nothing of "
-                "NCCL's protocols; those of NVSwitch presets do, such as dgx-h100");
+  for (const Way& way : allowed_ways(asked)) made.push_back(candidate(asked, way));
   return made;
 }
 
@@ -169,12 +215,54 @@ std::optional<ErrorClass> error_class(const Case& candidate) {
 }
 
 bool nccl_has(Operation operation, std::string_view algorithm) {
-  if (algorithm == "pat")
-    return operation == Operation::all_gather || operation == Operation::reduce_scatter;
-  constexpr int any = 4, several = 2;  // a group that all algorithms work for
-  for (const Way& way : ways(operation, any, several))
-    if (way.algorithm == algorithm) return true;
+  switch (operation) {
+    case Operation::all_reduce:
+      return algorithm == "ring" || algorithm == "double-tree" || algorithm == "nvls";
+    case Operation::all_gather:
+    case Operation::reduce_scatter: return algorithm == "ring" || algorithm == "pat";
+    case Operation::broadcast:
+    case Operation::reduce: return algorithm == "chain";
+    case Operation::all_to_all:
+    case Operation::send_recv: return algorithm == "direct";
+    case Operation::gather:
+    case Operation::scatter: return algorithm == "flat";
+    case Operation::barrier: break;
+  }
   return false;
+}
+
+std::optional<TunerVerdict> tuner_verdict(const Case& asked) {
+  const std::string& version = asked.nccl_choice.tuner;
+  if (version.empty()) return std::nullopt;
+  const std::vector<Way> allowed = allowed_ways(asked);
+  if (allowed.empty() || point_to_point(allowed.front().protocol)) return std::nullopt;
+  const NcclTuner& tuner = NcclTuner::of_version(version);
+  const int members = members_per_node(asked);
+  const Collective& collective = asked.collective;
+  const TunerQuestion question{collective.operation, collective.size(),
+                               collective.size() / members};
+  TunerVerdict verdict{.version = version, .machine = tuner_machine(asked, members, tuner)};
+  for (const Way& way : allowed)
+    verdict.expected.push_back(
+        {way.nccl, way.protocol,
+         tuner.expected_us(verdict.machine, question, way.nccl, way.protocol, collective.bytes())});
+  std::stable_sort(verdict.expected.begin(), verdict.expected.end(),
+                   [](const TunerVerdict::Expected& a, const TunerVerdict::Expected& b) {
+                     return a.microseconds < b.microseconds;
+                   });
+  const TunerVerdict::Expected& best = verdict.expected.front();
+  verdict.work =
+      tuner.work(verdict.machine, question, best.algorithm, best.protocol, collective.bytes());
+  return verdict;
+}
+
+std::vector<Case> nccl_choices(const Case& asked) {
+  const std::optional<TunerVerdict> verdict = tuner_verdict(asked);
+  if (!verdict) return nccl_candidates(asked);
+  const TunerVerdict::Expected& best = verdict->expected.front();
+  for (const Way& way : allowed_ways(asked))
+    if (way.nccl == best.algorithm && way.protocol == best.protocol) return {candidate(asked, way)};
+  return {};
 }
 
 Time host_time(const Case& candidate) {

@@ -100,6 +100,7 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   row.radix = one_case.choice.radix;
   row.aggregation = one_case.choice.aggregation;
   row.protocol = one_case.protocol;
+  row.nccl = one_case.nccl;
   row.error_class = error_class(one_case);
   row.kernel = simulation.time;
   row.host = one_case.protocol ? host_time(one_case) : Time{};
@@ -125,7 +126,7 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
 }
 
 std::vector<Case> candidates(const Case& asked) {
-  if (asked.choice.name == "nccl") return nccl_candidates(asked);
+  if (asked.choice.name == "nccl") return nccl_choices(asked);
   std::vector<Case> all;
   for (const Algorithm* const algorithm : algorithms(asked.collective.operation)) {
     all.push_back(asked);

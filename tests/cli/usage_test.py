@@ -164,8 +164,9 @@ class Predict(Test):
 
         self.assertEqual(ranks(), 8)
         self.assertEqual(ranks("-g", "4"), 4)
-        self.assertEqual(ranks("-g", "12", "--nodes", "2"), 12)
-        self.assertIn("--nodes 2 has enough", ranks("-g", "9", code=2))
+        self.assertEqual(ranks("-g", "4", "--nodes", "2"), 8)
+        self.assertEqual(ranks("-g", "2", "-t", "3", "--nodes", "2"), 12)
+        self.assertIn("a dgx-h100 has 8 GPUs", ranks("-g", "9", code=2))
 
     def test_the_scenario_does_the_same(self):
         arguments = "all-reduce -b 1M -e 4M -f 2 --preset dgx-h100 -g 4 --algorithm ring".split()

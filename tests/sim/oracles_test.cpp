@@ -4,7 +4,7 @@
 // evaluating explicit schedules.  Every entry about shapes, algorithms and point-to-point messages
 // is simulated here and must come out within 1e-9; entries that are lower bounds must not be
 // beaten.  Entries about things this library does not simulate are named in `out_of_scope`, so that
-// a new entry cannot be forgotten.
+// a new entry cannot be forgotten.  (Those of NCCL's tuner: tests/app/study/nccl_tuner_test.cpp.)
 #include <cmath>
 #include <fstream>
 #include <functional>

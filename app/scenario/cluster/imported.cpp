@@ -157,9 +157,9 @@ class LinkCosts {
   [[nodiscard]] const JsonValue& type_of(const ImportedCable& cable) const {
     constexpr double faster_than_pcie = 100;
     switch (cable.kind) {
+      case CableKind::xgmi: return *link_type("mi300x", "xgmi");
       case CableKind::nvlink:
-      case CableKind::xgmi:
-      case CableKind::c2c: return *link_type("dgx-1-v100", "nvlink");
+      case CableKind::c2c: return *link_type(directly_linked(), "nvlink");
       case CableKind::nvswitch: return *link_type(switched_, "nvlink");
       case CableKind::pcie: return type_named("pcie");
       case CableKind::uplink: return type_named("uplink");
@@ -168,10 +168,21 @@ class LinkCosts {
     }
     return cable.gbs > faster_than_pcie ? *link_type(switched_, "nvlink") : type_named("pcie");
   }
+  // The preset with NVLinks from GPU to GPU between GPUs of the same kind.
+  [[nodiscard]] std::string_view directly_linked() const {
+    const std::string& kind = find_preset(like_)->written.find("gpu")->string();
+    if (kind == "hopper" || kind == "blackwell") return "gh200-quad";
+    return kind == "v100" ? "dgx-1-v100" : "a100-nvlink-pair";
+  }
   // What the nearest preset lacks is like its slots.
   [[nodiscard]] const JsonValue& type_named(std::string_view name) const {
-    const JsonValue* const own = link_type(like_, name);
-    return own != nullptr ? *own : *link_type(like_, "pcie");
+    if (const JsonValue* const own = link_type(like_, name)) return *own;
+    // The hop of NCCL's protocols is that of the slots, however many switches are between them.
+    const std::string& kind = find_preset(like_)->written.find("gpu")->string();
+    const bool slots_have_hops = kind == "pcie" || kind == "host-memory";
+    if (slots_have_hops)
+      if (const JsonValue* const other = link_type("pcie-gen4-8gpu-2s", name)) return *other;
+    return *link_type(like_, "pcie");
   }
   [[nodiscard]] Time nearest_gpu_of_machine() const {
     std::vector<NodeKind> kinds;

@@ -102,7 +102,7 @@ TEST(Compare, FindsTheMachineByItsGpus) {
   EXPECT_EQ(unknown.code, exit_usage);
   expect_contains(unknown.err,
                   "other.csv:2: no preset is known for \"Voodoo 2\"; --preset NAME, or a "
-                  "FILE with a \"cluster\"\n  presets: dgx-1-v100, ");
+                  "FILE with a \"cluster\"\n  presets: a100-nvlink-pair, ");
   expect_contains(run_collsim({"compare", other, "--preset", "dgx-h10"}).err,
                   "did you mean \"dgx-h100\"?");
 }
@@ -221,7 +221,7 @@ TEST(Compare, AgreesWithValidate) {
   folder.write("run.log", {std::istreambuf_iterator<char>(file), {}});
   const std::string scenario = folder.write("case.json", R"({"scenario": 1,
     "cluster": {"preset": "dgx-h100", "nodes": 2},
-    "collective": {"op": "all-reduce", "algorithm": "auto", "size": "64KiB"},
+    "collective": {"op": "all-reduce", "size": "64KiB"},
     "measure": {"file": "run.log"}})");
   const Ran ran = run_collsim({"validate", scenario, "--format", "json", "--quiet"});
   ASSERT_EQ(ran.code, exit_fine) << ran.err;

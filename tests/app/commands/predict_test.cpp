@@ -115,8 +115,8 @@ TEST(Predict, EveryOperationWorksOnEveryPresetFromTheSmallestSizeOn) {
       for (const char* nodes : {"1", "2"}) {
         if (rack && nodes == std::string("2")) continue;
         const Ran ran =
-            run_collsim({"predict", to_string(operation), "--preset", preset.name, "--nodes", nodes,
-                         "-b", "8", "-e", "8M", "-f", "1024", "--quiet"});
+            run_collsim({"predict", std::string(to_string(operation)), "--preset", preset.name,
+                         "--nodes", nodes, "-b", "8", "-e", "8M", "-f", "1024", "--quiet"});
         EXPECT_EQ(ran.code, exit_fine)
             << preset.name << " " << to_string(operation) << " " << nodes << ran.err;
       }

@@ -27,7 +27,7 @@ std::string mistake(std::vector<std::string> arguments) {
 }
 
 TEST(TopoShow, NamesWhatLiesBetweenTwoRanks) {
-  expect_text(shown({"--preset", "dgx-1-v100"}), R"(dgx-1-v100 (8 ranks); not calibrated
+  expect_text(shown({"--preset", "dgx-1-v100"}), R"(dgx-1-v100 (8 ranks); calibrated
 NVIDIA DGX-1: 8 V100, hybrid cube mesh of NVLink 2, 4 NICs of 100 Gb/s
 
       gpu0  gpu1  gpu2  gpu3  gpu4  gpu5  gpu6  gpu7
@@ -199,7 +199,7 @@ TEST(TopoShow, MistakesAreExplained) {
                 see_help);
   EXPECT_TRUE(mistake({"--preset", "dgx-h10"})
                   .starts_with("collsim topo show: there is no preset \"dgx-h10\"; did you mean "
-                               "\"dgx-h100\"?\n  known: dgx-1-v100, dgx-2, "));
+                               "\"dgx-h100\"?\n  known: a100-nvlink-pair, "));
   expect_text(mistake({"--preset", "dgx-h100", "--nodes", "0"}),
               "collsim: 0 is too small at /cluster/nodes\n    |   allowed: 1 to 131072\n"
               "1 error; nothing was run\n");

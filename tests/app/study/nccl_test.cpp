@@ -49,10 +49,10 @@ Time ring_time(double hop_us, double rate_gb_s, double mebibytes) {
 
 TEST(Nccl, TakesTheFastestProtocol) {
   const CaseResult small = run("all-reduce", "64KiB");
-  EXPECT_EQ(small.algorithm_text(), "ring LL");
+  EXPECT_EQ(small.algorithm_text(), "Ring LL");
   EXPECT_NEAR(small.kernel.seconds(), ring_time(1, 50, 1.0 / 16).seconds(), 1e-10);
   const CaseResult large = run("all-reduce", "64MiB");
-  EXPECT_EQ(large.algorithm_text(), "ring Simple");
+  EXPECT_EQ(large.algorithm_text(), "Ring Simple");
   EXPECT_NEAR(large.kernel.seconds(), ring_time(6, 100, 64).seconds(), 1e-10);
 }
 
@@ -61,8 +61,8 @@ TEST(Nccl, HasOneAlgorithmPerOperation) {
   EXPECT_EQ(run("reduce-scatter", "1MiB").algorithm, "ring");
   EXPECT_EQ(run("broadcast", "1MiB").algorithm, "chain");
   EXPECT_EQ(run("reduce", "1MiB").algorithm, "chain");
-  EXPECT_EQ(run("all-to-all", "1MiB").algorithm_text(), "direct p2p-Simple");
-  EXPECT_EQ(run("gather", "1MiB").algorithm_text(), "flat p2p-Simple");
+  EXPECT_EQ(run("all-to-all", "1MiB").algorithm_text(), "p2p Simple");
+  EXPECT_EQ(run("gather", "1MiB").algorithm_text(), "p2p Simple");
 }
 
 TEST(Nccl, QueuedLaunchesOverlapWithKernels) {
@@ -107,6 +107,47 @@ TEST(Nccl, PresetsBringTheCostOfLaunching) {
   load(studied, text);
   const Case again = case_of(to_json(studied.scenario->resolved));
   EXPECT_EQ(run_case(again).time, run_case(asked).time);
+}
+
+TEST(Nccl, IsWhatAPresetWithoutAnAlgorithmMeans) {
+  const auto named = [](const std::string& cluster, const std::string& op) {
+    return case_of(R"({"scenario": 1, "cluster": )" + cluster + R"(, "collective": {"op": ")" + op +
+                   R"(", "size": "0B"}})")
+        .choice.name;
+  };
+  EXPECT_EQ(named(R"({"preset": "dgx-h100"})", "broadcast"), "nccl");
+  EXPECT_EQ(named(R"({"preset": "dgx-h100"})", "barrier"), "dissemination") << "NCCL has none";
+  EXPECT_EQ(named(R"({"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s"}})", "broadcast"),
+            "chain");
+}
+
+TEST(Nccl, AThreadLaunchesOneAfterTheOther) {
+  const auto host = [](const std::string& launch) {
+    Case asked = case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
+      "collective": {"op": "all-reduce", "size": "8B"}, "model": {"launch": )" +
+                         launch + "}}");
+    return run_case(asked).host;
+  };
+  EXPECT_EQ(host(R"({"host": "1us"})"), microseconds(1));
+  EXPECT_EQ(host(R"({"host": "1us", "mode": "thread-per-gpu"})"), microseconds(1));
+  EXPECT_EQ(host(R"({"host": "1us", "mode": "one-thread"})"), microseconds(8));
+  EXPECT_EQ(host(R"({"host": "1us", "mode": "one-thread", "gpus_per_thread": 2})"),
+            microseconds(2));
+  EXPECT_EQ(host(R"({"host": "1us", "mode": "one-thread", "gpus_per_thread": 99})"),
+            microseconds(8));
+}
+
+// In parts it is that of NCCL's kernels.
+TEST(Nccl, PartsOfALaunchAreOfNcclAlone) {
+  const auto launch = [](const std::string& written) {
+    return case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
+      "collective": {"op": "all-reduce", "size": "8B", "algorithm": "ring"},
+      "model": {"launch": )" +
+                   written + "}}")
+        .costs.launch;
+  };
+  EXPECT_EQ(launch(R"("7us")"), microseconds(7));
+  EXPECT_EQ(launch(R"({"base": "7us"})"), Time{});
 }
 
 TEST(Nccl, HasNoBarrier) {
@@ -154,7 +195,7 @@ TEST(Nccl, NvlsCarriesEveryByteOnce) {
                            "sharing": "fair", "protocols": {"NVLS": {"hop": "1us", "rate": 0.5}}}]},
     "collective": {"op": "all-reduce", "size": "600MB", "algorithm": "nccl"}})");
   const CaseResult row = run_case(asked);
-  EXPECT_EQ(row.algorithm_text(), "nvls NVLS");
+  EXPECT_EQ(row.algorithm_text(), "NVLS Simple");
   EXPECT_NEAR(row.time_s(), 600e6 * 7 / 6 / 50e9, 0.02 * row.time_s());
   EXPECT_LT(row.bound, row.time);
 }
@@ -198,6 +239,82 @@ TEST(Nccl, ThereAreNoRingsOverDirectLinksThroughASwitch) {
   const Case asked = case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-2"},
     "collective": {"op": "all-reduce", "size": "8B", "ranks": [0, 1, 2, 3], "algorithm": "nccl"}})");
   EXPECT_TRUE(rings_of_direct_links(asked.cluster->topology, asked.collective.group).empty());
+}
+
+std::string asked_on(const std::string& cluster, const std::string& collective) {
+  return R"({"scenario": 1, "cluster": )" + cluster + R"(, "collective": {"size": "1MiB",
+      "algorithm": "nccl", )" +
+         collective + "}}";
+}
+
+std::vector<std::string> names_of(const std::vector<Case>& candidates) {
+  std::vector<std::string> names;
+  for (const Case& one : candidates) names.push_back(nccl_text(*one.nccl, *one.protocol));
+  return names;
+}
+
+TEST(Nccl, ForcesAsItsVariablesDo) {
+  const auto left = [](const std::string& wish) {
+    return names_of(nccl_candidates(case_of(
+        asked_on(R"({"preset": "dgx-a100", "nodes": 2})", R"("op": "all-reduce", )" + wish))));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(left(R"("nccl_algo": "ring")"), (Names{"Ring LL", "Ring LL128", "Ring Simple"}));
+  EXPECT_EQ(left(R"("nccl_proto": " ll128 ")"), (Names{"Ring LL128", "Tree LL128"}));
+  EXPECT_EQ(left(R"("nccl_algo": "^RING,nvls", "nccl_proto": "^LL,LL128")"),
+            (Names{"Tree Simple"}));
+}
+
+// A chain, because a tree in a node is one.
+TEST(Nccl, HasTreesOnOneNodeWhenAsked) {
+  const Case asked =
+      case_of(asked_on(R"({"preset": "dgx-a100"})", R"("op": "all-reduce", "nccl_algo": "Tree")"));
+  const CaseResult row = run_case(asked);
+  EXPECT_EQ(row.algorithm, "chain");
+  EXPECT_TRUE(row.algorithm_text().starts_with("Tree "));
+}
+
+TEST(Nccl, SaysWhatIsLeftWhenNothingIs) {
+  const Case asked =
+      case_of(asked_on(R"({"preset": "dgx-a100"})", R"("op": "all-gather", "nccl_algo": "NVLS")"));
+  try {
+    static_cast<void>(run_case(asked));
+    FAIL() << "something was run";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "NCCL has no NVLS for all-gather here: as far as collsim simulates it, it has "
+                 "Ring LL, Ring LL128, Ring Simple");
+  }
+}
+
+TEST(Nccl, TakesPatWithOneGpuPerNode) {
+  const std::string nodes = R"({"preset": "dgx-a100", "nodes": 4})";
+  const Case asked = case_of(
+      asked_on(nodes, R"("op": "all-gather", "nccl_algo": "PAT", "ranks": [0, 8, 16, 24])"));
+  EXPECT_EQ(run_case(asked).algorithm_text(), "PAT Simple");
+  const Case two_each =
+      case_of(asked_on(nodes, R"("op": "all-gather", "nccl_algo": "PAT", "ranks": [0, 1, 8, 9])"));
+  EXPECT_THROW(static_cast<void>(run_case(two_each)), Error);
+}
+
+TEST(Nccl, RefusesWishesThatMeanNothing) {
+  const auto mistake = [](const std::string& collective) {
+    Studied studied;
+    load(studied, R"({"scenario": 1, "cluster": {"preset": "dgx-a100"}, "collective": {
+        "op": "all-reduce", "size": "1MiB", )" +
+                      collective + "}}");
+    const std::vector<std::string> messages = studied.messages();
+    return messages.empty() ? std::string() : messages.front();
+  };
+  EXPECT_EQ(mistake(R"("algorithm": "nccl", "nccl_algo": "Rnig")"),
+            "NCCL knows no \"Rnig\", did you mean Ring? It has Tree, Ring, CollnetDirect, "
+            "CollnetChain, NVLS, NVLSTree, PAT");
+  EXPECT_EQ(mistake(R"("algorithm": "nccl", "nccl_proto": "LL,")"),
+            "a name is missing between its commas");
+  EXPECT_EQ(mistake(R"("algorithm": "ring", "nccl_proto": "LL")"),
+            "\"nccl_proto\" is only for the algorithm nccl");
+  EXPECT_EQ(mistake(R"("algorithm": "nccl", "nccl_tuner": "2.18")"),
+            "unknown NCCL version of a tuner \"2.18\"");
 }
 
 }  // namespace
