@@ -80,7 +80,8 @@ void Topology::no_such(const char* what, std::size_t number, std::size_t count) 
 
 namespace {
 
-// NVSwitches that add: a rank's links to them say so.
+// NVSwitches that add: a rank's links to them say so.  Other switches on the way to NICs carry what
+// they have added, so the widest link counts.
 std::vector<std::optional<LinkId>> links_to_adding_switches(const Topology::Parts& parts) {
   const auto adds = [](const Protocols& of) { return cost_of(of, LinkProtocol::nvls).has_value(); };
   std::vector<std::optional<LinkId>> found;
@@ -93,7 +94,7 @@ std::vector<std::optional<LinkId>> links_to_adding_switches(const Topology::Part
     if (parts.kinds[link.from.index()] != NodeKind::gpu) continue;
     const auto at = std::lower_bound(parts.rank_nodes.begin(), parts.rank_nodes.end(), link.from);
     auto& of_rank = found[static_cast<std::size_t>(at - parts.rank_nodes.begin())];
-    if (!of_rank) of_rank = LinkId(id);
+    if (!of_rank || parts.links[of_rank->index()].bandwidth < link.bandwidth) of_rank = LinkId(id);
   }
   return found;
 }

@@ -116,8 +116,8 @@ class Topology {
   // symmetry.  Error{invalid_argument} when a link does not carry it.
   [[nodiscard]] Topology under(LinkProtocol protocol, Bytes bytes) const;
   [[nodiscard]] bool carries(LinkProtocol protocol) const;
-  // A rank's link to a switch that adds and multicasts what ranks send (LinkProtocol::nvls);
-  // nothing where there is none.
+  // A rank's widest link to a switch under LinkProtocol::nvls: that switch adds and multicasts what
+  // ranks send.  Nothing where there is none.
   [[nodiscard]] std::optional<LinkId> link_to_adding_switch(Rank rank) const;
   [[nodiscard]] const Protocols& protocols_of(const Link& link) const {
     return parts_->protocols[link.protocols];

@@ -22,7 +22,9 @@ double quantile(const std::vector<double>& sorted, double part) {
 }
 
 // More digits would only say which rows there are.
-double rounded(double part) { return std::round(part * 1000) / 1000; }
+double rounded(double part) {
+  return std::round(part * 1000) / 1000;
+}
 
 JsonValue range_value(const SizeRange& range, const Accuracy& seen, const Accuracy* unseen) {
   JsonValue value = JsonValue::object();
@@ -84,8 +86,8 @@ JsonValue accuracy_value(const std::vector<ClassAccuracy>& seen,
     JsonValue ranges = JsonValue::array();
     for (std::size_t r = 0; r < size_ranges.size(); ++r)
       if (one.by_size[r].rows > 0)
-        ranges.items().push_back(range_value(
-            size_ranges[r], one.by_size[r], other == unseen.end() ? nullptr : &other->by_size[r]));
+        ranges.items().push_back(range_value(size_ranges[r], one.by_size[r],
+                                             other == unseen.end() ? nullptr : &other->by_size[r]));
     (one.machines.of_network ? networks : gpus).set(one.machines.kind, std::move(ranges));
   }
   return JsonValue::object({{"gpus", std::move(gpus)}, {"networks", std::move(networks)}});

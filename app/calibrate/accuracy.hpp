@@ -14,7 +14,8 @@ namespace collsim {
 
 // How far predictions are from what was measured: |predicted / measured - 1|.
 struct Accuracy {
-  double half = 0, most = 0;  // the errors of half of the rows, and of 95% of them, are within these
+  double half = 0,
+         most = 0;  // the errors of half of the rows, and of 95% of them, are within these
   std::size_t rows = 0, tables = 0;
 };
 
@@ -56,8 +57,8 @@ struct ClassAccuracy {
 
 // "accuracy" of the file of fitted constants:
 //
-//   { "gpus": { "hopper": [ { "up_to": "64KiB", "half": 0.05, "most": 0.21, "rows": 80, "tables": 14,
-//                             "unseen_half": 0.11, "unseen_most": 0.4 }, ... ] },
+//   { "gpus": { "hopper": [ { "up_to": "64KiB", "half": 0.05, "most": 0.21, "rows": 80,
+//                             "tables": 14, "unseen_half": 0.11, "unseen_most": 0.4 }, ... ] },
 //     "networks": { "ib": [ ... ] } }
 //
 // The last range has no "up_to".  `unseen`: of rows predicted without any table of their owner; may

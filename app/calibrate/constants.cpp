@@ -119,7 +119,9 @@ const KindConstants* find_kind(const std::map<std::string, KindConstants>& kinds
 }
 
 // A link that costs nothing whatever the constants are, such as that from a GPU to its NIC.
-bool is_free(const ProtocolCost& cost) { return cost.hop == Time{} && cost.rate == 1; }
+bool is_free(const ProtocolCost& cost) {
+  return cost.hop == Time{} && cost.rate == 1;
+}
 
 Topology with_changed_protocols(const Topology& topology, const Change& gpu,
                                 const Change& network) {
@@ -135,8 +137,7 @@ Topology with_changed_protocols(const Topology& topology, const Change& gpu,
   for (std::size_t kind = 0; kind < parts.protocols.size(); ++kind) {
     const Change& change = leads_out[kind] != 0 ? network : gpu;
     for (const LinkProtocol protocol : all_protocols) {
-      std::optional<ProtocolCost>& cost =
-          parts.protocols[kind][static_cast<std::size_t>(protocol)];
+      std::optional<ProtocolCost>& cost = parts.protocols[kind][static_cast<std::size_t>(protocol)];
       if (!cost || is_free(*cost)) continue;
       cost->hop = change.of({Quantity::hop, protocol}, cost->hop);
       cost->growth *= change.of({Quantity::growth, protocol});

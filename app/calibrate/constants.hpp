@@ -18,7 +18,8 @@ namespace collsim {
 // The numbers by which NCCL's time on a kind of machine is predicted, as the file of fitted
 // constants has them (scenarios/presets/fitted.json), in SI units:
 //
-//   of a protocol   hop, growth, rate, per_chunk (bytes): on the way from one GPU to the next (topo/protocols.hpp)
+//   of a protocol   hop, growth, rate, per_chunk (bytes): on the way from one GPU to the next
+//                   (topo/protocols.hpp)
 //   launch          base, host, pair, and besides local_rate (local_bandwidth as a share of the
 //                   GPU's link) and per_peer (app/scenario/model.hpp)
 enum class Quantity : std::uint8_t {

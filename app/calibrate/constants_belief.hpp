@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "app/calibrate/constants.hpp"
 
 namespace collsim {
@@ -12,6 +14,9 @@ struct Belief {
   double of_kinds = 0.25;  // the standard deviation of ln(a kind's constant / the common one)
 };
 [[nodiscard]] Belief belief_in(Constant constant, bool of_network);
+
+// A kind of GPU's constant as a multiple of the common one, where something is known about that.
+[[nodiscard]] double usual_multiple(const std::string& kind, Constant constant);
 
 // How far the common value may be from that: a factor e.
 inline constexpr double sigma_of_common = 1;

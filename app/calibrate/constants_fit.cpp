@@ -130,7 +130,8 @@ class Unknowns {
       }
       slot.unknowns.push_back(hops_of_kinds[slot.kind]);
     }
-    slot.unknowns.push_back(add_unknown({0, belief.of_kinds * (getenv("TIE") ? atof(getenv("TIE")) : 1)}, 0));
+    const double usual = slot.of_network ? 0 : std::log(usual_multiple(slot.kind, constant));
+    slot.unknowns.push_back(add_unknown({usual, belief.of_kinds}, usual));
   }
 
   // What all kinds have in common, as the present constants have it.
@@ -205,8 +206,8 @@ class ConstantsFitter::Impl {
     std::mutex telling;
     std::size_t done = 0;
     for_each_number(rows_.size(), options_.threads, options_.stop, [&](std::size_t i) {
-      tangents[i] = std::make_shared<NcclTangent>(rows_[i].measured.asked, rows_[i].kinds,
-                                                  present_, here);
+      tangents[i] =
+          std::make_shared<NcclTangent>(rows_[i].measured.asked, rows_[i].kinds, present_, here);
       const std::lock_guard lock(telling);
       ++done;
       if (options_.progress) options_.progress(done, rows_.size());
@@ -255,8 +256,7 @@ class ConstantsFitter::Impl {
       const double value = *kind[slot.constant];
       const double factor = std::exp(confidence * certainty.standard_error(slot.unknowns));
       made.fitted.push_back({slot.kind, slot.of_network, all_constants()[slot.constant], value,
-                             value / factor, value * factor,
-                             certainty.told(slot.unknowns.back())});
+                             value / factor, value * factor, certainty.told(slot.unknowns.back())});
     }
     return made;
   }
@@ -274,7 +274,9 @@ ConstantsFitter::ConstantsFitter(const std::vector<FitRow>& rows, const MachineC
     : impl_(std::make_unique<Impl>(rows, present, options)) {}
 ConstantsFitter::~ConstantsFitter() = default;
 
-ConstantsFit ConstantsFitter::fit() { return impl_->fit(); }
+ConstantsFit ConstantsFitter::fit() {
+  return impl_->fit();
+}
 ConstantsFit ConstantsFitter::fit_without(std::size_t owner) const {
   return impl_->fit_without(owner);
 }

@@ -21,11 +21,11 @@ struct FitRow {
   std::size_t table = 0, owner = 0;  // by number
 };
 
-// What is fitted.  Every constant of a kind of machine is, as a logarithm, the sum of what all kinds
-// have in common and what this kind has of its own; both are believed to be near what NCCL's authors
-// and others have published, the latter near 0, so that a constant about which tables say nothing is
-// the common one.  The hops of a network have a factor in common besides: some networks are slower
-// than others whatever the protocol.
+// What is fitted.  Every constant of a kind of machine is, as a logarithm, the sum of what all
+// kinds have in common and what this kind has of its own.  The former is believed to be near what
+// was published before, the latter near 0 (constants_belief.hpp), so that a constant about which
+// tables say nothing is the common one.  The hops of a network have a factor in common besides:
+// some networks are slower than others whatever the protocol.
 //
 // Of the kinds that are asked for only; the others stay as they are.
 struct ConstantsFitOptions {
@@ -55,8 +55,8 @@ struct ConstantsFit {
   double degrees_of_freedom = 0;
 };
 
-// Fits constants to rows.  A time is what the simulator gives; between simulations it is continued by
-// its tangent (nccl_tangent.hpp), and simulated again where that led, until nothing is gained.
+// Fits constants to rows.  A time is what the simulator gives; between simulations it is continued
+// by its tangent (nccl_tangent.hpp), and simulated again where that led, until nothing is gained.
 class ConstantsFitter {
  public:
   // `present`: the constants with which the rows' cases were made.  All must outlive this.

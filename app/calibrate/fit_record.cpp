@@ -20,7 +20,9 @@ constexpr double unlike = 0.1;
 
 using Align = TextTable::Align;
 
-std::string percent(double part) { return fmt::format("{:.1f}%", 100 * part); }
+std::string percent(double part) {
+  return fmt::format("{:.1f}%", 100 * part);
+}
 
 std::string name_of_kind(const TablesFit& fit, const MachineClass& machines) {
   const JsonValue* const kinds = fit.constants.find(machines.of_network ? "networks" : "gpus");
@@ -111,8 +113,7 @@ std::string freedom_text(const TablesFit& fit) {
 std::string left_out_text(const TablesFit& fit) {
   std::string text;
   for (const TableOfFit& one : fit.tables)
-    if (!one.why_not.empty())
-      text += fmt::format("left out: {} ({})\n", one.id, one.why_not);
+    if (!one.why_not.empty()) text += fmt::format("left out: {} ({})\n", one.id, one.why_not);
   return text;
 }
 
@@ -137,9 +138,9 @@ std::string fit_text(const TablesFit& fit) {
   std::string text = constants_table(fit).text() + "\n" + freedom_text(fit) + "\n\n" +
                      tables_table(fit).text() + left_out_text(fit) + "\n" +
                      classes_table(fit, fit.errors).text();
-  text += fmt::format("\n{} rows of {} tables of {} owners: median error {}, 95% within {}\n",
-                      all.rows, all.tables, fit.owners.size(), percent(all.half),
-                      percent(all.most));
+  text +=
+      fmt::format("\n{} rows of {} tables of {} owners: median error {}, 95% within {}\n", all.rows,
+                  all.tables, fit.owners.size(), percent(all.half), percent(all.most));
   if (!fit.unseen.empty()) text += "\n" + owners_table(fit).text() + unseen_text(fit) + "\n";
   return text;
 }
@@ -147,12 +148,15 @@ std::string fit_text(const TablesFit& fit) {
 std::string fit_page(const TablesFit& fit, const std::string& version) {
   std::string text = fmt::format(
       "# Published measurements\n\n"
-      "How far predictions are from {} tables of nccl-tests and the like that {} owners of machines "
-      "have published.\nThe constants of NCCL's time in `scenarios/presets/fitted.json` were fitted to "
+      "How far predictions are from {} tables of nccl-tests and the like that {} owners of "
+      "machines "
+      "have published.\nThe constants of NCCL's time in `scenarios/presets/fitted.json` were "
+      "fitted to "
       "these tables, so look at the part\non owners left out, too. Written by `./dev accuracy`; "
       "collsim {}. The tables are not part of this repository;\ntheir names say whose they are.\n\n"
       "An error is |predicted / measured - 1| of a row, out of place; the prediction is that of "
-      "`collsim predict`.\nMedian: half of the rows are within it; 95%: so many are. Rows that their "
+      "`collsim predict`.\nMedian: half of the rows are within it; 95%: so many are. Rows that "
+      "their "
       "publisher or a neighbour shows to be\ndisturbed are left out.\n\n"
       "## By machine and size\n\n",
       fitted_tables(fit), fit.owners.size(), version);
@@ -164,7 +168,8 @@ std::string fit_page(const TablesFit& fit, const std::string& version) {
   if (const std::string left_out = left_out_text(fit); !left_out.empty())
     text += "\n```\n" + left_out + "```\n";
   text += "\n## Constants\n\n" + freedom_text(fit) +
-          ".\n`told`: how much of what is known of a constant comes from the tables, the rest from what "
+          ".\n`told`: how much of what is known of a constant comes from the tables, the rest from "
+          "what "
           "kinds of machines\nhave in common.\n\n" +
           constants_table(fit).markdown();
   return text;

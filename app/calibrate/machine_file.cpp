@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -26,6 +27,9 @@ JsonValue scaled_time(const JsonValue& time, double by) {
 
 JsonValue scaled(Constant constant, const JsonValue& value, double by) {
   if (constant.quantity == Quantity::hop) return scaled_time(value, by);
+  if (constant.quantity == Quantity::per_chunk)
+    return exact_size(
+        std::llround(by * static_cast<double>(parse_size(value.string()).value.value())));
   return value.number() * by;
 }
 
@@ -45,17 +49,16 @@ JsonValue changed_protocols(JsonValue protocols, const TypeKind& kind) {
 JsonValue changed_model(const JsonValue& model, const TypeKind& gpu) {
   JsonValue changed = model;
   JsonValue& launch = *changed.find("launch");
-  for (const auto& [quantity, key] : {std::pair{Quantity::base, "base"},
-                                      {Quantity::host, "host"},
-                                      {Quantity::pair, "pair"}})
-    launch.set(key, scaled_time(*launch.find(key), change_of({quantity}, *gpu.present, *gpu.wanted)));
+  for (const auto& [quantity, key] :
+       {std::pair{Quantity::base, "base"}, {Quantity::host, "host"}, {Quantity::pair, "pair"}})
+    launch.set(key,
+               scaled_time(*launch.find(key), change_of({quantity}, *gpu.present, *gpu.wanted)));
   changed.set("per_peer", scaled_time(*changed.find("per_peer"),
                                       change_of({Quantity::per_peer}, *gpu.present, *gpu.wanted)));
   const auto local = parse_bandwidth(changed.find("local_bandwidth")->string()).value.value();
   const double by = change_of({Quantity::local_rate}, *gpu.present, *gpu.wanted);
-  changed.set("local_bandwidth",
-              exact_bandwidth(Bandwidth(static_cast<std::int64_t>(
-                  static_cast<double>(local.bytes_per_second()) * by))));
+  changed.set("local_bandwidth", exact_bandwidth(Bandwidth(static_cast<std::int64_t>(
+                                     static_cast<double>(local.bytes_per_second()) * by))));
   return changed;
 }
 
@@ -86,7 +89,8 @@ JsonValue machine_file(const std::string& preset_name, std::int64_t nodes,
   cluster.set("override", std::move(override_value));
   return JsonValue::object(
       {{"cluster", std::move(cluster)},
-       {"model", changed_model(*whole.find("model"), kind_of(preset->written.find("gpu")->string()))}});
+       {"model",
+        changed_model(*whole.find("model"), kind_of(preset->written.find("gpu")->string()))}});
 }
 
 }  // namespace collsim

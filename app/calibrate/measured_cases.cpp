@@ -51,7 +51,8 @@ class CasesOfTable {
       const auto [first, last] = times.equal_range(sizes[point]);
       for (auto time = first; time != last; ++time) made.rows.push_back({*asked, time->second});
       for (auto row = made.rows.end() - std::distance(first, last); row != made.rows.end(); ++row)
-        if (table_.launch != MeasuredLaunch::unknown) row->asked.launch.mode = mode_of(table_.launch);
+        if (table_.launch != MeasuredLaunch::unknown)
+          row->asked.launch.mode = mode_of(table_.launch);
     }
     if (!mistakes.empty()) {
       made.rows.clear();
@@ -78,8 +79,11 @@ class CasesOfTable {
   // The kind of network that the table names, or else the preset's.
   [[nodiscard]] std::string network() const {
     const std::string said = fmt::format(" {} {} ", table_.kind, table_.interconnect);
-    for (const auto& [word, kind] : {std::pair{"EFA", "efa"}, {"RoCE", "roce"}, {"TCP", "tcp"},
-                                     {"InfiniBand", "ib"}, {" IB ", "ib"}})
+    for (const auto& [word, kind] : {std::pair{"EFA", "efa"},
+                                     {"RoCE", "roce"},
+                                     {"TCP", "tcp"},
+                                     {"InfiniBand", "ib"},
+                                     {" IB ", "ib"}})
       if (said.find(word) != std::string::npos) return kind;
     return preset_->network;
   }
@@ -123,12 +127,11 @@ class CasesOfTable {
           ranks.items().emplace_back(node * preset_->gpus + gpu);
       collective.set("ranks", std::move(ranks));
     }
-    JsonValue document = JsonValue::object({{"scenario", 1},
-                                            {"cluster", std::move(cluster)},
-                                            {"collective", std::move(collective)}});
+    JsonValue document = JsonValue::object(
+        {{"scenario", 1}, {"cluster", std::move(cluster)}, {"collective", std::move(collective)}});
     if (sizes.size() > 1)
-      document.set("sweep", JsonValue::object(
-                                {{"collective.size", JsonValue::array(sizes, exact_size)}}));
+      document.set("sweep",
+                   JsonValue::object({{"collective.size", JsonValue::array(sizes, exact_size)}}));
     return document;
   }
 
@@ -139,6 +142,8 @@ class CasesOfTable {
 
 }  // namespace
 
-MeasuredCases cases_of(const MeasuredTable& table) { return CasesOfTable(table).make(); }
+MeasuredCases cases_of(const MeasuredTable& table) {
+  return CasesOfTable(table).make();
+}
 
 }  // namespace collsim

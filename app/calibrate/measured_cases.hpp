@@ -17,8 +17,8 @@ struct MeasuredCase {
 };
 
 // The cases of a table, as `collsim predict` would have them: its preset with as many nodes and
-// GPUs of each, kind of network, operation, type and sizes, and how the kernels were launched, where
-// that is known.
+// GPUs of each, kind of network, operation, type and sizes, and how the kernels were launched,
+// where that is known.
 // Rows without a time, and those that something disturbed, are left out.
 //
 // `why_not`: what cannot be predicted of it, in words; then there are no rows.

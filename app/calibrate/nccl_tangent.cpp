@@ -12,8 +12,8 @@
 namespace collsim {
 namespace {
 
-// Of a constant: 10%.  Where several rings share links the time wavers by some percent with who meets
-// whom, so that smaller steps would find any slope.
+// Of a constant: 10%.  Where several rings share links the time wavers by some percent with who
+// meets whom, so that smaller steps would find any slope.
 constexpr double small_step = 0.1;
 // Slower than the fastest by more than this: no fit makes it the fastest at once.
 constexpr double far_behind = 2;
@@ -66,8 +66,8 @@ class Simulated {
   // Of a way with one constant larger by a small step.
   [[nodiscard]] Times times_with_more(std::size_t way, ConstantPlace place) const {
     MachineConstants more = here_;
-    KindConstants& changed =
-        place.of == ConstantPlace::gpu ? more.gpus.at(kinds_.gpu) : more.networks.at(kinds_.network);
+    KindConstants& changed = place.of == ConstantPlace::gpu ? more.gpus.at(kinds_.gpu)
+                                                            : more.networks.at(kinds_.network);
     *changed[place.constant] *= 1 + small_step;
     const Case changed_way = ways_with(more)[way];
     if (is_of_host(place.constant)) return {0, host_time(changed_way).seconds()};
@@ -87,7 +87,7 @@ class Simulated {
 
  private:
   [[nodiscard]] std::vector<Case> ways_with(const MachineConstants& constants) const {
-    return nccl_candidates(with_constants(asked_, kinds_, present_, constants));
+    return nccl_choices(with_constants(asked_, kinds_, present_, constants));
   }
 
   const Case& asked_;
@@ -148,8 +148,8 @@ NcclTangent::NcclTangent(const Case& asked, const KindsOfCase& kinds,
       if (Simulated::is_known(cases[i], place.constant)) continue;
       const Simulated::Times more = simulated.times_with_more(i, place);
       const bool of_host = is_of_host(place.constant);
-      const double change = of_host ? more.host_s - times[i].host_s
-                                    : more.kernel_s - times[i].kernel_s;
+      const double change =
+          of_host ? more.host_s - times[i].host_s : more.kernel_s - times[i].kernel_s;
       const double part =
           change / (is_rate(place.constant) ? 1 / (1 + small_step) - 1 : small_step);
       if (part < 1e-12) continue;

@@ -18,7 +18,9 @@ constexpr double longest_move = 0.7;  // of a logarithm, at a time
 constexpr double most_damping = 1e8;
 constexpr double least_gain = 1e-7;  // of the objective: no step is worth less
 
-double loss(double scaled) { return 2 * (std::sqrt(1 + scaled * scaled) - 1); }
+double loss(double scaled) {
+  return 2 * (std::sqrt(1 + scaled * scaled) - 1);
+}
 
 double objective_of(const PriorFitProblem& problem, const std::vector<FitError>& errors,
                     const std::vector<double>& unknowns) {
@@ -45,8 +47,8 @@ NormalEquations normal_equations(const PriorFitProblem& problem,
   NormalEquations made{Matrix::Zero(size, size), Vector::Zero(size)};
   for (std::size_t i = 0; i < errors.size(); ++i) {
     const double scaled = errors[i].error / problem.scale;
-    const double weight = problem.weights[i] / std::sqrt(1 + scaled * scaled) /
-                          (problem.scale * problem.scale);
+    const double weight =
+        problem.weights[i] / std::sqrt(1 + scaled * scaled) / (problem.scale * problem.scale);
     for (const auto& [u, slope] : errors[i].slopes) {
       const auto row = static_cast<Eigen::Index>(u);
       made.gradient[row] += weight * slope * errors[i].error;
@@ -59,8 +61,7 @@ NormalEquations normal_equations(const PriorFitProblem& problem,
 
 // How many times more the errors of groups vary than if their members were independent, and how
 // much more they scatter than `scale` says.
-double excess(const PriorFitProblem& problem, const std::vector<FitError>& errors,
-              double freedom) {
+double excess(const PriorFitProblem& problem, const std::vector<FitError>& errors, double freedom) {
   std::map<std::size_t, double> sums;
   double single = 0, weights = 0;
   for (std::size_t i = 0; i < errors.size(); ++i) {

@@ -11,7 +11,8 @@ namespace collsim {
 // Fits many unknowns to many measurements, each of which depends on few of them, when something is
 // thought of every unknown beforehand:
 //
-//   minimise  sum_i w_i rho(ln(predicted_i / measured_i) / s)  +  sum_u ((x_u - mean_u) / sigma_u)^2
+//   minimise  sum_i w_i rho(ln(predicted_i / measured_i) / s)
+//             + sum_u ((x_u - mean_u) / sigma_u)^2
 //
 // with rho(r) = 2 (sqrt(1 + r^2) - 1): a square for errors below s, and their size beyond, so that
 // a few rows that nothing explains do not pull the others away.  Steps are Levenberg's and

@@ -38,8 +38,8 @@ class FitOfTables {
   std::size_t number_of(const std::string& owner) {
     const auto known = std::find(made_.owners.begin(), made_.owners.end(), owner);
     if (known == made_.owners.end()) made_.owners.push_back(owner);
-    return static_cast<std::size_t>(
-        std::find(made_.owners.begin(), made_.owners.end(), owner) - made_.owners.begin());
+    return static_cast<std::size_t>(std::find(made_.owners.begin(), made_.owners.end(), owner) -
+                                    made_.owners.begin());
   }
 
   void add(const MeasuredTable& table) {
@@ -80,8 +80,7 @@ class FitOfTables {
   void judge_tables() {
     std::map<std::size_t, std::vector<RowError>> of_table;
     for (const RowError& row : made_.errors) of_table[row.table].push_back(row);
-    for (const auto& [table, errors] : of_table)
-      made_.tables[table].accuracy = accuracy_of(errors);
+    for (const auto& [table, errors] : of_table) made_.tables[table].accuracy = accuracy_of(errors);
   }
 
   void leave_out_owners(const ConstantsFitter& fitter) {

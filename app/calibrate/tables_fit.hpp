@@ -35,8 +35,9 @@ struct TablesFitOptions {
   ConstantsFitOptions fit;
   bool leave_out_owners = false;
 };
-// `document`: the file of fitted constants with which presets are made (fitted_constants()).  Tables
-// without an id are called by their source, those without an owner are each its own owner's.
+// `document`: the file of fitted constants with which presets are made (fitted_constants()).
+// Tables without an id are called by their source, those without an owner each have one of their
+// own.
 [[nodiscard]] TablesFit fit_tables(const std::vector<MeasuredTable>& tables,
                                    const JsonValue& document, const TablesFitOptions& options);
 

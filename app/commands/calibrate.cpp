@@ -174,9 +174,10 @@ Action declare_calibrate(Options& command) {
                 "it; \"collsim presets\"");
   command.integer("--nodes", tables.nodes, "with --from: on how many nodes the logs ran", 1,
                   most_nodes_of_logs);
-  command.value("--as", tables.as, "KIND",
-                "with --from: the kinds of machines to fit, such as hopper,ib; all: every kind, and "
-                "what they have in common");
+  command.value(
+      "--as", tables.as, "KIND",
+      "with --from: the kinds of machines to fit, such as hopper,ib; all: every kind, and "
+      "what they have in common");
   command.flag("--leave-out-owners", tables.leave_out_owners,
                "with --as: also predict each owner's tables from those of all others");
   return [options](Terminal& terminal) { return run_calibrate(*options, terminal); };

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <system_error>
 
@@ -77,9 +76,7 @@ class TablesCalibration {
     if (!diagnostics.empty()) return show_mistakes(diagnostics, sources, terminal_);
     for (MeasuredTable& table : tables_) answer_open_questions(table);
     for (const std::string& output : options_.outputs) check_writable(output);
-    if (const char* cap = getenv("CAP")) fit_options_.fit.rows_of_an_owner = atof(cap);
     const TablesFit fit = fitted();
-    if (const char* dump = getenv("DUMP")) { std::ofstream o(dump); for (auto& e : fit.errors) o << fit.tables[e.table].id << ',' << e.size << ',' << e.error << ',' << e.way << '\n'; for (auto& e : fit.unseen) o << "U " << fit.tables[e.table].id << ',' << e.size << ',' << e.error << ',' << e.way << '\n'; }
     if (terminal_.interrupted) return exit_interrupted;
     refuse_no_rows(fit);
     tell(fit);
@@ -152,13 +149,14 @@ class TablesCalibration {
 
   void tell(const TablesFit& fit) {
     const MachineConstants present = MachineConstants::read(fitted_constants());
-    const bool to_stdout = std::find(options_.outputs.begin(), options_.outputs.end(), "-") !=
-                           options_.outputs.end();
+    const bool to_stdout =
+        std::find(options_.outputs.begin(), options_.outputs.end(), "-") != options_.outputs.end();
     if (!to_stdout)
       terminal_.out << (one_machine() ? machine_fit_text(fit, present) : fit_text(fit));
     for (const std::string& output : options_.outputs) {
-      const std::string text = output.ends_with(".md") ? fit_page(fit, COLLSIM_VERSION)
-                                                       : to_pretty_json(file_of(fit, present)) + "\n";
+      const std::string text = output.ends_with(".md")
+                                   ? fit_page(fit, COLLSIM_VERSION)
+                                   : to_pretty_json(file_of(fit, present)) + "\n";
       write_file(output, terminal_, [&](std::ostream& out) { out << text; });
       if (!terminal_.quiet && output != "-") terminal_.err << fmt::format("wrote {}\n", output);
     }

@@ -59,9 +59,11 @@ constexpr Command all_commands[] = {
      "collsim validate scenarios/validate/ring.json --paced --iters 5 --trace measured.json "
      "--at ranks=4",
      declare_validate},
-    {"calibrate", "Measures this machine and writes a cluster and a model.",
+    {"calibrate", "Measures this machine, or fits one to logs, and writes a cluster and a model.",
      "collsim calibrate -o machine.json\n"
-     "collsim calibrate --largest 1MiB --rounds 1 -o machine.json",
+     "collsim calibrate --largest 1MiB --rounds 1 -o machine.json\n"
+     "collsim calibrate --from scenarios/measured/two-dgx-h100.log --preset dgx-h100 "
+     "-o machine.json",
      declare_calibrate},
     {"export", "Writes an algorithm as a file that other tools read.",
      "collsim export msccl scenarios/tutorial/all-reduce.json -o ring.xml\n"

@@ -12,6 +12,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/document_path.hpp"
 #include "app/scenario/fitted.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/scenario/quantities.hpp"
@@ -265,8 +266,8 @@ void refuse_what_makes_no_sense(const PredictOptions& options) {
   for (const std::string* value : {&options.bandwidth, &options.latency, &options.overhead})
     if (!value->empty())
       throw UsageError(
-          "--bandwidth, --latency and --overhead go with --shape; to change a preset, print its "
-          "scenario with --print-scenario and give it an \"override\"");
+          "--bandwidth, --latency and --overhead go with --shape; to change a preset use --set, "
+          "such as --set cluster.override.nic.bandwidth=800Gb/s");
 }
 
 // "./build/all_reduce_perf" of nccl-tests is all-reduce.
@@ -309,6 +310,7 @@ int predict(PredictCommand options, Terminal& terminal) {
   Diagnostics diagnostics;
   if (!load_scenario(document, "predict", load_options_of(options.run), sources, diagnostics))
     return show_mistakes(diagnostics, sources, terminal);
+  static_cast<void>(apply_set_options(document, options.run.set, sources, diagnostics));
   terminal.out << to_pretty_json(document) << '\n';
   return exit_fine;
 }
@@ -394,6 +396,9 @@ Action declare_predict(Options& command) {
                   "pieces into which each message is cut (default: 1)");
   command.integer("--channels", options->channels, "parallel copies of the algorithm (default: 1)");
   add_measuring_flags(command, *options);
+  command.value("--set", options->run.set, "PATH=VALUE",
+                "override a value of the scenario, such as cluster.override.nic.bandwidth=800Gb/s "
+                "(may be repeated)");
   add_run_options(command, options->run);
   command.flag("--print-scenario", options->print_scenario,
                "print the equivalent scenario file, as a starting point");

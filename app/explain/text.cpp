@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "app/explain/explanation_internal.hpp"
+#include "app/json/screen_text.hpp"
 
 namespace collsim {
 namespace {
@@ -97,26 +98,28 @@ std::string choice_in_words(const Explanation& e) {
       others.empty() ? "no other works here" : "it is the fastest; the next best: " + others);
 }
 
-std::string in_words(const TunerVerdict& verdict) {
+std::string tuner_in_words(const TunerVerdict& verdict) {
   constexpr double microsecond = 1e-6;
+  constexpr std::size_t most_named = 4;
   std::string expected;
-  for (std::size_t i = 0; i < std::min<std::size_t>(4, verdict.expected.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(most_named, verdict.expected.size()); ++i) {
     const TunerVerdict::Expected& one = verdict.expected[i];
-    expected += fmt::format("{}{} {}",
-                            i == 0   ? ""
-                            : i == 1 ? "; then "
-                                     : ", ",
-                            nccl_text(one.algorithm, one.protocol),
-                            seconds_text(one.microseconds * microsecond));
+    const char* const separator = i == 0 ? "" : i == 1 ? "; next " : ", ";
+    expected += separator + nccl_text(one.algorithm, one.protocol) + " " +
+                seconds_text(one.microseconds * microsecond);
   }
-  const NcclChannels& ring = verdict.machine.ring;
+  const TunerVerdict::Expected& best = verdict.expected.front();
+  const TunerMachine& machine = verdict.machine;
+  const NcclChannels& channels = best.algorithm == NcclAlgorithm::ring   ? machine.ring
+                                 : best.algorithm == NcclAlgorithm::tree ? machine.tree
+                                 : best.algorithm == NcclAlgorithm::pat  ? machine.tree
+                                                                         : machine.nvls;
   return fmt::format(
-      "The tuner of NCCL {} chose it. It counts on {} channels of {:.4g} GB/s for rings, and "
-      "expects "
-      "{}. NCCL would use {} of its channels, {} threads each. Its tuner ranks; it does not "
-      "predict.",
-      verdict.version, ring.channels, ring.intra, expected, verdict.work.channels,
-      verdict.work.threads);
+      "The tuner of NCCL {} chose it; it ranks and does not predict. It counts on {} of {:.4g} "
+      "GB/s "
+      "and expects {}. NCCL would use {} with {} threads each.",
+      verdict.version, count_text(channels.channels, "channel"), channels.intra, expected,
+      count_text(verdict.work.channels, "channel"), verdict.work.threads);
 }
 
 void write_question(Page& page, const Explanation& e) {
@@ -126,7 +129,7 @@ void write_question(Page& page, const Explanation& e) {
   if (!e.one_case.cluster->description.empty())
     page.line("  ", fmt::format("machine: {}.", e.one_case.cluster->description), 4);
   if (e.tuner)
-    page.line("  ", in_words(*e.tuner), 4);
+    page.line("  ", tuner_in_words(*e.tuner), 4);
   else if (e.chosen_automatically)
     page.line("  ", choice_in_words(e), 4);
 }

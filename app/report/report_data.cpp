@@ -67,6 +67,14 @@ JsonValue how_measured(const JsonValue::Array& rows) {
   return {};
 }
 
+// As NCCL calls it, when that chose: "Ring LL".
+JsonValue algorithm_cell(const JsonValue& row) {
+  const JsonValue* const algorithm = row.find("nccl_algorithm");
+  const JsonValue* const protocol = row.find("nccl_protocol");
+  if (algorithm == nullptr || protocol == nullptr) return copy_of(row, "algorithm");
+  return algorithm->string() + " " + protocol->string();
+}
+
 JsonValue row_columns(const StoredResults& results) {
   const JsonValue::Array& rows = rows_of(results);
   JsonValue columns = JsonValue::object();
@@ -74,6 +82,7 @@ JsonValue row_columns(const StoredResults& results) {
        {"op", "algorithm", "ranks", "size_bytes", "chunks", "time_s", "analytic_s", "bound_s",
         "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks"})
     columns.set(key, cells_of(rows, key));
+  columns.set("algorithm", JsonValue::array(rows, algorithm_cell));
   columns.set("measured", measured_column(rows));
   return columns;
 }

@@ -273,10 +273,9 @@ class CollectiveReader {
     if (applies("nccl_proto", chooses, algorithm_varies(), whose))
       read_nccl_list("nccl_proto", read_nccl_protocols);
     if (!applies("nccl_tuner", chooses, algorithm_varies(), whose)) return;
-    static const Vocabulary versions{.what = "NCCL version of a tuner",
-                                     .allowed = {"2.28", "fastest"}};
-    const std::optional<std::string> version = reader_.word("nccl_tuner", versions);
-    if (version && *version != "fastest") reading_.nccl_choice.tuner = *version;
+    static const Vocabulary tuners{.what = "tuner of NCCL", .allowed = {"fastest", "2.28"}};
+    const std::string tuner = reader_.word("nccl_tuner", tuners, "fastest");
+    if (tuner != "fastest") reading_.nccl_choice.tuner = tuner;
   }
 
   void read_nccl_list(const char* key, std::string (*parse)(std::string_view, NcclChoice&)) {

@@ -37,8 +37,8 @@ struct CollectiveReading {
 //   op, algorithm, size, dtype, reduction, ranks, root, in_place; the algorithm may be
 //   {"msccl": FILE}, of the programs that the context has
 //   chunks or chunk_size, channels, slots
-//   nccl_algo, nccl_proto (lists in the syntax of NCCL_ALGO and NCCL_PROTO), nccl_tuner (a version):
-//   what the algorithm nccl may choose from, and how
+//   nccl_algo, nccl_proto (lists in the syntax of NCCL_ALGO and NCCL_PROTO), nccl_tuner: what the
+//   algorithm nccl may choose from, and how
 //   radix (k-nomial), aggregation (pat), dims (hierarchical, torus)
 //   pattern (send-recv): "shift", "exchange", {"shift": 2} or [[from, to], ...]
 //   data: the input of every rank, one list of numbers each; for broadcast and scatter the root's

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "app/scenario/make_case.hpp"
 #include "app/study/nccl_machine.hpp"
 #include "app/study/nccl_rings.hpp"
 
@@ -18,23 +19,6 @@ namespace {
 
 bool point_to_point(LinkProtocol protocol) {
   return protocol == LinkProtocol::p2p_ll || protocol == LinkProtocol::p2p_simple;
-}
-
-// How many neighbouring positions of the group share a node: all where there are no nodes, 1 where
-// nodes have different numbers of members.
-int members_per_node(const Case& asked) {
-  const std::vector<int>& dims = asked.cluster->topology.dims();
-  const std::vector<Rank>& group = asked.collective.group;
-  if (dims.size() != 2) return asked.collective.size();
-  const auto node_of = [&](std::size_t position) {
-    return group[position].index() / static_cast<std::size_t>(dims[1]);
-  };
-  std::size_t members = 1;
-  while (members < group.size() && node_of(members) == node_of(0)) ++members;
-  if (group.size() % members != 0) return 1;
-  for (std::size_t position = 1; position < group.size(); ++position)
-    if ((node_of(position) == node_of(position - 1)) != (position % members != 0)) return 1;
-  return static_cast<int>(members);
 }
 
 bool is_one_gpu_per_node(const Case& asked) {
@@ -129,7 +113,7 @@ Case candidate(const Case& asked, const Way& way) {
   const Collective& collective = asked.collective;
   auto cluster = std::make_shared<Cluster>(*asked.cluster);
   const LaunchCosts& launch = asked.launch;
-  const int members = members_per_node(asked);
+  const int members = members_per_node(asked.cluster->topology, asked.collective.group);
   const bool several_nodes = members < collective.size();
   cluster->topology =
       asked.cluster->topology.under(way.protocol, message_of(collective, way.protocol, members));
@@ -183,7 +167,8 @@ std::string wish_in_words(const NcclChoice& choice) {
 
 // Those that the links carry and the user allows.
 std::vector<Way> allowed_ways(const Case& asked) {
-  std::vector<Way> known = ways(asked, members_per_node(asked));
+  std::vector<Way> known =
+      ways(asked, members_per_node(asked.cluster->topology, asked.collective.group));
   if (known.empty()) return known;
   std::erase_if(known,
                 [&](const Way& way) { return !asked.cluster->topology.carries(way.protocol); });
@@ -209,7 +194,8 @@ std::vector<Case> nccl_candidates(const Case& asked) {
 std::optional<ErrorClass> error_class(const Case& candidate) {
   const Cluster& cluster = *candidate.cluster;
   if (cluster.gpu_kind.empty() || !candidate.protocol || cluster.overridden) return std::nullopt;
-  const bool one_node = members_per_node(candidate) == candidate.collective.size();
+  const bool one_node =
+      members_per_node(cluster.topology, candidate.collective.group) == candidate.collective.size();
   return error_class(cluster.gpu_kind, one_node ? "" : cluster.network_kind,
                      candidate.collective.bytes());
 }
@@ -237,7 +223,7 @@ std::optional<TunerVerdict> tuner_verdict(const Case& asked) {
   const std::vector<Way> allowed = allowed_ways(asked);
   if (allowed.empty() || point_to_point(allowed.front().protocol)) return std::nullopt;
   const NcclTuner& tuner = NcclTuner::of_version(version);
-  const int members = members_per_node(asked);
+  const int members = members_per_node(asked.cluster->topology, asked.collective.group);
   const Collective& collective = asked.collective;
   const TunerQuestion question{collective.operation, collective.size(),
                                collective.size() / members};
@@ -277,7 +263,7 @@ Time host_time(const Case& candidate) {
 }
 
 Time with_launches(Time kernel, Time host) {
-  constexpr double power = 8;
+  constexpr double power = 3;
   const double longer = static_cast<double>(std::max(kernel, host).ps());
   const double shorter = static_cast<double>(std::min(kernel, host).ps());
   if (longer == 0) return kernel;

@@ -116,8 +116,11 @@ class GraphRules {
       constexpr double rounding = 1e-6;
       return std::max(1.0, std::floor(rate / speed + rounding));
     };
+    constexpr double most_channels = 32;  // half of NCCL's, because they are doubled
     for (const double speed : tuner_->speeds_inside(known_->gpu))
-      if (speed <= rate && channels(speed) * speed > channels(best) * best) best = speed;
+      if (speed <= rate && channels(speed) <= most_channels &&
+          channels(speed) * speed > channels(best) * best)
+        best = speed;
     return doubled({static_cast<int>(channels(best)), best, best});
   }
 

@@ -3,7 +3,8 @@
 // many chunks, is a choice; another operation, size, number of ranks or machine is another job.
 
 /** Keys of a scenario's collective of which one takes the best; so does a protocol, and plots/static/series.py says the same. */
-const choiceKeys = new Set(["aggregation", "algorithm", "channels", "chunk_size", "chunks", "dims", "radix", "slots"]);
+const choiceKeys = new Set(["aggregation", "algorithm", "channels", "chunk_size", "chunks", "dims", "nccl_algo",
+  "nccl_proto", "nccl_tuner", "radix", "slots"]);
 
 /** Whether a path of the sweep says how a job is done. @param {string} path */
 function isChoice(path) {

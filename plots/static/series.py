@@ -11,7 +11,8 @@ from static.units import count_text, rate_text, size_text, time_text, times_text
 # What a row tells about itself besides what the sweep set.
 ASPECTS = ("op", "algorithm", "size_bytes", "ranks", "chunks", "channels")
 # Of these one takes the best; another value of anything else is another job.
-CHOICES = ("aggregation", "algorithm", "channels", "chunk_size", "chunks", "dims", "radix", "slots")
+CHOICES = ("aggregation", "algorithm", "channels", "chunk_size", "chunks", "dims", "nccl_algo", "nccl_proto",
+           "nccl_tuner", "radix", "slots")
 
 
 @dataclasses.dataclass

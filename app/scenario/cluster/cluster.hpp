@@ -19,7 +19,7 @@ struct Cluster {
   // expressions.  Nothing when there are several kinds (nodes, presets, explicit graphs).
   std::optional<LinkParameters> link;
   std::vector<std::pair<Rank, Time>> late;
-  std::string preset;  // its name; empty: none
+  std::string preset;                            // its name; empty: none
   std::string gpu_kind = {}, network_kind = {};  // the preset's (app/scenario/fitted.hpp)
   JsonValue model;  // the preset's: launch costs, for what the scenario's model omits; null: none
   std::string

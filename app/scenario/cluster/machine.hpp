@@ -45,10 +45,10 @@ struct Machine {
   Topology topology;
   std::optional<LinkParameters> link = {};  // when there is one kind of link
   std::string description = {};
-  std::string preset = {};                // its name
+  std::string preset = {};                       // its name
   std::string gpu_kind = {}, network_kind = {};  // a preset's (app/scenario/fitted.hpp)
-  JsonValue model = {};                   // its "model"
-  std::vector<std::string> assumed = {};  // what the file of a real machine leaves open
+  JsonValue model = {};                          // its "model"
+  std::vector<std::string> assumed = {};         // what the file of a real machine leaves open
 };
 
 // Larger clusters are refused before anything is built.

@@ -95,6 +95,7 @@ LinkTypes read_override(ObjectReader& cluster, const Preset& preset, const JsonV
       read.overridden = read.overridden || value != original;
       link.set(property, std::move(value));
     }
+    if (const JsonValue* const duplex = type.value.find("duplex")) link.set("duplex", *duplex);
     const JsonValue original = resolved_protocols(*type.value.find("protocols"));
     JsonValue protocols =
         protocols_of(override, override_value, fmt::format("{}.protocols", type.key), original);

@@ -93,8 +93,8 @@ TEST(Predict, GpusAndThreadsAreThoseOfEachNode) {
 TEST(Predict, OnAPresetIsWhatNcclWouldRun) {
   EXPECT_FALSE(scenario_on_preset({})["collective"].contains("algorithm")) << "nccl by default";
   EXPECT_EQ(scenario_on_preset({"--network", "efa"})["cluster"]["network"], "efa");
-  const Ran ran = run_collsim({"predict", "all-reduce", "--preset", "dgx-h100", "-b", "8", "-e",
-                               "1G", "-f", "134217728", "--format", "json"});
+  const Ran ran = run_collsim({"predict", "all-reduce", "--preset", "dgx-h100", "-b", "1K", "-e",
+                               "8G", "-f", "1000000", "--format", "json"});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
   const json rows = json::parse(ran.out)["rows"];
   ASSERT_EQ(rows.size(), 2U);
@@ -102,6 +102,12 @@ TEST(Predict, OnAPresetIsWhatNcclWouldRun) {
   EXPECT_GT(rows[0]["kernel_s"], 0);
   EXPECT_GT(rows[0]["host_s"], 0);
   EXPECT_NE(rows[1]["protocol"], "LL");
+  const Ran faster =
+      run_collsim({"predict", "all-reduce", "--preset", "h100", "--set",
+                   "cluster.override.nvlink.bandwidth=800GB/s", "--set", "model.launch.base=0"});
+  EXPECT_EQ(faster.code, exit_fine) << faster.err;
+  expect_contains(faster.out, "8 ranks, overridden");
+  EXPECT_EQ(scenario_on_preset({"--set", "cluster.nodes=3"})["cluster"]["nodes"], 3);
   expect_contains(run_collsim({"predict", "all-reduce", "--preset", "h100", "--chunks", "4"}).err,
                   "omit it, or name an algorithm: on a preset nccl is the default");
 }

@@ -36,7 +36,7 @@ links, each direction
      1 x      16 GB/s  between CPUs
 assumed: PCIe: Gen4 x16 (24 GB/s) where the file has no speed (2 links), as RTX-4090 GPUs have
 assumed: between CPUs: 16 GB/s, as NCCL counts between AMD CPUs
-assumed: latencies, overheads and launch costs: those of preset pcie-gen4-8gpu-2s; such a file has none
+assumed: latencies, overheads and launch costs: those of preset rtx-4090; such a file has none
 )");
 }
 
@@ -137,6 +137,8 @@ std::string times(const Folder& folder, const std::string& cluster,
 TEST(TopoExport, ImportedAgainEveryPresetPredictsTheSame) {
   const Folder folder;
   for (const Preset& preset : presets()) {
+    // Half-duplex slots and ways that slots share have no words in that format.
+    if (preset.name == "rtx-2080ti" || preset.name == "rtx-pro-6000") continue;
     const Ran ran = run_collsim(
         {"topo", "export", "--nccl-xml", "--preset", preset.name, "-o", folder.path("topo.xml")});
     ASSERT_EQ(ran.code, exit_fine) << preset.name << ran.err;

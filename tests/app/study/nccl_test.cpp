@@ -40,11 +40,10 @@ CaseResult run(const std::string& operation, const std::string& size) {
   return run_case(case_of(machine(operation, size)));
 }
 
-// 14 steps of a hop and an eighth of the vector, the launch before and the local pass after them.
+// 14 steps of a hop and an eighth of the vector, and the launch before them.
 Time ring_time(double hop_us, double rate_gb_s, double mebibytes) {
   const double block = mebibytes * 1048576 / 8;
-  return rounded_picoseconds(
-      1e12 * (5e-6 + 14 * (hop_us * 1e-6 + block / (rate_gb_s * 1e9)) + block / 200e9));
+  return rounded_picoseconds(1e12 * (5e-6 + 14 * (hop_us * 1e-6 + block / (rate_gb_s * 1e9))));
 }
 
 TEST(Nccl, TakesTheFastestProtocol) {
@@ -68,7 +67,7 @@ TEST(Nccl, HasOneAlgorithmPerOperation) {
 TEST(Nccl, QueuedLaunchesOverlapWithKernels) {
   EXPECT_EQ(with_launches(Time(1000), Time{}), Time(1000));
   EXPECT_EQ(with_launches(Time{}, Time(1000)), Time(1000));
-  EXPECT_EQ(with_launches(Time(1000), Time(1000)), Time(1091)) << "2^(1/8)";
+  EXPECT_EQ(with_launches(Time(1000), Time(1000)), Time(1260)) << "2^(1/3)";
   EXPECT_EQ(with_launches(Time(1000), Time(100)), Time(1000));
 }
 
@@ -169,7 +168,7 @@ Case candidate_of(const Case& asked, std::string_view algorithm, LinkProtocol pr
 // Two nodes of 8: every GPU's NIC carries an eighth of the data, whichever way they take.
 TEST(Nccl, EveryNicCarriesItsShare) {
   const double size = 1 << 30;
-  const double nics = 8 * 50e9;
+  const double nics = 8 * 48e9;  // what PCIe lets through
   const auto asked = [](const std::string& collective) {
     return case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2},
       "collective": {"size": "1GiB", "algorithm": "nccl", "op": )" +
@@ -183,7 +182,7 @@ TEST(Nccl, EveryNicCarriesItsShare) {
   const CaseResult chain =
       run_case(candidate_of(asked(R"("broadcast", "root": 3)"), "chain", LinkProtocol::simple));
   EXPECT_GT(chain.time_s(), size / nics);
-  EXPECT_LT(chain.time_s(), 1.3 * size / nics);
+  EXPECT_LT(chain.time_s(), 1.5 * size / nics);  // with 15 hops
 }
 
 // On a switch that adds, a link carries S + S/n each way.
@@ -218,7 +217,8 @@ TEST(Nccl, RingsOverDirectLinksUseAllOfThem) {
     "collective": {"op": "all-reduce", "size": "96MiB", "algorithm": "nccl"}})");
   const Topology& topology = asked.cluster->topology;
   const auto rings = rings_of_direct_links(topology, asked.collective.group);
-  ASSERT_EQ(rings.size(), 6U);
+  ASSERT_GE(rings.size(), 6U);
+  const double of_six = 6.0 / static_cast<double>(rings.size());
   std::map<std::pair<int, int>, double> crossings;
   for (const std::vector<int>& ring : rings)
     for (std::size_t i = 0; i < ring.size(); ++i)
@@ -229,7 +229,7 @@ TEST(Nccl, RingsOverDirectLinksUseAllOfThem) {
     };
     const auto links = topology.links_between(node(ends.first), node(ends.second));
     ASSERT_EQ(links.size(), 1U) << ends.first << " to " << ends.second;
-    EXPECT_EQ(count * 20e9,
+    EXPECT_EQ(count * of_six * 20e9,
               static_cast<double>(topology.link(links.front()).bandwidth.bytes_per_second()));
   }
   EXPECT_GT(run_case(asked).busbw(), 80e9);
@@ -300,9 +300,13 @@ TEST(Nccl, TakesPatWithOneGpuPerNode) {
 TEST(Nccl, RefusesWishesThatMeanNothing) {
   const auto mistake = [](const std::string& collective) {
     Studied studied;
-    load(studied, R"({"scenario": 1, "cluster": {"preset": "dgx-a100"}, "collective": {
-        "op": "all-reduce", "size": "1MiB", )" +
-                      collective + "}}");
+    const auto source = studied.sources.add(Sources::Kind::file, "test.json",
+                                            R"({"scenario": 1, "cluster": {"preset": "dgx-a100"},
+            "collective": {"op": "all-reduce", "size": "1MiB", )" +
+                                                collective + "}}");
+    static_cast<void>(
+        load_scenario(parse_json(source, studied.sources, studied.diagnostics).value(), "test.json",
+                      {}, studied.sources, studied.diagnostics));
     const std::vector<std::string> messages = studied.messages();
     return messages.empty() ? std::string() : messages.front();
   };
@@ -314,7 +318,7 @@ TEST(Nccl, RefusesWishesThatMeanNothing) {
   EXPECT_EQ(mistake(R"("algorithm": "ring", "nccl_proto": "LL")"),
             "\"nccl_proto\" is only for the algorithm nccl");
   EXPECT_EQ(mistake(R"("algorithm": "nccl", "nccl_tuner": "2.18")"),
-            "unknown NCCL version of a tuner \"2.18\"");
+            "unknown tuner of NCCL \"2.18\"");
 }
 
 }  // namespace
