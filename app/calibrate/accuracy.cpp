@@ -22,20 +22,20 @@ double quantile(const std::vector<double>& sorted, double part) {
 }
 
 // More digits would only say which rows there are.
-double rounded(double part) {
+double part_rounded(double part) {
   return std::round(part * 1000) / 1000;
 }
 
 JsonValue range_value(const SizeRange& range, const Accuracy& seen, const Accuracy* unseen) {
   JsonValue value = JsonValue::object();
   if (range.up_to > 0) value.set("up_to", exact_size(range.up_to));
-  value.set("half", rounded(seen.half));
-  value.set("most", rounded(seen.most));
+  value.set("half", part_rounded(seen.half));
+  value.set("most", part_rounded(seen.most));
   value.set("rows", seen.rows);
   value.set("tables", seen.tables);
   if (unseen != nullptr && unseen->rows > 0) {
-    value.set("unseen_half", rounded(unseen->half));
-    value.set("unseen_most", rounded(unseen->most));
+    value.set("unseen_half", part_rounded(unseen->half));
+    value.set("unseen_most", part_rounded(unseen->most));
   }
   return value;
 }

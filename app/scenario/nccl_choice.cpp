@@ -40,7 +40,7 @@ std::string unknown_name(std::string_view name, const Vocabulary& names) {
   if (name.empty()) return "a name is missing between its commas";
   std::string message = "NCCL knows no " + quoted(std::string(name));
   const std::string meant = names.nearest(name);
-  if (!meant.empty()) message += ", did you mean " + meant + "?";
+  message += meant.empty() ? "." : ", did you mean " + meant + "?";
   return message + " It has " + list_of_names(names);
 }
 

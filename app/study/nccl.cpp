@@ -133,11 +133,11 @@ Case candidate(const Case& asked, const Way& way) {
   if (way.algorithm == "chain")
     choice.chunk_size = chain_piece(collective.bytes() / choice.channels, choice.channels);
   if (way.algorithm == "double-tree")
-    choice.chunks = tree_pieces(collective.bytes() / (2 * choice.channels));
+    choice.chunks = tree_pieces(collective.bytes() / 2 / choice.channels);
   if (way.algorithm == "nvls") {
     constexpr int most_pieces = 128;
     choice.channels = several_nodes ? 2 : 1;
-    const Bytes block = collective.bytes() / (members * choice.channels);
+    const Bytes block = collective.bytes() / members / choice.channels;
     choice.chunks = static_cast<int>(std::clamp<Bytes>(block / 1024, 1, most_pieces));
   }
   made.choose(std::move(choice));

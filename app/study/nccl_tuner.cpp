@@ -48,7 +48,7 @@ std::size_t column_of_nodes(int nodes) {
   return static_cast<std::size_t>(std::min(nodes, 3) - 1);
 }
 int whole_log2(int value) {
-  return std::bit_width(static_cast<unsigned>(value)) - 1;
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(value))) - 1;
 }
 
 bool gathers(Operation operation) {
@@ -282,7 +282,7 @@ TunerWork NcclTuner::work(const TunerMachine& machine, const TunerQuestion& ques
   Bytes per_thread = nccl_protocol_of(protocol) == LinkProtocol::simple ? 64 : 8;
   if (protocol == LinkProtocol::ll && algorithm == NcclAlgorithm::ring)
     per_thread *= question.ranks;
-  const auto too_many = [&] { return bytes < work.channels * work.threads * per_thread; };
+  const auto too_many = [&] { return bytes < Bytes{work.channels} * work.threads * per_thread; };
   while (work.channels > 1 && too_many()) --work.channels;
   while (!nvls && work.threads % 128 == 0 && too_many()) work.threads /= 2;
   const bool tree = algorithm == NcclAlgorithm::tree || algorithm == NcclAlgorithm::pat;
