@@ -130,6 +130,7 @@ std::vector<OwnerAccuracy> accuracy_of_owners(const TablesFit& fit) {
 
 double median_of_medians(const std::vector<OwnerAccuracy>& owners) {
   std::vector<RowError> medians;
+  medians.reserve(owners.size());
   for (const OwnerAccuracy& owner : owners) medians.push_back({owner.accuracy.half});
   return accuracy_of(medians).half;
 }
