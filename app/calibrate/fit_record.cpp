@@ -121,7 +121,8 @@ std::string unseen_text(const TablesFit& fit) {
   const Accuracy all = accuracy_of(fit.unseen);
   return fmt::format(
       "Each owner's rows predicted with constants fitted to the tables of all others: median {}, "
-      "95% {}\nover all rows; the median of the owners' medians is {}.",
+      "95% {}\nover all rows; the median of the owners' medians is {}.  Each of these fits starts "
+      "from the whole one and\ntakes the derivatives there, so these errors are estimates.",
       percent(all.half), percent(all.most), percent(median_of_medians(accuracy_of_owners(fit))));
 }
 

@@ -119,7 +119,8 @@ JsonValue to_value(const ErrorClass& of) {
   value.set("rows", of.rows);
   value.set("half_within", number(of.half));
   value.set("most_within", number(of.most));
-  value.set("unseen_owners", of.unseen);
+  value.set("unseen_half_within", of.unseen_half ? number(*of.unseen_half) : JsonValue());
+  value.set("unseen_most_within", of.unseen_most ? number(*of.unseen_most) : JsonValue());
   return value;
 }
 

@@ -55,8 +55,8 @@ std::vector<std::string> sureness_lines(const Results& results) {
     }
     std::int64_t tables = 0;
     for (const ErrorClass& range : ranges) tables = std::max(tables, range.tables);
-    lines.push_back(fmt::format("how sure ({}, {} published table{}): {}", machines, tables,
-                                tables == 1 ? "" : "s", errors_text(ranges)));
+    lines.push_back(fmt::format("how sure ({}, fitted to {} published table{}): {}", machines,
+                                tables, tables == 1 ? "" : "s", errors_text(ranges)));
   }
   return lines;
 }

@@ -192,9 +192,12 @@ ErrorClass error_class(const std::string& gpu, const std::string& network, Bytes
       found.above = found.up_to;
       continue;
     }
-    found.unseen = range.find("unseen_half") != nullptr;
-    found.half = part(range, found.unseen ? "unseen_half" : "half").number();
-    found.most = part(range, found.unseen ? "unseen_most" : "most").number();
+    found.half = part(range, "half").number();
+    found.most = part(range, "most").number();
+    if (const JsonValue* const half = range.find("unseen_half")) {
+      found.unseen_half = half->number();
+      found.unseen_most = part(range, "unseen_most").number();
+    }
     found.rows = part(range, "rows").integer().value();
     found.tables = part(range, "tables").integer().value();
     return found;

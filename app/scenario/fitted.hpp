@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,8 +56,8 @@ struct ErrorClass {
   Bytes above = 0, up_to = 0;  // sizes; 0: without end
   double half = 0, most = 0;
   std::int64_t rows = 0, tables = 0;  // 0: nobody has measured such machines
-  // Of rows whose owner's tables the constants had not been fitted to, where there are enough.
-  bool unseen = false;
+  // The same of constants that had not been fitted to tables of the row's owner.
+  std::optional<double> unseen_half, unseen_most;
   bool operator==(const ErrorClass&) const = default;
 };
 // Machines are judged by the kind of their network when several nodes take part, else by that of

@@ -263,7 +263,7 @@ Time host_time(const Case& candidate) {
 }
 
 Time with_launches(Time kernel, Time host) {
-  constexpr double power = 3;
+  constexpr double power = 8;
   const double longer = static_cast<double>(std::max(kernel, host).ps());
   const double shorter = static_cast<double>(std::min(kernel, host).ps());
   if (longer == 0) return kernel;

@@ -53,7 +53,7 @@ struct TunerVerdict {
 [[nodiscard]] std::vector<Case> nccl_choices(const Case& asked);
 
 // The time from one launch to the next, which is what nccl-tests measures: launches are queued, so
-// the host's part and the GPU's overlap, and the longer one counts; a 3-norm, because neither is
+// the host's part and the GPU's overlap, and the longer one counts; an 8-norm, because neither is
 // constant, so that each waits at times for the other when they are about as long.
 [[nodiscard]] Time with_launches(Time kernel, Time host);
 // How far such predictions were from what was measured; nothing: not on a preset.

@@ -67,7 +67,7 @@ TEST(Nccl, HasOneAlgorithmPerOperation) {
 TEST(Nccl, QueuedLaunchesOverlapWithKernels) {
   EXPECT_EQ(with_launches(Time(1000), Time{}), Time(1000));
   EXPECT_EQ(with_launches(Time{}, Time(1000)), Time(1000));
-  EXPECT_EQ(with_launches(Time(1000), Time(1000)), Time(1260)) << "2^(1/3)";
+  EXPECT_EQ(with_launches(Time(1000), Time(1000)), Time(1091)) << "2^(1/8)";
   EXPECT_EQ(with_launches(Time(1000), Time(100)), Time(1000));
 }
 
