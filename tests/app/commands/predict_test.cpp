@@ -122,7 +122,7 @@ TEST(Predict, EveryOperationWorksOnEveryPresetFromTheSmallestSizeOn) {
         if (rack && nodes == std::string("2")) continue;
         const Ran ran =
             run_collsim({"predict", std::string(to_string(operation)), "--preset", preset.name,
-                         "--nodes", nodes, "-b", "8", "-e", "8M", "-f", "1024", "--quiet"});
+                         "--nodes", nodes, "-b", "8", "-e", "8K", "-f", "1024", "--quiet"});
         EXPECT_EQ(ran.code, exit_fine)
             << preset.name << " " << to_string(operation) << " " << nodes << ran.err;
       }
