@@ -250,6 +250,27 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   return Schedule(std::move(parts));
 }
 
+int members_per_node(const Topology& topology, const std::vector<Rank>& group) {
+  const std::vector<int>& dims = topology.dims();
+  const bool grid = topology.shape() == "torus" || topology.shape() == "mesh";
+  if (dims.size() != 2 || grid) return static_cast<int>(group.size());
+  const auto node_of = [&](std::size_t position) {
+    return group[position].index() / static_cast<std::size_t>(dims[1]);
+  };
+  std::size_t members = 1;
+  while (members < group.size() && node_of(members) == node_of(0)) ++members;
+  if (group.size() % members != 0) return 1;
+  for (std::size_t position = 1; position < group.size(); ++position)
+    if ((node_of(position) == node_of(position - 1)) != (position % members != 0)) return 1;
+  return static_cast<int>(members);
+}
+
+void spread_over_nodes(AlgorithmChoice& choice, const Topology& topology,
+                       const Collective& collective) {
+  const int members = members_per_node(topology, collective.group);
+  if (choice.channels > 1 && members < collective.size()) choice.per_node = members;
+}
+
 std::vector<int> squarest_dims(int ranks) {
   need_positive("ranks", ranks);
   int rows = 1;

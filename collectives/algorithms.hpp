@@ -15,6 +15,7 @@
 #include "collectives/cost/cost.hpp"
 #include "collectives/instruction.hpp"
 #include "collectives/schedule.hpp"
+#include "topo/topology.hpp"
 
 namespace collsim {
 
@@ -219,6 +220,13 @@ void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ran
 // The collective and the choice must be valid, or Error.
 [[nodiscard]] Schedule make_schedule(const Collective& collective,
                                      const AlgorithmChoice& choice = {});
+
+// How many neighbouring positions of the group share a node: all where there are no nodes, 1 where
+// nodes have different numbers of members.
+[[nodiscard]] int members_per_node(const Topology& topology, const std::vector<Rank>& group);
+// Parallel channels enter a node at different GPUs, each behind a NIC of its own: sets per_node.
+void spread_over_nodes(AlgorithmChoice& choice, const Topology& topology,
+                       const Collective& collective);
 
 // The most square factorisation a x b = ranks with a <= b, as {a, b}.
 [[nodiscard]] std::vector<int> squarest_dims(int ranks);

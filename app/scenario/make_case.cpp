@@ -125,9 +125,7 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   if (!diagnostics.empty() || !collective || !made.cluster) return;
   made.collective = std::move(collective->collective);
   made.choice = std::move(collective->choice);
-  // Parallel channels enter a node at different GPUs, each behind a NIC of its own.
-  const int members = members_per_node(made.cluster->topology, made.collective.group);
-  if (made.choice.channels > 1 && members < made.collective.size()) made.choice.per_node = members;
+  spread_over_nodes(made.choice, made.cluster->topology, made.collective);
   made.data = std::move(collective->data);
   made.costs = model.costs;
   if (made.choice.name == "nccl")
@@ -323,20 +321,6 @@ PointReading read_point(const Scenario& scenario, std::size_t point, const Unkno
   read_parts(document, scenario, unknown, clusters, own, reading);
   for (Diagnostic& diagnostic : own.sorted()) diagnostics.add(std::move(diagnostic));
   return reading;
-}
-
-int members_per_node(const Topology& topology, const std::vector<Rank>& group) {
-  const std::vector<int>& dims = topology.dims();
-  if (dims.size() != 2) return static_cast<int>(group.size());
-  const auto node_of = [&](std::size_t position) {
-    return group[position].index() / static_cast<std::size_t>(dims[1]);
-  };
-  std::size_t members = 1;
-  while (members < group.size() && node_of(members) == node_of(0)) ++members;
-  if (group.size() % members != 0) return 1;
-  for (std::size_t position = 1; position < group.size(); ++position)
-    if ((node_of(position) == node_of(position - 1)) != (position % members != 0)) return 1;
-  return static_cast<int>(members);
 }
 
 std::optional<Case> make_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,

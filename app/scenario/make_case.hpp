@@ -33,10 +33,6 @@ class ClusterCache {
 [[nodiscard]] std::optional<Case> make_case(const Scenario& scenario, std::size_t point,
                                             ClusterCache& clusters, Diagnostics& diagnostics);
 
-// How many neighbouring positions of the group share a node: all where there are no nodes, 1 where
-// nodes have different numbers of members.
-[[nodiscard]] int members_per_node(const Topology& topology, const std::vector<Rank>& group);
-
 // --- for load_scenario() ---
 
 // What axes that are wrong would have set.

@@ -10,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "app/scenario/make_case.hpp"
 #include "app/study/nccl_machine.hpp"
 #include "app/study/nccl_rings.hpp"
 

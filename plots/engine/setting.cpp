@@ -140,6 +140,7 @@ AlgorithmChoice choice_of(const Setting& setting, const Topology& topology) {
   choice.channels = within_int(setting.channels, "the number of channels");
   choice.dims = dims_of(setting, topology);
   if (setting.slots > 0) choice.slots = within_int(setting.slots, "the number of slots");
+  spread_over_nodes(choice, topology, collective_of(setting));
   return choice;
 }
 
