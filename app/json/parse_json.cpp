@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "app/json/screen_text.hpp"
+#include "topo/error.hpp"
 
 namespace collsim {
 namespace {
@@ -568,6 +569,16 @@ std::optional<JsonValue> parse_json(std::uint32_t source, const Sources& sources
         {large ? "too-large" : "encoding", std::move(message), start, "", "", ""});
   }
   return Parser(source, sources, diagnostics, limits, forgotten).parse();
+}
+
+JsonValue parse_builtin(const std::string& name, std::string_view text) {
+  Sources sources;
+  Diagnostics mistakes;
+  const std::uint32_t source = sources.add(Sources::Kind::builtin, name, std::string(text));
+  std::optional<JsonValue> document = parse_json(source, sources, mistakes);
+  COLLSIM_CHECK(document && mistakes.empty(), to_text(mistakes, sources));
+  forget_places(*document);
+  return std::move(*document);
 }
 
 }  // namespace collsim

@@ -42,4 +42,7 @@ using ForgottenItems = std::map<std::uint32_t, std::size_t>;
                                                   const JsonLimits& limits,
                                                   ForgottenItems& forgotten);
 
+// A document that is built into the program, without places: a mistake in it is a bug.
+[[nodiscard]] JsonValue parse_builtin(const std::string& name, std::string_view text);
+
 }  // namespace collsim

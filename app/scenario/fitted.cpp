@@ -22,18 +22,6 @@ const JsonValue& part(const JsonValue& object, std::string_view key) {
   return *found;
 }
 
-JsonValue read_constants() {
-  const EmbeddedFile& file = embedded_fitted().front();
-  Sources sources;
-  Diagnostics mistakes;
-  const std::uint32_t source =
-      sources.add(Sources::Kind::builtin, "fitted constants", std::string(file.text));
-  auto document = parse_json(source, sources, mistakes);
-  COLLSIM_CHECK(document && mistakes.empty(), to_text(mistakes, sources));
-  forget_places(*document);
-  return std::move(*document);
-}
-
 Vocabulary words_of(std::string_view what, std::string_view kinds) {
   Vocabulary words{.what = std::string(what)};
   for (const JsonValue::Member& kind : part(fitted_constants(), kinds).members())
@@ -154,7 +142,8 @@ class Constants {
 }  // namespace
 
 const JsonValue& fitted_constants() {
-  static const JsonValue constants = read_constants();
+  static const JsonValue constants =
+      parse_builtin("fitted constants", embedded_fitted().front().text);
   return constants;
 }
 

@@ -20,14 +20,7 @@ const JsonValue& member(const JsonValue& object, std::string_view key, const std
 
 Preset read_preset(const EmbeddedFile& file) {
   Preset preset{.name = std::string(file.name)};
-  Sources sources;
-  Diagnostics mistakes;
-  const std::uint32_t source =
-      sources.add(Sources::Kind::builtin, "preset " + preset.name, std::string(file.text));
-  auto document = parse_json(source, sources, mistakes);
-  COLLSIM_CHECK(document && mistakes.empty(), to_text(mistakes, sources));
-  forget_places(*document);
-  const JsonValue& written = preset.written = std::move(*document);
+  const JsonValue& written = preset.written = parse_builtin("preset " + preset.name, file.text);
   COLLSIM_CHECK(member(written, "preset", preset.name).string() == preset.name,
                 "preset " + preset.name + " has another name than its file");
   preset.title = member(written, "title", preset.name).string();

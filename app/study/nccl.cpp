@@ -107,7 +107,9 @@ Bytes message_of(const Collective& collective, LinkProtocol protocol, int member
   return collective.bytes() / collective.size();
 }
 
-Case candidate(const Case& asked, const Way& way) {
+// `direct_rings`: rings_of_direct_links() of the group when it is on one node.
+Case candidate(const Case& asked, const Way& way,
+               const std::vector<std::vector<int>>& direct_rings) {
   Case made = asked;
   const Collective& collective = asked.collective;
   auto cluster = std::make_shared<Cluster>(*asked.cluster);
@@ -126,8 +128,7 @@ Case candidate(const Case& asked, const Way& way) {
   choice.local_pass = way.algorithm == "ring" && collective.operation != Operation::all_reduce;
   if (several_nodes) choice.per_node = members;
   if (several_nodes && way.through_all_nics) choice.channels = members;
-  if (!several_nodes && (way.algorithm == "ring" || way.algorithm == "chain"))
-    choice.orders = rings_of_direct_links(cluster->topology, collective.group);
+  if (way.algorithm == "ring" || way.algorithm == "chain") choice.orders = direct_rings;
   if (!choice.orders.empty()) choice.channels = static_cast<int>(choice.orders.size());
   if (way.algorithm == "chain")
     choice.chunk_size = chain_piece(collective.bytes() / choice.channels, choice.channels);
@@ -145,6 +146,13 @@ Case candidate(const Case& asked, const Way& way) {
   made.costs.local_bandwidth = launch.local_bandwidth;
   if (point_to_point(way.protocol)) made.costs.instruction_overhead = launch.per_peer;
   return made;
+}
+
+std::vector<std::vector<int>> direct_rings_of(const Case& asked) {
+  const Topology& topology = asked.cluster->topology;
+  const std::vector<Rank>& group = asked.collective.group;
+  if (members_per_node(topology, group) < asked.collective.size()) return {};
+  return rings_of_direct_links(topology, group);
 }
 
 // "NVLS under LL"
@@ -174,7 +182,7 @@ std::vector<Way> allowed_ways(const Case& asked) {
   if (known.empty())
     throw_error(ErrorCode::invalid_argument,
                 "what NCCL would run is unknown here: the links of this cluster say nothing of "
-                "NCCL's protocols; those of NVSwitch presets do, such as dgx-h100");
+                "NCCL's protocols; those of presets do, such as dgx-h100");
   std::vector<Way> allowed = known;
   std::erase_if(allowed,
                 [&](const Way& way) { return !asked.nccl_choice.allows(way.nccl, way.protocol); });
@@ -186,7 +194,8 @@ std::vector<Way> allowed_ways(const Case& asked) {
 
 std::vector<Case> nccl_candidates(const Case& asked) {
   std::vector<Case> made;
-  for (const Way& way : allowed_ways(asked)) made.push_back(candidate(asked, way));
+  const std::vector<std::vector<int>> direct_rings = direct_rings_of(asked);
+  for (const Way& way : allowed_ways(asked)) made.push_back(candidate(asked, way, direct_rings));
   return made;
 }
 
@@ -246,7 +255,8 @@ std::vector<Case> nccl_choices(const Case& asked) {
   if (!verdict) return nccl_candidates(asked);
   const TunerVerdict::Expected& best = verdict->expected.front();
   for (const Way& way : allowed_ways(asked))
-    if (way.nccl == best.algorithm && way.protocol == best.protocol) return {candidate(asked, way)};
+    if (way.nccl == best.algorithm && way.protocol == best.protocol)
+      return {candidate(asked, way, direct_rings_of(asked))};
   return {};
 }
 

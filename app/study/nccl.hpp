@@ -23,17 +23,19 @@ namespace collsim {
 //   all-to-all, gather, scatter, send-recv   send/recv with every peer under p2p-LL, p2p-Simple
 //
 // A ring message is one hop, because NCCL's slices only overlap within a hop; every channel's ring
-// enters and leaves a node at another GPU.  The kernel ends with a pass over the rank's own block.
+// enters and leaves a node at another GPU.  All-gather and reduce-scatter end with a pass over the
+// rank's own block.  Where links join GPUs directly, rings go along them (nccl_rings.hpp).
 // What a hop costs under a protocol the links say (topo/protocols.hpp), what the kernel costs
 // beside them the model.  NCCL has no barrier.
 //
-// Each of these is a case of its own, with the network as the protocol uses it.  None: NCCL does
-// not have the operation.  Only those that the case's nccl_choice allows.  Error when that leaves
-// none, or when the cluster's links carry no protocol.
+// Each of these is a case of its own, with the network as the protocol uses it: those that the
+// case's nccl_choice allows.  None: NCCL does not have the operation.  Error when nothing is
+// allowed, or when the cluster's links carry no protocol.
 [[nodiscard]] std::vector<Case> nccl_candidates(const Case& asked);
 
 // Whether NCCL has an algorithm of that name, whatever the cluster; for its users' information.
 [[nodiscard]] bool nccl_has(Operation operation, std::string_view algorithm);
+
 // What NCCL's tuner expects, the fastest, which it takes, first.
 struct TunerVerdict {
   struct Expected {

@@ -30,17 +30,6 @@ std::array<double, 3> three_numbers(const JsonValue& list) {
   return {read[0], read[1], read[2]};
 }
 
-JsonValue parsed(const EmbeddedFile& file) {
-  Sources sources;
-  Diagnostics mistakes;
-  const std::uint32_t source =
-      sources.add(Sources::Kind::builtin, "NCCL's tuner", std::string(file.text));
-  auto document = parse_json(source, sources, mistakes);
-  COLLSIM_CHECK(document && mistakes.empty(), to_text(mistakes, sources));
-  forget_places(*document);
-  return std::move(*document);
-}
-
 std::size_t column(LinkProtocol protocol) {
   return static_cast<std::size_t>(nccl_protocol_of(protocol));
 }
@@ -116,7 +105,7 @@ const NcclTuner& NcclTuner::of_version(std::string_view version) {
   static const auto all = [] {
     std::map<std::string, NcclTuner, std::less<>> made;
     for (const EmbeddedFile& file : embedded_nccl_tuners()) {
-      const JsonValue constants = parsed(file);
+      const JsonValue constants = parse_builtin("NCCL\'s tuner", file.text);
       made.emplace(constant(constants, "nccl_tuner").string(), NcclTuner(constants));
     }
     return made;
