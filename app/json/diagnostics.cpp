@@ -56,7 +56,7 @@ std::string_view neighbourhood(std::string_view line, std::size_t& begin, std::s
   const auto continues = [&](std::size_t i) {
     return i < line.size() && (static_cast<unsigned char>(line[i]) >> 6U) == 2;
   };
-  while (first < begin && continues(first)) ++first;
+  while (first > 0 && first < begin && continues(first)) ++first;
   begin -= first;
   end -= first;
   return line.substr(first, begin + reach);
@@ -89,7 +89,8 @@ Excerpt excerpt_of(std::string_view line, std::size_t begin, std::size_t end) {
   const bool dots_before = cut_before || first > 0;
   const bool dots_after = cut_after || width > first + columns;
   const std::size_t last = dots_after ? first + columns - ellipsis.size() : width;
-  if (dots_before) first += ellipsis.size();
+  // What has no width, as accents have none, may leave less than the dots before the caret.
+  if (dots_before) first = std::min(first + ellipsis.size(), caret);
 
   Excerpt excerpt;
   if (dots_before) excerpt.text = ellipsis;

@@ -193,6 +193,22 @@ TEST(Diagnostics, VeryLongLinesOfWideCharactersAreCutAtCharacters) {
   expect_contains(shown, "\n    | " + std::string(columns, ' ') + "^\n");
 }
 
+TEST(Diagnostics, TheCaretIsShownAfterManyCharactersWithoutWidth) {
+  std::string accents;
+  for (int i = 0; i < 2000; ++i) accents += "\xCC\x81";
+  const std::string shown = about(accents + "x", "x");
+  EXPECT_TRUE(shown.starts_with("f.json:1:2001: wrong\n"));
+  expect_contains(shown, "x\n    |    ^\n");
+}
+
+TEST(Diagnostics, ALineMayBeginInsideACharacter) {
+  expect_text(about("\xA2\xA2\xA2}", "}"),
+              "f.json:1:1: wrong\n"
+              "  1 | ???}\n"
+              "    |    ^\n"
+              "1 error; nothing was run\n");
+}
+
 TEST(Diagnostics, WithoutAPlaceThereIsOnlyTheMessage) {
   Diagnostics diagnostics;
   diagnostics.add({"code", "there is no file \"x.json\"", {}, "", "y.json", "a hint"});
