@@ -116,6 +116,7 @@ JsonValue comparison_to_value(const Results& results) {
 JsonValue to_value(const ErrorClass& of) {
   JsonValue value = JsonValue::object({{"machines", of.machines}, {"tables", of.tables}});
   if (of.tables == 0) return value;
+  if (of.forced) value.set("forced", true);
   value.set("rows", of.rows);
   value.set("half_within", number(of.half));
   value.set("most_within", number(of.most));

@@ -22,41 +22,49 @@ std::string percent(double part) {
   return fmt::format("{:.0f}%", 100 * part);
 }
 
-// "+-7% half of the time and +-39% in 95% of cases up to 64 KiB, ..."
-std::string errors_text(const std::vector<ErrorClass>& ranges) {
-  std::string text;
-  for (const ErrorClass& range : ranges)
-    text += fmt::format("{}{}: within {} half of the time, {} in 95 of 100 cases",
-                        text.empty() ? "" : "; ", sizes_text(range), percent(range.half),
-                        percent(range.most));
-  return text;
+// "half of the times within 2% (9%), 95% within 13% (54%)"
+std::string errors_text(const ErrorClass& range) {
+  const auto both = [](double seen, const std::optional<double>& unseen) {
+    return percent(seen) + (unseen ? " (" + percent(*unseen) + ")" : "");
+  };
+  return fmt::format("half of the times within {}, 95% within {}",
+                     both(range.half, range.unseen_half), both(range.most, range.unseen_most));
+}
+
+std::string heading_text(const std::vector<ErrorClass>& ranges) {
+  const ErrorClass& first = ranges.front();
+  std::int64_t tables = 0;
+  for (const ErrorClass& range : ranges) tables = std::max(tables, range.tables);
+  return fmt::format("how sure: {}, fitted to {} published table{}{}{}", first.machines, tables,
+                     tables == 1 ? "" : "s", first.forced ? ", in which NCCL chose freely" : "",
+                     first.unseen_half ? "; in brackets: owners left out of the fit" : "");
 }
 
 }  // namespace
 
 std::vector<std::string> sureness_lines(const Results& results) {
-  std::map<std::string, std::vector<ErrorClass>> by_machines;
+  std::map<std::pair<std::string, bool>, std::vector<ErrorClass>> by_machines;
   for (const CaseResult& row : results.rows) {
     if (!row.error_class) continue;
-    std::vector<ErrorClass>& ranges = by_machines[row.error_class->machines];
+    std::vector<ErrorClass>& ranges =
+        by_machines[{row.error_class->machines, row.error_class->forced}];
     if (std::find(ranges.begin(), ranges.end(), *row.error_class) == ranges.end())
       ranges.push_back(*row.error_class);
   }
   std::vector<std::string> lines;
-  for (auto& [machines, ranges] : by_machines) {
+  for (auto& [key, ranges] : by_machines) {
     std::sort(ranges.begin(), ranges.end(),
               [](const ErrorClass& a, const ErrorClass& b) { return a.above < b.above; });
     if (ranges.front().tables == 0) {
       lines.push_back(
-          fmt::format("how sure: no measurements of such machines ({}) are published; "
-                      "it may be far off",
-                      machines));
+          fmt::format("how sure: unknown, because no published table of such machines ({}) was "
+                      "used; it may be far off",
+                      key.first));
       continue;
     }
-    std::int64_t tables = 0;
-    for (const ErrorClass& range : ranges) tables = std::max(tables, range.tables);
-    lines.push_back(fmt::format("how sure ({}, fitted to {} published table{}): {}", machines,
-                                tables, tables == 1 ? "" : "s", errors_text(ranges)));
+    lines.push_back(heading_text(ranges));
+    for (const ErrorClass& range : ranges)
+      lines.push_back(fmt::format("  {}: {}", sizes_text(range), errors_text(range)));
   }
   return lines;
 }

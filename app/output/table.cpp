@@ -146,7 +146,9 @@ void write_table(std::ostream& out, const Results& results, const TableStyle& st
     out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
   if (const std::optional<double> best = best_chunks(results))
     out << fmt::format("\nbest number of chunks by the formula: {:.1f}\n", *best);
-  for (const std::string& line : sureness_lines(results)) out << '\n' << line << '\n';
+  const std::vector<std::string> sureness = sureness_lines(results);
+  if (!sureness.empty()) out << '\n';
+  for (const std::string& line : sureness) out << line << '\n';
   write_comparison(out, results, style);
   write_expectations(out, results, style);
 }
@@ -158,7 +160,8 @@ void write_markdown(std::ostream& out, const Results& results) {
   out << result_table(results).markdown();
   if (!results.complete)
     out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
-  for (const std::string& line : sureness_lines(results)) out << '\n' << escaped(line) << '\n';
+  for (const std::string& line : sureness_lines(results))
+    out << (line.starts_with(' ') ? "- " + escaped(line.substr(2)) : '\n' + escaped(line)) << '\n';
   if (results.comparison) {
     out << '\n';
     for (const ComparisonLine& line : comparison_lines(results))

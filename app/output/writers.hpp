@@ -36,7 +36,8 @@ struct ExpectationLine {
   std::string text;
 };
 [[nodiscard]] std::vector<ExpectationLine> expectation_lines(const Results& results);
-// How sure predictions of NCCL's times are, a line per kind of machine; none for other predictions.
+// How sure predictions of NCCL's times are: a line per kind of machine, below it one per range of
+// sizes; none for other predictions.
 [[nodiscard]] std::vector<std::string> sureness_lines(const Results& results);
 [[nodiscard]] std::string expectation_summary(const Results& results);
 

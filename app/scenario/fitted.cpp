@@ -171,6 +171,7 @@ ErrorClass error_class(const std::string& gpu, const std::string& network, Bytes
   const char* const kinds = network.empty() ? "gpus" : "networks";
   const std::string& kind = network.empty() ? gpu : network;
   ErrorClass found{.machines = part(part(part(fitted_constants(), kinds), kind), "title").string()};
+  found.between_nodes = !network.empty();
   const JsonValue* const classes = part(fitted_constants(), "accuracy").find(kinds);
   const JsonValue* const ranges = classes == nullptr ? nullptr : classes->find(kind);
   if (ranges == nullptr) return found;

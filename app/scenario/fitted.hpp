@@ -58,6 +58,9 @@ struct ErrorClass {
   std::int64_t rows = 0, tables = 0;  // 0: nobody has measured such machines
   // The same of constants that had not been fitted to tables of the row's owner.
   std::optional<double> unseen_half, unseen_most;
+  bool between_nodes = false;  // judged by their network
+  // The user left NCCL no choice, or a smaller one: what was measured is what NCCL chooses.
+  bool forced = false;
   bool operator==(const ErrorClass&) const = default;
 };
 // Machines are judged by the kind of their network when several nodes take part, else by that of

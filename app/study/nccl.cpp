@@ -204,8 +204,11 @@ std::optional<ErrorClass> error_class(const Case& candidate) {
   if (cluster.gpu_kind.empty() || !candidate.protocol || cluster.overridden) return std::nullopt;
   const bool one_node =
       members_per_node(cluster.topology, candidate.collective.group) == candidate.collective.size();
-  return error_class(cluster.gpu_kind, one_node ? "" : cluster.network_kind,
-                     candidate.collective.bytes());
+  ErrorClass found = error_class(cluster.gpu_kind, one_node ? "" : cluster.network_kind,
+                                 candidate.collective.bytes());
+  const NcclChoice& wish = candidate.nccl_choice;
+  found.forced = !wish.algo_text.empty() || !wish.proto_text.empty();
+  return found;
 }
 
 bool nccl_has(Operation operation, std::string_view algorithm) {

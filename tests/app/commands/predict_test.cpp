@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/presets.hpp"
+#include "app/scenario/quantities.hpp"
 #include "collectives/collective.hpp"
 #include "tests/app/commands/running.hpp"
 #include "tests/contains.hpp"
@@ -208,6 +212,28 @@ TEST(Predict, LeavesMistakesToTheLoader) {
       run_collsim(on_a_ring("all-reduce", {"-g", "4", "-b", "1", "-e", "1M", "-i", "1"}));
   EXPECT_EQ(points.code, exit_usage);
   EXPECT_EQ(points.out, "");
+}
+
+TEST(Predict, SaysHowSureItIsOnAPreset) {
+  const auto said = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"predict", "all-reduce", "-b", "1K", "--preset", "dgx-h100"};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string out = run_collsim(words).out;
+    return out.substr(std::min(out.find("how sure"), out.size()));
+  };
+  const ErrorClass known = error_class("hopper", "", 1024);
+  expect_text(
+      said({}),
+      fmt::format("how sure: {}, fitted to {} published tables; in brackets: owners left "
+                  "out of the fit\n  up to {}: half of the times within {:.0f}% ({:.0f}%), "
+                  "95% within {:.0f}% ({:.0f}%)\n",
+                  known.machines, known.tables, bytes_to_text(known.up_to), 100 * known.half,
+                  100 * *known.unseen_half, 100 * known.most, 100 * *known.unseen_most));
+  expect_contains(said({"--nccl-algo", "Ring"}), "tables, in which NCCL chose freely; in brackets");
+  expect_contains(said({"--nccl-proto", "LL"}), "tables, in which NCCL chose freely; in brackets");
+  expect_contains(said({"--nodes", "2", "--network", "tcp"}),
+                  "how sure: unknown, because no published table of such machines (TCP");
+  EXPECT_EQ(said({"--algorithm", "ring"}), "") << "an algorithm of collsim has no protocols";
 }
 
 }  // namespace
