@@ -16,6 +16,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/measured/measured_file.hpp"
 #include "app/results/results.hpp"
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/include.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/presets.hpp"
@@ -26,7 +27,7 @@ namespace collsim {
 namespace {
 
 struct CompareOptions {
-  std::string log, machine, preset, algorithm, max_error, min_busbw;
+  std::string log, machine, preset, network, algorithm, max_error, min_busbw;
   bool in_place = false;
   AnswerOptions answers;
   RunCommandOptions run;
@@ -120,6 +121,7 @@ class LogComparison {
                                             ? on_preset(std::move(wanted), sources)
                                             : on_machine(std::move(wanted), sources, diagnostics);
     if (!document) return std::nullopt;
+    document->erase("name");  // then it is that of the log
     for (const std::string& note : table_->notes) warnings_.push_back(note);
     LoadOptions load = load_options_of(options_.run);
     std::optional<Scenario> scenario =
@@ -169,6 +171,7 @@ class LogComparison {
     const Placement placement = place();
     wanted.preset = placement.preset;
     wanted.nodes = placement.nodes;
+    wanted.network = options_.network;
     wanted.gpus_of_each_node = placement.gpus_of_each;
     wanted.launch_mode = to_string(table_->launch);
     return predicted_scenario(wanted, sources);
@@ -352,6 +355,10 @@ Action declare_compare(Options& command) {
   command
       .value("--preset", options->preset, "NAME",
              "the machine it ran on (default: by the name of its GPUs); \"collsim presets\"")
+      .excludes = "FILE";
+  command
+      .choice("--network", options->network, network_words().allowed,
+              "kind of the network that joins its nodes (default: the preset's)")
       .excludes = "FILE";
   options->answers.declare(command);
   command.value("--algorithm", options->algorithm, "NAME",

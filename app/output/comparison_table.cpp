@@ -323,6 +323,8 @@ std::vector<ComparisonLine> comparison_lines(const Results& results) {
     if (const std::string loss = largest_loss(results); !loss.empty())
       lines.push_back({Kind::detail, "busbw lost: " + loss});
   }
+  for (std::string& shortfall : class_shortfalls(results))
+    lines.push_back({Kind::bad, printable(shortfall)});
   Said devices, notes, reasons;
   for (const CaseResult& row : results.rows) {
     if (row.not_measured) reasons.add(row.not_measured->reason);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "app/output/comparison_table.hpp"
 #include "app/output/writers.hpp"
 #include "app/results/results.hpp"
 #include "app/scenario/vocabulary.hpp"
@@ -109,6 +110,7 @@ JsonValue comparison_to_value(const Results& results) {
   add(object, "median_error", number(counts.median_error));
   add(object, "p95_error", number(counts.p95_error));
   add(object, "worst_error", number(counts.worst_error));
+  add(object, "below_class", JsonValue::array(class_shortfalls(results)));
   return object;
 }
 
@@ -184,6 +186,8 @@ JsonValue to_value(const Results& results) {
   add(object, "axes", JsonValue::array(results.axes));
   add(object, "scenario", results.scenario);
   add(object, "rows", JsonValue::array(results.rows, row_to_value));
+  if (std::vector<std::string> sureness = sureness_lines(results); !sureness.empty())
+    add(object, "how_sure", JsonValue::array(sureness));
   if (results.comparison) add(object, "comparison", comparison_to_value(results));
   add(object, "expect", JsonValue::array(results.expect, [](const ExpectationOutcome& one) {
         return to_value(one);

@@ -29,8 +29,8 @@ TEST(Import, ShowsWhatItUnderstood) {
               "  all-reduce: the command line is there\n"
               "  16 ranks: the list of ranks");
   expect_contains(text,
-                  "\n   64KiB     34.37 us    3.575 GB/s      0     34.72 us    3.539 GB/s      0  "
-                  "Ring/LL\n");
+                  "\n   64KiB    35.62 us    3.450 GB/s      0    35.87 us    3.426 GB/s      0  "
+                  "Tree/LL\n");
 }
 
 TEST(Import, SaysWhatTheLogDoesNot) {

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/output/comparison_table.hpp"
+#include "app/results/results.hpp"
+#include "app/scenario/quantities.hpp"
+
+namespace collsim {
+namespace {
+
+using SizedRows = std::vector<const CaseResult*>;
+
+// Two rows may be noise, which a log of averages does not show.
+constexpr std::size_t least_sizes = 3;
+// Below, a time is launches and hops; above, bytes on links.
+constexpr Bytes small_size = kibibytes(64), large_size = mebibytes(16);
+
+bool falls_behind(const CaseResult& row) {
+  return row.why_no_verdict().empty() && row.error() && -*row.error() > row.error_class->most;
+}
+
+// By size, or none when a size says not enough about a row: then others of it are there.
+SizedRows rows_by_size(const Results& results) {
+  SizedRows rows;
+  for (const CaseResult& row : results.rows)
+    if (row.error_class && row.error_class->tables > 0 && !row.error_class->forced && row.error())
+      rows.push_back(&row);
+  const auto size = [](const CaseResult* row) { return row->size; };
+  std::ranges::stable_sort(rows, {}, size);
+  if (std::ranges::adjacent_find(rows, {}, size) != rows.end()) rows.clear();
+  return rows;
+}
+
+// Of all sizes those from `first` to before `end`, all of them beyond their class.
+struct Shortfall {
+  const SizedRows& all;
+  std::size_t first, end;
+
+  [[nodiscard]] SizedRows rows() const {
+    return {all.begin() + static_cast<std::ptrdiff_t>(first),
+            all.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+  [[nodiscard]] const CaseResult& smallest() const { return *all[first]; }
+  [[nodiscard]] const CaseResult& largest() const { return *all[end - 1]; }
+  [[nodiscard]] bool has_small() const { return first == 0 && smallest().size <= small_size; }
+  [[nodiscard]] bool has_large() const { return end == all.size() && largest().size > large_size; }
+
+  [[nodiscard]] std::string where() const {
+    if (first == 0 && end == all.size()) return "at all sizes";
+    if (end == all.size()) return fmt::format("from {} on", exact_size(smallest().size));
+    if (first == 0) return fmt::format("up to {}", exact_size(largest().size));
+    return fmt::format("from {} to {}", exact_size(smallest().size), exact_size(largest().size));
+  }
+};
+
+// What NCCL's own log says that it ran, where that is something else than predicted.
+std::string other_choice(const SizedRows& rows) {
+  for (const CaseResult* row : rows) {
+    std::string predicted = row->algorithm_text();
+    std::ranges::replace(predicted, ' ', '/');
+    if (!row->measured->ran.empty() && row->measured->ran != predicted)
+      return fmt::format("NCCL ran {} at {}, not {}: NCCL_ALGO, NCCL_PROTO and its version",
+                         row->measured->ran, exact_size(row->size), predicted);
+  }
+  return {};
+}
+
+// What usually makes a machine slow at such sizes.
+std::string what_to_check(const Shortfall& found) {
+  if (found.has_small() && found.has_large())
+    return "whether this is the machine (--preset, --nodes), and what else ran on it";
+  if (std::string other = other_choice(found.rows()); !other.empty()) return other;
+  const bool between_nodes = found.largest().error_class->between_nodes;
+  if (found.has_large()) {
+    if (between_nodes)
+      return "that each GPU uses a NIC near to it, and that NICs access GPU memory directly (GDR)";
+    if (found.largest().nccl == NcclAlgorithm::nvls)
+      return "that NVLS is in use (NCCL_NVLS_ENABLE), and all NVLinks (nvidia-smi nvlink -s)";
+    return "that GPUs reach each other directly (NCCL_P2P_DISABLE, IOMMU, ACS) over all their "
+           "links";
+  }
+  if (!found.has_small())
+    return "which algorithm and protocol NCCL chose (NCCL_DEBUG_SUBSYS=TUNING)";
+  if (between_nodes) return "that NCCL uses RDMA and not sockets (NCCL_DEBUG=INFO), and near NICs";
+  return "clocks and load of the host's cores, and whether one thread launches for all GPUs (-g)";
+}
+
+std::string percent(double part) {
+  return fmt::format("{:.0f}%", 100 * part);
+}
+
+// "12% up to 64 KiB, 44% up to 16 MiB": what 95% of their class are within.
+std::string limits_text(const SizedRows& rows) {
+  std::string text;
+  const ErrorClass* last = nullptr;
+  for (const CaseResult* row : rows) {
+    const ErrorClass& of = *row->error_class;
+    if (last != nullptr && *last == of) continue;
+    text += fmt::format("{}{}{}", last == nullptr ? "" : ", ", percent(of.most),
+                        of.up_to == 0 ? "" : " up to " + bytes_to_text(of.up_to));
+    last = &of;
+  }
+  return text;
+}
+
+// Where half of them are no further off than tables of owners that the fit had not seen.
+std::string doubt_text(const SizedRows& rows) {
+  double unseen = 0;
+  std::size_t ordinary = 0;
+  for (const CaseResult* row : rows) {
+    const double limit = row->error_class->unseen_most.value_or(0);
+    if (-*row->error() > limit) continue;
+    unseen = std::max(unseen, limit);
+    ++ordinary;
+  }
+  return 2 * ordinary < rows.size()
+             ? ""
+             : fmt::format(", of owners left out of the fit only within {}", percent(unseen));
+}
+
+std::string sentence(const Shortfall& found) {
+  const SizedRows rows = found.rows();
+  const auto [most, least] =
+      std::ranges::minmax(rows, {}, [](const CaseResult* row) { return *row->error(); });
+  return fmt::format(
+      "below its class: {} busbw is {} to {} less than predicted; 95% of the published rows of "
+      "{} are within {}{}. Check {}",
+      found.where(), percent(-*least->error()), percent(-*most->error()),
+      rows.front()->error_class->machines, limits_text(rows), doubt_text(rows),
+      what_to_check(found));
+}
+
+}  // namespace
+
+std::vector<std::string> class_shortfalls(const Results& results) {
+  const SizedRows rows = rows_by_size(results);
+  std::vector<std::string> found;
+  for (std::size_t first = 0; first < rows.size();) {
+    std::size_t end = first;
+    while (end < rows.size() && falls_behind(*rows[end])) ++end;
+    if (end - first >= least_sizes) found.push_back(sentence({rows, first, end}));
+    first = end + 1;
+  }
+  return found;
+}
+
+}  // namespace collsim
