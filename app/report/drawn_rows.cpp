@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "app/report/results_file.hpp"
+#include "app/study/nccl.hpp"
 #include "app/study/run_case.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/records.hpp"
@@ -131,7 +132,9 @@ DrawnCase simulate_case(Case asked, const std::string& algorithm, std::uint64_t 
   const Simulation simulation = simulate(topology, schedule, one_case.costs, options);
 
   DrawnCase drawn;
-  drawn.facts = JsonValue::object({{"time_s", simulation.time.seconds()},
+  const Time time =
+      with_launches(simulation.time, one_case.protocol ? host_time(one_case) : Time{});
+  drawn.facts = JsonValue::object({{"time_s", time.seconds()},
                                    {"ranks", one_case.collective.size()},
                                    {"size_bytes", one_case.collective.bytes()},
                                    {"chunks", schedule.chunks()}});

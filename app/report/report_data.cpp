@@ -80,7 +80,7 @@ JsonValue row_columns(const StoredResults& results) {
   JsonValue columns = JsonValue::object();
   for (const char* key :
        {"op", "algorithm", "ranks", "size_bytes", "chunks", "time_s", "analytic_s", "bound_s",
-        "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks"})
+        "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks", "error_class"})
     columns.set(key, cells_of(rows, key));
   columns.set("algorithm", JsonValue::array(rows, algorithm_cell));
   columns.set("measured", measured_column(rows));
@@ -264,8 +264,10 @@ JsonValue report_data(const StoredResults& results, const std::optional<std::siz
   const JsonValue& document = results.document;
   JsonValue data = JsonValue::object();
   for (const char* key :
-       {"name", "title", "description", "complete", "points", "expect", "warnings"})
+       {"name", "title", "description", "complete", "points", "how_sure", "expect", "warnings"})
     data.set(key, copy_of(document, key));
+  if (const JsonValue* const comparison = document.find("comparison"))
+    data.set("below_class", copy_of(*comparison, "below_class"));
   data.set("left_out", results.left_out);
   data.set("params", params_columns(results));
   data.set("rows", row_columns(results));

@@ -65,6 +65,7 @@ constexpr Key document_keys[] = {{"name", Kind::text},
                                  {"axes", Kind::array},
                                  {"scenario", Kind::object},
                                  {"rows", Kind::array},
+                                 {"how_sure", Kind::array, Need::optional},
                                  {"comparison", Kind::object, Need::optional},
                                  {"expect", Kind::array},
                                  {"warnings", Kind::array}};
@@ -73,6 +74,7 @@ constexpr Key row_keys[] = {{"params", Kind::object},
                             {"algorithm", Kind::text},
                             {"nccl_algorithm", Kind::text, Need::optional},
                             {"nccl_protocol", Kind::text, Need::optional},
+                            {"error_class", Kind::object, Need::optional},
                             {"ranks", Kind::count},
                             {"size_bytes", Kind::count},
                             {"chunks", Kind::count},
@@ -88,6 +90,12 @@ constexpr Key row_keys[] = {{"params", Kind::object},
                             {"formula", Kind::text, Need::or_null},
                             {"measured", Kind::object, Need::or_null},
                             {"not_measured", Kind::object, Need::optional}};
+constexpr Key error_class_keys[] = {{"machines", Kind::text},
+                                    {"tables", Kind::count},
+                                    {"forced", Kind::flag, Need::optional},
+                                    {"half_within", Kind::number, Need::optional},
+                                    {"most_within", Kind::number, Need::optional}};
+constexpr Key comparison_keys[] = {{"below_class", Kind::array, Need::optional}};
 constexpr Key measured_keys[] = {{"time_s", Kind::number}, {"min_s", Kind::number},
                                  {"max_s", Kind::number},  {"spread", Kind::number, Need::or_null},
                                  {"noisy", Kind::flag},    {"data", Kind::text},
@@ -114,9 +122,11 @@ class ResultsCheck {
                         : fmt::format("this collsim reads results in format {} only", known_format),
                     "run again: collsim run FILE -o results.json");
     keys(document, pointer, document_keys);
-    each(document, pointer, "axes", [&](const JsonValue& axis, const std::string& at) {
-      if (!is(axis, Kind::text)) wrong_kind(axis, at, Kind::text);
-    });
+    texts(document, pointer, "axes");
+    texts(document, pointer, "how_sure");
+    part(document, pointer, "comparison", comparison_keys);
+    if (const JsonValue* const comparison = document.find("comparison"))
+      texts(*comparison, pointer_to(pointer, "comparison"), "below_class");
     each(document, pointer, "rows",
          [&](const JsonValue& one, const std::string& at) { row(one, at); });
     each(document, pointer, "expect",
@@ -128,6 +138,7 @@ class ResultsCheck {
  private:
   void row(const JsonValue& row, const std::string& pointer) {
     keys(row, pointer, row_keys);
+    part(row, pointer, "error_class", error_class_keys);
     part(row, pointer, "measured", measured_keys);
     part(row, pointer, "not_measured", not_measured_keys);
     const JsonValue* const measured = row.find("measured");
@@ -156,6 +167,12 @@ class ResultsCheck {
         wrong_kind(*value, pointer_to(pointer, key.name), key.kind);
       }
     }
+  }
+
+  void texts(const JsonValue& object, const std::string& pointer, std::string_view key) {
+    each(object, pointer, key, [&](const JsonValue& text, const std::string& at) {
+      if (!is(text, Kind::text)) wrong_kind(text, at, Kind::text);
+    });
   }
 
   template <class Visit>

@@ -28,7 +28,7 @@
  * @property {Series[]} series
  * @property {{x: number, name: string}[]} [verticals]     an optimum, a crossover
  * @property {{y: number, name: string, below?: boolean, rate?: boolean}[]} [horizontals]   a floor, its name above or below it; what a link carries
- * @property {{points: [number, number][], name?: string}[]} [bands]
+ * @property {{points: [number, number][], colour?: number}[]} [bands]   grey, or of that colour
  * @property {string} describe     for those who do not see it
  * @property {number} [height]
  */
@@ -193,7 +193,7 @@ function drawBands(bands, chart, shown) {
     .x((p) => shown.x(p[0]))
     .y((p) => shown.y(p[1]));
   for (const band of chart.bands ?? [])
-    bands.append("path").attr("class", "band").attr("d", `${place(band.points)}Z`);
+    bands.append("path").attr("class", band.colour ? `band s${band.colour}` : "band").attr("d", `${place(band.points)}Z`);
 }
 
 function drawBody(body, chart, shown, layout) {

@@ -100,13 +100,18 @@ function errorAxis(rows) {
 function errorGroups(results, rows) {
   const axis = errorAxis(rows);
   const all = axis
-    ? groupsOf({ ...results, rows }, axis.xOf, axis.makesX).all.map((one) => ({ ...one, name: one.name || one.rows[0].algorithm }))
+    ? groupsOf({ ...results, rows }, axis.xOf, axis.makesX).all.map((one) => ({ ...one, name: one.name || algorithmOf(one.rows) }))
     : [...new Set(rows.map((row) => row.algorithm))].map((name) => ({ name, rows: rows.filter((row) => row.algorithm === name) }));
   const own = all.slice(0, all.length > 7 ? 6 : 7);
   const groups = own.map((one, i) => ({ ...one, colour: i + 1, alike: axis !== undefined }));
   const others = all.slice(own.length);
   if (others.length) groups.push({ name: `${others.length} others`, colour: 7, alike: false, rows: others.flatMap((one) => one.rows) });
   return groups;
+}
+
+/** The one that all rows have. @param {Row[]} rows */
+function algorithmOf(rows) {
+  return distinct(rows, (row) => row.algorithm) === 1 ? rows[0].algorithm : "error";
 }
 
 /** The error against what varies. @param {HTMLElement} parent @param {Results} results @param {Row[]} judged */
@@ -122,18 +127,20 @@ function addErrors(parent, results, judged) {
     dash: alike ? groupDashes[colour - 1] : undefined,
     points: [...rows].sort((a, b) => xOf(a) - xOf(b)).map((row) => ({ x: xOf(row), y: row.measured.error, text: rowText(results, row) })),
   }));
-  const errors = judged.map((row) => row.measured.error);
+  const bands = series.length === 1 ? classBands(judged, xOf, (_, error) => error) : [];
+  const errors = [...judged.map((row) => row.measured.error), ...bands.flatMap(({ points }) => points.map(([, y]) => y))];
   const reach = Math.max(0.02, d3.max(errors, Math.abs)) * 1.2;
   addFigure(parent, {
     id: `${results.id}errors`,
     title: errorsTitle(results, judged, axis),
-    text: "Above zero the prediction was too slow, below zero reality was slower.",
+    text: `Above zero the prediction was too slow, below zero reality was slower.${bands.length ? ` ${classBandsText(judged)}` : ""}`,
     hint: chartHint,
     draw: (host, width) =>
       drawXyChart(host, width, {
         x: { quantity, scale: "log", domain: domainOf(judged.map(xOf), "log") },
         y: { quantity: { ...quantities.fraction, name: "error", text: signedPercent }, scale: "linear", domain: [-reach, reach] },
         series,
+        bands,
         horizontals: [{ y: 0, name: "" }],
         describe: `Error of the prediction against ${quantity.name}. ${errorsTitle(results, judged, axis)}`,
         height: 260,

@@ -7,11 +7,17 @@
  *            alpha_s?: number, latency_s?: number, bytes_per_s?: number}} FormulaCurve
  */
 
+/** Whether three numbers of chunks do the same job: NCCL takes another number for each size. @param {Results} results */
+function hasChunkCurve(results) {
+  const xOf = (row) => row.chunks;
+  return distinct(results.rows, xOf) >= 3 && groupsOf(results, xOf, isChunkSize).all.some(({ rows }) => distinct(rows, xOf) >= 3);
+}
+
 /** @param {HTMLElement} parent @param {Results} results */
 function addChunkCurve(parent, results) {
+  if (!hasChunkCurve(results)) return;
   const { rows } = results;
   const xOf = (row) => row.chunks;
-  if (distinct(rows, xOf) < 3) return;
   const groups = groupsOf(results, xOf, isChunkSize);
   const curve = (group) => pointsOfFormula(formulaOf(results, group), "time_s");
   const series = seriesOf(results, groups, xOf, { ...timesOfRow, curve });

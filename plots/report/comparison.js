@@ -6,7 +6,7 @@ const mostComparedRows = 40;
 /** @param {HTMLElement} parent @param {Results} results */
 function addComparison(parent, results) {
   const { rows } = results;
-  const curves = [(row) => row.chunks, (row) => row.size, (row) => row.ranks].some((xOf) => distinct(rows, xOf) >= 3);
+  const curves = hasChunkCurve(results) || [(row) => row.size, (row) => row.ranks].some((xOf) => distinct(rows, xOf) >= 3);
   if (curves || rows.length < 2) return;
   const shown = rows.slice(0, mostComparedRows);
   const left = rows.length - shown.length;

@@ -138,7 +138,9 @@ function marksText(series) {
   const words = [];
   if (series.some((one) => one.line === "solid")) words.push("line: the closed form");
   words.push("dots: simulated");
-  if (series.some((one) => one.mark === "square")) words.push("squares: measured, with the fastest and slowest run");
+  const squares = series.filter((one) => one.mark === "square");
+  const scatter = squares.some(({ points }) => points.some((p) => p.low < p.high));
+  if (squares.length) words.push(`squares: measured${scatter ? ", with the fastest and slowest run" : ""}`);
   const text = words.join("; ");
   return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
@@ -151,6 +153,23 @@ function leftOutText({ leftOut }) {
 /** All y of series, with their error bars. @param {Series[]} series */
 function yValues(series) {
   return series.flatMap((one) => one.points.flatMap((p) => [p.y, p.low ?? p.y, p.high ?? p.y]));
+}
+
+/** Where measurements are to be expected: two bands, of 95% and of half of the published rows of such machines.
+ *  @param {Row[]} rows   of one curve @param {(row: Row) => number} xOf
+ *  @param {(row: Row, error: number) => number} at   where a row with such an error would be drawn
+ *  @returns {{points: [number, number][], colour: number}[]} */
+function classBands(rows, xOf, at) {
+  const known = rows.filter((row) => row.errorClass).sort((a, b) => xOf(a) - xOf(b));
+  if (known.length < 2) return [];
+  const edge = (which, sign) => known.map((row) => /** @type {[number, number]} */ ([xOf(row), at(row, sign * Math.min(row.errorClass[which], 0.999))]));
+  return ["most", "half"].map((which) => ({ points: [...edge(which, 1), ...edge(which, -1).reverse()], colour: 1 }));
+}
+
+/** What these bands are. @param {Row[]} rows */
+function classBandsText(rows) {
+  const machines = [...new Set(rows.filter((row) => row.errorClass).map((row) => row.errorClass.machines))];
+  return `Bands: how far half, and 95%, of the published measurements of ${machines.join(", ")} were from their predictions.`;
 }
 const timesOfRow = {
   simulated: (row) => row.time,

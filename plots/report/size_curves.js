@@ -9,6 +9,7 @@
  * @property {string} text       how to read it
  * @property {any} of            for seriesOf()
  * @property {(row: Row) => number} limit   what no schedule can beat
+ * @property {(row: Row, error: number) => number} off   what would be measured if the prediction had this error
  */
 
 /** busbw = algbw times a factor that depends on operation and ranks only. @param {Row} row */
@@ -39,6 +40,7 @@ const shownQuantities = {
     text: "busbw is algbw times a factor that makes it comparable with the bandwidth of a link, for any operation and number of ranks.",
     of: ratesOfRow(busRate),
     limit: (row) => busRate(row, row.bound),
+    off: (row, error) => row.busbw * (1 + error),
   },
   algbw: {
     name: "algorithm bandwidth (algbw)",
@@ -46,8 +48,9 @@ const shownQuantities = {
     text: "algbw is size divided by time.",
     of: ratesOfRow((row, seconds) => row.size / seconds),
     limit: (row) => row.size / row.bound,
+    off: (row, error) => row.algbw * (1 + error),
   },
-  time: { name: "time", quantity: quantities.time, text: "", of: timesOfRow, limit: (row) => row.bound },
+  time: { name: "time", quantity: quantities.time, text: "", of: timesOfRow, limit: (row) => row.bound, off: (row, error) => row.time / (1 + error) },
 };
 
 /** @param {HTMLElement} parent @param {Results} results */
@@ -91,6 +94,7 @@ function sizeCurvesTitle(results, groups, stretches, compared) {
 function saturationTitle(rows) {
   const best = rows.reduce((a, b) => (b.busbw > a.busbw ? b : a));
   const half = rows.find((row) => row.busbw >= best.busbw / 2);
+  if (best.measured?.time > 0) return `busbw at ${bytesText(best.size)}: ${rateText(best.busbw)} predicted, ${rateText(busRate(best, best.measured.time))} measured`;
   const text = `busbw reaches ${rateText(best.busbw)} at ${bytesText(best.size)}`;
   return half.size < best.size ? `${text}, and half of it at ${bytesText(half.size)}` : text;
 }
@@ -115,7 +119,10 @@ function addChoiceFigure(parent, results, view) {
     const { name, title: finding } = chosen.page;
     return name ? `${name}: ${finding.replace(/^(With|From|At) /, (word) => word.toLowerCase())}` : finding;
   };
-  const explain = () => curveText(results, curveSeries(results, view, chosen), chosen);
+  const explain = () => {
+    const text = curveText(results, curveSeries(results, view, chosen), chosen);
+    return bandsOfCurves(view, chosen).length ? `${text} ${classBandsText(chosen.page.rows)}` : text;
+  };
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: `${results.id}${view.id}`,
     title: title(),
@@ -130,6 +137,7 @@ function addChoiceFigure(parent, results, view) {
         y: { quantity, scale: "log", domain },
         series,
         verticals: chosen.page.verticals,
+        bands: bandsOfCurves(view, chosen),
         horizontals: linkRatesOf(results, chosen.what).filter(({ y }) => y >= domain[0] && y <= domain[1]),
         describe: `${name} against ${view.quantity.name}, both on log axes. ${title()}`,
       });
@@ -164,6 +172,12 @@ function selection(text, names, first, onChange) {
 function curveSeries(results, view, { what, page }) {
   const { of, limit } = shownQuantities[what];
   return [...envelopeOf(page, view.xOf, of), ...limitsOfCurves(page, view.xOf, limit), ...seriesOf(results, page.groups, view.xOf, of)];
+}
+
+/** Of one curve: those of several would cover each other. */
+function bandsOfCurves(view, { what, page }) {
+  const known = page.groups.shown.filter(({ rows }) => rows.some((row) => row.errorClass));
+  return known.length === 1 ? classBands(known[0].rows, view.xOf, shownQuantities[what].off) : [];
 }
 
 /** All marks; and bounds and rates of links that are not far away, which would make a small thing of the rest.

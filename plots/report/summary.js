@@ -27,10 +27,18 @@ function addSummary(parent, results, tag) {
   const facts = element("ul", "facts");
   for (const fact of factsOf(results)) facts.append(element("li", fact.failed ? "failed" : "", fact.text));
   parent.append(facts);
+  if (data.how_sure) addSureness(parent, data.how_sure);
   for (const text of noticesOf(results)) parent.append(element("p", "notice", text));
   const failed = data.expect.filter((one) => !one.ok && !one.skipped);
   for (const one of failed) parent.append(element("p", "notice", `Expectation ${one.id} failed${one.failure ? `: ${one.failure}` : ""}`));
   if (rows.length === 1) parent.append(element("p", "", rowText(results, rows[0]).replaceAll("\n", " · ")));
+}
+
+/** A paragraph per kind of machine, with what is said of its sizes. @param {HTMLElement} parent @param {string[]} lines */
+function addSureness(parent, lines) {
+  for (const line of lines)
+    if (line.startsWith(" ")) parent.lastElementChild.textContent += `\n${line.trim()}`;
+    else parent.append(element("p", "sureness", line.replace(/^how/, "How")));
 }
 
 /** @param {Results} results @returns {{text: string, failed?: boolean}[]} */
@@ -40,7 +48,7 @@ function factsOf({ data, rows }) {
   const held = judged.filter((one) => one.ok).length;
   if (judged.length) facts.push({ text: `${held} of ${judged.length} expectations hold`, failed: held < judged.length });
   const how = data.how_measured;
-  if (how) facts.push({ text: `measured on ${how.backend}${how.paced ? ", paced (links emulated)" : ""}${how.device ? `: ${how.device}` : ""}` });
+  if (how) facts.push({ text: `measured ${how.backend === "log" ? "elsewhere" : `on ${how.backend}`}${how.paced ? ", paced (links emulated)" : ""}${how.device ? `: ${how.device}` : ""}` });
   return facts;
 }
 
@@ -79,7 +87,7 @@ function noticesOf(results) {
     notices.push(`This page shows the first ${countText(rows.length)} of ${countText(rows.length + data.left_out)} rows; the others are only in the results file.`);
   if (!data.complete) notices.push(`The run was interrupted: only ${countText(rows.length + data.left_out)} of ${countText(data.points)} rows are included.`);
   if (!rows.length) notices.push("These results have no rows, so there is nothing to draw.");
-  notices.push(...doubtsOf(results));
+  notices.push(...doubtsOf(results), ...(data.below_class ?? []).map((text) => text[0].toUpperCase() + text.slice(1)));
   for (const { message } of data.warnings) notices.push(message);
   return notices;
 }

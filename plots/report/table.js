@@ -25,6 +25,7 @@
  * @property {number} busbw
  * @property {number|null} bestChunks   by the formula
  * @property {Measured|null} measured
+ * @property {{machines: string, half: number, most: number}|null} errorClass   of predictions on such machines
  *
  * @typedef {object} Results       of one scenario
  * @property {string} id           before the ids of its figures
@@ -52,9 +53,16 @@ function readResults(data, id) {
     busbw: columns.busbw_bytes_per_s[i],
     bestChunks: columns.best_chunks[i],
     measured: measuredOf(columns.measured[i]),
+    errorClass: errorClassOf(columns.error_class[i]),
   }));
   const paths = params.map(({ path }) => path);
   return { id, paths, names: paths.map((path) => shortPath(path, paths)), rows, data };
+}
+
+/** Nothing where no errors are known of such machines, or of such a choice. */
+function errorClassOf(stored) {
+  if (!(stored?.most_within > 0) || stored.forced) return null;
+  return { machines: stored.machines, half: stored.half_within, most: stored.most_within };
 }
 
 /** @returns {Measured|null} */

@@ -41,6 +41,12 @@ test("headline and copied scenario say what goes wrong, and ratios have two deci
   await close(page);
 });
 
+test("the page says that its machines are ideal", async () => {
+  const page = await open("");
+  assert.match(await page.locator("#how-sure").textContent(), /^How sure: exact for these ideal links, which no machine has;/);
+  await close(page);
+});
+
 test("the root of an all-reduce adds up", async () => {
   const page = await open("op=all-reduce&algorithm=master&shape=switch");
   assert.equal(await page.locator("#note-root").textContent(), "the rank that adds up and sends the sum back");

@@ -111,6 +111,32 @@ test("the lecture's curve: every row has its mark, and marks are where the formu
   await close(page);
 });
 
+test("on a preset, bands and words say how sure a prediction is", async () => {
+  const log = join(scenarios, "measured/two-dgx-h100-slow.log");
+  collsim("compare", log, "--quiet", "-o", "slow.html");
+  const page = await open(join(folder, "slow.html"));
+  assert.equal(await page.locator("h1").textContent(), "two-dgx-h100-slow");
+  assert.match(await page.locator(".sureness").textContent(), /^How sure: InfiniBand, fitted to \d+ published tables.*\nup to 64 KiB: half of the times within/);
+  assert.match(await page.locator(".notice").first().textContent(), /^Below its class: from 32MiB on busbw is/);
+  assert.equal(await page.locator("#chunk-curve").count(), 0, "NCCL takes its own number of chunks for each size");
+  for (const figure of ["#size-curves", "#errors"]) {
+    assert.equal(await page.locator(`${figure} .band`).count(), 2, figure);
+    assert.match(await page.locator(`${figure} figcaption p`).textContent(), /Bands: how far half, and 95%, of the published measurements of InfiniBand were/);
+  }
+  // The wide band is 95%: an error of zero lies in the middle of both, and the last row outside.
+  const [wide, narrow] = await page.$$eval("#errors .band", (all) => all.map((one) => ({ y: one.getBBox().y, height: one.getBBox().height })));
+  assert.ok(wide.height > narrow.height && Math.abs(wide.y + wide.height / 2 - narrow.y - narrow.height / 2) < 0.5);
+  const bottom = await page.locator("#errors .band").first().evaluate((one) => one.getBoundingClientRect().bottom + scrollY);
+  assert.ok((await places(page, "#errors .series .mark")).at(-1).y > bottom);
+  await close(page);
+
+  collsim("predict", "all-reduce", "-b", "1K", "-e", "1M", "-f", "32", "--preset", "dgx-h100", "--nccl-proto", "LL", "-q", "-o", "forced.html");
+  const forced = await open(join(folder, "forced.html"));
+  assert.equal(await forced.locator(".band").count(), 0, "the published measurements are of what NCCL chose");
+  assert.match(await forced.locator(".sureness").textContent(), /in which NCCL chose freely/);
+  await close(forced);
+});
+
 test("pointing, keys and the wheel", async () => {
   const page = await open(pageOf("lecture/ring-broadcast"));
   const figure = page.locator("#chunk-curve");
