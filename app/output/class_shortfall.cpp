@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,27 +37,35 @@ SizedRows rows_by_size(const Results& results) {
   return rows;
 }
 
-// Of all sizes those from `first` to before `end`, all of them beyond their class.
+// Sizes at which a machine is beyond its class.
 struct Shortfall {
-  const SizedRows& all;
-  std::size_t first, end;
-
-  [[nodiscard]] SizedRows rows() const {
-    return {all.begin() + static_cast<std::ptrdiff_t>(first),
-            all.begin() + static_cast<std::ptrdiff_t>(end)};
-  }
-  [[nodiscard]] const CaseResult& smallest() const { return *all[first]; }
-  [[nodiscard]] const CaseResult& largest() const { return *all[end - 1]; }
-  [[nodiscard]] bool has_small() const { return first == 0 && smallest().size <= small_size; }
-  [[nodiscard]] bool has_large() const { return end == all.size() && largest().size > large_size; }
-
-  [[nodiscard]] std::string where() const {
-    if (first == 0 && end == all.size()) return "at all sizes";
-    if (end == all.size()) return fmt::format("from {} on", exact_size(smallest().size));
-    if (first == 0) return fmt::format("up to {}", exact_size(largest().size));
-    return fmt::format("from {} to {}", exact_size(smallest().size), exact_size(largest().size));
-  }
+  SizedRows rows;
+  std::string where;
+  bool small = false, large = false;  // the smallest sizes there are, and the largest
 };
+
+Shortfall shortfall_of(const SizedRows& all, std::size_t first, std::size_t end) {
+  Shortfall found{{all.begin() + static_cast<std::ptrdiff_t>(first),
+                   all.begin() + static_cast<std::ptrdiff_t>(end)}};
+  const std::string smallest = exact_size(all[first]->size),
+                    largest = exact_size(all[end - 1]->size);
+  found.small = first == 0 && all[first]->size <= small_size;
+  found.large = end == all.size() && all[end - 1]->size > large_size;
+  if (first == 0 && end == all.size())
+    found.where = "at all sizes";
+  else if (end == all.size())
+    found.where = fmt::format("from {} on", smallest);
+  else
+    found.where = first == 0 ? fmt::format("up to {}", largest)
+                             : fmt::format("from {} to {}", smallest, largest);
+  return found;
+}
+
+// Most sizes, small and large: that has one cause.
+bool is_everywhere(const SizedRows& all, const SizedRows& behind) {
+  return behind.size() >= least_sizes && 4 * behind.size() >= 3 * all.size() &&
+         behind.front()->size <= small_size && behind.back()->size > large_size;
+}
 
 // What NCCL's own log says that it ran, where that is something else than predicted.
 std::string other_choice(const SizedRows& rows) {
@@ -72,20 +81,19 @@ std::string other_choice(const SizedRows& rows) {
 
 // What usually makes a machine slow at such sizes.
 std::string what_to_check(const Shortfall& found) {
-  if (found.has_small() && found.has_large())
+  if (found.small && found.large)
     return "whether this is the machine (--preset, --nodes), and what else ran on it";
-  if (std::string other = other_choice(found.rows()); !other.empty()) return other;
-  const bool between_nodes = found.largest().error_class->between_nodes;
-  if (found.has_large()) {
+  if (std::string other = other_choice(found.rows); !other.empty()) return other;
+  const bool between_nodes = found.rows.back()->error_class->between_nodes;
+  if (found.large) {
     if (between_nodes)
       return "that each GPU uses a NIC near to it, and that NICs access GPU memory directly (GDR)";
-    if (found.largest().nccl == NcclAlgorithm::nvls)
+    if (found.rows.back()->nccl == NcclAlgorithm::nvls)
       return "that NVLS is in use (NCCL_NVLS_ENABLE), and all NVLinks (nvidia-smi nvlink -s)";
     return "that GPUs reach each other directly (NCCL_P2P_DISABLE, IOMMU, ACS) over all their "
            "links";
   }
-  if (!found.has_small())
-    return "which algorithm and protocol NCCL chose (NCCL_DEBUG_SUBSYS=TUNING)";
+  if (!found.small) return "which algorithm and protocol NCCL chose (NCCL_DEBUG_SUBSYS=TUNING)";
   if (between_nodes) return "that NCCL uses RDMA and not sockets (NCCL_DEBUG=INFO), and near NICs";
   return "clocks and load of the host's cores, and whether one thread launches for all GPUs (-g)";
 }
@@ -102,7 +110,9 @@ std::string limits_text(const SizedRows& rows) {
     const ErrorClass& of = *row->error_class;
     if (last != nullptr && *last == of) continue;
     text += fmt::format("{}{}{}", last == nullptr ? "" : ", ", percent(of.most),
-                        of.up_to == 0 ? "" : " up to " + bytes_to_text(of.up_to));
+                        of.up_to != 0     ? " up to " + bytes_to_text(of.up_to)
+                        : last != nullptr ? " above"
+                                          : "");
     last = &of;
   }
   return text;
@@ -124,13 +134,13 @@ std::string doubt_text(const SizedRows& rows) {
 }
 
 std::string sentence(const Shortfall& found) {
-  const SizedRows rows = found.rows();
+  const SizedRows& rows = found.rows;
   const auto [most, least] =
       std::ranges::minmax(rows, {}, [](const CaseResult* row) { return *row->error(); });
   return fmt::format(
       "below its class: {} busbw is {} to {} less than predicted; 95% of the published rows of "
       "{} are within {}{}. Check {}",
-      found.where(), percent(-*least->error()), percent(-*most->error()),
+      found.where, percent(-*least->error()), percent(-*most->error()),
       rows.front()->error_class->machines, limits_text(rows), doubt_text(rows),
       what_to_check(found));
 }
@@ -139,11 +149,17 @@ std::string sentence(const Shortfall& found) {
 
 std::vector<std::string> class_shortfalls(const Results& results) {
   const SizedRows rows = rows_by_size(results);
+  SizedRows behind;
+  std::ranges::copy_if(rows, std::back_inserter(behind),
+                       [](const CaseResult* row) { return falls_behind(*row); });
+  if (behind.size() < rows.size() && is_everywhere(rows, behind))
+    return {sentence(
+        {behind, fmt::format("at {} of {} sizes", behind.size(), rows.size()), true, true})};
   std::vector<std::string> found;
   for (std::size_t first = 0; first < rows.size();) {
     std::size_t end = first;
     while (end < rows.size() && falls_behind(*rows[end])) ++end;
-    if (end - first >= least_sizes) found.push_back(sentence({rows, first, end}));
+    if (end - first >= least_sizes) found.push_back(sentence(shortfall_of(rows, first, end)));
     first = end + 1;
   }
   return found;

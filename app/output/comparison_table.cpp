@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -178,7 +179,9 @@ void add_columns_of_averages(std::vector<TableColumn>& columns,
     rates.push_back(row.measured ? std::optional(measured_busbw(row)) : std::nullopt);
   for (const CaseResult& row : rows)
     rates.push_back(row.measured ? std::optional(lost_busbw(row)) : std::nullopt);
-  const std::vector<std::string> time = column_cells(times, time_units());
+  static constexpr std::array<ColumnUnit, 1> microseconds{{{1e-6, "us"}}};  // as in the log
+  const std::vector<std::string> time =
+      column_cells(times, {ColumnUnits::Common::of_middle, microseconds});
   std::vector<std::string> rate = column_cells(rates, rate_units());
   const auto part = [&](const std::vector<std::string>& cells, std::size_t number) {
     const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(number * rows.size());

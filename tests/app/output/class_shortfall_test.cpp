@@ -66,9 +66,10 @@ TEST(ClassShortfall, IsSaidWhereSeveralSizesAreBeyondTheClass) {
     }
   };
   unseen(0.36);
-  expect_contains(said_below(results), "are within 15% up to 4 MiB, 30%. Check");
+  expect_contains(said_below(results), "are within 15% up to 4 MiB, 30% above. Check");
   unseen(0.5);
-  expect_contains(said_below(results), "30%, of owners left out of the fit only within 50%. Check");
+  expect_contains(said_below(results),
+                  "30% above, of owners left out of the fit only within 50%. Check");
   expect_contains(written(results, Format::table), "\nbelow its class: from 4MiB on");
   expect_contains(written(results, Format::json), "\"below_class\": [\n");
 }
@@ -105,6 +106,9 @@ TEST(ClassShortfall, AdviceFitsTheSymptom) {
   expect_contains(advice(2, 5, true, NcclAlgorithm::tree, "Tree/LL"), "SUBSYS=TUNING");
   expect_contains(said_below(measured_parts({0.6, 0.6, 0.6, 1, 1, 1, 0.6, 0.6, 0.6})),
                   "up to 64KiB");
+  const std::string everywhere = said_below(measured_parts({0.6, 0.6, 0.6, 1, 0.6, 0.6, 0.6, 0.6}));
+  expect_contains(everywhere, "below its class: at 7 of 8 sizes busbw is 40% to 40% less");
+  expect_contains(everywhere, "whether this is the machine");
 }
 
 }  // namespace
