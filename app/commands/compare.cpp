@@ -82,6 +82,10 @@ class LogComparison {
     const MeasuredAnswers answers = options_.answers.read();
     for (MeasuredTable& table : tables_) answer(table, answers);
     refuse_open_questions();
+    for (const MeasuredTable& table : tables_)
+      if (*table.ranks == 1)
+        throw UsageError(fmt::format("{}: one rank sends nothing, so there is nothing to predict",
+                                     printable(table.source)));
 
     RunCommandOptions run = options_.run;
     for (const MeasuredTable& table : tables_)
@@ -105,7 +109,13 @@ class LogComparison {
       for (const std::string& question : questions_about(table))
         if (asked.insert(question).second)
           message += fmt::format("\n  {}: {}", printable(table.source), question);
-    if (!message.empty()) throw UsageError("the log does not say" + message);
+    if (message.empty()) return;
+    for (const MeasuredTable& table : tables_)
+      if (options_.machine.empty() && options_.preset.empty() && !known_preset(table) &&
+          asked.insert("GPUs").second)
+        message += fmt::format("\n  {}: which GPUs ran? --preset NAME, of \"collsim presets\"",
+                               printable(table.source));
+    throw UsageError("the log does not say" + message);
   }
 
   // --- what to predict -------------------------------------------------------------------------
@@ -115,6 +125,7 @@ class LogComparison {
                                Diagnostics& diagnostics) {
     table_ = &tables_[next_++];
     warnings_.clear();
+    has_other_gpus_ = false;
     file_.emplace(name, *table_);
     PredictOptions wanted = wanted_prediction();
     std::optional<JsonValue> document = options_.machine.empty()
@@ -171,10 +182,20 @@ class LogComparison {
     const Placement placement = place();
     wanted.preset = placement.preset;
     wanted.nodes = placement.nodes;
-    wanted.network = options_.network;
+    wanted.network = network(placement);
     wanted.gpus_of_each_node = placement.gpus_of_each;
     wanted.launch_mode = to_string(table_->launch);
     return predicted_scenario(wanted, sources);
+  }
+
+  // That of the log, unless the user knows better; empty: the preset's.
+  std::string network(const Placement& placement) {
+    if (!options_.network.empty() || placement.nodes == 1) return options_.network;
+    const std::optional<std::string> said = network_words().canonical(table_->interconnect);
+    if (!said)
+      assume(fmt::format("network {}, which is that of {}; --network KIND says otherwise",
+                         find_preset(placement.preset)->network, placement.preset));
+    return said.value_or("");
   }
 
   Placement place() {
@@ -205,9 +226,17 @@ class LogComparison {
     return placement;
   }
 
+  static const Preset* known_preset(const MeasuredTable& table) {
+    const Preset* const named = find_preset(table.preset);
+    return named != nullptr ? named : find_preset(preset_for_gpu(table.gpu));
+  }
+
   const Preset& chosen_preset() {
     if (!options_.preset.empty()) {
-      if (const Preset* preset = find_preset(options_.preset)) return *preset;
+      if (const Preset* preset = find_preset(options_.preset)) {
+        doubt(*preset);
+        return *preset;
+      }
       throw UsageError("there is no preset" +
                        did_you_mean(options_.preset, preset_words().allowed));
     }
@@ -223,6 +252,16 @@ class LogComparison {
     throw UsageError(
         fmt::format("{}: {}; --preset NAME, or a FILE with a \"cluster\"\n  presets: {}",
                     printable(table_->source), gpus, preset_names()));
+  }
+
+  // Where the log has other GPUs than the machine that the user names.
+  void doubt(const Preset& preset) {
+    const Preset* const by_gpu = find_preset(preset_for_gpu(table_->gpu));
+    const auto kind = [](const Preset& of) { return of.written.find("gpu")->string(); };
+    if (table_->gpu.empty() || (by_gpu != nullptr && kind(*by_gpu) == kind(preset))) return;
+    has_other_gpus_ = by_gpu != nullptr;
+    assume(fmt::format("\"{}\", as the log calls its GPUs, are as fast as those of {}",
+                       printable(table_->gpu), preset.name));
   }
 
   static std::string preset_names() {
@@ -290,6 +329,8 @@ class LogComparison {
 
   void fill(Results& results) {
     file_->fill(results, max_error_);
+    if (has_other_gpus_)
+      for (CaseResult& row : results.rows) row.error_class.reset();
     for (std::string& warning : warnings_)
       results.warnings.push_back({"log", std::move(warning), {}});
   }
@@ -340,6 +381,7 @@ class LogComparison {
   LeastBusbw least_busbw_;
   std::vector<MeasuredTable> tables_;
   const MeasuredTable* table_ = nullptr;
+  bool has_other_gpus_ = false;
   std::size_t next_ = 0;
   std::optional<MeasuredFile> file_;
   std::vector<std::string> warnings_;

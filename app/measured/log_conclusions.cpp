@@ -240,6 +240,7 @@ class Conclusion {
 
   void take_machine() {
     table_.library = run_.version.empty() ? run_.debug.library() : run_.version;
+    table_.interconnect = run_.debug.network();
     table_.iterations = as_int(run_.iterations);
     table_.warmup = as_int(run_.warmup);
     take_nodes();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "app/json/screen_text.hpp"
 #include "app/measured/log_line.hpp"
@@ -40,6 +41,22 @@ void DebugFacts::take(std::string_view text) {
   if (text.find(" version ") != std::string_view::npos) take_version(text);
   if (text.find("anks ") != std::string_view::npos) take_ranks(text);
   if (text.find("Bytes -> Algo") != std::string_view::npos) take_choice(text);
+  if (text.find("NET/IB : Using") != std::string_view::npos ||
+      text.find("Using network ") != std::string_view::npos)
+    take_network(text);
+}
+
+// "Using network IB" is said of RoCE, too; the devices tell them apart.
+void DebugFacts::take_network(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> signs = {
+      {{"/RoCE", "roce"},
+       {":1/IB", "ib"},
+       {"AWS Libfabric", "efa"},
+       {"network Socket", "tcp"},
+       {"TCPX", "tcp"},
+       {"FasTrak", "tcp"}}};
+  for (const auto& [sign, kind] : signs)
+    if (text.find(sign) != std::string_view::npos) network_ = kind;
 }
 
 void DebugFacts::take_version(std::string_view text) {

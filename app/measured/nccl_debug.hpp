@@ -30,14 +30,17 @@ class DebugFacts {
   // Of the largest communicator.
   [[nodiscard]] std::optional<std::int64_t> ranks() const { return ranks_; }
   [[nodiscard]] std::optional<std::int64_t> nodes() const { return nodes_; }
+  // What joins the nodes: "ib", "roce", "efa", "tcp"; empty: not said.
+  [[nodiscard]] const std::string& network() const { return network_; }
   [[nodiscard]] std::size_t lines() const { return lines_; }
 
  private:
   void take_version(std::string_view text);
   void take_ranks(std::string_view text);
   void take_choice(std::string_view text);
+  void take_network(std::string_view text);
 
-  std::string library_;
+  std::string library_, network_;
   std::optional<std::int64_t> ranks_, nodes_;
   std::map<std::tuple<std::string, Bytes, std::string, std::string>, std::size_t> choices_;
   std::size_t lines_ = 0;

@@ -138,6 +138,9 @@ TEST(Compare, AsksForExactlyWhatIsMissing) {
                       log + ":2: how many ranks took part? --ranks N\n");
   EXPECT_EQ(compared({log, "--op", "all_gather_perf", "--ranks", "8"})["rows"][0]["op"],
             "all-gather");
+  const std::string other = folder.write("other.csv", "size,time_us,dtype\n1048576,100,half\n");
+  expect_contains(run_collsim({"compare", other, "--ranks", "8"}).err,
+                  ":2: which GPUs ran? --preset NAME, of \"collsim presets\"\n");
   expect_contains(run_collsim({"compare", log, "--op", "all-gahter"}).err,
                   "did you mean \"all-gather\"?");
   expect_contains(
@@ -170,6 +173,40 @@ TEST(Compare, SaysWhereAMachineIsBelowItsClass) {
   expect_contains(slow.out, "Check that each GPU uses a NIC near to it");
   expect_lacks(run_collsim({"compare", slow_example, "--network", "tcp"}).out, said);
   expect_lacks(run_collsim({"compare", slow_example, "--algorithm", "ring"}).out, said);
+}
+
+TEST(Compare, DoubtsTheMachine) {
+  const Folder folder;
+  const std::string log = folder.write("log.csv", table("H200", "1048576,100,,"));
+  const Ran other = run_collsim({"compare", log, "--preset", "dgx-a100"});
+  expect_contains(other.err,
+                  "assumed: \"H200\", as the log calls its GPUs, are as fast as those of dgx-a100");
+  expect_lacks(other.out, "how sure");
+  expect_lacks(run_collsim({"compare", log, "--preset", "dgx-h100"}).err, "as fast as");
+  const std::string one = folder.write("one.csv", table("H200", "1048576,100,,", "1"));
+  const Ran alone = run_collsim({"compare", one});
+  EXPECT_EQ(alone.code, exit_usage);
+  expect_contains(alone.err, "one rank sends nothing, so there is nothing to predict");
+}
+
+TEST(Compare, TakesTheNetworkOfTheLog) {
+  const Folder folder;
+  std::ifstream file(example);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string before = "node-a:4100:4188 [0] NCCL INFO NCCL version";
+  const auto network = [&](const std::string& line, const std::vector<std::string>& more = {}) {
+    std::string changed = text;
+    changed.replace(changed.find(before), 0, "node-a:4100:4188 [0] NCCL INFO " + line + "\n");
+    std::vector<std::string> arguments{folder.write("net.log", changed)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return compared(arguments)["scenario"]["cluster"].value("network", "");
+  };
+  EXPECT_EQ(network("Using network Socket"), "tcp");
+  EXPECT_EQ(network("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]"), "roce");
+  EXPECT_EQ(network("Using network AWS Libfabric"), "efa");
+  EXPECT_EQ(network("Using network Socket", {"--network", "roce"}), "roce");
+  expect_contains(run_collsim({"compare", example}).err,
+                  "assumed: network ib, which is that of dgx-h100; --network KIND says otherwise");
 }
 
 TEST(Compare, TellsOfWrongData) {
