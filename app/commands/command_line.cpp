@@ -71,7 +71,7 @@ constexpr Command all_commands[] = {
      declare_export},
     {"compare", "Compares what nccl-tests measured with the prediction, size by size.",
      "collsim compare scenarios/measured/two-dgx-h100.log\n"
-     "collsim compare scenarios/measured/two-dgx-h100-slow.log --preset dgx-h100 --nodes 2 -o "
+     "collsim compare scenarios/measured/two-dgx-h100-slow.log --preset dgx-h100 -o "
      "compare.html\n"
      "collsim compare scenarios/measured/two-dgx-h100.log --min-busbw 300GB/s",
      declare_compare},

@@ -45,8 +45,9 @@ struct Shortfall {
 };
 
 Shortfall shortfall_of(const SizedRows& all, std::size_t first, std::size_t end) {
-  Shortfall found{{all.begin() + static_cast<std::ptrdiff_t>(first),
-                   all.begin() + static_cast<std::ptrdiff_t>(end)}};
+  Shortfall found;
+  found.rows.assign(all.begin() + static_cast<std::ptrdiff_t>(first),
+                    all.begin() + static_cast<std::ptrdiff_t>(end));
   const std::string smallest = exact_size(all[first]->size),
                     largest = exact_size(all[end - 1]->size);
   found.small = first == 0 && all[first]->size <= small_size;
@@ -137,12 +138,12 @@ std::string sentence(const Shortfall& found) {
   const SizedRows& rows = found.rows;
   const auto [most, least] =
       std::ranges::minmax(rows, {}, [](const CaseResult* row) { return *row->error(); });
+  const std::string low = percent(-*least->error()), high = percent(-*most->error());
   return fmt::format(
-      "below its class: {} busbw is {} to {} less than predicted; 95% of the published rows of "
-      "{} are within {}{}. Check {}",
-      found.where, percent(-*least->error()), percent(-*most->error()),
-      rows.front()->error_class->machines, limits_text(rows), doubt_text(rows),
-      what_to_check(found));
+      "below its class: {} busbw is {} less than predicted; 95% of the published rows of {} are "
+      "within {}{}. Check {}",
+      found.where, low == high ? low : low + " to " + high, rows.front()->error_class->machines,
+      limits_text(rows), doubt_text(rows), what_to_check(found));
 }
 
 }  // namespace

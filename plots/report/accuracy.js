@@ -111,7 +111,7 @@ function errorGroups(results, rows) {
 
 /** The one that all rows have. @param {Row[]} rows */
 function algorithmOf(rows) {
-  return distinct(rows, (row) => row.algorithm) === 1 ? rows[0].algorithm : "error";
+  return distinct(rows, (row) => row.algorithm) === 1 ? rows[0].algorithm : "all rows";
 }
 
 /** The error against what varies. @param {HTMLElement} parent @param {Results} results @param {Row[]} judged */

@@ -107,7 +107,7 @@ TEST(ClassShortfall, AdviceFitsTheSymptom) {
   expect_contains(said_below(measured_parts({0.6, 0.6, 0.6, 1, 1, 1, 0.6, 0.6, 0.6})),
                   "up to 64KiB");
   const std::string everywhere = said_below(measured_parts({0.6, 0.6, 0.6, 1, 0.6, 0.6, 0.6, 0.6}));
-  expect_contains(everywhere, "below its class: at 7 of 8 sizes busbw is 40% to 40% less");
+  expect_contains(everywhere, "below its class: at 7 of 8 sizes busbw is 40% less");
   expect_contains(everywhere, "whether this is the machine");
 }
 
