@@ -95,7 +95,9 @@ std::string what_to_check(const Shortfall& found) {
            "links";
   }
   if (!found.small) return "which algorithm and protocol NCCL chose (NCCL_DEBUG_SUBSYS=TUNING)";
-  if (between_nodes) return "that NCCL uses RDMA and not sockets (NCCL_DEBUG=INFO), and near NICs";
+  if (between_nodes)
+    return "the latency of the network and of the way to the NICs, and clocks and load of the "
+           "cores";
   return "clocks and load of the host's cores, and whether one thread launches for all GPUs (-g)";
 }
 

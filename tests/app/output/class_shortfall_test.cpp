@@ -97,7 +97,7 @@ TEST(ClassShortfall, AdviceFitsTheSymptom) {
   expect_contains(advice(4, 8, true), "NIC near to it");
   expect_contains(advice(4, 8, false), "NCCL_P2P_DISABLE");
   expect_contains(advice(4, 8, false, NcclAlgorithm::nvls), "NCCL_NVLS_ENABLE");
-  expect_contains(advice(0, 3, true), "RDMA and not sockets");
+  expect_contains(advice(0, 3, true), "the latency of the network");
   expect_contains(advice(0, 3, false), "load of the host's cores");
   expect_contains(advice(2, 5, true), "NCCL_DEBUG_SUBSYS=TUNING");
   expect_contains(advice(0, 8, true), "whether this is the machine");
