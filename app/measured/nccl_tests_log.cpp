@@ -166,15 +166,16 @@ class LogReader {
     const std::size_t whole = words_of_a_row();
     if (!last && pending_values_.size() < whole) return;
     std::optional<LogRow> row = finish_row(*pending_, pending_values_, run_.header);
+    const std::size_t found = pending_values_.size();
+    pending_.reset();  // before add_row(), which may finish a run and what is pending in it
+    pending_values_.clear();
     const std::uint32_t line = std::exchange(number_, pending_line_);
     if (row)
       add_row(std::move(*row));
     else
       damaged(fmt::format("line {}: a row that is cut: {} of {} columns behind its size and type",
-                          pending_line_, pending_values_.size(), whole));
+                          pending_line_, found, whole));
     number_ = line;
-    pending_.reset();
-    pending_values_.clear();
   }
 
   void add_row(LogRow row) {

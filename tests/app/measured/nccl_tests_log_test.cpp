@@ -182,6 +182,17 @@ TEST(NcclTestsLog, JoinsRowsThatDebugLinesCut) {
   }
 }
 
+TEST(NcclTestsLog, ACutRowMayBeginTheNextRun) {
+  const std::string cut = paste("     2097152        524288     float     sum      -1",
+                                "lab7:3038:3038 [0] NCCL INFO AllReduce: 2097152 Bytes",
+                                "    42.21   49.68   86.94      0    42.09   49.83   87.20      0");
+  const ReadTables read = read_tables(whole_run() + cut);
+  ASSERT_EQ(read.tables.size(), 2U) << read.mistakes;
+  expect_both_rows(read.tables[0]);
+  ASSERT_EQ(read.tables[1].rows.size(), 1U);
+  EXPECT_EQ(read.tables[1].rows[0].size, 2097152);
+}
+
 TEST(NcclTestsLog, TakesWhatTheTunerChoseForTheOperation) {
   const ReadTables read = read_tables(
       paste("# Collective test starting: all_reduce_perf", header_line,
