@@ -247,9 +247,8 @@ JsonValue links_value(const ImportedMachine& machine, const LinkCosts& costs, do
   std::vector<Bundle> bundles;
   std::map<std::tuple<std::size_t, CableKind, double, bool>, std::size_t> known;
   for (const ImportedCable& cable : machine.cables) {
-    const bool to_gpu = machine.devices[cable.to].kind == NodeKind::gpu &&
-                        machine.devices[cable.from].kind != NodeKind::gpu;
-    const std::size_t from = to_gpu ? cable.to : cable.from, to = to_gpu ? cable.from : cable.to;
+    // GPUs are the first devices.  Parallel cables must have the same direction.
+    const auto [from, to] = std::minmax(cable.from, cable.to);
     double most = cable.gbs;
     for (const std::size_t end : {from, to})
       if (const double rate = machine.devices[end].network_gbs; rate > 0 && rate < fastest_nic)

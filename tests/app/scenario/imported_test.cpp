@@ -66,6 +66,18 @@ TEST(ImportedCluster, AHopBetweenNodesTakesAsLongAsInThePreset) {
   EXPECT_EQ(here, "gpu0 node0.pcie0 node0.nic0 network node1.nic0 node1.pcie0 | 2.5 us");
 }
 
+// Only a damaged log has GPUs below GPUs, and one cable each way between them.
+TEST(ImportedCluster, ParallelCablesMayBeListedFromEitherEnd) {
+  const Cluster cluster =
+      cluster_of(R"({"nccl_topo": "a:1:2 [0] NCCL INFO CPU/0 (1/1/2)\n)"
+                 R"(a:1:2 [0] NCCL INFO + PCI[24.0] - GPU/1 (0)\n)"
+                 R"(a:1:2 [0] NCCL INFO      + PCI[24.0] - GPU/2 (1)\n)"
+                 R"(a:1:2 [0] NCCL INFO           + PCI[24.0] - PCI/3 ()\n)"
+                 R"(a:1:2 [0] NCCL INFO                + PCI[24.0] - GPU/1 (0)\n"})");
+  EXPECT_EQ(cluster.topology.rank_count(), 2U);
+  EXPECT_EQ(way(cluster.topology, 0, 1), "gpu0 | 400 ns");
+}
+
 TEST(ImportedCluster, SaysWhatItAssumed) {
   const Cluster cluster = cluster_of(cluster_json(small));
   ASSERT_EQ(cluster.assumed.size(), 3U);
