@@ -48,8 +48,7 @@ bool is_name_character(char c) {
 }
 
 // The elements that a text has opened and not closed, the outermost first; the last one may be a
-// tag
-// that does not end.
+// tag that does not end.
 struct OpenElements {
   std::vector<std::string> names;
   bool inside_tag = false;
@@ -93,9 +92,7 @@ class MscclReader {
     const pugi::xml_node algorithm = root();
     if (!algorithm) return std::nullopt;
     read_algorithm(algorithm);
-    if (diagnostics_->size() > mistakes) return std::nullopt;  // numbers that others lean on
     read_gpus(algorithm);
-    if (diagnostics_->size() > mistakes) return std::nullopt;
     make_msccl_lanes(gpus_, list_, *diagnostics_);
     if (diagnostics_->size() > mistakes) return std::nullopt;
     return std::move(list_);
@@ -223,11 +220,12 @@ class MscclReader {
     return {};
   }
 
+  // `unclear` when it is wrong.
   std::int64_t number(pugi::xml_node node, const char* key, std::int64_t low, std::int64_t high) {
     const pugi::xml_attribute attribute = node.attribute(key);
     if (!attribute) {
       wrong(place_of(node), "missing-attribute", fmt::format("<{}> has no {}", node.name(), key));
-      return low;
+      return unclear;
     }
     const std::string_view text = attribute.value();
     std::int64_t value = 0;
@@ -240,7 +238,7 @@ class MscclReader {
             fmt::format("{} is {}, but must be {} to {}", key, value, low, high));
     else
       return value;
-    return low;
+    return unclear;
   }
   std::int64_t number_or(pugi::xml_node node, const char* key, std::int64_t low, std::int64_t high,
                          std::int64_t otherwise) {
@@ -250,26 +248,30 @@ class MscclReader {
     return static_cast<int>(number(node, key, low, high));
   }
 
-  Buffer buffer(pugi::xml_node node, const char* key) {
+  std::optional<Buffer> buffer(pugi::xml_node node, const char* key) {
     const std::string_view text = text_of(node, key);
     if (text == "i") return Buffer::input;
     if (text == "o") return Buffer::output;
-    if (text != "s" && node.attribute(key))
+    if (text == "s") return Buffer::scratch;
+    if (node.attribute(key))
       wrong(place_of(node, key), "unknown-word",
             fmt::format("unknown buffer \"{}\"", shortened(printable(text))),
             "allowed: i (input), o (output), s (scratch)");
-    return Buffer::scratch;
+    return std::nullopt;
   }
 
-  // The children of that name; others are mistakes, because what they say would be lost.
+  // Reads the children of that name; others are mistakes, because what they say would be lost.
+  // Whether there were none of these.
   template <class Read>
-  void each(pugi::xml_node node, std::string_view name, const Read& read) {
+  bool each(pugi::xml_node node, std::string_view name, const Read& read) {
+    bool only_those = true;
     for (const pugi::xml_node child : node.children()) {
       if (child.type() != pugi::node_element) continue;
       if (child.name() == name) {
         read(child);
         continue;
       }
+      only_those = false;
       const bool old = name == "step" && child.name() == std::string_view("op");
       wrong(place_of(child), "unknown-element",
             fmt::format("<{}> holds <{}>, not <{}>", node.name(), name,
@@ -278,6 +280,7 @@ class MscclReader {
                   "with old_format=True left out"
                 : "");
     }
+    return only_those;
   }
 
   // --- the algorithm ----------------------------------------------------------------------------
@@ -294,9 +297,11 @@ class MscclReader {
     list_.positions = small(node, "ngpus", 1, max_msccl_gpus);
     list_.channels = small(node, "nchannels", 1, max_msccl_gpus);
     list_.blocks = small(node, "nchunksperloop", 1, max_msccl_chunks);
-    list_.in_place = number(node, "inplace", 0, 1) == 1;
-    list_.out_of_place = number_or(node, "outofplace", 0, 1, list_.in_place ? 0 : 1) == 1;
-    if (!list_.in_place && !list_.out_of_place && node.attribute("inplace"))
+    const std::int64_t in_place = number(node, "inplace", 0, 1);
+    const std::int64_t out_of_place = number_or(node, "outofplace", 0, 1, in_place == 1 ? 0 : 1);
+    list_.in_place = in_place == 1;
+    list_.out_of_place = out_of_place == 1;
+    if (in_place == 0 && out_of_place == 0)
       wrong(place_of(node, "inplace"), "out-of-range",
             "inplace and outofplace are both 0, so the algorithm is for nothing");
     constexpr std::int64_t any = std::int64_t{1} << 60;
@@ -305,7 +310,8 @@ class MscclReader {
     const bool by_rank = list_.operation == Operation::all_gather ||
                          list_.operation == Operation::reduce_scatter ||
                          list_.operation == Operation::all_to_all;
-    if (by_rank && list_.blocks % list_.positions != 0)
+    if (by_rank && list_.blocks != unclear && list_.positions != unclear &&
+        list_.blocks % list_.positions != 0)
       wrong(place_of(node, "nchunksperloop"), "out-of-range",
             fmt::format("{} chunks are not the same number for each of {} gpus", list_.blocks,
                         list_.positions));
@@ -328,44 +334,58 @@ class MscclReader {
   }
 
   void read_gpus(pugi::xml_node node) {
-    gpus_.resize(static_cast<std::size_t>(list_.positions));
+    gpus_.resize(
+        static_cast<std::size_t>(list_.positions == unclear ? max_msccl_gpus : list_.positions));
     list_.scratch.resize(gpus_.size());
     std::vector<bool> seen(gpus_.size());
+    bool may_miss = list_.positions != unclear;
     each(node, "gpu", [&](pugi::xml_node gpu) {
-      const auto id = static_cast<std::size_t>(number(gpu, "id", 0, list_.positions - 1));
-      if (seen[id]) {
+      const int id = small(gpu, "id", 0, last_gpu());
+      const bool repeated = id != unclear && seen[static_cast<std::size_t>(id)];
+      if (repeated)
         wrong(place_of(gpu), "repeated", fmt::format("gpu {} is there more than once", id));
+      MscclGpu none_known;
+      if (id == unclear || repeated) {
+        may_miss = false;  // it is the missing one, perhaps
+        read_gpu(gpu, unclear, none_known);
         return;
       }
-      seen[id] = true;
-      read_gpu(gpu, static_cast<int>(id));
+      seen[static_cast<std::size_t>(id)] = true;
+      read_gpu(gpu, id, gpus_[static_cast<std::size_t>(id)]);
+      list_.scratch[static_cast<std::size_t>(id)] = gpus_[static_cast<std::size_t>(id)].scratch;
     });
-    for (std::size_t id = 0; id < seen.size(); ++id)
+    for (std::size_t id = 0; may_miss && id < seen.size(); ++id)
       if (!seen[id])
         wrong(place_of(node, "ngpus"), "missing-gpu",
               fmt::format("gpu {} is missing: ngpus is {}", id, list_.positions));
   }
 
-  void read_gpu(pugi::xml_node node, int id) {
-    MscclGpu& gpu = gpus_[static_cast<std::size_t>(id)];
+  [[nodiscard]] int last_gpu() const { return static_cast<int>(gpus_.size()) - 1; }
+
+  void read_gpu(pugi::xml_node node, int id, MscclGpu& gpu) {
+    const std::size_t mistakes = diagnostics_->size();
+    gpu.has_numbers = gpu.has_peers = true;
     gpu.place = place_of(node);
     need_all_chunks(node, "i_chunks", list_.operation == Operation::all_gather);
     need_all_chunks(node, "o_chunks", list_.operation == Operation::reduce_scatter);
     gpu.scratch = small(node, "s_chunks", 0, max_msccl_chunks);
-    list_.scratch[static_cast<std::size_t>(id)] = gpu.scratch;
-    each(node, "tb", [&](pugi::xml_node block) {
-      if (gpu.blocks.size() == msccl_thread_blocks) {
-        wrong(place_of(block), "too-large",
-              fmt::format("gpu {} has more than {} thread blocks", id, msccl_thread_blocks));
-      } else if (gpu.blocks.size() < msccl_thread_blocks) {
+    bool fits = true;
+    const bool only_blocks = each(node, "tb", [&](pugi::xml_node block) {
+      if (gpu.blocks.size() < msccl_thread_blocks)
         read_block(block, id, gpu);
-      }
+      else if (std::exchange(fits, false))
+        wrong(place_of(block), "too-large",
+              fmt::format("a gpu has at most {} thread blocks", msccl_thread_blocks));
     });
+    if (!only_blocks || !fits) gpu.has_numbers = gpu.has_peers = false;
+    gpu.is_sound = diagnostics_->size() == mistakes;
   }
 
   // The rule of MSCCL's own reader; custom algorithms break it.
   void need_all_chunks(pugi::xml_node node, const char* key, bool share) {
     const int chunks = small(node, key, 0, max_msccl_chunks);
+    if (chunks == unclear || list_.blocks == unclear || (share && list_.positions == unclear))
+      return;
     const std::int64_t all = std::int64_t{chunks} * (share ? list_.positions : 1);
     if (chunks == 0 || all == list_.blocks || !list_.operation) return;
     wrong(place_of(node, key), "out-of-range",
@@ -375,60 +395,71 @@ class MscclReader {
 
   void read_block(pugi::xml_node node, int gpu, MscclGpu& into) {
     const int id = small(node, "id", 0, msccl_thread_blocks - 1);
-    if (node.attribute("id") && id != static_cast<int>(into.blocks.size()))
+    if (id != unclear && id != static_cast<int>(into.blocks.size())) {
       wrong(place_of(node, "id"), "bad-order",
             fmt::format("thread blocks are numbered 0, 1, 2, ...: this is number {}, not {}",
                         into.blocks.size(), id));
+      into.has_numbers = false;
+    }
     MscclBlock& block = into.blocks.emplace_back();
     block.place = place_of(node);
     block.send = peer(node, "send", gpu);
     block.receive = peer(node, "recv", gpu);
     const bool is_connected = block.send >= 0 || block.receive >= 0;
-    block.channel = small(node, "chan", is_connected ? 0 : -1, list_.channels - 1);
+    const int channels = list_.channels == unclear ? max_msccl_gpus : list_.channels;
+    block.channel = small(node, "chan", is_connected ? 0 : -1, channels - 1);
+    if (block.send == unclear || block.receive == unclear || block.channel == unclear)
+      into.has_peers = false;
     block.lane =
         static_cast<int>(number_or(node, "lane", 0, std::int64_t{4} * msccl_thread_blocks, -1));
-    each(node, "step", [&](pugi::xml_node step) {
-      if (block.steps.size() == msccl_steps)
+    bool fits = true;
+    const bool only_steps = each(node, "step", [&](pugi::xml_node step) {
+      if (block.steps.size() < msccl_steps)
+        read_step(step, block, into);
+      else if (std::exchange(fits, false))
         wrong(place_of(step), "too-large",
               fmt::format("a thread block has at most {} steps", msccl_steps));
-      else if (block.steps.size() < msccl_steps)
-        read_step(step, block, into);
     });
+    if (!only_steps || !fits) into.has_numbers = false;
   }
 
   int peer(pugi::xml_node node, const char* key, int gpu) {
-    const int peer = small(node, key, -1, list_.positions - 1);
-    if (peer == gpu)
-      wrong(place_of(node, key), "self", fmt::format("{} names gpu {} itself", key, gpu));
-    return peer;
+    const int peer = small(node, key, -1, last_gpu());
+    if (peer < 0 || peer != gpu) return peer;
+    wrong(place_of(node, key), "self", fmt::format("{} names gpu {} itself", key, gpu));
+    return unclear;
   }
 
-  void read_step(pugi::xml_node node, MscclBlock& block, const MscclGpu& gpu) {
+  void read_step(pugi::xml_node node, MscclBlock& block, MscclGpu& gpu) {
     const int number_of = small(node, "s", 0, msccl_steps - 1);
-    if (node.attribute("s") && number_of != static_cast<int>(block.steps.size()))
+    if (number_of != unclear && number_of != static_cast<int>(block.steps.size())) {
       wrong(place_of(node, "s"), "bad-order",
             fmt::format("steps are numbered 0, 1, 2, ...: this is step {}, not {}",
                         block.steps.size(), number_of));
+      gpu.has_numbers = false;
+    }
     MscclStep& step = block.steps.emplace_back();
     step.place = place_of(node);
     step.line = line_of(node);
     const MscclOperation* operation = read_type(node, block);
-    step.type = operation == nullptr ? "nop" : operation->type;
+    if (operation != nullptr) step.type = operation->type;
     step.other_block = small(node, "depid", -1, msccl_thread_blocks - 1);
     step.other_step = small(node, "deps", -1, msccl_steps - 1);
-    step.is_awaited = number(node, "hasdep", 0, 1) == 1;
+    step.is_awaited = number(node, "hasdep", 0, 1) != 0;
     step.is_half = number_or(node, "half", 0, 1, 0) == 1;
     if (operation == nullptr || !operation->op) return;
-    step.source_buffer = buffer(node, "srcbuf");
-    step.destination_buffer = buffer(node, "dstbuf");
+    const std::optional<Buffer> source_buffer = buffer(node, "srcbuf");
+    const std::optional<Buffer> destination_buffer = buffer(node, "dstbuf");
+    step.source_buffer = source_buffer.value_or(Buffer::scratch);
+    step.destination_buffer = destination_buffer.value_or(Buffer::scratch);
     step.count = small(node, "cnt", 1, msccl_count);
     // The operand that a type does not use may say anything; its numbers are the other's.
     const Op op = *operation->op;
     const bool uses_source = reads(op);
     const bool uses_destination = stores(op) || op == Op::local_reduce;
-    if (uses_source) step.source = offset(node, "srcoff", step.source_buffer, step.count, gpu);
+    if (uses_source) step.source = offset(node, "srcoff", source_buffer, step.count, gpu);
     if (uses_destination)
-      step.destination = offset(node, "dstoff", step.destination_buffer, step.count, gpu);
+      step.destination = offset(node, "dstoff", destination_buffer, step.count, gpu);
     if (!uses_source) step.source = step.destination, step.source_buffer = step.destination_buffer;
     if (!uses_destination)
       step.destination = step.source, step.destination_buffer = step.source_buffer;
@@ -447,26 +478,29 @@ class MscclReader {
                          : fmt::format("unknown type of step \"{}\"", shortened(printable(type))),
             "allowed: " + allowed);
     } else if (operation->op) {
-      if (sends(*operation->op) && block.send < 0)
+      if (sends(*operation->op) && block.send == -1)
         wrong(place_of(node, "type"), "no-peer",
               fmt::format("{} sends, but the thread block has send=\"-1\"", type));
-      if (receives(*operation->op) && block.receive < 0)
+      if (receives(*operation->op) && block.receive == -1)
         wrong(place_of(node, "type"), "no-peer",
               fmt::format("{} receives, but the thread block has recv=\"-1\"", type));
     }
     return operation;
   }
 
-  int offset(pugi::xml_node node, const char* key, Buffer buffer, int count, const MscclGpu& gpu) {
+  int offset(pugi::xml_node node, const char* key, std::optional<Buffer> buffer, int count,
+             const MscclGpu& gpu) {
     const int first = small(node, key, 0, max_msccl_chunks);
-    const int chunks = buffer == Buffer::scratch ? gpu.scratch : list_.blocks;
+    if (!buffer) return unclear;
+    const int chunks = *buffer == Buffer::scratch ? gpu.scratch : list_.blocks;
+    if (first == unclear || count == unclear || chunks == unclear) return unclear;
     if (first + count <= chunks) return first;
     wrong(place_of(node, key), "out-of-range",
           fmt::format("chunk{} of {}, which has {}",
                       count == 1 ? fmt::format(" {}", first)
                                  : fmt::format("s {} to {}", first, first + count - 1),
-                      to_string(buffer), chunks));
-    return 0;
+                      to_string(*buffer), chunks));
+    return unclear;
   }
 
   std::uint32_t source_;

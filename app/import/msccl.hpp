@@ -21,9 +21,8 @@ inline constexpr std::size_t max_msccl_bytes = 64U << 20U;
 inline constexpr int max_msccl_gpus = 1024;
 inline constexpr int max_msccl_chunks = 1 << 20;  // of a buffer
 
-// Reads an algorithm in the XML of MSCCL (MSCCL_XML_FILES), as msccl-tools, RCCL and `collsim
-// export`
-// write it.  MSCCL's words and ours:
+// Reads an algorithm in the XML of MSCCL (MSCCL_XML_FILES), as msccl-tools, RCCL and
+// `collsim export` write it.  MSCCL's words and ours:
 //
 //   chunk          block: nchunksperloop of them are the collective's vector
 //   thread block   lane, of the same number: in order, one peer to send to, one to receive from
@@ -32,20 +31,18 @@ inline constexpr int max_msccl_chunks = 1 << 20;  // of a buffer
 //   cpy re         copy, local_reduce
 //   nop            nothing; it waits
 //   depid, deps    a wait for that thread block, which signals after that step.  A wait that
-//   follows
-//                  from an earlier one is left out, so that signals and waits come in pairs.
+//                  follows from an earlier one is left out, so that signals and waits come in
+//                  pairs.
 //   chan           which of the queues between two gpus: one sender and one receiver each
 //
 // Attributes that nobody knows are passed over, as MSCCL does.  Two that `collsim export` writes
-// mean
-// something here: thread blocks with the same `lane` are one lane, which had to be cut up because
-// it
-// has several peers, and their dependencies must order all their steps; a "cpy" with half="1" and
-// the
-// "s" behind it are one copy_send.
+// mean something here: thread blocks with the same `lane` are one lane, which had to be cut up
+// because it has several peers, and their dependencies must order all their steps; a "cpy" with
+// half="1" and the "s" behind it are one copy_send.
 //
-// Reports everything that MSCCL would refuse or wait for forever, except what only running it shows
-// (check() of collectives/checker.hpp); of a file that is cut off, where it ends.
+// Reports everything that MSCCL would refuse or wait for forever, all of it at once, except what
+// only running it shows (check() of collectives/checker.hpp); of a file that is no XML, where that
+// begins, and of one that is cut off, where it ends.
 [[nodiscard]] std::optional<ListedSchedule> read_msccl(std::uint32_t source, const Sources& sources,
                                                        Diagnostics& diagnostics);
 

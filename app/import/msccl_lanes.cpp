@@ -11,7 +11,7 @@
 namespace collsim {
 namespace {
 
-// A step of a gpu, and where its lane comes to it.
+// A step of a gpu.
 struct StepOf {
   int block = 0;
   int step = 0;
@@ -28,16 +28,15 @@ class LaneMaker {
       : gpus_(gpus), list_(list), diagnostics_(diagnostics) {}
 
   void make() {
-    const std::size_t mistakes = diagnostics_.size();
     number_lanes();
-    if (diagnostics_.size() > mistakes) return;
     connect();
-    list_.programs.resize(gpus_.size() * static_cast<std::size_t>(list_.lanes));
+    bool all_sound =
+        std::all_of(gpus_.begin(), gpus_.end(), [](const MscclGpu& gpu) { return gpu.is_sound; });
     for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
-      check_dependencies(gpu);
-      if (diagnostics_.size() > mistakes) continue;
-      order_steps(gpu);
-      if (diagnostics_.size() > mistakes) continue;
+      const bool sound = check(gpu) && order_steps(gpu);
+      all_sound = all_sound && sound;
+      if (!all_sound) continue;
+      list_.programs.resize((gpu + 1) * lanes_.size());
       find_signals(gpu);
       write_programs(gpu);
     }
@@ -59,23 +58,33 @@ class LaneMaker {
   void number_lanes() {
     list_.lanes = 1;
     for (const MscclGpu& gpu : gpus_)
-      for (std::size_t block = 0; block < gpu.blocks.size(); ++block) {
-        const MscclBlock& one = gpu.blocks[block];
-        if ((one.lane >= 0) != (gpu.blocks.front().lane >= 0))
-          wrong(one.place, "missing-attribute",
-                "either all thread blocks of a gpu say their lane, or none");
+      for (std::size_t block = 0; block < gpu.blocks.size(); ++block)
         list_.lanes = std::max(list_.lanes, 1 + lane_of(gpu, static_cast<int>(block)));
-      }
+  }
+
+  // What needs no order; whether there was nothing wrong, here or when the gpu was read.
+  bool check(std::size_t number) {
+    const std::size_t mistakes = diagnostics_.size();
+    const MscclGpu& gpu = gpus_[number];
+    for (const MscclBlock& block : gpu.blocks) {
+      if ((block.lane == -1) != (gpu.blocks.front().lane == -1))
+        wrong(block.place, "missing-attribute",
+              "either all thread blocks of a gpu say their lane, or none");
+      check_ends(block, static_cast<int>(number));
+    }
+    if (gpu.has_numbers) check_dependencies(gpu);
+    return gpu.is_sound && diagnostics_.size() == mistakes;
   }
 
   // Of a queue: from a gpu to another, on a channel.
   using Queue = std::tuple<int, int, int>;
 
   void connect() {
-    for (int gpu = 0; gpu < list_.positions; ++gpu) {
+    for (int gpu = 0; gpu < static_cast<int>(gpus_.size()); ++gpu) {
       const auto& blocks = gpus_[static_cast<std::size_t>(gpu)].blocks;
       for (int i = 0; i < static_cast<int>(blocks.size()); ++i) {
         const MscclBlock& block = blocks[static_cast<std::size_t>(i)];
+        if (block.channel == unclear) continue;
         if (block.send >= 0) note_end(senders_, {gpu, block.send, block.channel}, i, true);
         if (block.receive >= 0) note_end(receivers_, {block.receive, gpu, block.channel}, i, false);
       }
@@ -95,34 +104,50 @@ class LaneMaker {
           "one of them needs another channel, or the order of their messages is open");
   }
 
-  // The lane at the other end.
-  Endpoint other_end(const std::map<Queue, int>& ends, const Queue& queue, const MscclStep& step,
-                     bool sends) {
-    const auto [source, target, channel] = queue;
-    const int gpu = sends ? target : source;
-    const auto found = ends.find(queue);
-    if (found == ends.end()) {
-      wrong(step.place, "no-peer",
-            sends ? fmt::format("no thread block of gpu {} receives from gpu {} on channel {}",
-                                target, source, channel)
-                  : fmt::format("no thread block of gpu {} sends to gpu {} on channel {}", source,
-                                target, channel));
-      return {};
+  // Of each direction the first step says it for all.
+  void check_ends(const MscclBlock& block, int gpu) {
+    if (block.channel == unclear) return;
+    bool sent = block.send < 0, received = block.receive < 0;
+    for (const MscclStep& step : block.steps) {
+      const MscclOperation* operation = find_msccl_operation(step.type);
+      if (operation == nullptr || !operation->op) continue;
+      if (sends(*operation->op) && !std::exchange(sent, true))
+        check_end(receivers_, {gpu, block.send, block.channel}, step, true);
+      if (receives(*operation->op) && !std::exchange(received, true))
+        check_end(senders_, {block.receive, gpu, block.channel}, step, false);
     }
-    const int lane = lane_of(gpus_[static_cast<std::size_t>(gpu)], found->second);
-    return {Rank(static_cast<std::size_t>(gpu)), Lane(static_cast<std::size_t>(lane))};
+  }
+
+  void check_end(const std::map<Queue, int>& ends, const Queue& queue, const MscclStep& step,
+                 bool sends) {
+    const auto [source, target, channel] = queue;
+    if (ends.contains(queue) || !gpus_[static_cast<std::size_t>(sends ? target : source)].has_peers)
+      return;
+    wrong(step.place, "no-peer",
+          sends ? fmt::format("no thread block of gpu {} receives from gpu {} on channel {}",
+                              target, source, channel)
+                : fmt::format("no thread block of gpu {} sends to gpu {} on channel {}", source,
+                              target, channel));
+  }
+
+  // The lane at the other end.
+  [[nodiscard]] Endpoint other_end(const std::map<Queue, int>& ends, const Queue& queue,
+                                   bool sends) const {
+    const auto gpu = static_cast<std::size_t>(sends ? std::get<1>(queue) : std::get<0>(queue));
+    const int lane = lane_of(gpus_[gpu], ends.at(queue));
+    return {Rank(gpu), Lane(static_cast<std::size_t>(lane))};
   }
 
   // --- the order of steps -----------------------------------------------------------------------
 
-  void check_dependencies(std::size_t number) {
-    const MscclGpu& gpu = gpus_[number];
+  void check_dependencies(const MscclGpu& gpu) {
     for (std::size_t b = 0; b < gpu.blocks.size(); ++b) {
       const auto& steps = gpu.blocks[b].steps;
       for (std::size_t s = 0; s < steps.size(); ++s) {
         const MscclStep& step = steps[s];
         if (step.other_block >= 0) check_dependency(gpu, step, b, s);
-        if (step.type != "nop" || (s + 1 < steps.size() && steps[s + 1].other_block >= 0)) continue;
+        if (step.type != "nop" || (s + 1 < steps.size() && steps[s + 1].other_block != -1))
+          continue;
         wrong(step.place, "bad-dependency", "a nop must be followed by a step with a depid",
               "MSCCL collects what nops wait for until a step with a depid comes");
       }
@@ -131,6 +156,7 @@ class LaneMaker {
 
   void check_dependency(const MscclGpu& gpu, const MscclStep& step, std::size_t block,
                         std::size_t index) {
+    if (step.other_step == unclear) return;
     const auto other = static_cast<std::size_t>(step.other_block);
     const std::string what =
         fmt::format("thread block {} step {}", step.other_block, step.other_step);
@@ -148,7 +174,9 @@ class LaneMaker {
                         awaited.line));
   }
 
-  void order_steps(std::size_t number) {
+  // Whether there is an order.
+  bool order_steps(std::size_t number) {
+    const std::size_t mistakes = diagnostics_.size();
     const MscclGpu& gpu = gpus_[number];
     lanes_.assign(static_cast<std::size_t>(list_.lanes), {});
     places_.assign(gpu.blocks.size(), {});
@@ -159,6 +187,7 @@ class LaneMaker {
           static_cast<int>(b));
     }
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) merge(gpu, parts[lane], lanes_[lane]);
+    return diagnostics_.size() == mistakes;
   }
 
   // The steps of one lane's thread blocks in the one order that their dependencies leave.
@@ -292,9 +321,9 @@ class LaneMaker {
     instruction.destination = step.destination;
     instruction.count = step.count;
     if (sends(instruction.op))
-      instruction.to = other_end(receivers_, {me, block.send, block.channel}, step, true);
+      instruction.to = other_end(receivers_, {me, block.send, block.channel}, true);
     if (receives(instruction.op))
-      instruction.from = other_end(senders_, {block.receive, me, block.channel}, step, false);
+      instruction.from = other_end(senders_, {block.receive, me, block.channel}, false);
     const bool joins = at.step > 0 && block.steps[static_cast<std::size_t>(at.step) - 1].is_half &&
                        !program.empty() && is_sent_copy(program.back(), instruction);
     if (joins) {

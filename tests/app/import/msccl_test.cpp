@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -174,6 +175,65 @@ TEST(Msccl, SaysWhatIsWrongAndWhere) {
   };
   for (const Mistake& mistake : mistakes)
     expect_contains(read(changed(mistake.from, mistake.to)).mistakes, mistake.message);
+}
+
+// What leans on a mistake is not one more: the number of gpus is not known, so none is missing, and
+// the step of an unknown type is not missed by the one that waits for it.
+TEST(Msccl, TellsAllMistakesInTheOrderOfTheFile) {
+  std::string text = two_gpus_exchange;
+  const auto change = [&](const std::string& from, const std::string& to) {
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+  };
+  change("proto=\"LL\"", "proto=\"LL64\"");
+  change("ngpus=\"2\"", "ngpus=\"two\"");
+  change("i_chunks=\"2\"", "i_chunks=\"3\"");
+  change("type=\"rrcs\"", "type=\"rrsc\"");
+  change("cnt=\"1\"", "cnt=\"72\"");
+  change("send=\"0\" recv=\"-1\" chan=\"0\"", "send=\"0\" recv=\"-1\" chan=\"1\"");
+  change("s=\"2\" type=\"re\" srcbuf=\"s\"", "s=\"2\" type=\"re\" srcbuf=\"x\"");
+  change("type=\"r\" srcbuf=\"s\" srcoff=\"0\" dstbuf=\"s\" dstoff=\"0\" cnt=\"1\" depid=\"-1\"",
+         "type=\"r\" srcbuf=\"s\" srcoff=\"0\" dstbuf=\"s\" dstoff=\"0\" cnt=\"1\" depid=\"9\"");
+  const Read file = read(text);
+  EXPECT_EQ(file.mistakes,
+            "3:19 unknown protocol \"LL64\"; allowed: LL, LL128, Simple\n"
+            "3:65 ngpus is a whole number, not \"two\"\n"
+            "5:15 i_chunks is 3, but must be 2 or 0: nchunksperloop is 2\n"
+            "7:72 cnt is 72, but must be 1 to 71\n"
+            "8:19 unknown type of step \"rrsc\"; allowed: s, r, rcs, rrc, rrs, rrcs, cpy, re, nop\n"
+            "13:35 chan is 1, but must be 0 to 0\n"
+            "16:29 unknown buffer \"x\"; allowed: i (input), o (output), s (scratch)\n"
+            "20:7 waits for thread block 9 step -1, which does not exist\n");
+}
+
+TEST(Msccl, OneMistakeIsOneMessage) {
+  struct Mistake {
+    const char *from, *to;
+  };
+  const Mistake mistakes[] = {
+      {"nchunksperloop=\"2\"", "nchunksperloop=\"x\""},
+      {"ngpus=\"2\"", "ngpus=\"2000000000\""},
+      {"nchannels=\"1\"", "nchannels=\"\""},
+      {"inplace=\"1\"", "inplace=\"2\""},
+      {"<gpu id=\"1\"", "<gpu id=\"0\""},
+      {"<gpu id=\"1\"", "<gpu id=\"5\""},
+      {"s_chunks=\"1\"", "s_chunks=\"one\""},
+      {"send=\"0\" recv=\"-1\"", "send=\"7\" recv=\"-1\""},
+      {"send=\"-1\" recv=\"0\"", "send=\"-1\" recv=\"x\""},
+      {"send=\"1\" recv=\"1\"", "send=\"0\" recv=\"1\""},
+      {"tb id=\"1\"", "tb id=\"2\""},
+      {"s=\"1\" type=\"nop\"", "s=\"2\" type=\"nop\""},
+      {"type=\"nop\"", "type=\"no\""},
+      {"hasdep=\"1\"", "hasdep=\"7\""},
+      {"srcbuf=\"s\"", "srcbuf=\"x\""},
+      {" cnt=\"1\"", ""},
+      {"srcoff=\"1\"", "srcoff=\"2\""},
+      {"depid=\"1\" deps=\"0\"", "depid=\"1\" deps=\"x\""},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const std::string told = read(changed(mistake.from, mistake.to)).mistakes;
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << mistake.to << "\n" << told;
+  }
 }
 
 TEST(Msccl, RefusesWhatIsNoSuchFile) {
