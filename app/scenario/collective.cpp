@@ -161,10 +161,13 @@ class CollectiveReader {
     by_default_ = algorithm == nullptr;
   }
 
-  // On a machine that has a name what runs there: NCCL's choice.
+  // On a real machine what runs there: NCCL's choice.  It is one that has a name, or whose links
+  // say what NCCL's protocols cost on them, as those of imported machines do.
   std::string default_algorithm() {
-    const bool on_preset = context_->cluster != nullptr && !context_->cluster->preset.empty();
-    if (on_preset && collective().operation != Operation::barrier) return "nccl";
+    const Cluster* const cluster = context_->cluster;
+    const bool is_real = cluster != nullptr && (!cluster->preset.empty() ||
+                                                cluster->topology.carries(LinkProtocol::simple));
+    if (is_real && collective().operation != Operation::barrier) return "nccl";
     return algorithm_words(collective().operation).allowed.front();
   }
 
@@ -201,8 +204,8 @@ class CollectiveReader {
       static_cast<void>(reader_.raw(key));
       const bool chosen_by_default = by_default_ && choice().name == "nccl";
       return reader_.wrong(key, "not-applicable", "\"" + std::string(key) + "\" " + whose, {},
-                           chosen_by_default ? "omit it, or name an algorithm: on a preset nccl is "
-                                               "the default"
+                           chosen_by_default ? "omit it, or name an algorithm: on a preset or an "
+                                               "imported machine nccl is the default"
                                              : "omit it");
     }
     return reader_.has(key);

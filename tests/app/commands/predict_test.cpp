@@ -113,7 +113,8 @@ TEST(Predict, OnAPresetIsWhatNcclWouldRun) {
   expect_contains(faster.out, "8 ranks, overridden");
   EXPECT_EQ(scenario_on_preset({"--set", "cluster.nodes=3"})["cluster"]["nodes"], 3);
   expect_contains(run_collsim({"predict", "all-reduce", "--preset", "h100", "--chunks", "4"}).err,
-                  "omit it, or name an algorithm: on a preset nccl is the default");
+                  "omit it, or name an algorithm: on a preset or an imported machine nccl is the "
+                  "default");
 }
 
 // What fewer bytes than ranks leave of sizes are empty messages, no error.

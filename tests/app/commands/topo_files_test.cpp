@@ -114,14 +114,13 @@ TEST(TopoImport, OptionsAreChecked) {
   expect_contains(topo_import({}).err, "FILE");
 }
 
-// Times of all-reduces of several sizes.
+// Times of several sizes; `cluster`: what a scenario has of a cluster.
 std::string times(const Folder& folder, const std::string& cluster,
-                  const std::string& algorithm = "ring") {
-  const std::string file =
-      folder.write("case.json", R"({"scenario": 1, "cluster": )" + cluster + R"(,
-    "collective": {"op": "all-reduce", "algorithm": ")" +
-                                    algorithm + R"(", "size": "1MiB"},
-    "sweep": {"collective.size": ["1KiB", "1MiB", "256MiB"]}})");
+                  const std::string& collective = R"("op": "all-reduce", "algorithm": "ring")") {
+  const std::string file = folder.write(
+      "case.json", R"({"scenario": 1, )" + cluster + R"(, "collective": {"size": "1MiB", )" +
+                       collective +
+                       R"(}, "sweep": {"collective.size": ["1KiB", "1MiB", "256MiB"]}})");
   const Ran ran = run_collsim({"run", file, "--format", "nccl-tests", "--quiet"});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
   std::string rows;
@@ -134,6 +133,52 @@ std::string times(const Folder& folder, const std::string& cluster,
   return rows;
 }
 
+// As nvidia-smi prints it, but for the columns behind; NIC1 and NIC2, two ports of an adapter for
+// storage, are near to no GPU.
+constexpr const char* dgx_h100 = R"(
+      GPU0 GPU1 GPU2 GPU3 GPU4 GPU5 GPU6 GPU7 NIC0 NIC1 NIC2 NIC3 NIC4 NIC5 NIC6 NIC7 NIC8 NIC9
+GPU0   X   NV18 NV18 NV18 NV18 NV18 NV18 NV18 PXB  NODE NODE NODE NODE NODE SYS  SYS  SYS  SYS 
+GPU1  NV18  X   NV18 NV18 NV18 NV18 NV18 NV18 NODE NODE NODE PXB  NODE NODE SYS  SYS  SYS  SYS 
+GPU2  NV18 NV18  X   NV18 NV18 NV18 NV18 NV18 NODE NODE NODE NODE PXB  NODE SYS  SYS  SYS  SYS 
+GPU3  NV18 NV18 NV18  X   NV18 NV18 NV18 NV18 NODE NODE NODE NODE NODE PXB  SYS  SYS  SYS  SYS 
+GPU4  NV18 NV18 NV18 NV18  X   NV18 NV18 NV18 SYS  SYS  SYS  SYS  SYS  SYS  PXB  NODE NODE NODE
+GPU5  NV18 NV18 NV18 NV18 NV18  X   NV18 NV18 SYS  SYS  SYS  SYS  SYS  SYS  NODE PXB  NODE NODE
+GPU6  NV18 NV18 NV18 NV18 NV18 NV18  X   NV18 SYS  SYS  SYS  SYS  SYS  SYS  NODE NODE PXB  NODE
+GPU7  NV18 NV18 NV18 NV18 NV18 NV18 NV18  X   SYS  SYS  SYS  SYS  SYS  SYS  NODE NODE NODE PXB 
+NIC0  PXB  NODE NODE NODE SYS  SYS  SYS  SYS   X   NODE NODE NODE NODE NODE SYS  SYS  SYS  SYS
+NIC1  NODE NODE NODE NODE SYS  SYS  SYS  SYS  NODE  X   PIX  NODE NODE NODE SYS  SYS  SYS  SYS
+NIC2  NODE NODE NODE NODE SYS  SYS  SYS  SYS  NODE PIX   X   NODE NODE NODE SYS  SYS  SYS  SYS
+NIC3  NODE PXB  NODE NODE SYS  SYS  SYS  SYS  NODE NODE NODE  X   NODE NODE SYS  SYS  SYS  SYS
+NIC4  NODE NODE PXB  NODE SYS  SYS  SYS  SYS  NODE NODE NODE NODE  X   NODE SYS  SYS  SYS  SYS
+NIC5  NODE NODE NODE PXB  SYS  SYS  SYS  SYS  NODE NODE NODE NODE NODE  X   SYS  SYS  SYS  SYS
+NIC6  SYS  SYS  SYS  SYS  PXB  NODE NODE NODE SYS  SYS  SYS  SYS  SYS  SYS   X   NODE NODE NODE
+NIC7  SYS  SYS  SYS  SYS  NODE PXB  NODE NODE SYS  SYS  SYS  SYS  SYS  SYS  NODE  X   NODE NODE
+NIC8  SYS  SYS  SYS  SYS  NODE NODE PXB  NODE SYS  SYS  SYS  SYS  SYS  SYS  NODE NODE  X   NODE
+NIC9  SYS  SYS  SYS  SYS  NODE NODE NODE PXB  SYS  SYS  SYS  SYS  SYS  SYS  NODE NODE NODE  X
+)";
+
+// Nothing is said about the algorithm: on such a machine it is NCCL's choice.
+TEST(TopoImport, AMatrixPredictsAsThePresetDoes) {
+  const Folder folder;
+  const std::string matrix = folder.write("dgx.txt", dgx_h100);
+  ASSERT_EQ(topo_import({matrix, "-o", folder.path("machine.json")}).code, exit_fine);
+  for (const std::string nodes : {"1", "2"})
+    for (const std::string op : {"all-reduce", "all-gather", "all-to-all"}) {
+      SCOPED_TRACE(op + " on " + nodes);
+      const std::string of_preset =
+          times(folder, R"("cluster": {"preset": "dgx-h100", "nodes": )" + nodes + "}",
+                R"("op": ")" + op + R"(", "algorithm": "nccl")");
+      EXPECT_NE(of_preset, "");
+      const std::string collective = R"("op": ")" + op + "\"";
+      EXPECT_EQ(times(folder, R"("cluster": {"topo_matrix": "dgx.txt", "nodes": )" + nodes + "}",
+                      collective),
+                of_preset);
+      EXPECT_EQ(times(folder, R"("include": ["machine.json"], "cluster": {"nodes": )" + nodes + "}",
+                      collective),
+                of_preset);
+    }
+}
+
 TEST(TopoExport, ImportedAgainEveryPresetPredictsTheSame) {
   const Folder folder;
   for (const Preset& preset : presets()) {
@@ -143,10 +188,11 @@ TEST(TopoExport, ImportedAgainEveryPresetPredictsTheSame) {
         {"topo", "export", "--nccl-xml", "--preset", preset.name, "-o", folder.path("topo.xml")});
     ASSERT_EQ(ran.code, exit_fine) << preset.name << ran.err;
     for (const std::string nodes : {"1", "2"}) {
-      const std::string there =
-          times(folder, R"({"preset": ")" + preset.name + R"(", "nodes": )" + nodes + "}");
+      const std::string there = times(
+          folder, R"("cluster": {"preset": ")" + preset.name + R"(", "nodes": )" + nodes + "}");
       EXPECT_NE(there, "");
-      EXPECT_EQ(times(folder, R"({"nccl_topo": "topo.xml", "nodes": )" + nodes + "}"), there)
+      EXPECT_EQ(times(folder, R"("cluster": {"nccl_topo": "topo.xml", "nodes": )" + nodes + "}"),
+                there)
           << preset.name << " x " << nodes;
     }
   }
@@ -156,9 +202,12 @@ TEST(TopoExport, ImportedAgainNcclWouldRunTheSame) {
   const Folder folder;
   const std::string topo = folder.path("topo.xml");
   ASSERT_EQ(run_collsim({"topo", "export", "--preset", "dgx-h100", "-o", topo}).code, exit_fine);
+  const std::string by_default = R"("op": "all-reduce")";
   for (const std::string nodes : {"1", "2"})
-    EXPECT_EQ(times(folder, R"({"nccl_topo": "topo.xml", "nodes": )" + nodes + "}", "nccl"),
-              times(folder, R"({"preset": "dgx-h100", "nodes": )" + nodes + "}", "nccl"));
+    EXPECT_EQ(
+        times(folder, R"("cluster": {"nccl_topo": "topo.xml", "nodes": )" + nodes + "}",
+              by_default),
+        times(folder, R"("cluster": {"preset": "dgx-h100", "nodes": )" + nodes + "}", by_default));
 }
 
 TEST(TopoExport, WritesWhatNcclReads) {
