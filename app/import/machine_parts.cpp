@@ -85,6 +85,7 @@ class Tidying {
     const bool first_is_slower = second.gbs == 0 || (first.gbs != 0 && first.gbs <= second.gbs);
     Cable joined = first_is_slower ? first : second;
     const std::size_t a = other_end(here[0], device), b = other_end(here[1], device);
+    if (a == b) return;  // two cables from one device, and nothing behind
     joined.from = a;
     joined.to = b;
     const bool both_joints = is_joint(machine_.devices[a]) && is_joint(machine_.devices[b]);

@@ -66,16 +66,28 @@ TEST(ImportedCluster, AHopBetweenNodesTakesAsLongAsInThePreset) {
   EXPECT_EQ(here, "gpu0 node0.pcie0 node0.nic0 network node1.nic0 node1.pcie0 | 2.5 us");
 }
 
+std::string logged(std::initializer_list<const char*> lines) {
+  std::string text;
+  for (const char* line : lines) text += std::string("a:1:2 [0] NCCL INFO ") + line + "\\n";
+  return R"({"nccl_topo": ")" + text + "\"}";
+}
+
 // Only a damaged log has GPUs below GPUs, and one cable each way between them.
 TEST(ImportedCluster, ParallelCablesMayBeListedFromEitherEnd) {
-  const Cluster cluster =
-      cluster_of(R"({"nccl_topo": "a:1:2 [0] NCCL INFO CPU/0 (1/1/2)\n)"
-                 R"(a:1:2 [0] NCCL INFO + PCI[24.0] - GPU/1 (0)\n)"
-                 R"(a:1:2 [0] NCCL INFO      + PCI[24.0] - GPU/2 (1)\n)"
-                 R"(a:1:2 [0] NCCL INFO           + PCI[24.0] - PCI/3 ()\n)"
-                 R"(a:1:2 [0] NCCL INFO                + PCI[24.0] - GPU/1 (0)\n"})");
+  const Cluster cluster = cluster_of(
+      logged({"CPU/0 (1/1/2)", "+ PCI[24.0] - GPU/1 (0)", "     + PCI[24.0] - GPU/2 (1)",
+              "          + PCI[24.0] - PCI/3 ()", "               + PCI[24.0] - GPU/1 (0)"}));
   EXPECT_EQ(cluster.topology.rank_count(), 2U);
   EXPECT_EQ(way(cluster.topology, 0, 1), "gpu0 | 400 ns");
+}
+
+// Likewise a switch below a GPU with one more cable to it.
+TEST(ImportedCluster, ASwitchThatLeadsBackIsNoCable) {
+  const Cluster cluster = cluster_of(
+      logged({"CPU/0 (1/1/2)", "+ PCI[24.0] - PCI/1 ()", "     + PCI[24.0] - GPU/2 (0)",
+              "          + PCI[24.0] - PCI/3 ()", "               + PCI[24.0] - PCI/4 ()",
+              "                    + PCI[24.0] - GPU/2 (0)", "+ PCI[24.0] - GPU/5 (1)"}));
+  EXPECT_EQ(cluster.topology.rank_count(), 2U);
 }
 
 TEST(ImportedCluster, SaysWhatItAssumed) {
