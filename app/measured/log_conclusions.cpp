@@ -371,6 +371,12 @@ class Conclusion {
 
 std::vector<MeasuredTable> tables_of(const LogRun& run, const std::string& file,
                                      const std::string& file_operation) {
+  const auto is_like_the_first = [&](const LogRow& row) {
+    const LogRow& first = run.rows.front();
+    return row.root == first.root && row.type == first.type && row.reduction == first.reduction;
+  };
+  if (!run.rows.empty() && std::all_of(run.rows.begin(), run.rows.end(), is_like_the_first))
+    return {Conclusion(run, run.rows, file).table(file_operation)};
   using Key = std::tuple<std::string, std::string, int>;
   std::vector<std::pair<Key, std::vector<LogRow>>> parts;  // -d all, -o all, -r all
   std::map<Key, std::size_t> numbers;

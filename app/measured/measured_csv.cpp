@@ -37,7 +37,9 @@ Fields split_fields(std::string_view line, char separator) {
       fields.back() += c;
     }
   }
-  for (std::string& field : fields) field = std::string(trimmed(field));
+  for (std::string& field : fields)
+    if (const std::string_view bare = trimmed(field); bare.size() < field.size())
+      field = std::string(bare);
   return fields;
 }
 
@@ -47,7 +49,7 @@ char separator_of(std::string_view line) {
     if (line.find(separator) == std::string_view::npos) continue;
     bool size = false, time = false;
     for (const std::string& name : split_fields(line, separator)) {
-      const std::string field = field_of(name);
+      const std::string_view field = field_of(name);
       size = size || field == "size";
       time = time || field.starts_with("time_") || field == "algbw" || field == "algbw_bytes" ||
              field == "measured_s";
@@ -91,15 +93,15 @@ class CsvReader {
 
  private:
   void take(std::string_view line, std::uint32_t number) {
-    const Fields values = split_fields(line, separator_);
+    Fields values = split_fields(line, separator_);
     RowFields fields;
     for (std::size_t i = 0; i < std::min(values.size(), fields_.size()); ++i)
-      fields.put(fields_[i], values[i]);
-    runs_.take(fields, number, shortened(printable(line), 80));
+      fields.put(fields_[i], std::move(values[i]));
+    runs_.take(fields, number, [&] { return shortened(printable(line), 80); });
     ++rows_;
   }
 
-  Fields fields_;  // of the columns
+  std::vector<std::string_view> fields_;  // of the columns
   char separator_ = ',';
   NamedRuns runs_;
   std::size_t rows_ = 0;

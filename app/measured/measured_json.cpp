@@ -392,7 +392,7 @@ std::vector<MeasuredTable> read_named_rows(const JsonValue& document, const Sour
     RowFields fields;
     if (item.is_object()) add_named_fields(fields, item);
     for (; at < item.place.begin; ++at) line += text[at] == '\n' ? 1 : 0;
-    runs.take(fields, line, shortened(to_json(item, -1), 80));
+    runs.take(fields, line, [&] { return shortened(to_json(item, -1), 80); });
   }
   const std::string& file = sources.name(document.place.source);
   std::vector<MeasuredTable> tables;

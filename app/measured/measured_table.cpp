@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -149,7 +150,12 @@ std::string preset_for_gpu(std::string_view gpu) {
 }
 
 double in_seconds(double time, double units_per_second) {
-  return number_in<double>(fmt::format("{:.12g}", time / units_per_second)).value_or(0);
+  std::array<char, 32> digits{};
+  const auto written = std::to_chars(digits.begin(), digits.end(), time / units_per_second,
+                                     std::chars_format::scientific, 11);
+  double seconds = 0;
+  static_cast<void>(std::from_chars(digits.begin(), written.ptr, seconds));
+  return seconds;
 }
 
 double bus_bandwidth(const MeasuredTable& table, Bytes size, double time_s) {

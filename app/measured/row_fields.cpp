@@ -141,30 +141,33 @@ void fill_rates(const RowFields& fields, LogHalf& half, bool in_place) {
 
 }  // namespace
 
-std::string field_of(std::string_view written) {
+std::string_view field_of(std::string_view written) {
   const std::string bare = bare_name(written);
   for (const auto& [name, field] : field_names)
-    if (name == bare) return std::string(field);
+    if (name == bare) return field;
   return {};
 }
 
-void RowFields::put(const std::string& field, std::string value) {
+void RowFields::put(std::string_view field, std::string value) {
   if (!field.empty() && !value.empty()) fields_.emplace_back(field, std::move(value));
 }
 
-std::string RowFields::text(std::string_view field) const {
+std::string_view RowFields::text(std::string_view field) const {
   for (const auto& [name, value] : fields_)
     if (name == field) return value;
   return {};
 }
 
 std::optional<double> RowFields::number(std::string_view field) const {
-  const std::optional<double> number = decimal_in(text(field));
+  const std::string_view written = text(field);
+  if (written.empty()) return std::nullopt;
+  const std::optional<double> number = decimal_in(written);
   return number && *number >= 0 ? number : std::nullopt;
 }
 
 std::optional<std::int64_t> RowFields::integer(std::string_view field) const {
-  const std::string written = text(field);
+  const std::string_view written = text(field);
+  if (written.empty()) return std::nullopt;
   if (const auto whole = integer_in(written)) return whole;
   const std::optional<double> number = decimal_in(written);
   constexpr double most = 9e18;
@@ -203,7 +206,7 @@ std::optional<LogRow> RowFields::row() const {
 }
 
 void RowFields::describe(LogRun& run) const {
-  const std::string op = text("op");
+  const std::string_view op = text("op");
   if (!op.empty()) run.operation = known_operation(op);
   if (!op.empty() && run.operation.empty()) run.unknown_operation = op;
   const auto put = [&](std::optional<std::int64_t>& to, std::string_view field) {
@@ -215,7 +218,7 @@ void RowFields::describe(LogRun& run) const {
   put(run.warmup, "warmup");
   put(run.ranks_said, "ranks");
   put(run.nodes_asked, "nodes");
-  const std::string nccl = text("nccl");
+  const std::string nccl(text("nccl"));
   const std::optional<std::int64_t> code = integer_in(nccl);
   if (!text("library").empty()) run.version = text("library");
   if (!nccl.empty()) run.version = code ? library_of_code(*code) : "NCCL " + nccl;
@@ -223,28 +226,33 @@ void RowFields::describe(LogRun& run) const {
   if (!text("launch").empty()) run.launch_said = parse_launch_mode(text("launch"));
 }
 
-void NamedRuns::take(const RowFields& fields, std::uint32_t line, const std::string& shown) {
+void NamedRuns::take(const RowFields& fields, std::uint32_t line,
+                     const std::function<std::string()>& shown) {
   constexpr std::size_t most_shown = 5;
-  std::string key;
+  key_.clear();
   for (const char* field : {"op", "ranks", "nodes", "gpu", "library", "nccl", "launch", "iters"})
-    key += fields.text(field) + '\n';
-  const auto [found, is_new] = runs_.try_emplace(key, all_);
-  LogRun& run = found->second;
-  if (is_new) order_.push_back(key);
-  if (is_new) fields.describe(run);
+    key_.append(fields.text(field)) += '\n';
+  if (last_ == nullptr || key_ != last_key_) {
+    const auto [found, is_new] = runs_.try_emplace(key_, all_);
+    last_ = &found->second;
+    last_key_ = key_;
+    if (is_new) order_.push_back(last_);
+    if (is_new) fields.describe(*last_);
+  }
+  LogRun& run = *last_;
   std::optional<LogRow> row = fields.row();
   if (row) {
     row->line = line;
     run.rows.push_back(std::move(*row));
   } else if (run.damaged.size() < most_shown) {
-    run.damaged.push_back(fmt::format("line {}: no size, or no time: {}", line, shown));
+    run.damaged.push_back(fmt::format("line {}: no size, or no time: {}", line, shown()));
     if (run.damaged_line == 0) run.damaged_line = line;
   }
 }
 
 std::vector<LogRun> NamedRuns::runs() && {
   std::vector<LogRun> runs;
-  for (const std::string& key : order_) runs.push_back(std::move(runs_.at(key)));
+  for (LogRun* const run : order_) runs.push_back(std::move(*run));
   return runs;
 }
 
