@@ -116,7 +116,7 @@ class MatrixReader {
   [[nodiscard]] std::vector<std::size_t> classes(Near most) const;
   [[nodiscard]] std::vector<std::size_t> cpu_classes() const;
   [[nodiscard]] bool is_cut_off(std::size_t gpu) const;
-  void spread_far_nics(std::vector<std::size_t>& of) const;
+  void spread_far_nics(const std::vector<std::size_t>& kept, std::vector<std::size_t>& of);
   std::vector<std::size_t> kept_columns();
   void build();
   void build_slots(const std::vector<std::size_t>& kept);
@@ -331,7 +331,6 @@ std::vector<std::size_t> MatrixReader::cpu_classes() const {
       if (at(a, b).near == Near::nvlink) join(a, b);
   for (std::size_t gpu = 1; !none && gpu < of.size(); ++gpu)
     if (is_gpu(gpu) && is_gpu(gpu - 1) && is_cut_off(gpu)) join(gpu, gpu - 1);
-  spread_far_nics(of);
   return of;
 }
 
@@ -341,28 +340,40 @@ bool MatrixReader::is_cut_off(std::size_t gpu) const {
 }
 
 // NICs that are near to no GPU go to the CPUs of the GPUs, as many to each.
-void MatrixReader::spread_far_nics(std::vector<std::size_t>& of) const {
+void MatrixReader::spread_far_nics(const std::vector<std::size_t>& kept,
+                                   std::vector<std::size_t>& of) {
   std::vector<std::size_t> hosts, nics;
   std::set<std::size_t> with_gpu;
   for (std::size_t column = 0; column < of.size(); ++column)
     if (is_gpu(column) && with_gpu.insert(of[column]).second) hosts.push_back(of[column]);
-  for (std::size_t column = 0; column < of.size(); ++column)
-    if (!with_gpu.contains(of[column])) nics.push_back(column);
+  std::vector<std::string> names;
+  for (const std::size_t column : kept) {
+    if (with_gpu.contains(of[column])) continue;
+    nics.push_back(column);
+    names.push_back(columns_[column]);
+  }
   for (std::size_t i = 0; i < nics.size(); ++i) of[nics[i]] = hosts[i * hosts.size() / nics.size()];
+  if (hosts.size() > 1 && !names.empty())
+    machine_.assumed.push_back(
+        fmt::format("CPUs of {}: as many NICs on each; in the matrix they are far from all GPUs",
+                    few_of(names)));
 }
 
 // All GPUs, and of the NICs those near to GPUs when there are such.
 std::vector<std::size_t> MatrixReader::kept_columns() {
+  const std::vector<std::size_t> cpu = cpu_classes();
   std::vector<Near> nearest(columns_.size(), Near::unknown);
   std::vector<bool> all_known(columns_.size(), true);
   Near best = Near::unknown;
   for (std::size_t nic = 0; nic < columns_.size(); ++nic) {
     if (is_gpu(nic)) continue;
-    for (std::size_t gpu = 0; gpu < columns_.size(); ++gpu) {
-      if (!is_gpu(gpu)) continue;
-      nearest[nic] = std::min(nearest[nic], at(nic, gpu).near);
-      all_known[nic] = all_known[nic] && at(nic, gpu).near != Near::unknown;
-    }
+    for (std::size_t gpu = 0; gpu < columns_.size(); ++gpu)
+      if (is_gpu(gpu)) nearest[nic] = std::min(nearest[nic], at(nic, gpu).near);
+    // What was cut off may be near only on the NIC's own CPU, where that is known.
+    for (std::size_t gpu = 0; gpu < columns_.size(); ++gpu)
+      if (is_gpu(gpu) && at(nic, gpu).near == Near::unknown &&
+          (nearest[nic] > Near::node || cpu[nic] == cpu[gpu]))
+        all_known[nic] = false;
     best = std::min(best, nearest[nic]);
   }
   std::vector<std::size_t> kept;
@@ -386,7 +397,9 @@ std::vector<std::size_t> MatrixReader::kept_columns() {
 }
 
 void MatrixReader::build_slots(const std::vector<std::size_t>& kept) {
-  const auto cpu = cpu_classes(), one_switch = classes(Near::pix), switches = classes(Near::pxb);
+  const auto one_switch = classes(Near::pix), switches = classes(Near::pxb);
+  auto cpu = cpu_classes();
+  spread_far_nics(kept, cpu);
   std::map<std::size_t, std::size_t> size, parts, joint, upper, host;
   std::set<std::size_t> seen;
   for (const std::size_t column : kept) {

@@ -111,7 +111,7 @@ gh200_4_markdown_table: 4 GH200, NVLink 6 x 123.6, PCIe 4 x 48, between CPUs 6 x
 iss_club3090_1229_5090_tabs: 2 GPUs, PCIe 2 x 24
 iss_club3090_46_5gpu_4090: 5 GPUs, PCIe 5 x 24, between CPUs 1 x 16
 iss_nccl_499_v100_nonic: 8 V100, NVLink 8 x 20, NVLink 8 x 40, PCIe 8 x 12, between CPUs 1 x 10
-iss_nccl_933_a800_9nic_cut: 8 A800, NIC 9 x 25, NVLink to NVSwitch 8 x 160, PCIe 17 x 24, PCIe uplink 7 x 24, between CPUs 1 x 16
+iss_nccl_933_a800_9nic_cut: 8 A800, NIC 8 x 25, NVLink to NVSwitch 8 x 160, PCIe 16 x 24, PCIe uplink 7 x 24, between CPUs 1 x 16
 iss_rocmsmilib_108_mi_pcie: 4 GPUs, PCIe 4 x 24, between CPUs 6 x 16
 iss_sglang_11208_gb200_numa_ranges_cut: 4 GB200, NIC 6 x 50, NVLink to NVSwitch 4 x 721.8, PCIe 10 x 48, between CPUs 1 x 6
 llmaction_a800_8: 8 A800, NIC 4 x 25, NVLink to NVSwitch 8 x 160, PCIe 12 x 24, PCIe uplink 3 x 24, between CPUs 1 x 16

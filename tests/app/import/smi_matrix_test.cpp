@@ -154,6 +154,28 @@ TEST(SmiMatrix, NicsThatNoGpuIsNearToAreLeftOut) {
   expect_contains(read, "note: left out: NIC1, which no GPU is near to, unlike the other NICs");
 }
 
+// GPU2's row is cut, so its NIC may be NIC3, but not NIC0, which is on the other CPU.
+TEST(SmiMatrix, ANicIsNotNearToAGpuOfAnotherCpu) {
+  const std::string read = machine_in(
+      "\tGPU0\tGPU1\tGPU2\tNIC0\tNIC1\tNIC2\tNIC3\tCPU Affinity\n"
+      "GPU0\tX\tNV8\tNV8\tNODE\tPIX\tSYS\tSYS\t0-9\n"
+      "GPU1\tNV8\tX\tNV8\tSYS\tSYS\tPIX\tNODE\t10-19\nGPU2\tNV8\tNV8\n");
+  expect_contains(read, "gpu0 gpu1 gpu2 nic1 nic2 nic3 ");
+  expect_contains(read, "note: left out: NIC0, which no GPU is near to, unlike the other NICs");
+}
+
+TEST(SmiMatrix, SaysWhereItPutsNicsThatAreFarFromAllGpus) {
+  const std::string read = machine_in(
+      "\tGPU0\tGPU1\tNIC0\tNIC1\tCPU Affinity\nGPU0\tX\tNV8\tSYS\tSYS\t0-9\n"
+      "GPU1\tNV8\tX\tSYS\tSYS\t10-19\nNIC0\tSYS\tSYS\tX\tSYS\nNIC1\tSYS\tSYS\tSYS\tX\n");
+  expect_contains(read, "nic0 cpu0 PCIe");
+  expect_contains(read, "nic1 cpu1 PCIe");
+  expect_contains(
+      read,
+      "assumed: CPUs of NIC0 and NIC1: as many NICs on each; in the matrix they are far "
+      "from all GPUs\n");
+}
+
 TEST(SmiMatrix, SwitchesBelowSwitchesShareAnUplink) {
   expect_text(machine_in("GPU0 GPU1 GPU2 GPU3 CPU Affinity\n"
                          "GPU0 X PIX PXB PXB 0-9\nGPU1 PIX X PXB PXB 0-9\n"
