@@ -45,6 +45,8 @@ for command in run test bench format lint ci; do expect 0 "^  $command " help; d
 
 expect 2 'no command "tset"; there are: run test' tset
 
+COLLSIM_SHARED=/no-such-folder expect 77 'skipped: no /no-such-folder/samples' samples
+
 expect 0 '^  gpu \[FILE\]' help
 expect 2 'gpu has no option "--bogus"' gpu --bogus
 expect 2 'phases needs a list' gpu --phases
