@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/scenario/quantities.hpp"
+#include "topo/routes.hpp"
 
 namespace collsim {
 namespace {
@@ -106,6 +107,9 @@ class Change {
   [[nodiscard]] Time of(Constant constant, Time time) const {
     return rounded_picoseconds(static_cast<double>(time.ps()) * of(constant));
   }
+  [[nodiscard]] std::optional<double> wanted(Constant constant) const {
+    return wanted_ == nullptr ? std::nullopt : (*wanted_)[index_of(constant)];
+  }
 
  private:
   const KindConstants* present_;
@@ -123,17 +127,49 @@ bool is_free(const ProtocolCost& cost) {
   return cost.hop == Time{} && cost.rate == 1;
 }
 
+bool is_port(const Topology::Parts& parts, const Link& link) {
+  const NodeKind from = parts.kinds[link.from.index()], to = parts.kinds[link.to.index()];
+  return (from == NodeKind::nic && to == NodeKind::network_switch) ||
+         (to == NodeKind::nic && from == NodeKind::network_switch);
+}
+
+// Of the way from a GPU to its NIC, for messages to other nodes.
+Time hop_before_port(const Topology& topology, LinkProtocol protocol) {
+  Router router(topology);
+  Time hop;
+  for (const LinkId id : router.route(Rank(0), Rank(topology.rank_count() - 1))) {
+    if (is_port(topology.parts(), topology.link(id))) return hop;
+    const auto& cost = cost_of(topology.protocols_of(topology.link(id)), protocol);
+    if (cost) hop += cost->hop;
+  }
+  return {};
+}
+
+// A port has half of the network's hop, less what the links before it have (see presets' "behind").
+void leave_to_ports(Topology::Parts& parts, const std::vector<char>& leads_out,
+                    const Change& network) {
+  if (std::count(leads_out.begin(), leads_out.end(), 1) == 0) return;
+  const Topology changed(parts);
+  for (const LinkProtocol protocol : all_protocols) {
+    const Time before = hop_before_port(changed, protocol);
+    const std::optional<double> hop = network.wanted({Quantity::hop, protocol});
+    if (before == Time{} || !hop) continue;
+    const Time own = std::max(Time{}, rounded_picoseconds(1e12 * *hop / 2) - before);
+    for (std::size_t kind = 0; kind < parts.protocols.size(); ++kind) {
+      auto& cost = parts.protocols[kind][static_cast<std::size_t>(protocol)];
+      if (leads_out[kind] != 0 && cost) cost->hop = own;
+    }
+  }
+}
+
 Topology with_changed_protocols(const Topology& topology, const Change& gpu,
                                 const Change& network) {
   Topology::Parts parts = topology.parts();
   // Kinds of links of which none leads anywhere but from a NIC to a switch: its ports.
-  std::vector<char> leads_out(parts.protocols.size(), 1);
-  for (const Link& link : parts.links) {
-    const NodeKind from = parts.kinds[link.from.index()], to = parts.kinds[link.to.index()];
-    const bool out = (from == NodeKind::nic && to == NodeKind::network_switch) ||
-                     (to == NodeKind::nic && from == NodeKind::network_switch);
-    if (!out) leads_out[link.protocols] = 0;
-  }
+  std::vector<char> leads_out(parts.protocols.size(), 0);
+  for (const Link& link : parts.links) leads_out[link.protocols] = 1;
+  for (const Link& link : parts.links)
+    if (!is_port(parts, link)) leads_out[link.protocols] = 0;
   for (std::size_t kind = 0; kind < parts.protocols.size(); ++kind) {
     const Change& change = leads_out[kind] != 0 ? network : gpu;
     for (const LinkProtocol protocol : all_protocols) {
@@ -146,6 +182,7 @@ Topology with_changed_protocols(const Topology& topology, const Change& gpu,
                                      change.of({Quantity::per_chunk, protocol}));
     }
   }
+  leave_to_ports(parts, leads_out, network);
   return Topology(std::move(parts));
 }
 

@@ -10,19 +10,18 @@ namespace collsim {
 // What is thought of a constant before any table is read: of machines in general, and how far kinds
 // of machines differ from each other in it.
 struct Belief {
-  double value = 0;        // SI units
-  double of_kinds = 0.25;  // the standard deviation of ln(a kind's constant / the common one)
+  double value = 0;  // SI units
+  // Standard deviations: of ln(a kind's constant / the common one), 0: all kinds have the same,
+  // and of ln(the common one / value).
+  double of_kinds = 0.25, of_all = 0.3;
 };
 [[nodiscard]] Belief belief_in(Constant constant, bool of_network);
 
 // A kind of GPU's constant as a multiple of the common one, where something is known about that.
 [[nodiscard]] double usual_multiple(const std::string& kind, Constant constant);
 
-// How far the common value may be from that: a factor e.
-inline constexpr double sigma_of_common = 1;
-// Of the factor that all hops of a network have in common: EFA's are five times InfiniBand's.
-inline constexpr double sigma_of_network = 1;
-// Nobody has published a table over TCP: its hops against those of other networks, a guess.
-inline constexpr double tcp_hops = 12;
+// What is known of a network's hops against InfiniBand's, whatever the protocol.
+[[nodiscard]] double usual_hops(const std::string& network);
+inline constexpr double sigma_of_network = 0.7;
 
 }  // namespace collsim

@@ -32,8 +32,6 @@ struct ConstantsFitOptions {
   std::vector<std::string> kinds;  // "hopper", "ib"; empty: all, and what is common
   // Instead: what these kinds are already is believed, each constant to within this factor.
   std::optional<double> within;
-  // Rows of an owner count together as at most so many.
-  double rows_of_an_owner = 150;
   int threads = 0;  // 0: one per core
   const std::atomic<bool>* stop = nullptr;
   // Rows of a round of simulations; from one thread at a time.
@@ -68,8 +66,9 @@ class ConstantsFitter {
 
   // To all rows.
   [[nodiscard]] ConstantsFit fit();
-  // To those of all owners but one, by the tangents where fit() ended, which must have been called.
-  [[nodiscard]] ConstantsFit fit_without(std::size_t owner) const;
+  // To those of all owners but one, from the beginning and with no simulation that another fit has
+  // led to: by the tangents at what was believed, so fit() must have been called.
+  [[nodiscard]] MachineConstants fit_without(std::size_t owner) const;
 
  private:
   class Impl;

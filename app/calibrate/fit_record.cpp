@@ -122,7 +122,10 @@ std::string unseen_text(const TablesFit& fit) {
   return fmt::format(
       "Each owner's rows predicted with constants fitted to the tables of all others: median {}, "
       "95% {}\nover all rows; the median of the owners' medians is {}.  Each of these fits starts "
-      "from the whole one and\ntakes the derivatives there, so these errors are estimates.",
+      "from what was believed before\nany table was read, and continues the times simulated there "
+      "by their derivatives; the errors are those of\nsimulations with the constants that it ends "
+      "with.  Some of these beliefs are round numbers from an earlier fit\nto most of the tables, "
+      "so that no machine is wholly unseen.",
       percent(all.half), percent(all.most), percent(median_of_medians(accuracy_of_owners(fit))));
 }
 

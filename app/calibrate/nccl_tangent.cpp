@@ -16,7 +16,7 @@ namespace {
 // meets whom, so that smaller steps would find any slope.
 constexpr double small_step = 0.1;
 // Slower than the fastest by more than this: no fit makes it the fastest at once.
-constexpr double far_behind = 2;
+constexpr double far_behind = 3;
 
 // What a part of a constant's share is multiplied by: of hop by growth, of 1 / rate by per_chunk.
 std::size_t companion_of(std::size_t constant) {

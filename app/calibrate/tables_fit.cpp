@@ -88,10 +88,9 @@ class FitOfTables {
       std::vector<FitRow> theirs;
       for (const FitRow& row : rows_)
         if (row.owner == owner) theirs.push_back(row);
-      const ConstantsFit without = fitter.fit_without(owner);
+      const MachineConstants without = fitter.fit_without(owner);
       if (stopped()) return;
-      for (RowError& error : errors_with(without.constants, theirs))
-        made_.unseen.push_back(std::move(error));
+      for (RowError& error : errors_with(without, theirs)) made_.unseen.push_back(std::move(error));
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/json/screen_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -91,6 +93,10 @@ std::string printable(std::string_view text) {
     offset += point.bytes;
   }
   return safe;
+}
+
+std::string whole_percent(double part) {
+  return fmt::format("{:.0f}%", 100 * part);
 }
 
 std::string with_commas(std::string digits) {

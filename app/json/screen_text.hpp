@@ -33,6 +33,8 @@ void append_utf8(std::string& text, char32_t code);
 [[nodiscard]] std::string with_commas(std::string digits);
 [[nodiscard]] std::string with_commas(std::int64_t number);  // not negative
 
+[[nodiscard]] std::string whole_percent(double part);  // 0.123 -> "12%"
+
 // "1 rank", "8 ranks", "1,048,576 ranks".
 [[nodiscard]] std::string count_text(std::int64_t count, std::string_view noun);
 [[nodiscard]] inline std::string count_text(std::size_t count, std::string_view noun) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/json/screen_text.hpp"
 #include "app/output/comparison_table.hpp"
 #include "app/results/results.hpp"
 #include "app/scenario/quantities.hpp"
@@ -101,10 +102,6 @@ std::string what_to_check(const Shortfall& found) {
   return "clocks and load of the host's cores, and whether one thread launches for all GPUs (-g)";
 }
 
-std::string percent(double part) {
-  return fmt::format("{:.0f}%", 100 * part);
-}
-
 // "12% up to 64 KiB, 44% up to 16 MiB": what 95% of their class are within.
 std::string limits_text(const SizedRows& rows) {
   std::string text;
@@ -112,7 +109,7 @@ std::string limits_text(const SizedRows& rows) {
   for (const CaseResult* row : rows) {
     const ErrorClass& of = *row->error_class;
     if (last != nullptr && *last == of) continue;
-    text += fmt::format("{}{}{}", last == nullptr ? "" : ", ", percent(of.most),
+    text += fmt::format("{}{}{}", last == nullptr ? "" : ", ", whole_percent(of.most),
                         of.up_to != 0     ? " up to " + bytes_to_text(of.up_to)
                         : last != nullptr ? " above"
                                           : "");
@@ -133,14 +130,14 @@ std::string doubt_text(const SizedRows& rows) {
   }
   return 2 * ordinary < rows.size()
              ? ""
-             : fmt::format(", of owners left out of the fit only within {}", percent(unseen));
+             : fmt::format(", of owners left out of the fit only within {}", whole_percent(unseen));
 }
 
 std::string sentence(const Shortfall& found) {
   const SizedRows& rows = found.rows;
   const auto [most, least] =
       std::ranges::minmax(rows, {}, [](const CaseResult* row) { return *row->error(); });
-  const std::string low = percent(-*least->error()), high = percent(-*most->error());
+  const std::string low = whole_percent(-*least->error()), high = whole_percent(-*most->error());
   return fmt::format(
       "below its class: {} busbw is {} less than predicted; 95% of the published rows of {} are "
       "within {}{}. Check {}",

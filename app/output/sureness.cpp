@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/json/screen_text.hpp"
 #include "app/output/format.hpp"
 #include "app/output/writers.hpp"
 
@@ -18,14 +19,10 @@ std::string sizes_text(const ErrorClass& of) {
   return of.above == 0 ? "any size" : "above " + bytes_to_text(of.above);
 }
 
-std::string percent(double part) {
-  return fmt::format("{:.0f}%", 100 * part);
-}
-
 // "half of the times within 2% (9%), 95% within 13% (54%)"
 std::string errors_text(const ErrorClass& range) {
   const auto both = [](double seen, const std::optional<double>& unseen) {
-    return percent(seen) + (unseen ? " (" + percent(*unseen) + ")" : "");
+    return whole_percent(seen) + (unseen ? " (" + whole_percent(*unseen) + ")" : "");
   };
   return fmt::format("half of the times within {}, 95% within {}",
                      both(range.half, range.unseen_half), both(range.most, range.unseen_most));

@@ -125,7 +125,7 @@ Case candidate(const Case& asked, const Way& way,
 
   AlgorithmChoice choice;
   choice.name = way.algorithm;
-  choice.local_pass = way.algorithm == "ring" && collective.operation != Operation::all_reduce;
+  choice.local_pass = way.algorithm == "ring";
   if (several_nodes) choice.per_node = members;
   if (several_nodes && way.through_all_nics) choice.channels = members;
   if (way.algorithm == "ring" || way.algorithm == "chain") choice.orders = direct_rings;

@@ -23,8 +23,8 @@ namespace collsim {
 //   all-to-all, gather, scatter, send-recv   send/recv with every peer under p2p-LL, p2p-Simple
 //
 // A ring message is one hop, because NCCL's slices only overlap within a hop; every channel's ring
-// enters and leaves a node at another GPU.  All-gather and reduce-scatter end with a pass over the
-// rank's own block.  Where links join GPUs directly, rings go along them (nccl_rings.hpp).
+// enters and leaves a node at another GPU, and ends with a pass over the rank's own block.  Where
+// links join GPUs directly, rings go along them (nccl_rings.hpp).
 // What a hop costs under a protocol the links say (topo/protocols.hpp), what the kernel costs
 // beside them the model.  NCCL has no barrier.
 //

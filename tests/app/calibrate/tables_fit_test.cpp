@@ -70,10 +70,11 @@ TEST(TablesFit, FindsTheConstantsWithWhichTablesWereMade) {
   TablesFitOptions options;
   options.fit.kinds = {"hopper"};
   options.fit.within = 1.5;
-  const TablesFit fit = fit_tables({made_with(truth, "all-gather"), made_with(truth, "broadcast")},
+  const TablesFit fit = fit_tables({made_with(truth, "all-gather"), made_with(truth, "broadcast"),
+                                    made_with(truth, "reduce-scatter")},
                                    fitted_constants(), options);
   const Accuracy all = accuracy_of(fit.errors);
-  EXPECT_EQ(all.tables, 2U);
+  EXPECT_EQ(all.tables, 3U);
   EXPECT_LT(all.half, 0.01);
   EXPECT_LT(all.most, 0.03);
   const KindConstants& found = fit.fit.constants.gpus.at("hopper");

@@ -381,6 +381,14 @@ Time fitted_hop(std::string_view kinds, const std::string& kind, LinkProtocol pr
   return row == nullptr ? Time::never() : *parse_time(row->find("hop")->string()).value;
 }
 
+// A way crosses two ports into the network; each has this part of the hop.
+std::int64_t ports_per_hop(const Preset& preset) {
+  for (const auto& type : preset.written.find("link_types")->members())
+    if (type.value.find("protocols")->string() == "network")
+      return static_cast<std::int64_t>(type.value.find("hops")->number());
+  return 2;
+}
+
 TEST(Presets, LinksOfAWayAddUpToTheFittedHop) {
   for (const Preset& preset : presets()) {
     const std::string gpu = preset.written.find("gpu")->string();
@@ -391,8 +399,9 @@ TEST(Presets, LinksOfAWayAddUpToTheFittedHop) {
       const auto gpus = static_cast<std::size_t>(preset.gpus);
       for (const LinkProtocol protocol : all_protocols) {
         const Time near = fitted_hop("gpus", gpu, protocol),
-                   far = fitted_hop("networks", network, protocol);
-        if (near == Time::never() || far == Time::never()) continue;
+                   one = fitted_hop("networks", network, protocol);
+        if (near == Time::never() || one == Time::never()) continue;
+        const Time far = picoseconds(2 * one.ps() / ports_per_hop(preset));
         const std::string here = preset.name + " " + network + " " + to_string(protocol);
         if (preset.name != "nvlink-pairs-4gpu") {
           const Time hop = hop_of(topology, protocol, 0, 1).value();
