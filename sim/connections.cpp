@@ -59,21 +59,13 @@ void ConnectionTable::set_route(Connection& connection, const Topology& topology
   connection.queue.limit = limit_;
   connection.queue.room = limit_ == Queue::unlimited ? 1 : 0;
   Path& path = connection.path;
-  if (route.size() > path.links_room) make_room_for_links(path, route.size());
-  LinkId* const first = links_.data() + path.links_begin;
-  LinkId* last = first;
   Path cost;
-  for (const LinkId id : route) {
-    const Link& link = topology.link(id);
-    cost.add(link);
-    const bool listed = link.half_duplex && std::find(first, last, link.resource) != last;
-    if (!listed) *last++ = link.resource;
-  }
+  for (const LinkId id : route) cost.add(topology.link(id));
   path.latency = cost.latency;
   path.startup = cost.startup;
   path.bandwidth = cost.bandwidth;
   path.kinds = cost.kinds;
-  path.links_count = static_cast<std::uint32_t>(last - first);
+  set_links(path, route);
 }
 
 void ConnectionTable::set_links(Path& path, std::span<const LinkId> links) {

@@ -49,22 +49,25 @@ struct Queue {
   [[nodiscard]] const Slot& slot(std::uint64_t message) const { return slots[message & mask]; }
 };
 
-// What a message occupies on its route, and what it costs.
+// The route of a connection's messages, and what it costs.
 struct Path {
   // The links that a message crosses, as bits.  within_rank, within_switch: none; signals between
   // two lanes of one rank and messages between two lanes in one switch occupy and cost nothing.
-  // shared: with other connections (dataflow engine only).
+  // uneven: links that differ in startup or bandwidth.  shared: with other connections (dataflow
+  // engine only).
   enum Kind : std::uint8_t {
     within_rank = 0,
     exclusive = 1,
     fair = 2,
     shared = 4,
-    within_switch = 8
+    within_switch = 8,
+    uneven = 16
   };
 
   static constexpr Bandwidth unlimited{std::numeric_limits<std::int64_t>::max()};
 
   Time latency{};
+  // Of its one kind of links: exclusive ones when there are any that are even, else fair ones.
   Time startup{};
   Bandwidth bandwidth = unlimited;
   Time duration{};  // of a message: alpha + n/B
@@ -75,15 +78,17 @@ struct Path {
 
   [[nodiscard]] bool crosses(Kind kind) const { return (kinds & kind) != 0; }
   [[nodiscard]] bool is_free() const { return kinds == within_rank || kinds == within_switch; }
-  // The route has one more link: the largest startup, the smallest bandwidth, the sum of latencies.
+  // Links in series that are alike and serve nobody else take a message as one link does: at the
+  // second link it never waits.
+  [[nodiscard]] bool is_like_one_link() const { return kinds == exclusive; }
   void add(const Link& link) {
+    const Kind kind = link.sharing == Sharing::exclusive ? exclusive : fair;
+    if (kinds != within_rank && (startup != link.startup || bandwidth != link.bandwidth))
+      kinds |= uneven;
+    kinds |= kind;
     startup = std::max(startup, link.startup);
     bandwidth = std::min(bandwidth, link.bandwidth);
     latency += link.latency;
-    switch (link.sharing) {
-      case Sharing::exclusive: kinds |= exclusive; break;
-      case Sharing::fair: kinds |= fair; break;
-    }
   }
 };
 
@@ -97,7 +102,7 @@ struct Connection {
   LaneNumber target = 0;
   std::uint32_t number = 0;         // in order of opening; used again after closing
   std::uint32_t next_plus_one = 0;  // with the same hash, or also closed; 0: none
-  Time left_at{};  // when the last byte of the messages that have left so far left the links
+  Time left_at{};                   // when the last byte of its messages so far left the sender
   // Elements of a message sent now, for which path.duration is right.
   std::int64_t message_size = -1;
   std::uint64_t counted = 0;  // messages that are in Lanes::elements_sent
@@ -141,8 +146,7 @@ class ConnectionTable {
     return blocks_[number / block_size][number % block_size];
   }
 
-  // From now on its messages take this route, and occupy its links' resources, each once
-  // (half-duplex directions share one).
+  // From now on its messages take this route.
   void set_route(Connection& connection, const Topology& topology, std::span<const LinkId> route);
   void set_links(Path& path, std::span<const LinkId> links);
   [[nodiscard]] std::span<const LinkId> links(const Connection& connection) const {

@@ -2,6 +2,8 @@
 #include "sim/critical_path.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "sim/connections.hpp"
 #include "sim/message_router.hpp"
@@ -17,6 +19,7 @@ class Walk {
  public:
   Walk(const Topology& topology, const Schedule& schedule, const Timeline& timeline)
       : steps_(timeline.steps),
+        crossings_(timeline.crossings),
         router_(topology, schedule),
         topology_(topology),
         schedule_(schedule) {}
@@ -37,7 +40,10 @@ class Walk {
     next_ = state;
   }
   void spend_until(Time earlier, Kind kind) {
-    if (earlier < now_) path_.segments.push_back({kind, earlier, now_, current_});
+    const bool on_link = kind == Kind::startup || kind == Kind::wire || kind == Kind::sharing;
+    if (earlier < now_)
+      path_.segments.push_back(
+          {kind, earlier, now_, current_, on_link ? crossing_number(place_) : Step::none});
     now_ = std::min(now_, earlier);
   }
   [[nodiscard]] const Step& step() const { return steps_[current_]; }
@@ -45,8 +51,12 @@ class Walk {
   void enter_last_step() {
     for (std::uint32_t i = 0; i < steps_.size(); ++i) {
       if (steps_[i].ended == now_) return go_to(i, &Walk::at_end_of_instruction);
-      if (sends(steps_[i].instruction.op) && steps_[i].left == now_)
-        return go_to(i, &Walk::at_end_of_wire);
+      if (sends(steps_[i].instruction.op) && steps_[i].left == now_) {
+        go_to(i, &Walk::on_link);
+        find_route();
+        place_ = first_place();
+        return;
+      }
     }
     go_to(Step::none, &Walk::at_start);  // a rank without instructions is the last to start
   }
@@ -69,38 +79,125 @@ class Walk {
   }
 
   void at_arrival() {
-    spend_until(step().left, Kind::flight);
-    next_ = &Walk::at_end_of_wire;
+    find_route();
+    if (route_.empty()) {  // between two lanes in one switch
+      next_ = &Walk::at_end_of_instruction;
+      return;
+    }
+    place_ = slowest_place();
+    spend_until(crossing(place_).ended, Kind::flight);
+    next_ = &Walk::on_link;
   }
 
-  void at_end_of_wire() {
-    Path path;
-    for (const LinkId link : router_.route({step().rank, step().lane}, step().instruction.to))
-      path.add(topology_.link(link));
-    const Time alone = transfer_time(
-        step().instruction.count * size_of(schedule_.collective().type), path.bandwidth);
-    const bool delays_only = !path.crosses(Path::exclusive);
-    const Time flow_begins = delays_only ? step().departed : step().departed + path.startup;
-    spend_until(std::min(now_, flow_begins + alone), Kind::sharing);
-    spend_until(flow_begins, Kind::wire);
-    if (!delays_only) spend_until(step().departed, Kind::startup);
-    const Time ready = step().ended + (delays_only ? path.startup : Time{});
-    if (now_ > ready && step().queued_behind != Step::none)
-      return go_to(step().queued_behind, &Walk::at_end_of_wire);
-    spend_until(ready, Kind::queue);
-    spend_until(step().ended, Kind::startup);
-    next_ = &Walk::at_end_of_instruction;
+  // A message arrives at the latest of what its links say: their end, and the latencies from there
+  // on.  Fair links come last, wherever they are on the route.
+  [[nodiscard]] std::size_t slowest_place() const {
+    Time onward{};
+    std::size_t slowest = route_.size();
+    for (std::size_t i = 0; i < route_.size(); ++i) {
+      if (!is_fair(i)) continue;
+      slowest = i;
+      onward += link(i).latency;
+    }
+    for (std::size_t i = route_.size(); i-- > 0;) {
+      if (is_fair(i)) continue;
+      onward += link(i).latency;
+      if (crossing(i).ended + onward == now_) slowest = i;
+    }
+    COLLSIM_CHECK(slowest < route_.size(), "no link says why a message arrived so late");
+    return slowest;
+  }
+
+  void on_link() {
+    const Time begun = crossing(place_).begun;
+    if (is_fair(place_)) {
+      spend_until(std::min(now_, begun + alone_on_fair_links()), Kind::sharing);
+      spend_until(begun, Kind::wire);
+    } else {
+      spend_until(begun + link(place_).startup, Kind::wire);
+      spend_until(begun, Kind::startup);
+    }
+    next_ = &Walk::where_link_began;
+  }
+
+  void where_link_began() {
+    const Crossing& here = crossing(place_);
+    if (here.begun > here.asked) {
+      if (here.queued_behind != Step::none) return follow_queue(here.queued_behind);
+      spend_until(here.asked, Kind::queue);
+    }
+    if (is_fair(place_)) spend_until(here.asked - startup_of_fair_links(), Kind::startup);
+    const auto before = exclusive_place_before(is_fair(place_) ? route_.size() : place_);
+    if (!before) {
+      next_ = &Walk::at_end_of_instruction;
+      return;
+    }
+    place_ = *before;
+    spend_until(crossing(place_).begun, Kind::flight);
+  }
+
+  void follow_queue(std::uint32_t message) {
+    const LinkId shared = link(place_).resource;
+    go_to(message, &Walk::on_link);
+    find_route();
+    place_ = 0;
+    while (link(place_).resource != shared) ++place_;
+  }
+
+  void find_route() {
+    const auto route = router_.route({step().rank, step().lane}, step().instruction.to);
+    route_.assign(route.begin(), route.end());
+  }
+  [[nodiscard]] const Link& link(std::size_t place) const {
+    return topology_.link(route_.at(place));
+  }
+  [[nodiscard]] bool is_fair(std::size_t place) const {
+    return link(place).sharing == Sharing::fair;
+  }
+  [[nodiscard]] std::uint32_t crossing_number(std::size_t place) const {
+    return step().first_crossing + static_cast<std::uint32_t>(place);
+  }
+  [[nodiscard]] const Crossing& crossing(std::size_t place) const {
+    return crossings_.at(crossing_number(place));
+  }
+  [[nodiscard]] std::optional<std::size_t> exclusive_place_before(std::size_t place) const {
+    while (place-- > 0)
+      if (!is_fair(place)) return place;
+    return std::nullopt;
+  }
+  // The one that a message leaves the sender by.
+  [[nodiscard]] std::size_t first_place() const {
+    for (std::size_t place = 0; place < route_.size(); ++place)
+      if (!is_fair(place)) return place;
+    return 0;
+  }
+  [[nodiscard]] Time startup_of_fair_links() const {
+    Time startup{};
+    for (std::size_t i = 0; i < route_.size(); ++i)
+      if (is_fair(i)) startup = std::max(startup, link(i).startup);
+    return startup;
+  }
+  [[nodiscard]] Time alone_on_fair_links() const {
+    Bandwidth bandwidth = Path::unlimited;
+    for (std::size_t i = 0; i < route_.size(); ++i)
+      if (is_fair(i)) bandwidth = std::min(bandwidth, link(i).bandwidth);
+    return transfer_time(step().instruction.count * size_of(schedule_.collective().type),
+                         bandwidth);
   }
 
   [[nodiscard]] Time arrival_of(std::uint32_t step) const { return steps_[step].arrived; }
 
   const std::vector<Step>& steps_;
+  const std::vector<Crossing>& crossings_;
   MessageRouter router_;
   const Topology& topology_;
   const Schedule& schedule_;
   CriticalPath path_;
   Time now_{};
   std::uint32_t current_ = 0;
+  // While it follows a message: its route, and the place of a link on it.
+  std::vector<LinkId> route_;
+  std::size_t place_ = 0;
   State next_ = nullptr;
 };
 

@@ -15,11 +15,11 @@ namespace collsim {
 //
 //   start     the first rank of the chain had not started yet (launch, late rank)
 //   work      an instruction kept its lane busy (overhead, reduction, copy)
-//   startup   a message paid alpha
-//   wire      its bytes crossed at the full bandwidth of the route
-//   sharing   they took longer than that because other flows shared a link
-//   flight    latency
-//   queue     a message waited for its links, and what held them was not recorded
+//   startup   a message paid alpha on a link
+//   wire      its bytes crossed a link at full bandwidth
+//   sharing   they took longer than that because other flows shared it
+//   flight    latency, of all links that it crosses meanwhile
+//   queue     a message waited for a link, and what held it was not recorded
 //
 // Waiting needs no kind of its own: waiting for a message, a slot or a link is waiting for the
 // work, wire or latency of another rank, and the chain continues there.
@@ -31,6 +31,8 @@ struct CriticalPath {
     // In the timeline: the step that did the work or sent the message.  Step::none for the start of
     // a rank that has no instructions.
     std::uint32_t step;
+    // startup, wire, sharing: in the timeline's crossings, the one that took the time.
+    std::uint32_t crossing = Step::none;
   };
   std::vector<Segment>
       segments;  // in time order, none empty, each begins where the one before ends

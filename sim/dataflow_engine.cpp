@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/engines.hpp"
+#include "sim/ordered_links.hpp"
 #include "sim/rank_wiring.hpp"
 
 namespace collsim {
@@ -11,7 +13,7 @@ namespace collsim {
 namespace {
 
 // Every link is used by one lane only, so lanes do not compete and no clock is needed: a message
-// starts when it is ready and the lane's earlier messages have left its links.
+// begins on a link when it is there and the lane's earlier messages have left it.
 template <class Recorder>
 class DataflowNetwork {
  public:
@@ -23,11 +25,12 @@ class DataflowNetwork {
         lanes_(lanes),
         wiring_(topology, lanes, options),
         recorder_(recorder),
-        first_user_(topology.links().size(), no_user),
-        free_at_(topology.links().size()) {}
+        first_user_(topology.links().size(), no_user) {}
 
-  // Two lanes want the same link.
-  [[nodiscard]] bool link_is_contended() const { return link_is_contended_; }
+  // Two lanes want the same link, or messages of one lane overtake each other on the way to it.
+  [[nodiscard]] bool link_is_contended() const {
+    return link_is_contended_ || (links_ && !links_->is_in_order());
+  }
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
 
   // --- see Network ---
@@ -43,14 +46,15 @@ class DataflowNetwork {
   static constexpr std::uint32_t no_user = ~std::uint32_t{0};
 
   void note_users(Connection& connection);
-  Time start_among_others(Connection& connection, Time ready);
+  OrderedLinks& links_in_order(const Connection& connection);
+  void carry(Connection& connection, Slot& slot, Time ready);
 
   const Topology& topology_;
   Lanes& lanes_;
   RankWiring wiring_;
   Recorder& recorder_;
   std::vector<std::uint32_t> first_user_;  // by link: the first connection over it
-  std::vector<Time> free_at_;  // by link; kept only for links that several connections share
+  std::optional<OrderedLinks> links_;      // of routes that are not like one link
   bool link_is_contended_ = false;
 };
 
@@ -67,54 +71,68 @@ Connection* DataflowNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
 template <class Recorder>
 void DataflowNetwork<Recorder>::note_users(Connection& connection) {
   for (const LinkId id : lanes_.connections.links(connection)) {
-    std::uint32_t& first = first_user_[id.index()];
+    const Link& link = topology_.link(id);
+    std::uint32_t& first = first_user_[link.resource.index()];
     if (first == no_user) {
       first = connection.number;
       continue;
     }
+    if (first == connection.number) continue;
     Connection& other = lanes_.connections[first];
-    const bool fair = topology_.link(id).sharing == Sharing::fair;
-    if (fair || other.source != connection.source) link_is_contended_ = true;
-    connection.path.kinds |= Path::shared;
+    if (link.sharing == Sharing::fair || other.source != connection.source)
+      link_is_contended_ = true;
+    if (other.path.is_like_one_link() && !Recorder::enabled)
+      links_in_order(other).take_over(other, lanes_.connections.links(other));
     other.path.kinds |= Path::shared;
-    free_at_[id.index()] = std::max(free_at_[id.index()], other.left_at);
+    connection.path.kinds |= Path::shared;
   }
 }
 
-// Where other messages of the lane may be on the same links.
 template <class Recorder>
-Time DataflowNetwork<Recorder>::start_among_others(Connection& connection, Time ready) {
-  const std::span<const LinkId> links = lanes_.connections.links(connection);
-  Time start = ready;
-  for (const LinkId link : links) start = std::max(start, free_at_[link.index()]);
-  connection.left_at = start + connection.path.duration;
-  for (const LinkId link : links) free_at_[link.index()] = connection.left_at;
-  return start;
+OrderedLinks& DataflowNetwork<Recorder>::links_in_order(const Connection& connection) {
+  if (!links_) links_.emplace(topology_.links().size());
+  for (const LinkId id : lanes_.connections.links(connection))
+    links_->add(id, topology_.link(id).resource, topology_.link(id));
+  return *links_;
+}
+
+template <class Recorder>
+void DataflowNetwork<Recorder>::carry(Connection& connection, Slot& slot, Time ready) {
+  const std::span<const LinkId> route = lanes_.connections.links(connection);
+  const Bytes bytes = slot.count * lanes_.element_size;
+  const std::uint64_t message = connection.queue.sent - 1;
+  if constexpr (Recorder::enabled) recorder_.sent(connection, message, route, bytes);
+  const OrderedLinks::Passage passage =
+      links_in_order(connection)
+          .carry(connection, route, bytes, ready,
+                 [&](std::size_t place, Time asked, Time begun, Time ended) {
+                   if constexpr (Recorder::enabled)
+                     recorder_.crossed(connection, message, route[place], place, asked, begun,
+                                       ended, bytes);
+                 });
+  connection.left_at = passage.left;
+  slot.time = passage.arrived;
+  if constexpr (Recorder::enabled) {
+    recorder_.departed(connection, message, passage.departed, passage.left);
+    recorder_.arrived(connection, message, passage.arrived);
+  }
 }
 
 template <class Recorder>
 inline void DataflowNetwork<Recorder>::post(Connection& connection, Slot& slot, Time ready) {
   const Path& path = connection.path;
-  Time start = std::max(ready, connection.left_at);
-  if (path.kinds == Path::exclusive) [[likely]] {
-    connection.left_at = start + path.duration;
+  if (!Recorder::enabled && path.is_like_one_link()) [[likely]] {
+    connection.left_at = std::max(ready, connection.left_at) + path.duration;
+    slot.time = connection.left_at + path.latency;
   } else if (path.is_free()) {
     slot.time = ready;
-    if constexpr (Recorder::enabled)
-      if (path.kinds == Path::within_switch)
-        recorder_.passed(connection, connection.queue.sent - 1, {}, ready, ready, ready,
-                         slot.count * lanes_.element_size);
-    return;
-  } else if (!path.crosses(Path::exclusive)) {
-    start = std::max(ready + path.startup, connection.left_at);
+  } else if (!Recorder::enabled && !path.crosses(Path::exclusive)) {
+    const Time start = std::max(ready + path.startup, connection.left_at);
     connection.left_at = start + (path.duration - path.startup);
+    slot.time = connection.left_at + path.latency;
   } else {
-    start = start_among_others(connection, start);
+    carry(connection, slot, ready);
   }
-  slot.time = connection.left_at + path.latency;
-  if constexpr (Recorder::enabled)
-    recorder_.passed(connection, connection.queue.sent - 1, lanes_.connections.links(connection),
-                     ready, start, connection.left_at, slot.count * lanes_.element_size);
 }
 
 // A lane that runs far ahead of its reader is paused until the reader has caught up, so that

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "sim/engines.hpp"
-#include "sim/fabric.hpp"
+#include "sim/flows.hpp"
+#include "sim/link_queues.hpp"
 #include "sim/radix_heap.hpp"
 #include "sim/rank_wiring.hpp"
 
@@ -13,16 +14,16 @@ namespace collsim {
 
 namespace {
 
-// Messages of different lanes compete for links, so they must be handed to the fabric in time
-// order.  Only that needs a clock: whatever a lane does between two messages (waiting for one in
-// flight whose arrival is known, reducing, copying) is done at once, ahead of time.  So there is
-// one pending event per lane, the time of its next message.
+// Lanes compete for links, so links must be asked in time order.  Only that needs a clock: whatever
+// a lane does between two messages (waiting for one in flight whose arrival is known, reducing,
+// copying) is done at once, ahead of time.  So there is one pending event per lane, the time of its
+// next message, and one per message that is under way between two links.
 //
 //   while something is pending:
 //     now = the earliest time
 //     flows that end or begin now; lanes that this wakes run until their next message
-//     rounds: every lane whose next message is ready now hands over one, by rank, then lane;
-//             again, until none is left
+//     rounds: whoever asks for a link now, by rank, then lane, then order of sending: lanes with
+//             their next message, messages for their next link; again, until none is left
 //     new rates for the flows
 template <class Recorder>
 class EventNetwork {
@@ -31,23 +32,42 @@ class EventNetwork {
 
   EventNetwork(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
                Recorder& recorder)
-      : lanes_(lanes),
+      : topology_(topology),
+        lanes_(lanes),
         wiring_(topology, lanes, options),
         recorder_(recorder),
-        fabric_(topology, lanes.connections),
+        links_(topology.links().size()),
+        flows_(topology, lanes.connections),
         posted_(lanes.all.size()) {}
 
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
-  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] const Flows& flows() const { return flows_; }
   [[nodiscard]] const InstructionTimes& posted(LaneNumber lane) const { return posted_[lane]; }
+
+  // Who asks for a link: a lane with its next message, or one of its messages.  By lane first.
+  class Turn {
+   public:
+    static Turn of(LaneNumber lane) { return Turn(lane, its_next_message); }
+    static Turn of(LaneNumber lane, std::uint32_t transit) { return Turn(lane, transit); }
+    [[nodiscard]] LaneNumber lane() const { return static_cast<LaneNumber>(word_ >> 32U); }
+    [[nodiscard]] bool posts() const { return transit() == its_next_message; }
+    [[nodiscard]] std::uint32_t transit() const { return static_cast<std::uint32_t>(word_); }
+    auto operator<=>(const Turn&) const = default;
+
+   private:
+    static constexpr std::uint32_t its_next_message = ~std::uint32_t{0};
+    Turn(LaneNumber lane, std::uint32_t transit) : word_((std::uint64_t{lane} << 32U) | transit) {}
+    std::uint64_t word_;
+  };
 
   // Advances to the next time at which something happens; false if nothing will.
   bool advance();
   // Ends the flows that end now, and begins those that begin.
   void process_flows();
-  // The lanes whose next message is ready now and has not been handed over, by rank, then lane;
-  // valid until the next call.
-  [[nodiscard]] std::span<const LaneNumber> next_round();
+  // Who asks now and has not yet, in order; valid until the next call.
+  [[nodiscard]] std::span<const Turn> next_round();
+  // A message asks for its next link.
+  void go_on(std::uint32_t transit);
 
   // --- see Network ---
   [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
@@ -58,27 +78,50 @@ class EventNetwork {
   void wake(LaneNumber lane) { lanes_.runnable.push_back(lane); }
 
  private:
+  // A message on its way.
+  struct Transit {
+    std::uint32_t connection;
+    std::uint32_t place;    // of the next link on its route
+    std::uint64_t message;  // of its connection
+    std::uint64_t order;    // among all messages, by sending
+    Bytes bytes;
+    Time last_byte;  // when that is at the next link, or later
+  };
+
   [[nodiscard]] static std::uint8_t bit_of(Direction direction) {
     return direction == Direction::out ? 1 : 2;
   }
   [[nodiscard]] Connection& open(RankWiring::Ends ends);
+  LinkQueues::Service ask(const Connection& connection, Transit& message);
+  void skip_fair_links(const Connection& connection, Transit& message) const;
+  // True when it is known when the message arrives, or the flows will say so.
+  bool is_over(Connection& connection, const Transit& message, Time head);
+  void wait_for_turn(Time time, Turn turn);
+  std::uint32_t keep(const Transit& message);
+  void arrive(Connection& connection, std::uint64_t message, Time arrival);
+  void record(const Connection& connection, const Flows::Flow& flow);
   void sort_round();
-  void depart(Connection& connection, const Fabric::Passage& passage);
+  void sort_by_lane();
   [[nodiscard]] Time next_time() const {
-    return std::min(posts_.empty() ? Time::never() : Time(posts_.top_time()), fabric_.next_event());
+    return std::min(turns_.empty() ? Time::never() : Time(turns_.top_time()), flows_.next_event());
   }
 
+  const Topology& topology_;
   Lanes& lanes_;
   RankWiring wiring_;
   Recorder& recorder_;
-  Fabric fabric_;
+  LinkQueues links_;
+  Flows flows_;
   Time now_{};
-  RadixHeap<LaneNumber> posts_;           // lanes by the time of their next message
-  std::vector<InstructionTimes> posted_;  // of the instructions with these messages, by lane
-  std::vector<LaneNumber> round_;         // lanes whose next message is ready now: this round,
-  std::vector<LaneNumber> again_;         // and the next one
-  std::vector<std::uint64_t> in_round_;   // of the round being sorted, a bit per lane
-  std::vector<std::uint8_t> users_;       // by connection: bit_of() the lanes that used it last
+  RadixHeap<Turn> turns_;
+  std::vector<InstructionTimes> posted_;  // of the instructions with the next messages, by lane
+  std::vector<Turn> round_;               // who asks now: this round,
+  std::vector<Turn> again_;               // and the next one
+  std::vector<Turn> sorted_;
+  std::vector<Transit> transits_;
+  std::vector<std::uint32_t> free_transits_;
+  std::uint64_t sent_ = 0;
+  std::vector<std::uint8_t> users_;  // by connection: bit_of() the lanes that used it last
 };
 
 template <class Recorder>
@@ -94,7 +137,9 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
 template <class Recorder>
 Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   Connection& connection = wiring_.open(ends);
-  fabric_.opened(connection);
+  for (const LinkId id : lanes_.connections.links(connection))
+    if (!links_.knows(id)) links_.add(id, topology_.link(id).resource, topology_.link(id));
+  flows_.opened(connection);
   if (connection.number >= users_.size()) users_.resize(connection.number + std::size_t{1});
   return connection;
 }
@@ -117,85 +162,198 @@ bool EventNetwork<Recorder>::may_post(LaneNumber lane, const Connection& connect
                                       const InstructionTimes& times) {
   if (connection.path.is_free()) return true;
   posted_[lane] = times;
-  if (times.ended == now_)
-    again_.push_back(lane);
-  else
-    posts_.push(times.ended.ps(), lane);
+  wait_for_turn(times.ended, Turn::of(lane));
   return false;
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::wait_for_turn(Time time, Turn turn) {
+  if (time == now_)
+    again_.push_back(turn);
+  else
+    turns_.push(time.ps(), turn);
 }
 
 template <class Recorder>
 void EventNetwork<Recorder>::post(Connection& connection, Slot& slot, Time ready) {
   if (connection.path.is_free()) {
     slot.time = ready;
-    if constexpr (Recorder::enabled)
-      if (connection.path.kinds == Path::within_switch)
-        recorder_.passed(connection, connection.queue.sent - 1, {}, ready, ready, ready,
-                         slot.count * lanes_.element_size);
     return;
   }
   slot.time = Time::never();
-  const auto passage =
-      fabric_.carry(connection, connection.queue.sent - 1, slot.count * lanes_.element_size, ready);
-  if (passage) depart(connection, *passage);
+  Transit message{connection.number,
+                  0,
+                  connection.queue.sent - 1,
+                  sent_++,
+                  slot.count * lanes_.element_size,
+                  Time{}};
+  if constexpr (Recorder::enabled)
+    recorder_.sent(connection, message.message, lanes_.connections.links(connection),
+                   message.bytes);
+  Time head = ready;
+  if (connection.path.crosses(Path::exclusive)) {
+    skip_fair_links(connection, message);
+    const LinkQueues::Service service = ask(connection, message);
+    connection.left_at = std::max(connection.left_at, service.ended);
+    if constexpr (Recorder::enabled)
+      recorder_.departed(connection, message.message, service.begun, service.ended);
+    head = service.begun + service.latency;
+  }
+  skip_fair_links(connection, message);
+  if (!is_over(connection, message, head))
+    wait_for_turn(head, Turn::of(connection.source, keep(message)));
 }
 
 template <class Recorder>
-void EventNetwork<Recorder>::depart(Connection& connection, const Fabric::Passage& passage) {
-  const Time arrival = passage.left + connection.path.latency;
+void EventNetwork<Recorder>::go_on(std::uint32_t transit) {
+  Transit& message = transits_[transit];
+  Connection& connection = lanes_.connections[message.connection];
+  const LinkQueues::Service service = ask(connection, message);
+  skip_fair_links(connection, message);
+  const Time head = service.begun + service.latency;
+  if (!is_over(connection, message, head)) {
+    wait_for_turn(head, Turn::of(connection.source, transit));
+    return;
+  }
+  free_transits_.push_back(transit);
+}
+
+template <class Recorder>
+inline LinkQueues::Service EventNetwork<Recorder>::ask(const Connection& connection,
+                                                       Transit& message) {
+  const std::uint32_t place = message.place++;
+  const LinkId link = lanes_.connections.links(connection)[place];
+  const LinkQueues::Service service = links_.ask(link, message.bytes, now_);
+  message.last_byte = std::max(message.last_byte, service.ended) + service.latency;
+  if constexpr (Recorder::enabled)
+    recorder_.crossed(connection, message.message, link, place, now_, service.begun, service.ended,
+                      message.bytes);
+  return service;
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::skip_fair_links(const Connection& connection,
+                                                    Transit& message) const {
+  if (!connection.path.crosses(Path::fair)) return;
+  const std::span<const LinkId> route = lanes_.connections.links(connection);
+  while (message.place < route.size() &&
+         topology_.link(route[message.place]).sharing == Sharing::fair)
+    ++message.place;
+}
+
+template <class Recorder>
+inline bool EventNetwork<Recorder>::is_over(Connection& connection, const Transit& message,
+                                            Time head) {
+  if (message.place < connection.path.links_count) return false;
+  if (connection.path.crosses(Path::fair))
+    flows_.add(connection, message.message, message.bytes, head, message.last_byte);
+  else
+    arrive(connection, message.message, message.last_byte);
+  return true;
+}
+
+template <class Recorder>
+std::uint32_t EventNetwork<Recorder>::keep(const Transit& message) {
+  if (free_transits_.empty()) {
+    COLLSIM_CHECK(transits_.size() < (std::size_t{1} << 31U), "2^31 messages in flight at once");
+    transits_.push_back(message);
+    return static_cast<std::uint32_t>(transits_.size() - 1);
+  }
+  const std::uint32_t transit = free_transits_.back();
+  free_transits_.pop_back();
+  transits_[transit] = message;
+  return transit;
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::arrive(Connection& connection, std::uint64_t message,
+                                           Time arrival) {
   if (arrival == Time::never()) [[unlikely]]
     throw_error(ErrorCode::overflow,
                 "a message arrives later than 64 bits of picoseconds can hold");
-  connection.queue.slot(passage.message).time = arrival;
-  connection.left_at = passage.left;
-  if constexpr (Recorder::enabled)
-    recorder_.passed(connection, passage.message, lanes_.connections.links(connection),
-                     passage.ready, passage.departed, passage.left, passage.bytes);
+  connection.queue.slot(message).time = arrival;
+  if constexpr (Recorder::enabled) recorder_.arrived(connection, message, arrival);
+  if (!connection.queue.receiver_waits) return;
+  connection.queue.receiver_waits = false;
+  wake(connection.target);
 }
 
 template <class Recorder>
 void EventNetwork<Recorder>::process_flows() {
-  fabric_.process(now_);
-  for (const Fabric::Passage& passage : fabric_.delivered()) {
-    Connection& connection = lanes_.connections[passage.connection];
-    depart(connection, passage);
-    if (!connection.queue.receiver_waits) continue;
-    connection.queue.receiver_waits = false;
-    wake(connection.target);
+  flows_.process(now_);
+  for (const Flows::Flow& flow : flows_.ended()) {
+    Connection& connection = lanes_.connections[flow.connection];
+    if (!connection.path.crosses(Path::exclusive))
+      connection.left_at = std::max(connection.left_at, flow.ended);
+    if constexpr (Recorder::enabled) record(connection, flow);
+    arrive(connection, flow.message, flow.ended + flows_.latency(connection));
   }
-  fabric_.delivered().clear();
+  flows_.ended().clear();
 }
 
 template <class Recorder>
-std::span<const LaneNumber> EventNetwork<Recorder>::next_round() {
+void EventNetwork<Recorder>::record(const Connection& connection, const Flows::Flow& flow) {
+  if (!connection.path.crosses(Path::exclusive))
+    recorder_.departed(connection, flow.message, flow.begun, flow.ended);
+  const std::span<const LinkId> route = lanes_.connections.links(connection);
+  for (std::size_t place = 0; place < route.size(); ++place)
+    if (topology_.link(route[place]).sharing == Sharing::fair)
+      recorder_.crossed(connection, flow.message, route[place], place, flow.ready, flow.begun,
+                        flow.ended, flow.bytes);
+}
+
+template <class Recorder>
+std::span<const typename EventNetwork<Recorder>::Turn> EventNetwork<Recorder>::next_round() {
   round_.clear();
-  if (!posts_.empty() && posts_.top_time() == now_.ps()) posts_.pop_all(again_);
+  if (!turns_.empty() && turns_.top_time() == now_.ps()) turns_.pop_all(again_);
   round_.swap(again_);
   sort_round();
   return round_;
 }
 
-// A round of many lanes is sorted with a bitmap.
 template <class Recorder>
 void EventNetwork<Recorder>::sort_round() {
-  const std::size_t words = lanes_.all.size() / 64 + 1;
-  if (round_.size() < words) {
+  const auto goes_after = [](const Turn& a, const Turn& b) { return a.lane() >= b.lane(); };
+  if (std::adjacent_find(round_.begin(), round_.end(), goes_after) == round_.end()) return;
+  constexpr std::size_t few = 64;
+  if (round_.size() < few)
     std::sort(round_.begin(), round_.end());
-    return;
+  else
+    sort_by_lane();
+  // What a lane sent earlier asks first, its next message last.
+  const auto order = [this](const Turn& turn) {
+    return turn.posts() ? sent_ : transits_[turn.transit()].order;
+  };
+  for (auto first = round_.begin(); first != round_.end();) {
+    const auto last = std::find_if(first + 1, round_.end(),
+                                   [&](const Turn& turn) { return turn.lane() != first->lane(); });
+    if (last - first > 1)
+      std::sort(first, last, [&](const Turn& a, const Turn& b) { return order(a) < order(b); });
+    first = last;
   }
-  in_round_.assign(words, 0);
-  for (const LaneNumber lane : round_) in_round_[lane / 64] |= std::uint64_t{1} << (lane % 64);
-  round_.clear();
-  for (std::size_t word = 0; word < words; ++word)
-    for (std::uint64_t rest = in_round_[word]; rest != 0; rest &= rest - 1)
-      round_.push_back(static_cast<LaneNumber>(64 * word) +
-                       static_cast<LaneNumber>(std::countr_zero(rest)));
+}
+
+// By digits of the lane's number, the last one first.
+template <class Recorder>
+void EventNetwork<Recorder>::sort_by_lane() {
+  constexpr unsigned bits = 11;
+  constexpr std::size_t digits = std::size_t{1} << bits;
+  for (unsigned shift = 0; (lanes_.all.size() - 1) >> shift != 0; shift += bits) {
+    const auto digit = [shift](const Turn& turn) { return (turn.lane() >> shift) % digits; };
+    std::array<std::uint32_t, digits> first{};
+    for (const Turn& turn : round_) ++first[digit(turn)];
+    std::uint32_t sum = 0;
+    for (std::uint32_t& count : first) sum += std::exchange(count, sum);
+    sorted_.resize(round_.size(), Turn::of(0));
+    for (const Turn& turn : round_) sorted_[first[digit(turn)]++] = turn;
+    round_.swap(sorted_);
+  }
 }
 
 template <class Recorder>
 bool EventNetwork<Recorder>::advance() {
   if (next_time() == now_) return true;
-  fabric_.share(now_);
+  flows_.share(now_);
   const Time next = next_time();
   if (next == Time::never()) return false;
   COLLSIM_CHECK(next >= now_,
@@ -217,14 +375,17 @@ std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
     network.process_flows();
     run_woken();
     for (auto round = network.next_round(); !round.empty(); round = network.next_round()) {
-      for (const LaneNumber lane : round) {
-        machine.post_and_run(lane, network.posted(lane));
+      for (const auto turn : round) {
+        if (turn.posts())
+          machine.post_and_run(turn.lane(), network.posted(turn.lane()));
+        else
+          network.go_on(turn.transit());
         run_woken();
       }
     }
   } while (network.advance());
   if (!lanes.all_finished()) {
-    network.fabric().check_that_flows_end();
+    network.flows().check_that_flows_end();
     lanes.report_stuck();
   }
   return network.wiring().result(Engine::event);

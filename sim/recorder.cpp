@@ -20,7 +20,6 @@ TimelineRecorder::TimelineRecorder(const Topology& topology, const Schedule& sch
   if (!full_) return;
   steps_of_lane_.resize(ranks_.size() * lanes_);
   last_user_.assign(links_.size(), Step::none);
-  last_left_.resize(links_.size());
 }
 
 void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruction& instruction,
@@ -69,46 +68,51 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
   steps_.push_back(step);
 }
 
-// Whose message held up this one: on fair links the one before on the same connection, on exclusive
-// ones the message that left one of its links at the very moment it started.
-std::uint32_t TimelineRecorder::held_up_by(const Connection& connection, std::uint64_t message,
-                                           std::span<const LinkId> links, Time ready,
-                                           Time departed) const {
-  if (!connection.path.crosses(Path::exclusive)) {
-    const bool waited = message > 0 && departed > ready + connection.path.startup;
-    return waited ? ends_[connection.number].sender[message - 1] : Step::none;
-  }
-  if (departed <= ready) return Step::none;
-  for (const LinkId link : links)
-    if (topology_.link(link).sharing == Sharing::exclusive && last_left_[link.index()] == departed)
-      return last_user_[link.index()];
-  return Step::none;
-}
-
-void TimelineRecorder::passed(const Connection& connection, std::uint64_t message,
-                              std::span<const LinkId> links, Time ready, Time departed, Time left,
-                              Bytes bytes) {
-  for (const LinkId id : links) {
-    const Link& link = topology_.link(id);
-    LinkUsage& usage = links_[id.index()];
-    usage.busy +=
-        link.sharing == Sharing::fair ? transfer_time(bytes, link.bandwidth) : left - departed;
+void TimelineRecorder::sent(const Connection& connection, std::uint64_t message,
+                            std::span<const LinkId> route, Bytes bytes) {
+  for (const LinkId id : route) {
+    LinkUsage& usage = links_[topology_.link(id).resource.index()];
     if (__builtin_add_overflow(usage.bytes, bytes, &usage.bytes))
       throw_error(ErrorCode::overflow,
                   "more bytes cross link " + topology_.name(id) + " than 64 bits can count");
     ++usage.messages;
   }
   if (!full_) return;
-  const std::uint32_t number = ends_[connection.number].sender[message];
-  Step& step = steps_[number];
+  Step& step = step_of(connection, message);
+  step.first_crossing = static_cast<std::uint32_t>(crossings_.size());
+  step.links = static_cast<std::uint32_t>(route.size());
+  crossings_.resize(crossings_.size() + route.size());
+}
+
+void TimelineRecorder::departed(const Connection& connection, std::uint64_t message, Time departed,
+                                Time left) {
+  if (!full_) return;
+  Step& step = step_of(connection, message);
   step.departed = departed;
   step.left = left;
-  step.arrived = left + connection.path.latency;
-  step.queued_behind = held_up_by(connection, message, links, ready, departed);
-  for (const LinkId link : links) {
-    last_left_[link.index()] = left;
-    last_user_[link.index()] = number;
-  }
+}
+
+// On fair links a message waits for the one before on the same connection, on exclusive ones for
+// the one that asked before.
+void TimelineRecorder::crossed(const Connection& connection, std::uint64_t message, LinkId link,
+                               std::size_t place, Time asked, Time begun, Time ended, Bytes bytes) {
+  const Link& crossed = topology_.link(link);
+  const bool fair = crossed.sharing == Sharing::fair;
+  links_[crossed.resource.index()].busy +=
+      fair ? transfer_time(bytes, crossed.bandwidth) : ended - begun;
+  if (!full_) return;
+  const std::vector<std::uint32_t>& senders = ends_[connection.number].sender;
+  std::uint32_t& last_user = last_user_[crossed.resource.index()];
+  Crossing& crossing = crossings_[step_of(connection, message).first_crossing + place];
+  crossing = {asked, begun, ended};
+  if (begun > asked)
+    crossing.queued_behind = !fair ? last_user : message > 0 ? senders[message - 1] : Step::none;
+  if (place == 0) step_of(connection, message).queued_behind = crossing.queued_behind;
+  last_user = senders[message];
+}
+
+void TimelineRecorder::arrived(const Connection& connection, std::uint64_t message, Time arrived) {
+  if (full_) step_of(connection, message).arrived = arrived;
 }
 
 void TimelineRecorder::finish(Simulation& result) {
@@ -136,6 +140,9 @@ void TimelineRecorder::finish(Simulation& result) {
     step.queued_behind = moved(step.queued_behind);
     timeline.steps.push_back(step);
   }
+  timeline.crossings = std::move(crossings_);
+  for (Crossing& crossing : timeline.crossings)
+    crossing.queued_behind = moved(crossing.queued_behind);
   result.timeline = std::move(timeline);
 }
 

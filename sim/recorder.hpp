@@ -32,9 +32,16 @@ class TimelineRecorder {
   // depart later.
   void step(Endpoint lane, std::uint32_t position, const Instruction& instruction,
             const Times& times, const Connection* in, const Connection* out);
-  // A message that was ready at that time has used and left its links.
-  void passed(const Connection& connection, std::uint64_t message, std::span<const LinkId> links,
-              Time ready, Time departed, Time left, Bytes bytes);
+  // The step's message takes this route ...
+  void sent(const Connection& connection, std::uint64_t message, std::span<const LinkId> route,
+            Bytes bytes);
+  // ... began on its first link and left the sender ...
+  void departed(const Connection& connection, std::uint64_t message, Time departed, Time left);
+  // ... crossed a link of it, where it could have begun at `asked` ...
+  void crossed(const Connection& connection, std::uint64_t message, LinkId link, std::size_t place,
+               Time asked, Time begun, Time ended, Bytes bytes);
+  // ... and arrived.
+  void arrived(const Connection& connection, std::uint64_t message, Time arrived);
 
   // Moves the records into the result.
   void finish(Simulation& result);
@@ -43,9 +50,9 @@ class TimelineRecorder {
   struct Ends {  // of one connection: the steps that sent and received its messages
     std::vector<std::uint32_t> sender, receiver;
   };
-  [[nodiscard]] std::uint32_t held_up_by(const Connection& connection, std::uint64_t message,
-                                         std::span<const LinkId> links, Time ready,
-                                         Time departed) const;
+  [[nodiscard]] Step& step_of(const Connection& connection, std::uint64_t message) {
+    return steps_[ends_[connection.number].sender[message]];
+  }
 
   const Topology& topology_;
   const bool full_;
@@ -57,8 +64,8 @@ class TimelineRecorder {
   std::vector<std::uint32_t> steps_of_lane_;  // how many so far, by position and lane
   const std::size_t lanes_;
   std::vector<Ends> ends_;                // by connection number
-  std::vector<std::uint32_t> last_user_;  // by link: the step whose message held it last
-  std::vector<Time> last_left_;           // by link: when that message left it
+  std::vector<std::uint32_t> last_user_;  // by resource: the step whose message held it last
+  std::vector<Crossing> crossings_;
 };
 
 }  // namespace collsim

@@ -24,7 +24,7 @@ double number(Time time) {
 class Routes {
  public:
   Routes(const Topology& topology, const Schedule& schedule, Records& records)
-      : topology_(topology), router_(topology, schedule), records_(records) {
+      : router_(topology, schedule), records_(records) {
     records_.whole.route_first.push_back(0);
   }
 
@@ -39,13 +39,11 @@ class Routes {
       for (const LinkId link : route)
         whole.route_links.push_back(static_cast<std::int32_t>(link.index()));
       whole.route_first.push_back(static_cast<std::int32_t>(whole.route_links.size()));
-      records_.numbers.route_startup.push_back(number(startup_on(topology_, route)));
     }
     return place->second;
   }
 
  private:
-  const Topology& topology_;
   MessageRouter router_;
   Records& records_;
   std::map<std::pair<Endpoint, Endpoint>, std::int32_t> known_;
@@ -80,6 +78,7 @@ void add_step(const Step& step, const std::vector<Step>& steps, Routes& routes, 
                              : wait == for_slot ? step_or_none(step.slot_freed_by)
                                                 : step_or_none(step.message_from));
   whole.queued_behind.push_back(step_or_none(step.queued_behind));
+  whole.first_crossing.push_back(step_or_none(step.first_crossing));
   whole.route.push_back(has_message ? routes.of(step) : none);
 }
 
@@ -105,9 +104,17 @@ Records records_of(const Topology& topology, const Schedule& schedule, const Sim
     records.whole.path_kind.push_back(static_cast<std::int32_t>(segment.kind));
     records.whole.path_step.push_back(step_or_none(segment.step));
   }
-  for (const LinkUsage& link : simulation.links) {
-    records.numbers.link_busy.push_back(number(link.busy));
-    records.numbers.link_messages.push_back(static_cast<double>(link.messages));
+  for (const Crossing& crossing : simulation.timeline->crossings) {
+    records.numbers.crossing_begun.push_back(number(crossing.begun));
+    records.numbers.crossing_ended.push_back(number(crossing.ended));
+    records.whole.crossing_behind.push_back(step_or_none(crossing.queued_behind));
+  }
+  for (std::size_t i = 0; i < simulation.links.size(); ++i) {
+    const Link& link = topology.link(LinkId(i));
+    records.numbers.link_busy.push_back(number(simulation.links[i].busy));
+    records.numbers.link_messages.push_back(static_cast<double>(simulation.links[i].messages));
+    records.numbers.link_startup.push_back(link.sharing == Sharing::fair ? 0
+                                                                         : number(link.startup));
   }
   return records;
 }

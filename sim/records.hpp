@@ -16,10 +16,9 @@ struct NumberColumns {                                                 // column
   std::vector<double> reached, began, ended, departed, left, arrived;  // see Step
   std::vector<double> bytes;                                           // of its message
   std::vector<double> path_from, path_to;                              // of the critical path
-  // By route: how long each of its messages holds links before its data flow.
-  std::vector<double> route_startup;
-  std::vector<double> link_busy, link_messages;  // by link
-  std::vector<double> had_begun, had_done;       // see OutputPiece
+  std::vector<double> crossing_begun, crossing_ended;                  // see Crossing
+  std::vector<double> link_busy, link_messages, link_startup;          // by link; 0 on fair ones
+  std::vector<double> had_begun, had_done;                             // see OutputPiece
 };
 struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> rank, index;
@@ -29,8 +28,10 @@ struct WholeColumns {  // columns of std::int32_t
   // Why it did not begin when its lane reached it: 0 no wait, 1 a message, 2 a free slot, 3 a
   // signal of another lane; and the step that ended the wait.
   std::vector<std::int32_t> wait, waited_for;
-  std::vector<std::int32_t> queued_behind;  // the step whose message held the link
-  std::vector<std::int32_t> route;          // of its message
+  std::vector<std::int32_t> queued_behind;  // the step whose message held its first link
+  // Of its message on the links of its route: the first of them; and the step it waited behind.
+  std::vector<std::int32_t> first_crossing, crossing_behind;
+  std::vector<std::int32_t> route;  // of its message
   // Links of route r: route_links[route_first[r]] up to route_first[r + 1].
   std::vector<std::int32_t> route_first, route_links;
   std::vector<std::int32_t> path_kind, path_step;                      // CriticalPath::Kind

@@ -77,8 +77,7 @@ Simulation checked(Simulation simulation, const Topology& topology, const Schedu
 std::string why_not(Engine engine) {
   if (engine == Engine::dataflow)
     return "the dataflow engine needs every link to be used by one lane only (fair links: by one "
-           "connection); here several "
-           "compete, use the event engine";
+           "connection), in the order of sending; here several compete, use the event engine";
   return "the symmetry engine needs a schedule and a topology with the same symmetry, blocks of "
          "equal length, all ranks "
          "of the machine taking part, none late, no recording, and no link for which copies of a "

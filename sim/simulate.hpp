@@ -18,28 +18,30 @@ namespace collsim {
 
 // Predicts when every instruction of a schedule begins and ends on a topology.
 //
-// Model.  Symbols: alpha = largest startup, B = smallest bandwidth, L = sum of latencies over the
-// links of a message's route.
+// Model.  Of link i: alpha_i = its startup, B_i = its bandwidth, L_i = its latency.
 //
 //   An instruction begins when its lane has ended the one before, the message it receives has
 //   arrived, and there is a free slot for the message it sends.  It ends after what the cost model
 //   says (nothing, in the ideal model).  The message it sends is then ready, and the lane goes on:
 //   sending is posting, the links work by themselves.
 //
-//   Exclusive links.  A ready message starts when every link of its route is free and no earlier
-//   message is queued on any of them.  It holds all of them for alpha + n/B and arrives L after
-//   that.
+//   Exclusive links.  A message asks for the first link of its route when it is ready, for the next
+//   one L_i after it began on this one: when its head gets there.  A link serves in the order of
+//   asking and is busy for alpha_i + n/B_i.  The last byte leaves it at the end of that, and not
+//   before it came; it arrives L_i later.  Waiting holds no other link: switches have room.  So a
+//   message alone takes max(alpha_i + n/B_i) + sum(L_i).
 //
-//   Fair links.  A ready message waits alpha (occupying nothing), then for the earlier messages of
-//   its connection, then flows at the rate that max-min sharing between connections gives it, and
-//   arrives L after its last byte.  An empty one takes no share.
+//   Fair links.  A ready message waits alpha (the largest), occupying nothing, then for the earlier
+//   messages of its connection, then flows over all links of its route at the rate that max-min
+//   sharing between connections gives it, and arrives sum(L_i) after its last byte.  An empty one
+//   takes no share.
 //
-//   Both on a route.  It waits for the exclusive links as above, holds them for alpha and while it
-//   flows, and its rate is also limited by their bandwidth.
+//   Both on a route.  The fair links come last, wherever they are: they are asked for when the head
+//   has left the last exclusive one, and the flow does not end before the last byte has.
 //
-//   Ties.  At one instant, flows end first and messages that waited for their links start.  Then
-//   come rounds: every lane whose next message is ready hands it over, by rank, then lane; lanes
-//   unblocked by this join the next round.  New rates come last.
+//   Ties.  At one instant, flows end first.  Then come rounds: whoever asks for a link, by rank,
+//   then lane, then order of sending: lanes for their next message, messages for their next link;
+//   what follows from a round at once joins the next.  New rates come last.
 //
 // All times are whole picoseconds.  n/B is rounded up once per message, and a flow whose rate
 // changed ends at the first picosecond not before its exact end (see transfer_time).
@@ -57,7 +59,8 @@ namespace collsim {
 //   dataflow   Every link is used by one lane only (fair: by one connection only), so its order of
 //              use is that lane's program.  No clock is needed: run each lane until it blocks, wake
 //              whom it unblocks.  O(messages).
-//   event      Always applies.  Runs in time order; one pending event per lane, one per flow.
+//   event      Always applies.  Runs in time order; one pending event per lane, one per message
+//              between two links, one per flow.
 //   symmetry   One rank stands for all.  Needs a schedule and a topology with the same symmetry,
 //              the whole machine as the group, and ranks that start together.  O(messages of one
 //              rank).

@@ -6,6 +6,7 @@
 #include "sim/engines.hpp"
 #include "sim/fingerprint.hpp"
 #include "sim/lane_machine.hpp"
+#include "sim/ordered_links.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -21,9 +22,8 @@ namespace {
 // This is exact as long as nothing depends on the order among ranks:
 //   - a message crosses no orbit twice (it would compete with the same message of another rank);
 //   - fair links carry one connection per orbit;
-//   - with several lanes, exclusive links serve one lane per orbit.  With one lane, every rank
-//     hands over its n-th message in the same round as all others, so each link serves the senders'
-//     messages in program order.
+//   - with several lanes, exclusive links serve one lane per orbit;
+//   - links serve messages in the order in which programs send them (OrderedLinks).
 class SymmetryNetwork {
  public:
   static constexpr bool arrivals_are_known = true;
@@ -33,9 +33,10 @@ class SymmetryNetwork {
         lanes_(lanes),
         participants_(topology, lanes.schedule),
         router_(topology),
-        symmetry_(lanes.schedule.symmetry()) {}
+        symmetry_(lanes.schedule.symmetry()),
+        links_(topology.links().size()) {}
 
-  [[nodiscard]] bool is_exact() const { return is_exact_; }
+  [[nodiscard]] bool is_exact() const { return is_exact_ && links_.is_in_order(); }
 
   // --- see Network ---
   [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
@@ -63,8 +64,8 @@ class SymmetryNetwork {
   Participants participants_;
   Router router_;
   const Symmetry symmetry_;
+  OrderedLinks links_;                // by orbit
   std::vector<std::uint64_t> owner_;  // by orbit
-  std::vector<Time> free_at_;         // by orbit
   bool is_exact_ = true;
 };
 
@@ -98,10 +99,8 @@ void SymmetryNetwork::set_route(Connection& connection, std::size_t distance) {
       return;
     }
     orbits.emplace_back(*orbit);
-    if (owner_.size() <= *orbit) {
-      owner_.resize(*orbit + std::size_t{1}, no_owner);
-      free_at_.resize(*orbit + std::size_t{1});
-    }
+    links_.add(orbits.back(), orbits.back(), link);
+    if (owner_.size() <= *orbit) owner_.resize(*orbit + std::size_t{1}, no_owner);
     std::uint64_t& owner = owner_[*orbit];
     const std::uint64_t user =
         link.sharing == Sharing::fair ? connection.number : connection.source;
@@ -120,15 +119,14 @@ void SymmetryNetwork::post(Connection& connection, Slot& slot, Time ready) {
   if (!path.crosses(Path::exclusive)) {
     const Time start = std::max(ready + path.startup, connection.left_at);
     connection.left_at = start + (path.duration - path.startup);
-  } else {
-    Time start = ready;
-    for (const LinkId orbit : lanes_.connections.links(connection))
-      start = std::max(start, free_at_[orbit.index()]);
-    connection.left_at = start + path.duration;
-    for (const LinkId orbit : lanes_.connections.links(connection))
-      free_at_[orbit.index()] = connection.left_at;
+    slot.time = connection.left_at + path.latency;
+    return;
   }
-  slot.time = connection.left_at + path.latency;
+  const OrderedLinks::Passage passage =
+      links_.carry(connection, lanes_.connections.links(connection),
+                   slot.count * lanes_.element_size, ready, [](std::size_t, Time, Time, Time) {});
+  connection.left_at = passage.left;
+  slot.time = passage.arrived;
 }
 
 Simulation result_for_all_ranks(Lanes& lanes) {

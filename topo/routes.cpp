@@ -244,14 +244,4 @@ void Router::walk(NodeId from, NodeId target, std::int64_t width, bool through_r
   }
 }
 
-Time startup_on(const Topology& topology, std::span<const LinkId> route) {
-  Time largest;
-  bool holds_links = false;
-  for (const LinkId link : route) {
-    largest = std::max(largest, topology.link(link).startup);
-    holds_links |= topology.link(link).sharing == Sharing::exclusive;
-  }
-  return holds_links ? largest : Time{};
-}
-
 }  // namespace collsim

@@ -97,8 +97,4 @@ class Router {
   std::minstd_rand random_;
 };
 
-// How long a message holds the links of its route before its data flows: the largest startup if
-// one of the links is exclusive; if all are fair, it waits before entering them.
-[[nodiscard]] Time startup_on(const Topology& topology, std::span<const LinkId> route);
-
 }  // namespace collsim

@@ -19,9 +19,9 @@
 namespace collsim {
 
 // How a link serves messages that want it at the same time.
-//   exclusive: one message at a time, first in first out (in order of the time they want to
-//              start, then rank, then lane).  A message that crosses several exclusive links waits
-//              for all of them and holds all of them.
+//   exclusive: one message at a time, first in first out, in order of the time at which they ask
+//              for it.  A message asks for each link of its route when its head gets there, and
+//              waits for it without holding any other.
 //   fair:      max-min sharing between connections, first in first out within one connection.
 enum class Sharing : std::uint8_t { exclusive, fair };
 

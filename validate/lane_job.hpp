@@ -55,23 +55,28 @@ struct Wire {
   std::uint32_t messages = 0;  // of one run
 };
 
-// A paced wire: no message arrives earlier than on the emulated link.  A message of n bytes holds
-// every link of its route from the moment all are free, for startup + n ns_per_byte, and arrives
-// `latency` later.
-struct PacedWire {
+// A paced wire: no message arrives earlier than over the emulated links of its route, one after the
+// other.  A message of n bytes begins on a link when its head is there and the link is free, keeps
+// it busy for startup + n ns_per_byte, and its head is at the next link `latency` after it began.
+// A wire's fair links count as one, the last of the route: their startup comes first and occupies
+// nothing.
+struct PacedLink {
   double startup_ns = 0;
   double ns_per_byte = 0;
   double latency_ns = 0;
+  std::uint32_t resource = 0;
+  bool startup_is_delay = false;
+};
+struct PacedWire {
   std::uint32_t first_link = 0;  // in PacedLinks::route_links
   std::uint32_t link_count = 0;
-  bool startup_is_delay = false;  // fair links: the startup comes first and occupies nothing
 };
 struct PacedLinks {
-  const PacedWire* wires = nullptr;            // per wire
-  const std::uint32_t* route_links = nullptr;  // links of all routes, one after the other
-  double* free_at = nullptr;                   // per link, ns
-  std::uint64_t* lock = nullptr;               // taken while free_at is read and written
-  double instruction_overhead_ns = 0;          // what instructions cost beyond links
+  const PacedWire* wires = nullptr;        // per wire
+  const PacedLink* route_links = nullptr;  // links of all routes, one after the other
+  double* free_at = nullptr;               // per resource, ns
+  std::uint64_t* lock = nullptr;           // taken while free_at is read and written
+  double instruction_overhead_ns = 0;      // what instructions cost beyond links
   double copy_ns_per_byte = 0;
   double reduce_ns_per_byte = 0;
   double second_write_ns_per_byte = 0;
@@ -82,7 +87,8 @@ struct StepTimes {
   std::uint64_t reached = 0;   // the lane came to this instruction
   std::uint64_t began = 0;     // message and free slot were available
   std::uint64_t ended = 0;     // the lane goes on
-  std::uint64_t departed = 0;  // paced: the message got its links ...
+  std::uint64_t departed = 0;  // paced: the message begins on its first link ...
+  std::uint64_t left = 0;      // ... has left it ...
   std::uint64_t arrives = 0;   // ... and arrives
 };
 struct LaneTimes {

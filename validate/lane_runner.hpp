@@ -241,27 +241,32 @@ class LaneRunner {
     return static_cast<std::uint64_t>(paced.instruction_overhead_ns + per_byte * bytes);
   }
 
-  // Takes the links of the route for this message, first in first out.
+  // Takes the links of the route for this message, each as soon as its head gets there.
   COLLSIM_LANE_CODE bool post(const LaneStep& step, const Wire& wire, std::uint64_t number,
                               std::uint64_t now) {
     const PacedLinks& paced = *job_.paced;
     const PacedWire& route = paced.wires[step.to];
-    const double flow = route.ns_per_byte * static_cast<double>(step.bytes);
-    const double hold = route.startup_is_delay ? flow : route.startup_ns + flow;
-    double departs = static_cast<double>(now) + (route.startup_is_delay ? route.startup_ns : 0);
+    const auto bytes = static_cast<double>(step.bytes);
+    double head = static_cast<double>(now);
+    double departs = head, leaves = head, arrives = head;
     if (!lock_links(step.to)) return false;
     for (std::uint32_t i = 0; i < route.link_count; ++i) {
-      const double free_at = paced.free_at[paced.route_links[route.first_link + i]];
-      departs = free_at > departs ? free_at : departs;
+      const PacedLink& link = paced.route_links[route.first_link + i];
+      double& free_at = paced.free_at[link.resource];
+      const double ready = link.startup_is_delay ? head + link.startup_ns : head;
+      const double begins = free_at > ready ? free_at : ready;
+      free_at = begins + (link.startup_is_delay ? 0 : link.startup_ns) + link.ns_per_byte * bytes;
+      if (i == 0) departs = begins;
+      if (i == 0) leaves = free_at;
+      arrives = (free_at > arrives ? free_at : arrives) + link.latency_ns;
+      head = begins + link.latency_ns;
     }
-    for (std::uint32_t i = 0; i < route.link_count; ++i)
-      paced.free_at[paced.route_links[route.first_link + i]] = departs + hold;
     policy_.unclaim(paced.lock);
-    const auto arrives = static_cast<std::uint64_t>(departs + hold + route.latency_ns);
-    policy_.store(&wire.arrivals[slot(wire, number)], arrives);
+    policy_.store(&wire.arrivals[slot(wire, number)], static_cast<std::uint64_t>(arrives));
     if (!job_.step_times) return true;
     times().departed = static_cast<std::uint64_t>(departs);
-    times().arrives = arrives;
+    times().left = static_cast<std::uint64_t>(leaves);
+    times().arrives = static_cast<std::uint64_t>(arrives);
     return true;
   }
 

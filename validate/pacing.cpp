@@ -57,19 +57,27 @@ class Pacer {
     const Lane lane(plan_.lanes[planned.sender].lane);
     PacedWire& paced = pacing_.wires.back();
     paced.first_link = static_cast<std::uint32_t>(pacing_.route_links.size());
-    bool fair = true;
+    std::optional<PacedLink> fair;
     for (const LinkId id :
          router_.route(rank_of(planned.sender), rank_of(planned.receiver), lane)) {
       const Link& link = topology_.link(id);
-      paced.startup_ns = std::max(paced.startup_ns, ns(link.startup));
-      paced.ns_per_byte = std::max(paced.ns_per_byte, ns_per_byte(link.bandwidth));
-      paced.latency_ns += ns(link.latency);
-      fair = fair && link.sharing == Sharing::fair;
-      pacing_.route_links.push_back(static_cast<std::uint32_t>(link.resource.index()));
-      if (link.sharing == Sharing::fair) refuse_sharing(link, wire);
+      PacedLink next{ns(link.startup), ns_per_byte(link.bandwidth), ns(link.latency),
+                     static_cast<std::uint32_t>(link.resource.index()), false};
+      if (link.sharing == Sharing::exclusive) {
+        pacing_.route_links.push_back(next);
+        continue;
+      }
+      refuse_sharing(link, wire);
+      next.startup_is_delay = true;
+      if (fair) {
+        next.startup_ns = std::max(next.startup_ns, fair->startup_ns);
+        next.ns_per_byte = std::max(next.ns_per_byte, fair->ns_per_byte);
+        next.latency_ns += fair->latency_ns;
+      }
+      fair = next;
     }
+    if (fair) pacing_.route_links.push_back(*fair);
     paced.link_count = static_cast<std::uint32_t>(pacing_.route_links.size()) - paced.first_link;
-    paced.startup_is_delay = fair;
   }
 
   // A fair link that only one connection uses is that connection's own.

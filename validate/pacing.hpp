@@ -22,7 +22,7 @@ struct EmulatedMachine {
 // a half-duplex cable are one.
 struct Pacing {
   std::vector<PacedWire> wires;  // per wire of the plan
-  std::vector<std::uint32_t> route_links;
+  std::vector<PacedLink> route_links;
   std::uint32_t links = 0;
   double instruction_overhead_ns = 0;
   double copy_ns_per_byte = 0, reduce_ns_per_byte = 0, second_write_ns_per_byte = 0;

@@ -304,7 +304,7 @@ Timeline measured_timeline(const Plan& plan, const std::vector<StepTimes>& times
         const bool paced = measured.arrives != 0;
         step.departed = paced ? time_after(measured.departed, starts[number]) : step.ended;
         step.arrived = paced ? time_after(measured.arrives, starts[number]) : step.ended;
-        step.left = step.arrived;
+        step.left = paced ? time_after(measured.left, starts[number]) : step.ended;
       }
       timeline.steps.push_back(step);
     }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "app/explain/explanation_internal.hpp"
@@ -80,8 +81,12 @@ class EventReader {
     event.from = rank_of(step.rank);
     event.to = rank_of(step.instruction.to.rank);
     event.bytes = step.instruction.count * size_of(one_case_.collective.type);
-    event.waited_for_others =
-        step.queued_behind != Step::none && timeline_.steps[step.queued_behind].rank != step.rank;
+    const auto waits_for_another = [&](const Crossing& crossing) {
+      return crossing.queued_behind != Step::none &&
+             timeline_.steps[crossing.queued_behind].rank != step.rank;
+    };
+    const std::span<const Crossing> crossings = timeline_.crossings_of(step);
+    event.waited_for_others = std::any_of(crossings.begin(), crossings.end(), waits_for_another);
   }
 
   [[nodiscard]] std::uint32_t last_to_start() const {
@@ -281,61 +286,63 @@ bool is_message(const CriticalPath::Segment& segment) {
          segment.kind == Kind::sharing;
 }
 
-// Time of the path during which the message that the path came to later was ready and waited for
-// links that messages of other ranks held.  Walks back with the message that waits.
+// Time of the path during which the message that the path came to later was at a link that messages
+// of other ranks held.  Walks back with the message that waits.
 Time waiting_for_others(const Timeline& timeline, const CriticalPath& path) {
   Time sum{};
-  Time ready{};
+  const Crossing* waiting = nullptr;
   std::uint32_t waiter = Step::none;
-  std::uint32_t later = Step::none;  // the message whose segments were seen last
+  const CriticalPath::Segment* later = nullptr;  // the message segment seen last
   for (auto segment = path.segments.rbegin(); segment != path.segments.rend(); ++segment) {
     if (!is_message(*segment)) {
       // Only along a queue does the path lead from one message straight to another.
-      waiter = later = Step::none;
+      waiter = Step::none;
+      later = nullptr;
       continue;
     }
     const Step& here = timeline.steps[segment->step];
-    if (later != Step::none && later != segment->step) {
-      const Step& next = timeline.steps[later];
-      if (waiter == Step::none && next.queued_behind == segment->step && next.rank != here.rank) {
-        waiter = later;
-        ready = next.ended;
+    if (waiter == Step::none && later != nullptr && later->step != segment->step) {
+      const Crossing& next = timeline.crossings[later->crossing];
+      if (next.queued_behind == segment->step && timeline.steps[later->step].rank != here.rank) {
+        waiter = later->step;
+        waiting = &next;
       }
     }
     if (waiter != Step::none && timeline.steps[waiter].rank == here.rank) waiter = Step::none;
-    if (waiter != Step::none && segment->to > ready)
-      sum += segment->to - std::max(ready, segment->from);
-    later = segment->step;
+    if (waiter != Step::none && segment->to > waiting->asked)
+      sum += segment->to - std::max(waiting->asked, segment->from);
+    later = &*segment;
   }
   return sum;
 }
 
-// Which messages crossed a link, in a recorded run.
-class Crossings {
+// When messages crossed a link, in a recorded run.
+class LinkWatch {
  public:
-  Crossings(const Topology& topology, const Schedule& schedule)
-      : router_(topology, schedule), topology_(topology) {}
+  LinkWatch(const Topology& topology, const Schedule& schedule, const Timeline& timeline)
+      : router_(topology, schedule), topology_(topology), timeline_(timeline) {}
 
-  [[nodiscard]] bool crosses(const Step& step, LinkId link) {
-    if (!sends(step.instruction.op) || gives_no_message(step)) return false;
+  // Nothing if the step's message did not.
+  [[nodiscard]] const Crossing* crossing(const Step& step, LinkId link) {
+    const std::span<const Crossing> crossings = timeline_.crossings_of(step);
+    if (crossings.empty()) return nullptr;
     const Endpoint from{step.rank, step.lane};
-    const auto key = std::pair(from, step.instruction.to);
-    const auto known = known_.find(key);
-    if (known != known_.end()) return known->second;
-    const auto route = router_.route(from, step.instruction.to);
-    const bool found = std::any_of(route.begin(), route.end(), [&](LinkId id) {
-      return topology_.link(id).resource == topology_.link(link).resource;
-    });
-    known_.emplace(key, found);
-    return found;
+    const auto [known, is_new] = place_.try_emplace({from, step.instruction.to});
+    if (is_new) {
+      const auto route = router_.route(from, step.instruction.to);
+      const auto found = std::find_if(route.begin(), route.end(), [&](LinkId id) {
+        return topology_.link(id).resource == topology_.link(link).resource;
+      });
+      known->second = static_cast<std::size_t>(found - route.begin());
+    }
+    return known->second < crossings.size() ? &crossings[known->second] : nullptr;
   }
 
  private:
-  static bool gives_no_message(const Step& step) { return orders_lanes(step.instruction.op); }
-
   MessageRouter router_;
   const Topology& topology_;
-  std::map<std::pair<Endpoint, Endpoint>, bool> known_;
+  const Timeline& timeline_;
+  std::map<std::pair<Endpoint, Endpoint>, std::size_t> place_;  // on the route
 };
 
 std::optional<BusiestLink> busiest_link(const Topology& topology, const Schedule& schedule,
@@ -364,13 +371,14 @@ std::optional<BusiestLink> busiest_link(const Topology& topology, const Schedule
   // The other direction of a half duplex link keeps it busy too, and is counted by itself.
   if (!simulation.timeline || topology.link(LinkId(at)).half_duplex) return result;
 
-  Crossings crossings(topology, schedule);
+  LinkWatch watch(topology, schedule, *simulation.timeline);
   Time first = Time::never();
   Time last{};
   for (const Step& step : simulation.timeline->steps) {
-    if (!crossings.crosses(step, LinkId(at))) continue;
-    first = std::min(first, step.departed);
-    last = std::max(last, step.left);
+    const Crossing* const crossing = watch.crossing(step, LinkId(at));
+    if (crossing == nullptr) continue;
+    first = std::min(first, crossing->begun);
+    last = std::max(last, crossing->ended);
   }
   result.fill = first;
   // Fair rates are rounded: a link may be "busy" a little longer than its messages took.

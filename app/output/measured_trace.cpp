@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/message_router.hpp"
-
 namespace collsim {
 namespace {
 
@@ -33,17 +31,10 @@ void join_messages(Timeline& timeline) {
 
 }  // namespace
 
-Simulation as_simulation(const Topology& topology, const Schedule& schedule, Timeline timeline) {
+Simulation as_simulation(const Schedule& schedule, Timeline timeline) {
   Simulation simulation;
   simulation.finished.resize(schedule.collective().group.size());
-  MessageRouter router(topology, schedule);
   for (Step& step : timeline.steps) {
-    if (sends(step.instruction.op)) {
-      Time flight;
-      for (const LinkId link : router.route({step.rank, step.lane}, step.instruction.to))
-        flight += topology.link(link).latency;
-      step.left = std::max(step.departed, step.arrived - std::min(flight, step.arrived));
-    }
     const auto& group = schedule.collective().group;
     const auto at = std::find(group.begin(), group.end(), step.rank);
     Time& finished = simulation.finished[static_cast<std::size_t>(at - group.begin())];

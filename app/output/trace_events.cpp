@@ -165,7 +165,7 @@ class TraceWriter {
       rank.busy = true;
       lane_is_used_[position * lanes() + step.lane.index()] = true;
       if (!has_message(step)) continue;
-      for (const LinkId link : route_of(step)) link_is_used_[link.index()] = true;
+      for (const LinkId link : known_links_of(step)) link_is_used_[link.index()] = true;
     }
     // The collective itself is drawn around lane 0.
     for (std::size_t position = 0; position < ranks_.size(); ++position)
@@ -214,8 +214,8 @@ class TraceWriter {
       add(time_of(step), 1 + phases_of(step).size());
       if (has_arrow(i)) add(std::max(time_of(step), time_of(steps_[receiver_of_[i]])), 2);
       if (!has_message(step)) continue;
-      std::size_t events = 0;
-      for (const LinkId link : resources_of(step))
+      std::uint32_t events = 0;
+      for (const LinkId link : known_links_of(step))
         events += topology_.link(link).sharing == Sharing::fair ? 2 : 1;
       add(time_of(step), events);
     }
@@ -247,15 +247,15 @@ class TraceWriter {
   [[nodiscard]] std::span<const LinkId> route_of(const Step& step) {
     return router_.route({step.rank, step.lane}, step.instruction.to);
   }
-  // Both directions of a half-duplex cable are one resource.
-  [[nodiscard]] std::span<const LinkId> resources_of(const Step& step) {
-    resources_.clear();
-    for (const LinkId id : route_of(step)) {
-      const LinkId resource = topology_.link(id).resource;
-      if (std::find(resources_.begin(), resources_.end(), resource) == resources_.end())
-        resources_.push_back(resource);
-    }
-    return resources_;
+  // A real run knows of the first link only.
+  [[nodiscard]] std::span<const LinkId> known_links_of(const Step& step) {
+    const std::span<const LinkId> route = route_of(step);
+    return step.links == 0 ? route.first(std::min<std::size_t>(1, route.size())) : route;
+  }
+  [[nodiscard]] Crossing crossing_of(const Step& step, std::size_t place) const {
+    const std::span<const Crossing> crossings = input_.simulation.timeline->crossings_of(step);
+    if (!crossings.empty()) return crossings[place];
+    return {step.ended, step.departed, step.left, step.queued_behind};
   }
 
   [[nodiscard]] static bool is_message(CriticalPath::Kind kind) {
@@ -504,29 +504,33 @@ class TraceWriter {
   void write_message(TraceSink& sink, std::uint32_t index) {
     const Step& step = steps_[index];
     const Rank target = step.instruction.to.rank;
-    const Time startup = startup_on(topology_, route_of(step));
-    for (const LinkId resource : resources_of(step)) {
-      const bool fair = topology_.link(resource).sharing == Sharing::fair;
+    const std::span<const LinkId> route = known_links_of(step);
+    for (std::size_t place = 0; place < route.size(); ++place) {
+      const Link& link = topology_.link(route[place]);
+      const Crossing crossing = crossing_of(step, place);
+      const bool fair = link.sharing == Sharing::fair;
       TraceArguments arguments;
       arguments.add("src", number(step.rank))
           .add("dst", number(target))
           .add("bytes", bytes_of(step))
-          .add("link", topology_.name(resource))
+          .add("link", topology_.name(route[place]))
           .add("lane", static_cast<std::int64_t>(step.lane.index()))
           .add("step", std::int64_t{step.index})
           .add("piece", std::int64_t{pieces_.of_step[index]});
       if (pieces_.mixed[index]) arguments.add("mixed", "and other pieces");
-      arguments.add("startup (us)", startup)
-          .add("on the link (us)", step.left - step.departed)
-          .add("from ready to start (us)", step.departed - step.ended)
-          .add("flight (us)", step.arrived - step.left);
-      if (step.queued_behind != Step::none)
-        arguments.add("behind a message of rank", number(steps_[step.queued_behind].rank));
+      arguments.add("startup (us)", fair ? Time{} : link.startup)
+          .add("on the link (us)", crossing.ended - crossing.begun)
+          .add("from ready to start (us)", crossing.begun - crossing.asked)
+          .add("flight (us)", link.latency);
+      if (crossing.queued_behind != Step::none)
+        arguments.add("behind a message of rank", number(steps_[crossing.queued_behind].rank));
+      // Both directions of a half-duplex cable are one resource.
+      const Track track = track_of(link.resource);
       if (fair)
-        sink.async_slice(track_of(resource), step.departed, step.left, name_of(resource), "message",
+        sink.async_slice(track, crossing.begun, crossing.ended, name_of(link.resource), "message",
                          next_message_++, arguments);
       else
-        sink.slice(track_of(resource), step.departed, step.left,
+        sink.slice(track, crossing.begun, crossing.ended,
                    fmt::format("{} -> {}", step.rank.index(), target.index()), "message",
                    arguments);
       written_ += fair ? 2 : 1;
@@ -547,7 +551,6 @@ class TraceWriter {
   std::uint64_t written_ = 0;
   std::uint64_t next_message_ = 1;
   std::string group_text_;
-  std::vector<LinkId> resources_;           // of one message
   std::vector<std::uint32_t> position_of_;  // by rank
   std::vector<RankTrack> ranks_;            // by position
   std::vector<bool> lane_is_used_;          // position * lanes + lane

@@ -53,9 +53,8 @@ TraceSummary write_trace(std::ostream& out, const TraceInput& input,
                          const TraceOptions& options = {});
 
 // A measured timeline in the form in which write_trace() takes simulated ones: each message with
-// its receiver, the time at which every rank had finished, and messages that leave their links
-// before they fly.  Everything else of a simulation is empty.
-[[nodiscard]] Simulation as_simulation(const Topology& topology, const Schedule& schedule,
-                                       Timeline timeline);
+// its receiver, and the time at which every rank had finished.  Everything else of a simulation is
+// empty.
+[[nodiscard]] Simulation as_simulation(const Schedule& schedule, Timeline timeline);
 
 }  // namespace collsim

@@ -40,11 +40,18 @@ JsonValue steps_value(const Records& records) {
   JsonValue steps = JsonValue::object();
   steps.set("pieces", records.pieces);
   const std::pair<const char*, const std::vector<double>*> reals[] = {
-      {"reached", &numbers.reached}, {"began", &numbers.began},
-      {"ended", &numbers.ended},     {"departed", &numbers.departed},
-      {"left", &numbers.left},       {"arrived", &numbers.arrived},
-      {"bytes", &numbers.bytes},     {"pathFrom", &numbers.path_from},
-      {"pathTo", &numbers.path_to},  {"routeStartup", &numbers.route_startup}};
+      {"reached", &numbers.reached},
+      {"began", &numbers.began},
+      {"ended", &numbers.ended},
+      {"departed", &numbers.departed},
+      {"left", &numbers.left},
+      {"arrived", &numbers.arrived},
+      {"bytes", &numbers.bytes},
+      {"pathFrom", &numbers.path_from},
+      {"pathTo", &numbers.path_to},
+      {"crossingBegun", &numbers.crossing_begun},
+      {"crossingEnded", &numbers.crossing_ended},
+      {"linkStartup", &numbers.link_startup}};
   for (const auto& [name, values] : reals) steps.set(name, column(*values));
   const std::pair<const char*, const std::vector<std::int32_t>*> integers[] = {
       {"rank", &whole.rank},
@@ -55,6 +62,8 @@ JsonValue steps_value(const Records& records) {
       {"wait", &whole.wait},
       {"waitedFor", &whole.waited_for},
       {"queuedBehind", &whole.queued_behind},
+      {"firstCrossing", &whole.first_crossing},
+      {"crossingBehind", &whole.crossing_behind},
       {"route", &whole.route},
       {"routeFirst", &whole.route_first},
       {"routeLinks", &whole.route_links},

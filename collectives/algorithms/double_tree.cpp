@@ -30,18 +30,14 @@
 // come; in place, the output also is the input.  The chunk that comes down goes to the same memory,
 // so the up lane says when it is done with a chunk.
 //
-// Cost on one port per rank: with fair sharing of the ports N/B (all-reduce 2N/B) plus a few chunk
-// times for the depth, and the startups of 2 log2(K) chunks.  Ports that serve one message at a
-// time, first in first out, keep the two trees out of step and take longer; without a limit on
-// slots the senders run far ahead, and it grows with K.  Simulated time over N/B on a switch, 64
-// MiB, S = 256, alpha = 0:
+// Cost on one port per rank: N/B (all-reduce 2N/B) plus a few chunk times for the depth, and the
+// startups of 2 log2(K) chunks.  Where ports serve one message at a time, first in first out, and
+// slots are not limited, senders of a reduction run ahead of the other tree.  Simulated time over
+// N/B on a switch, 64 MiB, S = 256, alpha = 0, K = 8 to 64:
 //                            broadcast     reduce        all-reduce
-//                            K = 8 .. 64   K = 8 .. 64   K = 8       K = 32      K = 64
-//   fair ports               1.01 - 1.02   1.01 - 1.02   2.01        2.02        2.03
-//   exclusive, 1 - 8 slots   1.5 - 2.0     1.4 - 2.5     3.7 - 4.5   4.4 - 4.7   4.7 - 5.4
-//   exclusive, unlimited     3.0           2.0           4.5         6.3         7.2
-// (Fair ports with 2 slots or no limit.  Sanders et al. fix the order of the messages by colouring
-// the edges, and reach N/B on exclusive ports, too.)
+//   fair ports               1.01 - 1.02   1.01 - 1.02   2.01 - 2.03
+//   exclusive, 2 - 8 slots   1.01 - 1.02   1.01 - 1.04   2.01 - 2.07
+//   exclusive, unlimited     1.01 - 1.02   1.51 - 1.52   2.50 - 2.51
 //
 // P. Sanders, J. Speck, J. L. Traff: Two-tree algorithms for full bandwidth broadcast, reduction
 // and scan, Parallel Computing 35 (2009).  The layout is that of NCCL 2.4.

@@ -17,11 +17,8 @@
 // for step s: what I send is always the upper half of what I have, what I keep the lower, and one
 // message per step has no gaps.  The input is copied there and the sum copied back.
 //
-// On a one-dimensional torus with fair links, each shared by up to (|rho_s|+1)/2 messages, it takes
+// On a one-dimensional torus, each link being used by up to (|rho_s|+1)/2 messages, it takes
 //   2 sum over s of (alpha + (|rho_s|+1)/2 N/(2^(s+1) B)) + (K-1)/K N*gamma
-// On exclusive links a message holds its whole route, so messages whose routes overlap only in part
-// wait for each other in turn: with alpha = 0 and one chunk the simulated time is 1.00, 1.25, 1.74,
-// 2.76 and 4.23 times the formula for K = 4, 8, 16, 32 and 64.
 // Fewer alphas than the ring, more bytes per link: for small and middle N.
 //
 // D. De Sensi, T. Bonato, D. Saam, T. Hoefler: Swing: short-cutting rings for higher bandwidth

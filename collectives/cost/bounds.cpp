@@ -53,8 +53,10 @@ struct Surroundings {
   std::uint32_t most_out = 0;
   std::uint32_t most_in = 0;
   bool exclusive = true;         // all links at members are
+  bool fair = true;              // likewise
   bool adding_switches = false;  // every member is behind one
-  Wide startup = 0;
+  Wide startup_out = 0;          // the least of a link out of a member
+  Wide startup_in = 0;
   Wide latency = 0;
 };
 
@@ -85,7 +87,7 @@ Surroundings surroundings_of(const Collective& collective, const Topology& topol
     const std::uint32_t from = position[link.from.index()];
     const std::uint32_t to = position[link.to.index()];
     if (from == not_a_member && to == not_a_member) continue;
-    if (link.sharing != Sharing::exclusive) around.exclusive = false;
+    (link.sharing == Sharing::exclusive ? around.fair : around.exclusive) = false;
     if (from != not_a_member) {
       around.out[from].add(link.bandwidth);
       startup_out.see(link.startup);
@@ -102,9 +104,8 @@ Surroundings surroundings_of(const Collective& collective, const Topology& topol
                   [&](Rank rank) { return topology.link_to_adding_switch(rank).has_value(); });
   add_up(around.out, around.all_out, around.most_out);
   add_up(around.in, around.all_in, around.most_in);
-  // A route pays the largest startup on it, and leaves one member and enters another.
-  if (startup_out.value != most_ps && startup_in.value != most_ps)
-    around.startup = static_cast<Wide>(std::max(startup_out.value, startup_in.value));
+  if (startup_out.value != most_ps) around.startup_out = static_cast<Wide>(startup_out.value);
+  if (startup_in.value != most_ps) around.startup_in = static_cast<Wide>(startup_in.value);
   // Either some link of a route joins two members, or it leaves to and comes from another rank.
   Wide latency = static_cast<Wide>(latency_between_members.value);
   if (latency_out.value != most_ps && latency_in.value != most_ps)
@@ -244,33 +245,36 @@ double reached_by(Wide t, Wide startup, Wide latency, double ports, double enoug
   return reached;
 }
 
-Wide spreading_time(std::size_t ranks, std::uint32_t ports, const Surroundings& around) {
+Wide spreading_time(std::size_t ranks, std::uint32_t ports, Wide startup,
+                    const Surroundings& around) {
   if (ranks < 2) return 0;
-  const Wide one_message = around.startup + around.latency;
-  if (!around.exclusive || around.startup == 0 || ports == 0 || around.adding_switches)
-    return one_message;
+  // A message pays the largest startup on its way out of one member and into another.
+  const Wide one_message = std::max(around.startup_out, around.startup_in) + around.latency;
+  if (!around.exclusive || startup == 0 || ports == 0 || around.adding_switches) return one_message;
   const auto enough = static_cast<double>(ranks);
-  Wide low = 0;                  // too early
-  Wide high = 64 * one_message;  // doubling once per message reaches 2^64 ranks
+  Wide low = 0;                                 // too early
+  Wide high = 64 * (startup + around.latency);  // doubling once per message reaches 2^64 ranks
   while (high - low > 1) {
     const Wide middle = low + (high - low) / 2;
-    const double reached = reached_by(middle, around.startup, around.latency, ports, enough);
+    const double reached = reached_by(middle, startup, around.latency, ports, enough);
     (reached >= enough ? high : low) = middle;
   }
-  return high;
+  return std::max(high, one_message);
 }
 
 // Information spreads from one to many, gathers from many to one, or both.
-std::uint32_t ports_for(Operation operation, const Surroundings& around) {
+Wide spreading_time(Operation operation, std::size_t ranks, const Surroundings& around) {
+  const Wide out = spreading_time(ranks, around.most_out, around.startup_out, around);
+  const Wide in = spreading_time(ranks, around.most_in, around.startup_in, around);
   switch (operation) {
     case Operation::broadcast:
     case Operation::scatter:
-    case Operation::all_gather: return around.most_out;
+    case Operation::all_gather: return out;
     case Operation::reduce:
     case Operation::gather:
     case Operation::reduce_scatter:
-    case Operation::all_to_all: return around.most_in;  // position 0 hears from all
-    default: return std::min(around.most_out, around.most_in);
+    case Operation::all_to_all: return in;  // position 0 hears from all
+    default: return std::max(out, in);
   }
 }
 
@@ -286,14 +290,18 @@ LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
   const std::size_t involved = spread_over(collective, needed);
   if (collective.size() == 1 || involved < 2) return {};
   const Surroundings around = surroundings_of(collective, topology);
-  const Wide one_message = around.startup + around.latency;
+  const LargestTraffic largest = largest_traffic(collective, needed, around);
+  const Wide startup = largest.sends ? around.startup_out : around.startup_in;
+  // Fair links are crossed last: while one is busy, messages may fly over the exclusive ones.
+  const bool flies_alone = around.exclusive || around.fair;
+  const Wide latency = flies_alone ? around.latency : 0;
+  const Wide one_message = startup + latency;
 
   LowerBounds bounds;
-  bounds.latency =
-      whole_picoseconds(spreading_time(involved, ports_for(collective.operation, around), around));
-  bounds.startup = whole_picoseconds(around.startup);
-  bounds.flight = whole_picoseconds(around.latency);
-  Wide traffic = largest_traffic(collective, needed, around).time;
+  bounds.latency = whole_picoseconds(spreading_time(collective.operation, involved, around));
+  bounds.startup = whole_picoseconds(startup);
+  bounds.flight = whole_picoseconds(latency);
+  Wide traffic = largest.time;
   if (traffic > 0) {
     // Fair rates add up to the capacity but for 1e-9 (see MaxMin).
     if (!around.exclusive) traffic -= std::min(traffic, traffic / 1'000'000'000U + 1);

@@ -13,13 +13,14 @@ namespace collsim {
 // simulator's model.  A simulated time below one of them is a bug of the simulator.
 //
 // Symbols: K ranks, N bytes (Collective::bytes()), e_r / i_r = sum of the bandwidths of the links
-// out of / into rank r's device, alpha and L = the least startup and the least wire latency that a
-// message between members can have.  K = 1: everything is 0.
+// out of / into rank r's device, alpha = the least startup of these links, L = the least latency
+// that a message between members can have.  K = 1: everything is 0.
 //
 // Bandwidth.  Every message that leaves a rank crosses one of the links out of its device and keeps
 // it busy for alpha + n/B, then flies for L.  If b bytes must leave rank r, some link is busy for
 // at least alpha + b/e_r (the links' shares of b add up to b), and the last byte arrives L later;
-// the same for bytes that must enter, over i_r.  What must leave and enter, element by element:
+// the same for bytes that must enter, over i_r.  (Where members have fair and exclusive links, L
+// may pass while others flow, and does not count.)  What must leave and enter, element by element:
 //   broadcast       N leave the root, N enter every other rank
 //   reduce          N enter the root, N leave every other rank
 //   all-reduce      N leave and N enter every rank; 2(K-1) N in all, over the sum of all e_r (of

@@ -30,6 +30,7 @@ function paintPanel(painter, { diagram, layout, shown, colours }, index) {
   const colourOf = colours[index];
   const box = barBox(place.rowHeight);
   const pauseColours = pausePaints();
+  const linkOfRow = [...model.rowOf.keys()];
   model.rows.forEach((_, row) => {
     const top = place.top + row * place.rowHeight;
     const paintIn = (spans, y, height, paint) => {
@@ -46,7 +47,8 @@ function paintPanel(painter, { diagram, layout, shown, colours }, index) {
       const piece = steps.piece[step];
       const dim = followed >= 0 && piece !== followed;
       painter.bar(x, y, w, h, colourOf(piece), dim ? 0.15 : 1);
-      const startup = Math.min(w, shown.x(steps.routeStartup[steps.route[step]] * picosecond) - shown.x(0));
+      const link = model.byLink ? linkOfRow[row] : steps.routeLinks[steps.routeFirst[steps.route[step]]];
+      const startup = Math.min(w, shown.x((steps.linkStartup[link] ?? 0) * picosecond) - shown.x(0));
       if (startup > 1.5 && !dim) painter.startup(x, y, startup, h);
       if (w > 20 && h > 10 && !dim) painter.label(x + startup + (w - startup) / 2, y + h / 2, w - startup, piece, colourOf(piece));
     });

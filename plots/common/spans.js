@@ -20,11 +20,15 @@
  * @property {Int32Array} mixed            1 where the message holds other pieces too
  * @property {ArrayLike<number>} wait        0 none, 1 a message, 2 a free slot, 3 a signal
  * @property {ArrayLike<number>} waitedFor   the step that ended the wait
- * @property {ArrayLike<number>} queuedBehind  the step whose message held the link
+ * @property {ArrayLike<number>} queuedBehind  the step whose message held its first link
+ * @property {ArrayLike<number>} firstCrossing  of its message on the links of its route, in order
+ * @property {ArrayLike<number>} crossingBegun  by crossing: when the message began on the link
+ * @property {ArrayLike<number>} crossingEnded
+ * @property {ArrayLike<number>} crossingBehind  the step whose message it waited for there
  * @property {ArrayLike<number>} route       of its message; -1: it sends none
  * @property {ArrayLike<number>} routeFirst  links of route r: routeLinks from [r] to [r + 1]
  * @property {ArrayLike<number>} routeLinks
- * @property {ArrayLike<number>} routeStartup  by route: how long a message holds its links before data flow
+ * @property {ArrayLike<number>} linkStartup  by link: how long a message holds it before data flow
  * @property {ArrayLike<number>} pathKind    the critical path: sim/records.hpp
  * @property {ArrayLike<number>} pathStep
  * @property {ArrayLike<number>} pathFrom
@@ -101,8 +105,9 @@ function crossings(steps, rowOf) {
   for (let i = 0; i < steps.rank.length; ++i) {
     const route = steps.route[i];
     if (route < 0) continue;
-    for (let j = steps.routeFirst[route]; j < steps.routeFirst[route + 1]; ++j)
-      spans.push(span(rowOf.get(steps.routeLinks[j]), steps.departed[i], steps.left[i], i, spanKinds.message));
+    let crossing = steps.firstCrossing[i];
+    for (let j = steps.routeFirst[route]; j < steps.routeFirst[route + 1]; ++j, ++crossing)
+      spans.push(span(rowOf.get(steps.routeLinks[j]), steps.crossingBegun[crossing], steps.crossingEnded[crossing], i, spanKinds.message));
   }
   return spans;
 }

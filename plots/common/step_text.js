@@ -10,11 +10,12 @@ function stepText(steps, step, kind, shown) {
     const lines = [
       `${carriedText(steps, step, ofHowMany(steps))}: ${bytesText(steps.bytes[step])}`,
       `rank ${steps.rank[step]} → rank ${steps.to[step]}`,
-      `on the link ${long(steps.departed[step], steps.left[step])}`,
+      `on the link ${timeText(shown[1] - shown[0])}, from ${timeText(shown[0])} to ${timeText(shown[1])}`,
     ];
     if (steps.arrived[step] > steps.left[step]) lines.push(`arrives at ${at(steps.arrived[step])}`);
     if (waited > 0) lines.push(`was ready at ${at(steps.ended[step])}; ${queueText(steps, step)}`);
     else lines.push(whyNotEarlier(steps, step));
+    lines.push(waitsOnTheWay(steps, step));
     return lines.filter(Boolean).join("\n");
   }
   const rank = `rank ${steps.rank[step]}`;
@@ -43,6 +44,17 @@ function queueText(steps, step) {
   const behind = steps.queuedBehind[step];
   if (behind < 0) return "the link was busy";
   return `the link was busy with ${carriedText(steps, behind)} of rank ${steps.rank[behind]}`;
+}
+
+/** Behind whom it waits at links after its first. @param {Steps} steps */
+function waitsOnTheWay(steps, step) {
+  const route = steps.route[step];
+  const links = steps.routeFirst[route + 1] - steps.routeFirst[route];
+  for (let i = 1; i < links; ++i) {
+    const behind = steps.crossingBehind[steps.firstCrossing[step] + i];
+    if (behind >= 0) return `waits on the way behind ${carriedText(steps, behind)} of rank ${steps.rank[behind]}`;
+  }
+  return "";
 }
 
 function whyNotEarlier(steps, step) {

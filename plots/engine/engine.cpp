@@ -50,8 +50,8 @@ static_assert(sizeof(Answer) == 15 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
-  View numbers[14];
-  View whole[18];
+  View numbers[16];
+  View whole[20];
 };
 
 Setting setting{};
@@ -141,13 +141,29 @@ void add_columns() {
   const WholeColumns& w = records.whole;
   columns = {{view_of(n.reached), view_of(n.began), view_of(n.ended), view_of(n.departed),
               view_of(n.left), view_of(n.arrived), view_of(n.bytes), view_of(n.path_from),
-              view_of(n.path_to), view_of(n.route_startup), view_of(n.link_busy),
-              view_of(n.link_messages), view_of(n.had_begun), view_of(n.had_done)},
-             {view_of(w.rank), view_of(w.index), view_of(w.to), view_of(w.piece), view_of(w.mixed),
-              view_of(w.wait), view_of(w.waited_for), view_of(w.queued_behind), view_of(w.route),
-              view_of(w.route_first), view_of(w.route_links), view_of(w.path_kind),
-              view_of(w.path_step), view_of(w.had_rank), view_of(w.had_piece),
-              view_of(w.brought_rank), view_of(w.brought_first), view_of(w.brought_end)}};
+              view_of(n.path_to), view_of(n.crossing_begun), view_of(n.crossing_ended),
+              view_of(n.link_busy), view_of(n.link_messages), view_of(n.link_startup),
+              view_of(n.had_begun), view_of(n.had_done)},
+             {view_of(w.rank),
+              view_of(w.index),
+              view_of(w.to),
+              view_of(w.piece),
+              view_of(w.mixed),
+              view_of(w.wait),
+              view_of(w.waited_for),
+              view_of(w.queued_behind),
+              view_of(w.first_crossing),
+              view_of(w.crossing_behind),
+              view_of(w.route),
+              view_of(w.route_first),
+              view_of(w.route_links),
+              view_of(w.path_kind),
+              view_of(w.path_step),
+              view_of(w.had_rank),
+              view_of(w.had_piece),
+              view_of(w.brought_rank),
+              view_of(w.brought_first),
+              view_of(w.brought_end)}};
 }
 
 // One case with the setting's chunks; keeps every step when there are at most `max_steps`.

@@ -13,11 +13,11 @@ const answerNumbers = [
 /** As the columns of sim/records.hpp. */
 const numberColumns = [
   "reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo",
-  "routeStartup", "linkBusy", "linkMessages", "hadBegun", "hadDone",
+  "crossingBegun", "crossingEnded", "linkBusy", "linkMessages", "linkStartup", "hadBegun", "hadDone",
 ];
 const wholeColumns = [
-  "rank", "index", "to", "piece", "mixed", "wait", "waitedFor", "queuedBehind", "route", "routeFirst",
-  "routeLinks", "pathKind", "pathStep", "hadRank", "hadPiece", "broughtRank", "broughtFirst", "broughtEnd",
+  "rank", "index", "to", "piece", "mixed", "wait", "waitedFor", "queuedBehind", "firstCrossing", "crossingBehind",
+  "route", "routeFirst", "routeLinks", "pathKind", "pathStep", "hadRank", "hadPiece", "broughtRank", "broughtFirst", "broughtEnd",
 ];
 /**
  * @typedef {object} EngineSetting   numbers only; see settingFields

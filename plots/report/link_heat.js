@@ -22,9 +22,10 @@ function workOfLinks(one) {
   for (let i = 0; i < steps.rank.length; ++i) {
     const route = steps.route[i];
     if (route < 0) continue;
-    const [from, to] = [steps.departed[i] * picosecond, steps.left[i] * picosecond];
-    for (let j = steps.routeFirst[route]; j < steps.routeFirst[route + 1]; ++j) {
+    let crossing = steps.firstCrossing[i];
+    for (let j = steps.routeFirst[route]; j < steps.routeFirst[route + 1]; ++j, ++crossing) {
       const link = steps.routeLinks[j];
+      const [from, to] = [steps.crossingBegun[crossing] * picosecond, steps.crossingEnded[crossing] * picosecond];
       works[link].from.push(from);
       works[link].to.push(to);
       works[link].weight.push(links[link].fair && to > from ? Math.min(1, steps.bytes[i] / links[link].bytes_per_s / (to - from)) : 1);

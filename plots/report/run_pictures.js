@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of single runs: what was sent when, and where the time went.
 
-const realColumns = new Set(["reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo", "routeStartup"]);
+const realColumns = new Set(["reached", "began", "ended", "departed", "left", "arrived", "bytes", "pathFrom", "pathTo", "crossingBegun", "crossingEnded", "linkStartup"]);
 
 /** Columns are texts of numbers with commas. @param {any} stored @returns {Steps} */
 function readSteps(stored) {

@@ -77,7 +77,7 @@ TEST(FairSharing, ManyEqualFlowsEndTogether) {
   EXPECT_EQ(simulation.time, microseconds(63));
 }
 
-TEST(MixedRoutes, AFlowHoldsItsExclusiveLinksUntilItEnds) {
+TEST(MixedRoutes, AMessageHoldsNothingWhileItFlows) {
   // Two ranks share an exclusive uplink into a fair backbone that a third keeps half busy.
   TopologyBuilder builder;
   for (int rank = 0; rank < 5; ++rank) builder.add_node(NodeKind::gpu);
@@ -104,11 +104,15 @@ TEST(MixedRoutes, AFlowHoldsItsExclusiveLinksUntilItEnds) {
     if (position == 4) co_yield receive({Rank(2), lane}, twice.in(Buffer::output));
   });
   const Simulation simulation = simulate(builder.build(), schedule);
-  // 0 -> 2 us: rank 0's and rank 2's flows at half rate each; 2 -> 4 us: rank 1's and the rest of
-  // rank 2's.
-  EXPECT_EQ(simulation.finished[0], microseconds(2));
-  EXPECT_EQ(simulation.finished[1], microseconds(4));
-  EXPECT_EQ(simulation.finished[2], microseconds(4));
+  // Rank 0 has the uplink until 1 us, rank 1 until 2 us; their flows begin when they begin there.
+  //   0 -> 1 us      ranks 0 and 2 flow, half of the backbone each
+  //   1 -> 2.5 us    all three: rank 0's ends
+  //   2.5 -> 3.5 us  ranks 1 and 2: rank 1's ends
+  //   3.5 -> 4 us    the rest of rank 2's
+  EXPECT_EQ(simulation.finished[0], microseconds(1));
+  EXPECT_EQ(simulation.finished[1], microseconds(2));
+  EXPECT_NEAR(simulation.finished[3].seconds(), 3.5e-6, 3e-12);
+  EXPECT_NEAR(simulation.finished[4].seconds(), 4e-6, 3e-12);
 }
 
 }  // namespace

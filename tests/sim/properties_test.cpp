@@ -3,9 +3,12 @@
 // What must hold whatever the numbers: nothing gets faster when something gets worse, and names do
 // not matter.
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <random>
 
 #include "tests/collectives/rows.hpp"
+#include "tests/sim/random_case.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
@@ -128,6 +131,75 @@ TEST(Properties, SlotsOnlyEverSlowDown) {
       simulate(topology, make_schedule(byte_collective(Operation::broadcast, 8, 6'400'000), choice))
           .time,
       previous);
+}
+
+// Links with other costs: bandwidths of 10^12 / 2k bytes/s, so that every n/B is an even number of
+// picoseconds, and `faster` times that.
+Topology with_even_times(const Topology& topology, std::uint64_t seed, int faster, int fair) {
+  std::mt19937_64 random(seed);
+  constexpr std::array<std::int64_t, 7> halves{1, 2, 4, 5, 10, 20, 50};
+  std::vector<Topology::LinkChange> changes;
+  for (std::size_t i = 0; i < topology.links().size(); ++i) {
+    const std::int64_t per_byte = 2 * halves.at(random() % halves.size()) / faster;
+    LinkParameters link{Bandwidth(1'000'000'000'000 / per_byte)};
+    link.startup = picoseconds(2 * static_cast<std::int64_t>(random() % 1'000'000) / faster);
+    link.latency = picoseconds(2 * static_cast<std::int64_t>(random() % 1'000'000) / faster);
+    if (random() % 100 < static_cast<std::uint64_t>(fair)) link.sharing = Sharing::fair;
+    changes.push_back({LinkId(i), link});
+  }
+  return topology.with_changed_links(changes);
+}
+
+// How far from half the time twice as fast links are, of many cases.
+std::vector<std::int64_t> off_half_the_time(int fair) {
+  std::vector<std::int64_t> off;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    RandomCase lot(seed, {.half_duplex = 0});
+    const Topology drawn = lot.topology();
+    const Schedule schedule = lot.schedule(drawn.rank_count());
+    try {
+      const Time time = simulate(with_even_times(drawn, seed, 1, fair), schedule).time;
+      const Time half = simulate(with_even_times(drawn, seed, 2, fair), schedule).time;
+      off.push_back(std::abs((time - half - half).ps()));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::deadlock);  // for lack of slots
+    }
+  }
+  std::sort(off.begin(), off.end());
+  return off;
+}
+
+TEST(Properties, TwiceAsFastEverywhereIsExactlyHalfTheTime) {
+  EXPECT_EQ(off_half_the_time(0).back(), 0);
+  // A flow ends at a whole picosecond, and others follow from that.
+  for (const int fair : {35, 100}) {
+    const std::vector<std::int64_t> off = off_half_the_time(fair);
+    EXPECT_LE(off[off.size() * 95 / 100], 2 * 2) << fair;
+    EXPECT_LE(off.back(), 2 * 10) << fair;
+  }
+}
+
+TEST(Properties, NamesOfDevicesChangeNothing) {
+  const auto box = [](const std::string& prefix) {
+    TopologyBuilder builder;
+    std::vector<NodeId> gpus;
+    for (int i = 0; i < 6; ++i)
+      gpus.push_back(builder.add_node(NodeKind::gpu, prefix + std::to_string(7 * i % 6)));
+    const NodeId left = builder.add_node(NodeKind::network_switch, prefix + "b");
+    const NodeId right = builder.add_node(NodeKind::network_switch, prefix + "a");
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      builder.connect(gpus[i], i < 3 ? left : right,
+                      link_of(gigabytes_per_second(10), microseconds(1)));
+    builder.connect(left, right, link_of(gigabytes_per_second(20), {}, nanoseconds(300)));
+    return builder.build();
+  };
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!algorithm.works_with(6)) continue;
+    const Schedule schedule =
+        byte_schedule(algorithm.operation, 6, 600'000, std::string(algorithm.name), 2);
+    EXPECT_EQ(simulate(box("x"), schedule).fingerprint, simulate(box("zz"), schedule).fingerprint)
+        << algorithm.name;
+  }
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <variant>
 
 #include "topo/routes.hpp"
 
@@ -16,11 +18,13 @@ namespace {
 constexpr long double ps_per_second = 1e12L;
 constexpr long double precision = 1e-15L;  // what rates and times are not told apart by
 
-// A route, as far as the model cares.  Links are named by what they occupy.
+// A route: its exclusive links in order, and its fair ones, which are crossed last and at once.
+// Queues and shares belong to what a link occupies.
 struct Path {
-  std::set<LinkId> exclusive, fair;
-  Time alpha, latency;
-  std::optional<Bandwidth> bandwidth;  // none: to oneself
+  std::vector<Link> exclusive, fair;
+  std::optional<Bandwidth> fair_bandwidth;
+  Time fair_startup, fair_latency;
+  [[nodiscard]] bool is_to_oneself() const { return exclusive.empty() && fair.empty(); }
 };
 
 struct Connection;
@@ -30,10 +34,15 @@ struct Message {
   const Path* path = nullptr;
   Connection* connection = nullptr;
   std::size_t place = 0;  // in its connection
+  std::size_t sent = 0;   // before it, by all lanes
   Bytes bytes = 0;
-  bool has_left = false;           // left and arrived are known (they may lie in the future)
+  std::size_t crossed = 0;         // exclusive links that it has asked for
+  Time asks_at = Time::never();    // for the next one
+  Time last_byte{};                // when it has come over the links so far
+  bool has_arrived = false;        // step->arrived is known (it may lie in the future)
   std::optional<Time> may_flow{};  // fair: when its startup is over
 
+  bool has_flowed = false;
   bool flowing = false;
   Time ends = Time::never();
   long double rate = 0;  // bytes per second, since `since`, when `remaining` bytes were left
@@ -132,7 +141,7 @@ class ReferenceSimulator {
       const Connection& from = incoming(lane);
       if (from.messages.size() <= from.received) return false;
       const Message& message = from.messages[from.received];
-      if (!message.has_left || message.step->arrived > now_) return false;
+      if (!message.has_arrived || message.step->arrived > now_) return false;
     }
     if (sends(instruction.op) && schedule_.slots()) {
       const Connection& to = outgoing(lane);
@@ -167,12 +176,21 @@ class ReferenceSimulator {
     }
   }
 
+  // Who asks for a link now: lanes with their next message, messages for their next link.
   bool round() {
-    std::vector<LaneState*> ready;
+    using Order = std::tuple<Rank, Lane, std::size_t>;
+    std::map<Order, std::variant<LaneState*, Message*>> asking;
     for (LaneState& lane : lanes_)
-      if (!lane.ended && lane.works_until && *lane.works_until <= now_) ready.push_back(&lane);
-    for (LaneState* lane : ready) end(*lane);
-    return !ready.empty();
+      if (!lane.ended && lane.works_until && *lane.works_until <= now_)
+        asking[{lane.rank, lane.lane, sent_}] = &lane;
+    for (Message* message : live_)
+      if (message->asks_at <= now_)
+        asking[{message->step->rank, message->step->lane, message->sent}] = message;
+    for (const auto& [order, who] : asking) {
+      if (const auto* lane = std::get_if<LaneState*>(&who)) end(**lane);
+      if (const auto* message = std::get_if<Message*>(&who)) ask(**message);
+    }
+    return !asking.empty();
   }
 
   [[nodiscard]] Bytes size(const Instruction& instruction) const {
@@ -227,12 +245,14 @@ class ReferenceSimulator {
     if (!is_new) return path;
     for (const LinkId id : router_.route(from.rank, to, from.lane)) {
       const Link& link = topology_.link(id);
-      (link.sharing == Sharing::exclusive ? path.exclusive : path.fair).insert(link.resource);
+      (link.sharing == Sharing::exclusive ? path.exclusive : path.fair).push_back(link);
+      if (link.sharing == Sharing::exclusive) continue;
       COLLSIM_CHECK(topology_.link(link.resource).bandwidth == link.bandwidth,
                     "the reference knows half-duplex links of one bandwidth only");
-      path.alpha = std::max(path.alpha, link.startup);
-      path.latency += link.latency;
-      path.bandwidth = path.bandwidth ? std::min(*path.bandwidth, link.bandwidth) : link.bandwidth;
+      path.fair_startup = std::max(path.fair_startup, link.startup);
+      path.fair_latency += link.latency;
+      path.fair_bandwidth =
+          path.fair_bandwidth ? std::min(*path.fair_bandwidth, link.bandwidth) : link.bandwidth;
     }
     return path;
   }
@@ -245,57 +265,46 @@ class ReferenceSimulator {
     message.path = &path(self(lane), step.instruction.to.rank);
     message.connection = &connection;
     message.place = connection.messages.size() - 1;
+    message.sent = sent_++;
     message.bytes = size(step.instruction);
     live_.push_back(&message);
-    if (!message.path->bandwidth) {
-      step.departed = now_;
-      leave(message, now_);
+    if (message.path->is_to_oneself()) {
+      step.departed = step.left = now_;
+      arrive(message, now_);
     } else if (message.path->exclusive.empty()) {
-      message.may_flow = now_ + message.path->alpha;
+      come_to_fair_links(message, now_);
     } else {
-      waiting_.push_back(&message);
-      start_waiting();
+      ask(message);
     }
   }
 
-  static void leave(Message& message, Time left) {
-    message.has_left = true;
-    message.step->left = left;
-    message.step->arrived = left + message.path->latency;
+  static void arrive(Message& message, Time time) {
+    message.has_arrived = true;
+    message.step->arrived = time;
   }
 
-  // "Starts when every link of its route is free and no earlier comer waits for any of them."
-  bool start_waiting() {
-    std::set<LinkId> wanted;
-    std::vector<Message*> still_waiting;
-    for (Message* message : waiting_) {
-      const std::set<LinkId>& links = message->path->exclusive;
-      const bool starts = std::all_of(links.begin(), links.end(), [&](LinkId link) {
-        return free_from_[link.index()] <= now_ && wanted.count(link) == 0;
-      });
-      if (starts) {
-        start(*message);
-      } else {
-        still_waiting.push_back(message);
-        wanted.insert(links.begin(), links.end());
-      }
+  // "A link serves in the order of asking, the begin is settled when it is asked."
+  void ask(Message& message) {
+    const Link& link = message.path->exclusive[message.crossed];
+    Time& free_from = free_from_[link.resource.index()];
+    const Time begin = std::max(now_, free_from);
+    free_from = begin + link.startup + transfer_time(message.bytes, link.bandwidth);
+    if (message.crossed == 0) {
+      message.step->departed = begin;
+      message.step->left = free_from;
     }
-    const bool moved = still_waiting.size() < waiting_.size();
-    waiting_ = still_waiting;
-    return moved;
+    message.last_byte = std::max(message.last_byte, free_from) + link.latency;
+    message.asks_at = Time::never();
+    if (++message.crossed < message.path->exclusive.size())
+      message.asks_at = begin + link.latency;
+    else if (message.path->fair.empty())
+      arrive(message, message.last_byte);
+    else
+      come_to_fair_links(message, begin + link.latency);
   }
 
-  void start(Message& message) {
-    const Path& path = *message.path;
-    message.step->departed = now_;
-    Time free = Time::never();
-    if (path.fair.empty()) {
-      free = now_ + path.alpha + transfer_time(message.bytes, *path.bandwidth);
-      leave(message, free);
-    } else {
-      message.may_flow = now_ + path.alpha;
-    }
-    for (const LinkId link : path.exclusive) free_from_[link.index()] = free;
+  static void come_to_fair_links(Message& message, Time time) {
+    message.may_flow = time + message.path->fair_startup;
   }
 
   // ----- flows
@@ -303,9 +312,8 @@ class ReferenceSimulator {
   // True when something moved: then more may.
   bool move_flows() {
     const bool ended = end_flows();
-    const bool started = start_waiting();
     const bool flowing = start_flows();
-    return ended || started || flowing;
+    return ended || flowing;
   }
 
   bool end_flows() {
@@ -313,9 +321,11 @@ class ReferenceSimulator {
     for (Message* message : live_) {
       if (!message->flowing || message->ends > now_) continue;
       message->flowing = false;
+      message->has_flowed = true;
       moved = true;
-      leave(*message, now_);
-      for (const LinkId link : message->path->exclusive) free_from_[link.index()] = now_;
+      const Time end = std::max(now_, message->last_byte);
+      if (message->path->exclusive.empty()) message->step->left = end;
+      arrive(*message, end + message->path->fair_latency);
     }
     return moved;
   }
@@ -329,9 +339,9 @@ class ReferenceSimulator {
   bool start_flows() {
     bool moved = false;
     for (Message* message : live_) {
-      if (message->flowing || message->has_left) continue;
+      if (message->flowing || message->has_flowed) continue;
       if (!message->may_flow || *message->may_flow > now_) continue;
-      if (message->place > 0 && !message->connection->messages[message->place - 1].has_left)
+      if (message->place > 0 && !message->connection->messages[message->place - 1].has_flowed)
         continue;
       message->flowing = true;
       moved = true;
@@ -349,35 +359,38 @@ class ReferenceSimulator {
       if (message->flowing && message->bytes > 0) growing.push_back(message);
     std::map<LinkId, long double> room;
     for (const Message* message : growing)
-      for (const auto* links : {&message->path->exclusive, &message->path->fair})
-        for (const LinkId link : *links)
-          room[link] = static_cast<long double>(topology_.link(link).bandwidth.bytes_per_second());
+      for (const LinkId link : shared_by(*message))
+        room[link] = static_cast<long double>(topology_.link(link).bandwidth.bytes_per_second());
     while (!growing.empty()) {
       std::map<LinkId, int> flows;
       for (const Message* message : growing)
-        for (const auto* links : {&message->path->exclusive, &message->path->fair})
-          for (const LinkId link : *links) ++flows[link];
+        for (const LinkId link : shared_by(*message)) ++flows[link];
       std::pair<long double, LinkId> tightest{HUGE_VALL, {}};
       for (const auto& [link, count] : flows)
         tightest = std::min(tightest, {room[link] / count, link});
       std::vector<Message*> still_growing;
       for (Message* message : growing) {
-        const Path& path = *message->path;
-        if (path.exclusive.count(tightest.second) + path.fair.count(tightest.second) == 0) {
+        const std::set<LinkId> links = shared_by(*message);
+        if (links.count(tightest.second) == 0) {
           still_growing.push_back(message);
           continue;
         }
         set_rate(*message, tightest.first);
-        for (const auto* links : {&path.exclusive, &path.fair})
-          for (const LinkId link : *links) room[link] -= tightest.first;
+        for (const LinkId link : links) room[link] -= tightest.first;
       }
       growing = still_growing;
     }
   }
 
+  static std::set<LinkId> shared_by(const Message& message) {
+    std::set<LinkId> links;
+    for (const Link& link : message.path->fair) links.insert(link.resource);
+    return links;
+  }
+
   void set_rate(Message& message, long double rate) {
     if (std::abs(rate - message.rate) <= precision * rate) return;
-    const Bandwidth full = *message.path->bandwidth;
+    const Bandwidth full = *message.path->fair_bandwidth;
     const bool from_its_start = message.rate == 0;
     message.remaining -=
         message.rate * static_cast<long double>((now_ - message.since).ps()) / ps_per_second;
@@ -404,9 +417,9 @@ class ReferenceSimulator {
     };
     for (const LaneState& lane : lanes_)
       if (!lane.ended) consider(lane.works_until.value_or(lane.reached));
-    for (const Time free : free_from_) consider(free);
     for (const Message* message : live_) {
-      if (message->has_left) consider(message->step->arrived);
+      consider(message->asks_at);
+      if (message->has_arrived) consider(message->step->arrived);
       if (message->may_flow) consider(*message->may_flow);
       if (message->flowing) consider(message->ends);
     }
@@ -422,9 +435,9 @@ class ReferenceSimulator {
   std::map<std::pair<Endpoint, Endpoint>, Connection> connections_;
   std::map<std::pair<Endpoint, Endpoint>, int> signals_;  // given, not yet waited for
   std::map<std::pair<Endpoint, Rank>, Path> paths_;
-  std::vector<Message*> live_;     // not yet received
-  std::vector<Message*> waiting_;  // for exclusive links, in the order in which they came
-  std::vector<Time> free_from_;    // per link; never: not known yet
+  std::vector<Message*> live_;  // not yet received
+  std::size_t sent_ = 0;
+  std::vector<Time> free_from_;  // per resource
   Reference result_;
 };
 

@@ -143,9 +143,8 @@ void expect_message(const Step& sender, Time departed, Time left, Time arrived) 
   EXPECT_EQ(sender.arrived, arrived);
 }
 
-TEST(ReferenceByHand, AWaitingMessageKeepsThePortForItself) {
-  // Rank 1's message to 2 waits for the port into 2, and keeps the one to 3 from leaving although
-  // that one's whole way is free: it comes later and wants the same port out of 1.
+TEST(ReferenceByHand, AWaitingMessageHoldsNothingUpstream) {
+  // Rank 1's message to 2 waits in the switch for the port into 2; the one to 3 leaves meanwhile.
   const Reference times =
       compare({make_switch(4, link_of(one)),
                written({{{send(at(2), data(1000))}},
@@ -153,15 +152,17 @@ TEST(ReferenceByHand, AWaitingMessageKeepsThePortForItself) {
                         {{receive(at(0), data(1000)), receive(at(1), data(1000))}},
                         {{receive(at(1), data(1000))}}})});
   expect_message(step(times, 0, 0), ns(0), ns(1000), ns(1000));
-  expect_message(step(times, 1, 0), ns(1000), ns(2000), ns(2000));
-  expect_message(step(times, 1, 1), ns(2000), ns(3000), ns(3000));
+  expect_message(step(times, 1, 0), ns(0), ns(1000), ns(2000));
+  expect_message(step(times, 1, 1), ns(1000), ns(2000), ns(2000));
   EXPECT_EQ(step(times, 1, 1).ended, ns(0));
-  EXPECT_EQ(times.finished, (std::vector{ns(1000), ns(3000), ns(2000), ns(3000)}));
+  EXPECT_EQ(times.finished, (std::vector{ns(1000), ns(2000), ns(2000), ns(2000)}));
 }
 
 TEST(ReferenceByHand, MessagesOfOneInstantGoInRounds) {
-  // Two lanes of 0 and one of 1 have two messages each for 2: the first of each, then the second
-  // of each.
+  // Two lanes of 0 and one of 1 have two messages each for 2.  At 0 all first ones ask for the
+  // ports out of 0 and 1, then all second ones; and with the second ones those that began at once
+  // ask for the port into 2: of lanes 0 and 2.  The others come to it at 1000 (lane 1's first
+  // before lane 2's second), 2000 and 3000.
   const auto twice = [](std::size_t lane) {
     return Instructions{send(at(2, lane), data(1000)), send(at(2, lane), data(1000))};
   };
@@ -172,12 +173,12 @@ TEST(ReferenceByHand, MessagesOfOneInstantGoInRounds) {
                      {{}, {}, twice(2)},
                      {get_twice(0, 0), get_twice(0, 1), get_twice(1, 2)}};
   const Reference times = compare({make_switch(3, link_of(one)), written(programs)});
-  EXPECT_EQ(step(times, 0, 0, 0).departed, ns(0));
-  EXPECT_EQ(step(times, 0, 0, 1).departed, ns(1000));
-  EXPECT_EQ(step(times, 1, 0, 2).departed, ns(2000));
-  EXPECT_EQ(step(times, 0, 1, 0).departed, ns(3000));
-  EXPECT_EQ(step(times, 0, 1, 1).departed, ns(4000));
-  EXPECT_EQ(step(times, 1, 1, 2).departed, ns(5000));
+  expect_message(step(times, 0, 0, 0), ns(0), ns(1000), ns(1000));
+  expect_message(step(times, 1, 0, 2), ns(0), ns(1000), ns(2000));
+  expect_message(step(times, 0, 0, 1), ns(1000), ns(2000), ns(3000));
+  expect_message(step(times, 1, 1, 2), ns(1000), ns(2000), ns(4000));
+  expect_message(step(times, 0, 1, 0), ns(2000), ns(3000), ns(5000));
+  expect_message(step(times, 0, 1, 1), ns(3000), ns(4000), ns(6000));
 }
 
 TEST(ReferenceByHand, SignalsReceivesAndSlotsAreSettledBeforeARoundBegins) {
@@ -188,13 +189,14 @@ TEST(ReferenceByHand, SignalsReceivesAndSlotsAreSettledBeforeARoundBegins) {
                written({{{wait(at(0, 1)), send(at(2), data(1000))}, {signal(at(0, 0))}},
                         {{send(at(2), data(1000))}},
                         {{receive(at(0), data(1000)), receive(at(1), data(1000))}}})});
-  EXPECT_EQ(step(times, 0, 1).departed, ns(0));
-  EXPECT_EQ(step(times, 1, 0).departed, ns(1000));
+  EXPECT_EQ(step(times, 0, 1).arrived, ns(1000));
+  EXPECT_EQ(step(times, 1, 0).arrived, ns(2000));
 }
 
 TEST(ReferenceByHand, WhoIsWokenByAMessageOfARoundIsInTheNext) {
   // Empty messages take no time.  Rank 0 may send when rank 2's is there, which is sent in the
-  // first round, as rank 1's is: rank 0's is in the second, behind it.
+  // first round, as rank 1's is, and is there in the second: rank 0's is sent in the third, behind
+  // it.
   const Reference times =
       compare({make_switch(4, link_of(one)),
                written({{{receive(at(2), data(0)), send(at(3), data(1000))}},
@@ -202,8 +204,8 @@ TEST(ReferenceByHand, WhoIsWokenByAMessageOfARoundIsInTheNext) {
                         {{send(at(0), data(0))}},
                         {{receive(at(0), data(1000)), receive(at(1), data(1000))}}})});
   EXPECT_EQ(step(times, 0, 1).ended, ns(0));
-  EXPECT_EQ(step(times, 1, 0).departed, ns(0));
-  EXPECT_EQ(step(times, 0, 1).departed, ns(1000));
+  EXPECT_EQ(step(times, 1, 0).arrived, ns(1000));
+  EXPECT_EQ(step(times, 0, 1).arrived, ns(2000));
 }
 
 TEST(ReferenceByHand, RoundsGoByRankWhateverTheOrderOfTheGroup) {
@@ -218,8 +220,8 @@ TEST(ReferenceByHand, RoundsGoByRankWhateverTheOrderOfTheGroup) {
     return play(programs[static_cast<std::size_t>(position)].front());
   };
   const Reference times = compare({make_switch(4, link_of(one)), Schedule(std::move(parts))});
-  EXPECT_EQ(step(times, 2, 0).departed, ns(0));
-  EXPECT_EQ(step(times, 3, 0).departed, ns(1000));
+  EXPECT_EQ(step(times, 2, 0).arrived, ns(1000));
+  EXPECT_EQ(step(times, 3, 0).arrived, ns(2000));
 }
 
 TEST(ReferenceByHand, FlowsEndBeforeRoundsBegin) {
@@ -240,8 +242,8 @@ TEST(ReferenceByHand, FlowsEndBeforeRoundsBegin) {
                         {{receive(at(0), data(1000)), receive(at(1), data(1000))}}}),
                {},
                {{Rank(1), ns(1000)}}});
-  EXPECT_EQ(step(times, 0, 1).departed, ns(1000));
-  EXPECT_EQ(step(times, 1, 0).departed, ns(2000));
+  EXPECT_EQ(step(times, 0, 1).arrived, ns(2000));
+  EXPECT_EQ(step(times, 1, 0).arrived, ns(3000));
 }
 
 Topology cables(std::size_t ranks, const std::vector<LinkParameters>& chain) {
@@ -298,13 +300,12 @@ TEST(ReferenceByHand, AWholePicosecondStaysWholeThroughChangesOfRate) {
   expect_message(step(times, 1, 0), ns(2900), ns(4500), ns(4500));
 }
 
-TEST(ReferenceByHand, MixedRoutesHoldTheExclusiveLinkWhileTheyFlow) {
+TEST(ReferenceByHand, MixedRoutesCrossFairLinksLast) {
   // Ports into the switch are exclusive: 2 bytes/ns from 0, 0.25 from 1; the port out to 2 is fair,
-  // 1 byte/ns.  Startup 100, flight 20 + 30.  Rank 1's flow is limited to 0.25 by its port and
-  // leaves 0.75 to rank 0's: 1000 / 0.75 = 1333.334, for a picosecond is never cut.
-  //   0's first    port from 0 to 1433.334, flows from 100
-  //   0's second   port from 1433.334, flows from 1533.334 to 2866.668
-  //   1's          port from 0 to 4100, flows from 100; alone at the end, but still at 0.25
+  // 1 byte/ns.  Startup 100, flight 20 + 30.
+  //   0's first    port from 0 to 600, flows from 20 to 2020 at half the rate
+  //   0's second   port from 600 to 1200, flows after the first, from 2020 to 3020
+  //   1's          port from 0 to 4100, flows from 20 to 2020, and ends with its last byte at 4120
   TopologyBuilder builder;
   std::array<NodeId, 3> gpu{};
   for (NodeId& node : gpu) node = builder.add_node(NodeKind::gpu);
@@ -317,10 +318,23 @@ TEST(ReferenceByHand, MixedRoutesHoldTheExclusiveLinkWhileTheyFlow) {
                                          {{send(at(2), data(1000))}},
                                          {{receive(at(0), data(1000)), receive(at(0), data(1000)),
                                            receive(at(1), data(1000))}}})});
-  expect_message(step(times, 0, 0), ns(0), picoseconds(1'433'334), picoseconds(1'483'334));
-  expect_message(step(times, 0, 1), picoseconds(1'433'334), picoseconds(2'866'668),
-                 picoseconds(2'916'668));
+  expect_message(step(times, 0, 0), ns(0), ns(600), ns(2050));
+  expect_message(step(times, 0, 1), ns(600), ns(1200), ns(3050));
   expect_message(step(times, 1, 0), ns(0), ns(4100), ns(4150));
+}
+
+TEST(ReferenceByHand, LinksInSeriesOverlap) {
+  // Three links of 1, 0.5 and 2 bytes/ns, flight 10 each: alone a message takes its largest
+  // occupation, 2000, and the flights; the second waits at the slow link and then follows it.
+  const Reference times =
+      compare({cables(4, {link_of(one, {}, ns(10)), link_of(Bandwidth(500'000'000), {}, ns(10)),
+                          link_of(gigabytes_per_second(2), {}, ns(10))}),
+               written({{{send(at(3), data(1000)), send(at(3), data(1000))}},
+                        {},
+                        {},
+                        {{receive(at(0), data(1000)), receive(at(0), data(1000))}}})});
+  expect_message(step(times, 0, 0), ns(0), ns(1000), ns(2030));
+  expect_message(step(times, 0, 1), ns(1000), ns(2000), ns(4030));
 }
 
 TEST(ReferenceByHand, HalfDuplexPingPong) {

@@ -180,7 +180,7 @@ TEST(CriticalPath, ALateRankWithoutInstructionsIsAllThereIs) {
   EXPECT_EQ(path.segments.front().step, Step::none);
 }
 
-TEST(Timeline, AnExclusiveLinkIsBusyWhileAFlowHoldsIt) {
+TEST(Timeline, AnExclusiveLinkIsFreeWhileItsMessageFlowsOn) {
   // 0 and 1 send to 2: each has an exclusive port, the port of 2 is fair and shared.
   TopologyBuilder builder;
   for (int rank = 0; rank < 3; ++rank) builder.add_node(NodeKind::gpu);
@@ -193,7 +193,7 @@ TEST(Timeline, AnExclusiveLinkIsBusyWhileAFlowHoldsIt) {
   const Simulation simulation =
       recorded(builder.build(), make_schedule(collective, {.name = "flat"}));
   EXPECT_EQ(simulation.time, microseconds(2));
-  EXPECT_EQ(simulation.links[port.index()].busy, microseconds(2));
+  EXPECT_EQ(simulation.links[port.index()].busy, microseconds(1));
   EXPECT_EQ(simulation.links[shared.index()].busy, microseconds(2));
 }
 

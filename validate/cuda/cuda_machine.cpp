@@ -92,7 +92,7 @@ void CudaMachine::upload_pacing() const {
   upload(layout_.route_links, pacing.route_links.data(), pacing.route_links.size());
   PacedLinks links;
   links.wires = at<PacedWire>(layout_.paced_wires);
-  links.route_links = at<std::uint32_t>(layout_.route_links);
+  links.route_links = at<PacedLink>(layout_.route_links);
   links.free_at = at<double>(layout_.free_at);
   links.lock = at<std::uint64_t>(layout_.link_lock);
   links.instruction_overhead_ns = pacing.instruction_overhead_ns;

@@ -79,7 +79,7 @@ class Layouter {
   void place(const Pacing& pacing) {
     layout_.links = take(0, sizeof(PacedLinks));
     layout_.paced_wires = take(0, pacing.wires.size() * sizeof(PacedWire));
-    layout_.route_links = take(0, pacing.route_links.size() * sizeof(std::uint32_t));
+    layout_.route_links = take(0, pacing.route_links.size() * sizeof(PacedLink));
     layout_.free_at = take(0, pacing.links * sizeof(double));
     layout_.link_lock = take(0, line);
   }

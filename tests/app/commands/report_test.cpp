@@ -317,35 +317,27 @@ TEST_F(Report, EveryColumnOfStepsIsRead) {
     EXPECT_TRUE(std::regex_search(scripts, std::regex("(steps|stored)[.]" + name))) << name;
 }
 
-TEST_F(Report, AMessageStartsUpAsTheSlowestLinkOnItsWayDoes) {
-  const auto startups = [&](const std::string& cluster) {
-    const std::string file = results_of("links.json", R"({"scenario": 1, "cluster": )" + cluster +
-                                                          R"(, "collective": {"op": "broadcast",
-          "algorithm": "chain", "size": "1KiB"}})");
-    const nlohmann::json results = data_of(report({file}).out).at(0);
-    const nlohmann::json& steps = results.at("cases").at(0).at("steps");
-    const std::vector<double> route = column_of(steps, "route"),
-                              startup = column_of(steps, "routeStartup");
-    std::vector<double> found;
-    for (const double one : route)
-      if (one >= 0) found.push_back(startup.at(static_cast<std::size_t>(one)));
-    return found;
+TEST_F(Report, MessagesAreDrawnOnEachLinkOfTheirWay) {
+  // 1000 bytes over two exclusive links of 1 us and 2 us, then over fair ones.
+  const auto steps_on = [&](const std::string& sharing) {
+    const std::string file = results_of(
+        "links.json",
+        R"({"scenario": 1, "cluster": {"devices": [{"id": "gpu", "kind": "gpu", "count": 2},
+            {"id": "sw", "kind": "switch"}], "links": [
+            {"from": "gpu0", "to": "sw", "bandwidth": "1GB/s", "overhead": "3us", "sharing": ")" +
+            sharing + R"("},
+            {"from": "sw", "to": "gpu1", "bandwidth": "0.5GB/s", "overhead": "2us", "sharing": ")" +
+            sharing + R"("}]},
+            "collective": {"op": "broadcast", "algorithm": "chain", "size": "1000B"}})");
+    return data_of(report({file}).out).at(0).at("cases").at(0).at("steps");
   };
-  EXPECT_EQ(startups(R"({"shape": "chain", "ranks": 4,
-      "link": {"bandwidth": "1GB/s", "overhead": "50us"},
-      "links_override": [{"from": "gpu1", "to": "gpu2", "overhead": "5ms"}]})"),
-            (std::vector<double>{50e6, 5000e6, 50e6}));
-  const auto through_a_switch = [&](const std::string& sharing) {
-    const std::string keys = R"("bandwidth": "1GB/s", "sharing": ")" + sharing + '"';
-    return startups(R"({"devices": [{"id": "gpu", "kind": "gpu", "count": 2},
-        {"id": "sw", "kind": "switch"}], "links": [
-        {"from": "gpu0", "to": "sw", "overhead": "3us", )" +
-                    keys + R"(},
-        {"from": "gpu1", "to": "sw", "overhead": "2us", )" +
-                    keys + "}]}");
-  };
-  EXPECT_EQ(through_a_switch("exclusive"), std::vector<double>{3e6});
-  EXPECT_EQ(through_a_switch("fair"), std::vector<double>{0});  // departs after it
+  const nlohmann::json exclusive = steps_on("exclusive");
+  EXPECT_EQ(column_of(exclusive, "crossingBegun"), (std::vector<double>{0, 0}));
+  EXPECT_EQ(column_of(exclusive, "crossingEnded"), (std::vector<double>{4e6, 4e6}));
+  const nlohmann::json fair = steps_on("fair");
+  EXPECT_EQ(column_of(fair, "crossingBegun"), (std::vector<double>{3e6, 3e6}));
+  EXPECT_EQ(column_of(fair, "crossingEnded"), (std::vector<double>{5e6, 5e6}));
+  EXPECT_EQ(column_of(fair, "linkStartup"), (std::vector<double>(4, 0)));  // before it departs
 }
 
 TEST_F(Report, AScenarioThatIsNotUnderstoodCostsThePicturesOnly) {

@@ -31,13 +31,15 @@ struct Recorded {
   [[nodiscard]] Simulation simulated() const {
     return simulate(topology, schedule, {}, {.recording = Recording::full});
   }
-  // As a paced run records it: nobody says who sent what, and messages leave when they arrive.
+  // As a paced run records it: nobody says who sent what, or when it was on which link.
   [[nodiscard]] Timeline paced() const {
     Timeline timeline = *simulation.timeline;
     for (Step& step : timeline.steps) {
       step.message_from = step.slot_freed_by = step.queued_behind = Step::none;
-      step.left = step.arrived;
+      step.first_crossing = Step::none;
+      step.links = 0;
     }
+    timeline.crossings.clear();
     return timeline;
   }
   // As a run on real memory does: a message is there when it is written.
@@ -64,7 +66,7 @@ long count(const Json& trace, const std::string& category, const std::string& ph
 
 TEST(MeasuredTrace, GetsBackWhatARecordedRunLeavesOut) {
   const Recorded recorded;
-  const Simulation measured = as_simulation(recorded.topology, recorded.schedule, recorded.paced());
+  const Simulation measured = as_simulation(recorded.schedule, recorded.paced());
   EXPECT_EQ(measured.time, recorded.simulation.time);
   EXPECT_EQ(measured.finished, recorded.simulation.finished);
   ASSERT_EQ(measured.timeline->steps.size(), recorded.simulation.timeline->steps.size());
@@ -77,8 +79,7 @@ TEST(MeasuredTrace, GetsBackWhatARecordedRunLeavesOut) {
 
 TEST(MeasuredTrace, APacedRunHasItsLinksAndNoCriticalPath) {
   const Recorded recorded;
-  const Json trace =
-      recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, recorded.paced()));
+  const Json trace = recorded.trace_of(as_simulation(recorded.schedule, recorded.paced()));
   EXPECT_EQ(count(trace, "message"), 4 * 2 * 3 * 2);
   EXPECT_EQ(count(trace, "flow", "s"), 4 * 2 * 3 * 2);
   EXPECT_EQ(count(trace, "critical"), 0);
@@ -92,8 +93,7 @@ TEST(MeasuredTrace, AWaitForAMessageIsCalledSoAlthoughTheLaneTookAMoment) {
   for (Step& step : timeline.steps)
     if (sends(step.instruction.op)) step.arrived = step.arrived - microseconds(1);
   long waits = 0;
-  const Json trace =
-      recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, timeline));
+  const Json trace = recorded.trace_of(as_simulation(recorded.schedule, timeline));
   for (const Json& event : trace["traceEvents"]) {
     if (!event.contains("args") || !event["args"].contains("waited for")) continue;
     EXPECT_EQ(event["args"]["waited for"], "a message") << event;
@@ -104,8 +104,7 @@ TEST(MeasuredTrace, AWaitForAMessageIsCalledSoAlthoughTheLaneTookAMoment) {
 
 TEST(MeasuredTrace, ANativeRunHasInstructionsOnly) {
   const Recorded recorded;
-  const Json trace =
-      recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, recorded.native()));
+  const Json trace = recorded.trace_of(as_simulation(recorded.schedule, recorded.native()));
   EXPECT_EQ(count(trace, "message"), 0);
   EXPECT_EQ(count(trace, "instruction"),
             static_cast<long>(recorded.simulation.timeline->steps.size()));
@@ -117,11 +116,10 @@ TEST(MeasuredTrace, ARunThatWasCutOffShowsTheStepsThatItHas) {
   const Recorded recorded;
   Timeline timeline = recorded.paced();
   timeline.steps.resize(timeline.steps.size() / 2);
-  const Json half =
-      recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, timeline));
+  const Json half = recorded.trace_of(as_simulation(recorded.schedule, timeline));
   EXPECT_EQ(count(half, "instruction"), static_cast<long>(timeline.steps.size()));
   EXPECT_GT(count(half, "message"), 0);
-  const Json none = recorded.trace_of(as_simulation(recorded.topology, recorded.schedule, {}));
+  const Json none = recorded.trace_of(as_simulation(recorded.schedule, {}));
   EXPECT_EQ(count(none, "instruction"), 0);
   EXPECT_EQ(count(none, "message"), 0);
   EXPECT_EQ(none["otherData"]["measured"], "on host");

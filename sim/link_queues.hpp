@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "topo/topology.hpp"
+
+namespace collsim {
+
+// Internal to sim/: exclusive links, each a queue of its own.
+//
+// A message asks for every link of its route when its head gets there.  A link serves in the order
+// of asking, so when it begins is settled when it is asked, and all that it must remember is when
+// it is free again.
+class LinkQueues {
+ public:
+  explicit LinkQueues(std::size_t links) : links_(links) {}
+
+  [[nodiscard]] bool knows(LinkId number) const { return links_[number.index()].kind != unknown; }
+  // A link's number, and the one of what it occupies (the same, except for the second direction of
+  // half duplex).
+  void add(LinkId number, LinkId resource, const Link& link) {
+    OneLink& known = links_[number.index()];
+    known.kind = kind_of(link);
+    known.resource = static_cast<std::uint32_t>(resource.index());
+  }
+
+  struct Service {
+    Time begun;
+    Time ended;    // the link is free again
+    Time latency;  // from begun until the head is at the next link
+  };
+  Service ask(LinkId number, Bytes bytes, Time now) {
+    const OneLink& link = links_[number.index()];
+    Kind& kind = kinds_[link.kind];
+    if (kind.bytes != bytes) [[unlikely]]
+      change_size(kind, bytes);
+    Time& free_at = links_[link.resource].free_at;
+    const Time begun = std::max(now, free_at);
+    free_at = begun + kind.occupation;
+    return {begun, free_at, kind.latency};
+  }
+  // Messages that did not ask here hold it until then.
+  void hold(LinkId number, Time until) {
+    Time& free_at = links_[links_[number.index()].resource].free_at;
+    free_at = std::max(free_at, until);
+  }
+
+ private:
+  static constexpr std::uint32_t unknown = ~std::uint32_t{0};
+
+  struct OneLink {
+    Time free_at{};  // of a resource
+    std::uint32_t kind = unknown;
+    std::uint32_t resource = 0;
+  };
+  // Links that cost the same.  Nearly all messages have the size of the one before.
+  struct Kind {
+    Time startup, latency;
+    Bandwidth bandwidth;
+    Bytes bytes = -1;
+    Time occupation{};  // by a message of so many bytes
+  };
+
+  std::uint32_t kind_of(const Link& link);
+  static void change_size(Kind& kind, Bytes bytes);
+
+  std::vector<OneLink> links_;
+  std::vector<Kind> kinds_;
+};
+
+}  // namespace collsim

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "sim/connections.hpp"
+#include "sim/link_queues.hpp"
+#include "topo/topology.hpp"
+
+namespace collsim {
+
+// Internal to sim/: messages over whole routes without a clock, for engines that know that each
+// link serves one lane only.  They are handed over in the order in which that lane sends them,
+// which is the order in which they ask for its own links.  Further on a later message may overtake
+// an earlier one on another way; then a clock is needed after all, and is_in_order() says no.
+class OrderedLinks {
+ public:
+  explicit OrderedLinks(std::size_t links) : queues_(links), last_(links) {}
+
+  void add(LinkId number, LinkId resource, const Link& link) {
+    if (queues_.knows(number)) return;
+    queues_.add(number, resource, link);
+    OneLink& known = last_[number.index()];
+    known.resource = resource;
+    known.link = &link;
+  }
+  [[nodiscard]] bool is_in_order() const { return is_in_order_; }
+
+  struct Passage {
+    Time departed, left, arrived;  // as in a Step
+  };
+  // on_link(place on the route, when it could have begun, began and ended) hears of every link.
+  template <class OnLink>
+  Passage carry(const Connection& connection, std::span<const LinkId> route, Bytes bytes,
+                Time ready, const OnLink& on_link) {
+    Passage passage{ready, ready, Time{}};
+    Time head = ready;
+    bool is_first = true;
+    for (std::size_t i = 0; i < route.size(); ++i) {
+      const OneLink& link = last_[route[i].index()];
+      if (link.link->sharing == Sharing::fair) continue;
+      note_use(last_[link.resource.index()], connection.number, head, is_first);
+      const LinkQueues::Service service = queues_.ask(route[i], bytes, head);
+      on_link(i, head, service.begun, service.ended);
+      if (is_first) passage.departed = service.begun;
+      if (is_first) passage.left = service.ended;
+      is_first = false;
+      head = service.begun + service.latency;
+      passage.arrived = std::max(passage.arrived, service.ended) + service.latency;
+    }
+    if (connection.path.crosses(Path::fair)) flow(connection, route, bytes, head, passage, on_link);
+    return passage;
+  }
+
+  // The messages that a connection has sent so far went over links that are alike and served nobody
+  // else, and so did not ask here.
+  void take_over(const Connection& connection, std::span<const LinkId> route) {
+    Time free_at = connection.left_at;
+    bool is_first = true;
+    for (const LinkId number : route) {
+      queues_.hold(number, free_at);
+      OneLink& last = last_[last_[number.index()].resource.index()];
+      last.asked = std::max(last.asked, free_at - Time(1));  // or before
+      last.connection = connection.number;
+      last.at_sender = is_first;
+      is_first = false;
+      free_at += last_[number.index()].link->latency;
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t nobody = ~std::uint32_t{0};
+
+  struct OneLink {
+    const Link* link = nullptr;
+    LinkId resource{};
+    // Of a resource: who asked last.
+    Time asked{};
+    std::uint32_t connection = nobody;
+    bool at_sender = false;  // where its route begins
+  };
+
+  // Messages of one connection follow each other everywhere; those of one lane do where its own
+  // links begin.  At one instant it is not known who came first.
+  void note_use(OneLink& last, std::uint32_t connection, Time asked, bool at_sender) {
+    const bool follows = last.connection == connection || last.connection == nobody ||
+                         (at_sender && last.at_sender) || asked > last.asked;
+    if (!follows) is_in_order_ = false;
+    last.asked = asked;
+    last.connection = connection;
+    last.at_sender = at_sender;
+  }
+
+  // No other connection shares the fair links.
+  template <class OnLink>
+  void flow(const Connection& connection, std::span<const LinkId> route, Bytes bytes, Time head,
+            Passage& passage, const OnLink& on_link) {
+    Time startup{}, latency{};
+    Bandwidth bandwidth = Path::unlimited;
+    for (const LinkId number : route) {
+      const Link& link = *last_[number.index()].link;
+      if (link.sharing != Sharing::fair) continue;
+      startup = std::max(startup, link.startup);
+      latency += link.latency;
+      bandwidth = std::min(bandwidth, link.bandwidth);
+    }
+    if (flow_ended_.size() <= connection.number)
+      flow_ended_.resize(connection.number + std::size_t{1});
+    Time& ended = flow_ended_[connection.number];
+    const Time begun = std::max(head + startup, ended);
+    ended = begun + transfer_time(bytes, bandwidth);
+    if (!connection.path.crosses(Path::exclusive)) passage = {begun, ended, Time{}};
+    passage.arrived = std::max(passage.arrived, ended);
+    for (std::size_t i = 0; i < route.size(); ++i)
+      if (last_[route[i].index()].link->sharing == Sharing::fair)
+        on_link(i, head + startup, begun, passage.arrived);
+    passage.arrived += latency;
+  }
+
+  LinkQueues queues_;
+  std::vector<OneLink> last_;
+  std::vector<Time> flow_ended_;  // by connection
+  bool is_in_order_ = true;
+};
+
+}  // namespace collsim
