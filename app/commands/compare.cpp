@@ -286,10 +286,24 @@ class LogComparison {
     JsonValue document = predicted_scenario(wanted, sources);
     for (const char* part : {"cluster", "model"})
       if (JsonValue* const value = file->find(part)) document.set(part, std::move(*value));
-    if (document.find("cluster")->find("preset") != nullptr && options_.algorithm.empty())
-      document.find("collective")->erase("algorithm");  // which means what NCCL chooses
+    // Without one it is what `run` takes: NCCL's choice where links carry its protocols.
+    if (options_.algorithm.empty()) document.find("collective")->erase("algorithm");
     keep_choices(*file, document);
+    launch_as_the_log_says(document);
     return document;
+  }
+
+  // Where launches cost time and the machine does not say who launches.
+  void launch_as_the_log_says(JsonValue& document) const {
+    if (table_->launch == MeasuredLaunch::unknown) return;
+    const bool is_preset = document.find("cluster")->find("preset") != nullptr;
+    if (document.find("model") == nullptr && is_preset) document.set("model", JsonValue::object());
+    JsonValue* const model = document.find("model");
+    if (model == nullptr || !model->is_object()) return;
+    if (model->find("launch") == nullptr && is_preset) model->set("launch", JsonValue::object());
+    JsonValue* const launch = model->find("launch");
+    if (launch == nullptr || !launch->is_object() || launch->find("mode") != nullptr) return;
+    launch->set("mode", std::string(to_string(table_->launch)));
   }
 
   void keep_choices(const JsonValue& file, JsonValue& document) const {
