@@ -67,7 +67,7 @@ struct Path {
   static constexpr Bandwidth unlimited{std::numeric_limits<std::int64_t>::max()};
 
   Time latency{};
-  // Of its one kind of links: exclusive ones when there are any that are even, else fair ones.
+  // The largest startup, the smallest bandwidth; of use only where its links are of one kind.
   Time startup{};
   Bandwidth bandwidth = unlimited;
   Time duration{};  // of a message: alpha + n/B

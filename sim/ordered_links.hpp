@@ -62,7 +62,9 @@ class OrderedLinks {
     for (const LinkId number : route) {
       queues_.hold(number, free_at);
       OneLink& last = last_[last_[number.index()].resource.index()];
-      last.asked = std::max(last.asked, free_at - Time(1));  // or before
+      // Or before, but for a message that took no time.
+      const bool took_time = connection.path.startup > Time{} || was_full(connection.queue);
+      last.asked = std::max(last.asked, took_time ? free_at - Time(1) : free_at);
       last.connection = connection.number;
       last.at_sender = is_first;
       is_first = false;
@@ -81,6 +83,10 @@ class OrderedLinks {
     std::uint32_t connection = nobody;
     bool at_sender = false;  // where its route begins
   };
+
+  [[nodiscard]] static bool was_full(const Queue& queue) {
+    return queue.sent > 0 && queue.slot(queue.sent - 1).count > 0;
+  }
 
   // Messages of one connection follow each other everywhere; those of one lane do where its own
   // links begin.  At one instant it is not known who came first.

@@ -78,6 +78,13 @@ void TimelineRecorder::sent(const Connection& connection, std::uint64_t message,
     ++usage.messages;
   }
   if (!full_) return;
+  constexpr std::uint64_t crossings_per_step = 8;
+  const std::uint64_t most =
+      std::min<std::uint64_t>(crossings_per_step * max_steps_, Step::none - 1);
+  if (crossings_.size() + route.size() > most)
+    throw_error(ErrorCode::too_large,
+                "a full recording of more than " + std::to_string(most) +
+                    " crossings of links; record a summary, or fewer ranks or messages");
   Step& step = step_of(connection, message);
   step.first_crossing = static_cast<std::uint32_t>(crossings_.size());
   step.links = static_cast<std::uint32_t>(route.size());

@@ -29,7 +29,7 @@ struct WholeColumns {  // columns of std::int32_t
   // signal of another lane; and the step that ended the wait.
   std::vector<std::int32_t> wait, waited_for;
   std::vector<std::int32_t> queued_behind;  // the step whose message held its first link
-  // Of its message on the links of its route: the first of them; and the step it waited behind.
+  // Position of its message's first crossing; and, by crossing, the step it waited behind.
   std::vector<std::int32_t> first_crossing, crossing_behind;
   std::vector<std::int32_t> route;  // of its message
   // Links of route r: route_links[route_first[r]] up to route_first[r + 1].

@@ -69,7 +69,7 @@ enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 
 // What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per
 // link.  full: every step, from which the critical path can be found; it holds every step twice
-// while sorting them (some 300 bytes per instruction).
+// while sorting them (some 300 bytes per instruction, and 32 per link that a message crosses).
 enum class Recording : std::uint8_t { off, summary, full };
 
 struct SimulationOptions {
@@ -78,7 +78,7 @@ struct SimulationOptions {
   // Ranks that start later than the others, in addition to CostModel::launch; each at most once.
   // Those that take no part in the collective do not matter.
   std::vector<std::pair<Rank, Time>> late = {};
-  std::uint64_t max_recorded_steps = 50'000'000;  // more are refused
+  std::uint64_t max_recorded_steps = 50'000'000;  // more are refused, as are 8 times more crossings
 };
 
 // How a rank spent its time, over all its lanes (so it can exceed the run time).  Recorded by

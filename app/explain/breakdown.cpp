@@ -47,6 +47,7 @@ class EventReader {
     if (message ? !continues_message(segment) : true) begin_event(segment, message);
     Event& event = events_.back();
     event.shares += shares_of(segment, timeline_, one_case_.costs);
+    event.waited_for_others |= waited_for_others(segment);
     event.end = segment.to;
     last_step_ = segment.step;
     last_was_message_ = message;
@@ -81,12 +82,13 @@ class EventReader {
     event.from = rank_of(step.rank);
     event.to = rank_of(step.instruction.to.rank);
     event.bytes = step.instruction.count * size_of(one_case_.collective.type);
-    const auto waits_for_another = [&](const Crossing& crossing) {
-      return crossing.queued_behind != Step::none &&
-             timeline_.steps[crossing.queued_behind].rank != step.rank;
-    };
-    const std::span<const Crossing> crossings = timeline_.crossings_of(step);
-    event.waited_for_others = std::any_of(crossings.begin(), crossings.end(), waits_for_another);
+  }
+
+  [[nodiscard]] bool waited_for_others(const CriticalPath::Segment& segment) const {
+    if (segment.crossing == Step::none) return false;
+    const std::uint32_t behind = timeline_.crossings[segment.crossing].queued_behind;
+    return behind != Step::none &&
+           timeline_.steps[behind].rank != timeline_.steps[segment.step].rank;
   }
 
   [[nodiscard]] std::uint32_t last_to_start() const {

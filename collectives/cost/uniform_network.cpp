@@ -122,14 +122,20 @@ std::optional<std::vector<Hop>> hops_without_contention(const Topology& topology
     Time startup{};
     Time latency{};
     std::optional<Bandwidth> narrowest;
+    bool one_is_slowest = true;  // whatever the size of a message
     for (const LinkId id : router.route(from, to)) {
       const Link& link = topology.link(id);
       if (link.sharing != Sharing::exclusive || used[link.resource.index()]) return std::nullopt;
       used[link.resource.index()] = true;
-      startup = std::max(startup, link.startup);
       latency += link.latency;
-      narrowest = narrowest ? std::min(*narrowest, link.bandwidth) : link.bandwidth;
+      const bool slower = !narrowest || (link.startup >= startup && link.bandwidth <= *narrowest);
+      const bool faster = narrowest && link.startup <= startup && link.bandwidth >= *narrowest;
+      if (!slower && !faster) one_is_slowest = false;
+      if (!slower) continue;
+      startup = link.startup;
+      narrowest = link.bandwidth;
     }
+    if (!one_is_slowest) return std::nullopt;
     COLLSIM_CHECK(narrowest, "a message to another rank crosses links");
     hops.push_back(
         {startup.seconds(), static_cast<double>(narrowest->bytes_per_second()), latency.seconds()});

@@ -196,6 +196,27 @@ TEST(ClosedForms, OneRankTakesNoTime) {
   EXPECT_TRUE(alone.form()->exact);
 }
 
+// A message takes as long as the slowest link of its way; which one that is may depend on its size.
+TEST(ClosedForms, LinksOfOneWayMayDifferWhereOneIsTheSlowest) {
+  const auto form = [](Time startup_of_slow) {
+    const Topology topology =
+        make_switch(2, LinkParameters{Bandwidth(1'000'000'000), {}, microseconds(1)});
+    const std::vector<Topology::LinkChange> slow{
+        {LinkId(0), LinkParameters{Bandwidth(500'000'000), {}, startup_of_slow}}};
+    Collective collective;
+    collective.operation = Operation::send_recv;
+    collective.group = first_ranks(2);
+    collective.type = ElementType::i8;
+    collective.count = 1000;
+    collective.pattern.kind = Pattern::Kind::pairs;
+    collective.pattern.pairs = {{0, 1}};
+    return closed_form(collective, {.name = "direct"}, topology.with_changed_links(slow));
+  };
+  ASSERT_TRUE(form(microseconds(2)));
+  EXPECT_NEAR(form(microseconds(2))->seconds, 4e-6, 1e-15);
+  EXPECT_FALSE(form(Time{}));
+}
+
 TEST(ClosedForms, NothingWhereNoFormulaHolds) {
   const Case ring{all_reduce, "ring", Kind::ring, 8, 8000, 1e9, 1 * us};
   ASSERT_TRUE(ring.form());

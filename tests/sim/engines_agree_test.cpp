@@ -90,5 +90,60 @@ TEST(EnginesAgree, OnTwelveThousandRandomCases) {
   EXPECT_GT(by_algorithm.size(), 40U);
 }
 
+// At one instant rounds decide, and engines without a clock must not guess.
+TEST(EnginesAgree, WhereMuchHappensAtOneInstant) {
+  int dataflow_cases = 0;
+  for (std::uint64_t seed = 0; seed < 6'000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase random(seed, {.largest = 8, .fair = 10, .half_duplex = 0, .round = true});
+    const Topology topology = random.topology();
+    const Schedule schedule = random.schedule(topology.rank_count());
+    const Answer event = ask(Engine::event, topology, schedule, {}, {});
+    const Answer dataflow = ask(Engine::dataflow, topology, schedule, {}, {});
+    const Answer symmetry = ask(Engine::symmetry, topology, schedule, {}, {});
+    if (event.error) continue;
+    if (dataflow.result) expect_equal(*event.result, *dataflow.result);
+    if (symmetry.result) expect_equal(*event.result, *symmetry.result);
+    dataflow_cases += dataflow.result ? 1 : 0;
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(dataflow_cases, 1'000);
+}
+
+// Rank 0's first message, an empty one, and its second come to the link from `near` to `far` at one
+// instant, over two and three links before: the second one in an earlier round.
+TEST(EnginesAgree, AMessageThatTakesNoTimeMayBeOvertaken) {
+  TopologyBuilder builder;
+  std::vector<NodeId> gpu;
+  for (int i = 0; i < 3; ++i) gpu.push_back(builder.add_node(NodeKind::gpu));
+  const auto hub = [&] { return builder.add_node(NodeKind::network_switch); };
+  const NodeId one = hub(), two = hub(), near = hub(), far = hub();
+  const auto join = [&](NodeId from, NodeId to, std::int64_t ns) {
+    return builder.connect(from, to, link_of(gigabytes_per_second(1), {}, nanoseconds(ns)));
+  };
+  const LinkId shared = join(near, far, 0);
+  const std::vector<LinkId> to_1{join(gpu[0], one, 5), join(one, near, 0), shared,
+                                 join(far, gpu[1], 0)};
+  const std::vector<LinkId> to_2{join(gpu[0], two, 0), join(two, near, 5), shared,
+                                 join(far, gpu[2], 0)};
+  Topology::Parts parts = builder.build().parts();
+  parts.known_route = [=](Rank, Rank to, std::vector<LinkId>& route) {
+    route = to == Rank(1) ? to_1 : to_2;
+  };
+  const Span nothing{Buffer::output, 0, 0}, data{Buffer::output, 0, 1000};
+  const Schedule schedule = handmade(3, [=](int position, Lane lane) -> Program {
+    if (position == 0) {
+      co_yield send({Rank(1), lane}, nothing);
+      co_yield send({Rank(2), lane}, data);
+    }
+    if (position == 1) co_yield receive({Rank(0), lane}, nothing);
+    if (position == 2) co_yield receive({Rank(0), lane}, data);
+  });
+  const Topology topology(std::move(parts));
+  const Simulation simulation = simulate(topology, schedule);
+  EXPECT_EQ(simulation.finished[1], nanoseconds(1005));
+  expect_equal(simulation, simulate(topology, schedule, {}, {.engine = Engine::event}));
+}
+
 }  // namespace
 }  // namespace collsim::testing

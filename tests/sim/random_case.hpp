@@ -18,6 +18,7 @@ class RandomCase {
     int fair = 35;        // per cent of the links
     int half_duplex = 5;  // per cent of the shapes
     int differing = 50;   // per cent of the shapes have links of their own parameters
+    bool round = false;   // a few values of everything, so that much happens at one instant
   };
   explicit RandomCase(std::uint64_t seed) : RandomCase(seed, Odds()) {}
   RandomCase(std::uint64_t seed, const Odds& odds) : odds_(odds), random_(seed) {}
@@ -26,6 +27,13 @@ class RandomCase {
   bool chance(int percent) { return up_to(100) < percent; }
 
   LinkParameters link() {
+    if (odds_.round) {
+      LinkParameters round{Bandwidth(chance(50) ? 1'000'000'000 : 500'000'000)};
+      if (chance(30)) round.startup = microseconds(1);
+      if (chance(30)) round.latency = microseconds(1);
+      if (chance(odds_.fair)) round.sharing = Sharing::fair;
+      return round;
+    }
     LinkParameters link{Bandwidth((1 + up_to(100)) * 1'000'000'007LL)};
     if (chance(60)) link.startup = picoseconds(up_to(3'000'000));
     if (chance(40)) link.latency = picoseconds(up_to(5'000'000));
@@ -65,7 +73,9 @@ class RandomCase {
       const int members = collective.size();
       if (!algorithm.works_with(members)) continue;
       if (algorithm.operation != Operation::barrier)
-        collective.count = chance(50) ? members * 16 * (1 + up_to(100'000)) : up_to(1'000'000);
+        collective.count = odds_.round  ? (chance(50) ? 1000 * members : up_to(members))
+                           : chance(50) ? members * 16 * (1 + up_to(100'000))
+                                        : up_to(1'000'000);
       if (chance(30) && takes_root(algorithm)) collective.root = up_to(members);
       AlgorithmChoice choice;
       choice.name = algorithm.name;

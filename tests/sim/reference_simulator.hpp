@@ -17,13 +17,13 @@ namespace collsim::testing {
 // with.
 //
 // What happens at one instant, in this order, and again from the start until nothing does:
-//   1. Flows end, and free their exclusive links; messages that waited for these start, first
-//      comers first; messages whose startup is over, and whose connection is free, begin to flow,
-//      and end at once when they are empty.
+//   1. Flows end; messages whose startup is over, and whose connection is free, begin to flow, and
+//      end at once when they are empty.
 //   2. Lanes do whatever hands over no message, as far as they come.
-//   3. A round: every lane whose next message is ready hands it over, by rank, then lane.  (This is
-//      where the sending instruction ends, and frees the slot of what it received.)  Then 2 again,
-//      and the next round, until no message is ready.
+//   3. A round: whoever asks for a link now, by rank, then lane, then order of sending: lanes hand
+//      over their next message, which asks for its first link (this is where the sending
+//      instruction ends, and frees the slot of what it received); messages whose head is at their
+//      next link ask for that.  Then 2 again, and the next round, until nobody asks.
 //   4. All flows get their new rates.
 struct Reference {
   bool deadlock = false;  // nothing will happen any more, and some lane has not ended
