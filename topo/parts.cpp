@@ -84,6 +84,7 @@ LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParame
                          .resource = id,
                          .sharing = parameters.sharing,
                          .half_duplex = parameters.half_duplex,
+                         .down = parameters.down,
                          .protocols = kind_of(parts, parameters.protocols),
                          .bandwidth = parameters.bandwidth,
                          .latency = parameters.latency,

@@ -15,14 +15,15 @@ constexpr std::size_t max_remembered = std::size_t{1} << 22;
 }  // namespace
 
 std::span<const LinkId> Router::route(Rank from, Rank to, Lane lane) {
-  if (!topology_.parts().known_route) {
+  const EqualWays* const ways = topology_.parts().ways.get();
+  if (ways == nullptr) {
     static_cast<void>(searched_route(from, to));
     if (lane.index() > 0) spread_over_cables(lane);
     return route_;
   }
   check_ranks(from, to);
   route_.clear();
-  if (from != to) topology_.parts().known_route(from, to, route_);
+  if (from != to) ways->append(from, to, ways->usual(from, to), route_);
   return route_;
 }
 

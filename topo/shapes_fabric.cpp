@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "topo/parts.hpp"
 #include "topo/shapes.hpp"
@@ -44,6 +47,17 @@ void append_route(const FatTree& tree, Rank source, Rank target, std::vector<Lin
   route.emplace_back(tree.rank_cable(to) + 1);
 }
 
+class FatTreeWays final : public EqualWays {
+ public:
+  explicit FatTreeWays(const FatTree& tree) : tree_(tree) {}
+  void append(Rank from, Rank to, std::uint64_t, std::vector<LinkId>& route) const override {
+    append_route(tree_, from, to, route);
+  }
+
+ private:
+  FatTree tree_;
+};
+
 // Three blocks of links: the ranks' ports (two per rank), the cables inside the groups, the cables
 // between groups, the latter two by ordered pair.
 struct Dragonfly {
@@ -82,6 +96,17 @@ void append_route(const Dragonfly& fly, Rank source, Rank target, std::vector<Li
   if (at != last) route.emplace_back(fly.local_link(last_group, at, last));
   route.emplace_back(2 * target.index() + 1);
 }
+
+class DragonflyWays final : public EqualWays {
+ public:
+  explicit DragonflyWays(const Dragonfly& fly) : fly_(fly) {}
+  void append(Rank from, Rank to, std::uint64_t, std::vector<LinkId>& route) const override {
+    append_route(fly_, from, to, route);
+  }
+
+ private:
+  Dragonfly fly_;
+};
 
 // All ordered pairs of n nodes, in the order of ordered_pair().
 template <class End>
@@ -147,9 +172,7 @@ Topology make_fat_tree(int ports, const LinkParameters& link) {
     for (std::size_t up = 0; up < half; ++up)
       add_cable(parts, NodeId(first_aggregation + aggregation),
                 NodeId(first_core + aggregation % half * half + up), link);
-  parts.known_route = [tree](Rank from, Rank to, std::vector<LinkId>& route) {
-    append_route(tree, from, to, route);
-  };
+  parts.ways = std::make_shared<FatTreeWays>(tree);
   parts.routes_ignore_bandwidth = true;
   return Topology(std::move(parts));
 }
@@ -170,9 +193,7 @@ Topology make_dragonfly(const DragonflyShape& shape) {
       parts, fly.groups,
       [&](std::size_t from, std::size_t to) { return fly.router(from, fly.exit(from, to)); },
       shape.link);
-  parts.known_route = [fly](Rank from, Rank to, std::vector<LinkId>& route) {
-    append_route(fly, from, to, route);
-  };
+  parts.ways = std::make_shared<DragonflyWays>(fly);
   parts.routes_ignore_bandwidth = true;
   return Topology(std::move(parts));
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "topo/parts.hpp"
 #include "topo/shapes.hpp"
@@ -9,6 +12,29 @@
 // Shapes in which all ranks are equally near: fully connected, and one switch.
 
 namespace collsim {
+
+namespace {
+
+class DirectWays final : public EqualWays {
+ public:
+  explicit DirectWays(std::size_t ranks) : ranks_(ranks) {}
+  void append(Rank from, Rank to, std::uint64_t, std::vector<LinkId>& route) const override {
+    route.emplace_back(ordered_pair(from.index(), to.index(), ranks_));
+  }
+
+ private:
+  std::size_t ranks_;
+};
+
+class SwitchWays final : public EqualWays {
+ public:
+  void append(Rank from, Rank to, std::uint64_t, std::vector<LinkId>& route) const override {
+    route.emplace_back(2 * from.index());
+    route.emplace_back(2 * to.index() + 1);
+  }
+};
+
+}  // namespace
 
 Topology make_fully_connected(std::size_t ranks, const LinkParameters& link) {
   constexpr std::size_t most = 8192;
@@ -25,9 +51,7 @@ Topology make_fully_connected(std::size_t ranks, const LinkParameters& link) {
       else if (to < from)
         add_reverse_link(parts, LinkId(ordered_pair(to, from, ranks)), link);
     }
-  parts.known_route = [ranks](Rank from, Rank to, std::vector<LinkId>& route) {
-    route.emplace_back(ordered_pair(from.index(), to.index(), ranks));
-  };
+  parts.ways = std::make_shared<DirectWays>(ranks);
   parts.routes_ignore_bandwidth = true;
   if (link.half_duplex) return Topology(std::move(parts));
   const auto ends = [ranks](LinkId id) {
@@ -54,10 +78,7 @@ Topology make_switch(std::size_t ranks, const LinkParameters& port) {
   add_nodes(parts, NodeKind::network_switch, 1);
   for (std::size_t rank = 0; rank < ranks; ++rank)
     add_cable(parts, NodeId(rank), NodeId(ranks), port);
-  parts.known_route = [](Rank from, Rank to, std::vector<LinkId>& route) {
-    route.emplace_back(2 * from.index());
-    route.emplace_back(2 * to.index() + 1);
-  };
+  parts.ways = std::make_shared<SwitchWays>();
   parts.routes_ignore_bandwidth = true;
   if (port.half_duplex) return Topology(std::move(parts));
   const auto direction = [](LinkId id) { return static_cast<std::uint32_t>(id.index() % 2); };

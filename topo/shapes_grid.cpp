@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "topo/parts.hpp"
 #include "topo/shapes.hpp"
@@ -75,6 +78,18 @@ std::size_t walk(const Dimension& along, std::size_t at, std::size_t to,
   return above * line + end * along.stride + below;
 }
 
+class GridWays final : public EqualWays {
+ public:
+  explicit GridWays(std::vector<Dimension> dimensions) : dimensions_(std::move(dimensions)) {}
+  void append(Rank from, Rank to, std::uint64_t, std::vector<LinkId>& route) const override {
+    std::size_t at = from.index();
+    for (const Dimension& along : dimensions_) at = walk(along, at, to.index(), route);
+  }
+
+ private:
+  std::vector<Dimension> dimensions_;
+};
+
 void add_dimension(Topology::Parts& parts, const Dimension& along, const LinkParameters& link) {
   if (along.cables == 0) return;
   const std::size_t lines_above = along.cables / (along.cables_per_line * along.stride);
@@ -96,11 +111,7 @@ Topology::Parts grid_parts(const std::string& shape, const std::vector<std::size
   const Grid grid = make_grid(sizes, closed);
   Topology::Parts parts = shape_parts(shape, grid.ranks, grid.links);
   for (const Dimension& along : grid.dimensions) add_dimension(parts, along, link);
-  parts.known_route = [dimensions = grid.dimensions](Rank from, Rank to,
-                                                     std::vector<LinkId>& route) {
-    std::size_t at = from.index();
-    for (const Dimension& along : dimensions) at = walk(along, at, to.index(), route);
-  };
+  parts.ways = std::make_shared<GridWays>(grid.dimensions);
   return parts;
 }
 

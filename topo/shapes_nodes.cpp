@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "topo/parts.hpp"
 #include "topo/shapes.hpp"
@@ -89,22 +92,41 @@ void add_ports(Topology::Parts& parts, const Layout& layout, std::size_t nodes,
     add_cable(parts, NodeId(rank), NodeId(first_nic + layout.nic_of(rank)), attachment);
 }
 
-void append_route(const Topology& inside, const Layout& layout, Rank from, Rank to,
-                  std::vector<LinkId>& route) {
-  const std::size_t node = from.index() / layout.gpus;
-  if (to.index() / layout.gpus == node) {
-    const std::size_t start = route.size();
-    inside.parts().known_route(Rank(from.index() % layout.gpus), Rank(to.index() % layout.gpus),
-                               route);
-    for (std::size_t i = start; i < route.size(); ++i)
-      route[i] = LinkId(route[i].index() + node * layout.links_inside);
-    return;
+class NodesWays final : public EqualWays {
+ public:
+  NodesWays(Topology inside, const Layout& layout) : inside_(std::move(inside)), layout_(layout) {}
+
+  [[nodiscard]] std::uint64_t count(Rank from, Rank to) const override {
+    return same_node(from, to) ? inside().count(in_node(from), in_node(to)) : 1;
   }
-  if (layout.attached()) route.emplace_back(layout.attachments + 2 * from.index());
-  route.emplace_back(layout.ports + 2 * layout.nic_of(from.index()));
-  route.emplace_back(layout.ports + 2 * layout.nic_of(to.index()) + 1);
-  if (layout.attached()) route.emplace_back(layout.attachments + 2 * to.index() + 1);
-}
+  [[nodiscard]] std::uint64_t usual(Rank from, Rank to) const override {
+    return same_node(from, to) ? inside().usual(in_node(from), in_node(to)) : 0;
+  }
+  void append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& route) const override {
+    if (same_node(from, to)) {
+      const std::size_t start = route.size();
+      inside().append(in_node(from), in_node(to), way, route);
+      const std::size_t first = from.index() / layout_.gpus * layout_.links_inside;
+      for (std::size_t i = start; i < route.size(); ++i)
+        route[i] = LinkId(route[i].index() + first);
+      return;
+    }
+    if (layout_.attached()) route.emplace_back(layout_.attachments + 2 * from.index());
+    route.emplace_back(layout_.ports + 2 * layout_.nic_of(from.index()));
+    route.emplace_back(layout_.ports + 2 * layout_.nic_of(to.index()) + 1);
+    if (layout_.attached()) route.emplace_back(layout_.attachments + 2 * to.index() + 1);
+  }
+
+ private:
+  [[nodiscard]] bool same_node(Rank from, Rank to) const {
+    return from.index() / layout_.gpus == to.index() / layout_.gpus;
+  }
+  [[nodiscard]] Rank in_node(Rank rank) const { return Rank(rank.index() % layout_.gpus); }
+  [[nodiscard]] const EqualWays& inside() const { return *inside_.parts().ways; }
+
+  Topology inside_;
+  Layout layout_;
+};
 
 }  // namespace
 
@@ -129,9 +151,7 @@ Topology make_nodes(const NodesShape& shape) {
   add_insides(parts, inside, layout, nodes);
   add_ports(parts, layout, nodes, shape.inter_link);
   parts.dims = {shape.nodes, shape.gpus_per_node};
-  parts.known_route = [inside, layout](Rank from, Rank to, std::vector<LinkId>& route) {
-    append_route(inside, layout, from, to, route);
-  };
+  parts.ways = std::make_shared<NodesWays>(inside, layout);
   parts.routes_ignore_bandwidth = true;
   return Topology(std::move(parts));
 }

@@ -116,6 +116,7 @@ LinkParameters Topology::parameters(LinkId id) const {
           .startup = of.startup,
           .sharing = of.sharing,
           .half_duplex = of.half_duplex,
+          .down = of.down,
           .protocols = protocols_of(of)};
 }
 
@@ -236,6 +237,7 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
     changed.latency = parameters.latency;
     changed.startup = parameters.startup;
     changed.sharing = parameters.sharing;
+    changed.down = parameters.down;
     changed.protocols = kind_of(parts, parameters.protocols);
     if (parameters.half_duplex && !changed.half_duplex) join(parts.links, id, opposite(*this, id));
     if (!parameters.half_duplex && changed.half_duplex) separate(parts.links, changed.resource);
@@ -243,7 +245,7 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
   check_half_duplex(*this, parts.links);
   parts.rotation_orbit = nullptr;
   parts.exchange_orbit = nullptr;
-  if (bandwidth_changed && !parts.routes_ignore_bandwidth) parts.known_route = nullptr;
+  if (bandwidth_changed && !parts.routes_ignore_bandwidth) parts.ways = nullptr;
   return Topology(std::move(parts));
 }
 

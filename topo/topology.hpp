@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "topo/equal_ways.hpp"
 #include "topo/ids.hpp"
 #include "topo/protocols.hpp"
 #include "topo/units.hpp"
@@ -25,6 +26,28 @@ namespace collsim {
 //   fair:      max-min sharing between connections, first in first out within one connection.
 enum class Sharing : std::uint8_t { exclusive, fair };
 
+// Which of several equal ways messages take from one rank to another.
+//   usual            by the shape's own rule (EqualWays::usual); what has none: hash
+//   first            the widest, then the smallest link ids; lane n takes the n-th parallel cable
+//   hash             one for all messages of a pair of ranks, by the ranks and the seed
+//   d_mod_k          by the target's number, where the shape has levels
+//   dimension_order  one dimension after the other, in grids
+//   spray            every message is split evenly over all of them
+//   adaptive         each message the one that is least loaded when it is sent
+//   valiant          dragonfly: through a third group, by the ranks and the seed
+//   ugal             dragonfly: each message the shortest or a detour, by load when it is sent
+enum class Routing : std::uint8_t {
+  usual,
+  first,
+  hash,
+  d_mod_k,
+  dimension_order,
+  spray,
+  adaptive,
+  valiant,
+  ugal
+};
+
 // What a cable can do in one direction.  A message of n bytes occupies it for startup + n /
 // bandwidth and arrives `latency` later.  On a fair link the startup only delays the start and
 // occupies nothing.  Neither time may be negative or longer than half of Time::never() (53 days).
@@ -34,6 +57,7 @@ struct LinkParameters {
   Time startup{};  // alpha: startup of every message, occupies the link
   Sharing sharing = Sharing::exclusive;
   bool half_duplex = false;  // both directions are one resource
+  bool down = false;         // it is not there: routes go around it
   Protocols protocols{};     // see Topology::under()
   bool operator==(const LinkParameters&) const = default;
 };
@@ -45,6 +69,7 @@ struct Link {
   LinkId resource;  // what is occupied: itself, or for half duplex the first of both directions
   Sharing sharing = Sharing::exclusive;
   bool half_duplex = false;
+  bool down = false;
   std::uint16_t protocols = 0;  // in Topology::Parts
   Bandwidth bandwidth;
   Time latency;
@@ -133,9 +158,17 @@ class Topology {
     std::vector<std::string> names;  // empty: named by kind and number, nodes sorted by kind
     std::unordered_map<std::string, NodeId> node_by_name;  // the inverse of names
     std::vector<int> dims;
-    // Appends the links from one rank to another (different) rank; empty: search the graph.
-    std::function<void(Rank from, Rank to, std::vector<LinkId>& route)> known_route;
-    bool routes_ignore_bandwidth = false;  // known_route stands when a bandwidth changes
+    // Switches by level, lowest first ("leaf", "spine"); empty: all are called "switch<n>".
+    struct Level {
+      std::string name;
+      NodeId first;  // of `count` neighbouring ids
+      std::size_t count = 0;
+    };
+    std::vector<Level> levels = {};
+    std::shared_ptr<const EqualWays> ways = {};  // nullptr: search the graph
+    bool routes_ignore_bandwidth = false;        // `ways` stand when a bandwidth changes
+    Routing routing = Routing::usual;
+    std::uint64_t routing_seed = 0;
     std::function<std::uint32_t(LinkId)> rotation_orbit;  // empty: not rotation-symmetric
     std::function<std::uint32_t(LinkId)> exchange_orbit;  // empty: not exchange-symmetric
     // By rank, its link to a switch that adds; empty where there is none.  Set by the constructor.

@@ -96,7 +96,7 @@ ClosedForm evaluated(const Cost& cost, const CostCase& one_case) {
 constexpr std::size_t most_searched_ranks = 1024;
 
 bool routes_are_cheap(const Topology& topology) {
-  return topology.parts().known_route || topology.rank_count() <= most_searched_ranks;
+  return topology.parts().ways != nullptr || topology.rank_count() <= most_searched_ranks;
 }
 
 // --- level by level -----------------------------------------------------------------------------

@@ -127,9 +127,16 @@ TEST(EnginesAgree, AMessageThatTakesNoTimeMayBeOvertaken) {
   const std::vector<LinkId> to_2{join(gpu[0], two, 0), join(two, near, 5), shared,
                                  join(far, gpu[2], 0)};
   Topology::Parts parts = builder.build().parts();
-  parts.known_route = [=](Rank, Rank to, std::vector<LinkId>& route) {
-    route = to == Rank(1) ? to_1 : to_2;
+  struct TwoWays : EqualWays {
+    std::vector<LinkId> to_1, to_2;
+    void append(Rank, Rank to, std::uint64_t, std::vector<LinkId>& route) const override {
+      route = to == Rank(1) ? to_1 : to_2;
+    }
   };
+  const auto ways = std::make_shared<TwoWays>();
+  ways->to_1 = to_1;
+  ways->to_2 = to_2;
+  parts.ways = ways;
   const Span nothing{Buffer::output, 0, 0}, data{Buffer::output, 0, 1000};
   const Schedule schedule = handmade(3, [=](int position, Lane lane) -> Program {
     if (position == 0) {
