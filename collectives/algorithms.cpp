@@ -81,9 +81,18 @@ int chunks_of(const Collective& collective, const AlgorithmChoice& choice,
   return std::max(1, static_cast<int>(chunks));
 }
 
+// Algorithms on one vector give every channel and every lane its part before they cut it into
+// blocks, the others cut blocks first.
+bool blocks_are_equal(const Collective& collective, const Algorithm& algorithm,
+                      const AlgorithmChoice& choice) {
+  std::int64_t parts = collective.size();
+  if (collective.operation == Operation::all_reduce)
+    parts *= std::int64_t{choice.channels} * algorithm.lanes;
+  return collective.count % parts == 0;
+}
+
 // Positions run the same program only where all blocks are equally long; and ranks can be renamed
-// like positions only where they are the same numbers.  Algorithms on one vector give every channel
-// and every lane its part before they cut it into blocks, the others cut blocks first.
+// like positions only where they are the same numbers.
 bool claims_symmetry(const Collective& collective, const Algorithm& algorithm,
                      const AlgorithmChoice& choice) {
   if (algorithm.symmetry == Symmetry::none || choice.per_node > 1 || !choice.orders.empty())
@@ -93,10 +102,7 @@ bool claims_symmetry(const Collective& collective, const Algorithm& algorithm,
   if (algorithm.symmetry == Symmetry::exchange &&
       !std::has_single_bit(static_cast<unsigned>(collective.size())))
     return false;  // i xor d is not always a position
-  std::int64_t parts = collective.size();
-  if (collective.operation == Operation::all_reduce)
-    parts *= std::int64_t{choice.channels} * algorithm.lanes;
-  return collective.count % parts == 0;
+  return blocks_are_equal(collective, algorithm, choice);
 }
 
 Task task_of(const Plan& plan, int position, int channel, int role) {
@@ -242,7 +248,12 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
     parts.scratch_count = [plan](int position) {
       return plan->channels * scratch_per_channel(*plan, position);
     };
-  if (claims_symmetry(collective, algorithm, choice)) parts.symmetry = algorithm.symmetry;
+  if (claims_symmetry(collective, algorithm, choice)) {
+    parts.symmetry = algorithm.symmetry;
+    parts.dims = plan->dims;
+  }
+  parts.exchanges_in_rounds =
+      algorithm.exchanges_in_rounds && blocks_are_equal(collective, algorithm, choice);
   parts.chunks = plan->chunks;
   parts.channels = plan->channels;
   parts.lanes_in_switch = algorithm.lanes_in_switch;

@@ -183,6 +183,7 @@ struct Algorithm {
   // Which renaming of the peers turns one position's program into another's where all blocks are
   // equally long (Schedule::Parts); a test compares them.  It speeds up simulation; none is safe.
   Symmetry symmetry = Symmetry::none;
+  bool exchanges_in_rounds = false;  // likewise (Schedule::exchanges_in_rounds())
   // Elements per channel; null: none.  Task.scratch is not set yet when it is asked.
   std::int64_t (*scratch)(const Task&) = nullptr;
   // Why it does not work with this many ranks; empty: it does; null: it always does.

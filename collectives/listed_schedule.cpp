@@ -149,6 +149,7 @@ Schedule make_listed_schedule(const Collective& collective, const AlgorithmChoic
   parts.program = [plan](int position, Lane lane) -> LaneProgram {
     return listed_program(plan.get(), &plan->list->program(position, lane));
   };
+  parts.exchanges_in_rounds = programs_exchange_in_rounds(Schedule(parts));
   return Schedule(std::move(parts));
 }
 

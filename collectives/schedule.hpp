@@ -6,11 +6,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "collectives/collective.hpp"
 #include "collectives/program.hpp"
+#include "topo/turns.hpp"
 
 namespace collsim {
+
+// Which turns of the ranks (topo/turns.hpp) take one position's program to another's, renaming its
+// peers: rotation of all, exchange (positions xor d, of 2^q), or of each dimension of the
+// arrangement.
+enum class Symmetry : std::uint8_t { none, rotation, exchange, dimensions };
 
 // HOW a collective is carried out: a program for every lane of every rank.  Immutable and cheap to
 // copy; programs are made on demand by program(), as often as wanted, and are equal each time.  The
@@ -35,7 +42,9 @@ class Schedule {
     // May be claimed only if the programs of all positions are the same but for the renaming of
     // peers, message by message with the same sizes; a test compares them.
     Symmetry symmetry = Symmetry::none;
-    int chunks = 1;  // as asked for: for reports and closed forms
+    std::vector<int> dims = {};  // of the arrangement, slowest first: for Symmetry::dimensions
+    bool exchanges_in_rounds = false;  // see below
+    int chunks = 1;                    // as asked for: for reports and closed forms
     int channels = 1;
     int lanes_in_switch = 0;  // the last of the lanes of every channel
     ProgramFactory program;
@@ -59,6 +68,15 @@ class Schedule {
     return static_cast<int>(lane.index()) % of_channel >= of_channel - parts_->lanes_in_switch;
   }
   [[nodiscard]] Symmetry symmetry() const { return parts_->symmetry; }
+  // Empty: none.
+  [[nodiscard]] std::vector<TurnDigit> turns() const;
+  // Every rank sends the same to all others, then waits for the same from all others, perhaps again
+  // and again; and slots do not hold it back.  So where instructions cost nothing their order does
+  // not matter, and any renaming of the ranks leaves the schedule what it is.  (Two ranks have no
+  // order to choose.)
+  [[nodiscard]] bool exchanges_in_rounds() const {
+    return parts_->exchanges_in_rounds && !parts_->slots && size() > 2;
+  }
   [[nodiscard]] std::int64_t scratch_count(int position) const {
     return parts_->scratch_count ? parts_->scratch_count(position) : 0;
   }
@@ -74,6 +92,9 @@ class Schedule {
  private:
   std::shared_ptr<const Parts> parts_;
 };
+
+// Looks at all programs for Schedule::exchanges_in_rounds(), except for the slots.
+[[nodiscard]] bool programs_exchange_in_rounds(const Schedule& schedule);
 
 // How many bytes of memory a run touches when lanes move the data themselves, which decides in
 // which caches they fit:

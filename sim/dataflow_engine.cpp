@@ -20,16 +20,17 @@ class DataflowNetwork {
   static constexpr bool arrivals_are_known = true;
 
   DataflowNetwork(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
-                  Recorder& recorder)
-      : topology_(topology),
+                  const Quotient* quotient, Recorder& recorder)
+      : topology_(quotient != nullptr ? quotient->topology() : topology),
         lanes_(lanes),
-        wiring_(topology, lanes, options),
+        wiring_(topology, lanes, options, quotient),
         recorder_(recorder),
-        first_user_(topology.links().size(), no_user) {}
+        first_user_(topology_.links().size(), no_user) {}
 
   // Two lanes want the same link, or messages of one lane overtake each other on the way to it.
   [[nodiscard]] bool link_is_contended() const {
-    return link_is_contended_ || (links_ && !links_->is_in_order());
+    return link_is_contended_ || wiring_.messages_meet_their_copies() ||
+           (links_ && !links_->is_in_order());
   }
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
 
@@ -40,7 +41,7 @@ class DataflowNetwork {
     return true;
   }
   void post(Connection& connection, Slot& slot, Time ready);
-  void wake(LaneNumber lane) { lanes_.runnable.push_back(lane); }
+  void wake(LaneNumber lane) { lanes_.runnable.push_back(wiring_.simulated(lane)); }
 
  private:
   static constexpr std::uint32_t no_user = ~std::uint32_t{0};
@@ -65,7 +66,7 @@ Connection* DataflowNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
   if (Connection* const known = lanes_.connections.find(ends.source, ends.target)) return known;
   Connection& connection = wiring_.open(ends);
   note_users(connection);
-  return link_is_contended_ ? nullptr : &connection;
+  return link_is_contended_ || wiring_.messages_meet_their_copies() ? nullptr : &connection;
 }
 
 template <class Recorder>
@@ -154,8 +155,9 @@ void raise_run_ahead(Lanes& lanes) {
 // connection in the cache.
 template <class Recorder>
 std::optional<Simulation> run_dataflow(const Topology& topology, Lanes& lanes,
-                                       const SimulationOptions& options, Recorder& recorder) {
-  DataflowNetwork<Recorder> network(topology, lanes, options, recorder);
+                                       const SimulationOptions& options, const Quotient* quotient,
+                                       Recorder& recorder) {
+  DataflowNetwork<Recorder> network(topology, lanes, options, quotient, recorder);
   LaneMachine<DataflowNetwork<Recorder>, Recorder> machine(lanes, network, recorder);
   lanes.connections.set_run_ahead(64);
   lanes.wake_all();
@@ -163,9 +165,14 @@ std::optional<Simulation> run_dataflow(const Topology& topology, Lanes& lanes,
     while (!lanes.runnable.empty() && !network.link_is_contended())
       machine.run(lanes.next_runnable());
     if (network.link_is_contended()) return std::nullopt;
-    if (lanes.all_finished()) return network.wiring().result(Engine::dataflow);
+    if (lanes.all_finished()) {
+      if (quotient != nullptr && !lanes.all_received()) return std::nullopt;
+      return network.wiring().result(Engine::dataflow);
+    }
     raise_run_ahead(lanes);
-    if (lanes.runnable.empty()) lanes.report_stuck();
+    if (!lanes.runnable.empty()) continue;
+    if (quotient != nullptr) return std::nullopt;
+    lanes.report_stuck();
   }
 }
 
@@ -173,10 +180,11 @@ std::optional<Simulation> run_dataflow(const Topology& topology, Lanes& lanes,
 
 std::optional<Simulation> simulate_by_dataflow(const Topology& topology, const Schedule& schedule,
                                                const CostModel& costs,
-                                               const SimulationOptions& options) {
+                                               const SimulationOptions& options,
+                                               const Quotient* quotient) {
   return with_recorder(topology, schedule, options, [&](auto& recorder) {
-    Lanes lanes(schedule, costs, static_cast<std::size_t>(schedule.size()));
-    return run_dataflow(topology, lanes, options, recorder);
+    Lanes lanes(schedule, costs, simulated_ranks(schedule, quotient));
+    return run_dataflow(topology, lanes, options, quotient, recorder);
   });
 }
 

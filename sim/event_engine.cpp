@@ -34,16 +34,19 @@ class EventNetwork {
   static constexpr bool arrivals_are_known = false;
 
   EventNetwork(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
-               Recorder& recorder)
-      : topology_(topology),
+               const Quotient* quotient, Recorder& recorder)
+      : topology_(quotient != nullptr ? quotient->topology() : topology),
         lanes_(lanes),
-        wiring_(topology, lanes, options),
+        wiring_(topology, lanes, options, quotient),
+        is_quotient_(quotient != nullptr),
         recorder_(recorder),
-        links_(topology.links().size()),
-        flows_(topology, lanes.connections),
+        links_(topology_.links().size()),
+        flows_(topology_, lanes.connections),
         posted_(lanes.all.size()) {}
 
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
+  // A quotient turned out to depend on the order among ranks.
+  [[nodiscard]] bool is_exact() const { return is_exact_; }
   [[nodiscard]] const Flows& flows() const { return flows_; }
   [[nodiscard]] const InstructionTimes& posted(LaneNumber lane) const { return posted_[lane]; }
 
@@ -78,7 +81,7 @@ class EventNetwork {
   [[nodiscard]] bool may_post(LaneNumber lane, const Connection& connection,
                               const InstructionTimes& times);
   void post(Connection& connection, Slot& slot, Time ready);
-  void wake(LaneNumber lane) { lanes_.runnable.push_back(lane); }
+  void wake(LaneNumber lane) { lanes_.runnable.push_back(wiring_.simulated(lane)); }
 
  private:
   // A message on its way.
@@ -112,6 +115,8 @@ class EventNetwork {
   const Topology& topology_;
   Lanes& lanes_;
   RankWiring wiring_;
+  const bool is_quotient_;
+  bool is_exact_ = true;
   Recorder& recorder_;
   LinkQueues links_;
   Flows flows_;
@@ -133,6 +138,7 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
   const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
   Connection* connection = lanes_.connections.find(ends.source, ends.target);
   if (connection == nullptr) connection = &open(ends);
+  if (!is_exact_) return nullptr;
   users_[connection->number] |= bit_of(direction);
   return connection;
 }
@@ -140,6 +146,8 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
 template <class Recorder>
 Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   Connection& connection = wiring_.open(ends);
+  // Who asks a link first among lanes is decided by rank, which a turn changes.
+  is_exact_ = is_exact_ && (!is_quotient_ || !connection.path.crosses(Path::exclusive));
   for (const LinkId id : lanes_.connections.links(connection))
     if (!links_.knows(id)) links_.add(id, topology_.link(id).resource, topology_.link(id));
   flows_.opened(connection);
@@ -367,11 +375,12 @@ bool EventNetwork<Recorder>::advance() {
 
 template <class Recorder>
 std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
-                                  const SimulationOptions& options, Recorder& recorder) {
-  EventNetwork<Recorder> network(topology, lanes, options, recorder);
+                                  const SimulationOptions& options, const Quotient* quotient,
+                                  Recorder& recorder) {
+  EventNetwork<Recorder> network(topology, lanes, options, quotient, recorder);
   LaneMachine<EventNetwork<Recorder>, Recorder> machine(lanes, network, recorder);
   const auto run_woken = [&] {
-    while (!lanes.runnable.empty()) machine.run(lanes.next_runnable());
+    while (!lanes.runnable.empty() && network.is_exact()) machine.run(lanes.next_runnable());
   };
   lanes.wake_all();
   do {
@@ -386,7 +395,10 @@ std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
         run_woken();
       }
     }
-  } while (network.advance());
+  } while (network.is_exact() && network.advance());
+  if (quotient != nullptr &&
+      (!network.is_exact() || !lanes.all_finished() || !lanes.all_received()))
+    return std::nullopt;
   if (!lanes.all_finished()) {
     network.flows().check_that_flows_end();
     lanes.report_stuck();
@@ -398,10 +410,11 @@ std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
 
 std::optional<Simulation> simulate_by_events(const Topology& topology, const Schedule& schedule,
                                              const CostModel& costs,
-                                             const SimulationOptions& options) {
+                                             const SimulationOptions& options,
+                                             const Quotient* quotient) {
   return with_recorder(topology, schedule, options, [&](auto& recorder) {
-    Lanes lanes(schedule, costs, static_cast<std::size_t>(schedule.size()));
-    return run_all(topology, lanes, options, recorder);
+    Lanes lanes(schedule, costs, simulated_ranks(schedule, quotient));
+    return run_all(topology, lanes, options, quotient, recorder);
   });
 }
 

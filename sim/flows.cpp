@@ -28,9 +28,7 @@ void Flows::opened(const Connection& connection) {
       const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
       known = static_cast<std::uint32_t>(sharing_.add_constraint(bandwidth).index()) + 1;
     }
-    const MaxMin::ConstraintId constraint(known - 1);
-    if (std::find(route.links.begin(), route.links.end(), constraint) == route.links.end())
-      route.links.push_back(constraint);
+    route.links.emplace_back(known - 1);
   }
 }
 

@@ -57,7 +57,8 @@ class LaneMachine {
         network_(network),
         recorder_(recorder),
         most_elements_(std::numeric_limits<std::int64_t>::max() / lanes.element_size),
-        free_instructions_(lanes.costs.instructions_are_free()) {}
+        free_instructions_(lanes.costs.instructions_are_free()),
+        order_is_free_(free_instructions_ && lanes.schedule.exchanges_in_rounds()) {}
 
   // Executes instructions of one lane until it ends or has to wait for something.
   void run(LaneNumber number);
@@ -88,6 +89,7 @@ class LaneMachine {
   Recorder& recorder_;
   const std::int64_t most_elements_;  // whose bytes can be counted
   const bool free_instructions_;
+  const bool order_is_free_;
 };
 
 template <Network N, class Recorder>
@@ -206,7 +208,10 @@ inline void LaneMachine<N, Recorder>::end(LaneState& lane, const Instruction& in
     }
   }
   lane.clock = times.ended;
-  lane.hash = Fingerprint::fold(lane.hash, times.ended, times.arrived);
+  if (order_is_free_) [[unlikely]]
+    lane.hash = Fingerprint::add(lane.hash, times.arrived);
+  else
+    lane.hash = Fingerprint::fold(lane.hash, times.ended, times.arrived);
 }
 
 template <Network N, class Recorder>

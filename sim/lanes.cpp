@@ -70,7 +70,7 @@ bool Lanes::all_received() const {
 Simulation Lanes::result(Engine engine, std::uint64_t ranks) {
   Simulation result;
   result.engine = engine;
-  result.finished.resize(all.size() / per_rank);
+  result.finished.resize(static_cast<std::size_t>(schedule.size()));
   for (const LaneState& lane : all) {
     Time& finished_at = result.finished[lane.position];
     finished_at = std::max({finished_at, lane.clock, lane.left_at});

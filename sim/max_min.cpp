@@ -37,18 +37,11 @@ MaxMin::VariableId MaxMin::add_variable(std::span<const ConstraintId> constraint
   if (constraints.size() > few) variable.many_uses = std::make_unique<Use[]>(constraints.size());
   if (constraints.empty()) lone_variables_.push_back(id);
 
-  if (++marks_ == 0) {
-    for (Constraint& constraint : constraints_) constraint.mark = 0;
-    marks_ = 1;
-  }
   Use* uses = variable.uses();
   for (std::uint32_t use = 0; use < variable.use_count; ++use) {
     const auto index = static_cast<std::uint32_t>(constraints[use].index());
     COLLSIM_CHECK(index < constraints_.size(), "no constraint " + std::to_string(index));
     Constraint& constraint = constraints_[index];
-    COLLSIM_CHECK(constraint.mark != marks_,
-                  "constraint " + std::to_string(index) + " is named twice by one variable");
-    constraint.mark = marks_;
     uses[use] = {index, static_cast<std::uint32_t>(constraint.users.size())};
     constraint.users.push_back({id, use});
     touched_constraints_.push_back(index);

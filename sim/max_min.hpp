@@ -60,9 +60,10 @@ class MaxMin {
   // Constraints are numbered 0, 1, 2, ... and stay.  capacity must be positive and finite.
   ConstraintId add_constraint(double capacity);
 
-  // A variable that uses each of `constraints` (none twice) and never exceeds `bound`; one without
-  // constraints must have a finite bound.  Its rate is 0 until the next solve().  Ids are dense and
-  // used again, the last removed first, so that callers can keep arrays beside them.
+  // A variable that uses each of `constraints` (m-fold one that is named m times) and never exceeds
+  // `bound`; one without constraints must have a finite bound.  Its rate is 0 until the next
+  // solve().  Ids are dense and used again, the last removed first, so that callers can keep arrays
+  // beside them.
   VariableId add_variable(std::span<const ConstraintId> constraints, double bound = unbounded);
   void remove_variable(VariableId variable);
 
@@ -104,7 +105,6 @@ class MaxMin {
     std::uint32_t open = 0;
     std::uint32_t closing = 0;  // users closed at the present level
     std::uint32_t found = 0;
-    std::uint32_t mark = 0;  // last add_variable that named it
     std::vector<User> users;
   };
   using Candidate = std::pair<double, std::uint32_t>;  // share or bound, constraint or variable
@@ -123,7 +123,6 @@ class MaxMin {
   std::vector<double> rates_;
   std::vector<std::uint32_t> free_variables_;
   std::uint32_t round_ = 0;  // solves so far
-  std::uint32_t marks_ = 0;  // variables added so far
 
   std::vector<std::uint32_t> touched_constraints_;  // by changes since the last solve
   std::vector<std::uint32_t> lone_variables_;       // added since, without constraints

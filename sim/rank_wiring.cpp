@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/rank_wiring.hpp"
 
+#include <algorithm>
+
 #include "sim/fingerprint.hpp"
 
 namespace collsim {
 
-RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationOptions& options)
+RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
+                       const Quotient* quotient)
     : topology_(topology),
       lanes_(lanes),
       router_(topology, lanes.schedule),
-      participants_(topology, lanes.schedule) {
-  for (std::size_t number = 0; number < lanes.all.size(); ++number)
-    lanes.all[number].position = participants_.position_at(number / lanes.per_rank);
+      participants_(topology, lanes.schedule),
+      quotient_(quotient) {
+  for (std::size_t number = 0; number < lanes.all.size(); ++number) {
+    const std::size_t member = number / lanes.per_rank;
+    lanes.all[number].position =
+        quotient != nullptr
+            ? static_cast<std::uint32_t>(quotient->representatives()[member].index())
+            : participants_.position_at(member);
+  }
   for (const auto& [rank, late] : options.late) {
     const std::uint32_t member = participants_.member_of(rank);
     if (member == Participants::absent) continue;
@@ -20,22 +29,60 @@ RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationO
   }
 }
 
+RankWiring::Ends RankWiring::ends_in_quotient(LaneNumber lane, Endpoint peer,
+                                              Direction direction) const {
+  const Endpoint me = lanes_.endpoint_of(lane);
+  if (participants_.member_of(peer.rank) == Participants::absent ||
+      peer.lane.index() >= lanes_.per_rank)
+    report_bad_peer(lanes_.schedule, me, peer);
+  if (peer == me) report_talks_to_itself(peer);
+  const auto number = [this](std::size_t rank, Lane its) {
+    return static_cast<LaneNumber>(rank * lanes_.per_rank + its.index());
+  };
+  if (direction == Direction::out) return {lane, number(peer.rank.index(), peer.lane)};
+  const Quotient::Ends ends = quotient_->ends(peer.rank, me.rank);
+  return {number(ends.source, peer.lane), number(ends.target.index(), me.lane)};
+}
+
 Connection& RankWiring::open(Ends ends) {
   Connection& connection = lanes_.connections.open(ends.source, ends.target);
   const Endpoint from = lanes_.endpoint_of(ends.source);
-  const Endpoint to = lanes_.endpoint_of(ends.target);
+  const Endpoint to = quotient_ == nullptr ? lanes_.endpoint_of(ends.target)
+                                           : Endpoint{Rank(ends.target / lanes_.per_rank),
+                                                      Lane(ends.target % lanes_.per_rank)};
   if (from.rank == to.rank) return connection;
   const std::span<const LinkId> route = router_.route(from, to);
-  lanes_.connections.set_route(connection, topology_, route);
+  if (quotient_ == nullptr) {
+    lanes_.connections.set_route(connection, topology_, route);
+  } else {
+    route_.clear();
+    for (const LinkId link : route) {
+      const LinkId orbit = quotient_->orbit(link);
+      if (std::find(route_.begin(), route_.end(), orbit) != route_.end())
+        messages_meet_their_copies_ = true;
+      route_.push_back(orbit);
+    }
+    lanes_.connections.set_route(connection, quotient_->topology(), route_);
+  }
   if (route.empty()) connection.path.kinds = Path::within_switch;
   return connection;
 }
 
 Simulation RankWiring::result(Engine engine) {
-  Simulation result = lanes_.result(engine, 1);
+  Simulation result = quotient_ == nullptr ? lanes_.result(engine, 1)
+                                           : lanes_.result(Engine::symmetry, quotient_->order());
   Fingerprint fingerprint;
-  for (const LaneState& lane : lanes_.all)
-    fingerprint.add_lane(lanes_.endpoint_of(lane).rank.index(), lane.lane.index(), lane.hash);
+  if (quotient_ == nullptr) {
+    for (const LaneState& lane : lanes_.all)
+      fingerprint.add_lane(lanes_.endpoint_of(lane).rank.index(), lane.lane.index(), lane.hash);
+  } else {
+    for (std::size_t rank = 0; rank < result.finished.size(); ++rank) {
+      const std::uint32_t number = quotient_->number_of(Rank(rank));
+      result.finished[rank] = result.finished[quotient_->representatives()[number].index()];
+      for (std::size_t lane = 0; lane < lanes_.per_rank; ++lane)
+        fingerprint.add_lane(rank, lane, lanes_.all[number * lanes_.per_rank + lane].hash);
+    }
+  }
   result.fingerprint = fingerprint.value();
   return result;
 }

@@ -3,18 +3,22 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "sim/lane_machine.hpp"
 #include "sim/message_router.hpp"
 #include "sim/participants.hpp"
+#include "sim/quotient.hpp"
 
 namespace collsim {
 
-// Internal to sim/: connections over the topology's routes, when every rank is simulated.
+// Internal to sim/: connections over the topology's routes.  With a quotient only the lanes of
+// representatives exist; they send to lanes of any rank, numbered by rank, and links are orbits.
 class RankWiring {
  public:
   // Gives the lanes their positions, and those of late ranks their start.
-  RankWiring(const Topology& topology, Lanes& lanes, const SimulationOptions& options);
+  RankWiring(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
+             const Quotient* quotient);
 
   struct Ends {
     LaneNumber source;
@@ -22,6 +26,7 @@ class RankWiring {
   };
   // Error{bad_schedule} when the peer does not exist, or is the lane itself.
   [[nodiscard]] Ends ends(LaneNumber lane, Endpoint peer, Direction direction) const {
+    if (quotient_ != nullptr) return ends_in_quotient(lane, peer, direction);
     const std::uint32_t member = participants_.member_of(peer.rank);
     if (member == Participants::absent || peer.lane.index() >= lanes_.per_rank) [[unlikely]]
       report_bad_peer(lanes_.schedule, lanes_.endpoint_of(lane), peer);
@@ -31,16 +36,36 @@ class RankWiring {
     return direction == Direction::out ? Ends{lane, other} : Ends{other, lane};
   }
   Connection& open(Ends ends);
+  // The lane that stands for a connection's target.
+  [[nodiscard]] LaneNumber simulated(LaneNumber target) const {
+    if (quotient_ == nullptr) return target;
+    const std::size_t rank = target / lanes_.per_rank;
+    return static_cast<LaneNumber>(quotient_->number_of(Rank(rank)) * lanes_.per_rank +
+                                   target % lanes_.per_rank);
+  }
+  // A message crosses two links of one orbit: it meets its own copies.
+  [[nodiscard]] bool messages_meet_their_copies() const { return messages_meet_their_copies_; }
 
-  // Once all lanes have finished.
+  // Once all lanes have finished; a quotient also needs that all messages were received.
   [[nodiscard]] Simulation result(Engine engine);
 
  private:
+  [[nodiscard]] Ends ends_in_quotient(LaneNumber lane, Endpoint peer, Direction direction) const;
+
   const Topology& topology_;
   Lanes& lanes_;
   MessageRouter router_;
   Participants participants_;
+  const Quotient* quotient_;
+  std::vector<LinkId> route_;
+  bool messages_meet_their_copies_ = false;
 };
+
+[[nodiscard]] inline std::size_t simulated_ranks(const Schedule& schedule,
+                                                 const Quotient* quotient) {
+  return quotient != nullptr ? quotient->representatives().size()
+                             : static_cast<std::size_t>(schedule.size());
+}
 
 // Simulates with the recorder that the options ask for.
 template <class Simulate>

@@ -21,7 +21,7 @@ class EqualWays {
   // Appends the links of one of them, in order.
   virtual void append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& route) const = 0;
 
-  // EqualWays that take a detour on purpose (Valiant: through a third group of a dragonfly), numbered
+  // Ways that take a detour on purpose (Valiant: through a third group of a dragonfly), numbered
   // likewise; 0 where the shape has none.
   [[nodiscard]] virtual std::uint64_t detours(Rank /*from*/, Rank /*to*/) const { return 0; }
   virtual void append_detour(Rank /*from*/, Rank /*to*/, std::uint64_t /*detour*/,

@@ -50,12 +50,6 @@ using NodeId = Index<NodeTag, std::uint32_t>;
 // One direction of a cable.
 using LinkId = Index<LinkTag, std::uint32_t>;
 
-// A renaming of ranks that leaves everything unchanged, so that one rank can stand for all.
-//   rotation: rank i is to rank i+d what rank 0 is to rank d (mod K)
-//   exchange: rank i is to rank i xor d what rank 0 is to rank d
-// Schedules and topologies each have it or not; a case has it if both do.
-enum class Symmetry : std::uint8_t { none, rotation, exchange };
-
 // More ranks than this are a typing error; the limit also keeps every id within 32 bits.
 constexpr std::size_t max_ranks = std::size_t{1} << 24;
 

@@ -2,6 +2,7 @@
 #include "topo/parts.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace collsim {
@@ -75,6 +76,10 @@ std::uint16_t kind_of(Topology::Parts& parts, const Protocols& protocols) {
   const auto number = static_cast<std::uint16_t>(found - known.begin());
   if (found == known.end()) known.push_back(protocols);
   return number;
+}
+
+std::vector<TurnDigit> binary_digits(std::size_t ranks) {
+  return std::vector<TurnDigit>(static_cast<std::size_t>(std::countr_zero(ranks)), TurnDigit{2});
 }
 
 LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters) {

@@ -39,6 +39,9 @@ LinkId add_reverse_link(Topology::Parts& parts, LinkId first, const LinkParamete
 // Both directions with neighbouring ids; returns the first.
 LinkId add_cable(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters);
 
+// Of 2^q ranks, one for each bit.
+[[nodiscard]] std::vector<TurnDigit> binary_digits(std::size_t ranks);
+
 // Links for all ordered pairs of n things, numbered by source, then target: n * (n - 1) of them.
 [[nodiscard]] constexpr std::size_t ordered_pair(std::size_t from, std::size_t to, std::size_t n) {
   return from * (n - 1) + (to > from ? to - 1 : to);

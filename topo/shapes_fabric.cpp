@@ -58,6 +58,26 @@ class FatTreeWays final : public EqualWays {
   FatTree tree_;
 };
 
+// Pods, edge switches of all pods alike, and ranks of all edge switches alike may turn: aggregation
+// switches turn with the ranks that they serve, core switches with both.
+Topology::Turning turning(const FatTree& tree) {
+  const auto half = static_cast<std::uint32_t>(tree.half);
+  Topology::Turning turning{.digits = {{2 * half}, {half}, {half}}};
+  turning.place = [tree](LinkId id) {
+    const std::size_t cable = id.index() / 2;
+    const std::size_t layer = cable / tree.ranks;
+    std::size_t at = cable % tree.ranks;
+    // A cable from an aggregation switch: (pod, rank in edge switch, edge switch).
+    if (layer == 2) {
+      const std::size_t pod = at / (tree.half * tree.half);
+      const std::size_t served = at / tree.half % tree.half;
+      at = (pod * tree.half + at % tree.half) * tree.half + served;
+    }
+    return LinkPlace{static_cast<std::uint32_t>(2 * layer + id.index() % 2), Rank(at)};
+  };
+  return turning;
+}
+
 // Three blocks of links: the ranks' ports (two per rank), the cables inside the groups, the cables
 // between groups, the latter two by ordered pair.
 struct Dragonfly {
@@ -107,6 +127,31 @@ class DragonflyWays final : public EqualWays {
  private:
   Dragonfly fly_;
 };
+
+// Groups may turn, and the ranks of all routers alike.
+Topology::Turning turning(const Dragonfly& fly) {
+  const auto size = [](std::size_t count) { return static_cast<std::uint32_t>(count); };
+  Topology::Turning turning{.digits = {{size(fly.groups)},
+                                       {size(fly.routers), size(fly.routers)},
+                                       {size(fly.ranks_per_router), 1}}};
+  turning.place = [fly, size](LinkId id) {
+    constexpr std::uint32_t all_ranks_of_a_group = 0b110;
+    if (id.index() < 2 * fly.ranks) return LinkPlace{size(id.index() % 2), Rank(id.index() / 2)};
+    std::size_t number = id.index() - 2 * fly.ranks;
+    const auto of_group = [&](std::size_t kind, std::size_t group) {
+      return LinkPlace{size(kind), Rank(group * fly.routers * fly.ranks_per_router),
+                       all_ranks_of_a_group};
+    };
+    if (number < fly.groups * fly.links_inside())
+      return of_group(2 + number % fly.links_inside(), number / fly.links_inside());
+    number -= fly.groups * fly.links_inside();
+    const std::size_t from = number / (fly.groups - 1);
+    const std::size_t other = number % (fly.groups - 1);
+    const std::size_t to = other < from ? other : other + 1;
+    return of_group(2 + fly.links_inside() + (to + fly.groups - from) % fly.groups, from);
+  };
+  return turning;
+}
 
 // All ordered pairs of n nodes, in the order of ordered_pair().
 template <class End>
@@ -174,6 +219,7 @@ Topology make_fat_tree(int ports, const LinkParameters& link) {
                 NodeId(first_core + aggregation % half * half + up), link);
   parts.ways = std::make_shared<FatTreeWays>(tree);
   parts.routes_ignore_bandwidth = true;
+  if (!link.half_duplex) parts.turnings.push_back(turning(tree));
   return Topology(std::move(parts));
 }
 
@@ -195,6 +241,7 @@ Topology make_dragonfly(const DragonflyShape& shape) {
       shape.link);
   parts.ways = std::make_shared<DragonflyWays>(fly);
   parts.routes_ignore_bandwidth = true;
+  if (!shape.link.half_duplex) parts.turnings.push_back(turning(fly));
   return Topology(std::move(parts));
 }
 

@@ -59,15 +59,16 @@ Topology make_fully_connected(std::size_t ranks, const LinkParameters& link) {
     const std::size_t other = id.index() % (ranks - 1);
     return std::pair(from, other < from ? other : other + 1);
   };
-  parts.rotation_orbit = [ends, ranks](LinkId id) {
-    const auto [from, to] = ends(id);
-    return static_cast<std::uint32_t>((to + ranks - from) % ranks);
-  };
+  parts.turnings.push_back(
+      {{{static_cast<std::uint32_t>(ranks)}}, [ends, ranks](LinkId id) {
+         const auto [from, to] = ends(id);
+         return LinkPlace{static_cast<std::uint32_t>((to + ranks - from) % ranks), Rank(from)};
+       }});
   if (std::has_single_bit(ranks))
-    parts.exchange_orbit = [ends](LinkId id) {
-      const auto [from, to] = ends(id);
-      return static_cast<std::uint32_t>(from ^ to);
-    };
+    parts.turnings.push_back({binary_digits(ranks), [ends](LinkId id) {
+                                const auto [from, to] = ends(id);
+                                return LinkPlace{static_cast<std::uint32_t>(from ^ to), Rank(from)};
+                              }});
   return Topology(std::move(parts));
 }
 
@@ -81,9 +82,10 @@ Topology make_switch(std::size_t ranks, const LinkParameters& port) {
   parts.ways = std::make_shared<SwitchWays>();
   parts.routes_ignore_bandwidth = true;
   if (port.half_duplex) return Topology(std::move(parts));
-  const auto direction = [](LinkId id) { return static_cast<std::uint32_t>(id.index() % 2); };
-  parts.rotation_orbit = direction;
-  if (std::has_single_bit(ranks)) parts.exchange_orbit = direction;
+  parts.turnings.push_back(
+      {{{.size = static_cast<std::uint32_t>(ranks), .permutes = true}}, [](LinkId id) {
+         return LinkPlace{static_cast<std::uint32_t>(id.index() % 2), Rank(id.index() / 2)};
+       }});
   return Topology(std::move(parts));
 }
 

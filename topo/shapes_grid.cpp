@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <memory>
@@ -105,6 +106,32 @@ void add_dimension(Topology::Parts& parts, const Dimension& along, const LinkPar
     add_reverse_link(parts, LinkId(along.base + cable), link);
 }
 
+// Every dimension may turn.  A link in decreasing direction lies where its opposite begins; of a
+// dimension of 2 both directions are alike.
+Topology::Turning turning(const std::vector<Dimension>& dimensions) {
+  Topology::Turning turning;
+  for (const Dimension& along : dimensions)
+    turning.digits.push_back({static_cast<std::uint32_t>(along.size)});
+  turning.place = [dimensions](LinkId id) {
+    std::uint32_t kind = 0;
+    for (const Dimension& along : dimensions) {
+      kind += 2;
+      const std::size_t number = id.index() - along.base;
+      if (number >= 2 * along.cables) continue;
+      const bool decreasing = number >= along.cables;
+      const std::size_t cable = decreasing ? number - along.cables : number;
+      const std::size_t line = cable / along.stride / along.cables_per_line;
+      std::size_t place = cable / along.stride % along.cables_per_line;
+      const bool pair = along.size == 2;
+      if (pair && decreasing) place = 1;
+      const std::size_t rank = (line * along.size + place) * along.stride + cable % along.stride;
+      return LinkPlace{kind + (decreasing && !pair ? 1 : 0), Rank(rank)};
+    }
+    COLLSIM_CHECK(false, "a link beyond the last dimension");
+  };
+  return turning;
+}
+
 Topology::Parts grid_parts(const std::string& shape, const std::vector<std::size_t>& sizes,
                            bool closed, const LinkParameters& link) {
   check_shape_link(shape, link);
@@ -112,6 +139,9 @@ Topology::Parts grid_parts(const std::string& shape, const std::vector<std::size
   Topology::Parts parts = shape_parts(shape, grid.ranks, grid.links);
   for (const Dimension& along : grid.dimensions) add_dimension(parts, along, link);
   parts.ways = std::make_shared<GridWays>(grid.dimensions);
+  const auto turns = [closed](const Dimension& along) { return closed || along.size <= 2; };
+  if (!link.half_duplex && std::all_of(grid.dimensions.begin(), grid.dimensions.end(), turns))
+    parts.turnings.push_back(turning(grid.dimensions));
   return parts;
 }
 
@@ -148,12 +178,7 @@ Topology make_chain(std::size_t ranks, const LinkParameters& link) {
 
 Topology make_ring(std::size_t ranks, const LinkParameters& link) {
   check_rank_count("ring", ranks);
-  Topology::Parts parts = grid_parts("ring", {ranks}, true, link);
-  if (!link.half_duplex)
-    parts.rotation_orbit = [ranks](LinkId id) {
-      return static_cast<std::uint32_t>(ranks == 2 ? 0 : id.index() / ranks);
-    };
-  return Topology(std::move(parts));
+  return Topology(grid_parts("ring", {ranks}, true, link));
 }
 
 Topology make_torus(const std::vector<int>& dims, const LinkParameters& link) {
@@ -176,10 +201,6 @@ Topology make_hypercube(std::size_t ranks, const LinkParameters& link) {
                 std::bit_ceil(ranks));
   const std::vector<std::size_t> sizes(static_cast<std::size_t>(std::countr_zero(ranks)), 2);
   Topology::Parts parts = grid_parts("hypercube", sizes, false, link);
-  if (!link.half_duplex)
-    parts.exchange_orbit = [ranks](LinkId id) {
-      return static_cast<std::uint32_t>(id.index() / ranks);
-    };
   return Topology(std::move(parts));
 }
 

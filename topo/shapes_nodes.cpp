@@ -128,6 +128,28 @@ class NodesWays final : public EqualWays {
   Layout layout_;
 };
 
+// Any permutation of nodes.
+Topology::Turning turning(const Layout& layout, std::size_t nodes) {
+  const auto gpus = static_cast<std::uint32_t>(layout.gpus);
+  Topology::Turning turning;
+  turning.digits = {{.size = static_cast<std::uint32_t>(nodes), .permutes = true}, {gpus, gpus}};
+  turning.place = [layout](LinkId id) {
+    std::size_t per_node = layout.links_inside;
+    std::size_t before = 0;
+    if (id.index() >= layout.attachments) {
+      before = layout.attachments;
+      per_node = 2 * layout.gpus;
+    } else if (id.index() >= layout.ports) {
+      before = layout.ports;
+      per_node = 2 * layout.nics;
+    }
+    const std::size_t node = (id.index() - before) / per_node;
+    const std::size_t kind = before + (id.index() - before) % per_node;
+    return LinkPlace{static_cast<std::uint32_t>(kind), Rank(node * layout.gpus)};
+  };
+  return turning;
+}
+
 }  // namespace
 
 Topology make_nodes(const NodesShape& shape) {
@@ -153,6 +175,8 @@ Topology make_nodes(const NodesShape& shape) {
   parts.dims = {shape.nodes, shape.gpus_per_node};
   parts.ways = std::make_shared<NodesWays>(inside, layout);
   parts.routes_ignore_bandwidth = true;
+  if (!shape.intra_link.half_duplex && !shape.inter_link.half_duplex)
+    parts.turnings.push_back(turning(layout, nodes));
   return Topology(std::move(parts));
 }
 

@@ -170,12 +170,6 @@ std::vector<LinkId> Topology::links_between(NodeId from, NodeId to) const {
   return found;
 }
 
-std::optional<std::uint32_t> Topology::orbit(Symmetry symmetry, LinkId link) const {
-  if (symmetry == Symmetry::rotation && parts_->rotation_orbit) return parts_->rotation_orbit(link);
-  if (symmetry == Symmetry::exchange && parts_->exchange_orbit) return parts_->exchange_orbit(link);
-  return std::nullopt;
-}
-
 // --- changed links -------------------------------------------------------------------------------
 
 namespace {
@@ -243,8 +237,7 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
     if (!parameters.half_duplex && changed.half_duplex) separate(parts.links, changed.resource);
   }
   check_half_duplex(*this, parts.links);
-  parts.rotation_orbit = nullptr;
-  parts.exchange_orbit = nullptr;
+  parts.turnings.clear();
   if (bandwidth_changed && !parts.routes_ignore_bandwidth) parts.ways = nullptr;
   return Topology(std::move(parts));
 }

@@ -15,6 +15,7 @@
 #include "topo/equal_ways.hpp"
 #include "topo/ids.hpp"
 #include "topo/protocols.hpp"
+#include "topo/turns.hpp"
 #include "topo/units.hpp"
 
 namespace collsim {
@@ -115,10 +116,14 @@ class Topology {
   // or mesh; empty for others.
   [[nodiscard]] const std::vector<int>& dims() const { return parts_->dims; }
 
-  // If the renaming leaves this topology unchanged: which links it maps onto each other (same
-  // orbit, same number).  Nothing if the topology lacks the symmetry, and never for half duplex, so
-  // with an orbit every link is a separate resource and every rank has exactly one link in it.
-  [[nodiscard]] std::optional<std::uint32_t> orbit(Symmetry symmetry, LinkId link) const;
+  // Which turns of the ranks leave this network and its routes unchanged, and where each link lies
+  // as they see it.  There may be several such groups, or none; and never any where a link is half
+  // duplex or down, so that every link is a resource of its own.
+  struct Turning {
+    std::vector<TurnDigit> digits;  // slowest first
+    std::function<LinkPlace(LinkId)> place;
+  };
+  [[nodiscard]] const std::vector<Turning>& turnings() const { return parts_->turnings; }
 
   // The same topology except for some links ("one slow link").  Loses symmetry; keeps its routes if
   // only startup or latency changed, and recomputes them if a bandwidth did (the fixed routes of
@@ -169,8 +174,7 @@ class Topology {
     bool routes_ignore_bandwidth = false;        // `ways` stand when a bandwidth changes
     Routing routing = Routing::usual;
     std::uint64_t routing_seed = 0;
-    std::function<std::uint32_t(LinkId)> rotation_orbit;  // empty: not rotation-symmetric
-    std::function<std::uint32_t(LinkId)> exchange_orbit;  // empty: not exchange-symmetric
+    std::vector<Turning> turnings = {};
     // By rank, its link to a switch that adds; empty where there is none.  Set by the constructor.
     std::vector<std::optional<LinkId>> to_adding_switch = {};
   };

@@ -380,7 +380,7 @@ double work_of(const Case& one_case) {
   // Longer routes share links with those of other ranks, so one rank cannot stand for all.
   const bool one_stands_for_all =
       schedule.symmetry() != Symmetry::none && one_case.cluster->late.empty() && crossed <= 2 &&
-      !topology.links().empty() && topology.orbit(schedule.symmetry(), LinkId(0)).has_value() &&
+      !topology.turnings().empty() &&
       one_case.collective.group.size() == topology.rank_count();
   // Every simulation also looks at every link and lane.
   return (one_stands_for_all ? instructions / schedule.size() : instructions) +

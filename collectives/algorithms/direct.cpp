@@ -72,6 +72,7 @@ extern const Algorithm all_gather_direct{
                                  task.blocks(task.output));
         },
     .symmetry = Symmetry::rotation,
+    .exchanges_in_rounds = true,
     .costs = {{{on::ports, "(K-1)*S*tau(N/(K*S)) + L", "K*S", literature::hockney},
                {on::links, "hop(N/K)", "K*S", literature::hockney}}}};
 
@@ -84,6 +85,7 @@ extern const Algorithm reduce_scatter_direct{
           return direct_sum(task.group, scattered_blocks(task), scattered_block(task));
         },
     .symmetry = Symmetry::rotation,
+    .exchanges_in_rounds = true,
     .costs = {{{on::ports, "t + L + ((K-1)*S-1)*max(t, g) + g, t = tau(N/(K*S)), g = N/(K*S)*gamma",
                 "K*S", literature::hockney},
                {on::links, "reduce_hop(N/K) + (K-2)/K*N*gamma", "K*S", literature::hockney}}}};
@@ -97,6 +99,7 @@ extern const Algorithm all_reduce_one_shot{
           return direct_sum(task.group, Everything{source_vector(task)}, result_vector(task));
         },
     .symmetry = Symmetry::rotation,
+    .exchanges_in_rounds = true,
     .messages_exceed_a_block = true,
     .costs = {{{on::ports, "tau(N/S) + L + ((K-1)*S-1)*max(tau(N/S), N/S*gamma) + N/S*gamma", "S",
                 literature::hockney},
@@ -113,6 +116,7 @@ extern const Algorithm all_reduce_two_shot{
                           Blocks(result_vector(task), ranks));
         },
     .symmetry = Symmetry::rotation,
+    .exchanges_in_rounds = true,
     .costs = {
         {{on::ports,
           "t + L + ((K-1)*S-1)*max(t, g) + g + (K-1)*S*t + L, t = tau(N/(K*S)), "
@@ -129,6 +133,7 @@ extern const Algorithm all_to_all_direct{
           return direct_exchange(task.group, task.blocks(task.input), task.blocks(task.output));
         },
     .symmetry = Symmetry::rotation,
+    .exchanges_in_rounds = true,
     .costs = {{{on::ports, "(K-1)*S*tau(N/(K*S)) + L", "K*S", literature::hockney},
                {on::links, "hop(N/K)", "K*S", literature::hockney}}}};
 

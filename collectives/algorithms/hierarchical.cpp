@@ -133,6 +133,7 @@ extern const Algorithm all_reduce_hierarchical{
     .summary = "reduce-scatter in the node, all-reduce between nodes, all-gather in the node",
     .program = all_reduce_in_dimensions,
     .knobs = {.dims = true},
+    .symmetry = Symmetry::dimensions,
     .messages_exceed_a_block = true,
     .levels = levels_of_all_reduce};
 
@@ -143,6 +144,7 @@ extern const Algorithm all_reduce_torus{
     .summary = "reduce-scatter along one dimension after the other, all-gather back (BlueConnect)",
     .program = all_reduce_in_dimensions,
     .knobs = {.dims = true},
+    .symmetry = Symmetry::dimensions,
     .messages_exceed_a_block = true,
     .levels = levels_of_all_reduce};
 
@@ -157,6 +159,7 @@ extern const Algorithm all_gather_hierarchical{
                                          scratch_for_shares(task, task.output));
         },
     .knobs = {.dims = true},
+    .symmetry = Symmetry::dimensions,
     .scratch = [](const Task& task) { return count_of_shares(task, task.output); },
     .messages_exceed_a_block = true,
     .levels = {.inner = {&all_gather_ring}, .outer = &all_gather_ring}};
@@ -172,6 +175,7 @@ extern const Algorithm reduce_scatter_hierarchical{
                                              scratch_for_shares(task, task.input));
         },
     .knobs = {.dims = true},
+    .symmetry = Symmetry::dimensions,
     .scratch = [](const Task& task) { return count_of_shares(task, task.input); },
     .messages_exceed_a_block = true,
     .levels = {.inner = {&reduce_scatter_ring}, .outer = &reduce_scatter_ring}};

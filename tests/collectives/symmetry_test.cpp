@@ -19,16 +19,25 @@ Schedule schedule_of(const Algorithm& row, int ranks, std::int64_t count, int ch
                        {.name = std::string(row.name), .chunks = chunks, .channels = channels});
 }
 
-// Who a peer is for somebody at `position`: what the peer would be for position 0.
-std::size_t relative(Symmetry symmetry, const Endpoint& peer, int position, int ranks) {
-  const auto me = static_cast<std::size_t>(position);
-  const auto size = static_cast<std::size_t>(ranks);
-  return symmetry == Symmetry::rotation ? (peer.rank.index() + size - me) % size
-                                        : (peer.rank.index() ^ me);
+// Who a peer is for somebody at `position`: what the peer would be for position 0, digit by digit.
+std::size_t relative(const std::vector<TurnDigit>& digits, const Endpoint& peer, int position) {
+  std::size_t place = peer.rank.index();
+  auto me = static_cast<std::size_t>(position);
+  std::size_t result = 0;
+  std::size_t weight = 1;
+  for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit) {
+    const std::size_t size = digit->size;
+    result += weight * ((place % size + size - me % size) % size);
+    weight *= size;
+    place /= size;
+    me /= size;
+  }
+  return result;
 }
 
 // Empty when both lanes do the same under the renaming, else what differs.
-std::string difference(const Schedule& schedule, Symmetry symmetry, int position, int lane) {
+std::string difference(const Schedule& schedule, const std::vector<TurnDigit>& digits, int position,
+                       int lane) {
   const Lane which(static_cast<std::size_t>(lane));
   LaneProgram reference = schedule.program(0, which);
   LaneProgram program = schedule.program(position, which);
@@ -40,22 +49,18 @@ std::string difference(const Schedule& schedule, Symmetry symmetry, int position
       return expected == found ? "" : place + ": one has ended";
     if (found->op != expected->op) return place + ": operation";
     if (found->count != expected->count) return place + ": size";
-    const int ranks = schedule.size();
-    if (sends(found->op) && (relative(symmetry, found->to, position, ranks) !=
-                                 relative(symmetry, expected->to, 0, ranks) ||
-                             found->to.lane != expected->to.lane))
-      return place + ": target";
-    if (receives(found->op) && (relative(symmetry, found->from, position, ranks) !=
-                                    relative(symmetry, expected->from, 0, ranks) ||
-                                found->from.lane != expected->from.lane))
-      return place + ": source";
+    const auto differ = [&](const Endpoint& mine, const Endpoint& its) {
+      return relative(digits, mine, position) != relative(digits, its, 0) || mine.lane != its.lane;
+    };
+    if (sends(found->op) && differ(found->to, expected->to)) return place + ": target";
+    if (receives(found->op) && differ(found->from, expected->from)) return place + ": source";
   }
 }
 
-std::string difference(const Schedule& schedule, Symmetry symmetry) {
+std::string difference(const Schedule& schedule, const std::vector<TurnDigit>& digits) {
   for (int position = 1; position < schedule.size(); ++position)
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
-      const std::string found = difference(schedule, symmetry, position, lane);
+      const std::string found = difference(schedule, digits, position, lane);
       if (!found.empty())
         return "position " + std::to_string(position) + " lane " + std::to_string(lane) + ", " +
                found;
@@ -74,7 +79,7 @@ TEST(Symmetry, IsClaimedOnlyWhereAllProgramsAreTheSame) {
             if (schedule.symmetry() == Symmetry::none) continue;
             ++claimed;
             ASSERT_EQ(schedule.symmetry(), row.symmetry);
-            ASSERT_EQ(difference(schedule, schedule.symmetry()), "")
+            ASSERT_EQ(difference(schedule, schedule.turns()), "")
                 << to_string(row.operation) << " " << row.name << " K=" << ranks
                 << " count=" << count << " channels=" << channels << " chunks=" << chunks;
           }
@@ -95,16 +100,38 @@ TEST(Symmetry, IsClaimedForEvenSizes) {
   EXPECT_GE(rows, 4);
 }
 
+TEST(Symmetry, ExchangesInRoundsAreWhatTheyClaim) {
+  int rows = 0;
+  for (const Algorithm& row : algorithms()) {
+    rows += row.exchanges_in_rounds ? 1 : 0;
+    for (const int ranks : nearest_ranks(row, {3, 5, 8}))
+      for (const int chunks : {1, 3})
+        for (const int channels : {1, 2}) {
+          const Schedule even = schedule_of(row, ranks, std::int64_t{12} * ranks, chunks, channels);
+          EXPECT_EQ(even.exchanges_in_rounds(), row.exchanges_in_rounds) << row.name;
+          EXPECT_TRUE(!even.exchanges_in_rounds() || programs_exchange_in_rounds(even)) << row.name;
+          EXPECT_FALSE(even.with_slots(2).exchanges_in_rounds());
+          EXPECT_FALSE(schedule_of(row, ranks, std::int64_t{12} * ranks + 1, chunks, channels)
+                           .exchanges_in_rounds());
+        }
+  }
+  EXPECT_EQ(rows, 5);
+  EXPECT_FALSE(programs_exchange_in_rounds(
+      schedule_of(find_algorithm(Operation::all_to_all, "pairwise"), 5, 20, 1, 1)));
+  EXPECT_FALSE(programs_exchange_in_rounds(
+      schedule_of(find_algorithm(Operation::all_to_all, "direct"), 5, 21, 1, 1)));
+}
+
 // The comparison itself tells programs apart.
 TEST(Symmetry, IsNotSeenWhereThereIsNone) {
-  EXPECT_NE(difference(schedule_of(find_algorithm(Operation::broadcast, "chain"), 4, 8, 1, 1),
-                       Symmetry::rotation),
-            "");
-  EXPECT_NE(difference(schedule_of(find_algorithm(Operation::all_to_all, "pairwise"), 4, 9, 1, 1),
-                       Symmetry::rotation),
-            "");
+  EXPECT_NE(
+      difference(schedule_of(find_algorithm(Operation::broadcast, "chain"), 4, 8, 1, 1), {{4}}),
+      "");
+  EXPECT_NE(
+      difference(schedule_of(find_algorithm(Operation::all_to_all, "pairwise"), 4, 9, 1, 1), {{4}}),
+      "");
   EXPECT_NE(difference(schedule_of(find_algorithm(Operation::all_to_all, "pairwise"), 4, 8, 1, 1),
-                       Symmetry::exchange),
+                       {{2}, {2}}),
             "");
 }
 

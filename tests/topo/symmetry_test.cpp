@@ -1,74 +1,185 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topo/ids.hpp"
-
+//
+// A network that claims turns must look the same after each of them: links lie where the turned
+// links lay, and routes are turned routes.
+#include <bit>
 #include <map>
-#include <set>
+#include <optional>
 
 #include "tests/topo/testing.hpp"
+#include "topo/turns.hpp"
 
 namespace collsim {
 namespace {
 
-constexpr std::size_t renamed(Symmetry symmetry, std::size_t rank, std::size_t distance,
-                              std::size_t ranks) {
-  return symmetry == Symmetry::rotation ? (rank + distance) % ranks : rank ^ distance;
+using Digits = std::vector<std::uint32_t>;  // slowest first
+
+Digits digits_of(const std::vector<TurnDigit>& sizes, std::size_t rank) {
+  Digits digits(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0; rank /= sizes[i].size)
+    digits[i] = static_cast<std::uint32_t>(rank % sizes[i].size);
+  return digits;
 }
 
-// Rank 0's routes, renamed to start at rank r, are rank r's routes: place by place the same orbit,
-// and for every link of rank 0's a different link for every r.
-void expect_symmetric(const Topology& topology, Symmetry symmetry) {
-  const std::size_t ranks = topology.rank_count();
-  Router router(topology);
-  for (std::size_t distance = 1; distance < ranks; ++distance) {
-    const std::vector<LinkId> first = route(router, 0, distance);
-    std::vector<std::set<LinkId>> images(first.size());
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      const std::vector<LinkId> image =
-          route(router, rank, renamed(symmetry, rank, distance, ranks));
-      ASSERT_EQ(image.size(), first.size());
-      for (std::size_t i = 0; i < image.size(); ++i) {
-        ASSERT_TRUE(topology.orbit(symmetry, image[i]).has_value());
-        ASSERT_EQ(topology.orbit(symmetry, image[i]), topology.orbit(symmetry, first[i]))
-            << topology.shape() << " of " << ranks << ", rank " << rank << ", distance " << distance
-            << ", place " << i;
-        ASSERT_EQ(topology.parameters(image[i]), topology.parameters(first[i]));
-        images[i].insert(image[i]);
+std::size_t rank_of(const std::vector<TurnDigit>& sizes, const Digits& digits) {
+  std::size_t rank = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) rank = rank * sizes[i].size + digits[i];
+  return rank;
+}
+
+// A renaming of the values of one digit.
+struct Renaming {
+  const std::vector<TurnDigit>& sizes;
+  std::size_t digit;
+  std::vector<std::uint32_t> to;
+
+  [[nodiscard]] std::size_t of(std::size_t rank) const {
+    Digits digits = digits_of(sizes, rank);
+    digits[digit] = to[digits[digit]];
+    return rank_of(sizes, digits);
+  }
+  [[nodiscard]] LinkPlace of(const LinkPlace& place) const {
+    const bool matters = (place.without >> digit & 1U) == 0;
+    return {place.kind, matters ? Rank(of(place.at.index())) : place.at, place.without};
+  }
+};
+
+// One turn of every digit that turns; of those that permute also a swap.
+std::vector<Renaming> generators(const std::vector<TurnDigit>& sizes) {
+  std::vector<Renaming> all;
+  for (std::size_t digit = 0; digit < sizes.size(); ++digit) {
+    const auto [size, step, permutes] = sizes[digit];
+    Renaming turn{sizes, digit, {}};
+    for (std::uint32_t value = 0; value < size; ++value) turn.to.push_back((value + step) % size);
+    if (step < size) all.push_back(turn);
+    if (!permutes || size < 3) continue;
+    for (std::uint32_t value = 0; value < size; ++value) turn.to[value] = value;
+    std::swap(turn.to[0], turn.to[1]);
+    all.push_back(turn);
+  }
+  return all;
+}
+
+void expect_turns(const Topology& topology, const Topology::Turning& turning) {
+  std::map<std::pair<std::uint32_t, Rank>, LinkId> link_at;
+  for (std::size_t id = 0; id < topology.links().size(); ++id) {
+    const LinkPlace place = turning.place(LinkId(id));
+    ASSERT_TRUE(link_at.emplace(std::pair(place.kind, place.at), LinkId(id)).second)
+        << topology.shape() << ": " << topology.name(LinkId(id)) << " lies where another one does";
+    const Digits digits = digits_of(turning.digits, place.at.index());
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      if ((place.without >> i & 1U) != 0) {
+        ASSERT_EQ(digits[i], 0U);
       }
     }
-    for (const auto& links : images) ASSERT_EQ(links.size(), ranks);
   }
-  std::map<std::uint32_t, std::size_t> size;
-  for (std::size_t id = 0; id < topology.links().size(); ++id)
-    ++size[*topology.orbit(symmetry, LinkId(id))];
-  for (const auto& [orbit, links] : size) EXPECT_EQ(links, ranks) << topology.shape();
+  const std::size_t ranks = topology.rank_count();
+  Router router(topology);
+  for (const Renaming& renaming : generators(turning.digits)) {
+    const auto image = [&](LinkId id) {
+      const LinkPlace place = renaming.of(turning.place(id));
+      const auto found = link_at.find({place.kind, place.at});
+      return found == link_at.end() ? std::nullopt : std::optional(found->second);
+    };
+    for (std::size_t id = 0; id < topology.links().size(); ++id) {
+      ASSERT_TRUE(image(LinkId(id)).has_value());
+      ASSERT_EQ(topology.parameters(*image(LinkId(id))), topology.parameters(LinkId(id)));
+    }
+    for (std::size_t from = 0; from < ranks; ++from)
+      for (std::size_t to = 0; to < ranks; ++to) {
+        if (from == to) continue;
+        std::vector<LinkId> images;
+        for (const LinkId id : route(router, from, to)) images.push_back(*image(id));
+        ASSERT_EQ(images, route(router, renaming.of(from), renaming.of(to)))
+            << topology.shape() << " of " << ranks << ", " << from << " to " << to;
+      }
+  }
 }
 
-TEST(Symmetry, RotationOfRingSwitchAndFullyConnected) {
+void expect_turns(const Topology& topology, std::size_t groups = 1) {
+  EXPECT_EQ(topology.turnings().size(), groups) << topology.shape();
+  for (const Topology::Turning& turning : topology.turnings()) expect_turns(topology, turning);
+}
+
+TEST(Turnings, OfFlatShapes) {
   for (std::size_t ranks = 1; ranks <= 17; ++ranks) {
-    expect_symmetric(make_ring(ranks, plain_link), Symmetry::rotation);
-    expect_symmetric(make_switch(ranks, plain_link), Symmetry::rotation);
-    expect_symmetric(make_fully_connected(ranks, plain_link), Symmetry::rotation);
+    expect_turns(make_ring(ranks, plain_link));
+    expect_turns(make_switch(ranks, plain_link));
+    expect_turns(make_fully_connected(ranks, plain_link), std::has_single_bit(ranks) ? 2 : 1);
+    if (std::has_single_bit(ranks)) expect_turns(make_hypercube(ranks, plain_link));
   }
 }
 
-TEST(Symmetry, ExchangeOfPowersOfTwo) {
-  for (std::size_t ranks = 1; ranks <= 32; ranks *= 2) {
-    expect_symmetric(make_hypercube(ranks, plain_link), Symmetry::exchange);
-    expect_symmetric(make_switch(ranks, plain_link), Symmetry::exchange);
-    expect_symmetric(make_fully_connected(ranks, plain_link), Symmetry::exchange);
-  }
+TEST(Turnings, OfToriFatTreesAndDragonflies) {
+  for (const std::vector<int>& dims :
+       std::vector<std::vector<int>>{{4, 4}, {2, 3}, {3, 1, 5}, {2, 2, 2}, {4, 6}, {1}, {5, 2, 4}})
+    expect_turns(make_torus(dims, plain_link));
+  for (const int ports : {2, 4, 6}) expect_turns(make_fat_tree(ports, plain_link));
+  for (const int groups : {1, 2, 4, 9})
+    for (const int routers : {1, 3, 4})
+      for (const int ranks : {1, 2})
+        expect_turns(make_dragonfly({.groups = groups,
+                                     .routers_per_group = routers,
+                                     .ranks_per_router = ranks,
+                                     .link = plain_link}));
 }
 
-TEST(Symmetry, IsNotClaimedWhereItDoesNotHold) {
-  EXPECT_EQ(make_switch(6, plain_link).orbit(Symmetry::exchange, LinkId(0)), std::nullopt);
-  EXPECT_EQ(make_fully_connected(6, plain_link).orbit(Symmetry::exchange, LinkId(0)), std::nullopt);
-  EXPECT_EQ(make_ring(8, plain_link).orbit(Symmetry::exchange, LinkId(0)), std::nullopt);
-  EXPECT_EQ(make_hypercube(8, plain_link).orbit(Symmetry::rotation, LinkId(0)), std::nullopt);
-  for (const Topology& topology :
-       {make_chain(4, plain_link), make_torus({2, 2}, plain_link), make_fat_tree(4, plain_link)})
-    for (const Symmetry symmetry : {Symmetry::none, Symmetry::rotation, Symmetry::exchange})
-      EXPECT_EQ(topology.orbit(symmetry, LinkId(0)), std::nullopt) << topology.shape();
-  EXPECT_EQ(make_ring(4, plain_link).orbit(Symmetry::none, LinkId(0)), std::nullopt);
+TEST(Turnings, OfNodes) {
+  for (const int nodes : {1, 2, 3, 4})
+    for (const int nics : {1, 2, 4})
+      for (const auto intra :
+           {NodesShape::Intra::ring, NodesShape::Intra::network_switch, NodesShape::Intra::chain})
+        expect_turns(make_nodes({.nodes = nodes,
+                                 .gpus_per_node = 4,
+                                 .nics_per_node = nics,
+                                 .intra = intra,
+                                 .intra_link = plain_link,
+                                 .inter_link = link_of(1)}));
+}
+
+TEST(Turnings, AreNotClaimedWhereThereAreNone) {
+  EXPECT_TRUE(make_chain(4, plain_link).turnings().empty());
+  EXPECT_TRUE(make_mesh({4, 4}, plain_link).turnings().empty());
+}
+
+// --- common turns -------------------------------------------------------------------------------
+
+std::vector<std::vector<std::uint32_t>> common(const std::vector<TurnDigit>& network,
+                                               const std::vector<TurnDigit>& schedule) {
+  std::vector<std::vector<std::uint32_t>> digits;
+  const Turns turns = Turns::common(network, schedule);
+  for (const Turns::Digit& digit : turns.digits())
+    digits.push_back({digit.size, digit.step, digit.of_network});
+  return digits;
+}
+
+using Expected = std::vector<std::vector<std::uint32_t>>;
+
+TEST(Turns, CommonToNetworkAndSchedule) {
+  const TurnDigit ports{.size = 12, .permutes = true};
+  EXPECT_EQ(common({{12}}, {{12}}), (Expected{{12, 1, 0}}));
+  EXPECT_EQ(common({{12, 2}}, {{12, 3}}), (Expected{{12, 6, 0}}));
+  // Rotation moves nodes of 4 when it moves by multiples of 4.
+  EXPECT_EQ(common({{3}, {4}}, {{12}}), (Expected{{3, 1, 0}, {4, 4, 1}}));
+  EXPECT_EQ(common({{3}, {4}}, {{12, 6}}), (Expected{{3, 3, 0}, {4, 4, 1}}))
+      << "6 ranks are no whole number of nodes";
+  EXPECT_EQ(common({{12}}, {{3}, {4}}), (Expected{{3, 1, 0}, {4, 4, 0}}));
+  EXPECT_EQ(common({ports}, {{3}, {4}}), (Expected{{3, 1, 0}, {4, 1, 0}}));
+  EXPECT_EQ(common({{2}, {ports}}, {{24}}), (Expected{{2, 1, 0}, {12, 12, 1}}));
+  EXPECT_EQ(common({{4}, {1}, {2}}, {{2}, {2}, {2}}), (Expected{{2, 1, 0}, {2, 2, 0}, {2, 1, 2}}));
+  EXPECT_EQ(Turns::common({{3}, {4}}, {{4}, {3}}).order(), 1U);
+  EXPECT_EQ(Turns::common({{12}}, {}).order(), 1U);
+}
+
+TEST(Turns, TakeRanksToTheirRepresentatives) {
+  const Turns turns = Turns::common({{3}, {4, 2}}, {{3}, {4}});
+  EXPECT_EQ(turns.order(), 6U);
+  for (std::size_t rank = 0; rank < 12; ++rank) {
+    EXPECT_EQ(turns.representative(Rank(rank)), Rank(rank % 2));
+    // The next rank of the digit is turned along.
+    const std::size_t next = rank / 4 * 4 + (rank + 1) % 4;
+    EXPECT_EQ(turns.turned(Rank(next), Rank(rank)), Rank((rank % 2 + 1) % 4));
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <set>
 #include <unordered_map>
 
@@ -347,6 +348,25 @@ void join_nics(Topology::Parts& parts, const LinkParameters& link) {
     if (parts.kinds[node] == NodeKind::nic) add_cable(parts, NodeId(node), joint, link);
 }
 
+// The nodes are alike, and the switch joins them in any order.
+Topology::Turning turning_of_nodes(const Topology::Parts& parts, std::size_t links_of_node,
+                                   std::size_t nics_of_node) {
+  const auto size = [](int dim) { return static_cast<std::uint32_t>(dim); };
+  const std::uint32_t nodes = size(parts.dims[0]);
+  const std::uint32_t gpus = size(parts.dims[1]);
+  Topology::Turning turning;
+  turning.digits = {{.size = nodes, .permutes = true}, {gpus, gpus}};
+  turning.place = [=](LinkId id) {
+    const std::size_t inside = nodes * links_of_node;
+    const bool joins = id.index() >= inside;
+    const std::size_t of_node = joins ? 2 * nics_of_node : links_of_node;
+    const std::size_t number = joins ? id.index() - inside : id.index();
+    const std::size_t kind = number % of_node + (joins ? links_of_node : 0);
+    return LinkPlace{static_cast<std::uint32_t>(kind), Rank(number / of_node * gpus)};
+  };
+  return turning;
+}
+
 bool copies_fit(ObjectReader& cluster, const Graph& graph, const Network& network) {
   const auto nodes = static_cast<double>(network.nodes);
   const auto gpus = static_cast<double>(graph.count(NodeKind::gpu));
@@ -373,7 +393,12 @@ std::optional<Machine> read_graph(ObjectReader& cluster) {
         "the GPUs are the ranks: add {\"id\": \"gpu\", \"kind\": \"gpu\", \"count\": 4}");
   if (!copies_fit(cluster, graph, *network)) return std::nullopt;
   Topology::Parts parts = copies(graph, *network);
-  if (network->nodes > 1) join_nics(parts, *network->link);
+  if (network->nodes > 1) {
+    join_nics(parts, *network->link);
+    if (std::none_of(parts.links.begin(), parts.links.end(), std::mem_fn(&Link::half_duplex)))
+      parts.turnings.push_back(
+          turning_of_nodes(parts, 2 * graph.cables().size(), graph.count(NodeKind::nic)));
+  }
   const auto gpus = static_cast<std::int64_t>(graph.count(NodeKind::gpu));
   return Machine{.topology = Topology(std::move(parts)),
                  .description = network->nodes > 1

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "collectives/cost/cost_model.hpp"
+#include "collectives/schedule.hpp"
+#include "topo/topology.hpp"
+#include "topo/turns.hpp"
+
+namespace collsim {
+
+// Internal to sim/: a case in which turns of the ranks (topo/turns.hpp) change nothing, seen once
+// for all ranks that can be turned into each other.
+//
+//   representatives   one rank of every orbit; only their lanes are simulated
+//   peers             the message from a to b is, turned, one from a's representative: so a
+//                     connection is named by a representative and whom it sends to
+//   links             one for every orbit of links.  Where several turns leave a link where it is,
+//                     a message that crosses it does so together with as many copies of itself, so
+//                     it has only that part of the bandwidth.
+class Quotient {
+ public:
+  // Nothing where there are no such turns, a rank is late, or part of the machine stays out.
+  [[nodiscard]] static std::optional<Quotient> of(const Topology& topology,
+                                                  const Schedule& schedule, const CostModel& costs);
+
+  // How many ranks a representative stands for.
+  [[nodiscard]] std::size_t order() const { return turns_.order(); }
+  [[nodiscard]] const std::vector<Rank>& representatives() const { return representatives_; }
+  // The representative's number, for any rank.
+  [[nodiscard]] std::uint32_t number_of(Rank rank) const { return numbers_[rank.index()]; }
+
+  struct Ends {
+    std::uint32_t source;  // number of a representative
+    Rank target;           // seen from it
+  };
+  [[nodiscard]] Ends ends(Rank from, Rank to) const {
+    return {number_of(from), turns_.turned(to, from)};
+  }
+
+  // One link for each orbit; as many ranks as the machine has, but no routes.
+  [[nodiscard]] const Topology& topology() const { return *topology_; }
+  [[nodiscard]] LinkId orbit(LinkId link) const { return orbits_[link.index()]; }
+
+ private:
+  Quotient(const Topology& topology, const Topology::Turning& turning, Turns turns);
+  // False when a bandwidth cannot be divided.
+  [[nodiscard]] bool find_orbits(const Topology& topology, const Topology::Turning& turning);
+  [[nodiscard]] std::uint32_t turns_that_keep(const LinkPlace& place) const;
+
+  Turns turns_;
+  std::vector<Rank> representatives_;
+  std::vector<std::uint32_t> numbers_;  // by rank
+  std::vector<LinkId> orbits_;          // by link
+  std::optional<Topology> topology_;
+};
+
+}  // namespace collsim
