@@ -60,9 +60,11 @@ void check_late_ranks(const Topology& topology, const SimulationOptions& options
 // No result may beat its lower bound.  If one does, either its programs do not carry out the
 // collective, which the checker can tell, or the simulator is wrong.
 Simulation checked(Simulation simulation, const Topology& topology, const Schedule& schedule,
-                   const CostModel& costs) {
-  simulation.bounds =
-      lower_bounds(schedule.collective(), topology, costs.reduce_bandwidth, schedule.lanes());
+                   const CostModel& costs, const NetworkCuts* cuts) {
+  const auto bounds_by = [&](const auto& network) {
+    return lower_bounds(schedule.collective(), network, costs.reduce_bandwidth, schedule.lanes());
+  };
+  simulation.bounds = cuts != nullptr ? bounds_by(*cuts) : bounds_by(topology);
   const Time bound = simulation.bounds.largest();
   if (simulation.time >= bound) return simulation;
   const std::string verdict = std::string(to_string(schedule.collective().operation)) + " by " +
@@ -94,12 +96,12 @@ Simulation simulate(const Topology& topology, const Schedule& schedule, const Co
     std::optional<Simulation> result =
         simulate_with(options.engine, topology, schedule, costs, options);
     if (!result) throw_error(ErrorCode::engine_not_applicable, why_not(options.engine));
-    return checked(std::move(*result), topology, schedule, costs);
+    return checked(std::move(*result), topology, schedule, costs, options.cuts);
   }
   for (const Engine engine : {Engine::symmetry, Engine::dataflow, Engine::event})
     if (std::optional<Simulation> result =
             simulate_with(engine, topology, schedule, costs, options))
-      return checked(std::move(*result), topology, schedule, costs);
+      return checked(std::move(*result), topology, schedule, costs, options.cuts);
   COLLSIM_CHECK(false, "the event engine applies to everything");
 }
 

@@ -79,6 +79,9 @@ struct SimulationOptions {
   // Those that take no part in the collective do not matter.
   std::vector<std::pair<Rank, Time>> late = {};
   std::uint64_t max_recorded_steps = 50'000'000;  // more are refused, as are 8 times more crossings
+  // Of the topology and the schedule's group, for the bounds; without them, those that need no
+  // search are found anew.
+  const NetworkCuts* cuts = nullptr;
 };
 
 // How a rank spent its time, over all its lanes (so it can exceed the run time).  Recorded by

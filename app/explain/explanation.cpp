@@ -24,20 +24,6 @@ Time waiting_for_late_ranks(const Case& one_case, const Breakdown& breakdown) {
   return longest;
 }
 
-void find_narrowest_links(const Case& one_case, BoundExplanation& result) {
-  const std::optional<NarrowestLinks> narrowest =
-      narrowest_links(one_case.collective, one_case.cluster->topology);
-  if (!narrowest) return;
-  if (narrowest->position) {
-    const Rank rank = one_case.collective.group[static_cast<std::size_t>(*narrowest->position)];
-    result.rank = static_cast<std::uint32_t>(rank.index());
-  }
-  result.sends = narrowest->sends;
-  result.bytes = narrowest->bytes;
-  result.bytes_per_second = narrowest->bytes_per_second;
-  result.links = narrowest->links;
-}
-
 // Instructions that may be simulated to find out what would help; some seconds at most.
 constexpr double work_allowed = 10e6;
 
@@ -103,7 +89,7 @@ Bytes largest_message(const Case& one_case) {
 }  // namespace
 
 BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
-                               const Breakdown& breakdown) {
+                               const Breakdown& breakdown, CutsCache& cache) {
   using Kind = BoundExplanation::Kind;
   BoundExplanation result;
   const Time bound = row.bounds.largest();
@@ -115,13 +101,21 @@ BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
   result.binding = bound == row.bounds.bandwidth ? Kind::bandwidth
                    : bound == row.bounds.latency ? Kind::latency
                                                  : Kind::compute;
-  if (result.binding == Kind::bandwidth) find_narrowest_links(one_case, result);
+  if (result.binding != Kind::bandwidth) return result;
+  const std::shared_ptr<const NetworkCuts> cuts = cache.of(one_case);
+  result.narrowest = narrowest_links(one_case.collective, *cuts);
+  if (row.operation == Operation::all_reduce) {
+    NetworkCuts more = *cuts;
+    result.best_known_s = best_known_all_reduce(one_case.collective, more);
+  }
   return result;
 }
 
 Explanation explain(const Case& one_case) {
   const Case settled = chosen_case(one_case);
-  Explanation result{settled, run_case(settled), {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  CutsCache cuts;
+  const CaseResult row = run_case(settled, {.cuts = &cuts});
+  Explanation result{settled, row, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = is_policy(one_case.choice.name);
   if (one_case.choice.name == "nccl") result.tuner = tuner_verdict(one_case);
   result.launched = result.row.time;
@@ -139,7 +133,7 @@ Explanation explain(const Case& one_case) {
   const Simulation simulation = recorded_run(chosen, schedule, result.row);
   COLLSIM_CHECK(simulation.time == result.row.time, "recording changes no times");
   result.breakdown = explain_breakdown(chosen, schedule, simulation);
-  result.bound = explain_bound(chosen, result.row, result.breakdown);
+  result.bound = explain_bound(chosen, result.row, result.breakdown, cuts);
 
   WorkBudget budget(work_allowed);
   budget.keep(work_allowed / 2);  // the knobs want their share

@@ -10,6 +10,7 @@
 #include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
 #include "app/study/nccl.hpp"
+#include "collectives/cost/bounds.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "topo/units.hpp"
 
@@ -146,12 +147,9 @@ struct BoundExplanation {
   double ratio = 0;  // time / CaseResult::bound; 0: no bound
   Time launch;       // part of CaseResult::bound
   Time late;         // the run waited for a late rank, of which no bound knows
-  // Of the bandwidth bound: whose links are what binds.
-  std::optional<std::uint32_t> rank;  // none: all ranks together, 2(K-1)N of an all-reduce
-  bool sends = false;                 // else it receives
-  Bytes bytes = 0;                    // that must pass
-  double bytes_per_second = 0;        // of its links together
-  std::size_t links = 0;
+  std::optional<NarrowestLinks> narrowest;  // of the bandwidth bound
+  // Of an all-reduce: a reduce-scatter and an all-gather at the network's best rates.
+  std::optional<double> best_known_s;
 };
 
 // --- all of it ----------------------------------------------------------------------------------
@@ -209,7 +207,12 @@ struct Explanation {
 //   knobs           [{name, now, then, by_degrees, time_s, saves_s, time_20_percent_s,
 //                    saves_20_percent_s, why_not}], the one that saves most first
 //   best_chunks     {by_formula, best, time_s, tried: [{chunks, time_s}]}
-//   bound           {bound_s, bandwidth_s, latency_s, compute_s, binding, ratio, text}
+//   bound           {bound_s, launch_s, bandwidth_s, latency_s, compute_s, binding, ratio, text,
+//                    best_known_s: of an all-reduce, reduce-scatter and all-gather at the best
+//                    rates of the network without startups,
+//                    cut: {ranks: [...] on its one side, leaves: true, false: what enters,
+//                    bytes, bytes_per_s, links, text}; ranks and links null: between several sets
+//                    of ranks}
 [[nodiscard]] JsonValue to_value(const Explanation& explanation);
 
 }  // namespace collsim

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/explain/explanation.hpp"
+#include "app/study/cuts_cache.hpp"
 #include "sim/critical_path.hpp"
 
 namespace collsim {
@@ -58,7 +59,7 @@ struct Attempt {
                                   const Simulation& simulation,
                                   const std::vector<Contender>& algorithms, WorkBudget& budget);
 [[nodiscard]] BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
-                                             const Breakdown& breakdown);
+                                             const Breakdown& breakdown, CutsCache& cache);
 
 // The same machine with other links.
 [[nodiscard]] Case with_links(const Case& one_case,

@@ -2,6 +2,7 @@
 #include "app/explain/explanation.hpp"
 
 #include "app/explain/explanation_internal.hpp"
+#include "collectives/cost/bound_text.hpp"
 
 namespace collsim {
 namespace {
@@ -148,6 +149,21 @@ JsonValue of_best_chunks(const BestChunks& chunks) {
                             {"tried", JsonValue::array(chunks.tried, of_tried)}});
 }
 
+JsonValue of_cut(const Explanation& e) {
+  const NarrowestLinks& narrowest = *e.bound.narrowest;
+  const Collective& collective = e.one_case.collective;
+  const auto rank = [&](int position) {
+    return JsonValue(collective.group[static_cast<std::size_t>(position)].index());
+  };
+  return JsonValue::object(
+      {{"ranks", narrowest.together ? JsonValue() : JsonValue::array(narrowest.positions, rank)},
+       {"leaves", narrowest.sends},
+       {"bytes", narrowest.bytes},
+       {"bytes_per_s", narrowest.bytes_per_second},
+       {"links", narrowest.together ? JsonValue() : JsonValue(narrowest.links)},
+       {"text", to_text(narrowest, collective, e.one_case.cluster->topology)}});
+}
+
 JsonValue of_bound(const Explanation& e) {
   using Kind = BoundExplanation::Kind;
   const Kind binding = e.bound.binding;
@@ -161,7 +177,9 @@ JsonValue of_bound(const Explanation& e) {
                                         : binding == Kind::compute ? JsonValue("compute")
                                                                    : JsonValue()},
                             {"ratio", e.bound.ratio > 0 ? JsonValue(e.bound.ratio) : JsonValue()},
-                            {"text", bound_in_words(e)}});
+                            {"text", bound_in_words(e)},
+                            {"best_known_s", e.bound.best_known_s},
+                            {"cut", e.bound.narrowest ? of_cut(e) : JsonValue()}});
 }
 
 JsonValue of_channels(const NcclChannels& channels) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "collectives/cost/bound_text.hpp"
 #include "topo/units.hpp"
 
 namespace collsim {
@@ -302,29 +303,14 @@ std::string knob_in_words(const Knob& knob, Time now) {
 
 namespace {
 
-std::string traffic_in_words(const Explanation& e) {
-  const BoundExplanation& b = e.bound;
-  const std::string rate = rate_text(b.bytes_per_second);
-  if (!b.rank)
-    return fmt::format(
-        "all ranks together must {} at least 2(K-1) times the vector, {}, and "
-        "their links carry {} together",
-        b.sends ? "send" : "receive", bytes_to_text(b.bytes), rate);
-  const std::string links = b.links == 1
-                                ? fmt::format("its one link of {}", rate)
-                                : fmt::format("its {} links of together {}", b.links, rate);
-  return fmt::format("rank {} must {} at least {} through {}", *b.rank,
-                     b.sends ? "send" : "receive", bytes_to_text(b.bytes), links);
-}
-
 // The larger of the bound's two parts first: it is the cause.
-std::string with_message(const std::string& work, Time whole, const LowerBounds& bounds) {
-  const Time message = bounds.startup + bounds.flight;
+std::string with_message(const std::string& work, Time whole, Time startup, Time flight) {
+  const Time message = startup + flight;
   if (message == Time{}) return work;
   std::string costs;
-  if (bounds.startup > Time{}) costs = fmt::format("a startup of {}", to_text(bounds.startup));
-  if (bounds.flight > Time{})
-    costs += fmt::format("{}a latency of {}", costs.empty() ? "" : " and ", to_text(bounds.flight));
+  if (startup > Time{}) costs = fmt::format("a startup of {}", to_text(startup));
+  if (flight > Time{})
+    costs += fmt::format("{}a latency of {}", costs.empty() ? "" : " and ", to_text(flight));
   const std::string timed = fmt::format("{} ({})", work, to_text(whole - message));
   if (message > whole - message) return fmt::format("a message costs {}, and {}", costs, timed);
   return fmt::format("{}, and a message costs {} besides", timed, costs);
@@ -334,7 +320,10 @@ std::string why_bound(const Explanation& e) {
   using Kind = BoundExplanation::Kind;
   const LowerBounds& bounds = e.row.bounds;
   switch (e.bound.binding) {
-    case Kind::bandwidth: return with_message(traffic_in_words(e), bounds.bandwidth, bounds);
+    case Kind::bandwidth:
+      return with_message(
+          to_text(*e.bound.narrowest, e.one_case.collective, e.one_case.cluster->topology),
+          bounds.bandwidth, bounds.startup, bounds.flight);
     case Kind::latency:
       return e.row.size == 0 || e.row.operation == Operation::barrier
                  ? "data from every rank must reach every other, and messages cost a startup and a "
@@ -345,7 +334,7 @@ std::string why_bound(const Explanation& e) {
       return with_message(
           fmt::format("the vectors of {} must be added up, even if the additions are shared evenly",
                       count_in_words(e.row.ranks, "rank")),
-          bounds.compute, bounds);
+          bounds.compute, bounds.first_startup, bounds.first_flight);
     case Kind::none: break;
   }
   return "";
@@ -370,6 +359,17 @@ std::string meaning_of(const BoundExplanation& b) {
       times);
 }
 
+// Where nobody knows whether the bound of an all-reduce can be reached.
+std::string best_known_in_words(const Explanation& e) {
+  constexpr double reached = 1.005;
+  const std::optional<double>& known = e.bound.best_known_s;
+  if (!known || *known < e.row.bounds.bandwidth.seconds() * reached) return "";
+  return fmt::format(
+      " The best way known is a reduce-scatter and then an all-gather, which take {} at the best "
+      "rates that this network allows them, without startups.",
+      seconds_text(*known));
+}
+
 }  // namespace
 
 std::string bound_in_words(const Explanation& e) {
@@ -385,8 +385,8 @@ std::string bound_in_words(const Explanation& e) {
   }
   const std::string launch =
       b.launch > Time{} ? fmt::format(" (of which launch {})", to_text(b.launch)) : "";
-  return fmt::format("No schedule can be faster than {}{}, because {}. {}", to_text(e.row.bound),
-                     launch, why_bound(e), meaning_of(b));
+  return fmt::format("No schedule can be faster than {}{}, because {}. {}{}", to_text(e.row.bound),
+                     launch, why_bound(e), meaning_of(b), best_known_in_words(e));
 }
 
 }  // namespace collsim

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -57,10 +58,11 @@ std::optional<double> slowest_used_link(const Topology& topology, const Simulati
 }
 
 // If all ranks together are too much, one of them may stand for all.
-Simulation simulation_of(const Case& one_case, const Schedule& schedule,
-                         const CaseOptions& options) {
+Simulation simulation_of(const Case& one_case, const Schedule& schedule, const CaseOptions& options,
+                         const NetworkCuts* cuts) {
   SimulationOptions how;
   how.late = one_case.cluster->late;
+  how.cuts = cuts;
   const Effort effort = effort_of(one_case, schedule);
   if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
   std::unique_lock<std::mutex> turn;
@@ -84,7 +86,9 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   const Case one_case = with_calibrated_costs(with_schedule(asked));
   const Topology& topology = one_case.cluster->topology;
   const Schedule& schedule = *one_case.schedule;
-  const Simulation simulation = simulation_of(one_case, schedule, options);
+  const std::shared_ptr<const NetworkCuts> cuts =
+      options.cuts != nullptr ? options.cuts->of(one_case) : nullptr;
+  const Simulation simulation = simulation_of(one_case, schedule, options, cuts.get());
 
   CaseResult row;
   row.operation = one_case.collective.operation;

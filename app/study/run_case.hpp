@@ -6,6 +6,7 @@
 #include "app/results/case_result.hpp"
 #include "app/scenario/model.hpp"
 #include "app/scenario/scenario.hpp"
+#include "app/study/cuts_cache.hpp"
 #include "collectives/schedule.hpp"
 #include "sim/effort.hpp"
 #include "sim/simulate.hpp"
@@ -29,6 +30,8 @@ struct CaseOptions {
   bool bottleneck_bandwidth = false;
   // Cases that need much memory take turns, when several are simulated at a time.
   std::mutex* turns = nullptr;
+  // With it bounds know the tightest cuts, without only those that the machine's structure suggests.
+  CutsCache* cuts = nullptr;
 };
 
 // Simulates; "auto" simulates every algorithm of the operation that works with this many ranks,

@@ -117,7 +117,7 @@ class Runner {
   Runner(const Scenario& scenario, const StudyOptions& options, const CaseOptions& case_options)
       : scenario_(scenario),
         options_(options),
-        case_options_{case_options.bottleneck_bandwidth, &turns_},
+        case_options_{case_options.bottleneck_bandwidth, &turns_, nullptr},
         rows_(scenario.points()),
         first_wrong_(none) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -159,6 +159,7 @@ class Runner {
  private:
   void work() {
     ClusterCache clusters;
+    CutsCache cuts;
     StudySummary summary;
     for (;;) {
       const std::size_t begin = next_.fetch_add(block_);
@@ -166,7 +167,7 @@ class Runner {
       for (std::size_t point = begin; point < end; ++point) {
         // Points before a wrong one still run, so that it is always the first that is reported.
         if (is_stopped() || point > first_wrong_) break;
-        if (run_point(point, clusters, summary)) count_done();
+        if (run_point(point, clusters, cuts, summary)) count_done();
       }
       if (end >= rows_.size() || begin >= rows_.size() || is_stopped()) break;
     }
@@ -178,12 +179,15 @@ class Runner {
     return given_up_ || (options_.stop != nullptr && *options_.stop);
   }
 
-  bool run_point(std::size_t point, ClusterCache& clusters, StudySummary& summary) {
+  bool run_point(std::size_t point, ClusterCache& clusters, CutsCache& cuts,
+                 StudySummary& summary) {
     Diagnostics diagnostics;
+    CaseOptions options = case_options_;
+    options.cuts = &cuts;
     try {
       const std::optional<Case> found = make_case(scenario_, point, clusters, diagnostics);
       if (found) {
-        CaseResult row = run_case(*found, case_options_);
+        CaseResult row = run_case(*found, options);
         row.params = scenario_.params(point);
         rows_[point] = std::move(row);
         summary.add(*found);

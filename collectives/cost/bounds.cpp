@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include "collectives/cost/uniform_network.hpp"
 
 namespace collsim {
 
@@ -18,215 +17,184 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-constexpr Wide ps_per_second = 1'000'000'000'000U;
+constexpr std::uint64_t ps_per_second = 1'000'000'000'000U;
 constexpr std::int64_t most_ps = std::numeric_limits<std::int64_t>::max();
 
 Time whole_picoseconds(Wide ps) {
   return Time(static_cast<std::int64_t>(std::min(ps, static_cast<Wide>(most_ps))));
 }
 
-// The links at a member's device, in one direction.
-struct Side {
-  std::uint64_t capacity = 0;
-  std::uint32_t links = 0;
-
-  void add(Bandwidth bandwidth) {
-    const auto more = static_cast<std::uint64_t>(bandwidth.bytes_per_second());
-    ++links;
-    // What does not fit 64 bits is as good as unlimited.
-    if (capacity == unlimited || __builtin_add_overflow(capacity, more, &capacity))
-      capacity = unlimited;
-  }
-  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-};
-
-struct Least {
-  std::int64_t value = most_ps;
-  void see(Time time) { value = std::min(value, time.ps()); }
-};
-
-// What members see of the network; everything that lies between is better than any real one.
-struct Surroundings {
-  std::vector<Side> out, in;  // per position
-  Wide all_out = 0;
-  Wide all_in = 0;
-  std::uint32_t most_out = 0;
-  std::uint32_t most_in = 0;
-  bool exclusive = true;         // all links at members are
-  bool fair = true;              // likewise
-  bool adding_switches = false;  // every member is behind one
-  Wide startup_out = 0;          // the least of a link out of a member
-  Wide startup_in = 0;
-  Wide latency = 0;
-};
-
-constexpr std::uint32_t not_a_member = std::numeric_limits<std::uint32_t>::max();
-
-std::vector<std::uint32_t> positions_of_nodes(const Collective& collective,
-                                              const Topology& topology) {
-  std::vector<std::uint32_t> position(topology.node_count(), not_a_member);
-  for (std::size_t p = 0; p < collective.group.size(); ++p)
-    position[topology.node_of(collective.group[p]).index()] = static_cast<std::uint32_t>(p);
-  return position;
+Wide wide(Time time) {
+  return static_cast<Wide>(time.ps());
 }
 
-void add_up(const std::vector<Side>& sides, Wide& all, std::uint32_t& most) {
-  for (const Side& side : sides) {
-    all += side.capacity;
-    most = std::max(most, side.links);
-  }
-}
-
-Surroundings surroundings_of(const Collective& collective, const Topology& topology) {
-  const std::vector<std::uint32_t> position = positions_of_nodes(collective, topology);
-  Surroundings around;
-  around.out.resize(collective.group.size());
-  around.in.resize(collective.group.size());
-  Least startup_out, startup_in, latency_between_members, latency_out, latency_in;
-  for (const Link& link : topology.links()) {
-    const std::uint32_t from = position[link.from.index()];
-    const std::uint32_t to = position[link.to.index()];
-    if (from == not_a_member && to == not_a_member) continue;
-    (link.sharing == Sharing::exclusive ? around.fair : around.exclusive) = false;
-    if (from != not_a_member) {
-      around.out[from].add(link.bandwidth);
-      startup_out.see(link.startup);
-      (to == not_a_member ? latency_out : latency_between_members).see(link.latency);
-    }
-    if (to != not_a_member) {
-      around.in[to].add(link.bandwidth);
-      startup_in.see(link.startup);
-      if (from == not_a_member) latency_in.see(link.latency);
-    }
-  }
-  around.adding_switches =
-      std::all_of(collective.group.begin(), collective.group.end(),
-                  [&](Rank rank) { return topology.link_to_adding_switch(rank).has_value(); });
-  add_up(around.out, around.all_out, around.most_out);
-  add_up(around.in, around.all_in, around.most_in);
-  if (startup_out.value != most_ps) around.startup_out = static_cast<Wide>(startup_out.value);
-  if (startup_in.value != most_ps) around.startup_in = static_cast<Wide>(startup_in.value);
-  // Either some link of a route joins two members, or it leaves to and comes from another rank.
-  Wide latency = static_cast<Wide>(latency_between_members.value);
-  if (latency_out.value != most_ps && latency_in.value != most_ps)
-    latency = std::min(latency,
-                       static_cast<Wide>(latency_out.value) + static_cast<Wide>(latency_in.value));
-  if (latency < static_cast<Wide>(most_ps)) around.latency = latency;
-  return around;
-}
-
+// What must leave and enter a block of members, in bytes.
 struct Traffic {
-  Bytes out = 0;
-  Bytes in = 0;
+  Wide out = 0;
+  Wide in = 0;
 };
 
-Traffic rooted_traffic(bool at_root, Bytes others, Bytes own, bool away_from_root) {
-  const Traffic away = at_root ? Traffic{others, 0} : Traffic{0, own};
+// The members of a block, as far as traffic depends on it.
+struct Share {
+  Wide members = 0;
+  Wide bytes = 0;  // of their pieces
+  bool has_root = false;
+  Traffic messages;  // send_recv
+};
+
+Traffic rooted(bool has_root, Wide others, Wide own, bool away_from_root) {
+  const Traffic away = has_root ? Traffic{others, 0} : Traffic{0, own};
   return away_from_root ? away : Traffic{away.in, away.out};
 }
 
-// What must leave and enter a position, in bytes.
-Traffic needed_traffic(const Collective& collective, int position) {
-  const Bytes all = collective.bytes();
-  const Bytes own =
-      Span{Buffer::input, 0, collective.count}.piece(position, collective.size()).count *
-      size_of(collective.type);
-  const bool at_root = position == collective.root;
+Traffic traffic_of(const Collective& collective, const Share& share) {
+  const auto members = static_cast<Wide>(collective.size());
+  const auto all = static_cast<Wide>(collective.bytes());
+  if (share.members == 0 || share.members == members) return {};
+  const Wide others = all - share.bytes;
   switch (collective.operation) {
-    case Operation::broadcast: return rooted_traffic(at_root, all, all, true);
-    case Operation::reduce: return rooted_traffic(at_root, all, all, false);
+    case Operation::broadcast: return rooted(share.has_root, all, all, true);
+    case Operation::reduce: return rooted(share.has_root, all, all, false);
     case Operation::all_reduce: return {all, all};
-    case Operation::all_gather: return {own, all - own};
-    case Operation::reduce_scatter: return {all - own, own};
-    case Operation::scatter: return rooted_traffic(at_root, all - own, own, true);
-    case Operation::gather: return rooted_traffic(at_root, all - own, own, false);
-    case Operation::all_to_all: return {all - own, (collective.size() - 1) * own};
-    case Operation::barrier:
-    case Operation::send_recv: return {};
+    case Operation::all_gather: return {share.bytes, others};
+    case Operation::reduce_scatter: return {others, share.bytes};
+    case Operation::scatter: return rooted(share.has_root, others, share.bytes, true);
+    case Operation::gather: return rooted(share.has_root, others, share.bytes, false);
+    case Operation::all_to_all:
+      return {share.members * others, (members - share.members) * share.bytes};
+    case Operation::send_recv: return share.messages;
+    case Operation::barrier: break;
   }
   return {};
 }
 
-std::vector<Traffic> needed_traffic(const Collective& collective) {
-  std::vector<Traffic> needed(collective.group.size());
-  const auto message = [&](int from, int to) {
-    COLLSIM_CHECK(std::min(from, to) >= 0 && std::max(from, to) < collective.size(),
+std::vector<std::pair<int, int>> messages_of(const Collective& collective) {
+  std::vector<std::pair<int, int>> messages;
+  if (collective.pattern.kind == Pattern::Kind::pairs) return collective.pattern.pairs;
+  for (int p = 0; p < collective.size(); ++p)
+    if (const std::optional<int> to = target_of(collective, p)) messages.emplace_back(p, *to);
+  return messages;
+}
+
+std::vector<Share> shares_of(const Collective& collective, const Division& division) {
+  std::vector<Share> shares(division.blocks.size());
+  const auto share_of = [&](int position) -> Share* {
+    COLLSIM_CHECK(position >= 0 && position < collective.size(),
                   "a valid collective's pairs are in its group");
-    if (from == to) return;
-    needed[static_cast<std::size_t>(from)].out += collective.bytes();
-    needed[static_cast<std::size_t>(to)].in += collective.bytes();
+    const std::uint32_t block = division.block_of[static_cast<std::size_t>(position)];
+    return block == Division::no_block ? nullptr : &shares[block];
   };
-  if (collective.operation != Operation::send_recv) {
-    for (int p = 0; p < collective.size(); ++p)
-      needed[static_cast<std::size_t>(p)] = needed_traffic(collective, p);
-  } else if (collective.pattern.kind == Pattern::Kind::pairs) {
-    for (const auto& [from, to] : collective.pattern.pairs) message(from, to);
-  } else {
-    for (int p = 0; p < collective.size(); ++p)
-      if (const std::optional<int> to = target_of(collective, p)) message(p, *to);
+  // The longer pieces come first.
+  const std::int64_t shorter = collective.count / collective.size();
+  const std::int64_t longer = collective.count % collective.size();
+  for (int p = 0; p < collective.size(); ++p)
+    if (Share* const share = share_of(p)) {
+      ++share->members;
+      share->bytes +=
+          static_cast<Wide>((shorter + (p < longer ? 1 : 0)) * size_of(collective.type));
+      share->has_root = share->has_root || p == collective.root;
+    }
+  if (collective.operation != Operation::send_recv) return shares;
+  for (const auto& [from, to] : messages_of(collective)) {
+    Share* const source = share_of(from);
+    Share* const target = share_of(to);
+    if (source == target) continue;
+    if (source != nullptr) source->messages.out += static_cast<Wide>(collective.bytes());
+    if (target != nullptr) target->messages.in += static_cast<Wide>(collective.bytes());
   }
-  return needed;
+  return shares;
 }
 
 // For how long `bytes` keep links of this capacity busy.  Nothing where there is no link: such a
 // collective cannot run at all.
 Wide busy(Wide bytes, Wide capacity) {
-  if (capacity == 0 || capacity >= Side::unlimited) return 0;
+  if (capacity == 0 || capacity >= Boundary::unlimited) return 0;
   const Wide ps = bytes * ps_per_second;
   constexpr Wide fits = std::numeric_limits<std::uint64_t>::max();
   if (ps <= fits) return static_cast<std::uint64_t>(ps) / static_cast<std::uint64_t>(capacity);
   return ps / capacity;
 }
 
-// The traffic that takes longest, and whose it is.
+// The cut whose traffic takes longest.
 struct LargestTraffic {
-  Wide time = 0;
+  Wide time = 0;  // startup included
+  Wide startup = 0;
   Wide bytes = 0;
   Wide capacity = 0;
-  std::optional<int> position;
+  std::size_t division = 0;
+  std::optional<std::size_t> block;  // none: all of the division
   bool sends = false;
-  std::uint32_t links = 0;
 
-  void see(const LargestTraffic& other) {
+  // Exact only where it may be the longest: there are many cuts, and dividing takes its time.
+  void see(LargestTraffic other, bool fair) {
+    if (other.bytes == 0 || other.capacity == 0) return;
+    constexpr double safely = 1 + 1e-9;
+    const double about =
+        static_cast<double>(other.bytes) * ps_per_second / static_cast<double>(other.capacity) +
+        static_cast<double>(other.startup);
+    if (about * safely < static_cast<double>(time)) return;
+    Wide traffic = busy(other.bytes, other.capacity);
+    // Fair rates add up to the capacity but for 1e-9 (see MaxMin).
+    if (fair) traffic -= std::min(traffic, traffic / 1'000'000'000U + 1);
+    if (traffic == 0) return;
+    other.time = other.startup + traffic;
     if (other.time > time) *this = other;
   }
 };
 
-LargestTraffic traffic_of_all(const Collective& collective, const Surroundings& around) {
-  const Wide all =
-      2 * static_cast<Wide>(collective.size() - 1) * static_cast<Wide>(collective.bytes());
-  LargestTraffic largest;
-  largest.see({busy(all, around.all_out), all, around.all_out, std::nullopt, true, 0});
-  largest.see({busy(all, around.all_in), all, around.all_in, std::nullopt, false, 0});
-  return largest;
+Wide startup_ps(std::int64_t startup) {
+  return startup == Boundary::no_startup ? 0 : static_cast<Wide>(startup);
 }
 
-LargestTraffic largest_traffic(const Collective& collective, const std::vector<Traffic>& needed,
-                               const Surroundings& around) {
-  LargestTraffic largest;
-  for (std::size_t p = 0; p < needed.size(); ++p) {
-    const auto see = [&](Bytes bytes, const Side& side, bool sends) {
-      const auto wide = static_cast<Wide>(bytes);
-      largest.see(
-          {busy(wide, side.capacity), wide, side.capacity, static_cast<int>(p), sends, side.links});
-    };
-    see(needed[p].out, around.out[p], true);
-    see(needed[p].in, around.in[p], false);
+// 2 (M-1) N among M blocks that know all of their own data.
+void see_all_blocks(LargestTraffic& largest, const Collective& collective, const Division& division,
+                    std::size_t number) {
+  Boundary all;
+  Wide out = 0;
+  Wide in = 0;
+  for (const Boundary& border : division.blocks) {
+    out += border.out;
+    in += border.in;
+    all.startup_out = std::min(all.startup_out, border.startup_out);
+    all.startup_in = std::min(all.startup_in, border.startup_in);
+    all.fair = all.fair || border.fair;
   }
-  if (collective.operation == Operation::all_reduce && !around.adding_switches)
-    largest.see(traffic_of_all(collective, around));
+  const Wide bytes =
+      2 * static_cast<Wide>(division.blocks.size() - 1) * static_cast<Wide>(collective.bytes());
+  largest.see({0, startup_ps(all.startup_out), bytes, out, number, std::nullopt, true}, all.fair);
+  largest.see({0, startup_ps(all.startup_in), bytes, in, number, std::nullopt, false}, all.fair);
+}
+
+LargestTraffic largest_traffic(const Collective& collective, const NetworkCuts& cuts) {
+  LargestTraffic largest;
+  for (std::size_t number = 0; number < cuts.divisions().size(); ++number) {
+    const Division& division = cuts.divisions()[number];
+    const std::vector<Share> shares = shares_of(collective, division);
+    for (std::size_t b = 0; b < shares.size(); ++b) {
+      const Boundary& border = division.blocks[b];
+      const Traffic traffic = traffic_of(collective, shares[b]);
+      largest.see({0, startup_ps(border.startup_out), traffic.out, border.out, number, b, true},
+                  border.fair);
+      largest.see({0, startup_ps(border.startup_in), traffic.in, border.in, number, b, false},
+                  border.fair);
+    }
+    if (collective.operation == Operation::all_reduce && division.is_complete)
+      see_all_blocks(largest, collective, division, number);
+  }
   return largest;
 }
 
 // How many ranks are involved when one must reach them, or they one.
-std::size_t spread_over(const Collective& collective, const std::vector<Traffic>& needed) {
-  const auto with_traffic = static_cast<std::size_t>(std::count_if(
-      needed.begin(), needed.end(), [](const Traffic& t) { return t.in > 0 || t.out > 0; }));
-  switch (collective.operation) {
-    case Operation::barrier: return collective.group.size();
-    case Operation::send_recv: return std::min<std::size_t>(with_traffic, 2);
-    default: return with_traffic;
-  }
+std::size_t spread_over(const Collective& collective, const NetworkCuts& cuts) {
+  if (collective.operation == Operation::barrier) return collective.group.size();
+  const std::vector<Share> shares = shares_of(collective, cuts.divisions().front());
+  const auto with_traffic =
+      static_cast<std::size_t>(std::count_if(shares.begin(), shares.end(), [&](const Share& share) {
+        const Traffic traffic = traffic_of(collective, share);
+        return traffic.in > 0 || traffic.out > 0;
+      }));
+  return collective.operation == Operation::send_recv ? std::min<std::size_t>(with_traffic, 2)
+                                                      : with_traffic;
 }
 
 // Ranks that one can have reached by time t, itself included; not less than the truth.
@@ -245,18 +213,23 @@ double reached_by(Wide t, Wide startup, Wide latency, double ports, double enoug
   return reached;
 }
 
+// A message pays the largest startup on its way out of one member and into another.
+Wide one_message_takes(const Surroundings& around) {
+  return wide(std::max(around.startup_out, around.startup_in)) + wide(around.latency);
+}
+
 Wide spreading_time(std::size_t ranks, std::uint32_t ports, Wide startup,
                     const Surroundings& around) {
   if (ranks < 2) return 0;
-  // A message pays the largest startup on its way out of one member and into another.
-  const Wide one_message = std::max(around.startup_out, around.startup_in) + around.latency;
+  const Wide one_message = one_message_takes(around);
+  const Wide latency = wide(around.latency);
   if (!around.exclusive || startup == 0 || ports == 0 || around.adding_switches) return one_message;
   const auto enough = static_cast<double>(ranks);
-  Wide low = 0;                                 // too early
-  Wide high = 64 * (startup + around.latency);  // doubling once per message reaches 2^64 ranks
+  Wide low = 0;                          // too early
+  Wide high = 64 * (startup + latency);  // doubling once per message reaches 2^64 ranks
   while (high - low > 1) {
     const Wide middle = low + (high - low) / 2;
-    const double reached = reached_by(middle, startup, around.latency, ports, enough);
+    const double reached = reached_by(middle, startup, latency, ports, enough);
     (reached >= enough ? high : low) = middle;
   }
   return std::max(high, one_message);
@@ -264,8 +237,8 @@ Wide spreading_time(std::size_t ranks, std::uint32_t ports, Wide startup,
 
 // Information spreads from one to many, gathers from many to one, or both.
 Wide spreading_time(Operation operation, std::size_t ranks, const Surroundings& around) {
-  const Wide out = spreading_time(ranks, around.most_out, around.startup_out, around);
-  const Wide in = spreading_time(ranks, around.most_in, around.startup_in, around);
+  const Wide out = spreading_time(ranks, around.most_out, wide(around.startup_out), around);
+  const Wide in = spreading_time(ranks, around.most_in, wide(around.startup_in), around);
   switch (operation) {
     case Operation::broadcast:
     case Operation::scatter:
@@ -280,59 +253,80 @@ Wide spreading_time(Operation operation, std::size_t ranks, const Surroundings& 
 
 }  // namespace
 
-LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
+LowerBounds lower_bounds(const Collective& collective, const NetworkCuts& cuts,
                          std::optional<Bandwidth> reduce_bandwidth, int lanes) {
-  check_members(collective.group, topology.rank_count());
+  COLLSIM_CHECK(std::equal(collective.group.begin(), collective.group.end(), cuts.group().begin(),
+                           cuts.group().end()),
+                "the cuts are of another group");
   if (lanes < 1)
     throw_error(ErrorCode::invalid_argument,
                 "lanes must be at least 1, not " + std::to_string(lanes));
-  const std::vector<Traffic> needed = needed_traffic(collective);
-  const std::size_t involved = spread_over(collective, needed);
-  if (collective.size() == 1 || involved < 2) return {};
-  const Surroundings around = surroundings_of(collective, topology);
-  const LargestTraffic largest = largest_traffic(collective, needed, around);
-  const Wide startup = largest.sends ? around.startup_out : around.startup_in;
+  if (collective.size() == 1) return {};
+  const std::size_t involved = spread_over(collective, cuts);
+  if (involved < 2) return {};
+  const Surroundings& around = cuts.around();
+  const LargestTraffic largest = largest_traffic(collective, cuts);
   // Fair links are crossed last: while one is busy, messages may fly over the exclusive ones.
   const bool flies_alone = around.exclusive || around.fair;
-  const Wide latency = flies_alone ? around.latency : 0;
-  const Wide one_message = startup + latency;
 
   LowerBounds bounds;
   bounds.latency = whole_picoseconds(spreading_time(collective.operation, involved, around));
-  bounds.startup = whole_picoseconds(startup);
-  bounds.flight = whole_picoseconds(latency);
-  Wide traffic = largest.time;
-  if (traffic > 0) {
-    // Fair rates add up to the capacity but for 1e-9 (see MaxMin).
-    if (!around.exclusive) traffic -= std::min(traffic, traffic / 1'000'000'000U + 1);
-    bounds.bandwidth = whole_picoseconds(one_message + traffic);
+  if (flies_alone) bounds.flight = around.latency;
+  if (largest.time > 0) {
+    bounds.startup = whole_picoseconds(largest.startup);
+    bounds.bandwidth = whole_picoseconds(largest.time + wide(bounds.flight));
   }
   if (reduce_bandwidth && reduces(collective.operation) && collective.count > 0) {
-    const Wide added = static_cast<Wide>(collective.size() - 1) *
-                       static_cast<Wide>(collective.bytes()) /
-                       static_cast<Wide>(std::int64_t{collective.size()} * lanes);
-    const auto rate = static_cast<Wide>(reduce_bandwidth->bytes_per_second());
-    bounds.compute = whole_picoseconds(one_message + added * ps_per_second / rate);
+    const auto all = static_cast<Wide>(collective.size());
+    const Wide added = (all - 1) * static_cast<Wide>(collective.bytes());
+    const Wide rate =
+        all * static_cast<Wide>(lanes) * static_cast<Wide>(reduce_bandwidth->bytes_per_second());
+    bounds.first_startup = std::max(around.startup_out, around.startup_in);
+    bounds.first_flight = around.latency;
+    bounds.compute = whole_picoseconds(one_message_takes(around) + added * ps_per_second / rate);
   }
   return bounds;
 }
 
+LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
+                         std::optional<Bandwidth> reduce_bandwidth, int lanes) {
+  return lower_bounds(collective, NetworkCuts(topology, collective.group), reduce_bandwidth, lanes);
+}
+
 std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
-                                              const Topology& topology) {
-  check_members(collective.group, topology.rank_count());
-  const std::vector<Traffic> needed = needed_traffic(collective);
-  if (collective.size() == 1 || spread_over(collective, needed) < 2) return std::nullopt;
-  const LargestTraffic largest =
-      largest_traffic(collective, needed, surroundings_of(collective, topology));
+                                              const NetworkCuts& cuts) {
+  if (collective.size() == 1 || spread_over(collective, cuts) < 2) return std::nullopt;
+  const LargestTraffic largest = largest_traffic(collective, cuts);
   if (largest.time == 0) return std::nullopt;
+  const Division& division = cuts.divisions()[largest.division];
   NarrowestLinks narrowest;
-  narrowest.position = largest.position;
+  narrowest.kind = division.kind;
   narrowest.sends = largest.sends;
   constexpr auto most_bytes = static_cast<Wide>(std::numeric_limits<Bytes>::max());
   narrowest.bytes = static_cast<Bytes>(std::min(largest.bytes, most_bytes));
   narrowest.bytes_per_second = static_cast<double>(largest.capacity);
-  narrowest.links = largest.links;
+  narrowest.blocks = division.blocks.size();
+  narrowest.dimension = division.dimension;
+  narrowest.from = division.from;
+  narrowest.to = division.to;
+  narrowest.together = !largest.block;
+  const std::size_t block = largest.block.value_or(0);
+  const Boundary& border = division.blocks[block];
+  if (!narrowest.together) narrowest.links = largest.sends ? border.links_out : border.links_in;
+  narrowest.device = NodeId(border.device);
+  for (int p = 0; p < collective.size(); ++p)
+    if (division.block_of[static_cast<std::size_t>(p)] == block) narrowest.positions.push_back(p);
   return narrowest;
+}
+
+std::optional<double> best_known_all_reduce(const Collective& collective, NetworkCuts& cuts) {
+  double seconds_per_piece = 0;
+  for (const Operation half : {Operation::reduce_scatter, Operation::all_gather}) {
+    const std::optional<NetworkCuts::Rate> rate = cuts.search(half, 0);
+    if (!rate || !rate->exact) return std::nullopt;
+    seconds_per_piece += static_cast<double>(rate->members) / static_cast<double>(rate->capacity);
+  }
+  return static_cast<double>(collective.bytes()) / collective.size() * seconds_per_piece;
 }
 
 }  // namespace collsim

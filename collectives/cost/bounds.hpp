@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "collectives/collective.hpp"
+#include "collectives/cost/cuts.hpp"
 #include "topo/topology.hpp"
 
 namespace collsim {
@@ -12,67 +15,88 @@ namespace collsim {
 // What no schedule can beat: lower bounds on the time of a collective on any topology, under the
 // simulator's model.  A simulated time below one of them is a bug of the simulator.
 //
-// Symbols: K ranks, N bytes (Collective::bytes()), e_r / i_r = sum of the bandwidths of the links
-// out of / into rank r's device, alpha = the least startup of these links, L = the least latency
-// that a message between members can have.  K = 1: everything is 0.
+// Symbols: K ranks, N bytes (Collective::bytes()); X a set of devices, x the members of the group
+// in it, B+(X) and B-(X) the sums of the bandwidths of the links that leave and enter it, alpha the
+// least startup of these links, L the least latency that a message between members can have.
+// K = 1: everything is 0.
 //
-// Bandwidth.  Every message that leaves a rank crosses one of the links out of its device and keeps
-// it busy for alpha + n/B, then flies for L.  If b bytes must leave rank r, some link is busy for
-// at least alpha + b/e_r (the links' shares of b add up to b), and the last byte arrives L later;
-// the same for bytes that must enter, over i_r.  (Where members have fair and exclusive links, L
-// may pass while others flow, and does not count.)  What must leave and enter, element by element:
-//   broadcast       N leave the root, N enter every other rank
-//   reduce          N enter the root, N leave every other rank
-//   all-reduce      N leave and N enter every rank; 2(K-1) N in all, over the sum of all e_r (of
-//                   all i_r): K ranks that tell each other everything need 2(K-1) one-way messages
-//                   (Harary, Schwenk 1974; Patarasuk, Yuan 2009)
-//   all-gather      every rank's block leaves it, the other blocks enter
-//   reduce-scatter  all but a rank's own piece leaves, the sum's piece enters
-//   scatter         all but the root's own piece leaves the root, every piece enters its rank
-//   gather          all but the root's own piece enters the root, every piece leaves its rank
-//   all-to-all      all but the own piece leaves and enters
-//   send-recv       the message
-// Behind switches that add and multicast (Topology::link_to_adding_switch) ranks need not tell each
-// other everything, so for an all-reduce only N per rank remain.
+// Bandwidth.  If b bytes must leave X, some link out of it is busy for at least alpha + b/B+(X) (the
+// links' shares of b add up to b), whatever the routes and whoever relays, and its messages fly for
+// L besides; the same for bytes that must enter, over B-(X).  (Where members have fair and exclusive
+// links, L may pass while others flow, and does not count.)  What must leave X and enter it, where
+// it has some members and not all:
+//   broadcast       N leave an X with the root, N enter one without
+//   reduce          N enter an X with the root, N leave one without
+//   all-reduce      N leave and N enter
+//   all-gather      the blocks of the members in X leave, the other blocks enter
+//   reduce-scatter  the pieces of the members outside leave, summed up, those of members in X enter
+//   scatter         the pieces of the members on the side without the root go there
+//   gather          they come from there
+//   all-to-all      x pieces for every member outside leave, K - x for every member in X enter
+//   send-recv       the messages between a member in X and one outside
+// Which sets X are looked at: cuts.hpp.  For an all-reduce, moreover, M sets that have no device and
+// together all members send each other 2(M-1) N: M persons who tell each other everything need that
+// many one-way messages (Harary, Schwenk 1974; Patarasuk, Yuan 2009), over the sum of all B+ (of all
+// B-).  One rank each, this is 2(K-1) N.  It does not hold where switches between these sets add and
+// multicast (Topology::link_to_adding_switch); within a set they may.
 //
 // Latency.  One rank must reach all others (or all others one: the same backwards in time).  On
 // exclusive links a rank starts at most P messages per alpha, P = the most links out of (into) one
-// member's device.  Within time t a rank reaches at most 1 + sum over j >= 1 of P^j C(i, j) ranks
-// with i = floor((t - j L) / alpha), those j messages away (Bar-Noy, Kipnis 1994); the bound is the
-// smallest t for which that is K, with L = 0 ceil(log_(P+1) K) alpha.  Startups on fair links
-// occupy nothing: one message, alpha + L.  Pieces of 0 bytes need not be sent, except in a barrier.
+// member's device, alpha the least of these links.  Within time t a rank reaches at most 1 + sum
+// over j >= 1 of P^j C(i, j) ranks with i = floor((t - j L) / alpha), those j messages away (Bar-Noy,
+// Kipnis 1994); the bound is the smallest t for which that is K, with L = 0 ceil(log_(P+1) K) alpha.
+// Startups on fair links occupy nothing: one message, alpha + L.  Pieces of 0 bytes need not be
+// sent, except in a barrier.
 //
-// Compute.  To add K vectors, (K-1) N bytes (+) are done, none before a first message has arrived,
-// by K ranks with `lanes` instruction streams each: alpha + L + (K-1)/K N gamma / lanes.
+// Compute.  To add K vectors, (K-1) N bytes (+) are done, by K ranks with `lanes` instruction streams
+// each, and none before a first message has come, with the larger of the least startups out of and
+// into a member: alpha + L + (K-1)/K N gamma / lanes.
 struct LowerBounds {
   Time bandwidth;
   Time latency;
   Time compute;
-  // What every message costs at least, alpha and L: part of `bandwidth` and of `compute`.
-  Time startup;
-  Time flight;
+  Time startup;        // alpha, part of `bandwidth`
+  Time flight;         // L, part of `bandwidth`
+  Time first_startup;  // alpha, part of `compute`
+  Time first_flight;   // L, part of `compute`
   [[nodiscard]] Time largest() const;
 };
 
-// Rounded down to picoseconds, as simulated messages and reductions are rounded up.  O(links + K).
-// The collective is one that validate() accepts, as every schedule's is.  Error{invalid_argument}
-// when a rank of its group is not in the topology, and when `lanes` is less than 1.
+// Rounded down to picoseconds, as simulated messages and reductions are rounded up.  O(K) for every
+// division of the cuts, which are of the collective's group.  The collective is one that validate()
+// accepts, as every schedule's is.  Error{invalid_argument} when `lanes` is less than 1.
+[[nodiscard]] LowerBounds lower_bounds(const Collective& collective, const NetworkCuts& cuts,
+                                       std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
+                                       int lanes = 1);
+// With the cuts that the structure of the network suggests, which are found anew by every call.
 [[nodiscard]] LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
                                        std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
                                        int lanes = 1);
 
-// Whose links the bandwidth bound is about: the first position for which it is largest, or all
-// positions together.
+// The cut that the bandwidth bound is about: the first for which it is largest.
 struct NarrowestLinks {
-  std::optional<int> position;  // none: 2(K-1) N of an all-reduce through the links of all
-  bool sends = false;           // else it receives
+  Division::Kind kind{};
+  bool together = false;       // all blocks send each other bytes; else a block is X
+  std::vector<int> positions;  // the members in X, or in the first block
+  std::size_t blocks = 0;      // of the division
+  NodeId device;               // of a subtree
+  std::size_t dimension = 0;   // of a line, which has the places from `from` to `to`
+  std::size_t from = 0;
+  std::size_t to = 0;
+  bool sends = false;           // bytes leave X; else they enter
   Bytes bytes = 0;              // that must pass
   double bytes_per_second = 0;  // of these links together
-  std::uint32_t links = 0;      // of the position
+  std::uint32_t links = 0;      // of X
 };
-// Nothing where LowerBounds::bandwidth is 0.  The same errors.
+// Nothing where LowerBounds::bandwidth is 0.
 [[nodiscard]] std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
-                                                            const Topology& topology);
+                                                            const NetworkCuts& cuts);
+
+// The seconds that a reduce-scatter and an all-gather after it take at the best rates that the
+// network has for them, without startups: no faster all-reduce is known, nor proved impossible.
+// Nothing where those rates were not found (NetworkCuts::search, which this calls).
+[[nodiscard]] std::optional<double> best_known_all_reduce(const Collective& collective,
+                                                          NetworkCuts& cuts);
 
 [[nodiscard]] inline Time lower_bound(const Collective& collective, const Topology& topology,
                                       std::optional<Bandwidth> reduce_bandwidth = std::nullopt,

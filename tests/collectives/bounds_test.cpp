@@ -127,14 +127,16 @@ TEST(LowerBounds, ReductionIsSharedByRanksAndLanes) {
 
 TEST(LowerBounds, NarrowestLinksAreWhatTheBandwidthBoundIsMadeOf) {
   const Topology chain = make_chain(4, link(10, microseconds(2), microseconds(3)));
-  const auto expect_made_of = [&](const Collective& collective, std::optional<int> position,
-                                  bool sends, Bytes bytes, std::uint32_t links) {
+  const auto expect_made_of = [&](const Collective& collective, int position, bool sends,
+                                  Bytes bytes, std::uint32_t links) {
     const LowerBounds bounds = lower_bounds(collective, chain);
     EXPECT_EQ(bounds.startup.ps(), 2 * us);
     EXPECT_EQ(bounds.flight.ps(), 3 * us);
-    const std::optional<NarrowestLinks> narrowest = narrowest_links(collective, chain);
+    const NetworkCuts cuts(chain, collective.group);
+    const std::optional<NarrowestLinks> narrowest = narrowest_links(collective, cuts);
     ASSERT_TRUE(narrowest);
-    EXPECT_EQ(narrowest->position, position);
+    EXPECT_EQ(narrowest->kind, Division::Kind::ranks);
+    EXPECT_EQ(narrowest->positions, std::vector<int>{position});
     EXPECT_EQ(narrowest->sends, sends);
     EXPECT_EQ(narrowest->bytes, bytes);
     EXPECT_EQ(narrowest->links, links);
@@ -146,14 +148,14 @@ TEST(LowerBounds, NarrowestLinksAreWhatTheBandwidthBoundIsMadeOf) {
   expect_made_of(over(4, all_gather, 80'000), 0, false, 60'000, 1);
   expect_made_of(over(4, all_reduce, 80'000), 0, true, 80'000, 1);
   // With two links each, only all ranks together say that 2(K-1) N must pass.
-  const std::optional<NarrowestLinks> all =
-      narrowest_links(over(4, all_reduce, 80'000), make_ring(4, link(10)));
+  const std::optional<NarrowestLinks> all = narrowest_links(
+      over(4, all_reduce, 80'000), NetworkCuts(make_ring(4, link(10)), first_ranks(4)));
   ASSERT_TRUE(all);
-  EXPECT_FALSE(all->position);
+  EXPECT_TRUE(all->together);
   EXPECT_EQ(all->bytes, 480'000);
   EXPECT_EQ(all->bytes_per_second, 80e9);
-  EXPECT_FALSE(narrowest_links(over(4, barrier, 0), chain));
-  EXPECT_FALSE(narrowest_links(over(1, broadcast, 80'000), chain));
+  EXPECT_FALSE(narrowest_links(over(4, barrier, 0), NetworkCuts(chain, first_ranks(4))));
+  EXPECT_FALSE(narrowest_links(over(1, broadcast, 80'000), NetworkCuts(chain, first_ranks(1))));
 }
 
 TEST(LowerBounds, RoundDownWhereMessagesRoundUp) {
@@ -162,10 +164,10 @@ TEST(LowerBounds, RoundDownWhereMessagesRoundUp) {
 }
 
 TEST(LowerBounds, PartOfTheMachine) {
-  // Ranks 1 and 3 of a chain: only the links at these two count, and each has two.
+  // Ranks 1 and 3 of a chain: what goes left leads nowhere.
   Collective pair = over(2, broadcast, 8000);
   pair.group = {Rank(1), Rank(3)};
-  EXPECT_EQ(lower_bound(pair, make_chain(5, link(1))).ps(), 4 * us);
+  EXPECT_EQ(lower_bound(pair, make_chain(5, link(1))).ps(), 8 * us);
 }
 
 TEST(LowerBounds, RanksThatTheTopologyLacks) {

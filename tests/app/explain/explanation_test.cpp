@@ -92,9 +92,10 @@ TEST(Explanation, TheLectureCaseIsAPipelineThatFillsAndDrains) {
   EXPECT_EQ(e.knobs.chunks->best, 57);
   EXPECT_NEAR(*e.knobs.chunks->by_formula, 56.76, 0.01);
   EXPECT_EQ(e.bound.binding, BoundExplanation::Kind::bandwidth);
-  EXPECT_EQ(e.bound.rank, 0U);
-  EXPECT_TRUE(e.bound.sends);
-  EXPECT_EQ(e.bound.bytes, mebibytes(64));
+  ASSERT_TRUE(e.bound.narrowest);
+  EXPECT_EQ(e.bound.narrowest->positions, std::vector<int>{0});
+  EXPECT_TRUE(e.bound.narrowest->sends);
+  EXPECT_EQ(e.bound.narrowest->bytes, mebibytes(64));
 }
 
 TEST(Explanation, KnobsSayWhatSimulatingTheChangeSays) {
