@@ -63,7 +63,7 @@ class NetworkCuts {
   // beyond all measure.
   // A root is a position.  Asking again costs as much again.
   std::optional<Rate> search(Operation operation, int root);
-  static constexpr std::uint64_t most_work = 50'000'000;  // arcs looked at
+  static constexpr std::uint64_t most_work = 20'000'000;  // arcs looked at
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] std::span<const Rank> group() const { return group_; }

@@ -126,7 +126,7 @@ class DivisionFinder {
     return looks_ <= most_looks;
   }
 
-  // Not what is there already, and not all members on one side.
+  // Not what is there already or says nothing new, and not all members on one side.
   bool add(Division::Kind kind, const BlockOfDevice& block_of_device,
            const std::vector<std::uint32_t>& devices = {}) {
     if (!may_look()) return false;
@@ -143,13 +143,32 @@ class DivisionFinder {
                                  a.startup_in == b.startup_in;
                         });
     };
-    if (std::any_of(divisions_.begin(), divisions_.end(), same)) return false;
+    if (is_as_wide_as_its_members(division) ||
+        std::any_of(divisions_.begin(), divisions_.end(), same))
+      return false;
     for (std::size_t p = 0; p < group_.size() && !devices.empty(); ++p)
       if (division.block_of[p] != no_block)
         division.blocks[division.block_of[p]].device =
             devices[block_of_device[topology_.node_of(group_[p]).index()]];
     divisions_.push_back(std::move(division));
     return true;
+  }
+
+  // What must cross a block's border must leave or enter its members, too, whose own cuts are there.
+  [[nodiscard]] bool is_as_wide_as_its_members(const Division& division) const {
+    const Division& alone = divisions_.front();
+    std::vector<double> out(division.blocks.size(), 0);
+    std::vector<double> in(division.blocks.size(), 0);
+    for (std::size_t p = 0; p < group_.size(); ++p)
+      if (const std::uint32_t block = division.block_of[p]; block != no_block) {
+        out[block] += static_cast<double>(alone.blocks[p].out);
+        in[block] += static_cast<double>(alone.blocks[p].in);
+      }
+    for (std::size_t b = 0; b < division.blocks.size(); ++b)
+      if (static_cast<double>(division.blocks[b].out) < out[b] ||
+          static_cast<double>(division.blocks[b].in) < in[b])
+        return false;
+    return alone.is_complete || !division.is_complete;
   }
 
   // Ranks in blocks of this size, in order; then devices from the GPUs outwards join the block that

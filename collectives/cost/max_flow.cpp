@@ -13,7 +13,8 @@ MaxFlow::MaxFlow(std::size_t nodes, std::vector<Arc> arcs)
       supply_(nodes, 0),
       seen_(nodes, 0),
       level_(nodes),
-      next_(nodes) {
+      next_(nodes),
+      width_(nodes) {
   for (const Arc& arc : arcs_) {
     ++first_[arc.from];
     ++first_[arc.to];
@@ -47,90 +48,82 @@ void MaxFlow::reset() {
   drawn_.clear();
 }
 
-// Backwards from the target to the nearest supplies.  Whoever finds one without limit need not look
-// further: one path is progress enough.
-bool MaxFlow::find_levels(std::size_t target) {
+// Backwards from the target, until the supplies found look like enough.  Each counts as far as its
+// own way there is wide; what such ways share makes another search necessary.
+bool MaxFlow::find_levels(std::size_t target, std::int64_t wanted) {
   ++search_;
   reached_.assign(1, static_cast<std::uint32_t>(target));
   seen_[target] = search_;
   level_[target] = 0;
   next_[target] = first_[target];
-  bool found = false;
-  std::uint32_t last = UINT32_MAX;
+  width_[target] = wanted;
+  std::int64_t missing = wanted;
   for (std::size_t i = 0; i < reached_.size(); ++i) {
     const std::uint32_t node = reached_[i];
-    if (level_[node] >= last) break;
     for (std::uint32_t k = first_[node]; k < first_[node + 1]; ++k) {
       ++work_;
       const std::uint32_t half = leaving_[k];
       const std::uint32_t other = halves_[half].to;
-      if (seen_[other] == search_ || halves_[half ^ 1U].rest == 0) continue;
+      const std::int64_t rest = halves_[half ^ 1U].rest;
+      if (seen_[other] == search_ || rest == 0) continue;
       seen_[other] = search_;
       level_[other] = level_[node] + 1;
       next_[other] = first_[other];
+      width_[other] = std::min(width_[node], rest);
       reached_.push_back(other);
-      if (supply_[other] == unlimited) return true;
-      if (supply_[other] == 0) continue;
-      found = true;
-      last = level_[other];
+      missing -= std::min({width_[other], supply_[other], missing});
+      if (missing == 0) return true;
     }
   }
-  return found;
+  return missing < wanted;
 }
 
-void MaxFlow::take(std::uint32_t end, std::int64_t units) {
-  for (const std::uint32_t half : path_) {
-    halves_[half ^ 1U].rest -= units;
-    halves_[half].rest += units;
-    touched_.push_back(half / 2);
-  }
-  if (supply_[end] == unlimited) return;
-  supply_[end] -= units;
-  drawn_.emplace_back(end, units);
+std::int64_t MaxFlow::take_supply(std::uint32_t node, std::int64_t wanted) {
+  const std::int64_t units = std::min(wanted, supply_[node]);
+  if (units == 0 || supply_[node] == unlimited) return units;
+  supply_[node] -= units;
+  drawn_.emplace_back(node, units);
+  return units;
 }
 
-// Along one path of increasing levels, from the target to a supply; 0: there is none left.
+// All that levels allow, in one walk: a node asks one after the other of those a level further for
+// what it still lacks.
 std::int64_t MaxFlow::push_along_levels(std::size_t target, std::int64_t wanted) {
-  path_.clear();
-  auto node = static_cast<std::uint32_t>(target);
+  steps_.assign(1, {static_cast<std::uint32_t>(target), wanted, 0});
   for (;;) {
-    if (node != target && supply_[node] > 0) {
-      std::int64_t units = std::min(wanted, supply_[node]);
-      for (const std::uint32_t half : path_) units = std::min(units, halves_[half ^ 1U].rest);
-      take(node, units);
-      return units;
-    }
+    const std::uint32_t node = steps_.back().node;
     std::uint32_t& k = next_[node];
-    for (; k < first_[node + 1]; ++k) {
+    for (; steps_.back().got < steps_.back().wanted && k < first_[node + 1]; ++k) {
       ++work_;
       const std::uint32_t half = leaving_[k];
       const std::uint32_t other = halves_[half].to;
-      if (seen_[other] == search_ && level_[other] == level_[node] + 1 &&
-          halves_[half ^ 1U].rest > 0)
-        break;
+      const std::int64_t rest = halves_[half ^ 1U].rest;
+      if (seen_[other] != search_ || level_[other] != level_[node] + 1 || rest == 0) continue;
+      const std::int64_t asked = std::min(steps_.back().wanted - steps_.back().got, rest);
+      steps_.push_back({other, asked, take_supply(other, asked)});
+      break;
     }
-    if (k < first_[node + 1]) {
-      path_.push_back(leaving_[k]);
-      node = halves_[leaving_[k]].to;
-    } else {
-      if (path_.empty()) return 0;
-      node = halves_[path_.back() ^ 1U].to;
-      path_.pop_back();
-      ++next_[node];
-    }
+    if (steps_.back().node != node) continue;
+    const std::int64_t got = steps_.back().got;
+    const bool dry = got < steps_.back().wanted;
+    steps_.pop_back();
+    if (steps_.empty()) return got;
+    std::uint32_t& asking = next_[steps_.back().node];
+    const std::uint32_t half = leaving_[asking];
+    steps_.back().got += got;
+    halves_[half ^ 1U].rest -= got;
+    halves_[half].rest += got;
+    if (got > 0) touched_.push_back(half / 2);
+    if (dry) ++asking;
   }
 }
 
 MaxFlow::Answer MaxFlow::brings(std::size_t target, std::int64_t needed, std::uint64_t most_work) {
   reset();
   while (needed > 0) {
-    if (!find_levels(target)) return Answer::no;
-    while (needed > 0) {
-      if (work_ > most_work) return Answer::unknown;
-      const std::int64_t units = push_along_levels(target, needed);
-      if (units == 0) break;
-      needed -= units;
-    }
+    if (work_ > most_work) return Answer::unknown;
+    if (!find_levels(target, needed)) return Answer::no;
+    needed -= push_along_levels(target, needed);
   }
   return Answer::yes;
 }

@@ -51,9 +51,15 @@ class MaxFlow {
     std::int64_t rest;
   };
   void reset();
-  [[nodiscard]] bool find_levels(std::size_t target);
+  // On the way from the target outwards: what it was asked for and has got so far.
+  struct Step {
+    std::uint32_t node;
+    std::int64_t wanted;
+    std::int64_t got;
+  };
+  [[nodiscard]] bool find_levels(std::size_t target, std::int64_t wanted);
   std::int64_t push_along_levels(std::size_t target, std::int64_t wanted);
-  void take(std::uint32_t end, std::int64_t units);
+  std::int64_t take_supply(std::uint32_t node, std::int64_t wanted);
 
   std::vector<Arc> arcs_;
   std::vector<Half> halves_;
@@ -65,8 +71,9 @@ class MaxFlow {
   // Of the search at hand; a node's values count where seen_ is the number of the search.
   std::uint32_t search_ = 0;
   std::vector<std::uint32_t> seen_, level_, next_;
-  std::vector<std::uint32_t> reached_;                         // in order
-  std::vector<std::uint32_t> path_;                            // halves, from the target on
+  std::vector<std::int64_t> width_;     // of the way to the target
+  std::vector<std::uint32_t> reached_;  // in order
+  std::vector<Step> steps_;
   std::vector<std::uint32_t> touched_;                         // arcs
   std::vector<std::pair<std::uint32_t, std::int64_t>> drawn_;  // from supplies
   std::uint64_t work_ = 0;
