@@ -13,8 +13,8 @@ namespace collsim {
 // differ in sizes and algorithms more often than in machines.  Not for several threads.
 class CutsCache {
  public:
-  // Searched for the case's operation and root; but under a protocol of NCCL, where links have other
-  // rates at every size, only what the structure of the machine suggests.
+  // Searched for the case's operation and root; but under a protocol of NCCL, where links have
+  // other rates at every size, only what the structure of the machine suggests.
   [[nodiscard]] std::shared_ptr<const NetworkCuts> of(const Case& one_case);
 
  private:

@@ -30,7 +30,7 @@ struct CaseOptions {
   bool bottleneck_bandwidth = false;
   // Cases that need much memory take turns, when several are simulated at a time.
   std::mutex* turns = nullptr;
-  // With it bounds know the tightest cuts, without only those that the machine's structure suggests.
+  // With it bounds know the tightest cuts; without, only those that the structure suggests.
   CutsCache* cuts = nullptr;
 };
 

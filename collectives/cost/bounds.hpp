@@ -20,11 +20,11 @@ namespace collsim {
 // least startup of these links, L the least latency that a message between members can have.
 // K = 1: everything is 0.
 //
-// Bandwidth.  If b bytes must leave X, some link out of it is busy for at least alpha + b/B+(X) (the
-// links' shares of b add up to b), whatever the routes and whoever relays, and its messages fly for
-// L besides; the same for bytes that must enter, over B-(X).  (Where members have fair and exclusive
-// links, L may pass while others flow, and does not count.)  What must leave X and enter it, where
-// it has some members and not all:
+// Bandwidth.  If b bytes must leave X, some link out of it is busy for at least alpha + b/B+(X)
+// (the links' shares of b add up to b), whatever the routes and whoever relays, and its messages
+// fly for L besides; the same for bytes that must enter, over B-(X).  (Where members have fair and
+// exclusive links, L may pass while others flow, and does not count.)  What must leave X and enter
+// it, where it has some members and not all:
 //   broadcast       N leave an X with the root, N enter one without
 //   reduce          N enter an X with the root, N leave one without
 //   all-reduce      N leave and N enter
@@ -34,23 +34,23 @@ namespace collsim {
 //   gather          they come from there
 //   all-to-all      x pieces for every member outside leave, K - x for every member in X enter
 //   send-recv       the messages between a member in X and one outside
-// Which sets X are looked at: cuts.hpp.  For an all-reduce, moreover, M sets that have no device and
-// together all members send each other 2(M-1) N: M persons who tell each other everything need that
-// many one-way messages (Harary, Schwenk 1974; Patarasuk, Yuan 2009), over the sum of all B+ (of all
-// B-).  One rank each, this is 2(K-1) N.  It does not hold where switches between these sets add and
-// multicast (Topology::link_to_adding_switch); within a set they may.
+// Which sets X are looked at: cuts.hpp.  For an all-reduce, moreover, M sets that have no device in
+// common and together all members send each other 2(M-1) N: M persons who tell each other
+// everything need that many one-way messages (Harary, Schwenk 1974; Patarasuk, Yuan 2009), over the
+// sum of all B+ (of all B-).  One rank each, this is 2(K-1) N.  It does not hold where switches
+// between these sets add and multicast (Topology::link_to_adding_switch); within a set they may.
 //
 // Latency.  One rank must reach all others (or all others one: the same backwards in time).  On
 // exclusive links a rank starts at most P messages per alpha, P = the most links out of (into) one
 // member's device, alpha the least of these links.  Within time t a rank reaches at most 1 + sum
-// over j >= 1 of P^j C(i, j) ranks with i = floor((t - j L) / alpha), those j messages away (Bar-Noy,
-// Kipnis 1994); the bound is the smallest t for which that is K, with L = 0 ceil(log_(P+1) K) alpha.
-// Startups on fair links occupy nothing: one message, alpha + L.  Pieces of 0 bytes need not be
-// sent, except in a barrier.
+// over j >= 1 of P^j C(i, j) ranks with i = floor((t - j L) / alpha), those j messages away
+// (Bar-Noy, Kipnis 1994); the bound is the smallest t for which that is K, with L = 0
+// ceil(log_(P+1) K) alpha.  Startups on fair links occupy nothing: one message, alpha + L.  Pieces
+// of 0 bytes need not be sent, except in a barrier.
 //
-// Compute.  To add K vectors, (K-1) N bytes (+) are done, by K ranks with `lanes` instruction streams
-// each, and none before a first message has come, with the larger of the least startups out of and
-// into a member: alpha + L + (K-1)/K N gamma / lanes.
+// Compute.  To add K vectors, (K-1) N bytes (+) are done, by K ranks with `lanes` instruction
+// streams each, and none before a first message has come: alpha + L + (K-1)/K N gamma / lanes, with
+// the least startup out of a member or that into one, whichever is larger.
 struct LowerBounds {
   Time bandwidth;
   Time latency;

@@ -37,10 +37,11 @@ struct Surroundings {
 //   reduce          the least B-(X), X with the root and without some member
 //   all-reduce      the least B+(X), X with some members and without some
 //
-// Pieces that every member must send on cross X's border at least once each, so no schedule
-// whatever its routes and relays gathers more than K times that ratio; and in the limit of fine
-// pieces and without startups one reaches it, because the trees that send them fit into the network
-// (Edmonds 1973; Zhao et al. 2024, ForestColl).  Ranks that are no members relay.
+// The pieces of the members in X must cross its border at least once each, so no schedule, whatever
+// its routes and relays, is faster than they are at that ratio.  Without startups and in the limit
+// of fine pieces some schedule is as fast, where as much bandwidth leads into every switch as out
+// of it: the trees along which pieces travel then fit into the network (Edmonds 1973; Zhao et al.
+// 2024, ForestColl).  Of an all-reduce that is not known.  Ranks that are no members relay.
 //
 // It is found by Newton's method: while some member cannot be brought as much as the best ratio so
 // far says, by maximum flow, the cut in its way has a lower one.  All arithmetic is on integers.
@@ -59,9 +60,9 @@ class NetworkCuts {
     std::int64_t members = 1;
     bool exact = false;
   };
-  // Nothing for other operations, for one member, and where some member cannot be reached at all or links are
-  // beyond all measure.
-  // A root is a position.  Asking again costs as much again.
+  // Nothing for other operations, for one member, where some member cannot be reached at all, and
+  // where bandwidths add up to more than 64 bits hold.  A root is a position.  Asking again costs
+  // as much again.
   std::optional<Rate> search(Operation operation, int root);
   static constexpr std::uint64_t most_work = 20'000'000;  // arcs looked at
 

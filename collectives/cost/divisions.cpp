@@ -154,7 +154,7 @@ class DivisionFinder {
     return true;
   }
 
-  // What must cross a block's border must leave or enter its members, too, whose own cuts are there.
+  // Then the members' own cuts say more: what crosses the block's border crosses theirs, too.
   [[nodiscard]] bool is_as_wide_as_its_members(const Division& division) const {
     const Division& alone = divisions_.front();
     std::vector<double> out(division.blocks.size(), 0);

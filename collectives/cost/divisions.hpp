@@ -52,14 +52,19 @@ using BlockOfDevice = std::vector<std::uint32_t>;
                                      Division::Kind kind, const BlockOfDevice& block_of_device);
 
 // The cuts that a network is likely to be narrow at, found by its structure, whatever its shape is
-// called: every member; every node of a machine with nodes, and half of them; the subtree of every
-// switch; what remains connected when all switches of a level and above are taken away (level: hops
-// to the nearest GPU); ranks in blocks of equal size; of grids (torus, mesh, ring, chain, hypercube)
-// the narrowest neighbouring places of every dimension, with the halves and, of lines, the prefixes
-// among the candidates.  Where the border of such a set may lie on this or that side of some
-// switches and NICs, each of them is taken, from the outermost to the GPUs' own links.
+// called:
+//   every member
+//   every node of a machine with nodes, and half of them
+//   the subtree of every switch, NIC and CPU; and what remains connected when those of a level and
+//     above are taken away (level: hops to the nearest GPU)
+//   of machines without nodes, ranks in blocks of equal size
+//   of grids (torus, mesh, ring, chain, hypercube) the narrowest neighbouring places of every
+//     dimension; the halves and, of lines, the prefixes are among those compared
+// Where the border of a block of ranks may lie on this or that side of some switches and NICs, each
+// of them is taken, from the outermost to the GPUs' own links.  Blocks whose borders are as wide as
+// all links of their members are left out: the members' own cuts say more.
 //
-// Every member comes first; the others stop after some ten million looks at a link.
+// Every member comes first; the search for others ends after ten million looks at a link.
 [[nodiscard]] std::vector<Division> structural_divisions(const Topology& topology,
                                                          std::span<const Rank> group);
 
