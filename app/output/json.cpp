@@ -155,6 +155,7 @@ JsonValue row_to_value(const CaseResult& row) {
   add(object, "bound_bandwidth_s", number(row.bounds.bandwidth.seconds()));
   add(object, "bound_latency_s", number(row.bounds.latency.seconds()));
   add(object, "bound_compute_s", number(row.bounds.compute.seconds()));
+  if (!row.bound_cut.empty()) add(object, "bound_cut", row.bound_cut);
   add(object, "algbw_bytes_per_s", number(row.algbw()));
   add(object, "busbw_bytes_per_s", number(row.busbw()));
   add(object, "bottleneck_bandwidth_bytes_per_s", number(row.bottleneck_bandwidth));

@@ -80,7 +80,7 @@ JsonValue row_columns(const StoredResults& results) {
   JsonValue columns = JsonValue::object();
   for (const char* key :
        {"op", "algorithm", "ranks", "size_bytes", "chunks", "time_s", "analytic_s", "bound_s",
-        "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks", "error_class"})
+        "bound_cut", "algbw_bytes_per_s", "busbw_bytes_per_s", "best_chunks", "error_class"})
     columns.set(key, cells_of(rows, key));
   columns.set("algorithm", JsonValue::array(rows, algorithm_cell));
   columns.set("measured", measured_column(rows));

@@ -89,6 +89,7 @@ struct CaseResult {
   std::optional<ClosedForm> analytic;  // where a closed form applies to exactly this case
   LowerBounds bounds;
   Time bound;
+  std::string bound_cut;  // what must pass where, when that is the bound; empty: something else is
   std::uint64_t messages = 0;
   Bytes wire_bytes = 0;
   Engine engine{};

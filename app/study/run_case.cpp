@@ -15,6 +15,7 @@
 #include "app/scenario/vocabulary.hpp"
 #include "app/study/nccl.hpp"
 
+#include "collectives/cost/bound_text.hpp"
 #include "collectives/cost/uniform_network.hpp"
 #include "collectives/schedule.hpp"
 
@@ -112,6 +113,9 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   row.analytic = formula_for(one_case, schedule);
   row.bounds = simulation.bounds;
   row.bound = row.bounds.largest() + one_case.costs.launch;
+  if (cuts != nullptr && row.bounds.largest() == row.bounds.bandwidth)
+    if (const auto narrowest = narrowest_links(one_case.collective, *cuts))
+      row.bound_cut = to_text(*narrowest, one_case.collective, topology);
   row.messages = simulation.messages;
   row.wire_bytes = simulation.wire_bytes;
   row.engine = simulation.engine;

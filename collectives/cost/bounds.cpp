@@ -320,6 +320,8 @@ std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
 }
 
 std::optional<double> best_known_all_reduce(const Collective& collective, NetworkCuts& cuts) {
+  for (const Rank rank : collective.group)
+    if (cuts.topology().link_to_adding_switch(rank)) return std::nullopt;
   double seconds_per_piece = 0;
   for (const Operation half : {Operation::reduce_scatter, Operation::all_gather}) {
     const std::optional<NetworkCuts::Rate> rate = cuts.search(half, 0);

@@ -94,7 +94,8 @@ struct NarrowestLinks {
 
 // The seconds that a reduce-scatter and an all-gather after it take at the best rates that the
 // network has for them, without startups: no faster all-reduce is known, nor proved impossible.
-// Nothing where those rates were not found (NetworkCuts::search, which this calls).
+// Nothing where those rates were not found (NetworkCuts::search, which this calls), nor where
+// switches add, which may be faster.
 [[nodiscard]] std::optional<double> best_known_all_reduce(const Collective& collective,
                                                           NetworkCuts& cuts);
 

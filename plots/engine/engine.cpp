@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/cost/bound_text.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "collectives/result_warnings.hpp"
 #include "plots/engine/setting.hpp"
@@ -45,8 +46,9 @@ struct Answer {
   View formula_values;       // the formula with numbers put in; empty where it is in words
   View formula_definitions;  // lines
   View warnings;             // lines
+  View bound_cut;            // empty: something else is the bound
 };
-static_assert(sizeof(Answer) == 15 * 8, "engine.js counts fields of 8 bytes");
+static_assert(sizeof(Answer) == 16 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
@@ -59,7 +61,7 @@ Answer answer{};
 Columns columns{};
 Records records;
 ClosedForm form;
-std::string text, formula_values, definition_lines, warnings;
+std::string text, formula_values, definition_lines, warnings, bound_cut;
 
 View view_of(const std::string& of) {
   return {of.data(), static_cast<std::uint32_t>(of.size())};
@@ -128,6 +130,15 @@ void add_warnings(const Schedule& schedule, const Simulation& simulation) {
   answer.warnings = view_of(warnings);
 }
 
+void add_bound(const Collective& collective, const NetworkCuts& cuts, const LowerBounds& bounds) {
+  answer.bound_ps = bounds.largest().ps();
+  bound_cut.clear();
+  if (bounds.largest() == bounds.bandwidth)
+    if (const auto narrowest = narrowest_links(collective, cuts))
+      bound_cut = to_text(*narrowest, collective, cuts.topology());
+  answer.bound_cut = view_of(bound_cut);
+}
+
 void refuse(double instructions) {
   throw_error(ErrorCode::too_large,
               "this would be " + std::to_string(std::llround(instructions / 1e6)) +
@@ -176,11 +187,14 @@ void run(double max_steps) {
   const double expected = effort_of(schedule, choice).instructions;
   if (expected > max_instructions) refuse(expected);
   if (expected <= max_steps) options.recording = Recording::full;
+  NetworkCuts cuts(topology, collective.group);
+  cuts.search(collective.operation, collective.root);
+  options.cuts = &cuts;
   Simulation simulation = simulate(topology, schedule, {}, options);
 
   answer.time_ps = simulation.time.ps();
   answer.fingerprint = simulation.fingerprint;
-  answer.bound_ps = simulation.bounds.largest().ps();
+  add_bound(collective, cuts, simulation.bounds);
   answer.messages = static_cast<double>(simulation.messages);
   answer.instructions = static_cast<double>(simulation.instructions);
   add_formula(collective, choice, topology);

@@ -34,6 +34,7 @@ const wholeColumns = [
  * @property {string} formulaWithValues     with numbers put in; empty: it is a sentence
  * @property {string[]} formulaDefinitions  what its words mean, and how its numbers came about
  * @property {string} reference
+ * @property {string} boundCut       what must pass where; empty: something else is the bound
  * @property {string[]} warnings     what the command line warns of
  * @property {Steps|null} steps      null: there were too many to keep
  *
@@ -159,6 +160,7 @@ class Engine {
     answer.formulaWithValues = this.textAt(texts + 16);
     answer.formulaDefinitions = this.linesAt(texts + 24);
     answer.warnings = this.linesAt(texts + 32);
+    answer.boundCut = this.textAt(texts + 40);
     return answer;
   }
 

@@ -18,7 +18,9 @@ function headline(now, pinned, engine) {
   const { op, size } = now.setting;
   const bound = Number(now.answer.boundPs) * picosecond;
   const facts = [];
-  if (bound > 0) facts.push(`${ratioText(seconds / bound)} × the lower bound of ${timeText(bound)}`);
+  const { boundCut } = now.answer;
+  const why = boundCut ? ` (${boundCut})` : "";
+  if (bound > 0) facts.push(`${ratioText(seconds / bound)} × the lower bound of ${timeText(bound)}${why}`);
   if (size > 0 && seconds > 0 && op !== "barrier") facts.push(`algbw ${rateText(size / seconds)}`);
   facts.push(`${countText(now.answer.messages)} messages`);
   const text = settingText(now.setting, engine);

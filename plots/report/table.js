@@ -21,6 +21,7 @@
  * @property {number} time         simulated
  * @property {number|null} analytic
  * @property {number} bound
+ * @property {string|null} boundCut  what must pass where, when that is the bound
  * @property {number} algbw
  * @property {number} busbw
  * @property {number|null} bestChunks   by the formula
@@ -49,6 +50,7 @@ function readResults(data, id) {
     time,
     analytic: columns.analytic_s[i],
     bound: columns.bound_s[i],
+    boundCut: columns.bound_cut[i],
     algbw: columns.algbw_bytes_per_s[i],
     busbw: columns.busbw_bytes_per_s[i],
     bestChunks: columns.best_chunks[i],
@@ -100,6 +102,7 @@ function rowText(results, row) {
     else if (error !== null) lines.push(`prediction is off by ${signedPercent(error)}`);
   }
   if (row.bound > 0) lines.push(`${timesText(row.time / row.bound)} × the lower bound of ${timeText(row.bound)}`);
+  if (row.boundCut) lines.push(`bound: ${row.boundCut}`);
   if (row.busbw > 0) lines.push(`algbw ${rateText(row.algbw)}, busbw ${rateText(row.busbw)}`);
   return lines.join("\n");
 }

@@ -16,10 +16,9 @@
 namespace collsim {
 namespace {
 
-using enum Operation;
-
 constexpr Operation searched_operations[] = {
-    broadcast, Operation::reduce, all_reduce, all_gather, reduce_scatter, gather, scatter};
+    Operation::broadcast,      Operation::reduce, Operation::all_reduce, Operation::all_gather,
+    Operation::reduce_scatter, Operation::gather, Operation::scatter};
 
 LinkParameters cable(std::int64_t gigabytes) {
   return {.bandwidth = gigabytes_per_second(gigabytes)};
@@ -74,11 +73,11 @@ Ratio least_of_all_cuts(const Topology& network, const std::vector<Rank>& group,
       if (counts && (least.members == 0 || capacity * least.members < least.capacity * pieces))
         least = {capacity, pieces};
     };
-    see(op == broadcast && has_root, out, 1);
+    see(op == Operation::broadcast && has_root, out, 1);
     see(op == Operation::reduce && has_root, in, 1);
-    see(op == all_reduce, out, 1);
-    see(op == all_gather || (op == gather && !has_root), out, members);
-    see(op == reduce_scatter || (op == scatter && !has_root), in, members);
+    see(op == Operation::all_reduce, out, 1);
+    see(op == Operation::all_gather || (op == Operation::gather && !has_root), out, members);
+    see(op == Operation::reduce_scatter || (op == Operation::scatter && !has_root), in, members);
   }
   return least;
 }
@@ -116,9 +115,9 @@ TEST(NetworkCuts, BoundIsThatOfTheTightestCut) {
     const Topology network = random_network(random);
     const std::vector<Rank> group = random_group(random, network.rank_count());
     for (const Operation op : searched_operations) {
-      if (op == all_reduce) continue;  // 2(K-1) N of all may be more
+      if (op == Operation::all_reduce) continue;  // 2(K-1) N of all may be more
       const auto members = static_cast<int>(group.size());
-      const bool pieces = op != broadcast && op != Operation::reduce;
+      const bool pieces = op != Operation::broadcast && op != Operation::reduce;
       constexpr Bytes piece = 1'000'000;
       Collective collective =
           collective_of(op, members, pieces ? members * piece : piece, ElementType::u8);
@@ -148,7 +147,7 @@ TEST(NetworkCuts, RatesOfBoxesAreThoseOfForestColl) {
     NetworkCuts cuts(network, first_ranks(network.rank_count()));
     return cuts.search(op, 0);
   };
-  for (const Operation op : {all_gather, reduce_scatter}) {
+  for (const Operation op : {Operation::all_gather, Operation::reduce_scatter}) {
     const auto eight = rate_of(8, op);
     ASSERT_TRUE(eight && eight->exact);
     EXPECT_EQ(eight->members * 50'000'000'000, eight->capacity * 7);
@@ -199,15 +198,17 @@ TEST(NetworkCuts, AllToAllIsBoundByTheNarrowestStructure) {
                                      .nics_per_node = 8,
                                      .intra_link = cable(450),
                                      .inter_link = cable(50)});
-  EXPECT_EQ(bandwidth_bound(nodes, all_to_all, gibibytes(1)).ps(), 20'132'659'200);
-  EXPECT_EQ(bandwidth_bound(make_torus({8, 8}, cable(50)), all_to_all, mebibytes(64)).ps(),
-            1'342'177'280)
+  EXPECT_EQ(bandwidth_bound(nodes, Operation::all_to_all, gibibytes(1)).ps(), 20'132'659'200);
+  EXPECT_EQ(
+      bandwidth_bound(make_torus({8, 8}, cable(50)), Operation::all_to_all, mebibytes(64)).ps(),
+      1'342'177'280)
       << "32 x 32 pieces of 1 MiB over 16 cables";
-  EXPECT_EQ(bandwidth_bound(make_mesh({8, 8}, cable(50)), all_to_all, mebibytes(64)).ps(),
-            2 * 1'342'177'280LL);
+  EXPECT_EQ(
+      bandwidth_bound(make_mesh({8, 8}, cable(50)), Operation::all_to_all, mebibytes(64)).ps(),
+      2 * 1'342'177'280LL);
   const Topology dragonfly = make_dragonfly(
       {.groups = 16, .routers_per_group = 8, .ranks_per_router = 4, .link = cable(50)});
-  EXPECT_EQ(bandwidth_bound(dragonfly, all_to_all, mebibytes(64)).ps(), 2'684'354'560)
+  EXPECT_EQ(bandwidth_bound(dragonfly, Operation::all_to_all, mebibytes(64)).ps(), 2'684'354'560)
       << "32 x 480 pieces of 128 KiB through 15 cables";
 
   TopologyBuilder builder;  // leaf and spine, 2:1
@@ -219,10 +220,10 @@ TEST(NetworkCuts, AllToAllIsBoundByTheNarrowestStructure) {
   for (const NodeId leaf : leaves)
     for (const NodeId spine : spines) builder.connect(leaf, spine, cable(50));
   const Topology leaf_spine = builder.build();
-  EXPECT_EQ(bandwidth_bound(leaf_spine, all_to_all, mebibytes(64)).ps(), 2'013'265'920);
+  EXPECT_EQ(bandwidth_bound(leaf_spine, Operation::all_to_all, mebibytes(64)).ps(), 2'013'265'920);
   NetworkCuts cuts(leaf_spine, first_ranks(64));
-  const auto narrowest =
-      narrowest_links(collective_of(all_to_all, 64, mebibytes(64), ElementType::u8), cuts);
+  const auto narrowest = narrowest_links(
+      collective_of(Operation::all_to_all, 64, mebibytes(64), ElementType::u8), cuts);
   ASSERT_TRUE(narrowest);
   EXPECT_EQ(narrowest->kind, Division::Kind::subtree);
   EXPECT_EQ(leaf_spine.name(narrowest->device), "switch0");
@@ -246,7 +247,7 @@ TEST(NetworkCuts, BordersOfANodeLieWhereItIsNarrowest) {
       builder.connect(pcie, nic, cable(slot));
       builder.connect(nic, network, cable(port));
     }
-    return bandwidth_bound(builder.build(), all_to_all, 4'000'000'000).seconds();
+    return bandwidth_bound(builder.build(), Operation::all_to_all, 4'000'000'000).seconds();
   };
   EXPECT_DOUBLE_EQ(bound(8, 10), 0.5) << "4 GB through 8 GB/s";
   EXPECT_DOUBLE_EQ(bound(10, 8), 0.5);
@@ -263,7 +264,7 @@ TEST(NetworkCuts, AllReduceAmongNodesIsBoundByTheirLinks) {
                                          .nics_per_node = 1,
                                          .intra_link = inside,
                                          .inter_link = cable(10)});
-    return bandwidth_bound(network, all_reduce, 1'000'000'000).seconds();
+    return bandwidth_bound(network, Operation::all_reduce, 1'000'000'000).seconds();
   };
   for (const bool adds : {false, true}) {
     EXPECT_DOUBLE_EQ(bound(2, adds), 0.1);
@@ -273,11 +274,16 @@ TEST(NetworkCuts, AllReduceAmongNodesIsBoundByTheirLinks) {
 
 TEST(NetworkCuts, BestKnownAllReduceIsTwoHalves) {
   const Topology network = make_switch(8, cable(10));
-  const Collective sum = collective_of(all_reduce, 8, 80'000'000, ElementType::u8);
+  const Collective sum = collective_of(Operation::all_reduce, 8, 80'000'000, ElementType::u8);
   NetworkCuts cuts(network, sum.group);
   const std::optional<double> seconds = best_known_all_reduce(sum, cuts);
   ASSERT_TRUE(seconds);
   EXPECT_DOUBLE_EQ(*seconds, 0.014);
+
+  LinkParameters adding = cable(10);
+  adding.protocols[static_cast<std::size_t>(LinkProtocol::nvls)] = ProtocolCost{};
+  NetworkCuts with_adding_switch(make_switch(8, adding), sum.group);
+  EXPECT_FALSE(best_known_all_reduce(sum, with_adding_switch)) << "the switch may do better";
 }
 
 }  // namespace

@@ -198,6 +198,36 @@ TEST(Explain, NamesTheLargerPartOfTheBoundAsItsCause) {
               "ms), and a message costs a startup of 5 us besides.");
 }
 
+TEST(Explain, NamesTheCutThatBinds) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "mesh", "dims": [4, 4], "link": { "bandwidth": "50GB/s" } },
+    "collective": { "op": "all-to-all", "algorithm": "direct", "size": "64MiB" } })");
+  const auto bound_with = [&](const std::string& op) {
+    const Ran ran = run_collsim({"explain", file, "--set", "collective.op=" + op, "--set",
+                                 "collective.algorithm=auto", "--format", "json"});
+    EXPECT_EQ(ran.code, exit_fine) << ran.err;
+    return json::parse(ran.out)["bound"];
+  };
+  const json all_to_all = bound_with("all-to-all");
+  const json& cut = all_to_all["cut"];
+  EXPECT_EQ(cut["ranks"].size(), 8U);
+  EXPECT_EQ(cut["leaves"], true);
+  EXPECT_EQ(cut["bytes"], 8 * 8 * (4 << 20));
+  EXPECT_EQ(cut["bytes_per_s"], 200e9);
+  EXPECT_EQ(cut["links"], 4);
+  expect_contains(all_to_all["text"].get<std::string>(), cut["text"].get<std::string>());
+  EXPECT_TRUE(all_to_all["best_known_s"].is_null());
+
+  // 15/16 of 64 MiB must enter a corner, over 100 GB/s, twice.
+  const json all_reduce = bound_with("all-reduce");
+  EXPECT_TRUE(all_reduce["cut"]["ranks"].is_null());
+  EXPECT_NEAR(all_reduce["best_known_s"], 2 * 15 * (4 << 20) / 100e9, 1e-12);
+  expect_contains(all_reduce["text"].get<std::string>(),
+                  "The best way known is a reduce-scatter and then an "
+                  "all-gather, which take 1.258 ms");
+}
+
 TEST(Explain, BlamesALateRankAndNotTheSchedule) {
   const Folder folder;
   const std::string file = folder.write("a.json", R"({ "scenario": 1,
