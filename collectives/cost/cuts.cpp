@@ -37,6 +37,7 @@ std::pair<std::vector<MaxFlow::Arc>, std::int64_t> arcs_of(const Topology& topol
   std::vector<MaxFlow::Arc> arcs;
   arcs.reserve(topology.links().size());
   for (const Link& link : topology.links()) {
+    if (link.down) continue;
     auto from = static_cast<std::uint32_t>(link.from.index());
     auto to = static_cast<std::uint32_t>(link.to.index());
     if (backwards) std::swap(from, to);
@@ -60,7 +61,7 @@ Surroundings surroundings_of(const Topology& topology, std::span<const Rank> gro
   for (const Link& link : topology.links()) {
     const bool from = is_member[link.from.index()];
     const bool to = is_member[link.to.index()];
-    if (!from && !to) continue;
+    if (link.down || (!from && !to)) continue;
     (link.sharing == Sharing::exclusive ? around.fair : around.exclusive) = false;
     if (from) startup_out.see(link.startup);
     if (to) startup_in.see(link.startup);

@@ -77,7 +77,7 @@ Division make_division(const Topology& topology, std::span<const Rank> group, Di
   for (const Link& link : topology.links()) {
     const std::uint32_t from = block_of_device[link.from.index()];
     const std::uint32_t to = block_of_device[link.to.index()];
-    if (from != to) add_crossing(link, boundary_of(from), boundary_of(to));
+    if (from != to && !link.down) add_crossing(link, boundary_of(from), boundary_of(to));
   }
   return division;
 }
@@ -198,6 +198,7 @@ class DivisionFinder {
       mine = mine == no_block || mine == its ? its : between;
     };
     for (const Link& link : topology_.links()) {
+      if (link.down) continue;
       want(link.from, link.to);
       want(link.to, link.from);
     }
@@ -214,7 +215,7 @@ class DivisionFinder {
   [[nodiscard]] bool peel(BlockOfDevice& block) const {
     std::vector<std::uint32_t> outer;
     for (const Link& link : topology_.links()) {
-      if (block[link.from.index()] == block[link.to.index()]) continue;
+      if (link.down || block[link.from.index()] == block[link.to.index()]) continue;
       for (const NodeId end : {link.from, link.to})
         if (block[end.index()] != no_block && !is_rank(end))
           outer.push_back(static_cast<std::uint32_t>(end.index()));
@@ -231,6 +232,7 @@ class DivisionFinder {
     for (bool changed = true; changed && may_look();) {
       changed = false;
       for (const Link& link : topology_.links()) {
+        if (link.down) continue;
         std::uint32_t& a = level[link.from.index()];
         std::uint32_t& b = level[link.to.index()];
         if (a + 1 < b) b = a + 1, changed = true;
@@ -253,7 +255,7 @@ class DivisionFinder {
     for (std::uint32_t now = 0; now < most && may_look(); ++now) {
       if (now > 0) add_subtrees(level, now, root);
       for (const Link& link : topology_.links())
-        if (level[link.from.index()] <= now && level[link.to.index()] <= now)
+        if (!link.down && level[link.from.index()] <= now && level[link.to.index()] <= now)
           joined[root(link.from.index())] = root(link.to.index());
       BlockOfDevice block(level.size(), no_block);
       for (std::size_t d = 0; d < level.size(); ++d)
@@ -269,7 +271,7 @@ class DivisionFinder {
     std::vector<std::uint32_t> owner(level.size(), no_block);
     for (const Link& link : topology_.links())
       for (const auto& [below, above] : {std::pair{link.from, link.to}, {link.to, link.from}}) {
-        if (level[below.index()] >= now || level[above.index()] < now) continue;
+        if (link.down || level[below.index()] >= now || level[above.index()] < now) continue;
         std::uint32_t& of = owner[root(below.index())];
         const auto device = static_cast<std::uint32_t>(above.index());
         of = of == no_block || of == device ? device : between;

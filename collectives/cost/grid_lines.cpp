@@ -123,6 +123,7 @@ std::vector<GridLine> narrow_lines(const Topology& topology, std::span<const Ran
     at[d].before.resize(dims[d] + 1);
   }
   for (const Link& link : topology.links()) {
+    if (link.down) continue;
     const std::optional<GridStep> step = grid_step(link, dims);
     auto& way = step->up ? at[step->dimension].up : at[step->dimension].down;
     way[step->from] += static_cast<double>(link.bandwidth.bytes_per_second());

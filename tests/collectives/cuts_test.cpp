@@ -231,6 +231,25 @@ TEST(NetworkCuts, AllToAllIsBoundByTheNarrowestStructure) {
   EXPECT_EQ(narrowest->links, 8U);
 }
 
+TEST(NetworkCuts, LinksThatAreDownCarryNothing) {
+  const Topology torus = make_torus({8, 8}, cable(50));
+  LinkParameters down = cable(50);
+  down.down = true;
+  std::vector<Topology::LinkChange> changes;
+  for (const auto& [from, to] : {std::pair{3, 4}, {4, 3}}) {
+    const auto ends =
+        std::pair{NodeId(static_cast<std::size_t>(from)), NodeId(static_cast<std::size_t>(to))};
+    changes.push_back({torus.links_between(ends.first, ends.second).front(), down});
+  }
+  const Topology changed = torus.with_changed_links(changes);
+  EXPECT_EQ(bandwidth_bound(changed, Operation::all_to_all, mebibytes(64)).ps(), 1'431'655'765)
+      << "15 cables between halves, no longer 16";
+  NetworkCuts cuts(changed, first_ranks(64));
+  const auto rate = cuts.search(Operation::all_gather, 0);
+  ASSERT_TRUE(rate && rate->exact);
+  EXPECT_EQ(rate->capacity, rate->members * 150'000'000'000 / 63) << "into ranks 3 and 4";
+}
+
 // The NIC is faster than the PCIe slot it sits in, or slower: the narrower one counts.
 TEST(NetworkCuts, BordersOfANodeLieWhereItIsNarrowest) {
   const auto bound = [](std::int64_t slot, std::int64_t port) {
