@@ -105,18 +105,13 @@ class DivisionFinder {
       return std::move(divisions_);
     }
     const std::vector<int>& dims = topology_.dims();
-    if (dims.size() == 2) {
-      const auto per_node = static_cast<std::size_t>(dims[1]);
-      add_blocks_of(per_node, Division::Kind::nodes);
-      add_blocks_of((static_cast<std::size_t>(dims[0]) + 1) / 2 * per_node, Division::Kind::other);
-    }
+    const std::size_t unit = dims.size() == 2 ? static_cast<std::size_t>(dims[1]) : 1;
+    const std::size_t units = topology_.rank_count() / unit;
+    add_blocks_of(unit, Division::Kind::nodes);
     add_levels();
-    if (dims.size() != 2) {
-      const std::size_t ranks = topology_.rank_count();
-      add_blocks_of((ranks + 1) / 2, Division::Kind::other);
-      for (std::size_t size = ranks / 2; size > 1; --size)
-        if (ranks % size == 0) add_blocks_of(size, Division::Kind::other);
-    }
+    add_blocks_of((units + 1) / 2 * unit, Division::Kind::other);
+    for (std::size_t size = units / 2; size > 1; --size)
+      if (units % size == 0) add_blocks_of(size * unit, Division::Kind::other);
     return std::move(divisions_);
   }
 
@@ -135,16 +130,8 @@ class DivisionFinder {
     if (std::all_of(division.block_of.begin(), division.block_of.end(),
                     [&](std::uint32_t block) { return block == first; }))
       return false;
-    const auto same = [&](const Division& other) {
-      return other.block_of == division.block_of && other.is_complete == division.is_complete &&
-             std::equal(other.blocks.begin(), other.blocks.end(), division.blocks.begin(),
-                        [](const Boundary& a, const Boundary& b) {
-                          return a.out == b.out && a.in == b.in && a.startup_out == b.startup_out &&
-                                 a.startup_in == b.startup_in;
-                        });
-    };
-    if (is_as_wide_as_its_members(division) ||
-        std::any_of(divisions_.begin(), divisions_.end(), same))
+    if (std::any_of(divisions_.begin(), divisions_.end(),
+                    [&](const Division& finer) { return is_as_wide_as(finer, division); }))
       return false;
     for (std::size_t p = 0; p < group_.size() && !devices.empty(); ++p)
       if (division.block_of[p] != no_block)
@@ -154,21 +141,32 @@ class DivisionFinder {
     return true;
   }
 
-  // Then the members' own cuts say more: what crosses the block's border crosses theirs, too.
-  [[nodiscard]] bool is_as_wide_as_its_members(const Division& division) const {
-    const Division& alone = divisions_.front();
+  // Then the cuts of the finer division say more: what crosses the block's border crosses those of
+  // the blocks within it, too.
+  [[nodiscard]] bool is_as_wide_as(const Division& finer, const Division& division) const {
+    std::vector<std::uint32_t> around(finer.blocks.size(), between);
+    for (std::size_t p = 0; p < group_.size(); ++p) {
+      const std::uint32_t block = division.block_of[p];
+      const std::uint32_t within = finer.block_of[p];
+      if (within == no_block) {
+        if (block != no_block) return false;
+        continue;
+      }
+      if (around[within] != between && around[within] != block) return false;
+      around[within] = block;
+    }
     std::vector<double> out(division.blocks.size(), 0);
     std::vector<double> in(division.blocks.size(), 0);
-    for (std::size_t p = 0; p < group_.size(); ++p)
-      if (const std::uint32_t block = division.block_of[p]; block != no_block) {
-        out[block] += static_cast<double>(alone.blocks[p].out);
-        in[block] += static_cast<double>(alone.blocks[p].in);
+    for (std::size_t b = 0; b < finer.blocks.size(); ++b)
+      if (around[b] != no_block) {
+        out[around[b]] += static_cast<double>(finer.blocks[b].out);
+        in[around[b]] += static_cast<double>(finer.blocks[b].in);
       }
     for (std::size_t b = 0; b < division.blocks.size(); ++b)
       if (static_cast<double>(division.blocks[b].out) < out[b] ||
           static_cast<double>(division.blocks[b].in) < in[b])
         return false;
-    return alone.is_complete || !division.is_complete;
+    return finer.is_complete || !division.is_complete;
   }
 
   // Ranks in blocks of this size, in order; then devices from the GPUs outwards join the block that

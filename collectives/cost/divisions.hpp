@@ -54,15 +54,15 @@ using BlockOfDevice = std::vector<std::uint32_t>;
 // The cuts that a network is likely to be narrow at, found by its structure, whatever its shape is
 // called:
 //   every member
-//   every node of a machine with nodes, and half of them
+//   every node of a machine with nodes
 //   the subtree of every switch, NIC and CPU; and what remains connected when those of a level and
 //     above are taken away (level: hops to the nearest GPU)
-//   of machines without nodes, ranks in blocks of equal size
+//   ranks, or nodes, in blocks of equal size
 //   of grids (torus, mesh, ring, chain, hypercube) the narrowest neighbouring places of every
 //     dimension; the halves and, of lines, the prefixes are among those compared
 // Where the border of a block of ranks may lie on this or that side of some switches and NICs, each
 // of them is taken, from the outermost to the GPUs' own links.  Blocks whose borders are as wide as
-// all links of their members are left out: the members' own cuts say more.
+// those of the blocks within them together are left out: the smaller ones say more.
 //
 // Every member comes first; the search for others ends after ten million looks at a link.
 [[nodiscard]] std::vector<Division> structural_divisions(const Topology& topology,

@@ -250,6 +250,38 @@ TEST(NetworkCuts, LinksThatAreDownCarryNothing) {
   EXPECT_EQ(rate->capacity, rate->members * 150'000'000'000 / 63) << "into ranks 3 and 4";
 }
 
+// Nodes on the leaves of a network with few spines: pairs of nodes are the narrowest.
+TEST(NetworkCuts, BlocksOfNodesMayBeNarrowerThanNodes) {
+  TopologyBuilder builder;
+  const NodeId spine = builder.add_node(NodeKind::network_switch);
+  for (int leaf = 0; leaf < 3; ++leaf) {
+    const NodeId above = builder.add_node(NodeKind::network_switch);
+    builder.connect(above, spine, cable(10));
+    for (int node = 0; node < 2; ++node) {
+      const NodeId inside = builder.add_node(NodeKind::network_switch);
+      const NodeId nic = builder.add_node(NodeKind::nic);
+      builder.connect(inside, nic, cable(20));
+      builder.connect(nic, above, cable(20));
+      for (int gpu = 0; gpu < 2; ++gpu)
+        builder.connect(builder.add_node(NodeKind::gpu), inside, cable(100));
+    }
+  }
+  const auto narrowest = [](Topology::Parts parts) {
+    const Topology network(std::move(parts));
+    return narrowest_links(collective_of(Operation::all_to_all, 12, 12'000'000, ElementType::u8),
+                           NetworkCuts(network, first_ranks(12)));
+  };
+  Topology::Parts parts = builder.build().parts();
+  for (const std::vector<int>& dims : {std::vector<int>{}, std::vector<int>{6, 2}}) {
+    parts.dims = dims;
+    const auto found = narrowest(parts);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->positions, (std::vector<int>{0, 1, 2, 3}));
+    EXPECT_EQ(found->bytes, 4 * 8'000'000);
+    EXPECT_EQ(found->links, 1U);
+  }
+}
+
 // The NIC is faster than the PCIe slot it sits in, or slower: the narrower one counts.
 TEST(NetworkCuts, BordersOfANodeLieWhereItIsNarrowest) {
   const auto bound = [](std::int64_t slot, std::int64_t port) {
