@@ -210,8 +210,8 @@ struct Explanation {
 //   bound           {bound_s, launch_s, bandwidth_s, latency_s, compute_s, binding, ratio, text,
 //                    best_known_s: of an all-reduce, reduce-scatter and all-gather at the best
 //                    rates of the network without startups,
-//                    cut: {ranks: [...] on its one side, leaves: true, false: what enters,
-//                    bytes, bytes_per_s, links, text}; ranks and links null: between several sets
+//                    cut: {ranks: [...] on its one side, direction: out, in or both, bytes,
+//                    bytes_per_s, links, text}; ranks and links null: between several sets
 //                    of ranks}
 [[nodiscard]] JsonValue to_value(const Explanation& explanation);
 

@@ -157,7 +157,7 @@ JsonValue of_cut(const Explanation& e) {
   };
   return JsonValue::object(
       {{"ranks", narrowest.together ? JsonValue() : JsonValue::array(narrowest.positions, rank)},
-       {"leaves", narrowest.sends},
+       {"direction", to_string(narrowest.direction)},
        {"bytes", narrowest.bytes},
        {"bytes_per_s", narrowest.bytes_per_second},
        {"links", narrowest.together ? JsonValue() : JsonValue(narrowest.links)},

@@ -60,21 +60,29 @@ std::string block_text(const NarrowestLinks& narrowest, const Collective& collec
   return ranks;
 }
 
-// 2(M-1) N between all blocks of a division.
+std::string ranks_do(CutDirection direction) {
+  return direction == CutDirection::out  ? "send"
+         : direction == CutDirection::in ? "receive"
+                                         : "send and receive";
+}
+
+// 2(M-1) N between all blocks of a division, or twice that when both directions count.
 std::string all_blocks_text(const NarrowestLinks& narrowest, const Collective& collective) {
-  const std::string traffic = bytes_to_text(narrowest.bytes);
-  const std::string rate = bandwidth_text(narrowest.bytes_per_second);
-  if (narrowest.kind == Division::Kind::ranks)
-    return std::string("all ranks together must ") + (narrowest.sends ? "send" : "receive") +
-           " at least 2(K-1) times the vector, " + traffic + ", and their links carry " + rate +
-           " together";
-  const std::string blocks = std::to_string(narrowest.blocks);
+  const bool both = narrowest.direction == CutDirection::both;
+  const bool alone = narrowest.kind == Division::Kind::ranks;
+  const std::string blocks = alone ? "K" : std::to_string(narrowest.blocks);
+  const std::string traffic = std::string(" at least ") + (both ? "4" : "2") + "(" + blocks +
+                              "-1) times the vector, " + bytes_to_text(narrowest.bytes) + ", and ";
+  const std::string carry = " carry " + bandwidth_text(narrowest.bytes_per_second) + " together";
+  if (alone)
+    return "all ranks together must " + ranks_do(narrowest.direction) + traffic + "their links" +
+           carry;
   const std::string what =
       narrowest.kind == Division::Kind::nodes
           ? "the " + blocks + " nodes"
           : blocks + " sets of ranks, the first one " + ranks_text(narrowest, collective) + ",";
-  return what + " must send each other at least 2(" + blocks + "-1) times the vector, " + traffic +
-         ", and the links between them carry " + rate + " together";
+  return what + (both ? " must send to and receive from each other" : " must send each other") +
+         traffic + "the links between them" + carry;
 }
 
 }  // namespace
@@ -88,10 +96,13 @@ std::string to_text(const NarrowestLinks& narrowest, const Collective& collectiv
   const std::string links =
       one ? "one link of " + rate : std::to_string(narrowest.links) + " links of together " + rate;
   if (narrowest.kind == Division::Kind::ranks)
-    return ranks_text(narrowest, collective) + (narrowest.sends ? " must send" : " must receive") +
+    return ranks_text(narrowest, collective) + " must " + ranks_do(narrowest.direction) +
            " at least " + traffic + " through its " + links;
-  return "at least " + traffic + (narrowest.sends ? " must leave " : " must enter ") +
-         block_text(narrowest, collective, topology) + " through " + links;
+  const char* const passes = narrowest.direction == CutDirection::out  ? " must leave "
+                             : narrowest.direction == CutDirection::in ? " must enter "
+                                                                       : " must leave and enter ";
+  return "at least " + traffic + passes + block_text(narrowest, collective, topology) +
+         " through " + links;
 }
 
 }  // namespace collsim

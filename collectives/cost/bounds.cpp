@@ -13,6 +13,15 @@ Time LowerBounds::largest() const {
   return std::max({bandwidth, latency, compute});
 }
 
+const char* to_string(CutDirection direction) {
+  switch (direction) {
+    case CutDirection::out: return "out";
+    case CutDirection::in: return "in";
+    case CutDirection::both: return "both";
+  }
+  return "";
+}
+
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -117,13 +126,14 @@ Wide busy(Wide bytes, Wide capacity) {
 
 // The cut whose traffic takes longest.
 struct LargestTraffic {
-  Wide time = 0;  // startup included
+  Wide time = 0;  // startup and flight included
   Wide startup = 0;
+  Wide flight = 0;
   Wide bytes = 0;
   Wide capacity = 0;
   std::size_t division = 0;
   std::optional<std::size_t> block;  // none: all of the division
-  bool sends = false;
+  CutDirection direction = CutDirection::out;
 
   // Exact only where it may be the longest: there are many cuts, and dividing takes its time.
   void see(LargestTraffic other, bool fair) {
@@ -131,13 +141,13 @@ struct LargestTraffic {
     constexpr double safely = 1 + 1e-9;
     const double about =
         static_cast<double>(other.bytes) * ps_per_second / static_cast<double>(other.capacity) +
-        static_cast<double>(other.startup);
+        static_cast<double>(other.startup + other.flight);
     if (about * safely < static_cast<double>(time)) return;
     Wide traffic = busy(other.bytes, other.capacity);
     // Fair rates add up to the capacity but for 1e-9 (see MaxMin).
     if (fair) traffic -= std::min(traffic, traffic / 1'000'000'000U + 1);
     if (traffic == 0) return;
-    other.time = other.startup + traffic;
+    other.time = other.startup + other.flight + traffic;
     if (other.time > time) *this = other;
   }
 };
@@ -146,40 +156,41 @@ Wide startup_ps(std::int64_t startup) {
   return startup == Boundary::no_startup ? 0 : static_cast<Wide>(startup);
 }
 
-// 2 (M-1) N among M blocks that know all of their own data.
-void see_all_blocks(LargestTraffic& largest, const Collective& collective, const Division& division,
-                    std::size_t number) {
-  Boundary all;
-  Wide out = 0;
-  Wide in = 0;
-  for (const Boundary& border : division.blocks) {
-    out += border.out;
-    in += border.in;
-    all.startup_out = std::min(all.startup_out, border.startup_out);
-    all.startup_in = std::min(all.startup_in, border.startup_in);
-    all.fair = all.fair || border.fair;
-  }
-  const Wide bytes =
-      2 * static_cast<Wide>(division.blocks.size() - 1) * static_cast<Wide>(collective.bytes());
-  largest.see({0, startup_ps(all.startup_out), bytes, out, number, std::nullopt, true}, all.fair);
-  largest.see({0, startup_ps(all.startup_in), bytes, in, number, std::nullopt, false}, all.fair);
+void see_border(LargestTraffic& largest, const Boundary& border, const Traffic& traffic,
+                Wide flight, std::size_t division, std::optional<std::size_t> block) {
+  const auto see = [&](std::int64_t startup, Wide bytes, std::uint64_t capacity,
+                       CutDirection direction) {
+    // A link of half duplex may be busy from the first moment to the last: with what leaves, and
+    // then with what enters.
+    largest.see({0, startup_ps(startup), direction == CutDirection::both ? 0 : flight, bytes,
+                 capacity, division, block, direction},
+                border.fair);
+  };
+  see(border.startup_out, traffic.out, border.out, CutDirection::out);
+  see(border.startup_in, traffic.in, border.in, CutDirection::in);
+  if (border.half_duplex > 0)
+    see(std::min(border.startup_out, border.startup_in), traffic.out + traffic.in,
+        border.both_ways(), CutDirection::both);
 }
 
 LargestTraffic largest_traffic(const Collective& collective, const NetworkCuts& cuts) {
+  const auto bytes = static_cast<Wide>(collective.bytes());
+  // Fair links are crossed last: while one is busy, messages may fly over the exclusive ones.
+  const bool flies_alone = cuts.around().exclusive || cuts.around().fair;
+  const Wide flight = flies_alone ? wide(cuts.around().latency) : 0;
   LargestTraffic largest;
   for (std::size_t number = 0; number < cuts.divisions().size(); ++number) {
     const Division& division = cuts.divisions()[number];
     const std::vector<Share> shares = shares_of(collective, division);
+    Boundary all;
     for (std::size_t b = 0; b < shares.size(); ++b) {
-      const Boundary& border = division.blocks[b];
-      const Traffic traffic = traffic_of(collective, shares[b]);
-      largest.see({0, startup_ps(border.startup_out), traffic.out, border.out, number, b, true},
-                  border.fair);
-      largest.see({0, startup_ps(border.startup_in), traffic.in, border.in, number, b, false},
-                  border.fair);
+      see_border(largest, division.blocks[b], traffic_of(collective, shares[b]), flight, number, b);
+      all.add(division.blocks[b]);
     }
-    if (collective.operation == Operation::all_reduce && division.is_complete)
-      see_all_blocks(largest, collective, division, number);
+    if (collective.operation != Operation::all_reduce || !division.is_complete) continue;
+    // 2 (M-1) N among M blocks that know all of their own data.
+    const Wide among_blocks = 2 * static_cast<Wide>(shares.size() - 1) * bytes;
+    see_border(largest, all, {among_blocks, among_blocks}, flight, number, std::nullopt);
   }
   return largest;
 }
@@ -266,15 +277,13 @@ LowerBounds lower_bounds(const Collective& collective, const NetworkCuts& cuts,
   if (involved < 2) return {};
   const Surroundings& around = cuts.around();
   const LargestTraffic largest = largest_traffic(collective, cuts);
-  // Fair links are crossed last: while one is busy, messages may fly over the exclusive ones.
-  const bool flies_alone = around.exclusive || around.fair;
 
   LowerBounds bounds;
   bounds.latency = whole_picoseconds(spreading_time(collective.operation, involved, around));
-  if (flies_alone) bounds.flight = around.latency;
   if (largest.time > 0) {
     bounds.startup = whole_picoseconds(largest.startup);
-    bounds.bandwidth = whole_picoseconds(largest.time + wide(bounds.flight));
+    bounds.flight = whole_picoseconds(largest.flight);
+    bounds.bandwidth = whole_picoseconds(largest.time);
   }
   if (reduce_bandwidth && reduces(collective.operation) && collective.count > 0) {
     const auto all = static_cast<Wide>(collective.size());
@@ -301,7 +310,7 @@ std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
   const Division& division = cuts.divisions()[largest.division];
   NarrowestLinks narrowest;
   narrowest.kind = division.kind;
-  narrowest.sends = largest.sends;
+  narrowest.direction = largest.direction;
   constexpr auto most_bytes = static_cast<Wide>(std::numeric_limits<Bytes>::max());
   narrowest.bytes = static_cast<Bytes>(std::min(largest.bytes, most_bytes));
   narrowest.bytes_per_second = static_cast<double>(largest.capacity);
@@ -312,7 +321,8 @@ std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
   narrowest.together = !largest.block;
   const std::size_t block = largest.block.value_or(0);
   const Boundary& border = division.blocks[block];
-  if (!narrowest.together) narrowest.links = largest.sends ? border.links_out : border.links_in;
+  if (!narrowest.together)
+    narrowest.links = largest.direction == CutDirection::in ? border.links_in : border.links_out;
   narrowest.device = NodeId(border.device);
   for (int p = 0; p < collective.size(); ++p)
     if (division.block_of[static_cast<std::size_t>(p)] == block) narrowest.positions.push_back(p);

@@ -22,9 +22,10 @@ namespace collsim {
 //
 // Bandwidth.  If b bytes must leave X, some link out of it is busy for at least alpha + b/B+(X)
 // (the links' shares of b add up to b), whatever the routes and whoever relays, and its messages
-// fly for L besides; the same for bytes that must enter, over B-(X).  (Where members have fair and
-// exclusive links, L may pass while others flow, and does not count.)  What must leave X and enter
-// it, where it has some members and not all:
+// fly for L besides; the same for bytes that must enter, over B-(X), and, without L, for both
+// together, where some links are half duplex.  (Where members have fair and exclusive links, L
+// may pass while others flow, and does not count.)  What must leave X and enter it, where it has
+// some members and not all:
 //   broadcast       N leave an X with the root, N enter one without
 //   reduce          N enter an X with the root, N leave one without
 //   all-reduce      N leave and N enter
@@ -73,6 +74,10 @@ struct LowerBounds {
                                        std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
                                        int lanes = 1);
 
+// Bytes leave X, or enter it, or both over links that carry one direction at a time.
+enum class CutDirection : std::uint8_t { out, in, both };
+[[nodiscard]] const char* to_string(CutDirection direction);  // "out", ...
+
 // The cut that the bandwidth bound is about: the first for which it is largest.
 struct NarrowestLinks {
   Division::Kind kind{};
@@ -83,7 +88,7 @@ struct NarrowestLinks {
   std::size_t dimension = 0;   // of a line, which has the places from `from` to `to`
   std::size_t from = 0;
   std::size_t to = 0;
-  bool sends = false;           // bytes leave X; else they enter
+  CutDirection direction{};
   Bytes bytes = 0;              // that must pass
   double bytes_per_second = 0;  // of these links together
   std::uint32_t links = 0;      // of X

@@ -16,25 +16,31 @@ constexpr std::uint32_t no_block = Division::no_block;
 constexpr std::size_t most_looks = 10'000'000;
 constexpr std::uint32_t most_levels = 8;
 
-void add_capacity(std::uint64_t& sum, Bandwidth bandwidth) {
-  const auto more = static_cast<std::uint64_t>(bandwidth.bytes_per_second());
-  // What does not fit 64 bits is as good as unlimited.
+// What does not fit 64 bits is as good as unlimited.
+void add_capacity(std::uint64_t& sum, std::uint64_t more) {
   if (sum == Boundary::unlimited || __builtin_add_overflow(sum, more, &sum))
     sum = Boundary::unlimited;
 }
 
-void add_crossing(const Link& link, Boundary* from, Boundary* to) {
+// Of one link that leaves the one block and enters the other.
+void add_crossing(const Link& link, LinkId id, Boundary* from, Boundary* to) {
+  const auto bandwidth = static_cast<std::uint64_t>(link.bandwidth.bytes_per_second());
+  Boundary crossed;
+  crossed.fair = link.sharing == Sharing::fair;
+  if (link.half_duplex && link.resource == id) crossed.half_duplex = bandwidth;
   if (from != nullptr) {
-    add_capacity(from->out, link.bandwidth);
-    ++from->links_out;
-    from->startup_out = std::min(from->startup_out, link.startup.ps());
-    from->fair = from->fair || link.sharing == Sharing::fair;
+    Boundary out = crossed;
+    out.out = bandwidth;
+    out.links_out = 1;
+    out.startup_out = link.startup.ps();
+    from->add(out);
   }
   if (to != nullptr) {
-    add_capacity(to->in, link.bandwidth);
-    ++to->links_in;
-    to->startup_in = std::min(to->startup_in, link.startup.ps());
-    to->fair = to->fair || link.sharing == Sharing::fair;
+    Boundary in = crossed;
+    in.in = bandwidth;
+    in.links_in = 1;
+    in.startup_in = link.startup.ps();
+    to->add(in);
   }
 }
 
@@ -64,6 +70,23 @@ std::vector<std::uint32_t> number_blocks(Division& division, const Topology& top
 
 }  // namespace
 
+void Boundary::add(const Boundary& other) {
+  add_capacity(out, other.out);
+  add_capacity(in, other.in);
+  add_capacity(half_duplex, other.half_duplex);
+  links_out += other.links_out;
+  links_in += other.links_in;
+  startup_out = std::min(startup_out, other.startup_out);
+  startup_in = std::min(startup_in, other.startup_in);
+  fair = fair || other.fair;
+}
+
+std::uint64_t Boundary::both_ways() const {
+  std::uint64_t sum = out;
+  add_capacity(sum, in);
+  return sum == unlimited ? unlimited : sum - half_duplex;
+}
+
 Division make_division(const Topology& topology, std::span<const Rank> group, Division::Kind kind,
                        const BlockOfDevice& block_of_device) {
   Division division;
@@ -74,10 +97,12 @@ Division make_division(const Topology& topology, std::span<const Rank> group, Di
     return block == no_block || number[block] == no_block ? nullptr
                                                           : &division.blocks[number[block]];
   };
-  for (const Link& link : topology.links()) {
+  for (std::size_t id = 0; id < topology.links().size(); ++id) {
+    const Link& link = topology.links()[id];
     const std::uint32_t from = block_of_device[link.from.index()];
     const std::uint32_t to = block_of_device[link.to.index()];
-    if (from != to && !link.down) add_crossing(link, boundary_of(from), boundary_of(to));
+    if (from != to && !link.down)
+      add_crossing(link, LinkId(id), boundary_of(from), boundary_of(to));
   }
   return division;
 }
@@ -155,17 +180,15 @@ class DivisionFinder {
       if (around[within] != between && around[within] != block) return false;
       around[within] = block;
     }
-    std::vector<double> out(division.blocks.size(), 0);
-    std::vector<double> in(division.blocks.size(), 0);
+    std::vector<Boundary> sums(division.blocks.size());
     for (std::size_t b = 0; b < finer.blocks.size(); ++b)
-      if (around[b] != no_block) {
-        out[around[b]] += static_cast<double>(finer.blocks[b].out);
-        in[around[b]] += static_cast<double>(finer.blocks[b].in);
-      }
-    for (std::size_t b = 0; b < division.blocks.size(); ++b)
-      if (static_cast<double>(division.blocks[b].out) < out[b] ||
-          static_cast<double>(division.blocks[b].in) < in[b])
+      if (around[b] != no_block) sums[around[b]].add(finer.blocks[b]);
+    for (std::size_t b = 0; b < division.blocks.size(); ++b) {
+      const Boundary& border = division.blocks[b];
+      if (border.out < sums[b].out || border.in < sums[b].in ||
+          border.both_ways() < sums[b].both_ways())
         return false;
+    }
     return finer.is_complete || !division.is_complete;
   }
 

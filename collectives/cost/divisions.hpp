@@ -18,8 +18,13 @@ struct Boundary {
   std::uint32_t links_in = 0;
   std::int64_t startup_out = no_startup;  // the least of these links, picoseconds
   std::int64_t startup_in = no_startup;
-  bool fair = false;         // one of these links is
-  std::uint32_t device = 0;  // Kind::subtree: whose it is
+  std::uint64_t half_duplex = 0;  // of these, what both directions share, counted once
+  bool fair = false;              // one of these links is
+  std::uint32_t device = 0;       // Kind::subtree: whose it is
+
+  void add(const Boundary& other);  // of another block
+  // What can leave and enter together.
+  [[nodiscard]] std::uint64_t both_ways() const;
 
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::int64_t no_startup = std::numeric_limits<std::int64_t>::max();

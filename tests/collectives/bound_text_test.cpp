@@ -40,6 +40,16 @@ TEST(BoundText, NamesRanks) {
             "links carry 200 GB/s together");
 }
 
+TEST(BoundText, SaysWhatSharesALink) {
+  LinkParameters slot = rate(12);
+  slot.half_duplex = true;
+  EXPECT_EQ(text_of(make_switch(4, slot), Operation::all_to_all),
+            "rank 0 must send and receive at least 96 MiB through its one link of 12 GB/s");
+  EXPECT_EQ(text_of(make_switch(4, slot), Operation::all_reduce),
+            "all ranks together must send and receive at least 4(K-1) times the vector, 768 MiB, "
+            "and their links carry 48 GB/s together");
+}
+
 TEST(BoundText, NamesNodes) {
   EXPECT_EQ(text_of(boxes(4), Operation::all_to_all),
             "at least 384 MiB must leave node 0 (ranks 0 to 7) through 4 links of together 200 "

@@ -127,8 +127,8 @@ TEST(LowerBounds, ReductionIsSharedByRanksAndLanes) {
 
 TEST(LowerBounds, NarrowestLinksAreWhatTheBandwidthBoundIsMadeOf) {
   const Topology chain = make_chain(4, link(10, microseconds(2), microseconds(3)));
-  const auto expect_made_of = [&](const Collective& collective, int position, bool sends,
-                                  Bytes bytes, std::uint32_t links) {
+  const auto expect_made_of = [&](const Collective& collective, int position,
+                                  CutDirection direction, Bytes bytes, std::uint32_t links) {
     const LowerBounds bounds = lower_bounds(collective, chain);
     EXPECT_EQ(bounds.startup.ps(), 2 * us);
     EXPECT_EQ(bounds.flight.ps(), 3 * us);
@@ -137,16 +137,16 @@ TEST(LowerBounds, NarrowestLinksAreWhatTheBandwidthBoundIsMadeOf) {
     ASSERT_TRUE(narrowest);
     EXPECT_EQ(narrowest->kind, Division::Kind::ranks);
     EXPECT_EQ(narrowest->positions, std::vector<int>{position});
-    EXPECT_EQ(narrowest->sends, sends);
+    EXPECT_EQ(narrowest->direction, direction);
     EXPECT_EQ(narrowest->bytes, bytes);
     EXPECT_EQ(narrowest->links, links);
     EXPECT_NEAR(static_cast<double>(narrowest->bytes) / narrowest->bytes_per_second,
                 (bounds.bandwidth - bounds.startup - bounds.flight).seconds(), 1e-12);
   };
-  expect_made_of(over(4, broadcast, 80'000), 0, true, 80'000, 1);
-  expect_made_of(over(4, reduce, 80'000), 0, false, 80'000, 1);
-  expect_made_of(over(4, all_gather, 80'000), 0, false, 60'000, 1);
-  expect_made_of(over(4, all_reduce, 80'000), 0, true, 80'000, 1);
+  expect_made_of(over(4, broadcast, 80'000), 0, CutDirection::out, 80'000, 1);
+  expect_made_of(over(4, reduce, 80'000), 0, CutDirection::in, 80'000, 1);
+  expect_made_of(over(4, all_gather, 80'000), 0, CutDirection::in, 60'000, 1);
+  expect_made_of(over(4, all_reduce, 80'000), 0, CutDirection::out, 80'000, 1);
   // With two links each, only all ranks together say that 2(K-1) N must pass.
   const std::optional<NarrowestLinks> all = narrowest_links(
       over(4, all_reduce, 80'000), NetworkCuts(make_ring(4, link(10)), first_ranks(4)));
@@ -161,6 +161,16 @@ TEST(LowerBounds, NarrowestLinksAreWhatTheBandwidthBoundIsMadeOf) {
 TEST(LowerBounds, RoundDownWhereMessagesRoundUp) {
   // 3 GB/s: 1000 messages of 1 byte take 333.3 ps each, 334 when simulated.
   EXPECT_EQ(lower_bound(over(2, broadcast, 1000), make_switch(2, link(3))).ps(), 333'333);
+}
+
+// Both directions share 1 GB/s: what comes in counts beside what goes out.
+TEST(LowerBounds, HalfDuplexLinksCarryOneDirectionAtATime) {
+  LinkParameters port = link(1);
+  port.half_duplex = true;
+  const Topology network = make_switch(4, port);
+  EXPECT_EQ(lower_bound(over(4, broadcast, 8000), network).ps(), 8 * us);
+  EXPECT_EQ(lower_bound(over(4, all_to_all, 8000), network).ps(), 12 * us);
+  EXPECT_EQ(lower_bound(over(4, all_reduce, 8000), network).ps(), 24 * us) << "4 (K-1)/K N";
 }
 
 TEST(LowerBounds, PartOfTheMachine) {

@@ -212,7 +212,7 @@ TEST(Explain, NamesTheCutThatBinds) {
   const json all_to_all = bound_with("all-to-all");
   const json& cut = all_to_all["cut"];
   EXPECT_EQ(cut["ranks"].size(), 8U);
-  EXPECT_EQ(cut["leaves"], true);
+  EXPECT_EQ(cut["direction"], "out");
   EXPECT_EQ(cut["bytes"], 8 * 8 * (4 << 20));
   EXPECT_EQ(cut["bytes_per_s"], 200e9);
   EXPECT_EQ(cut["links"], 4);

@@ -94,7 +94,7 @@ TEST(Explanation, TheLectureCaseIsAPipelineThatFillsAndDrains) {
   EXPECT_EQ(e.bound.binding, BoundExplanation::Kind::bandwidth);
   ASSERT_TRUE(e.bound.narrowest);
   EXPECT_EQ(e.bound.narrowest->positions, std::vector<int>{0});
-  EXPECT_TRUE(e.bound.narrowest->sends);
+  EXPECT_EQ(e.bound.narrowest->direction, CutDirection::out);
   EXPECT_EQ(e.bound.narrowest->bytes, mebibytes(64));
 }
 
