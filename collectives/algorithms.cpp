@@ -290,4 +290,21 @@ std::vector<int> squarest_dims(int ranks) {
   return {rows, ranks / rows};
 }
 
+int dimensions_to_cross(std::span<const int> dims) {
+  return static_cast<int>(std::count_if(dims.begin(), dims.end(), [](int dim) { return dim > 1; }));
+}
+
+int default_channels(const Algorithm& algorithm, std::span<const int> dims,
+                     const Topology& topology, std::span<const Rank> group) {
+  const bool torus = topology.shape() == "torus";
+  if (!algorithm.channel_per_direction || !(torus || topology.shape() == "mesh")) return 1;
+  const std::vector<int>& of_network = topology.dims();
+  if (!std::equal(dims.begin(), dims.end(), of_network.begin(), of_network.end())) return 1;
+  for (std::size_t i = 0; i < group.size(); ++i)
+    if (group[i] != Rank(i)) return 1;
+  const bool both_ways =
+      torus && std::any_of(dims.begin(), dims.end(), [](int dim) { return dim > 2; });
+  return std::max(1, dimensions_to_cross(dims) * (both_ways ? 2 : 1));
+}
+
 }  // namespace collsim

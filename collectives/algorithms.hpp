@@ -188,6 +188,8 @@ struct Algorithm {
   std::int64_t (*scratch)(const Task&) = nullptr;
   // Why it does not work with this many ranks; empty: it does; null: it always does.
   std::string (*why_not)(int ranks) = nullptr;
+  // Each channel takes another dimension and direction of a torus, or of a mesh, first.
+  bool channel_per_direction = false;
   // With many ranks a message, before it is cut into chunks, is longer than one rank's block;
   // chunk_size then allows for a message as long as the vector.  A test compares.
   bool messages_exceed_a_block = false;
@@ -231,5 +233,13 @@ void spread_over_nodes(AlgorithmChoice& choice, const Topology& topology,
 
 // The most square factorisation a x b = ranks with a <= b, as {a, b}.
 [[nodiscard]] std::vector<int> squarest_dims(int ranks);
+
+// Of those dimensions, how many have more than one place.
+[[nodiscard]] int dimensions_to_cross(std::span<const int> dims);
+// How many channels an algorithm takes to use all that the network has when nobody says: one, or
+// where each takes another direction as many as there are, if all ranks of a torus or mesh take
+// part and `dims` are its own.
+[[nodiscard]] int default_channels(const Algorithm& algorithm, std::span<const int> dims,
+                                   const Topology& topology, std::span<const Rank> group);
 
 }  // namespace collsim

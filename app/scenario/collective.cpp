@@ -299,18 +299,17 @@ class CollectiveReader {
                                   "is chosen by NCCL, and so by the algorithm nccl"));
       return;
     }
+    const bool is_auto = choice().name == "auto";
     reader_.at_most_one_of({"chunks", "chunk_size"});
     choice().chunk_size = reader_.size("chunk_size");
     if (choice().chunk_size == 0)
       reader_.wrong("chunk_size", "out-of-range", "a chunk has at least 1 byte");
-    if (!reader_.has("chunk_size") || reader_.has("chunks"))
+    reading_.open.chunks = is_auto && !reader_.has("chunks") && !reader_.has("chunk_size");
+    if (!reading_.open.chunks && (!reader_.has("chunk_size") || reader_.has("chunks")))
       choice().chunks = static_cast<int>(reader_.integer("chunks", 1, max_chunks, 1));
     else
       static_cast<void>(reader_.raw("chunks"));
-    if (applies("channels", choice().list == nullptr, algorithm_varies(),
-                "means nothing for a program from a file, which has its own channels"))
-      choice().channels = static_cast<int>(reader_.integer("channels", 1, max_channels, 1));
-    if (choice().list) choice().channels = 1;
+    read_channels();
     if (const auto slots = reader_.integer("slots", 1, max_slots))
       choice().slots = static_cast<int>(*slots);
     if (applies("radix", &OwnKnobs::radix)) read_radix();
@@ -338,6 +337,34 @@ class CollectiveReader {
     if (is_policy(choice().name)) return;
     JsonValue::Array sizes(choice().dims.begin(), choice().dims.end());
     reader_.resolve("dims", JsonValue(std::move(sizes)));
+  }
+
+  void read_channels() {
+    if (!applies("channels", choice().list == nullptr, algorithm_varies(),
+                 "means nothing for a program from a file, which has its own channels"))
+      return;
+    reading_.open.channels = choice().name == "auto" && !reader_.has("channels");
+    if (reading_.open.channels)
+      static_cast<void>(reader_.raw("channels"));
+    else
+      choice().channels =
+          static_cast<int>(reader_.integer("channels", 1, max_channels, channels_by_default()));
+    if (choice().list) choice().channels = 1;
+  }
+
+  int channels_by_default() {
+    const Cluster* const cluster = context_->cluster;
+    if (cluster == nullptr || collective().group.empty()) return 1;
+    std::vector<int> dims;
+    const JsonValue* const written = reader_.raw("dims");
+    if (written == nullptr) dims = natural_dims();
+    if (written != nullptr && written->is_array())
+      for (const JsonValue& dim : written->items())
+        dims.push_back(static_cast<int>(dim.integer().value_or(0)));
+    for (const Algorithm* row : algorithms(collective().operation))
+      if (row->name == choice().name)
+        return default_channels(*row, dims, cluster->topology, collective().group);
+    return 1;
   }
 
   // The machine's own arrangement where all of it takes part, else the most square one.

@@ -25,9 +25,16 @@ struct CollectiveContext {
   const ProgramFiles* programs = nullptr;
 };
 
+// What "auto" chooses besides the algorithm: what the scenario leaves open.
+struct OpenKnobs {
+  bool chunks = false;
+  bool channels = false;
+};
+
 struct CollectiveReading {
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto", or of a listed schedule
+  OpenKnobs open;
   NcclChoice nccl_choice;
   std::optional<std::vector<std::vector<double>>> data;
 };

@@ -125,6 +125,7 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   if (!diagnostics.empty() || !collective || !made.cluster) return;
   made.collective = std::move(collective->collective);
   made.choice = std::move(collective->choice);
+  made.open = collective->open;
   spread_over_nodes(made.choice, made.cluster->topology, made.collective);
   made.data = std::move(collective->data);
   made.costs = model.costs;

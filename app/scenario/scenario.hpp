@@ -15,6 +15,7 @@
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/cluster.hpp"
+#include "app/scenario/collective.hpp"
 #include "app/scenario/model.hpp"
 #include "app/scenario/nccl_choice.hpp"
 #include "app/scenario/program_files.hpp"
@@ -30,6 +31,7 @@ struct Case {
   std::shared_ptr<const Cluster> cluster;  // shared by the points that do not change it
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto", or of a listed schedule
+  OpenKnobs open;
   CostModel costs;
   LaunchCosts launch;                    // of NCCL's kernels; costs.launch is its base
   NcclGraph nccl_graph;                  // and of NCCL's tuner: what the model says

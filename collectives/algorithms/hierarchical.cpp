@@ -19,10 +19,26 @@
 // Nothing here depends on two levels: any number of dimensions works, each a ring.  The torus
 // all-reduce (BlueConnect) is the same program on a grid of rings, where all links are equal: a
 // reduce-scatter along the rows, an all-reduce along the columns, an all-gather along the rows.  As
-// many bytes as one long ring in far fewer steps, but at any time only the links of one dimension
-// are busy.
+// many bytes as one long ring in far fewer steps, but at any time one channel keeps only one
+// direction of one dimension busy.
+//
+// So channel c begins with another dimension, c mod D of D, and goes around all of its rings the
+// other way if c div D is odd (the multi-directional bucket algorithm of BlueGene and TPUs).  With
+// 2D channels on equal dimensions every link is busy all the time, none with two channels at once:
+//
+//   D = 2   channel 0   rows up, columns up, rows up
+//           channel 1   columns up, rows up, columns up
+//           channel 2   rows down, columns down, rows down
+//           channel 3   columns down, rows down, columns down
+//
+// The time is 2(K-1)/K N/(2D B), what no algorithm beats that sends over all 2D links of a rank.
+// Between two ranks up and down are the same, so dimensions of 2 need D channels.  On a mesh, a
+// ring closes through all links of its line, those of the other direction: D channels, too.
 //
 // M. Cho, U. Finkler, D. Kung, H. Hunter: BlueConnect, MLSys 2019.
+// P. Sack, W. Gropp: Collective algorithms for multiported torus networks, ACM Trans. Parallel
+// Comput. 1 (2015).
+#include <algorithm>
 #include <vector>
 
 #include "collectives/algorithms/idioms.hpp"
@@ -33,15 +49,28 @@ namespace {
 
 // The rings through my position, one per dimension of the arrangement, the fastest dimension (the
 // GPUs of a node, the columns of a torus) first.
-std::vector<Ring> rings_of_dimensions(const Task& task) {
+std::vector<Ring> rings_of_dimensions(const Task& task, bool down = false) {
   const Group& group = task.group;
   std::vector<Ring> rings;
   int stride = 1;
   for (auto dim = task.dims.rbegin(); dim != task.dims.rend(); ++dim) {
     const int place = group.me() / stride % *dim;
-    rings.push_back(Ring::up(group.every(stride, group.me() - place * stride, *dim)));
+    const Group line = group.every(stride, group.me() - place * stride, *dim);
+    rings.push_back(down ? Ring::down(line) : Ring::up(line));
     stride *= *dim;
   }
+  return rings;
+}
+
+// The same in the order and direction of a channel of the torus.
+std::vector<Ring> rings_of_torus(const Task& task) {
+  const int dimensions = std::max(1, dimensions_to_cross(task.dims));
+  const int channel = task.channel.part;
+  std::vector<Ring> rings = rings_of_dimensions(task, channel / dimensions % 2 == 1);
+  const Ring first = rings.front();
+  std::erase_if(rings, [](const Ring& ring) { return ring.size == 1; });
+  if (rings.empty()) return {first};
+  std::rotate(rings.begin(), rings.begin() + channel % dimensions, rings.end());
   return rings;
 }
 
@@ -116,11 +145,6 @@ Program hierarchical_reduce_scatter(std::vector<Ring> rings, int ranks, Blocks i
   }
 }
 
-Program all_reduce_in_dimensions(const Task& task) {
-  return all_reduce_by_dimensions(rings_of_dimensions(task), source_vector(task),
-                                  result_vector(task));
-}
-
 // Inner levels reduce-scatter and all-gather; the outermost does both at once.
 constexpr Levels levels_of_all_reduce{.inner = {&reduce_scatter_ring, &all_gather_ring},
                                       .outer = &all_reduce_ring};
@@ -131,7 +155,11 @@ extern const Algorithm all_reduce_hierarchical{
     .operation = Operation::all_reduce,
     .name = "hierarchical",
     .summary = "reduce-scatter in the node, all-reduce between nodes, all-gather in the node",
-    .program = all_reduce_in_dimensions,
+    .program =
+        [](const Task& task) {
+          return all_reduce_by_dimensions(rings_of_dimensions(task), source_vector(task),
+                                          result_vector(task));
+        },
     .knobs = {.dims = true},
     .symmetry = Symmetry::dimensions,
     .messages_exceed_a_block = true,
@@ -141,10 +169,17 @@ extern const Algorithm all_reduce_torus{
     .operation = Operation::all_reduce,
     .name = "torus",
     .aliases = {"blueconnect"},
-    .summary = "reduce-scatter along one dimension after the other, all-gather back (BlueConnect)",
-    .program = all_reduce_in_dimensions,
+    .summary =
+        "reduce-scatter along one dimension after the other, all-gather back (BlueConnect); every "
+        "channel begins with another dimension and direction",
+    .program =
+        [](const Task& task) {
+          return all_reduce_by_dimensions(rings_of_torus(task), source_vector(task),
+                                          result_vector(task));
+        },
     .knobs = {.dims = true},
     .symmetry = Symmetry::dimensions,
+    .channel_per_direction = true,
     .messages_exceed_a_block = true,
     .levels = levels_of_all_reduce};
 

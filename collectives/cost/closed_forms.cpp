@@ -115,13 +115,24 @@ std::optional<Hop> hop_of_level(const Collective& collective, const Topology& to
   return common;
 }
 
-std::string words_for_levels(const Algorithm& algorithm, std::span<const std::string_view> costs) {
+std::string words_for_levels(const Algorithm& algorithm, int channels,
+                             std::span<const std::string_view> costs) {
   const bool shrinks = algorithm.operation != Operation::all_to_all;
   std::string text = "sum over levels of K ranks each, ";
+  if (channels > 1) text += "in each of " + std::to_string(channels) + " channels, N its share, ";
   text += shrinks ? "inner first with N bytes, then N/K, ..." : "all with N bytes";
   for (std::size_t i = 0; i < costs.size(); ++i)
     text += (i == 0 ? "; of " : "; plus ") + std::string(costs[i]);
   return text;
+}
+
+// Channels that take other dimensions and directions of a torus, all equally long, never meet.
+bool channels_never_meet(const Collective& collective, int channels, const Algorithm& algorithm,
+                         const std::vector<int>& dims, const Topology& topology) {
+  if (channels == 1) return true;
+  if (channels > default_channels(algorithm, dims, topology, collective.group)) return false;
+  const int longest = *std::max_element(dims.begin(), dims.end());
+  return std::all_of(dims.begin(), dims.end(), [&](int dim) { return dim == 1 || dim == longest; });
 }
 
 // The sum of what the levels' own algorithms cost, each with the level's ranks, bytes and links.
@@ -131,6 +142,10 @@ std::optional<ClosedForm> form_by_levels(const Collective& collective,
   const bool exchanges = collective.operation == Operation::all_to_all;
   std::vector<int> dims = choice.dims.empty() ? squarest_dims(collective.size()) : choice.dims;
   if (exchanges) dims = {collective.size() / dims.back(), dims.back()};
+  if (!channels_never_meet(collective, choice.channels, algorithm, dims, topology))
+    return std::nullopt;
+  // A torus has no levels of one rank; a hierarchy may, where the outermost does both halves.
+  if (algorithm.channel_per_direction) std::erase(dims, 1);
   ClosedForm form;
   std::vector<std::string_view> texts;
   int stride = 1;
@@ -143,6 +158,7 @@ std::optional<ClosedForm> form_by_levels(const Collective& collective,
                    exchanges ? NetworkKind::independent_links : NetworkKind::ring, false,
                    symbols_of(collective, choice, *hop, gamma)};
     level.symbols.K = *dim;
+    level.symbols.N /= choice.channels;
     if (!exchanges) level.symbols.N /= stride;
     const bool outermost = std::next(dim) == dims.rend();
     const auto parts = outermost ? std::array<const Algorithm*, 2>{algorithm.levels.outer}
@@ -156,11 +172,12 @@ std::optional<ClosedForm> form_by_levels(const Collective& collective,
         texts.push_back(cost->time);
     }
   }
-  form.formula = words_for_levels(algorithm, texts);
+  form.formula = words_for_levels(algorithm, choice.channels, texts);
   form.in_words = true;
   form.by_levels = true;
   form.reference = "Cho, Finkler, Kung, Hunter (BlueConnect), MLSys 2019";
-  form.exact = collective.count % (std::int64_t{collective.size()} * choice.chunks) == 0;
+  const std::int64_t pieces = std::int64_t{collective.size()} * choice.chunks * choice.channels;
+  form.exact = collective.count % pieces == 0;
   return form;
 }
 
@@ -314,7 +331,8 @@ std::optional<ClosedForm> closed_form(const Collective& collective, const Algori
                                       std::optional<Bandwidth> reduce_bandwidth) {
   const Algorithm& algorithm = algorithm_of(collective, choice, topology.rank_count());
   if (collective.size() == 1) return of_one_rank();
-  if (choice.channels != 1 || !senders_never_wait(collective, choice)) return std::nullopt;
+  if (choice.channels != 1 && !algorithm.channel_per_direction) return std::nullopt;
+  if (!senders_never_wait(collective, choice)) return std::nullopt;
   const double gamma = seconds_per_byte(reduce_bandwidth);
   auto form = form_on_topology(collective, choice, algorithm, topology, gamma);
   if (form && form->in_words) form->symbols = symbols_of(collective, choice, Hop{}, gamma);

@@ -113,14 +113,15 @@ TEST(AllReduce, TorusTakesAnyNumberOfDimensions) {
     for (const std::vector<int>& dims :
          {std::vector<int>{12}, {1, 12}, {12, 1}, {2, 6}, {6, 2}, {2, 3, 2}, {1, 3, 1, 4}}) {
       for (const std::int64_t count : {0, 7, 100}) {
-        for (const bool in_place : {false, true}) {
+        for (const int channels : {2, 7}) {
           AlgorithmChoice choice;
           choice.name = name;
           choice.chunks = 2;
-          choice.channels = 2;
+          choice.channels = channels;
           choice.dims = dims;
-          expect_right(in_place_if(in_place, collective_of(Operation::all_reduce, 12, count)),
-                       choice);
+          for (const bool in_place : {false, true})
+            expect_right(in_place_if(in_place, collective_of(Operation::all_reduce, 12, count)),
+                         choice);
         }
       }
     }
@@ -130,6 +131,22 @@ TEST(AllReduce, TorusTakesAnyNumberOfDimensions) {
   choice.dims = {2, 3, 4};
   const Schedule schedule = make_schedule(collective_of(Operation::all_reduce, 24, 960), choice);
   EXPECT_EQ(sent_by(schedule, 0), (Sent{2 * (3 + 2 + 1), 2 * (3 * 240 + 2 * 80 + 1 * 40)}));
+}
+
+// To whom a rank of a 3 x 4 x 5 torus sends first: along each dimension, fastest first, upwards and
+// then downwards.
+TEST(AllReduce, ChannelsOfATorusBeginInOtherDirections) {
+  AlgorithmChoice choice;
+  choice.name = "torus";
+  choice.channels = 7;
+  choice.dims = {3, 4, 5};
+  const Schedule schedule = make_schedule(collective_of(Operation::all_reduce, 60, 60 * 7), choice);
+  std::vector<int> first;
+  for (std::size_t lane = 0; lane < 7; ++lane) {
+    LaneProgram program = schedule.program(0, Lane(lane));
+    first.push_back(static_cast<int>(program.next()->to.rank.index()));
+  }
+  EXPECT_EQ(first, (std::vector{1, 5, 20, 4, 15, 40, 1}));
 }
 
 // The busiest link of a ring carries (|rho_s| + 1) / 2 messages in step s.

@@ -197,6 +197,45 @@ TEST(ReadCollective, DimsComeFromTheMachine) {
               "/collective/dims");
 }
 
+TEST(ReadCollective, ATorusIsCrossedInAllDirectionsByDefault) {
+  const auto channels = [](const std::string& rest) {
+    const Loaded loaded = testing::load_text(
+        R"({"scenario": 1, "cluster": {"shape": "torus", "dims": [3, 4], "link": {"bandwidth": )"
+        R"("1GB/s"}}, "collective": {"op": "all-reduce", "size": "48B", "algorithm": )" +
+        rest + "}}");
+    EXPECT_TRUE(loaded.scenario) << loaded.mistake();
+    const int resolved = static_cast<int>(
+        loaded.scenario->resolved.find("collective")->find("channels")->integer().value_or(0));
+    EXPECT_EQ(case_of(loaded).value_or(Case{}).choice.channels, resolved);
+    return resolved;
+  };
+  EXPECT_EQ(channels(R"("torus")"), 4);
+  EXPECT_EQ(channels(R"("torus", "channels": 1)"), 1);
+  EXPECT_EQ(channels(R"("torus", "dims": [2, 6])"), 1);
+  EXPECT_EQ(channels(R"("torus", "ranks": [0, 1, 2, 3])"), 1);
+  EXPECT_EQ(channels(R"("hierarchical")"), 1);
+}
+
+TEST(ReadCollective, WhatAutoMayChooseIsLeftOpen) {
+  const auto open = [](const std::string& more) {
+    const Loaded loaded = testing::load_text(
+        R"({"scenario": 1, "cluster": {"shape": "ring", "ranks": 4, "link": {"bandwidth": )"
+        R"("1GB/s"}}, "collective": {"op": "all-reduce", "size": "48B", "algorithm": "auto")" +
+        more + "}}");
+    EXPECT_TRUE(loaded.scenario) << loaded.mistake();
+    const OpenKnobs open = case_of(loaded).value_or(Case{}).open;
+    const JsonValue& resolved = *loaded.scenario->resolved.find("collective");
+    EXPECT_EQ(resolved.find("chunks") == nullptr && resolved.find("chunk_size") == nullptr,
+              open.chunks);
+    EXPECT_EQ(resolved.find("channels") == nullptr, open.channels);
+    return std::string(open.chunks ? "chunks " : "") + (open.channels ? "channels" : "");
+  };
+  EXPECT_EQ(open(""), "chunks channels");
+  EXPECT_EQ(open(R"(, "chunks": 1)"), "channels");
+  EXPECT_EQ(open(R"(, "chunk_size": "4B")"), "channels");
+  EXPECT_EQ(open(R"(, "channels": 2)"), "chunks ");
+}
+
 TEST(ReadCollective, RankCountsThatAnAlgorithmRefusesAreItsMistake) {
   expect_contains(
       load_collective(
