@@ -28,6 +28,11 @@
 //
 // Blocks are brought into the order of the messages by copies in scratch, twice.
 //
+// While the node works the rails are idle, and the other way around.  So odd channels go the other
+// way: first along the rail to the right node, L blocks in one message, then in the node, G blocks
+// in one.  With two channels both networks are busy all the time: where the rails are the slower
+// ones, they alone decide.
+//
 // R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations in
 // MPICH, IJHPCA 19 (2005).
 //
@@ -139,7 +144,88 @@ Program two_step_exchange(Group group, Stages stages, Blocks input, Blocks outpu
   for (int i = 0; i < group.size(); ++i) co_yield copy(result.piece(i, group.size()), output[i]);
 }
 
+// --- rails first --------------------------------------------------------------------------------
+
+// Blocks of which each is `times` as long as the range `part` blocks long of one channel's shares.
+struct Ranges {
+  RotatedBlocks shares;
+  Span memory;
+  int first = 0;
+  int part = 1;
+  int times = 1;
+
+  [[nodiscard]] Span operator[](int i) const {
+    const int begin = first + i * part;
+    return memory.sub(times * shares.count(first, begin),
+                      times * shares.count(begin, begin + part));
+  }
+};
+
+// The same stages, seen from a rank: what its node is to get of one rank, and its own block.
+struct RailStages {
+  RotatedBlocks shares;
+  std::int64_t all = 0;
+  std::int64_t of_node = 0;
+  std::int64_t block = 0;
+  int nodes = 1;
+  int per_node = 1;
+  int node = 0;
+
+  [[nodiscard]] std::int64_t packed() const { return std::max(all, nodes * of_node); }
+  [[nodiscard]] std::int64_t received() const { return nodes * of_node; }
+  [[nodiscard]] std::int64_t result() const { return std::int64_t{nodes} * per_node * block; }
+};
+
+RailStages rail_stages_of(const Task& task) {
+  const int size = task.group.size();
+  const int me = task.group.me();
+  const int per_node = task.dims.back();
+  const RotatedBlocks shares(task.input.count, size, task.channel, 0);
+  const int node = me / per_node;
+  return {shares,
+          shares.count(0, size),
+          shares.count(node * per_node, (node + 1) * per_node),
+          shares.count(me, me + 1),
+          size / per_node,
+          per_node,
+          node};
+}
+
+Program rails_first_exchange(Group group, RailStages stages, Blocks input, Blocks output,
+                             Span packed, Span received, Span result) {
+  const int nodes = stages.nodes;
+  const int per_node = stages.per_node;
+  const int first = stages.node * per_node;
+  const int local = group.me() - first;
+
+  const Ranges for_ranks{stages.shares, packed};
+  for (int i = 0; i < group.size(); ++i) co_yield copy(input[i], for_ranks[i]);
+  co_yield pairwise_exchange(group.every(per_node, local, nodes),
+                             Ranges{stages.shares, packed, 0, per_node}, Blocks(received, nodes));
+
+  const Ranges for_locals{stages.shares, packed, first, 1, nodes};
+  for (int target = 0; target < per_node; ++target)
+    for (int n = 0; n < nodes; ++n) {
+      const Ranges from_node{stages.shares, received.piece(n, nodes), first};
+      co_yield copy(from_node[target], for_locals[target].piece(n, nodes));
+    }
+  co_yield pairwise_exchange(group.every(1, first, per_node), for_locals, Blocks(result, per_node));
+
+  for (int i = 0; i < group.size(); ++i)
+    co_yield copy(result.piece(i % per_node, per_node).piece(i / per_node, nodes), output[i]);
+}
+
+Program all_to_all_rails_first(const Task& task) {
+  const RailStages stages = rail_stages_of(task);
+  const Span packed = task.scratch.sub(0, stages.packed());
+  const Span received = task.scratch.sub(packed.count, stages.received());
+  const Span result = task.scratch.sub(packed.count + received.count, stages.result());
+  return rails_first_exchange(task.group, stages, task.blocks(task.input), task.blocks(task.output),
+                              packed, received, result);
+}
+
 Program all_to_all_in_two_steps(const Task& task) {
+  if (task.channel.part % 2 == 1) return all_to_all_rails_first(task);
   const Stages stages = stages_of(task);
   const Span packed = task.scratch.sub(0, stages.packed());
   const Span received = task.scratch.sub(stages.packed(), stages.received());
@@ -152,7 +238,11 @@ Program all_to_all_in_two_steps(const Task& task) {
 
 std::int64_t all_to_all_in_two_steps_scratch(const Task& task) {
   const Stages stages = stages_of(task);
-  return stages.packed() + stages.received() + (task.channel.of == 1 ? 0 : stages.result);
+  const std::int64_t node_first =
+      stages.packed() + stages.received() + (task.channel.of == 1 ? 0 : stages.result);
+  if (task.channel.of == 1) return node_first;
+  const RailStages rails = rail_stages_of(task);
+  return std::max(node_first, rails.packed() + rails.received() + rails.result());
 }
 
 }  // namespace
@@ -172,7 +262,7 @@ extern const Algorithm all_to_all_pairwise{
 extern const Algorithm all_to_all_hierarchical{
     .operation = Operation::all_to_all,
     .name = "hierarchical",
-    .summary = "first in the node, to the rank on the right rail, then along the rails",
+    .summary = "in the node to the right rail, then along it; odd channels rails first",
     .program = all_to_all_in_two_steps,
     .knobs = {.dims = true},
     .scratch = all_to_all_in_two_steps_scratch,

@@ -169,9 +169,7 @@ extern const Algorithm all_reduce_torus{
     .operation = Operation::all_reduce,
     .name = "torus",
     .aliases = {"blueconnect"},
-    .summary =
-        "reduce-scatter along one dimension after the other, all-gather back (BlueConnect); every "
-        "channel begins with another dimension and direction",
+    .summary = "BlueConnect: by dimensions; every channel begins in another direction",
     .program =
         [](const Task& task) {
           return all_reduce_by_dimensions(rings_of_torus(task), source_vector(task),
