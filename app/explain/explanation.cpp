@@ -112,9 +112,8 @@ BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
 }
 
 Explanation explain(const Case& one_case) {
-  const Case settled = chosen_case(one_case);
   CutsCache cuts;
-  const CaseResult row = run_case(settled, {.cuts = &cuts});
+  const auto [settled, row] = choose(one_case, {.cuts = &cuts});
   Explanation result{settled, row, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = is_policy(one_case.choice.name);
   if (one_case.choice.name == "nccl") result.tuner = tuner_verdict(one_case);
@@ -137,7 +136,9 @@ Explanation explain(const Case& one_case) {
 
   WorkBudget budget(work_allowed);
   budget.keep(work_allowed / 2);  // the knobs want their share
-  result.algorithms = all_algorithms(one_case, result.row, budget);
+  // The others of "auto" are compared with as many chunks and channels as it chose.
+  const bool searched = result.row.search.has_value();
+  result.algorithms = all_algorithms(searched ? settled : one_case, result.row, budget);
   budget.keep(0);
   result.knobs = explain_knobs(chosen, result.row, simulation, result.algorithms, budget);
   return result;

@@ -92,6 +92,10 @@ std::string choice_in_words(const Explanation& e) {
     if (one.algorithm != e.row.algorithm_text() && one.time && named++ < 3)
       others += fmt::format("{}{} {}", others.empty() ? "" : ", ", one.algorithm,
                             seconds_text(one.time->seconds()));
+  if (e.row.search)
+    return fmt::format(
+        "It was {}.{}", to_text(*e.row.search),
+        others.empty() ? "" : " The next best algorithms, cut alike: " + others + ".");
   return fmt::format(
       "The algorithm was chosen automatically{}, because {}.",
       e.row.protocol ? " among those that NCCL has" : "",

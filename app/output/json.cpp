@@ -129,6 +129,15 @@ JsonValue to_value(const ErrorClass& of) {
 
 }  // namespace
 
+JsonValue search_to_value(const Search& search) {
+  return JsonValue::object({{"candidates", search.candidates},
+                            {"simulated", search.simulated},
+                            {"ruled_out", search.ruled_out},
+                            {"by_formula", search.formulas},
+                            {"unpromising", search.unpromising},
+                            {"too_large", JsonValue::array(search.too_large)}});
+}
+
 JsonValue row_to_value(const CaseResult& row) {
   JsonValue::Object object;
   constexpr std::size_t members = 32;
@@ -147,6 +156,7 @@ JsonValue row_to_value(const CaseResult& row) {
   add(object, "dtype", element_type_word(row.type));
   add(object, "reduction", row.reduction ? JsonValue(to_string(*row.reduction)) : JsonValue());
   add(object, "root", row.root);
+  if (row.search) add(object, "search", search_to_value(*row.search));
   add(object, "chunks", row.chunks);
   add(object, "channels", row.channels);
   add(object, "time_s", number(row.time_s()));

@@ -130,6 +130,8 @@ void write_nccl_tests(std::ostream& out, const Results& results) {
   const double rows = shown == 0 ? 1 : static_cast<double>(shown);
   out << "# Out of bounds values : " << wrong_rows(results) << "\n"
       << fmt::format("# Avg bus bandwidth    : {:g} \n", sum / rows) << "#\n";
+  if (const std::string search = search_line(results); !search.empty())
+    out << "# " << search << "\n";
   for (const std::string& line : sureness_lines(results)) out << "# " << line << "\n";
 }
 

@@ -163,6 +163,19 @@ bool algorithm_is_news(const Results& results) {
   });
 }
 
+// Where rows differ in it though no sweep says so.
+void add_count(std::vector<TableColumn>& columns, const Results& results, const char* name,
+               int CaseResult::*count) {
+  const std::vector<CaseResult>& rows = results.rows;
+  const bool varies = std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
+    return row.*count != rows.front().*count;
+  });
+  if (!varies || is_swept(results, std::string("collective.") + name)) return;
+  TableColumn column{name, Align::right, {}};
+  for (const CaseResult& row : rows) column.cells.push_back(std::to_string(row.*count));
+  columns.push_back(std::move(column));
+}
+
 void add_what_follows(std::vector<TableColumn>& columns, const Results& results) {
   const std::vector<CaseResult>& rows = results.rows;
   if (algorithm_is_news(results)) {
@@ -171,14 +184,10 @@ void add_what_follows(std::vector<TableColumn>& columns, const Results& results)
     for (const CaseResult& row : rows) column.cells.push_back(row.algorithm_text());
     columns.push_back(std::move(column));
   }
-  const bool chunks_vary = std::any_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
-    return row.chunks != rows.front().chunks;
-  });
-  if (chunks_vary && !is_swept(results, "collective.chunks")) {
-    TableColumn column{"chunks", Align::right, {}};
-    for (const CaseResult& row : rows) column.cells.push_back(std::to_string(row.chunks));
-    columns.push_back(std::move(column));
-  }
+  add_count(columns, results, "chunks", &CaseResult::chunks);
+  // NCCL's follow from its algorithm.
+  if (std::any_of(rows.begin(), rows.end(), [](const CaseResult& row) { return row.search; }))
+    add_count(columns, results, "channels", &CaseResult::channels);
 }
 
 // Simulated and by the formula, in one unit.
@@ -233,6 +242,18 @@ std::vector<std::string> remarks_about(const Results& results) {
   if (std::any_of(results.axes.begin(), results.axes.end(), is_a_choice))
     mark_fastest(results.rows, remarks);
   return remarks;
+}
+
+std::string search_line(const Results& results) {
+  Search all;
+  std::size_t rows = 0;
+  for (const CaseResult& row : results.rows) {
+    if (!row.search) continue;
+    all.add(*row.search);
+    ++rows;
+  }
+  if (rows == 0) return {};
+  return (rows == 1 ? "auto: " : fmt::format("auto, {} rows together: ", rows)) + to_text(all);
 }
 
 TextTable result_table(const Results& results) {

@@ -146,6 +146,8 @@ void write_table(std::ostream& out, const Results& results, const TableStyle& st
     out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
   if (const std::optional<double> best = best_chunks(results))
     out << fmt::format("\nbest number of chunks by the formula: {:.1f}\n", *best);
+  if (const std::string search = search_line(results); !search.empty())
+    out << '\n' << search << '\n';
   const std::vector<std::string> sureness = sureness_lines(results);
   if (!sureness.empty()) out << '\n';
   for (const std::string& line : sureness) out << line << '\n';
@@ -160,6 +162,8 @@ void write_markdown(std::ostream& out, const Results& results) {
   out << result_table(results).markdown();
   if (!results.complete)
     out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
+  if (const std::string search = search_line(results); !search.empty())
+    out << '\n' << escaped(search) << '\n';
   for (const std::string& line : sureness_lines(results))
     out << (line.starts_with(' ') ? "- " + escaped(line.substr(2)) : '\n' + escaped(line)) << '\n';
   if (results.comparison) {

@@ -39,6 +39,8 @@ struct ExpectationLine {
 // How sure predictions of NCCL's times are: a line per kind of machine, below it one per range of
 // sizes; none for other predictions.
 [[nodiscard]] std::vector<std::string> sureness_lines(const Results& results);
+// How "auto" chose, all rows together; empty where it did not.
+[[nodiscard]] std::string search_line(const Results& results);
 [[nodiscard]] std::string expectation_summary(const Results& results);
 
 }  // namespace collsim

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "app/report/results_file.hpp"
+#include "app/study/auto_candidates.hpp"
 #include "app/study/nccl.hpp"
 #include "app/study/run_case.hpp"
 #include "sim/critical_path.hpp"
@@ -128,9 +129,12 @@ void add_picture(JsonValue& value, const Topology& topology, const Schedule& sch
   value.set("links", few ? links_value(topology, simulation) : JsonValue());
 }
 
-DrawnCase simulate_case(Case asked, const std::string& algorithm, std::uint64_t most_steps,
+DrawnCase simulate_case(Case asked, const JsonValue& row, std::uint64_t most_steps,
                         bool with_steps) {
-  if (asked.choice.name == "auto") asked.choose_algorithm(algorithm);
+  if (asked.choice.name == "auto")
+    asked = as_chosen(asked, at(row, "algorithm").string(),
+                      static_cast<int>(*at(row, "channels").integer()),
+                      static_cast<int>(*at(row, "chunks").integer()));
   const Case one_case = with_calibrated_costs(within_limits(std::move(asked)));
   const Schedule& schedule = *one_case.schedule;
   const Topology& topology = one_case.cluster->topology;
@@ -247,13 +251,13 @@ class RowChooser {
 }  // namespace
 
 DrawnCase draw_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
-                    const std::string& algorithm, std::uint64_t most_steps, bool with_steps) {
+                    const JsonValue& row, std::uint64_t most_steps, bool with_steps) {
   Diagnostics diagnostics;
   try {
     std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
     if (!found)
       return {{}, "its scenario is not valid: " + diagnostics.sorted().front().message, {}};
-    return simulate_case(std::move(*found), algorithm, most_steps, with_steps);
+    return simulate_case(std::move(*found), row, most_steps, with_steps);
   } catch (const Error& error) {
     return {{}, error.what(), {}};
   }

@@ -23,10 +23,10 @@ struct DrawnCase {
 inline constexpr std::uint64_t moderate_steps = 20'000;
 inline constexpr std::uint64_t most_drawn_steps = 250'000;
 
-// `algorithm`: the one that ran where the scenario says "auto".  `with_steps`: the whole timeline
-// and the links, else only where the time went.
+// `row`: of the results, which says what ran where the scenario says "auto".  `with_steps`: the
+// whole timeline and the links, else only where the time went.
 [[nodiscard]] DrawnCase draw_case(const Scenario& scenario, std::size_t point,
-                                  ClusterCache& clusters, const std::string& algorithm,
+                                  ClusterCache& clusters, const JsonValue& row,
                                   std::uint64_t most_steps, bool with_steps);
 
 // Where the time goes is shown side by side for this many rows.

@@ -130,8 +130,7 @@ class Drawing {
         return;
       }
       DrawnCase drawn =
-          draw_case(scenario_, *point, clusters_, at(rows_[row], "algorithm").string(), most_steps,
-                    pictures.contains(row));
+          draw_case(scenario_, *point, clusters_, rows_[row], most_steps, pictures.contains(row));
       if (drawn.value.is_null()) {
         if (pictures.contains(row)) data_.set("why_no_picture", drawn.why_not);
         continue;

@@ -65,13 +65,30 @@ struct Measured {
   }
 };
 
+// How "auto" came to its choice.  Candidates are algorithms with numbers of chunks and channels.
+struct Search {
+  int candidates = 0;
+  int simulated = 0;
+  int ruled_out = 0;    // a lower bound says that they are no faster,
+  int formulas = 0;     // or a closed form that is exact
+  int unpromising = 0;  // could win very little, or had stopped winning with fewer chunks
+  // What takes too long to simulate, and might be faster: "naive", "ring in 64 chunks or more".
+  std::vector<std::string> too_large = {};
+
+  void add(const Search& other);
+};
+// "chosen from 214 candidates (algorithm, channels, chunks): 37 simulated, 177 ruled out by lower
+// bounds"
+[[nodiscard]] std::string to_text(const Search& search);
+
 // The answer for one case: a row of every table and of the results file.  SI units.
 struct CaseResult {
   Params params;
   Operation operation{};
-  std::string algorithm;  // the one that ran, also when "auto" chose it
-  int ranks = 0;          // that take part
-  Bytes size = 0;         // what nccl-tests calls size
+  std::string algorithm;         // the one that ran, also when "auto" chose it
+  std::optional<Search> search;  // only then
+  int ranks = 0;                 // that take part
+  Bytes size = 0;                // what nccl-tests calls size
   ElementType type{};
   std::optional<Reduction> reduction;  // of operations that reduce
   int root = 0;                        // a rank of the machine; 0 too where there is none

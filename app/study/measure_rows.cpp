@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/study/auto_candidates.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
 #include "validate/plan.hpp"
@@ -70,7 +71,8 @@ RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCach
   Diagnostics diagnostics;
   std::optional<Case> one_case = make_case(scenario, number, clusters, diagnostics);
   COLLSIM_CHECK(one_case, "a row that was simulated can be made again");
-  if (one_case->choice.name == "auto") one_case->choose_algorithm(row.algorithm);
+  if (one_case->choice.name == "auto")
+    *one_case = as_chosen(*one_case, row.algorithm, row.channels, row.chunks);
   const bool record = options.record == number;
   try {
     *one_case = with_calibrated_costs(within_limits(std::move(*one_case)));

@@ -16,8 +16,10 @@
 #include "app/study/nccl.hpp"
 
 #include "collectives/cost/bound_text.hpp"
+#include "collectives/cost/link_load.hpp"
 #include "collectives/cost/uniform_network.hpp"
 #include "collectives/schedule.hpp"
+#include "sim/causal_chain.hpp"
 
 namespace collsim {
 namespace {
@@ -35,19 +37,6 @@ bool has_late_rank(const Case& one_case) {
   return false;
 }
 
-// Formulas know links and the rate of additions, nothing else.
-std::optional<ClosedForm> formula_for(const Case& one_case, const Schedule& schedule) {
-  const CostModel& costs = one_case.costs;
-  if (costs.copy_bandwidth || costs.second_write_bandwidth || costs.instruction_overhead > Time{} ||
-      costs.launch > Time{} || has_late_rank(one_case))
-    return std::nullopt;
-  AlgorithmChoice choice = one_case.choice;
-  choice.chunks = schedule.chunks();
-  choice.chunk_size.reset();
-  return closed_form(one_case.collective, choice, one_case.cluster->topology,
-                     costs.reduce_bandwidth);
-}
-
 std::optional<double> slowest_used_link(const Topology& topology, const Simulation& simulation) {
   std::optional<Bandwidth> slowest;
   for (std::size_t i = 0; i < simulation.links.size(); ++i) {
@@ -60,10 +49,13 @@ std::optional<double> slowest_used_link(const Topology& topology, const Simulati
 
 // If all ranks together are too much, one of them may stand for all.
 Simulation simulation_of(const Case& one_case, const Schedule& schedule, const CaseOptions& options,
-                         const NetworkCuts* cuts) {
+                         const NetworkCuts* cuts, Engine engine) {
   SimulationOptions how;
   how.late = one_case.cluster->late;
   how.cuts = cuts;
+  how.engine = engine;
+  if (engine != Engine::automatic)
+    return simulate(one_case.cluster->topology, schedule, one_case.costs, how);
   const Effort effort = effort_of(one_case, schedule);
   if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
   std::unique_lock<std::mutex> turn;
@@ -83,13 +75,14 @@ Simulation simulation_of(const Case& one_case, const Schedule& schedule, const C
   throw_too_large(effort, schedule);
 }
 
-CaseResult row_of(const Case& asked, const CaseOptions& options) {
+CaseResult row_of(const Case& asked, const CaseOptions& options,
+                  Engine engine = Engine::automatic) {
   const Case one_case = with_calibrated_costs(with_schedule(asked));
   const Topology& topology = one_case.cluster->topology;
   const Schedule& schedule = *one_case.schedule;
   const std::shared_ptr<const NetworkCuts> cuts =
       options.cuts != nullptr ? options.cuts->of(one_case) : nullptr;
-  const Simulation simulation = simulation_of(one_case, schedule, options, cuts.get());
+  const Simulation simulation = simulation_of(one_case, schedule, options, cuts.get(), engine);
 
   CaseResult row;
   row.operation = one_case.collective.operation;
@@ -110,7 +103,7 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   row.kernel = simulation.time;
   row.host = one_case.protocol ? host_time(one_case) : Time{};
   row.time = with_launches(row.kernel, row.host);
-  row.analytic = formula_for(one_case, schedule);
+  row.analytic = formula_of(one_case);
   row.bounds = simulation.bounds;
   row.bound = row.bounds.largest() + one_case.costs.launch;
   if (cuts != nullptr && row.bounds.largest() == row.bounds.bandwidth)
@@ -133,46 +126,80 @@ CaseResult row_of(const Case& asked, const CaseOptions& options) {
   return row;
 }
 
-std::vector<Case> candidates(const Case& asked) {
-  if (asked.choice.name == "nccl") return nccl_choices(asked);
-  std::vector<Case> all;
-  for (const Algorithm* const algorithm : algorithms(asked.collective.operation)) {
-    all.push_back(asked);
-    all.back().choose_algorithm(algorithm->name);
-  }
-  return all;
-}
-
-// The least that any program takes is known without simulating one.
-bool cannot_be_faster(const Case& candidate, Time than) {
-  const Time least = lower_bound(candidate.collective, candidate.cluster->topology);
-  return least + candidate.costs.launch >= than;
-}
-
-struct Chosen {
+// One of NCCL's ways, and what it takes at least, found without simulating it.
+struct NcclWay {
   Case one_case;
-  CaseResult row;
+  Time least;
+  bool is_large = false;
 };
 
-Chosen fastest(const Case& asked, const CaseOptions& options) {
+// The bound of its collective; where simulating takes a while, also its own traffic and the first
+// messages of a chain of causes.
+NcclWay way_of(Case candidate) {
+  constexpr double large = 20'000;
+  constexpr int messages_at_first = 200;
+  const Topology& topology = candidate.cluster->topology;
+  NcclWay way{with_schedule(std::move(candidate)), {}};
+  const Case& made = way.one_case;
+  way.is_large = effort_of(made, *made.schedule).instructions > large;
+  way.least = lower_bound(made.collective, topology);
+  if (way.is_large) {
+    const LinkLoad load(made.collective, made.choice, topology);
+    way.least =
+        std::max({way.least, load.at_least(made.schedule->chunks()),
+                  causal_chain(topology, *made.schedule, Time::never(), messages_at_first)});
+  }
+  way.least += made.costs.launch;
+  return way;
+}
+
+// Also whole chains of causes, which tell that a ring of very many ranks is slow.
+bool cannot_be_faster(const NcclWay& way, Time than) {
+  constexpr int most_messages = 20'000;
+  const Case& one_case = way.one_case;
+  const Time host = host_time(one_case);
+  if (with_launches(way.least, host) > than) return true;
+  if (!way.is_large) return false;
+  const Time chain =
+      causal_chain(one_case.cluster->topology, *one_case.schedule, than, most_messages);
+  return with_launches(chain + one_case.costs.launch, host) > than;
+}
+
+// Ties are for the first of them.
+Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
   std::optional<Chosen> best;
+  std::size_t place_of_best = 0;
   std::string reasons;
   ErrorCode code = ErrorCode::unsupported_ranks;
-  for (Case& candidate : candidates(asked)) {
+  std::vector<std::pair<NcclWay, std::size_t>> ways;
+  for (Case& candidate : nccl_choices(asked)) ways.emplace_back(way_of(candidate), ways.size());
+  std::stable_sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first.is_large, a.first.least) < std::pair(b.first.is_large, b.first.least);
+  });
+  for (auto& [way, place] : ways) {
     try {
-      if (best && cannot_be_faster(candidate, best->row.time)) continue;
-      CaseResult row = row_of(candidate, options);
-      if (!best || row.time < best->row.time) best = Chosen{std::move(candidate), std::move(row)};
+      if (best && cannot_be_faster(way, best->row.time)) continue;
+      CaseResult row = row_of(way.one_case, options);
+      if (best && std::pair(best->row.time, place_of_best) < std::pair(row.time, place)) continue;
+      best = Chosen{std::move(way.one_case), std::move(row)};
+      place_of_best = place;
     } catch (const Error& error) {
       if (reasons.empty()) code = error.code();
-      reasons += fmt::format("; {}: {}", candidate.choice.name, error.what());
+      reasons += fmt::format("; {}: {}", way.one_case.choice.name, error.what());
     }
   }
   if (best) return std::move(*best);
   const std::string_view operation = to_string(asked.collective.operation);
-  if (asked.choice.name == "nccl" && reasons.empty())
+  if (reasons.empty())
     throw_error(ErrorCode::invalid_argument, fmt::format("NCCL has no {}", operation));
   throw_error(code, fmt::format("no algorithm of {} works here{}", operation, reasons));
+}
+
+Chosen fastest(const Case& asked, const CaseOptions& options) {
+  if (asked.choice.name == "nccl") return fastest_of_nccl(asked, options);
+  return search_fastest(asked, [&](const Case& candidate, Engine engine) {
+    return row_of(candidate, options, engine);
+  });
 }
 
 std::string number(double value) {
@@ -180,6 +207,19 @@ std::string number(double value) {
 }
 
 }  // namespace
+
+// Formulas know links and the rate of additions, nothing else.
+std::optional<ClosedForm> formula_of(const Case& one_case) {
+  const CostModel& costs = one_case.costs;
+  if (costs.copy_bandwidth || costs.second_write_bandwidth || costs.instruction_overhead > Time{} ||
+      costs.launch > Time{} || one_case.calibration || has_late_rank(one_case))
+    return std::nullopt;
+  AlgorithmChoice choice = one_case.choice;
+  choice.chunks = one_case.schedule->chunks();
+  choice.chunk_size.reset();
+  return closed_form(one_case.collective, choice, one_case.cluster->topology,
+                     costs.reduce_bandwidth);
+}
 
 CostModel calibrated_costs(const Topology& topology, const Schedule& schedule, Bytes working_set,
                            const Calibration& calibration, const SimulationOptions& options) {
@@ -210,9 +250,13 @@ Case with_calibrated_costs(Case asked) {
   return one_case;
 }
 
+Chosen choose(const Case& asked, const CaseOptions& options) {
+  if (is_policy(asked.choice.name)) return fastest(asked, options);
+  return {asked, row_of(asked, options)};
+}
+
 CaseResult run_case(const Case& one_case, const CaseOptions& options) {
-  return is_policy(one_case.choice.name) ? fastest(one_case, options).row
-                                         : row_of(one_case, options);
+  return choose(one_case, options).row;
 }
 
 Case chosen_case(Case asked) {

@@ -6,6 +6,7 @@
 #include "app/results/case_result.hpp"
 #include "app/scenario/model.hpp"
 #include "app/scenario/scenario.hpp"
+#include "app/study/auto_search.hpp"
 #include "app/study/cuts_cache.hpp"
 #include "collectives/schedule.hpp"
 #include "sim/effort.hpp"
@@ -34,17 +35,22 @@ struct CaseOptions {
   CutsCache* cuts = nullptr;
 };
 
-// Simulates; "auto" simulates every algorithm of the operation that works with this many ranks,
-// "nccl" every way in which NCCL carries it out, and the fastest (the first of equals) is taken.
-// Throws Error.
+// Simulates; "auto" takes the fastest algorithm of the operation, with the fastest number of chunks
+// and channels where the scenario leaves these open (auto_search.hpp), "nccl" the fastest way in
+// which NCCL carries it out.  Throws Error.
 [[nodiscard]] CaseResult run_case(const Case& one_case, const CaseOptions& options = {});
 
-// What run_case() simulates: with a name of the table instead of "auto" or "nccl".
+// What run_case() simulates, with a name of the table instead of "auto" or "nccl", and its row.
+[[nodiscard]] Chosen choose(const Case& asked, const CaseOptions& options = {});
 [[nodiscard]] Case chosen_case(Case asked);
 
 // The case with its schedule and, instead of "auto", the algorithm that run_case() chooses.  Throws
 // Error when simulating it is beyond the limits.
 [[nodiscard]] Case within_limits(Case asked);
+
+// What a closed form says of a case that has its schedule; nothing where the case has anything that
+// formulas do not know.
+[[nodiscard]] std::optional<ClosedForm> formula_of(const Case& one_case);
 
 // What a case may cost at most, beside max_instructions_per_lane; more is Error{too_large}.  The
 // instructions take some minutes.

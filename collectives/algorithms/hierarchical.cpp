@@ -169,7 +169,8 @@ extern const Algorithm all_reduce_torus{
     .operation = Operation::all_reduce,
     .name = "torus",
     .aliases = {"blueconnect"},
-    .summary = "BlueConnect: by dimensions; every channel begins in another direction",
+    .summary =
+        "rings along one dimension after the other, channels beginning elsewhere (BlueConnect)",
     .program =
         [](const Task& task) {
           return all_reduce_by_dimensions(rings_of_torus(task), source_vector(task),

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/auto_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/study/auto_candidates.hpp"
+#include "app/study/run_case.hpp"
+#include "collectives/cost/bounds.hpp"
+
+namespace collsim {
+namespace {
+
+// Work in microseconds, roughly: what an instruction takes in each engine.
+constexpr double of_dataflow = 0.03;
+constexpr double of_exclusive_event = 0.3;
+constexpr double of_fair_event = 4;
+constexpr double most_of_one = 3e6;
+constexpr double most_of_all = 1e7;
+constexpr double most_bytes = 1e9;
+constexpr double little_work = 1e5;
+constexpr double little_gain = 0.01;
+
+struct Trial {
+  const AutoFamily* family = nullptr;
+  int chunks = 0;
+  Effort effort = {};
+  Time bound = {};
+  bool has_formula = false;  // that is exact
+  bool by_formula = false;   // and is the bound
+};
+
+class AutoSearch {
+ public:
+  AutoSearch(const Case& asked, const SimulateCase& simulate)
+      : asked_(asked), simulate_(simulate), families_(auto_families(asked, reasons_)) {
+    least_ = lower_bound(asked.collective, asked.cluster->topology) + asked.costs.launch;
+    for (const Link& link : asked.cluster->topology.links())
+      if (link.sharing == Sharing::fair) of_event_ = of_fair_event;
+    for (const AutoFamily& family : families_)
+      for (const int chunks : family.chunks()) trials_.push_back(trial_of(family, chunks));
+  }
+
+  Chosen run() {
+    const auto first = std::min_element(trials_.begin(), trials_.end(), [](auto& a, auto& b) {
+      return std::pair(!a.has_formula, a.bound) < std::pair(!b.has_formula, b.bound);
+    });
+    if (first != trials_.end() && first->has_formula &&
+        (!is_much_work(*first) || first->bound < 2 * least_)) {
+      const Trial likely = *first;
+      trials_.erase(first);
+      consider(likely);
+    }
+    std::stable_sort(trials_.begin(), trials_.end(), [](const Trial& a, const Trial& b) {
+      return a.effort.instructions < b.effort.instructions;
+    });
+    for (const Trial& trial : trials_) consider(trial);
+    if (!best_) take_any();
+    if (!best_) fail();
+    if (asked_.open.chunks) refine();
+    name_what_was_too_large();
+    best_->row.search = search_;
+    return std::move(*best_);
+  }
+
+ private:
+  Trial trial_of(const AutoFamily& family, int chunks) {
+    Trial trial{&family, chunks, family.effort(chunks), std::max(least_, family.at_least(chunks)),
+                false};
+    const std::optional<ClosedForm> form = formula_of(with_schedule(family.with_chunks(chunks)));
+    if (!form || !form->exact) return trial;
+    // A little less, for the errors of doubles; simulated times are rounded up.
+    const Time time(static_cast<std::int64_t>(form->seconds * (1 - 1e-12) * 1e12));
+    trial.has_formula = true;
+    trial.by_formula = time > trial.bound;
+    trial.bound = std::max(trial.bound, time);
+    return trial;
+  }
+
+  [[nodiscard]] bool is_much_work(const Trial& trial) const {
+    return trial.effort.instructions * of_dataflow > little_work;
+  }
+
+  // Cutting c times finer saves a factor of c at most: of a chain of causes that takes time T one
+  // with the first of every c pieces is left, which takes T/c at least.  (Links that serve in
+  // another order then might break this; no test has met that.)
+  [[nodiscard]] bool cannot_catch_up(const Trial& trial) const {
+    const auto family = times_.find(trial.family);
+    if (family == times_.end()) return false;
+    return std::any_of(family->second.begin(), family->second.end(), [&](const auto& known) {
+      const auto& [chunks, time] = known;
+      return chunks < trial.chunks &&
+             time.seconds() * chunks >= best_->row.time.seconds() * trial.chunks;
+    });
+  }
+
+  // More chunks than the last that paid.
+  [[nodiscard]] bool stopped_paying(const Trial& trial) const {
+    const auto family = times_.find(trial.family);
+    if (family == times_.end() || family->second.size() < 2) return false;
+    const auto last = std::prev(family->second.end());
+    return trial.chunks > last->first &&
+           last->second.seconds() > (1 - little_gain) * std::prev(last)->second.seconds();
+  }
+
+  void consider(const Trial& trial) {
+    ++search_.candidates;
+    if (best_ && (trial.bound >= best_->row.time || cannot_catch_up(trial))) {
+      ++(trial.by_formula ? search_.formulas : search_.ruled_out);
+      return;
+    }
+    if (best_ && is_much_work(trial) &&
+        (trial.bound.seconds() >= (1 - little_gain) * best_->row.time.seconds() ||
+         stopped_paying(trial))) {
+      ++search_.unpromising;
+      return;
+    }
+    try {
+      if (std::optional<CaseResult> row = simulated(trial)) return take(trial, std::move(*row));
+      too_large_.push_back(trial);
+    } catch (const Error& error) {
+      refused(trial, error);
+    }
+  }
+
+  void take(const Trial& trial, CaseResult row) {
+    ++search_.simulated;
+    times_[trial.family][trial.chunks] = row.time;
+    const bool is_first = !best_;
+    const bool ties = best_ && row.time == best_->row.time && comes_first(trial, best_trial_);
+    if (!is_first && row.time >= best_->row.time && !ties) return;
+    best_ = Chosen{trial.family->with_chunks(trial.chunks), std::move(row)};
+    best_trial_ = trial;
+  }
+
+  // Of equals the first of the table, with the fewest channels and chunks.
+  static bool comes_first(const Trial& a, const Trial& b) {
+    return std::pair(a.family, a.chunks) < std::pair(b.family, b.chunks);
+  }
+
+  [[nodiscard]] double work_of(const Effort& effort, Engine engine) const {
+    if (engine == Engine::event) return effort.instructions * of_event_;
+    const int ranks = engine == Engine::symmetry ? asked_.collective.size() : 1;
+    return effort.instructions * of_dataflow / ranks;
+  }
+
+  // Nothing when that would be too much work.
+  std::optional<CaseResult> simulated(const Trial& trial) {
+    const double left = std::min(most_of_one, most_of_all - work_done_);
+    const Effort& effort = trial.effort;
+    const auto affordable = [&](Engine engine) {
+      return !exceeds_lane_limit(effort) && work_of(effort, engine) <= left &&
+             (engine == Engine::symmetry || effort.bytes <= most_bytes);
+    };
+    const Case one_case = trial.family->with_chunks(trial.chunks);
+    if (affordable(Engine::event)) return counted(simulate_(one_case, Engine::automatic), effort);
+    // The faster engines say at once when a case is not for them, or after doing part of it.
+    for (const Engine engine : {Engine::symmetry, Engine::dataflow}) {
+      if (!affordable(engine)) continue;
+      try {
+        return counted(simulate_(one_case, engine), effort);
+      } catch (const Error& error) {
+        if (error.code() != ErrorCode::engine_not_applicable) throw;
+      }
+    }
+    return std::nullopt;
+  }
+
+  CaseResult counted(CaseResult row, const Effort& effort) {
+    work_done_ += work_of(effort, row.engine);
+    return row;
+  }
+
+  void refused(const Trial& trial, const Error& error) {
+    reasons_.emplace_back(error.code(),
+                          std::string(trial.family->algorithm().name) + ": " + error.what());
+  }
+
+  // All are too much work: the least of them, however long it takes.
+  void take_any() {
+    std::vector<Trial> left = std::exchange(too_large_, {});
+    for (const Trial& trial : left) {
+      if (best_) {
+        too_large_.push_back(trial);
+        continue;
+      }
+      try {
+        take(trial, simulate_(trial.family->with_chunks(trial.chunks), Engine::automatic));
+      } catch (const Error& error) {
+        refused(trial, error);
+      }
+    }
+  }
+
+  // Half way, then a quarter of the way, to the next numbers of chunks tried.
+  void refine() {
+    const AutoFamily& family = *best_trial_.family;
+    std::set<int> tried(family.chunks().begin(), family.chunks().end());
+    const auto try_chunks = [&](int chunks) {
+      if (chunks < 1 || chunks > family.most_chunks() || !tried.insert(chunks).second) return;
+      consider(trial_of(family, chunks));
+    };
+    if (best_->row.analytic && best_->row.analytic->best_chunks) {
+      const double by_formula = std::min(*best_->row.analytic->best_chunks, 1.0 * max_chunks);
+      try_chunks(static_cast<int>(std::floor(by_formula)));
+      try_chunks(static_cast<int>(std::ceil(by_formula)));
+    }
+    for (const int part : {4, 8, 16}) {
+      const int step = best_trial_.chunks / part;
+      if (step == 0) return;
+      const int middle = best_trial_.chunks;
+      for (const int chunks : {middle - step, middle + step, middle + 2 * step}) try_chunks(chunks);
+    }
+  }
+
+  // "ring over 8 channels in 64 chunks or more"
+  void name_what_was_too_large() {
+    std::map<const AutoFamily*, int> least;
+    for (const Trial& trial : too_large_) {
+      const auto [entry, is_new] = least.try_emplace(trial.family, trial.chunks);
+      if (!is_new) entry->second = std::min(entry->second, trial.chunks);
+    }
+    for (const auto& [family, chunks] : least) {
+      std::string name(family->algorithm().name);
+      const int channels = family->with_chunks(chunks).choice.channels;
+      if (channels > 1) name += fmt::format(" over {} channels", channels);
+      if (chunks > 1) name += fmt::format(" in {} chunks or more", chunks);
+      search_.too_large.push_back(std::move(name));
+    }
+  }
+
+  [[noreturn]] void fail() const {
+    std::string reasons;
+    for (const Error& reason : reasons_) reasons += std::string("; ") + reason.what();
+    throw_error(reasons_.empty() ? ErrorCode::unsupported_ranks : reasons_.front().code(),
+                fmt::format("no algorithm of {} works here{}",
+                            to_string(asked_.collective.operation), reasons));
+  }
+
+  const Case& asked_;
+  const SimulateCase& simulate_;
+  std::vector<Error> reasons_;  // why some do not work
+  std::vector<AutoFamily> families_;
+  std::vector<Trial> trials_;
+  Time least_;  // that any algorithm takes
+  double of_event_ = of_exclusive_event;
+  double work_done_ = 0;
+  Search search_;
+  std::optional<Chosen> best_;
+  Trial best_trial_;
+  std::map<const AutoFamily*, std::map<int, Time>> times_;  // simulated, by chunks
+  std::vector<Trial> too_large_;
+};
+
+}  // namespace
+
+Chosen search_fastest(const Case& asked, const SimulateCase& simulate) {
+  return AutoSearch(asked, simulate).run();
+}
+
+}  // namespace collsim

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/cost/link_load.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "topo/routes.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr int most_instructions = 30'000;
+constexpr std::size_t most_searched = 1024;
+
+struct MessagesOnLink {
+  double messages = 0;
+  double bytes = 0;
+};
+// What a position sends and what it gets, apart: another's messages may be the same ones.
+using PartOfLink = std::pair<int, LinkId>;
+using MessagesOnLinks = std::map<PartOfLink, MessagesOnLink>;
+
+std::set<int> positions_to_read(const Collective& collective) {
+  const int ranks = collective.size();
+  std::set<int> positions{0};
+  for (const int distance : {0, 1, ranks / 2, ranks - 1})
+    positions.insert((collective.root + distance) % ranks);
+  return positions;
+}
+
+class MessageReader {
+ public:
+  MessageReader(const Schedule& schedule, const Topology& topology)
+      : schedule_(schedule), router_(topology) {}
+
+  // Of all lanes of a rank: the first links of what it sends, the last of what it gets.
+  void read(int position) {
+    const Rank me = schedule_.rank(position);
+    for (int number = 0; number < schedule_.lanes(); ++number) {
+      const Lane lane(static_cast<std::size_t>(number));
+      LaneProgram program = schedule_.program(position, lane);
+      while (const Instruction* const instruction = program.next()) {
+        if (++read_ > most_instructions) return;
+        const Bytes bytes = instruction->count * size_of(schedule_.collective().type);
+        if (sends(instruction->op) && instruction->to.rank != me)
+          add({2 * position, router_.route(me, instruction->to.rank, lane).front()}, bytes);
+        if (receives(instruction->op) && instruction->from.rank != me)
+          add({2 * position + 1,
+               router_.route(instruction->from.rank, me, instruction->from.lane).back()},
+              bytes);
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_read_all() const { return read_ <= most_instructions; }
+  [[nodiscard]] const MessagesOnLinks& links() const { return links_; }
+
+ private:
+  void add(PartOfLink part, Bytes bytes) {
+    MessagesOnLink& link = links_[part];
+    ++link.messages;
+    link.bytes += static_cast<double>(bytes);
+  }
+
+  const Schedule& schedule_;
+  Router router_;
+  int read_ = 0;
+  MessagesOnLinks links_;
+};
+
+Schedule in_chunks(const Collective& collective, AlgorithmChoice choice, int chunks) {
+  choice.chunk_size.reset();
+  choice.chunks = chunks;
+  return make_schedule(collective, choice);
+}
+
+// Lanes in switches use the links the other way around.
+bool runs_in_switches(const Collective& collective, const AlgorithmChoice& choice,
+                      const Topology& topology) {
+  if (find_algorithm(collective.operation, choice.name).lanes_in_switch == 0) return false;
+  return std::any_of(
+      collective.group.begin(), collective.group.end(),
+      [&](Rank rank) { return topology.link_to_adding_switch(rank).has_value(); });
+}
+
+}  // namespace
+
+LinkLoad::LinkLoad(const Collective& collective, const AlgorithmChoice& choice,
+                   const Topology& topology) {
+  const Schedule once = in_chunks(collective, choice, 1);
+  const Schedule twice = in_chunks(collective, choice, 2);
+  const bool cheap_routes =
+      topology.parts().known_route != nullptr || topology.rank_count() <= most_searched;
+  if (!cheap_routes || runs_in_switches(collective, choice, topology)) return;
+  MessageReader whole(once, topology);
+  MessageReader cut(twice, topology);
+  for (const int position : positions_to_read(collective)) {
+    whole.read(position);
+    cut.read(position);
+  }
+  const bool complete = whole.has_read_all() && cut.has_read_all();
+  for (const auto& [part, of_whole] : whole.links()) {
+    const Link& link = topology.link(part.second);
+    const double startup = link.sharing == Sharing::exclusive ? link.startup.seconds() : 0;
+    const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
+    Load load;
+    load.fixed = of_whole.messages * startup + of_whole.bytes / bandwidth + link.latency.seconds();
+    if (complete) load.per_chunk = (cut.links().at(part).messages - of_whole.messages) * startup;
+    loads_.push_back(load);
+  }
+}
+
+Time LinkLoad::at_least(int chunks) const {
+  double seconds = 0;
+  for (const Load& load : loads_)
+    seconds = std::max(seconds, load.fixed + (chunks - 1) * load.per_chunk);
+  // A little less, for the errors of doubles.
+  constexpr double surely = 1 - 1e-12;
+  constexpr double longest = 9e6;  // a Time holds no more
+  return Time(static_cast<std::int64_t>(std::min(seconds, longest) * surely * 1e12));
+}
+
+}  // namespace collsim

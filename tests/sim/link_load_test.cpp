@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an algorithm's own traffic takes at least is never more than what it takes.
+#include "collectives/cost/link_load.hpp"
+#include "tests/collectives/rows.hpp"
+#include "tests/sim/testing.hpp"
+
+namespace collsim::testing {
+namespace {
+
+std::vector<Topology> networks_of(std::size_t ranks) {
+  std::vector<Topology> all;
+  for (const Sharing sharing : {Sharing::exclusive, Sharing::fair}) {
+    const LinkParameters link = link_of(ten, microseconds(2), nanoseconds(700), sharing);
+    LinkParameters half = link;
+    half.half_duplex = true;
+    NodesShape nodes{.intra_link = link_of(gigabytes_per_second(40), nanoseconds(500), {}, sharing),
+                     .inter_link = link};
+    nodes.nodes = 2;
+    nodes.gpus_per_node = static_cast<int>(ranks) / 2;
+    nodes.nics_per_node = 1;
+    all.insert(all.end(), {make_ring(ranks, link), make_switch(ranks, link),
+                           make_switch(ranks, half), make_fully_connected(ranks, link),
+                           make_torus({2, static_cast<int>(ranks) / 2}, link),
+                           make_nodes(nodes)});
+  }
+  return all;
+}
+
+class LoadOfLinks : public ::testing::TestWithParam<const Algorithm*> {};
+
+TEST_P(LoadOfLinks, IsNeverMoreThanTheTimeItTakes) {
+  const Algorithm& row = *GetParam();
+  for (const int ranks : nearest_ranks(row, {4, 6, 16})) {
+    if (ranks % 2 != 0) continue;
+    for (const Topology& network : networks_of(static_cast<std::size_t>(ranks)))
+      for (const int channels : {1, 3})
+        for (const Bytes bytes : {Bytes{0}, Bytes{7}, Bytes{100'003}}) {
+          const Collective collective =
+              byte_collective(row.operation, static_cast<std::size_t>(ranks),
+                              row.operation == Operation::barrier ? 0 : bytes);
+          AlgorithmChoice choice;
+          choice.name = row.name;
+          choice.channels = channels;
+          const LinkLoad load(collective, choice, network);
+          for (const int chunks : {1, 2, 5}) {
+            choice.chunks = chunks;
+            const Time time = simulate(network, make_schedule(collective, choice)).time;
+            ASSERT_LE(load.at_least(chunks), time)
+                << network.shape() << ", " << chunks << " chunks, " << channels << " channels, "
+                << bytes << " bytes";
+          }
+        }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, LoadOfLinks, ::testing::ValuesIn(all_rows()), name_of);
+
+// A port has 7 messages of 1/8 to send, each of which takes 1/8 MB / 10 GB/s + 2 us, then 1 us.
+TEST(LinkLoad, IsThatOfTheBusiestLink) {
+  const Topology network = make_switch(8, link_of(ten, microseconds(2), microseconds(1)));
+  AlgorithmChoice choice;
+  choice.name = "direct";
+  const Collective exchange = byte_collective(Operation::all_to_all, 8, 1'000'000);
+  EXPECT_NEAR(LinkLoad(exchange, choice, network).at_least(1).seconds(),
+              7 * (12.5e-6 + 2e-6) + 1e-6, 1e-11);
+  EXPECT_NEAR(LinkLoad(exchange, choice, network).at_least(3).seconds(),
+              7 * (12.5e-6 + 6e-6) + 1e-6, 1e-11);
+  choice.name = "ring";
+  // Only one of a rank's four links on a torus: twice 15/16 MB.
+  const Collective sum = byte_collective(Operation::all_reduce, 16, 1'000'000);
+  const Topology torus = make_torus({4, 4}, link_of(ten));
+  EXPECT_GT(LinkLoad(sum, choice, torus).at_least(1).seconds(), 1.4e-4);
+}
+
+}  // namespace
+}  // namespace collsim::testing
