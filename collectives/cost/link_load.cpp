@@ -92,7 +92,7 @@ LinkLoad::LinkLoad(const Collective& collective, const AlgorithmChoice& choice,
   const Schedule once = in_chunks(collective, choice, 1);
   const Schedule twice = in_chunks(collective, choice, 2);
   const bool cheap_routes =
-      topology.parts().known_route != nullptr || topology.rank_count() <= most_searched;
+      topology.parts().ways != nullptr || topology.rank_count() <= most_searched;
   if (!cheap_routes || runs_in_switches(collective, choice, topology)) return;
   MessageReader whole(once, topology);
   MessageReader cut(twice, topology);
