@@ -7,26 +7,6 @@
 
 namespace collsim {
 
-namespace {
-
-// How many ways (16 bytes each) the cache holds.
-constexpr std::size_t max_remembered = std::size_t{1} << 22;
-
-}  // namespace
-
-std::span<const LinkId> Router::route(Rank from, Rank to, Lane lane) {
-  const EqualWays* const ways = topology_.parts().ways.get();
-  if (ways == nullptr) {
-    static_cast<void>(searched_route(from, to));
-    if (lane.index() > 0) spread_over_cables(lane);
-    return route_;
-  }
-  check_ranks(from, to);
-  route_.clear();
-  if (from != to) ways->append(from, to, ways->usual(from, to), route_);
-  return route_;
-}
-
 std::span<const LinkId> Router::searched_route(Rank from, Rank to) {
   check_ranks(from, to);
   route_.clear();
@@ -37,8 +17,7 @@ std::span<const LinkId> Router::searched_route(Rank from, Rank to) {
   if (take_direct_link(source, target)) return route_;
   if (take_switches(source, target)) return route_;
   if (take_relays(source, target)) return route_;
-  throw_error(ErrorCode::no_route, "no route from " + topology_.name(source) + " to " +
-                                       topology_.name(target) + ": no path of links joins them");
+  report_no_route(source, target);
 }
 
 void Router::check_ranks(Rank from, Rank to) const {
@@ -54,13 +33,14 @@ Router::Adjacency Router::adjacency(NodeId Link::*end) const {
   Adjacency result;
   const auto links = topology_.links();
   result.first.assign(topology_.node_count() + 1, 0);
-  for (const Link& link : links) ++result.first[(link.*end).index() + 1];
+  for (const Link& link : links)
+    if (!link.down) ++result.first[(link.*end).index() + 1];
   for (std::size_t node = 1; node < result.first.size(); ++node)
     result.first[node] += result.first[node - 1];
   std::vector<std::size_t> next(result.first.begin(), result.first.end() - 1);
-  result.links.resize(links.size());
+  result.links.resize(result.first.back());
   for (std::size_t id = 0; id < links.size(); ++id)
-    result.links[next[(links[id].*end).index()]++] = LinkId(id);
+    if (!links[id].down) result.links[next[(links[id].*end).index()]++] = LinkId(id);
   return result;
 }
 
@@ -109,7 +89,8 @@ void Router::spread_over_cables(Lane lane) {
     for (const LinkId id : candidates(chosen.from, chosen.to))
       if (joins(id, chosen.from, chosen.to) && topology_.link(id).bandwidth == chosen.bandwidth)
         cables.push_back(id);
-    taken = cables[lane.index() % cables.size()];
+    const auto own = std::find(cables.begin(), cables.end(), taken) - cables.begin();
+    taken = cables[(static_cast<std::size_t>(own) + lane.index()) % cables.size()];
   }
 }
 
@@ -195,6 +176,14 @@ bool Router::may_relay(NodeId node, NodeId target, bool through_ranks) const {
   return through_ranks || node == target || topology_.kind(node) != NodeKind::gpu;
 }
 
+bool Router::leads_on(LinkId id, NodeId target, std::int64_t width, bool through_ranks,
+                      const Ways& ways) const {
+  const Link& link = topology_.link(id);
+  const Way& after = ways[link.to.index()];
+  return after.width >= width && after.hops + 1 == ways[link.from.index()].hops &&
+         bandwidth_of(id) >= width && may_relay(link.to, target, through_ranks);
+}
+
 // Breadth first, backwards from the target.  A node is taken from the queue after all nodes nearer
 // to the target, so its own width is final when it is offered to the nodes before it.
 Router::Ways Router::search_from(NodeId target, bool through_ranks) const {
@@ -231,11 +220,7 @@ void Router::walk(NodeId from, NodeId target, std::int64_t width, bool through_r
     LinkId next = way.next;
     if (way.width > width) {
       for (const LinkId id : leaving_.of(node)) {
-        const Link& link = topology_.link(id);
-        const Way& after = ways[link.to.index()];
-        if (after.width < width || after.hops + 1 != way.hops) continue;
-        if (bandwidth_of(id) < width) continue;
-        if (!may_relay(link.to, target, through_ranks)) continue;
+        if (!leads_on(id, target, width, through_ranks, ways)) continue;
         next = id;
         break;
       }

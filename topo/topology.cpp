@@ -238,7 +238,11 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
   }
   check_half_duplex(*this, parts.links);
   parts.turnings.clear();
-  if (bandwidth_changed && !parts.routes_ignore_bandwidth) parts.ways = nullptr;
+  const bool fixed = parts.routes_ignore_bandwidth || parts.routing == Routing::dimension_order;
+  if (bandwidth_changed && !fixed && parts.ways != nullptr) {
+    parts.ways = nullptr;
+    if (parts.routing == Routing::usual) parts.routing = Routing::first;
+  }
   return Topology(std::move(parts));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topo/routes.hpp"
 
+#include <algorithm>
 #include <functional>
-#include <optional>
 #include <random>
 
 #include "tests/topo/testing.hpp"
@@ -91,8 +91,9 @@ TEST(Router, SmallestIdsAmongEquals) {
   graph.builder.connect(graph.gpus[0], first, plain_link);
   graph.builder.connect(first, graph.gpus[1], plain_link);
   const Topology topology = graph.builder.build();
-  EXPECT_EQ(way(topology, 0, 1), "gpu0 switch1 gpu1");
-  EXPECT_EQ(way(topology, 1, 0), "gpu1 switch1 gpu0");
+  const Topology by_ids = with_routing(topology, Routing::first, 0);
+  EXPECT_EQ(way(by_ids, 0, 1), "gpu0 switch1 gpu1");
+  EXPECT_EQ(way(by_ids, 1, 0), "gpu1 switch1 gpu0");
 }
 
 TEST(Router, ParallelLinksWidestThenSmallestId) {
@@ -122,34 +123,37 @@ TEST(Router, ANarrowStartMakesLaterWidthIrrelevant) {
   EXPECT_EQ(way(topology, 2, 1), "gpu2 switch0 switch2 gpu1");
 }
 
-// The rule itself, by trying every way without a repeated node.
+// The rules themselves, by trying every way without a repeated node.
 class EveryWay {
  public:
   EveryWay(const Topology& topology, NodeId target) : topology_(topology), target_(target) {}
 
-  std::vector<LinkId> best(NodeId source) {
+  // The equal ones, in order of their links' ids; the first is that of Routing::first.
+  std::vector<std::vector<LinkId>> best(NodeId source) {
+    best_.clear();
     for (const bool through_ranks : {false, true}) {
       through_ranks_ = through_ranks;
-      best_.reset();
       visited_.assign(topology_.node_count(), false);
       path_.clear();
       extend(source);
-      if (best_) return *best_;
+      if (!best_.empty()) break;
     }
-    return {};
+    std::sort(best_.begin(), best_.end());
+    return best_;
   }
 
  private:
   void extend(NodeId node) {
     if (node == target_) {
-      if (!best_ || better(path_, *best_)) best_ = path_;
+      if (!best_.empty() && better(path_, best_.front())) best_.clear();
+      if (best_.empty() || !better(best_.front(), path_)) best_.push_back(path_);
       return;
     }
     if (!path_.empty() && !through_ranks_ && topology_.kind(node) == NodeKind::gpu) return;
     visited_[node.index()] = true;
     for (std::size_t id = 0; id < topology_.links().size(); ++id) {
       const Link& link = topology_.link(LinkId(id));
-      if (link.from != node || visited_[link.to.index()]) continue;
+      if (link.down || link.from != node || visited_[link.to.index()]) continue;
       path_.push_back(LinkId(id));
       extend(link.to);
       path_.pop_back();
@@ -159,9 +163,7 @@ class EveryWay {
 
   [[nodiscard]] bool better(const std::vector<LinkId>& a, const std::vector<LinkId>& b) const {
     if (a.size() != b.size()) return a.size() < b.size();
-    if (width(topology_, a) != width(topology_, b))
-      return width(topology_, a) > width(topology_, b);
-    return a < b;
+    return width(topology_, a) > width(topology_, b);
   }
 
   const Topology& topology_;
@@ -169,7 +171,7 @@ class EveryWay {
   bool through_ranks_ = false;
   std::vector<bool> visited_;
   std::vector<LinkId> path_;
-  std::optional<std::vector<LinkId>> best_;
+  std::vector<std::vector<LinkId>> best_;
 };
 
 Topology random_graph(std::mt19937& random) {
@@ -194,21 +196,21 @@ TEST(Router, FollowsItsRuleOnRandomGraphs) {
   std::size_t long_routes = 0;
   std::size_t missing = 0;
   for (int graph = 0; graph < 1500; ++graph) {
-    const Topology topology = random_graph(random);
+    const Topology topology = with_routing(random_graph(random), Routing::first, 0);
     Router router(topology);
     for (std::size_t to = 0; to < topology.rank_count(); ++to)
       for (std::size_t from = 0; from < topology.rank_count(); ++from) {
         if (from == to) continue;
         EveryWay every(topology, topology.node_of(Rank(to)));
-        const std::vector<LinkId> expected = every.best(topology.node_of(Rank(from)));
-        if (expected.empty()) {
+        const auto equal = every.best(topology.node_of(Rank(from)));
+        if (equal.empty()) {
           ++missing;
           expect_error(ErrorCode::no_route, {}, [&] { (void)route(router, from, to); });
           continue;
         }
-        ASSERT_EQ(route(router, from, to), expected)
-            << "graph " << graph << ": " << way(topology, expected);
-        if (expected.size() > 2) ++long_routes;
+        ASSERT_EQ(route(router, from, to), equal.front())
+            << "graph " << graph << ": " << way(topology, equal.front());
+        if (equal.front().size() > 2) ++long_routes;
       }
   }
   EXPECT_GT(long_routes, 500U);
@@ -311,18 +313,54 @@ Topology random_fabric(std::mt19937& random) {
 TEST(Router, FollowsItsRuleOnRandomFabrics) {
   std::mt19937 random(11);
   for (int graph = 0; graph < 300; ++graph) {
-    const Topology topology = random_fabric(random);
+    const Topology topology = with_routing(random_fabric(random), Routing::first, 0);
     Router router(topology);
     for (std::size_t to = 0; to < topology.rank_count(); ++to)
       for (std::size_t from = 0; from < topology.rank_count(); ++from) {
         if (from == to) continue;
         EveryWay every(topology, topology.node_of(Rank(to)));
-        const std::vector<LinkId> expected = every.best(topology.node_of(Rank(from)));
-        ASSERT_FALSE(expected.empty());
-        ASSERT_EQ(route(router, from, to), expected)
-            << "graph " << graph << ": " << way(topology, expected);
+        const auto equal = every.best(topology.node_of(Rank(from)));
+        ASSERT_FALSE(equal.empty());
+        ASSERT_EQ(route(router, from, to), equal.front())
+            << "graph " << graph << ": " << way(topology, equal.front());
       }
   }
+}
+
+// The same with a few links down.
+Topology with_losses(const Topology& whole, std::mt19937& random) {
+  std::vector<Topology::LinkChange> changes;
+  for (std::size_t id = 0; id < whole.links().size(); ++id) {
+    if (random() % 8 != 0) continue;
+    LinkParameters parameters = whole.parameters(LinkId(id));
+    parameters.down = true;
+    changes.push_back({LinkId(id), parameters});
+  }
+  return whole.with_changed_links(changes);
+}
+
+TEST(Router, FindsAllEqualWaysOfRandomGraphs) {
+  std::mt19937 random(13);
+  std::size_t several = 0;
+  for (int graph = 0; graph < 1000; ++graph) {
+    const bool fabric = graph % 2 == 0;
+    const Topology topology =
+        with_losses(fabric ? random_fabric(random) : random_graph(random), random);
+    Router router(topology);
+    for (std::size_t to = 0; to < topology.rank_count(); ++to)
+      for (std::size_t from = 0; from < topology.rank_count(); ++from) {
+        if (from == to) continue;
+        EveryWay every(topology, topology.node_of(Rank(to)));
+        const auto expected = every.best(topology.node_of(Rank(from)));
+        if (expected.empty() || expected.size() > Router::most_choices) continue;
+        auto found = router.choices(Rank(from), Rank(to)).ways;
+        std::sort(found.begin(), found.end());
+        ASSERT_EQ(found, expected) << "graph " << graph << ": " << from << " to " << to;
+        EXPECT_TRUE(std::binary_search(found.begin(), found.end(), route(router, from, to)));
+        if (expected.size() > 1) ++several;
+      }
+  }
+  EXPECT_GT(several, 300U);
 }
 
 TEST(Router, LatencyAndOverheadDoNotMatter) {
