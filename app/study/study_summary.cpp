@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
+
+#include "app/json/screen_text.hpp"
 
 namespace collsim {
 namespace {
@@ -71,6 +74,32 @@ std::vector<std::string> phrases_of(const Cluster& cluster) {
   return phrases;
 }
 
+// "leaf0->spine0 (1 kB/s) is 50,000,000 times slower than leaf0->spine1"; at most three of them.
+std::vector<std::string> far_slower_links(const Topology& topology) {
+  constexpr std::int64_t far = 1000;
+  constexpr std::size_t most_named = 3;
+  const auto speed = [&](LinkId id) { return topology.link(id).bandwidth.bytes_per_second(); };
+  std::map<std::pair<NodeKind, NodeKind>, LinkId> fastest;  // by the kinds of its ends
+  const auto ends = [&](const Link& link) {
+    return std::make_pair(topology.kind(link.from), topology.kind(link.to));
+  };
+  const auto links = topology.links();
+  for (std::size_t id = 0; id < links.size(); ++id) {
+    LinkId& best = fastest.try_emplace(ends(links[id]), id).first->second;
+    if (speed(best) < speed(LinkId(id))) best = LinkId(id);
+  }
+  std::vector<std::string> found;
+  for (std::size_t id = 0; id < links.size() && found.size() < most_named; ++id) {
+    const LinkId best = fastest.at(ends(links[id]));
+    const std::int64_t times = speed(best) / speed(LinkId(id));
+    if (!links[id].down && times >= far)
+      found.push_back(fmt::format("{} ({}) is {} times slower than {}", topology.name(LinkId(id)),
+                                  to_text(links[id].bandwidth), with_commas(std::to_string(times)),
+                                  topology.name(best)));
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string description_of(const Results& results, const StudySummary& summary) {
@@ -108,12 +137,17 @@ void StudySummary::add_cluster(const Cluster& cluster) {
   intersect(phrases_of(cluster), name_of(cluster), cluster.topology.rank_count());
   if (!cluster.preset.empty()) presets_.insert(cluster.preset);
   assumed_.insert(cluster.assumed.begin(), cluster.assumed.end());
+  // Links of a shape are alike, those of a preset as they are.
+  if (!cluster.overridden && (cluster.topology.shape() != "explicit" || !cluster.preset.empty()))
+    return;
+  for (std::string& link : far_slower_links(cluster.topology)) slow_links_.insert(std::move(link));
 }
 
 void StudySummary::merge(const StudySummary& other) {
   if (other.any_) intersect(other.phrases_, other.name_, other.ranks_);
   presets_.insert(other.presets_.begin(), other.presets_.end());
   assumed_.insert(other.assumed_.begin(), other.assumed_.end());
+  slow_links_.insert(other.slow_links_.begin(), other.slow_links_.end());
   listed_.insert(other.listed_.begin(), other.listed_.end());
   late_outsiders_.insert(other.late_outsiders_.begin(), other.late_outsiders_.end());
 }

@@ -30,6 +30,9 @@ class StudySummary {
   [[nodiscard]] const std::set<std::string>& presets() const { return presets_; }
   // What had to be assumed about a machine, because its file does not say it.
   [[nodiscard]] const std::set<std::string>& assumed() const { return assumed_; }
+  // Links a thousand times slower than the fastest between devices of the same kinds, as sentences
+  // about some of them.
+  [[nodiscard]] const std::set<std::string>& slow_links() const { return slow_links_; }
   // Ranks that are late in some case in which they take no part.
   [[nodiscard]] const std::set<std::size_t>& late_outsiders() const { return late_outsiders_; }
   // Programs from files, and a collective that they carried out; of what differs only in size, one.
@@ -53,6 +56,7 @@ class StudySummary {
   std::size_t ranks_ = 0;
   std::set<std::string> presets_;
   std::set<std::string> assumed_;
+  std::set<std::string> slow_links_;
   std::set<std::size_t> late_outsiders_;
   std::map<std::string, ListedUse> listed_;  // by name and what makes a difference
 };

@@ -168,6 +168,7 @@ class Collector {
     uncalibrated_presets();
     not_in_nccl();
     assumed_machine();
+    slow_links();
     late_outsiders();
     wrong_programs();
     sizes_of_programs();
@@ -310,6 +311,15 @@ class Collector {
   void assumed_machine() {
     for (const std::string& assumption : summary_.assumed())
       warn("assumed-machine", "not in the file of the machine, so assumed: " + assumption);
+  }
+
+  void slow_links() {
+    for (const std::string& link : summary_.slow_links())
+      warn_at(
+          "cluster", "far-slower-link",
+          fmt::format("{}; routes of a fixed rule cross it all the same. A cable that is broken "
+                      "is \"down\": true",
+                      link));
   }
 
   void late_outsiders() {

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,6 +35,8 @@ class Changes {
   // One item of the list; false when it was wrong.
   bool read(ObjectReader& item);
   // Those links that are another thing than before.
+  // All links of the devices that a list of switches names; false when it was wrong.
+  bool take_down(ObjectReader& cluster, std::string_view key);
   [[nodiscard]] std::vector<Topology::LinkChange> all() const {
     std::vector<Topology::LinkChange> changes;
     for (const auto& [link, parameters] : changed_)
@@ -121,7 +124,9 @@ bool Changes::read(ObjectReader& item) {
   const auto from = read_device(item, "from");
   const auto to = read_device(item, "to");
   item.need({"from", "to"});
-  const bool both = item.boolean("both", false);
+  // A cable that is down is so in both directions.
+  const JsonValue* const down = item.raw("down");
+  const bool both = item.boolean("both", down != nullptr && down->is_boolean() && down->boolean());
   std::vector<LinkId> links;
   bool fine = from && to && collect(item, *from, *to, links);
   if (fine && both) fine = collect(item, *to, *from, links);
@@ -139,18 +144,62 @@ bool Changes::read(ObjectReader& item) {
   }
   if (!any) {
     item.wrong("", "nothing-to-change", "no parameter of the link is given", {},
-               "give bandwidth, latency, overhead, sharing or duplex");
+               "give bandwidth, latency, overhead, sharing, duplex or down");
     fine = false;
   }
   return fine;
 }
 
+bool Changes::take_down(ObjectReader& cluster, std::string_view key) {
+  const JsonValue* const list = cluster.raw(key);
+  if (list == nullptr) return true;
+  const auto wrong = [&](std::string code, std::string message, std::string suggestion = {},
+                         std::string hint = "write [\"switch0\", \"switch[4-7]\"]") -> bool {
+    return cluster.wrong(key, std::move(code), std::move(message), std::move(suggestion),
+                         std::move(hint));
+  };
+  if (!list->is_array())
+    return wrong("wrong-type",
+                 fmt::format("expected a list of switches, but this is {}", list->kind_name()));
+  cluster.resolve(key, *list);
+  std::set<NodeId> devices;
+  for (const JsonValue& item : list->items()) {
+    if (!item.is_string())
+      return wrong("wrong-type",
+                   fmt::format("expected the name of a switch, but this is {}", item.kind_name()));
+    const auto names = DeviceNames::parse(item.string());
+    if (!names.names) return wrong("bad-range", names.message, {}, names.hint);
+    if (topology_ == nullptr) continue;
+    for (const std::string& name : names.names->expanded()) {
+      const auto device = find_device(*topology_, name);
+      if (!device) {
+        report_unknown(cluster, key, name);
+        return false;
+      }
+      if (topology_->kind(*device) == NodeKind::gpu)
+        return wrong("out-of-range", fmt::format("{} is a rank, which must be there", shown(name)),
+                     {}, "name switches, or leave the rank out by \"ranks\" of the collective");
+      devices.insert(*device);
+    }
+  }
+  if (devices.empty()) return true;
+  for (std::size_t id = 0; id < topology_->links().size(); ++id) {
+    const Link& link = topology_->link(LinkId(id));
+    if (devices.count(link.from) + devices.count(link.to) > 0)
+      changed_.try_emplace(LinkId(id), topology_->parameters(LinkId(id))).first->second.down = true;
+  }
+  return true;
+}
+
 std::string changed_in_words(const std::vector<Topology::LinkChange>& changes,
                              const Topology& topology) {
   if (changes.empty()) return "";
-  if (changes.size() > 1) return fmt::format("{} links changed", changes.size());
+  const bool down = std::all_of(changes.begin(), changes.end(),
+                                [](const auto& change) { return change.parameters.down; });
+  const std::string_view how = down ? "down" : "changed";
+  if (changes.size() > 1) return fmt::format("{} links {}", changes.size(), how);
   const Link& link = topology.link(changes.front().link);
-  return fmt::format("link {} -> {} changed", topology.name(link.from), topology.name(link.to));
+  return fmt::format("link {} -> {} {}", topology.name(link.from), topology.name(link.to), how);
 }
 
 std::string apply(ObjectReader& cluster, const Changes& changes, Topology& topology) {
@@ -174,26 +223,19 @@ std::optional<std::size_t> rank_number(std::string_view text) {
 // "links_override": [{"from": "gpu2", "to": "gpu3", "bandwidth": "10GB/s", "both": false}, ...]
 // changes single links of what was built.  As written an item changes the direction from -> to
 // only; with "both" also the way back.  What is not written stays.  Parallel links between two
-// devices are changed together.  Returns which links are now another thing, in words: "link gpu2 ->
-// gpu3 changed", "2 links changed"; nothing when none is, or when something was wrong.  Without a
-// topology, because the rest of the cluster is wrong, it looks for mistakes in the items
-// themselves.
-std::string read_links_override(ObjectReader& cluster, Topology* topology) {
+// devices are changed together.  False when something was wrong.
+bool read_links_override(ObjectReader& cluster, Changes& changes) {
   const JsonValue* list = cluster.raw("links_override");
-  if (list == nullptr) return "";
-  if (!list->is_array()) {
-    cluster.wrong("links_override", "wrong-type",
-                  fmt::format("expected a list of links, but this is {}", list->kind_name()), {},
-                  "write [{\"from\": \"gpu0\", \"to\": \"gpu1\", \"bandwidth\": \"10GB/s\"}]");
-    return "";
-  }
-  if (list->items().size() > most_changes) {
-    cluster.wrong("links_override", "too-large",
-                  fmt::format("{} link changes are too many", list->items().size()), {},
-                  fmt::format("at most {}", count_text(most_changes, "change")));
-    return "";
-  }
-  Changes changes(topology);
+  if (list == nullptr) return true;
+  if (!list->is_array())
+    return cluster.wrong(
+        "links_override", "wrong-type",
+        fmt::format("expected a list of links, but this is {}", list->kind_name()), {},
+        "write [{\"from\": \"gpu0\", \"to\": \"gpu1\", \"bandwidth\": \"10GB/s\"}]");
+  if (list->items().size() > most_changes)
+    return cluster.wrong("links_override", "too-large",
+                         fmt::format("{} link changes are too many", list->items().size()), {},
+                         fmt::format("at most {}", count_text(most_changes, "change")));
   JsonValue resolved = JsonValue::array();
   resolved.place = list->place;
   bool fine = true;
@@ -204,7 +246,19 @@ std::string read_links_override(ObjectReader& cluster, Topology* topology) {
     resolved.items().push_back(item.finish());
   }
   cluster.resolve("links_override", std::move(resolved));
-  return fine && topology != nullptr ? apply(cluster, changes, *topology) : "";
+  return fine;
+}
+
+// "links_override" and "switches_down": ["switch3", "switch[5-7]"].  Returns which links are now
+// another thing, in words: "link gpu2 -> gpu3 changed", "2 links down"; nothing when none is, or
+// when something was wrong.  Without a topology, because the rest of the cluster is wrong, it looks
+// for mistakes in the values themselves.
+std::string read_changes(ObjectReader& cluster, Topology* topology) {
+  Changes changes(topology);
+  const bool links_fine = read_links_override(cluster, changes);
+  const bool switches_fine = changes.take_down(cluster, "switches_down");
+  return links_fine && switches_fine && topology != nullptr ? apply(cluster, changes, *topology)
+                                                            : "";
 }
 
 // "late": {"3": "5ms"}: which ranks start late, and how much; in the order of ranks.
@@ -293,7 +347,8 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
   ObjectReader reader(value, pointer, mistakes);
   auto machine = value.is_object() ? read_machine(reader) : std::nullopt;
   if (!machine) {
-    static_cast<void>(read_links_override(reader, nullptr));
+    read_routing(reader, nullptr, Routing::usual);
+    static_cast<void>(read_changes(reader, nullptr));
     static_cast<void>(read_late(reader, std::nullopt));
     resolved = reader.finish();
     return std::nullopt;
@@ -308,7 +363,11 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
                   .description = std::move(machine->description),
                   .overridden = false,
                   .assumed = std::move(machine->assumed)};
-  const std::string changed = read_links_override(reader, &cluster.topology);
+  // The times of real machines were fitted to the first of equal ways.
+  const bool real = value.find("preset") != nullptr || value.find("nccl_topo") != nullptr ||
+                    value.find("topo_matrix") != nullptr;
+  read_routing(reader, &cluster.topology, real ? Routing::first : Routing::usual);
+  const std::string changed = read_changes(reader, &cluster.topology);
   cluster.overridden = !changed.empty();
   if (cluster.overridden) cluster.description += ", " + changed;
   cluster.late = read_late(reader, cluster.topology.rank_count());

@@ -273,7 +273,9 @@ bool Graph::read_link(const Item& item, JsonValue& resolved) {
   const auto from = read_end(link, "from");
   const auto to = read_end(link, "to");
   link.need({"from", "to"});
-  const auto parameters = read_link_keys(link);
+  auto parameters = read_link_keys(link);
+  const auto down = link.boolean("down");
+  if (parameters) parameters->down = down.value_or(false);
   const bool fine = from && to && add_cables(link, *from, *to, parameters.value_or(stand_in_link));
   if (link.has("both")) {
     static_cast<void>(link.raw("both"));

@@ -112,6 +112,7 @@ LinkKeysRead change_link(ObjectReader& change, LinkParameters& parameters) {
   take("bandwidth", change.bandwidth("bandwidth"), parameters.bandwidth);
   take("latency", change.time("latency"), parameters.latency);
   take("overhead", change.time("overhead"), parameters.startup);
+  take("down", change.boolean("down"), parameters.down);
   std::string sharing, duplex;
   take("sharing", change.word("sharing", sharing_words()), sharing);
   take("duplex", change.word("duplex", duplex_words()), duplex);

@@ -63,6 +63,10 @@ inline constexpr std::int64_t max_cluster_links = std::int64_t{1} << 24;  // a c
 // `key`: "nccl_topo" or "topo_matrix".
 [[nodiscard]] std::optional<Machine> read_imported(ObjectReader& cluster, std::string_view key);
 
+// "routing" and "routing_seed"; `otherwise` is the routing when none is written.  Without a
+// topology, because the rest of the cluster is wrong, it looks for mistakes in the keys alone.
+void read_routing(ObjectReader& cluster, Topology* topology, Routing otherwise);
+
 // Reports too many things ("rank", "link", "device") at a key; false when it did.
 [[nodiscard]] bool within_limit(ObjectReader& reader, std::string_view key, double count,
                                 std::string_view noun);

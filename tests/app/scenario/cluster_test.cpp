@@ -301,10 +301,10 @@ TEST(LinksOverride, MistakesAreExplained) {
               "gpu[0-3]");
   expect_text(mistake(R"([{"from": "gpu1", "to": "gpu2"}])"),
               "/cluster/links_override/0: no parameter of the link is given |  | give bandwidth, "
-              "latency, overhead, sharing or duplex");
+              "latency, overhead, sharing, duplex or down");
   expect_text(mistake(R"([{"from": "gpu1", "to": "gpu2", "bandwith": "1GB/s"}])"),
               "/cluster/links_override/0: no parameter of the link is given |  | give bandwidth, "
-              "latency, overhead, sharing or duplex\n"
+              "latency, overhead, sharing, duplex or down\n"
               "/cluster/links_override/0/bandwith: unknown key \"bandwith\" | bandwidth | ");
   expect_text(
       mistake(R"([{"to": "gpu2", "bandwidth": "1"}])"),
