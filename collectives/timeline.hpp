@@ -38,13 +38,15 @@ struct Step {
   std::uint32_t slot_freed_by = none;  // the step whose end made room for this one's message
   std::uint32_t queued_behind = none;  // the step whose message held this one's first link
 
-  // In Timeline::crossings, one for each link of the route.
+  // In Timeline::crossings, one for each link of the route; of a message whose parts take several
+  // ways, those of one way after those of another.
   std::uint32_t first_crossing = none;
   std::uint32_t links = 0;
 };
 
 // A message on one link of its route.
 struct Crossing {
+  LinkId link;
   Time asked;  // could have begun
   Time begun;
   Time ended;  // exclusive: the link is free again; fair: the last byte has passed

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "sim/connections.hpp"
-#include "sim/message_router.hpp"
 
 namespace collsim {
 
@@ -20,7 +19,6 @@ class Walk {
   Walk(const Topology& topology, const Schedule& schedule, const Timeline& timeline)
       : steps_(timeline.steps),
         crossings_(timeline.crossings),
-        router_(topology, schedule),
         topology_(topology),
         schedule_(schedule) {}
 
@@ -53,7 +51,7 @@ class Walk {
       if (steps_[i].ended == now_) return go_to(i, &Walk::at_end_of_instruction);
       if (sends(steps_[i].instruction.op) && steps_[i].left == now_) {
         go_to(i, &Walk::on_link);
-        find_route();
+        find_part([this] { return crossing(first_place()).ended == now_; });
         place_ = first_place();
         return;
       }
@@ -79,7 +77,7 @@ class Walk {
   }
 
   void at_arrival() {
-    find_route();
+    find_part([this] { return arrival_of_part() == now_; });
     if (route_.empty()) {  // between two lanes in one switch
       next_ = &Walk::at_end_of_instruction;
       return;
@@ -139,14 +137,58 @@ class Walk {
   void follow_queue(std::uint32_t message) {
     const LinkId shared = link(place_).resource;
     go_to(message, &Walk::on_link);
-    find_route();
-    place_ = 0;
-    while (link(place_).resource != shared) ++place_;
+    const auto place_of_shared = [&] {
+      place_ = 0;
+      while (place_ < route_.size() && link(place_).resource != shared) ++place_;
+      return place_ < route_.size();
+    };
+    // Of several parts that crossed it the one that held it; on fair links they do not say so.
+    const Time held_until = now_;
+    if (!find_part([&] { return place_of_shared() && crossing(place_).ended == held_until; }))
+      find_part(place_of_shared);
   }
 
-  void find_route() {
-    const auto route = router_.route({step().rank, step().lane}, step().instruction.to);
-    route_.assign(route.begin(), route.end());
+  // The first part of the message for which something holds; else the last one, and false.  Most
+  // messages are whole: one part.
+  template <class Predicate>
+  bool find_part(const Predicate& holds) {
+    std::size_t begin = 0;
+    while (true) {
+      route_.clear();
+      first_crossing_ = step().first_crossing + begin;
+      for (std::size_t i = begin; i < step().links; ++i) {
+        const LinkId id = crossings_.at(step().first_crossing + i).link;
+        if (!route_.empty() && topology_.link(id).from != link(route_.size() - 1).to) break;
+        route_.push_back(id);
+      }
+      if (route_.empty()) return false;
+      if (holds()) return true;
+      begin += route_.size();
+      if (begin == step().links) return false;
+    }
+  }
+  [[nodiscard]] std::size_t parts() const {
+    std::size_t count = 1;
+    for (std::size_t i = 1; i < step().links; ++i) {
+      const Crossing* const here = &crossings_.at(step().first_crossing + i);
+      if (topology_.link(here->link).from != topology_.link((here - 1)->link).to) ++count;
+    }
+    return count;
+  }
+  // Fair links come last.
+  [[nodiscard]] Time arrival_of_part() const {
+    Time fair{};
+    bool any_fair = false;
+    Time exclusive{};
+    for (std::size_t i = 0; i < route_.size(); ++i) {
+      if (is_fair(i)) {
+        any_fair = true;
+        fair = std::max(fair, crossing(i).ended) + link(i).latency;
+      } else {
+        exclusive = std::max(exclusive, crossing(i).ended) + link(i).latency;
+      }
+    }
+    return any_fair ? fair : exclusive;
   }
   [[nodiscard]] const Link& link(std::size_t place) const {
     return topology_.link(route_.at(place));
@@ -155,7 +197,7 @@ class Walk {
     return link(place).sharing == Sharing::fair;
   }
   [[nodiscard]] std::uint32_t crossing_number(std::size_t place) const {
-    return step().first_crossing + static_cast<std::uint32_t>(place);
+    return static_cast<std::uint32_t>(first_crossing_ + place);
   }
   [[nodiscard]] const Crossing& crossing(std::size_t place) const {
     return crossings_.at(crossing_number(place));
@@ -181,22 +223,25 @@ class Walk {
     Bandwidth bandwidth = Path::unlimited;
     for (std::size_t i = 0; i < route_.size(); ++i)
       if (is_fair(i)) bandwidth = std::min(bandwidth, link(i).bandwidth);
-    return transfer_time(step().instruction.count * size_of(schedule_.collective().type),
-                         bandwidth);
+    const Bytes whole = step().instruction.count * size_of(schedule_.collective().type);
+    const auto count = static_cast<Bytes>(parts());
+    const bool is_first = first_crossing_ == step().first_crossing;
+    return transfer_time(whole / count + (is_first ? whole % count : 0), bandwidth);
   }
 
   [[nodiscard]] Time arrival_of(std::uint32_t step) const { return steps_[step].arrived; }
 
   const std::vector<Step>& steps_;
   const std::vector<Crossing>& crossings_;
-  MessageRouter router_;
   const Topology& topology_;
   const Schedule& schedule_;
   CriticalPath path_;
   Time now_{};
   std::uint32_t current_ = 0;
-  // While it follows a message: its route, and the place of a link on it.
+  // While it follows a message, or a part of it: its route, the number of its first crossing, and
+  // the place of a link on the route.
   std::vector<LinkId> route_;
+  std::size_t first_crossing_ = 0;
   std::size_t place_ = 0;
   State next_ = nullptr;
 };

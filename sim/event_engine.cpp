@@ -12,6 +12,7 @@
 #include "sim/link_queues.hpp"
 #include "sim/radix_heap.hpp"
 #include "sim/rank_wiring.hpp"
+#include "sim/ways.hpp"
 
 namespace collsim {
 
@@ -42,6 +43,7 @@ class EventNetwork {
         recorder_(recorder),
         links_(topology_.links().size()),
         flows_(topology_, lanes.connections),
+        ways_(topology, lanes),
         posted_(lanes.all.size()) {}
 
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
@@ -88,7 +90,7 @@ class EventNetwork {
   struct Transit {
     std::uint32_t connection;
     std::uint32_t place;    // of the next link on its route
-    std::uint64_t message;  // of its connection
+    std::uint64_t message;  // of its connection, or of that whose way it takes
     std::uint64_t order;    // among all messages, by sending
     Bytes bytes;
     Time last_byte;  // when that is at the next link, or later
@@ -98,13 +100,18 @@ class EventNetwork {
     return direction == Direction::out ? 1 : 2;
   }
   [[nodiscard]] Connection& open(RankWiring::Ends ends);
+  void open_ways(Connection& connection);
+  void post_over_ways(Connection& connection, Bytes bytes, Time ready);
+  void post_part(Connection& way, std::uint64_t message, Bytes bytes, Time ready);
+  [[nodiscard]] Ways::Load load_of(const Connection& way) const;
+  void note_departure(Connection& way, std::uint64_t message, Time departed, Time left);
   LinkQueues::Service ask(const Connection& connection, Transit& message);
   void skip_fair_links(const Connection& connection, Transit& message) const;
   // True when it is known when the message arrives, or the flows will say so.
   bool is_over(Connection& connection, const Transit& message, Time head);
   void wait_for_turn(Time time, Turn turn);
   std::uint32_t keep(const Transit& message);
-  void arrive(Connection& connection, std::uint64_t message, Time arrival);
+  void arrive(Connection& way, std::uint64_t message, Time arrival);
   void record(const Connection& connection, const Flows::Flow& flow);
   void sort_round();
   void sort_by_lane();
@@ -120,6 +127,7 @@ class EventNetwork {
   Recorder& recorder_;
   LinkQueues links_;
   Flows flows_;
+  Ways ways_;
   Time now_{};
   RadixHeap<Turn> turns_;
   std::vector<InstructionTimes> posted_;  // of the instructions with the next messages, by lane
@@ -151,8 +159,20 @@ Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   for (const LinkId id : lanes_.connections.links(connection))
     if (!links_.knows(id)) links_.add(id, topology_.link(id).resource, topology_.link(id));
   flows_.opened(connection);
+  if (ways_.are_chosen()) open_ways(connection);
   if (connection.number >= users_.size()) users_.resize(connection.number + std::size_t{1});
   return connection;
+}
+
+template <class Recorder>
+void EventNetwork<Recorder>::open_ways(Connection& connection) {
+  const Router::Choices* const choices = wiring_.choices(connection);
+  for (const Connection* const way :
+       ways_.open(connection, choices != nullptr ? *choices : Router::Choices{})) {
+    for (const LinkId id : lanes_.connections.links(*way))
+      if (!links_.knows(id)) links_.add(id, topology_.link(id).resource, topology_.link(id));
+    flows_.opened(*way);
+  }
 }
 
 // An exchange among all K ranks has K (K-1) connections, each for a message or a few.  They are
@@ -164,8 +184,9 @@ void EventNetwork<Recorder>::release(Connection& connection, Direction direction
   std::uint8_t& users = users_[connection.number];
   users &= static_cast<std::uint8_t>(~bit_of(direction));
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
-  if (users == 0 && connection.queue.empty() && connection.queue.limit == Queue::unlimited)
-    lanes_.close(connection);
+  if (users != 0 || !connection.queue.empty() || connection.queue.limit != Queue::unlimited) return;
+  ways_.close(connection);
+  lanes_.close(connection);
 }
 
 template <class Recorder>
@@ -192,27 +213,71 @@ void EventNetwork<Recorder>::post(Connection& connection, Slot& slot, Time ready
     return;
   }
   slot.time = Time::never();
-  Transit message{connection.number,
-                  0,
-                  connection.queue.sent - 1,
-                  sent_++,
-                  slot.count * lanes_.element_size,
-                  Time{}};
+  const Bytes bytes = slot.count * lanes_.element_size;
+  if (ways_.has(connection))
+    post_over_ways(connection, bytes, ready);
+  else
+    post_part(connection, connection.queue.sent - 1, bytes, ready);
+}
+
+// All parts of a sprayed message ask at once, in the order of their ways.
+template <class Recorder>
+void EventNetwork<Recorder>::post_over_ways(Connection& connection, Bytes bytes, Time ready) {
+  const std::uint64_t message = connection.queue.sent - 1;
+  if (!ways_.are_sprayed_over()) {
+    Connection& way =
+        ways_.least_loaded(connection, [this](const auto& one) { return load_of(one); });
+    ways_.chose(way, bytes);
+    post_part(way, message, bytes, ready);
+    return;
+  }
+  const auto all = static_cast<Bytes>(ways_.count(connection));
+  ways_.split(connection, message);
+  for (Bytes i = 0; i < all; ++i)
+    post_part(ways_.way(connection, static_cast<std::size_t>(i)), message,
+              bytes / all + (i == 0 ? bytes % all : 0), ready);
+}
+
+template <class Recorder>
+Ways::Load EventNetwork<Recorder>::load_of(const Connection& way) const {
+  Ways::Load load;
+  for (const LinkId id : lanes_.connections.links(way)) {
+    const Link& link = topology_.link(id);
+    if (link.sharing == Sharing::exclusive)
+      load.wait =
+          std::max(load.wait, std::max(Time{}, links_.free_at(id) - now_) + ways_.promised(link));
+  }
+  if (way.path.crosses(Path::fair)) load.flows = flows_.most_on_a_link(way);
+  return load;
+}
+
+template <class Recorder>
+void EventNetwork<Recorder>::post_part(Connection& connection, std::uint64_t number, Bytes bytes,
+                                       Time ready) {
+  Transit message{connection.number, 0, number, sent_++, bytes, Time{}};
   if constexpr (Recorder::enabled)
-    recorder_.sent(connection, message.message, lanes_.connections.links(connection),
+    recorder_.sent(ways_.owner(connection), message.message, lanes_.connections.links(connection),
                    message.bytes);
   Time head = ready;
   if (connection.path.crosses(Path::exclusive)) {
     skip_fair_links(connection, message);
     const LinkQueues::Service service = ask(connection, message);
-    connection.left_at = std::max(connection.left_at, service.ended);
-    if constexpr (Recorder::enabled)
-      recorder_.departed(connection, message.message, service.begun, service.ended);
+    note_departure(connection, message.message, service.begun, service.ended);
     head = service.begun + service.latency;
   }
   skip_fair_links(connection, message);
   if (!is_over(connection, message, head))
     wait_for_turn(head, Turn::of(connection.source, keep(message)));
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::note_departure(Connection& way, std::uint64_t message,
+                                                   Time departed, Time left) {
+  Connection& connection = ways_.owner(way);
+  connection.left_at = std::max(connection.left_at, left);
+  if constexpr (Recorder::enabled)
+    recorder_.departed(connection, message, departed, left,
+                       ways_.is_first_to_depart(connection, message));
 }
 
 template <class Recorder>
@@ -236,8 +301,10 @@ inline LinkQueues::Service EventNetwork<Recorder>::ask(const Connection& connect
   const LinkId link = lanes_.connections.links(connection)[place];
   const LinkQueues::Service service = links_.ask(link, message.bytes, now_);
   message.last_byte = std::max(message.last_byte, service.ended) + service.latency;
+  ways_.asked(connection, topology_.link(link), service.ended - service.begun);
   if constexpr (Recorder::enabled)
-    recorder_.crossed(connection, message.message, link, place, now_, service.begun, service.ended,
+    recorder_.crossed(ways_.owner(connection), message.message, link,
+                      ways_.first_place(connection) + place, now_, service.begun, service.ended,
                       message.bytes);
   return service;
 }
@@ -277,8 +344,9 @@ std::uint32_t EventNetwork<Recorder>::keep(const Transit& message) {
 }
 
 template <class Recorder>
-inline void EventNetwork<Recorder>::arrive(Connection& connection, std::uint64_t message,
-                                           Time arrival) {
+inline void EventNetwork<Recorder>::arrive(Connection& way, std::uint64_t message, Time arrival) {
+  Connection& connection = ways_.owner(way);
+  if (!ways_.is_last_part(connection, message, arrival)) return;
   if (arrival == Time::never()) [[unlikely]]
     throw_error(ErrorCode::overflow,
                 "a message arrives later than 64 bits of picoseconds can hold");
@@ -295,7 +363,7 @@ void EventNetwork<Recorder>::process_flows() {
   for (const Flows::Flow& flow : flows_.ended()) {
     Connection& connection = lanes_.connections[flow.connection];
     if (!connection.path.crosses(Path::exclusive))
-      connection.left_at = std::max(connection.left_at, flow.ended);
+      note_departure(connection, flow.message, flow.begun, flow.ended);
     if constexpr (Recorder::enabled) record(connection, flow);
     arrive(connection, flow.message, flow.ended + flows_.latency(connection));
   }
@@ -304,13 +372,12 @@ void EventNetwork<Recorder>::process_flows() {
 
 template <class Recorder>
 void EventNetwork<Recorder>::record(const Connection& connection, const Flows::Flow& flow) {
-  if (!connection.path.crosses(Path::exclusive))
-    recorder_.departed(connection, flow.message, flow.begun, flow.ended);
   const std::span<const LinkId> route = lanes_.connections.links(connection);
   for (std::size_t place = 0; place < route.size(); ++place)
     if (topology_.link(route[place]).sharing == Sharing::fair)
-      recorder_.crossed(connection, flow.message, route[place], place, flow.ready, flow.begun,
-                        flow.ended, flow.bytes);
+      recorder_.crossed(ways_.owner(connection), flow.message, route[place],
+                        ways_.first_place(connection) + place, flow.ready, flow.begun, flow.ended,
+                        flow.bytes);
 }
 
 template <class Recorder>

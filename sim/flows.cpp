@@ -27,6 +27,7 @@ void Flows::opened(const Connection& connection) {
     if (known == 0) {
       const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
       known = static_cast<std::uint32_t>(sharing_.add_constraint(bandwidth).index()) + 1;
+      under_way_.push_back(0);
     }
     route.links.emplace_back(known - 1);
   }
@@ -38,6 +39,7 @@ void Flows::add(const Connection& connection, std::uint64_t message, Bytes bytes
   const Time ready = asked + route.startup;
   const TransferId id = new_transfer({connection.number, message, bytes, ready, not_before});
   route.in_order.push_back(id);
+  for (const MaxMin::ConstraintId link : route.links) ++under_way_[link.index()];
   if (route.in_order.size() == 1) schedule(ready, Event::begin_flow, id);
 }
 
@@ -134,6 +136,7 @@ void Flows::end_flow(TransferId id, Time now) {
   ended_.push_back(transfer.flow);
   free_transfers_.push_back(id);
   route.in_order.pop_front();
+  for (const MaxMin::ConstraintId link : route.links) --under_way_[link.index()];
   if (route.in_order.empty()) return;
   const TransferId next = route.in_order.front();
   schedule(std::max(now, transfers_[next].flow.ready), Event::begin_flow, next);

@@ -56,6 +56,14 @@ class Flows {
 
   // What process() ended, oldest first; the caller empties it.
   [[nodiscard]] std::vector<Flow>& ended() { return ended_; }
+  // How many messages have come to the fair links of their routes and not ended, on the one of this
+  // connection's that has most of them.
+  [[nodiscard]] std::uint32_t most_on_a_link(const Connection& connection) const {
+    std::uint32_t most = 0;
+    for (const MaxMin::ConstraintId link : routes_[connection.number].links)
+      most = std::max(most, under_way_[link.index()]);
+    return most;
+  }
   // Of the fair links of a connection's route.
   [[nodiscard]] Time latency(const Connection& connection) const {
     return routes_[connection.number].latency;
@@ -96,6 +104,7 @@ class Flows {
   const ConnectionTable& connections_;
   std::vector<std::uint32_t> constraint_of_;  // by link, plus one; 0: none yet
   std::vector<Route> routes_;                 // by connection number
+  std::vector<std::uint32_t> under_way_;      // messages, by constraint
   std::vector<Transfer> transfers_;
   std::vector<TransferId> free_transfers_;
   std::vector<TransferId> transfer_of_;  // by variable

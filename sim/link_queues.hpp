@@ -42,6 +42,9 @@ class LinkQueues {
     free_at = begun + kind.occupation;
     return {begun, free_at, kind.latency};
   }
+  [[nodiscard]] Time free_at(LinkId number) const {
+    return links_[links_[number.index()].resource].free_at;
+  }
   // Messages that did not ask here hold it until then.
   void hold(LinkId number, Time until) {
     Time& free_at = links_[links_[number.index()].resource].free_at;

@@ -16,6 +16,12 @@ bool MessageRouter::within_switch(Endpoint from, Endpoint to) const {
   return up && down && topology_.link(*up).to == topology_.link(*down).to;
 }
 
+const Router::Choices* MessageRouter::choices(Endpoint from, Endpoint to) {
+  if (!chooses_per_message(topology_) || from.rank == to.rank) return nullptr;
+  if (link_to_switch(from) || link_to_switch(to)) return nullptr;
+  return &router_.choices(from.rank, to.rank);
+}
+
 std::span<const LinkId> MessageRouter::route(Endpoint from, Endpoint to) {
   const auto source = link_to_switch(from);
   const auto target = link_to_switch(to);

@@ -18,6 +18,8 @@ class MessageRouter {
 
   // The span is valid until the next call.
   [[nodiscard]] std::span<const LinkId> route(Endpoint from, Endpoint to);
+  // What messages choose among when they are sent; nullptr: they all take the route.
+  [[nodiscard]] const Router::Choices* choices(Endpoint from, Endpoint to);
   // Both lanes run in the same switch.
   [[nodiscard]] bool within_switch(Endpoint from, Endpoint to) const;
 

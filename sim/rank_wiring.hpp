@@ -45,6 +45,10 @@ class RankWiring {
   }
   // A message crosses two links of one orbit: it meets its own copies.
   [[nodiscard]] bool messages_meet_their_copies() const { return messages_meet_their_copies_; }
+  [[nodiscard]] const Router::Choices* choices(const Connection& connection) {
+    return router_.choices(lanes_.endpoint_of(connection.source),
+                           lanes_.endpoint_of(connection.target));
+  }
 
   // Once all lanes have finished; a quotient also needs that all messages were received.
   [[nodiscard]] Simulation result(Engine engine);

@@ -86,21 +86,21 @@ void TimelineRecorder::sent(const Connection& connection, std::uint64_t message,
                 "a full recording of more than " + std::to_string(most) +
                     " crossings of links; record a summary, or fewer ranks or messages");
   Step& step = step_of(connection, message);
-  step.first_crossing = static_cast<std::uint32_t>(crossings_.size());
-  step.links = static_cast<std::uint32_t>(route.size());
-  crossings_.resize(crossings_.size() + route.size());
+  if (step.links == 0) step.first_crossing = static_cast<std::uint32_t>(crossings_.size());
+  step.links += static_cast<std::uint32_t>(route.size());
+  for (const LinkId id : route) crossings_.push_back({.link = id});
 }
 
 void TimelineRecorder::departed(const Connection& connection, std::uint64_t message, Time departed,
-                                Time left) {
+                                Time left, bool is_first) {
   if (!full_) return;
   Step& step = step_of(connection, message);
-  step.departed = departed;
-  step.left = left;
+  step.departed = is_first ? departed : std::min(step.departed, departed);
+  step.left = is_first ? left : std::max(step.left, left);
 }
 
-// On fair links a message waits for the one before on the same connection, on exclusive ones for
-// the one that asked before.
+// On fair links a message waits for the one before on the same way of its connection, on exclusive
+// ones for the one that asked before.
 void TimelineRecorder::crossed(const Connection& connection, std::uint64_t message, LinkId link,
                                std::size_t place, Time asked, Time begun, Time ended, Bytes bytes) {
   const Link& crossed = topology_.link(link);
@@ -111,11 +111,22 @@ void TimelineRecorder::crossed(const Connection& connection, std::uint64_t messa
   const std::vector<std::uint32_t>& senders = ends_[connection.number].sender;
   std::uint32_t& last_user = last_user_[crossed.resource.index()];
   Crossing& crossing = crossings_[step_of(connection, message).first_crossing + place];
-  crossing = {asked, begun, ended};
-  if (begun > asked)
-    crossing.queued_behind = !fair ? last_user : message > 0 ? senders[message - 1] : Step::none;
+  crossing = {link, asked, begun, ended};
+  if (begun > asked) crossing.queued_behind = fair ? sent_before(senders, message) : last_user;
   if (place == 0) step_of(connection, message).queued_behind = crossing.queued_behind;
   last_user = senders[message];
+}
+
+std::uint32_t TimelineRecorder::sent_before(const std::vector<std::uint32_t>& senders,
+                                            std::uint64_t message) const {
+  const auto crossings = [this](std::uint32_t step) {
+    return std::span(crossings_).subspan(steps_[step].first_crossing, steps_[step].links);
+  };
+  const auto own = crossings(senders[message]);
+  while (message-- > 0)
+    if (std::ranges::equal(crossings(senders[message]), own, {}, &Crossing::link, &Crossing::link))
+      return senders[message];
+  return Step::none;
 }
 
 void TimelineRecorder::arrived(const Connection& connection, std::uint64_t message, Time arrived) {

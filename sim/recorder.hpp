@@ -32,11 +32,13 @@ class TimelineRecorder {
   // depart later.
   void step(Endpoint lane, std::uint32_t position, const Instruction& instruction,
             const Times& times, const Connection* in, const Connection* out);
-  // The step's message takes this route ...
+  // The step's message takes this route; of several parts each takes its own, one after the other
+  // in the numbering of places ...
   void sent(const Connection& connection, std::uint64_t message, std::span<const LinkId> route,
             Bytes bytes);
-  // ... began on its first link and left the sender ...
-  void departed(const Connection& connection, std::uint64_t message, Time departed, Time left);
+  // ... began on its first link and left the sender, the first or a later part ...
+  void departed(const Connection& connection, std::uint64_t message, Time departed, Time left,
+                bool is_first = true);
   // ... crossed a link of it, where it could have begun at `asked` ...
   void crossed(const Connection& connection, std::uint64_t message, LinkId link, std::size_t place,
                Time asked, Time begun, Time ended, Bytes bytes);
@@ -53,6 +55,10 @@ class TimelineRecorder {
   [[nodiscard]] Step& step_of(const Connection& connection, std::uint64_t message) {
     return steps_[ends_[connection.number].sender[message]];
   }
+
+  // The last message before that took the same way; Step::none: there is none.
+  [[nodiscard]] std::uint32_t sent_before(const std::vector<std::uint32_t>& senders,
+                                          std::uint64_t message) const;
 
   const Topology& topology_;
   const bool full_;

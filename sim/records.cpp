@@ -3,10 +3,9 @@
 
 #include <map>
 #include <span>
-#include <tuple>
+#include <vector>
 
 #include "collectives/pieces.hpp"
-#include "sim/message_router.hpp"
 
 namespace collsim {
 namespace {
@@ -23,19 +22,17 @@ double number(Time time) {
 // Every route once.
 class Routes {
  public:
-  Routes(const Topology& topology, const Schedule& schedule, Records& records)
-      : router_(topology, schedule), records_(records) {
+  Routes(const Timeline& timeline, Records& records) : timeline_(timeline), records_(records) {
     records_.whole.route_first.push_back(0);
   }
 
   std::int32_t of(const Step& step) {
-    const Endpoint from{step.rank, step.lane};
-    const Endpoint to = step.instruction.to;
+    std::vector<LinkId> route;
+    for (const Crossing& crossing : timeline_.crossings_of(step)) route.push_back(crossing.link);
     const auto [place, is_new] =
-        known_.try_emplace({from, to}, static_cast<std::int32_t>(known_.size()));
+        known_.try_emplace(route, static_cast<std::int32_t>(known_.size()));
     if (is_new) {
       WholeColumns& whole = records_.whole;
-      const std::span<const LinkId> route = router_.route(from, to);
       for (const LinkId link : route)
         whole.route_links.push_back(static_cast<std::int32_t>(link.index()));
       whole.route_first.push_back(static_cast<std::int32_t>(whole.route_links.size()));
@@ -44,9 +41,9 @@ class Routes {
   }
 
  private:
-  MessageRouter router_;
+  const Timeline& timeline_;
   Records& records_;
-  std::map<std::pair<Endpoint, Endpoint>, std::int32_t> known_;
+  std::map<std::vector<LinkId>, std::int32_t> known_;
 };
 
 enum Wait : std::int32_t { no_wait, for_message, for_slot, for_signal };
@@ -88,7 +85,7 @@ Records records_of(const Topology& topology, const Schedule& schedule, const Sim
                    const Pieces& pieces) {
   Records records;
   const std::vector<Step>& steps = simulation.timeline->steps;
-  Routes routes(topology, schedule, records);
+  Routes routes(*simulation.timeline, records);
   const Bytes element = size_of(schedule.collective().type);
   for (const Step& step : steps) {
     add_step(step, steps, routes, records);

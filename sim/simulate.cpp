@@ -5,6 +5,7 @@
 
 #include "collectives/checker.hpp"
 #include "sim/engines.hpp"
+#include "topo/routes.hpp"
 
 namespace collsim {
 
@@ -23,6 +24,7 @@ namespace {
 std::optional<Simulation> simulate_with(Engine engine, const Topology& topology,
                                         const Schedule& schedule, const CostModel& costs,
                                         const SimulationOptions& options) {
+  if (engine != Engine::event && chooses_per_message(topology)) return std::nullopt;
   if (engine == Engine::dataflow) return simulate_by_dataflow(topology, schedule, costs, options);
   if (engine == Engine::symmetry) return simulate_by_symmetry(topology, schedule, costs, options);
   return simulate_by_events(topology, schedule, costs, options);
@@ -79,7 +81,8 @@ Simulation checked(Simulation simulation, const Topology& topology, const Schedu
 std::string why_not(Engine engine) {
   if (engine == Engine::dataflow)
     return "the dataflow engine needs every link to be used by one lane only (fair links: by one "
-           "connection), in the order of sending; here several compete, use the event engine";
+           "connection), in the order of sending, and routes that do not depend on load; use the "
+           "event engine";
   return "the symmetry engine needs a schedule and a topology with the same symmetry, blocks of "
          "equal length, all ranks "
          "of the machine taking part, none late, no recording, and no link for which copies of a "

@@ -12,7 +12,6 @@
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/study/run_case.hpp"
-#include "sim/message_router.hpp"
 
 namespace collsim {
 namespace {
@@ -321,34 +320,25 @@ Time waiting_for_others(const Timeline& timeline, const CriticalPath& path) {
 // When messages crossed a link, in a recorded run.
 class LinkWatch {
  public:
-  LinkWatch(const Topology& topology, const Schedule& schedule, const Timeline& timeline)
-      : router_(topology, schedule), topology_(topology), timeline_(timeline) {}
+  LinkWatch(const Topology& topology, const Timeline& timeline)
+      : topology_(topology), timeline_(timeline) {}
 
   // Nothing if the step's message did not.
-  [[nodiscard]] const Crossing* crossing(const Step& step, LinkId link) {
+  [[nodiscard]] const Crossing* crossing(const Step& step, LinkId link) const {
     const std::span<const Crossing> crossings = timeline_.crossings_of(step);
-    if (crossings.empty()) return nullptr;
-    const Endpoint from{step.rank, step.lane};
-    const auto [known, is_new] = place_.try_emplace({from, step.instruction.to});
-    if (is_new) {
-      const auto route = router_.route(from, step.instruction.to);
-      const auto found = std::find_if(route.begin(), route.end(), [&](LinkId id) {
-        return topology_.link(id).resource == topology_.link(link).resource;
-      });
-      known->second = static_cast<std::size_t>(found - route.begin());
-    }
-    return known->second < crossings.size() ? &crossings[known->second] : nullptr;
+    const auto found =
+        std::find_if(crossings.begin(), crossings.end(), [&](const Crossing& crossing) {
+          return topology_.link(crossing.link).resource == topology_.link(link).resource;
+        });
+    return found != crossings.end() ? &*found : nullptr;
   }
 
  private:
-  MessageRouter router_;
   const Topology& topology_;
   const Timeline& timeline_;
-  std::map<std::pair<Endpoint, Endpoint>, std::size_t> place_;  // on the route
 };
 
-std::optional<BusiestLink> busiest_link(const Topology& topology, const Schedule& schedule,
-                                        const Simulation& simulation) {
+std::optional<BusiestLink> busiest_link(const Topology& topology, const Simulation& simulation) {
   const LinkUsage* busiest = nullptr;
   std::size_t at = 0;
   std::size_t equal = 0;
@@ -373,7 +363,7 @@ std::optional<BusiestLink> busiest_link(const Topology& topology, const Schedule
   // The other direction of a half duplex link keeps it busy too, and is counted by itself.
   if (!simulation.timeline || topology.link(LinkId(at)).half_duplex) return result;
 
-  LinkWatch watch(topology, schedule, *simulation.timeline);
+  LinkWatch watch(topology, *simulation.timeline);
   Time first = Time::never();
   Time last{};
   for (const Step& step : simulation.timeline->steps) {
@@ -485,7 +475,7 @@ Breakdown explain_breakdown(const Case& one_case, const Schedule& schedule,
                             const Simulation& simulation) {
   Breakdown result;
   result.instructions = simulation.instructions;
-  result.busiest = busiest_link(one_case.cluster->topology, schedule, simulation);
+  result.busiest = busiest_link(one_case.cluster->topology, simulation);
   result.every_step_recorded = simulation.timeline.has_value();
   if (result.every_step_recorded)
     add_path(one_case, simulation, critical_path(one_case.cluster->topology, schedule, simulation),

@@ -245,7 +245,11 @@ class TraceWriter {
   }
 
   [[nodiscard]] std::span<const LinkId> route_of(const Step& step) {
-    return router_.route({step.rank, step.lane}, step.instruction.to);
+    if (step.links == 0) return router_.route({step.rank, step.lane}, step.instruction.to);
+    route_.clear();
+    for (const Crossing& crossing : input_.simulation.timeline->crossings_of(step))
+      route_.push_back(crossing.link);
+    return route_;
   }
   // A real run knows of the first link only.
   [[nodiscard]] std::span<const LinkId> known_links_of(const Step& step) {
@@ -255,7 +259,7 @@ class TraceWriter {
   [[nodiscard]] Crossing crossing_of(const Step& step, std::size_t place) const {
     const std::span<const Crossing> crossings = input_.simulation.timeline->crossings_of(step);
     if (!crossings.empty()) return crossings[place];
-    return {step.ended, step.departed, step.left, step.queued_behind};
+    return {{}, step.ended, step.departed, step.left, step.queued_behind};
   }
 
   [[nodiscard]] static bool is_message(CriticalPath::Kind kind) {
@@ -544,6 +548,7 @@ class TraceWriter {
   const Collective& collective_;
   const std::vector<Step>& steps_;
   MessageRouter router_;
+  std::vector<LinkId> route_;
   Pieces pieces_;
   CriticalPath path_;
   Time end_ = Time::never();

@@ -20,7 +20,7 @@ bool all_links_alike(std::span<const Link> links) {
   const Link& first = links.front();
   for (std::size_t id = 0; id < links.size(); ++id) {
     const Link& link = links[id];
-    if (link.sharing != Sharing::exclusive || link.resource != LinkId(id) ||
+    if (link.sharing != Sharing::exclusive || link.down || link.resource != LinkId(id) ||
         link.bandwidth != first.bandwidth || link.latency != first.latency ||
         link.startup != first.startup)
       return false;
@@ -86,6 +86,8 @@ bool is_one_switch(const Topology& topology) {
 std::optional<UniformNetwork> uniform_network(const Topology& topology) {
   const std::span<const Link> links = topology.links();
   if (links.empty() || !all_links_alike(links)) return std::nullopt;
+  // Half way round a ring there are two ways.
+  if (chooses_per_message(topology)) return std::nullopt;
   UniformNetwork network;
   network.hop = hop_over(links.front());
   network.ranks = topology.rank_count();
@@ -114,6 +116,7 @@ void check_members(std::span<const Rank> group, std::size_t ranks) {
 
 std::optional<std::vector<Hop>> hops_without_contention(const Topology& topology,
                                                         std::span<const RankPair> messages) {
+  if (chooses_per_message(topology)) return std::nullopt;
   Router router(topology);
   std::vector<bool> used(topology.links().size(), false);
   std::vector<Hop> hops;

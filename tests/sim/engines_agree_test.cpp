@@ -91,6 +91,30 @@ TEST(EnginesAgree, OnTwelveThousandRandomCases) {
 }
 
 // At one instant rounds decide, and engines without a clock must not guess.
+TEST(EnginesAgree, WhateverTheRouting) {
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 6000 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase::Odds odds;
+    odds.routed = true;
+    RandomCase random(seed, odds);
+    const Topology topology = random.topology();
+    const Schedule schedule = random.schedule(topology.rank_count());
+    const CostModel costs = random.costs();
+    const SimulationOptions options = random.options(topology.rank_count());
+    const Answer event = ask(Engine::event, topology, schedule, costs, options);
+    if (!event.result) continue;
+    for (const Engine engine : {Engine::dataflow, Engine::symmetry}) {
+      const Answer other = ask(engine, topology, schedule, costs, options);
+      if (!other.result) continue;
+      EXPECT_FALSE(chooses_per_message(topology));
+      expect_equal(*event.result, *other.result);
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 400);
+}
+
 TEST(EnginesAgree, WhereMuchHappensAtOneInstant) {
   int dataflow_cases = 0;
   for (std::uint64_t seed = 0; seed < 6'000; ++seed) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <vector>
 
@@ -19,6 +20,7 @@ class RandomCase {
     int half_duplex = 5;  // per cent of the shapes
     int differing = 50;   // per cent of the shapes have links of their own parameters
     bool round = false;   // a few values of everything, so that much happens at one instant
+    bool routed = false;  // several ways, and routings that choose among them
   };
   explicit RandomCase(std::uint64_t seed) : RandomCase(seed, Odds()) {}
   RandomCase(std::uint64_t seed, const Odds& odds) : odds_(odds), random_(seed) {}
@@ -44,7 +46,7 @@ class RandomCase {
 
   Topology topology() {
     const std::size_t ranks = 2 + static_cast<std::size_t>(up_to(odds_.largest - 1));
-    Topology topology = shape(ranks);
+    Topology topology = odds_.routed ? routed(ranks) : shape(ranks);
     if (!chance(odds_.differing)) return topology;
     std::vector<Topology::LinkChange> changes;
     const std::size_t links = topology.links().size();
@@ -122,6 +124,37 @@ class RandomCase {
     nodes.gpus_per_node = std::max(1, static_cast<int>(ranks) / 2);
     nodes.nics_per_node = chance(50) ? nodes.gpus_per_node : 1;
     return make_nodes(nodes);
+  }
+
+  // Several ways, some of them down, and a routing that chooses among them.
+  Topology routed(std::size_t ranks) {
+    static constexpr std::array<Routing, 5> routings{Routing::usual, Routing::hash, Routing::spray,
+                                                     Routing::adaptive, Routing::ugal};
+    const Routing routing = routings[static_cast<std::size_t>(up_to(5))];
+    const Topology whole = with_routing(chance(40) ? shape(ranks) : leaf_spine(ranks), routing,
+                                        static_cast<std::uint64_t>(up_to(100)));
+    if (chance(60)) return whole;
+    const LinkId lost(static_cast<std::size_t>(up_to(static_cast<int>(whole.links().size()))));
+    LinkParameters down = whole.parameters(lost);
+    if (down.half_duplex) return whole;
+    down.down = true;
+    const std::vector<Topology::LinkChange> change{{lost, down}};
+    return whole.with_changed_links(change);
+  }
+
+  Topology leaf_spine(std::size_t ranks) {
+    TopologyBuilder builder;
+    for (std::size_t i = 0; i < ranks; ++i) builder.add_node(NodeKind::gpu);
+    std::array<NodeId, 2> leaves{builder.add_node(NodeKind::network_switch),
+                                 builder.add_node(NodeKind::network_switch)};
+    const LinkParameters port = link();
+    for (std::size_t i = 0; i < ranks; ++i) builder.connect(NodeId(i), leaves[i % 2], port);
+    const LinkParameters cable = link();
+    for (int spines = 2 + up_to(2); spines > 0; --spines) {
+      const NodeId spine = builder.add_node(NodeKind::network_switch);
+      for (const NodeId leaf : leaves) builder.connect(leaf, spine, cable);
+    }
+    return builder.build();
   }
 
   Odds odds_;

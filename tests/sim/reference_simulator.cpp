@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <tuple>
 #include <variant>
 
@@ -30,7 +31,10 @@ struct Path {
 struct Connection;
 
 struct Message {
-  Step* step = nullptr;  // of the sender; its departed, left and arrived are this message's
+  Step* step = nullptr;        // of the sender; its departed, left and arrived are this message's
+  Message* whole = nullptr;    // of which this is a part, or itself
+  std::size_t parts_left = 1;  // of a whole: that have not arrived
+  bool has_departed = false;   // of a whole: or a part of it has
   const Path* path = nullptr;
   Connection* connection = nullptr;
   std::size_t place = 0;  // in its connection
@@ -242,8 +246,13 @@ class ReferenceSimulator {
   const Path& path(Endpoint from, Rank to) {
     const auto [place, is_new] = paths_.try_emplace({from, to});
     Path& path = place->second;
-    if (!is_new) return path;
-    for (const LinkId id : router_.route(from.rank, to, from.lane)) {
+    if (is_new) path = path_over(router_.route(from.rank, to, from.lane));
+    return path;
+  }
+
+  [[nodiscard]] Path path_over(std::span<const LinkId> links) const {
+    Path path;
+    for (const LinkId id : links) {
       const Link& link = topology_.link(id);
       (link.sharing == Sharing::exclusive ? path.exclusive : path.fair).push_back(link);
       if (link.sharing == Sharing::exclusive) continue;
@@ -257,19 +266,87 @@ class ReferenceSimulator {
     return path;
   }
 
-  void hand_over(LaneState& lane) {
-    Connection& connection = outgoing(lane);
-    Step& step = lane.steps.back();
+  Message& add_message(Connection& connection, Step& step, Bytes bytes) {
     Message& message = connection.messages.emplace_back();
     message.step = &step;
-    message.path = &path(self(lane), step.instruction.to.rank);
+    message.whole = &message;
     message.connection = &connection;
     message.place = connection.messages.size() - 1;
-    message.sent = sent_++;
-    message.bytes = size(step.instruction);
+    message.bytes = bytes;
     live_.push_back(&message);
+    return message;
+  }
+
+  void hand_over(LaneState& lane) {
+    Step& step = lane.steps.back();
+    const Bytes bytes = size(step.instruction);
+    Message& message = add_message(outgoing(lane), step, bytes);
+    const Rank to = step.instruction.to.rank;
+    if (to != lane.rank && chooses_per_message(topology_)) {
+      hand_over_parts(message, self(lane), step.instruction.to);
+      return;
+    }
+    message.path = &path(self(lane), to);
+    send(message);
+  }
+
+  // Each way is a connection of its own; a message goes over one of them, or a part over each.
+  void hand_over_parts(Message& whole, Endpoint from, Endpoint to) {
+    const auto [known, is_new] = ways_.try_emplace({from, to});
+    std::vector<Way>& ways = known->second;
+    if (is_new)
+      for (const std::vector<LinkId>& links : router_.choices(from.rank, to.rank).ways)
+        ways.push_back({path_over(links), {}});
+    const auto add_part = [&](Way& way, Bytes bytes) {
+      Message& part = add_message(way.connection, *whole.step, bytes);
+      part.whole = &whole;
+      part.path = &way.path;
+      send(part);
+    };
+    if (topology_.parts().routing == Routing::spray) {
+      whole.parts_left = ways.size();
+      const auto all = static_cast<Bytes>(ways.size());
+      for (Way& way : ways)
+        add_part(way, whole.bytes / all + (&way == &ways.front() ? whole.bytes % all : 0));
+      return;
+    }
+    std::vector<std::pair<Time, std::size_t>> loads;
+    loads.reserve(ways.size());
+    for (const Way& way : ways) loads.push_back(load_of(way.path));
+    const auto least = std::min_element(loads.begin(), loads.end()) - loads.begin();
+    add_part(ways[static_cast<std::size_t>(least)], whole.bytes);
+  }
+
+  // How long the exclusive link with most work still has to serve those who have asked for it or
+  // will; how many messages have come to the fair link that has most and not ended.
+  std::pair<Time, std::size_t> load_of(const Path& path) {
+    Time wait{};
+    for (const Link& link : path.exclusive) {
+      Time work = std::max(Time{}, free_from_[link.resource.index()] - now_);
+      for (const Message* message : live_)
+        for (std::size_t i = message->crossed; message->path && i < message->path->exclusive.size();
+             ++i)
+          if (const Link& other = message->path->exclusive[i]; other.resource == link.resource)
+            work += other.startup + transfer_time(message->bytes, other.bandwidth);
+      wait = std::max(wait, work);
+    }
+    std::map<LinkId, std::size_t> messages;
+    for (const Link& link : path.fair) messages[link.resource] = 0;
+    for (const Message* message : live_) {
+      if (!message->may_flow || message->has_flowed) continue;
+      for (const LinkId link : shared_by(*message))
+        if (messages.count(link) > 0) ++messages[link];
+    }
+    std::size_t most = 0;
+    for (const auto& [link, count] : messages) most = std::max(most, count);
+    return {wait, most};
+  }
+
+  void send(Message& message) {
+    message.sent = sent_++;
     if (message.path->is_to_oneself()) {
-      step.departed = step.left = now_;
+      depart(message, now_);
+      leave(message, now_);
       arrive(message, now_);
     } else if (message.path->exclusive.empty()) {
       come_to_fair_links(message, now_);
@@ -278,9 +355,18 @@ class ReferenceSimulator {
     }
   }
 
+  static void depart(Message& message, Time time) {
+    Time& departed = message.step->departed;
+    departed = message.whole->has_departed ? std::min(departed, time) : time;
+    message.whole->has_departed = true;
+  }
+  static void leave(const Message& message, Time time) {
+    message.step->left = std::max(message.step->left, time);
+  }
   static void arrive(Message& message, Time time) {
-    message.has_arrived = true;
-    message.step->arrived = time;
+    message.has_arrived = message.whole != &message;  // a part is nobody's to receive
+    message.step->arrived = std::max(message.step->arrived, time);
+    if (--message.whole->parts_left == 0) message.whole->has_arrived = true;
   }
 
   // "A link serves in the order of asking, the begin is settled when it is asked."
@@ -290,8 +376,8 @@ class ReferenceSimulator {
     const Time begin = std::max(now_, free_from);
     free_from = begin + link.startup + transfer_time(message.bytes, link.bandwidth);
     if (message.crossed == 0) {
-      message.step->departed = begin;
-      message.step->left = free_from;
+      depart(message, begin);
+      leave(message, free_from);
     }
     message.last_byte = std::max(message.last_byte, free_from) + link.latency;
     message.asks_at = Time::never();
@@ -324,7 +410,7 @@ class ReferenceSimulator {
       message->has_flowed = true;
       moved = true;
       const Time end = std::max(now_, message->last_byte);
-      if (message->path->exclusive.empty()) message->step->left = end;
+      if (message->path->exclusive.empty()) leave(*message, end);
       arrive(*message, end + message->path->fair_latency);
     }
     return moved;
@@ -346,7 +432,7 @@ class ReferenceSimulator {
       message->flowing = true;
       moved = true;
       message->remaining = static_cast<long double>(message->bytes);
-      if (message->path->exclusive.empty()) message->step->departed = now_;
+      if (message->path->exclusive.empty()) depart(*message, now_);
       if (message->bytes == 0) message->ends = now_;
     }
     return moved;
@@ -435,6 +521,11 @@ class ReferenceSimulator {
   std::map<std::pair<Endpoint, Endpoint>, Connection> connections_;
   std::map<std::pair<Endpoint, Endpoint>, int> signals_;  // given, not yet waited for
   std::map<std::pair<Endpoint, Rank>, Path> paths_;
+  struct Way {
+    Path path;
+    Connection connection;
+  };
+  std::map<std::pair<Endpoint, Endpoint>, std::vector<Way>> ways_;
   std::vector<Message*> live_;  // not yet received
   std::size_t sent_ = 0;
   std::vector<Time> free_from_;  // per resource

@@ -25,6 +25,8 @@ namespace collsim::testing {
 //      instruction ends, and frees the slot of what it received); messages whose head is at their
 //      next link ask for that.  Then 2 again, and the next round, until nobody asks.
 //   4. All flows get their new rates.
+//
+// Which ways there are it asks the Router; which of them a message takes it works out itself.
 struct Reference {
   bool deadlock = false;  // nothing will happen any more, and some lane has not ended
   Time time;

@@ -560,6 +560,16 @@ TEST(ReferenceByLot, CollectivesOnMixedLinks) {
   EXPECT_GT(seen.shared, 100);
 }
 
+TEST(ReferenceByLot, CollectivesOverSeveralWays) {
+  for (const int fair : {0, 100, 50}) {
+    RandomCase::Odds odds{.largest = 7, .fair = fair, .differing = fair == 50 ? 90 : 0};
+    odds.routed = true;
+    const Seen seen =
+        compare_collectives(odds, 500'000 + 1000 * static_cast<std::uint64_t>(fair), 400);
+    EXPECT_EQ(seen.shared == 0, fair == 0);
+  }
+}
+
 TEST(ReferenceByLot, ProgramsOnExclusiveLinks) {
   const Seen seen = compare_programs(0, 0, 2000);
   EXPECT_EQ(seen.shared, 0);

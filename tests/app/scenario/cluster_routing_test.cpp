@@ -104,8 +104,8 @@ TEST(Down, MistakesAreExplained) {
     return mistake_of(leaf_spine(R"(, "switches_down": )" + list));
   };
   expect_text(mistake(R"("spine0")"),
-              "/cluster/switches_down: expected a list of switches, but this is a string |  | write "
-              "[\"switch0\", \"switch[4-7]\"]");
+              "/cluster/switches_down: expected a list of switches, but this is a string |  | "
+              "write [\"switch0\", \"switch[4-7]\"]");
   expect_text(mistake(R"(["spine9"])"),
               "/cluster/switches_down: there is no device \"spine9\" |  | devices are gpu[0-3], "
               "leaf[0-1] and spine[0-3]");
