@@ -253,10 +253,8 @@ Topology with_routing(const Topology& topology, Routing routing, std::uint64_t s
   parts.routing = routing;
   parts.routing_seed = seed;
   if (routing == Routing::hash || routing == Routing::valiant || routing == Routing::spray ||
-      routing == Routing::adaptive || routing == Routing::ugal) {
-    parts.rotation_orbit = nullptr;
-    parts.exchange_orbit = nullptr;
-  }
+      routing == Routing::adaptive || routing == Routing::ugal)
+    parts.turnings.clear();
   return Topology(std::move(parts));
 }
 

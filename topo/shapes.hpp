@@ -31,7 +31,9 @@ namespace collsim {
 [[nodiscard]] Topology make_switch(std::size_t ranks, const LinkParameters& port);
 
 // Wrap-around rings in every dimension, slowest first; a dimension of 2 has one cable, of 1 none.
-// Routes correct the slowest dimension first, each the shorter way round, ties as in the ring.
+// Routes correct the slowest dimension first, each the shorter way round; if both are equally long,
+// sources whose coordinates (in dimensions of even size above 2) add up to an odd number go in
+// decreasing direction, the others in increasing one.
 [[nodiscard]] Topology make_torus(const std::vector<int>& dims, const LinkParameters& link);
 
 // The torus without its wrap-around cables.

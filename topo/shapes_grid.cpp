@@ -54,8 +54,26 @@ Grid make_grid(const std::vector<std::size_t>& sizes, bool closed) {
   return grid;
 }
 
+// How far it is from rank `at` to the place of rank `to` in increasing direction, on a closed line.
+std::size_t distance_up(const Dimension& along, std::size_t at, std::size_t to) {
+  return (to / along.stride + along.size - at / along.stride % along.size) % along.size;
+}
+
+bool is_closed(const Dimension& along) {
+  return along.cables_per_line == along.size;
+}
+
+bool has_ties(const Dimension& along) {
+  return is_closed(along) && along.size % 2 == 0;
+}
+
+// Half way round both directions are equally long.
+bool is_half_way(const Dimension& along, std::size_t at, std::size_t to) {
+  return is_closed(along) && 2 * distance_up(along, at, to) == along.size;
+}
+
 // Walks along one dimension from rank `at` to the place of rank `to` there; returns where it ends.
-std::size_t walk(const Dimension& along, std::size_t at, std::size_t to,
+std::size_t walk(const Dimension& along, std::size_t at, std::size_t to, bool half_way_down,
                  std::vector<LinkId>& route) {
   const std::size_t line = along.size * along.stride;
   const std::size_t above = at / line;
@@ -63,9 +81,9 @@ std::size_t walk(const Dimension& along, std::size_t at, std::size_t to,
   const std::size_t end = to / along.stride % along.size;
   std::size_t place = at / along.stride % along.size;
   if (place == end) return at;
-  const bool closed = along.cables_per_line == along.size;
-  const std::size_t up = (end + along.size - place) % along.size;
-  const bool increasing = closed ? 2 * up <= along.size : end > place;
+  const std::size_t twice_up = 2 * distance_up(along, at, to);
+  const bool shorter_up = half_way_down ? twice_up < along.size : twice_up <= along.size;
+  const bool increasing = is_closed(along) ? shorter_up : end > place;
   const std::size_t first = above * along.cables_per_line;
   while (place != end) {
     const std::size_t before = place == 0 ? along.size - 1 : place - 1;
@@ -81,14 +99,35 @@ std::size_t walk(const Dimension& along, std::size_t at, std::size_t to,
 
 class GridWays final : public EqualWays {
  public:
-  explicit GridWays(std::vector<Dimension> dimensions) : dimensions_(std::move(dimensions)) {}
-  void append(Rank from, Rank to, std::uint64_t, std::vector<LinkId>& route) const override {
+  GridWays(std::vector<Dimension> dimensions, bool ties_rotate)
+      : dimensions_(std::move(dimensions)), ties_rotate_(ties_rotate) {}
+  // Two for every dimension in which the target is half way round; a way has a bit for each of
+  // those, from the first dimension on: whether it goes down.
+  [[nodiscard]] std::uint64_t count(Rank from, Rank to) const override {
+    std::uint64_t ways = 1;
+    for (const Dimension& along : dimensions_)
+      if (is_half_way(along, from.index(), to.index())) ways *= 2;
+    return ways;
+  }
+  // By turns: sources whose coordinates, in dimensions with ties, add up to an odd number go down.
+  [[nodiscard]] std::uint64_t usual(Rank from, Rank to) const override {
+    std::size_t sum = 0;
+    for (const Dimension& along : dimensions_)
+      if (has_ties(along)) sum += from.index() / along.stride % along.size;
+    return ties_rotate_ && sum % 2 == 1 ? count(from, to) - 1 : 0;
+  }
+  void append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& route) const override {
     std::size_t at = from.index();
-    for (const Dimension& along : dimensions_) at = walk(along, at, to.index(), route);
+    for (const Dimension& along : dimensions_) {
+      const bool tie = is_half_way(along, at, to.index());
+      at = walk(along, at, to.index(), tie && way % 2 == 1, route);
+      if (tie) way /= 2;
+    }
   }
 
  private:
   std::vector<Dimension> dimensions_;
+  bool ties_rotate_;
 };
 
 void add_dimension(Topology::Parts& parts, const Dimension& along, const LinkParameters& link) {
@@ -106,12 +145,13 @@ void add_dimension(Topology::Parts& parts, const Dimension& along, const LinkPar
     add_reverse_link(parts, LinkId(along.base + cable), link);
 }
 
-// Every dimension may turn.  A link in decreasing direction lies where its opposite begins; of a
+// Every dimension may turn, by even numbers where that decides on ties.  A link in decreasing direction lies where its opposite begins; of a
 // dimension of 2 both directions are alike.
-Topology::Turning turning(const std::vector<Dimension>& dimensions) {
+Topology::Turning turning(const std::vector<Dimension>& dimensions, bool ties_rotate) {
   Topology::Turning turning;
   for (const Dimension& along : dimensions)
-    turning.digits.push_back({static_cast<std::uint32_t>(along.size)});
+    turning.digits.push_back(
+        {static_cast<std::uint32_t>(along.size), ties_rotate && has_ties(along) ? 2U : 1U});
   turning.place = [dimensions](LinkId id) {
     std::uint32_t kind = 0;
     for (const Dimension& along : dimensions) {
@@ -138,10 +178,12 @@ Topology::Parts grid_parts(const std::string& shape, const std::vector<std::size
   const Grid grid = make_grid(sizes, closed);
   Topology::Parts parts = shape_parts(shape, grid.ranks, grid.links);
   for (const Dimension& along : grid.dimensions) add_dimension(parts, along, link);
-  parts.ways = std::make_shared<GridWays>(grid.dimensions);
+  // A ring keeps its symmetry: half way round all ranks go up.
+  const bool ties_rotate = shape == "torus";
+  parts.ways = std::make_shared<GridWays>(grid.dimensions, ties_rotate);
   const auto turns = [closed](const Dimension& along) { return closed || along.size <= 2; };
   if (!link.half_duplex && std::all_of(grid.dimensions.begin(), grid.dimensions.end(), turns))
-    parts.turnings.push_back(turning(grid.dimensions));
+    parts.turnings.push_back(turning(grid.dimensions, ties_rotate));
   return parts;
 }
 

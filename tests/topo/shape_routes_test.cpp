@@ -49,9 +49,25 @@ TEST(ShapeRoutes, AreThoseThatSearchingFinds) {
                                        {3, 2, 3},
                                        {4, 4, 4},
                                        {2, 3, 2, 3}}) {
-    expect_same_as_searched(make_torus(dims, plain_link));
+    expect_same_as_searched(with_routing(make_torus(dims, plain_link), Routing::first, 0));
     expect_same_as_searched(make_mesh(dims, plain_link));
   }
+}
+
+TEST(ShapeRoutes, HalfWayRoundATorusSourcesTakeTurns) {
+  const Topology topology = make_torus({4, 4}, plain_link);
+  EXPECT_EQ(way(topology, 0, 10), "gpu0 gpu4 gpu8 gpu9 gpu10");
+  EXPECT_EQ(way(topology, 1, 11), "gpu1 gpu13 gpu9 gpu8 gpu11");
+  EXPECT_EQ(way(topology, 4, 6), "gpu4 gpu7 gpu6");
+  std::map<LinkId, int> messages;
+  Router router(topology);
+  for (std::size_t from = 0; from < 16; ++from)
+    for (std::size_t to = 0; to < 16; ++to)
+      for (const LinkId id : route(router, from, to)) ++messages[id];
+  ASSERT_EQ(messages.size(), topology.links().size());
+  for (const auto& [link, count] : messages) EXPECT_EQ(count, messages.begin()->second);
+  EXPECT_EQ(router.choices(Rank(0), Rank(10)).ways.size(), 4U);
+  EXPECT_EQ(router.choices(Rank(0), Rank(8)).ways.size(), 2U);
 }
 
 TEST(ShapeRoutes, RingGoesTheShorterWayAndUpHalfWay) {
