@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -124,7 +125,9 @@ std::uint32_t TimelineRecorder::sent_before(const std::vector<std::uint32_t>& se
   };
   const auto own = crossings(senders[message]);
   while (message-- > 0)
-    if (std::ranges::equal(crossings(senders[message]), own, {}, &Crossing::link, &Crossing::link))
+    if (const auto other = crossings(senders[message]);
+        std::equal(other.begin(), other.end(), own.begin(), own.end(),
+                   [](const Crossing& a, const Crossing& b) { return a.link == b.link; }))
       return senders[message];
   return Step::none;
 }

@@ -69,6 +69,10 @@ struct BusiestLink {
   std::optional<Time> fill;   // until its first message
   std::optional<Time> gaps;   // between messages, and where others shared the path
   std::optional<Time> drain;  // after its last byte
+  // Links that its messages could take as well, by other ways of the same length and width, itself
+  // included; and those of them that carry nothing.  0 where routing does not fix the way.
+  std::size_t alike = 0;
+  std::size_t idle_alike = 0;
 };
 
 // A line of the critical path: one event, or several of the same kind one after the other.

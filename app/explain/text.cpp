@@ -255,6 +255,11 @@ void write_busiest_link(Page& page, const Explanation& e) {
     text += idle.empty() ? "; it is never idle" : "; it is idle for " + idle;
   }
   page.paragraph(text + ".");
+  if (link.idle_alike > 0)
+    page.paragraph(fmt::format(
+        "{} of {} equal links that its messages could take carry nothing: the routing chose so. "
+        "cluster.routing=spray uses them all.",
+        link.idle_alike, link.alike));
 }
 
 void write_breakdown(Page& page, const Explanation& e) {
