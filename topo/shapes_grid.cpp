@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -173,16 +174,24 @@ Topology::Turning turning(const std::vector<Dimension>& dimensions, bool ties_ro
 }
 
 Topology::Parts grid_parts(const std::string& shape, const std::vector<std::size_t>& sizes,
-                           bool closed, const LinkParameters& link) {
-  check_shape_link(shape, link);
+                           bool closed, const std::vector<LinkParameters>& links) {
+  for (const LinkParameters& link : links) check_shape_link(shape, link);
+  if (links.size() != 1 && links.size() != sizes.size())
+    throw_error(ErrorCode::invalid_argument, shape, ": ", links.size(), " links for ", sizes.size(),
+                " dimensions; give one, or one per dimension");
   const Grid grid = make_grid(sizes, closed);
   Topology::Parts parts = shape_parts(shape, grid.ranks, grid.links);
-  for (const Dimension& along : grid.dimensions) add_dimension(parts, along, link);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Dimension& along = grid.dimensions[i];
+    add_dimension(parts, along, links[links.size() == 1 ? 0 : i]);
+    parts.link_levels.push_back({.name = concat("dimension", i), .count = 2 * along.cables});
+  }
   // A ring keeps its symmetry: half way round all ranks go up.
   const bool ties_rotate = shape == "torus";
   parts.ways = std::make_shared<GridWays>(grid.dimensions, ties_rotate);
   const auto turns = [closed](const Dimension& along) { return closed || along.size <= 2; };
-  if (!link.half_duplex && std::all_of(grid.dimensions.begin(), grid.dimensions.end(), turns))
+  if (std::none_of(links.begin(), links.end(), std::mem_fn(&LinkParameters::half_duplex)) &&
+      std::all_of(grid.dimensions.begin(), grid.dimensions.end(), turns))
     parts.turnings.push_back(turning(grid.dimensions, ties_rotate));
   return parts;
 }
@@ -213,25 +222,35 @@ std::vector<std::size_t> checked_sizes(const std::string& shape, const std::vect
 
 Topology make_chain(std::size_t ranks, const LinkParameters& link) {
   check_rank_count("chain", ranks);
-  Topology::Parts parts = grid_parts("chain", {ranks}, false, link);
+  Topology::Parts parts = grid_parts("chain", {ranks}, false, {link});
   parts.routes_ignore_bandwidth = true;
   return Topology(std::move(parts));
 }
 
 Topology make_ring(std::size_t ranks, const LinkParameters& link) {
   check_rank_count("ring", ranks);
-  return Topology(grid_parts("ring", {ranks}, true, link));
+  return Topology(grid_parts("ring", {ranks}, true, {link}));
 }
 
 Topology make_torus(const std::vector<int>& dims, const LinkParameters& link) {
-  Topology::Parts parts = grid_parts("torus", checked_sizes("torus", dims), true, link);
+  return make_torus(dims, std::vector{link});
+}
+
+Topology make_torus(const std::vector<int>& dims, const std::vector<LinkParameters>& links) {
+  Topology::Parts parts = grid_parts("torus", checked_sizes("torus", dims), true, links);
   parts.dims = dims;
+  if (links.size() > 1) parts.routes_ignore_bandwidth = true;
   return Topology(std::move(parts));
 }
 
 Topology make_mesh(const std::vector<int>& dims, const LinkParameters& link) {
-  Topology::Parts parts = grid_parts("mesh", checked_sizes("mesh", dims), false, link);
+  return make_mesh(dims, std::vector{link});
+}
+
+Topology make_mesh(const std::vector<int>& dims, const std::vector<LinkParameters>& links) {
+  Topology::Parts parts = grid_parts("mesh", checked_sizes("mesh", dims), false, links);
   parts.dims = dims;
+  if (links.size() > 1) parts.routes_ignore_bandwidth = true;
   return Topology(std::move(parts));
 }
 
@@ -242,7 +261,7 @@ Topology make_hypercube(std::size_t ranks, const LinkParameters& link) {
                 " ranks; only powers of two are possible, such as ", std::bit_floor(ranks), " or ",
                 std::bit_ceil(ranks));
   const std::vector<std::size_t> sizes(static_cast<std::size_t>(std::countr_zero(ranks)), 2);
-  Topology::Parts parts = grid_parts("hypercube", sizes, false, link);
+  Topology::Parts parts = grid_parts("hypercube", sizes, false, {link});
   return Topology(std::move(parts));
 }
 

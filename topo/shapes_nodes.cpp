@@ -4,8 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "topo/parts.hpp"
-#include "topo/shapes.hpp"
+#include "topo/fabric.hpp"
 
 namespace collsim {
 
@@ -75,46 +74,69 @@ void add_insides(Topology::Parts& parts, const Topology& inside, const Layout& l
   }
 }
 
-void add_ports(Topology::Parts& parts, const Layout& layout, std::size_t nodes,
-               const LinkParameters& port) {
-  const NodeId joining(parts.kinds.size() - 1);
+void add_ports(Topology::Parts& parts, const Layout& layout, std::size_t nodes, Fabric& between) {
   if (!layout.attached()) {
-    for (std::size_t rank = 0; rank < layout.ranks; ++rank)
-      add_cable(parts, NodeId(rank), joining, port);
+    between.add_cables(parts, NodeId(0));
     return;
   }
   const std::size_t first_nic = parts.kinds.size();
   add_nodes(parts, NodeKind::nic, nodes * layout.nics);
-  for (std::size_t nic = 0; nic < nodes * layout.nics; ++nic)
-    add_cable(parts, NodeId(first_nic + nic), joining, port);
+  between.add_cables(parts, NodeId(first_nic));
+  const LinkParameters& port = between.port();
   const LinkParameters attachment{.bandwidth = port.bandwidth, .sharing = port.sharing};
   for (std::size_t rank = 0; rank < layout.ranks; ++rank)
     add_cable(parts, NodeId(rank), NodeId(first_nic + layout.nic_of(rank)), attachment);
 }
 
+std::shared_ptr<Fabric> network_between(const NodesShape& shape, std::size_t nics) {
+  if (const auto* tree = std::get_if<TreeShape>(&shape.network)) {
+    TreeShape whole = *tree;
+    whole.ends = nics;
+    whole.links.front() = shape.inter_link;
+    return make_tree_fabric(whole);
+  }
+  const auto* fly = std::get_if<DragonflyShape>(&shape.network);
+  if (fly == nullptr) return make_switch_fabric(nics, shape.inter_link);
+  DragonflyShape whole = *fly;
+  whole.link = shape.inter_link;
+  whole.local_link = fly->local_link.value_or(fly->link);
+  whole.global_link = fly->global_link.value_or(fly->link);
+  auto fabric = make_dragonfly_fabric(whole);
+  if (fabric->ends() != nics)
+    throw_error(ErrorCode::invalid_argument, "nodes: a dragonfly of ", fabric->ends(),
+                " ports for ", nics, " NICs; it must have as many");
+  return fabric;
+}
+
 class NodesWays final : public EqualWays {
  public:
-  NodesWays(Topology inside, const Layout& layout) : inside_(std::move(inside)), layout_(layout) {}
+  NodesWays(Topology inside, const Layout& layout, std::shared_ptr<const Fabric> between, bool pxn)
+      : inside_(std::move(inside)), layout_(layout), between_(std::move(between)), pxn_(pxn) {}
 
   [[nodiscard]] std::uint64_t count(Rank from, Rank to) const override {
-    return same_node(from, to) ? inside().count(in_node(from), in_node(to)) : 1;
+    if (same_node(from, to)) return inside().count(in_node(from), in_node(to));
+    return between_->count(nic_of(leaving(from, to)), nic_of(to));
   }
   [[nodiscard]] std::uint64_t usual(Rank from, Rank to) const override {
-    return same_node(from, to) ? inside().usual(in_node(from), in_node(to)) : 0;
+    if (same_node(from, to)) return inside().usual(in_node(from), in_node(to));
+    return between_->usual(nic_of(leaving(from, to)), nic_of(to));
   }
   void append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& route) const override {
     if (same_node(from, to)) {
-      const std::size_t start = route.size();
-      inside().append(in_node(from), in_node(to), way, route);
-      const std::size_t first = from.index() / layout_.gpus * layout_.links_inside;
-      for (std::size_t i = start; i < route.size(); ++i)
-        route[i] = LinkId(route[i].index() + first);
+      append_inside(from, to, way, route);
       return;
     }
-    if (layout_.attached()) route.emplace_back(layout_.attachments + 2 * from.index());
-    route.emplace_back(layout_.ports + 2 * layout_.nic_of(from.index()));
-    route.emplace_back(layout_.ports + 2 * layout_.nic_of(to.index()) + 1);
-    if (layout_.attached()) route.emplace_back(layout_.attachments + 2 * to.index() + 1);
+    append_between(from, to, route,
+                   [&](Rank nic, Rank target) { between_->append(nic, target, way, route); });
+  }
+  [[nodiscard]] std::uint64_t detours(Rank from, Rank to) const override {
+    return same_node(from, to) ? 0 : between_->detours(nic_of(leaving(from, to)), nic_of(to));
+  }
+  void append_detour(Rank from, Rank to, std::uint64_t detour,
+                     std::vector<LinkId>& route) const override {
+    append_between(from, to, route, [&](Rank nic, Rank target) {
+      between_->append_detour(nic, target, detour, route);
+    });
   }
 
  private:
@@ -122,10 +144,33 @@ class NodesWays final : public EqualWays {
     return from.index() / layout_.gpus == to.index() / layout_.gpus;
   }
   [[nodiscard]] Rank in_node(Rank rank) const { return Rank(rank.index() % layout_.gpus); }
+  [[nodiscard]] Rank nic_of(Rank rank) const { return Rank(layout_.nic_of(rank.index())); }
   [[nodiscard]] const EqualWays& inside() const { return *inside_.parts().ways; }
+  // The rank whose NIC a message leaves the node by.
+  [[nodiscard]] Rank leaving(Rank from, Rank to) const {
+    const bool own_rail = nic_of(from).index() % layout_.nics == nic_of(to).index() % layout_.nics;
+    if (!pxn_ || own_rail) return from;
+    return Rank(from.index() / layout_.gpus * layout_.gpus + in_node(to).index());
+  }
+  void append_inside(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& route) const {
+    const std::size_t start = route.size();
+    inside().append(in_node(from), in_node(to), way, route);
+    const std::size_t first = from.index() / layout_.gpus * layout_.links_inside;
+    for (std::size_t i = start; i < route.size(); ++i) route[i] = LinkId(route[i].index() + first);
+  }
+  template <class Append>
+  void append_between(Rank from, Rank to, std::vector<LinkId>& route, const Append& append) const {
+    const Rank out = leaving(from, to);
+    if (out != from) append_inside(from, out, inside().usual(in_node(from), in_node(out)), route);
+    if (layout_.attached()) route.emplace_back(layout_.attachments + 2 * out.index());
+    append(nic_of(out), nic_of(to));
+    if (layout_.attached()) route.emplace_back(layout_.attachments + 2 * to.index() + 1);
+  }
 
   Topology inside_;
   Layout layout_;
+  std::shared_ptr<const Fabric> between_;
+  bool pxn_;
 };
 
 // Any permutation of nodes.
@@ -163,17 +208,27 @@ Topology make_nodes(const NodesShape& shape) {
   if (inside.rank_count() != layout.gpus)
     throw_error(ErrorCode::invalid_argument, "nodes: intra_dims make ", inside.rank_count(),
                 " ranks; they must make gpus_per_node, which is ", layout.gpus);
+  const std::shared_ptr<Fabric> between = network_between(shape, nodes * layout.nics);
   layout.links_inside = inside.links().size();
   layout.ports = nodes * layout.links_inside;
-  layout.attachments = layout.ports + 2 * nodes * layout.nics;
+  layout.attachments = layout.ports + between->links();
   const std::size_t links = layout.attachments + (layout.attached() ? 2 * layout.ranks : 0);
 
   Topology::Parts parts = shape_parts("nodes", layout.ranks, links);
-  add_nodes(parts, NodeKind::network_switch, nodes * (inside.node_count() - layout.gpus) + 1);
+  const bool named = shape.network.index() > 0;
+  const std::size_t own_switches = nodes * (inside.node_count() - layout.gpus);
+  add_nodes(parts, NodeKind::network_switch, own_switches);
+  if (named && own_switches > 0)
+    parts.levels.push_back(
+        {.name = "switch", .first = NodeId(layout.ranks), .count = own_switches});
+  between->add_switches(parts);
   add_insides(parts, inside, layout, nodes);
-  add_ports(parts, layout, nodes, shape.inter_link);
+  if (named) parts.link_levels.push_back({.name = "intra", .count = layout.ports});
+  add_ports(parts, layout, nodes, *between);
+  if (named && layout.attached())
+    parts.link_levels.push_back({.name = "attachment", .count = 2 * layout.ranks});
   parts.dims = {shape.nodes, shape.gpus_per_node};
-  parts.ways = std::make_shared<NodesWays>(inside, layout);
+  parts.ways = std::make_shared<NodesWays>(inside, layout, between, shape.pxn);
   parts.routes_ignore_bandwidth = true;
   if (!shape.intra_link.half_duplex && !shape.inter_link.half_duplex)
     parts.turnings.push_back(turning(layout, nodes));

@@ -131,6 +131,9 @@ std::optional<Rank> Topology::rank_at(NodeId node) const {
 std::string Topology::name(NodeId node) const {
   const NodeKind its_kind = kind(node);
   if (!parts_->names.empty()) return parts_->names[node.index()];
+  for (const Parts::Level& level : parts_->levels)
+    if (node >= level.first && node.index() - level.first.index() < level.count)
+      return level.name + std::to_string(node.index() - level.first.index());
   const auto& kinds = parts_->kinds;
   const auto first = std::lower_bound(kinds.begin(), kinds.end(), its_kind);
   return to_string(its_kind) +
@@ -142,23 +145,36 @@ std::string Topology::name(LinkId id) const {
   return name(link(id).from) + "->" + name(link(id).to);
 }
 
+namespace {
+
+// 12 of "spine12".
+std::optional<std::size_t> number_after(std::string_view prefix, std::string_view name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  const std::string_view digits = name.substr(prefix.size());
+  std::uint32_t number = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
+  if (!is_number || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
 std::optional<NodeId> Topology::find_node(const std::string& name) const {
   if (!parts_->names.empty()) {
     const auto found = parts_->node_by_name.find(name);
     if (found == parts_->node_by_name.end()) return std::nullopt;
     return found->second;
   }
+  for (const Parts::Level& level : parts_->levels)
+    if (const auto number = number_after(level.name, name); number && *number < level.count)
+      return NodeId(level.first.index() + *number);
   for (const NodeKind kind : all_kinds) {
-    const std::string_view prefix = to_string(kind);
-    if (!std::string_view(name).starts_with(prefix)) continue;
-    const std::string_view digits = std::string_view(name).substr(prefix.size());
-    std::uint32_t number = 0;
-    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    const bool is_number = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
-    if (!is_number || (digits.size() > 1 && digits.front() == '0')) return std::nullopt;
+    const auto number = number_after(to_string(kind), name);
+    if (!number) continue;
     const auto [first, last] = std::equal_range(parts_->kinds.begin(), parts_->kinds.end(), kind);
-    if (number >= last - first) return std::nullopt;
-    return NodeId(static_cast<std::size_t>(first - parts_->kinds.begin()) + number);
+    if (*number >= static_cast<std::size_t>(last - first)) return std::nullopt;
+    return NodeId(static_cast<std::size_t>(first - parts_->kinds.begin()) + *number);
   }
   return std::nullopt;
 }

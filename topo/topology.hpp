@@ -105,7 +105,8 @@ class Topology {
   }
   [[nodiscard]] std::optional<Rank> rank_at(NodeId node) const;
 
-  // "gpu3", "switch0", or the name given to the builder.
+  // "gpu3", "switch0", "spine2" where switches have levels, or the name given to the builder.
+  // find_node also finds switches of levels by their number among all: "switch0".
   [[nodiscard]] std::string name(NodeId node) const;
   [[nodiscard]] std::string name(LinkId link) const;  // "gpu3->switch0"
   [[nodiscard]] std::optional<NodeId> find_node(const std::string& name) const;
@@ -170,6 +171,13 @@ class Topology {
       std::size_t count = 0;
     };
     std::vector<Level> levels = {};
+    // Neighbouring links of one purpose, both directions, in order of their ids: "leaf" leads from
+    // below up to the leaves.  All links, or empty where a shape has no such names.
+    struct LinkLevel {
+      std::string name;
+      std::size_t count = 0;
+    };
+    std::vector<LinkLevel> link_levels = {};
     std::shared_ptr<const EqualWays> ways = {};  // nullptr: search the graph
     bool routes_ignore_bandwidth = false;        // `ways` stand when a bandwidth changes
     Routing routing = Routing::usual;

@@ -176,14 +176,13 @@ TEST(FatTreeRoutes, HaveTwoFourOrSixLinks) {
 
 TEST(FatTreeRoutes, TheTargetChoosesTheWayUp) {
   const Topology topology = make_fat_tree(4, plain_link);
-  // Edge switches 0-7, aggregation 8-15, core 16-19.
-  EXPECT_EQ(way(topology, 0, 1), "gpu0 switch0 gpu1");
-  EXPECT_EQ(way(topology, 0, 2), "gpu0 switch0 switch8 switch1 gpu2");
-  EXPECT_EQ(way(topology, 0, 3), "gpu0 switch0 switch9 switch1 gpu3");
-  EXPECT_EQ(way(topology, 0, 4), "gpu0 switch0 switch8 switch16 switch10 switch2 gpu4");
-  EXPECT_EQ(way(topology, 0, 5), "gpu0 switch0 switch9 switch18 switch11 switch2 gpu5");
-  EXPECT_EQ(way(topology, 0, 6), "gpu0 switch0 switch8 switch17 switch10 switch3 gpu6");
-  EXPECT_EQ(way(topology, 0, 7), "gpu0 switch0 switch9 switch19 switch11 switch3 gpu7");
+  EXPECT_EQ(way(topology, 0, 1), "gpu0 edge0 gpu1");
+  EXPECT_EQ(way(topology, 0, 2), "gpu0 edge0 aggregation0 edge1 gpu2");
+  EXPECT_EQ(way(topology, 0, 3), "gpu0 edge0 aggregation1 edge1 gpu3");
+  EXPECT_EQ(way(topology, 0, 4), "gpu0 edge0 aggregation0 core0 aggregation2 edge2 gpu4");
+  EXPECT_EQ(way(topology, 0, 5), "gpu0 edge0 aggregation1 core2 aggregation3 edge2 gpu5");
+  EXPECT_EQ(way(topology, 0, 6), "gpu0 edge0 aggregation0 core1 aggregation2 edge3 gpu6");
+  EXPECT_EQ(way(topology, 0, 7), "gpu0 edge0 aggregation1 core3 aggregation3 edge3 gpu7");
 }
 
 TEST(FatTreeRoutes, AShiftLoadsEveryLinkAtMostOnce) {

@@ -243,7 +243,8 @@ TEST(ShapeErrors, NumbersOfRanks) {
 }
 
 TEST(ShapeErrors, Dimensions) {
-  for (const auto make : {make_torus, make_mesh}) {
+  using Make = Topology (*)(const std::vector<int>&, const LinkParameters&);
+  for (const Make make : {static_cast<Make>(make_torus), static_cast<Make>(make_mesh)}) {
     expect_error(ErrorCode::invalid_argument, {"no dimensions"},
                  [&] { (void)make({}, plain_link); });
     expect_error(ErrorCode::invalid_argument, {"4 x 0", "at least 1"}, [&] {
