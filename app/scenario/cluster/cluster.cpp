@@ -30,6 +30,11 @@ constexpr std::size_t names_kept = 1001;
 
 class Changes {
  public:
+  // Neighbouring links.
+  struct Span {
+    std::size_t first, count;
+  };
+
   explicit Changes(const Topology* topology) : topology_(topology) {}
 
   // One item of the list; false when it was wrong.
@@ -45,8 +50,11 @@ class Changes {
   }
 
  private:
-  std::optional<NodeId> read_device(ObjectReader& item, std::string_view key);
-  bool collect(ObjectReader& item, NodeId from, NodeId to, std::vector<LinkId>& links);
+  std::optional<std::vector<NodeId>> read_devices(ObjectReader& item, std::string_view key);
+  std::optional<Span> read_level(ObjectReader& item);
+  bool collect(ObjectReader& item, const std::vector<NodeId>& from, const std::vector<NodeId>& to,
+               std::vector<LinkId>& links);
+  bool collect_chosen(ObjectReader& item, std::vector<LinkId>& links);
   [[nodiscard]] std::span<const LinkId> links_from(NodeId from);
   [[nodiscard]] std::string links_in_words(NodeId from);
   void report_unknown(ObjectReader& item, std::string_view key, const std::string& name);
@@ -66,12 +74,47 @@ std::optional<NodeId> find_device(const Topology& topology, const std::string& n
   return topology.find_node(name.substr(only_node.size()));
 }
 
-std::optional<NodeId> Changes::read_device(ObjectReader& item, std::string_view key) {
-  const auto name = item.text(key);
-  if (!name || topology_ == nullptr) return std::nullopt;
-  const auto device = find_device(*topology_, *name);
-  if (!device) report_unknown(item, key, *name);
-  return device;
+// A device or a range of them, in order of their ids; none where the key is not written.
+std::optional<std::vector<NodeId>> Changes::read_devices(ObjectReader& item, std::string_view key) {
+  std::vector<NodeId> devices;
+  if (!item.has(key)) return devices;
+  const auto text = item.text(key);
+  if (!text) return std::nullopt;
+  const DeviceNames::Parsed parsed = DeviceNames::parse(*text);
+  if (!parsed.names) return item.wrong(key, "invalid-range", parsed.message, {}, parsed.hint);
+  if (topology_ == nullptr) return devices;
+  for (const std::string& name : parsed.names->expanded()) {
+    const auto device = find_device(*topology_, name);
+    if (!device) {
+      report_unknown(item, key, name);
+      return std::nullopt;
+    }
+    devices.push_back(*device);
+  }
+  std::sort(devices.begin(), devices.end());
+  return devices;
+}
+
+// All links where no level is written.
+std::optional<Changes::Span> Changes::read_level(ObjectReader& item) {
+  if (topology_ == nullptr) {
+    static_cast<void>(item.text("level"));
+    return std::nullopt;
+  }
+  if (!item.has("level")) return Span{.first = 0, .count = topology_->links().size()};
+  const auto name = item.text("level");
+  if (!name) return std::nullopt;
+  std::vector<std::string> known;
+  std::size_t first = 0;
+  for (const auto& level : topology_->parts().link_levels) {
+    if (level.name == *name) return Span{.first = first, .count = level.count};
+    known.push_back(level.name);
+    first += level.count;
+  }
+  return item.wrong("level", "unknown-name", fmt::format("there is no level {}", shown(*name)),
+                    Vocabulary{.what = "level", .allowed = known}.nearest(*name),
+                    known.empty() ? "the links of this cluster have no levels; name their ends"
+                                  : "levels are " + listed(known));
 }
 
 void Changes::report_unknown(ObjectReader& item, std::string_view key, const std::string& name) {
@@ -109,27 +152,54 @@ std::string Changes::links_in_words(NodeId from) {
   return fmt::format("{} has links to {}", name, in_words(targets));
 }
 
-bool Changes::collect(ObjectReader& item, NodeId from, NodeId to, std::vector<LinkId>& links) {
+// The links from any of the one to any of the other.
+bool Changes::collect(ObjectReader& item, const std::vector<NodeId>& from,
+                      const std::vector<NodeId>& to, std::vector<LinkId>& links) {
   const std::size_t before = links.size();
-  for (const LinkId id : links_from(from))
-    if (topology_->link(id).to == to) links.push_back(id);
+  for (const NodeId source : from)
+    for (const LinkId id : links_from(source))
+      if (std::binary_search(to.begin(), to.end(), topology_->link(id).to)) links.push_back(id);
   if (links.size() > before) return true;
-  return item.wrong(
-      "to", "no-such-link",
-      fmt::format("there is no link from {} to {}", topology_->name(from), topology_->name(to)), {},
-      links_in_words(from));
+  const auto name = [&](const std::vector<NodeId>& devices) {
+    return devices.size() == 1 ? topology_->name(devices.front())
+                               : "any of " + topology_->name(devices.front()) + " to " +
+                                     topology_->name(devices.back());
+  };
+  return item.wrong("to", "no-such-link",
+                    fmt::format("there is no link from {} to {}", name(from), name(to)), {},
+                    links_in_words(from.front()));
 }
 
-bool Changes::read(ObjectReader& item) {
-  const auto from = read_device(item, "from");
-  const auto to = read_device(item, "to");
-  item.need({"from", "to"});
+// Those of a level, those from one device or range to another, or what both have in common.
+bool Changes::collect_chosen(ObjectReader& item, std::vector<LinkId>& links) {
+  const auto from = read_devices(item, "from");
+  const auto to = read_devices(item, "to");
+  const auto level = read_level(item);
+  if (!item.has("level")) item.need({"from", "to"});
   // A cable that is down is so in both directions.
   const JsonValue* const down = item.raw("down");
   const bool both = item.boolean("both", down != nullptr && down->is_boolean() && down->boolean());
+  if (!from || !to || !level) return false;
+  if (!item.has("level")) {
+    if (from->empty() || to->empty() || !collect(item, *from, *to, links)) return false;
+    return !both || collect(item, *to, *from, links);
+  }
+  const auto ends_at = [](const std::vector<NodeId>& devices, NodeId end) {
+    return devices.empty() || std::binary_search(devices.begin(), devices.end(), end);
+  };
+  for (std::size_t id = level->first; id < level->first + level->count; ++id) {
+    const Link& link = topology_->link(LinkId(id));
+    const bool there = ends_at(*from, link.from) && ends_at(*to, link.to);
+    const bool back = both && ends_at(*from, link.to) && ends_at(*to, link.from);
+    if (there || back) links.emplace_back(id);
+  }
+  if (!links.empty()) return true;
+  return item.wrong("level", "no-such-link", "no link of this level has these ends");
+}
+
+bool Changes::read(ObjectReader& item) {
   std::vector<LinkId> links;
-  bool fine = from && to && collect(item, *from, *to, links);
-  if (fine && both) fine = collect(item, *to, *from, links);
+  bool fine = collect_chosen(item, links);
   // Read the keys even when there is no link, so that all mistakes are found at once.
   LinkParameters ignored{.bandwidth = Bandwidth(1)};
   if (!fine) links.clear();
@@ -223,7 +293,9 @@ std::optional<std::size_t> rank_number(std::string_view text) {
 // "links_override": [{"from": "gpu2", "to": "gpu3", "bandwidth": "10GB/s", "both": false}, ...]
 // changes single links of what was built.  As written an item changes the direction from -> to
 // only; with "both" also the way back.  What is not written stays.  Parallel links between two
-// devices are changed together.  False when something was wrong.
+// devices are changed together, as are those between ranges of devices ("leaf[0-3]") and all of a
+// level (Topology::Parts::link_levels), in both directions unless "from" or "to" says.  False when
+// something was wrong.
 bool read_links_override(ObjectReader& cluster, Changes& changes) {
   const JsonValue* list = cluster.raw("links_override");
   if (list == nullptr) return true;
@@ -306,10 +378,35 @@ std::vector<std::string_view> ways(const ObjectReader& cluster) {
 
 // Everything a cluster may have counts as known: what is right depends on the way that is missing.
 void pass_over_all(ObjectReader& cluster) {
-  for (const std::string_view key :
-       {"shape", "preset", "devices", "links", "ranks", "dims", "link", "nodes", "override",
-        "network", "gpus_per_node", "nics_per_node", "intra", "inter", "ports", "groups",
-        "routers_per_group", "ranks_per_router"})
+  for (const std::string_view key : {"shape",
+                                     "preset",
+                                     "devices",
+                                     "links",
+                                     "ranks",
+                                     "dims",
+                                     "link",
+                                     "nodes",
+                                     "override",
+                                     "network",
+                                     "gpus_per_node",
+                                     "nics_per_node",
+                                     "intra",
+                                     "inter",
+                                     "ports",
+                                     "groups",
+                                     "routers_per_group",
+                                     "ranks_per_router",
+                                     "levels",
+                                     "oversubscription",
+                                     "uplink",
+                                     "leaves",
+                                     "ranks_per_leaf",
+                                     "nodes_per_leaf",
+                                     "spines",
+                                     "cables",
+                                     "pxn",
+                                     "local_link",
+                                     "global_link"})
     static_cast<void>(cluster.raw(key));
   for (const std::string_view key : {"nccl_topo", "topo_matrix", "gpu", "nic", "pcie"})
     static_cast<void>(cluster.raw(key));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/json/screen_text.hpp"
+#include "app/scenario/cluster/fabric.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "topo/shapes.hpp"
 
@@ -19,6 +20,12 @@ struct ShapeKeys {
   std::vector<std::string_view> keys;
 };
 
+std::vector<std::string_view> with_fabric_keys(std::vector<std::string_view> keys,
+                                               std::string_view shape) {
+  for (const std::string_view key : fabric_keys(shape, true)) keys.push_back(key);
+  return keys;
+}
+
 const std::vector<ShapeKeys>& shapes() {
   static const std::vector<ShapeKeys> all{
       {"chain", {"ranks", "link"}},
@@ -29,8 +36,11 @@ const std::vector<ShapeKeys>& shapes() {
       {"mesh", {"dims", "link"}},
       {"hypercube", {"ranks", "link"}},
       {"nodes", {"nodes", "gpus_per_node", "nics_per_node", "intra", "inter"}},
-      {"fat-tree", {"ports", "ranks", "link"}},
-      {"dragonfly", {"groups", "routers_per_group", "ranks_per_router", "link"}}};
+      {"fat-tree", fabric_keys("fat-tree", true)},
+      {"leaf-spine", fabric_keys("leaf-spine", true)},
+      {"rail",
+       with_fabric_keys({"nodes", "gpus_per_node", "nics_per_node", "intra", "pxn"}, "rail")},
+      {"dragonfly", fabric_keys("dragonfly", true)}};
   return all;
 }
 
@@ -51,6 +61,10 @@ const std::map<std::string, std::string>& shape_aliases() {
                                                           {"grid", "mesh"},
                                                           {"cube", "hypercube"},
                                                           {"clos", "fat-tree"},
+                                                          {"spine-leaf", "leaf-spine"},
+                                                          {"rails", "rail"},
+                                                          {"rail-optimized", "rail"},
+                                                          {"rail-optimised", "rail"},
                                                           {"hierarchical", "nodes"},
                                                           {"node", "nodes"}};
   return aliases;
@@ -67,6 +81,19 @@ Vocabulary words_for(std::size_t count) {
 
 const Vocabulary& shape_words() {
   static const Vocabulary words = words_for(shapes().size());
+  return words;
+}
+
+const Vocabulary& inter_words() {
+  static const Vocabulary words = [] {
+    Vocabulary all = words_for(shapes().size());
+    std::erase_if(all.allowed,
+                  [](const std::string& word) { return word != "switch" && !is_fabric(word); });
+    std::erase_if(all.aliases, [&](const auto& alias) {
+      return std::find(all.allowed.begin(), all.allowed.end(), alias.second) == all.allowed.end();
+    });
+    return all;
+  }();
   return words;
 }
 
@@ -171,90 +198,58 @@ Topology make_flat(std::string_view shape, std::size_t ranks, const LinkParamete
   return make_fully_connected(ranks, link);
 }
 
-// A topology of one kind of link.
-struct Uniform {
+// What a shape came to, and its kinds of links.
+struct Made {
   Topology topology;
-  LinkParameters link;
+  std::vector<LinkParameters> links;
 };
 
 // Makes it, and blames a key for what the core refuses.
 template <class Make>
-std::optional<Uniform> uniform(ObjectReader& reader, std::string_view key,
-                               const LinkParameters& link, const Make& make) {
+std::optional<Made> made_of(ObjectReader& reader, std::string_view key,
+                            const std::vector<LinkParameters>& links, const Make& make) {
   auto topology = made(reader, key, make);
   if (!topology) return std::nullopt;
-  return Uniform{.topology = std::move(*topology), .link = link};
+  return Made{.topology = std::move(*topology), .links = links};
 }
 
-std::optional<Uniform> read_flat(ObjectReader& cluster, std::string_view shape) {
+// One link, or a list of them, for what is wrong with each.
+void read_link_alone(ObjectReader& reader) {
+  const JsonValue* value = reader.raw("link");
+  const std::size_t count = value != nullptr && value->is_array() ? value->items().size() : 1;
+  static_cast<void>(read_links(reader, "link", count, "dimension"));
+}
+
+std::optional<Made> read_flat(ObjectReader& cluster, std::string_view shape) {
   const auto ranks = read_count(cluster, "ranks");
   cluster.need({"ranks"});
   const auto link = read_link(cluster, "link");
   if (!ranks) return std::nullopt;
   if (!within_limits(cluster, "ranks", *ranks, links_of(shape, *ranks))) return std::nullopt;
-  return uniform(cluster, "ranks", link,
+  return made_of(cluster, "ranks", {link},
                  [&] { return make_flat(shape, static_cast<std::size_t>(*ranks), link); });
 }
 
-std::optional<Uniform> read_grid(ObjectReader& cluster, std::string_view shape) {
+std::optional<Made> read_grid(ObjectReader& cluster, std::string_view shape) {
   const auto dims = read_dims(cluster);
   cluster.need({"dims"});
-  const auto link = read_link(cluster, "link");
-  if (!dims) return std::nullopt;
-  return uniform(cluster, "dims", link, [&] {
-    return shape == "torus" ? make_torus(*dims, link) : make_mesh(*dims, link);
+  if (!dims) {
+    read_link_alone(cluster);
+    return std::nullopt;
+  }
+  const auto links = read_links(cluster, "link", dims->size(), "dimension");
+  if (links.empty()) return std::nullopt;
+  return made_of(cluster, "dims", links, [&] {
+    return shape == "torus" ? make_torus(*dims, links) : make_mesh(*dims, links);
   });
 }
 
-constexpr std::int64_t fat_tree_ranks(std::int64_t ports) {
-  return ports * ports * ports / 4;
-}
-
-// From the number of ranks; 0 if no fat-tree has that many, which is reported.
-int ports_for(ObjectReader& cluster, std::int64_t ranks) {
-  std::int64_t ports = 2;
-  while (fat_tree_ranks(ports) < ranks) ports += 2;
-  if (fat_tree_ranks(ports) == ranks) return static_cast<int>(ports);
-  const auto choice = [](std::int64_t k) {
-    return fmt::format("{} ({} ports)", fat_tree_ranks(k), k);
-  };
-  cluster.wrong("ranks", "unsupported-ranks",
-                fmt::format("no fat-tree has {}", count_text(ranks, "rank")), {},
-                fmt::format("switches of k ports make k^3/4 ranks: {}",
-                            ports > 2 ? choice(ports - 2) + ", " + choice(ports) : choice(ports)));
-  return 0;
-}
-
-std::optional<Uniform> read_fat_tree(ObjectReader& cluster) {
-  constexpr std::int64_t most_ports = 160;  // 1,024,000 ranks
-  cluster.at_most_one_of({"ports", "ranks"});
-  const auto written = cluster.integer("ports", 2, most_ports);
-  const auto ranks = cluster.integer("ranks", 1, max_cluster_ranks);
-  if (!cluster.has("ports") && !cluster.has("ranks")) cluster.need({"ports"});
-  const auto link = read_link(cluster, "link");
-  if (cluster.has("ports") && cluster.has("ranks")) return std::nullopt;
-  const int ports = ranks ? ports_for(cluster, *ranks) : static_cast<int>(written.value_or(0));
-  if (ports == 0) return std::nullopt;
-  return uniform(cluster, "ports", link, [&] { return make_fat_tree(ports, link); });
-}
-
-std::optional<Uniform> read_dragonfly(ObjectReader& cluster) {
-  const auto groups = read_count(cluster, "groups");
-  const auto routers = read_count(cluster, "routers_per_group");
-  const auto ranks = read_count(cluster, "ranks_per_router");
-  cluster.need({"groups", "routers_per_group", "ranks_per_router"});
-  const auto link = read_link(cluster, "link");
-  if (!groups || !routers || !ranks) return std::nullopt;
-  const double all_routers = static_cast<double>(*groups) * *routers;
-  const double all_ranks = all_routers * *ranks;
-  const double links =
-      2 * all_ranks + all_routers * (*routers - 1.0) + static_cast<double>(*groups) * (*groups - 1);
-  if (!within_limits(cluster, "groups", all_ranks, links)) return std::nullopt;
-  return uniform(cluster, "groups", link, [&] {
-    return make_dragonfly({.groups = *groups,
-                           .routers_per_group = *routers,
-                           .ranks_per_router = *ranks,
-                           .link = link});
+std::optional<Made> read_fabric_of_ranks(ObjectReader& cluster, std::string_view shape) {
+  const auto read = read_fabric(cluster, shape, std::nullopt);
+  if (!read) return std::nullopt;
+  return made_of(cluster, "", read->links, [&] {
+    const auto* tree = std::get_if<TreeShape>(&read->shape);
+    return tree != nullptr ? make_tree(*tree) : make_dragonfly(std::get<1>(read->shape));
   });
 }
 
@@ -307,13 +302,45 @@ std::optional<Inside> read_inside(ObjectReader& cluster, std::optional<int> gpus
   return Inside{.shape = *shape, .dims = dims.value_or(std::vector<int>{}), .link = link};
 }
 
-std::optional<LinkParameters> read_inter(ObjectReader& cluster) {
+// What joins the nodes.
+struct Between {
+  std::string shape;
+  LinkParameters link;  // of the NICs
+  std::optional<FabricRead> fabric = {};
+  bool pxn = false;
+};
+
+std::optional<Between> read_between(ObjectReader& inter, const std::string& shape,
+                                    std::optional<NodesToJoin> nodes) {
+  if (!is_fabric(shape)) return Between{.shape = shape, .link = read_link(inter, "link")};
+  Between between{.shape = shape, .link = stand_in_link};
+  if (shape == "rail") between.pxn = inter.boolean("pxn", false);
+  if (!nodes) {
+    for (const std::string_view key : fabric_keys(shape, false)) static_cast<void>(inter.raw(key));
+    return std::nullopt;
+  }
+  between.fabric = read_fabric(inter, shape, nodes);
+  if (!between.fabric) return std::nullopt;
+  between.link = between.fabric->links.front();
+  return between;
+}
+
+std::optional<Between> read_inter(ObjectReader& cluster, std::optional<NodesToJoin> nodes) {
   const JsonValue* value = cluster.raw("inter");
   if (value == nullptr) return std::nullopt;
   ObjectReader inter(*value, cluster.pointer_of("inter"), cluster.diagnostics());
-  const auto link = read_link(inter, "link");
+  const auto shape = inter.has("shape") ? word_or_nearest(inter, "shape", inter_words())
+                                        : std::optional<std::string>("switch");
+  auto between = shape ? read_between(inter, *shape, nodes) : std::nullopt;
+  if (!shape)
+    for (const std::string_view word : {"fat-tree", "leaf-spine", "dragonfly"})
+      for (const std::string_view key : fabric_keys(word, false)) static_cast<void>(inter.raw(key));
   cluster.resolve("inter", inter.finish());
-  return link;
+  return between;
+}
+
+std::string network_in_words(const Between& between) {
+  return between.shape == "rail" ? between.pxn ? "rails with PXN" : "rails" : "a " + between.shape;
 }
 
 bool check_nics(ObjectReader& cluster, std::int64_t nics, int gpus) {
@@ -327,41 +354,56 @@ bool check_nics(ObjectReader& cluster, std::int64_t nics, int gpus) {
       {}, "nics_per_node must divide gpus_per_node: " + listed(possible));
 }
 
-std::optional<Machine> read_nodes(ObjectReader& cluster) {
+// Nodes joined as "inter" says, or, as shape "rail", by the keys of the cluster itself.
+std::optional<Machine> read_nodes(ObjectReader& cluster, const std::string& shape) {
   const auto nodes = read_count(cluster, "nodes");
   const auto gpus = read_count(cluster, "gpus_per_node");
   const auto nics = cluster.integer("nics_per_node", 1, max_cluster_ranks, gpus.value_or(1));
   const auto inside = read_inside(cluster, gpus);
-  const auto inter = read_inter(cluster);
-  cluster.need({"nodes", "gpus_per_node", "intra", "inter"});
+  std::optional<NodesToJoin> to_join;
+  if (nodes && gpus) to_join = {static_cast<std::size_t>(*nodes), static_cast<std::size_t>(nics)};
+  const auto inter =
+      shape == "rail" ? read_between(cluster, shape, to_join) : read_inter(cluster, to_join);
+  cluster.need({"nodes", "gpus_per_node", "intra"});
+  if (shape != "rail") cluster.need({"inter"});
   if (!nodes || !gpus || !check_nics(cluster, nics, *gpus) || !inside || !inter)
     return std::nullopt;
   const double ranks = static_cast<double>(*nodes) * *gpus;
   const double links =
       *nodes * (links_of(inside->shape, *gpus) + 2.0 * static_cast<double>(nics) + 2.0 * *gpus);
   if (!within_limits(cluster, "nodes", ranks, links)) return std::nullopt;
-  auto topology = made(cluster, "gpus_per_node", [&] {
-    return make_nodes({.nodes = *nodes,
-                       .gpus_per_node = *gpus,
-                       .nics_per_node = static_cast<int>(nics),
-                       .intra = intra_of(inside->shape),
-                       .intra_dims = inside->dims,
-                       .intra_link = inside->link,
-                       .inter_link = *inter});
-  });
+  NodesShape all{.nodes = *nodes,
+                 .gpus_per_node = *gpus,
+                 .nics_per_node = static_cast<int>(nics),
+                 .intra = intra_of(inside->shape),
+                 .intra_dims = inside->dims,
+                 .intra_link = inside->link,
+                 .inter_link = inter->link,
+                 .pxn = inter->pxn};
+  if (inter->fabric)
+    std::visit([&](const auto& network) { all.network = network; }, inter->fabric->shape);
+  auto topology = made(cluster, "gpus_per_node", [&] { return make_nodes(all); });
   if (!topology) return std::nullopt;
   return Machine{.topology = std::move(*topology),
-                 .description = fmt::format("{} of {}", count_text(*nodes, "node"),
-                                            count_text(*gpus, "rank"))};
+                 .description = fmt::format(
+                     "{} of {}{}", count_text(*nodes, "node"), count_text(*gpus, "rank"),
+                     inter->fabric ? ", joined by " + network_in_words(*inter) : "")};
 }
 
-std::string describe(std::string_view shape, const Topology& topology, const LinkParameters& link) {
+bool one_kind(const std::vector<LinkParameters>& links) {
+  return std::all_of(links.begin(), links.end(),
+                     [&](const LinkParameters& link) { return link == links.front(); });
+}
+
+std::string describe(std::string_view shape, const Topology& topology,
+                     const std::vector<LinkParameters>& links) {
   std::string size;
   for (const int dim : topology.dims()) size += (size.empty() ? "" : " x ") + std::to_string(dim);
   const auto ranks = static_cast<std::int64_t>(topology.rank_count());
   size = size.empty() || topology.dims().size() == 1 ? count_text(ranks, "rank") : size + " ranks";
   const std::string_view noun = shape == "fully-connected" ? "fully-connected network" : shape;
-  return fmt::format("{} of {}, {}", noun, size, in_words(link));
+  if (!one_kind(links)) return fmt::format("{} of {}", noun, size);
+  return fmt::format("{} of {}, {}", noun, size, in_words(links.front()));
 }
 
 // Those keys that are written, for what is wrong with each alone.
@@ -369,15 +411,17 @@ void read_by_themselves(ObjectReader& cluster, const std::vector<std::string_vie
   for (const std::string_view key : keys) {
     if (cluster.raw(key) == nullptr) continue;
     if (key == "link")
-      static_cast<void>(read_link(cluster, key));
+      read_link_alone(cluster);
     else if (key == "dims")
       static_cast<void>(read_dims(cluster));
     else if (key == "intra")
       static_cast<void>(read_inside(cluster, std::nullopt));
     else if (key == "inter")
-      static_cast<void>(read_inter(cluster));
+      static_cast<void>(read_inter(cluster, std::nullopt));
+    else if (key == "pxn")
+      static_cast<void>(cluster.boolean(key));
     else
-      static_cast<void>(read_count(cluster, key));
+      read_fabric_key_alone(cluster, key);
   }
 }
 
@@ -395,16 +439,15 @@ std::optional<Machine> read_shape(ObjectReader& cluster) {
     read_by_themselves(cluster, keys);
     return std::nullopt;
   }
-  if (*shape == "nodes") return read_nodes(cluster);
+  if (*shape == "nodes" || *shape == "rail") return read_nodes(cluster, *shape);
   auto made = *shape == "torus" || *shape == "mesh" ? read_grid(cluster, *shape)
-              : *shape == "fat-tree"                ? read_fat_tree(cluster)
-              : *shape == "dragonfly"               ? read_dragonfly(cluster)
+              : is_fabric(*shape)                   ? read_fabric_of_ranks(cluster, *shape)
                                                     : read_flat(cluster, *shape);
   if (!made) return std::nullopt;
-  std::string description = describe(*shape, made->topology, made->link);
-  return Machine{.topology = std::move(made->topology),
-                 .link = made->link,
-                 .description = std::move(description)};
+  std::string description = describe(*shape, made->topology, made->links);
+  Machine machine{.topology = std::move(made->topology), .description = std::move(description)};
+  if (one_kind(made->links)) machine.link = made->links.front();
+  return machine;
 }
 
 }  // namespace collsim

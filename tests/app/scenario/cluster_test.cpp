@@ -160,7 +160,7 @@ TEST(Clusters, MistakesOfShapesAreExplained) {
       {R"({"shape": "chian", "rnaks": 3})",
        "/cluster: \"link\" is missing |  | \n"
        "/cluster/shape: unknown shape \"chian\" | chain | allowed: chain, ring, fully-connected, "
-       "switch, torus, mesh, hypercube, nodes, fat-tree, dragonfly\n"
+       "switch, torus, mesh, hypercube, nodes, fat-tree, leaf-spine, rail, dragonfly\n"
        "/cluster/rnaks: unknown key \"rnaks\" | ranks | "},
       {with_link(R"("shape": "chain", "dims": [8])"),
        R"(/cluster/dims: "dims" does not belong to shape "chain" |  | "chain" takes ranks and link)"},
@@ -187,16 +187,16 @@ TEST(Clusters, MistakesOfShapesAreExplained) {
       {with_link(R"("shape": "hypercube", "ranks": 6)"),
        "/cluster/ranks: hypercube: 6 ranks; only powers of two are possible, such as 4 or 8 |  | "},
       {with_link(R"("shape": "fat-tree", "ranks": 100)"),
-       "/cluster/ranks: no fat-tree has 100 ranks |  | switches of k ports make k^3/4 ranks: 54 (6 "
-       "ports), 128 (8 ports)"},
+       "/cluster/ranks: no full fat-tree has 100 ranks |  | switches of k ports make k^3/4 ranks: "
+       "54 "
+       "(6 ports), 128 (8 ports); give \"ports\" too for one that is partly filled"},
       {with_link(R"("shape": "fat-tree", "ranks": 1)"),
-       "/cluster/ranks: no fat-tree has 1 rank |  | switches of k ports make k^3/4 ranks: 2 (2 "
-       "ports)"},
+       "/cluster/ranks: no full fat-tree has 1 rank |  | switches of k ports make k^3/4 ranks: 2 "
+       "(2 "
+       "ports); give \"ports\" too for one that is partly filled"},
       {with_link(R"("shape": "fat-tree", "ports": 3)"),
        "/cluster/ports: fat-tree: switches of 3 ports; an even number of at least 2 is needed |  "
        "| "},
-      {with_link(R"("shape": "fat-tree", "ports": 4, "ranks": 16)"),
-       "/cluster: \"ports\" and \"ranks\" exclude each other |  | remove one of them"},
       {on_two_nodes(R"({"shape": "switch", )" + plain_link + "}", R"("nics_per_node": 3, )"),
        "/cluster/nics_per_node: 4 GPUs cannot share 3 NICs evenly |  | nics_per_node must divide "
        "gpus_per_node: 1, 2 and 4"},
