@@ -10,8 +10,8 @@
 namespace collsim {
 
 // Switches that join ends: the ranks of a network, or the NICs of nodes.  As EqualWays it counts
-// ends where those of a topology count ranks.  Its links are in blocks, one per level, the ends' own
-// first, so that an id tells the level, the direction and the place; each file says how.
+// ends where those of a topology count ranks.  Its links are in blocks, one per level, the ends'
+// own first, so that an id tells the level, the direction and the place; each file says how.
 class Fabric : public EqualWays {
  public:
   [[nodiscard]] virtual std::size_t ends() const = 0;

@@ -80,9 +80,9 @@ struct TreeShape {
 [[nodiscard]] Topology make_tree(const TreeShape& shape);
 
 // The fat-tree of switches of `ports` ports.  With oversubscription o an edge switch has u =
-// ports / (1 + o) ports up and o u down, rounded down, and likewise an aggregation switch; where the
-// links above are faster than those below, bandwidths count instead of ports.  Two levels have at
-// most `ports` leaves, three at most `ports` pods; where `ranks` are fewer than fit, the last
+// ports / (1 + o) ports up and o u down, rounded down, and likewise an aggregation switch; where
+// the links above are faster than those below, bandwidths count instead of ports.  Two levels have
+// at most `ports` leaves, three at most `ports` pods; where `ranks` are fewer than fit, the last
 // switches are missing, and no switch above them.
 struct FatTreeShape {
   int levels = 3;
@@ -119,15 +119,16 @@ struct DragonflyShape {
 
 // `nodes` machines of `gpus_per_node` ranks (rank = node * gpus_per_node + gpu), joined by one
 // non-blocking switch, or by a network whose ends are the NICs in order. Inside, the ranks form one
-// of the shapes above.  With as many NICs as GPUs every rank has its own port into the network (rail
-// i of node n is rank (n, i)'s); with fewer, gpus_per_node / nics_per_node neighbouring ranks share
-// a NIC device, reached over an attachment that adds no cost to the NIC's own port: full duplex, the
-// port's bandwidth, no latency, no startup.  Messages between ranks of one node never leave it and
-// take the route of its shape, even where searching would find a shorter way through the NICs.
-// Switches: of the nodes in order ("switch<n>", when intra is a switch), then those between them.
+// of the shapes above.  With as many NICs as GPUs every rank has its own port into the network
+// (rail i of node n is rank (n, i)'s); with fewer, gpus_per_node / nics_per_node neighbouring ranks
+// share a NIC device, reached over an attachment that adds no cost to the NIC's own port: full
+// duplex, the port's bandwidth, no latency, no startup.  Messages between ranks of one node never
+// leave it and take the route of its shape, even where searching would find a shorter way through
+// the NICs. Switches: of the nodes in order ("switch<n>", when intra is a switch), then those
+// between them.
 //
 // A network of rails (TreeShape::rails, one per NIC of a node) joins the n-th NICs of all nodes at
-// the n-th leaf: messages between different rails cross a spine.  With `pxn` (as NCCL calls it) they
+// the n-th leaf: messages between different rails cross a spine.  With `pxn` (NCCL's word) they
 // first move inside the node to the rank whose number in its node is the target's, and then stay on
 // its rail.
 struct NodesShape {

@@ -8,6 +8,7 @@
 #include "app/commands/command.hpp"
 #include "app/commands/topo_internal.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/output/network_summary.hpp"
 #include "app/output/topology_matrix.hpp"
 #include "app/scenario/presets.hpp"
 
@@ -121,7 +122,7 @@ int show(const TopoOptions& options, Terminal& terminal) {
   const Topology& topology = cluster->topology;
   const std::vector<Rank> ranks = chosen_ranks(options.ranks, topology.rank_count());
   const bool part = options.ranks.empty() && ranks.size() < topology.rank_count();
-  std::string text = heading(*cluster);
+  std::string text = heading(*cluster) + network_summary(topology);
   if (!options.links)
     text += topology_matrix(topology, ranks, value_of(options.with));
   else if (ranks.size() < topology.rank_count())

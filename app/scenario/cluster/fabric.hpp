@@ -28,8 +28,8 @@ struct NodesToJoin {
 // The keys that size it and describe its links, where it stands alone and as "inter".
 [[nodiscard]] std::vector<std::string_view> fabric_keys(std::string_view shape, bool alone);
 
-// Reads them.  Nothing when a mistake was reported.  Without `nodes` the network is sized by its own
-// keys; a rail needs them.
+// Reads them.  Nothing when a mistake was reported.  Without `nodes` the network is sized by its
+// own keys; a rail needs them.
 [[nodiscard]] std::optional<FabricRead> read_fabric(ObjectReader& reader, std::string_view shape,
                                                     std::optional<NodesToJoin> nodes);
 
