@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "app/json/screen_text.hpp"
+#include "app/scenario/cluster/fabric.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/cluster/names.hpp"
 #include "app/scenario/object_reader.hpp"
@@ -378,37 +379,14 @@ std::vector<std::string_view> ways(const ObjectReader& cluster) {
 
 // Everything a cluster may have counts as known: what is right depends on the way that is missing.
 void pass_over_all(ObjectReader& cluster) {
-  for (const std::string_view key : {"shape",
-                                     "preset",
-                                     "devices",
-                                     "links",
-                                     "ranks",
-                                     "dims",
-                                     "link",
-                                     "nodes",
-                                     "override",
-                                     "network",
-                                     "gpus_per_node",
-                                     "nics_per_node",
-                                     "intra",
-                                     "inter",
-                                     "ports",
-                                     "groups",
-                                     "routers_per_group",
-                                     "ranks_per_router",
-                                     "levels",
-                                     "oversubscription",
-                                     "uplink",
-                                     "leaves",
-                                     "ranks_per_leaf",
-                                     "nodes_per_leaf",
-                                     "spines",
-                                     "cables",
-                                     "pxn",
-                                     "local_link",
-                                     "global_link"})
+  for (const std::string_view key :
+       {"shape", "preset", "devices", "links", "ranks", "dims", "link", "nodes", "override",
+        "network", "gpus_per_node", "nics_per_node", "intra", "inter", "ports", "groups",
+        "routers_per_group", "ranks_per_router"})
     static_cast<void>(cluster.raw(key));
-  for (const std::string_view key : {"nccl_topo", "topo_matrix", "gpu", "nic", "pcie"})
+  for (const std::string_view shape : {"fat-tree", "leaf-spine", "rail", "dragonfly"})
+    for (const std::string_view key : fabric_keys(shape, true)) static_cast<void>(cluster.raw(key));
+  for (const std::string_view key : {"nccl_topo", "topo_matrix", "gpu", "nic", "pcie", "pxn"})
     static_cast<void>(cluster.raw(key));
   if (cluster.has("link")) static_cast<void>(read_link(cluster, "link"));
 }
