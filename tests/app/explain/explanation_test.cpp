@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "tests/app/study/testing.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/golden.hpp"
+#include "topo/routes.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim::testing {
@@ -168,6 +170,24 @@ TEST(Explanation, TheBoundCountsTheLaunchAndKnowsWhoIsLate) {
   }));
   EXPECT_EQ(late.bound.launch, microseconds(20));
   EXPECT_EQ(late.bound.late, milliseconds(5));
+}
+
+TEST(Explanation, EqualLinksThatCarryNothingAreCounted) {
+  TopologyBuilder builder;
+  for (int rank = 0; rank < 4; ++rank) builder.add_node(NodeKind::gpu);
+  for (int leaf_or_spine = 0; leaf_or_spine < 5; ++leaf_or_spine)
+    builder.add_node(NodeKind::network_switch);
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    builder.connect(NodeId(rank), NodeId(4 + rank / 2), cable);
+  for (std::size_t spine = 6; spine < 9; ++spine)
+    for (const std::size_t leaf : {4U, 5U}) builder.connect(NodeId(leaf), NodeId(spine), cable);
+  for (const auto& [routing, alike, idle] :
+       {std::tuple(Routing::first, 3U, 2U), std::tuple(Routing::spray, 0U, 0U)}) {
+    const Explanation e = explain(case_on(with_routing(builder.build(), routing, 0),
+                                          Operation::all_to_all, mebibytes(4), "direct"));
+    EXPECT_EQ(e.breakdown.busiest->alike, alike);
+    EXPECT_EQ(e.breakdown.busiest->idle_alike, idle);
+  }
 }
 
 TEST(Explanation, OneSlowLinkIsTheKnobAndTheOthersAreNot) {
