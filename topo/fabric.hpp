@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "topo/parts.hpp"
 #include "topo/shapes.hpp"
@@ -21,6 +22,8 @@ class Fabric : public EqualWays {
   virtual void add_switches(Topology::Parts& parts) = 0;
   // End i is node first_end + i.  Once, after the switches.
   virtual void add_cables(Topology::Parts& parts, NodeId first_end) = 0;
+  // Where the ends are ranks: which of them may turn.
+  [[nodiscard]] virtual std::optional<Topology::Turning> turning() const = 0;
 };
 
 [[nodiscard]] std::shared_ptr<Fabric> make_tree_fabric(const TreeShape& shape);

@@ -41,6 +41,7 @@ class Dragonfly final : public Fabric {
   }
   void append_detour(Rank from, Rank to, std::uint64_t detour,
                      std::vector<LinkId>& route) const override;
+  [[nodiscard]] std::optional<Topology::Turning> turning() const override;
 
  private:
   // A router: its number in its group.
@@ -158,6 +159,36 @@ void Dragonfly::append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId
   if (at.group != last.group) go_to_group(at, last.group, way, route);
   go_to_router(at, last.router, route);
   route.emplace_back(base_ + 2 * to.index() + 1);
+}
+
+// Groups may turn, and the ranks of all routers alike, as far as they then take the same cables.
+std::optional<Topology::Turning> Dragonfly::turning() const {
+  for (const LinkParameters& link : {shape_.link, shape_.local_link.value_or(shape_.link),
+                                     shape_.global_link.value_or(shape_.link)})
+    if (link.half_duplex) return std::nullopt;
+  const std::size_t per_group = routers_ * per_router_;
+  if (per_group % cables_ != 0) return std::nullopt;
+  const auto size = [](std::size_t count) { return static_cast<std::uint32_t>(count); };
+  Topology::Turning turning;
+  turning.digits = {{size(groups_)},
+                    {size(routers_), size(routers_)},
+                    {size(per_router_), size(per_router_ % cables_ == 0 ? cables_ : per_router_)}};
+  turning.place = [*this, per_group, size](LinkId id) {
+    constexpr std::uint32_t ranks_of_a_group = 0b110;
+    if (id.index() < 2 * ends_) return LinkPlace{size(id.index() % 2), Rank(id.index() / 2)};
+    const std::size_t number = id.index() - 2 * ends_;
+    const std::size_t inside = groups_ * links_inside();
+    if (number < inside)
+      return LinkPlace{size(2 + number % links_inside()), Rank(number / links_inside() * per_group),
+                       ranks_of_a_group};
+    const std::size_t pair = (number - inside) / cables_;
+    const std::size_t from = pair / (groups_ - 1);
+    const std::size_t other = pair % (groups_ - 1);
+    const std::size_t distance = ((other < from ? other : other + 1) + groups_ - from) % groups_;
+    const std::size_t kind = 2 + links_inside() + distance * cables_ + (number - inside) % cables_;
+    return LinkPlace{size(kind), Rank(from * per_group), ranks_of_a_group};
+  };
+  return turning;
 }
 
 // Its number is (third group * cables + first cable) * cables + second cable, where the third

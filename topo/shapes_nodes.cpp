@@ -230,7 +230,8 @@ Topology make_nodes(const NodesShape& shape) {
   parts.dims = {shape.nodes, shape.gpus_per_node};
   parts.ways = std::make_shared<NodesWays>(inside, layout, between, shape.pxn);
   parts.routes_ignore_bandwidth = true;
-  if (!shape.intra_link.half_duplex && !shape.inter_link.half_duplex)
+  const bool one_switch = std::holds_alternative<std::monostate>(shape.network);
+  if (one_switch && !shape.intra_link.half_duplex && !shape.inter_link.half_duplex)
     parts.turnings.push_back(turning(layout, nodes));
   return Topology(std::move(parts));
 }

@@ -39,6 +39,7 @@ class Tree final : public Fabric {
   [[nodiscard]] std::uint64_t count(Rank from, Rank to) const override;
   [[nodiscard]] std::uint64_t usual(Rank from, Rank to) const override;
   void append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& route) const override;
+  [[nodiscard]] std::optional<Topology::Turning> turning() const override;
 
  private:
   [[nodiscard]] bool three_levels() const { return shape_.leaves_per_pod > 0; }
@@ -176,6 +177,46 @@ void Tree::append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& ro
   route.emplace_back(link(to.index(), true));
 }
 
+// Ends are numbered pod, leaf of the pod (group of leaves where there are rails), group of as many
+// ends as there are uplinks, end that takes one of the uplinks when it is the target, rail.  The
+// choice of uplinks turns with the ends; that of the cores with the leaves, where there are as many.
+std::optional<Topology::Turning> Tree::turning() const {
+  const auto size = [](std::size_t count) { return static_cast<std::uint32_t>(count); };
+  const std::size_t leaves = three_levels() ? shape_.leaves_per_pod : leaves_ / shape_.rails;
+  const std::size_t per_leaf = shape_.ends_per_leaf;
+  const bool full = pods_ * leaves * per_leaf * shape_.rails == ends();
+  const bool even = uplinks_ > 0 && per_leaf % uplinks_ == 0;
+  const bool cores_turn = !three_levels() || (shape_.cores == leaves && per_leaf == uplinks_);
+  for (const LinkParameters& link : shape_.links)
+    if (link.half_duplex) return std::nullopt;
+  if (!full || !even || !cores_turn) return std::nullopt;
+
+  Topology::Turning turning;
+  turning.digits = {{size(pods_)},
+                    {size(leaves)},
+                    {size(per_leaf / uplinks_)},
+                    {size(uplinks_)},
+                    {size(shape_.rails), size(shape_.rails)}};
+  turning.place = [*this, leaves, per_leaf, size](LinkId id) {
+    constexpr std::uint32_t groups_of_ends = 1U << 2U;
+    std::size_t cable = id.index() / 2;
+    const std::uint32_t down = id.index() % 2;
+    if (cable < ends()) return LinkPlace{down, Rank(cable)};
+    cable -= ends();
+    if (cable < leaves_ * uplinks_) {
+      const std::size_t leaf = cable / uplinks_;
+      const std::size_t first = leaf / shape_.rails * per_leaf + cable % uplinks_;
+      return LinkPlace{2 + down, Rank(first * shape_.rails + leaf % shape_.rails), groups_of_ends};
+    }
+    cable -= leaves_ * uplinks_;  // (pod, uplink, core), without rails
+    const std::size_t pod = cable / shape_.cores / uplinks_;
+    const std::size_t uplink = cable / shape_.cores % uplinks_;
+    const std::size_t core = cable % shape_.cores;
+    return LinkPlace{4 + down, Rank((pod * leaves + core) * per_leaf + uplink), groups_of_ends};
+  };
+  return turning;
+}
+
 std::string to_text(double ratio) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), ratio).ptr;
@@ -222,6 +263,7 @@ Topology fabric_of_ranks(const std::string& name, std::shared_ptr<Fabric> fabric
   Topology::Parts parts = shape_parts(name, fabric->ends(), fabric->links());
   fabric->add_switches(parts);
   fabric->add_cables(parts, NodeId(0));
+  if (auto turning = fabric->turning()) parts.turnings.push_back(std::move(*turning));
   parts.ways = std::move(fabric);
   parts.routes_ignore_bandwidth = true;
   return Topology(std::move(parts));

@@ -9,8 +9,8 @@
 namespace collsim {
 namespace {
 
-TreeShape leaf_spine(std::size_t leaves, std::size_t per_leaf, std::size_t spines,
-                     std::size_t cables = 1) {
+TreeShape leaf_spine_shape(std::size_t leaves, std::size_t per_leaf, std::size_t spines,
+                           std::size_t cables = 1) {
   return {.ends = leaves * per_leaf,
           .ends_per_leaf = per_leaf,
           .spines = spines,
@@ -94,9 +94,10 @@ void expect_all_shortest_ways(const Topology& topology, std::size_t ranks_per_no
 
 TEST(Fabrics, WaysAreAllTheShortest) {
   for (const TreeShape& shape :
-       {leaf_spine(3, 4, 2), leaf_spine(4, 3, 5), leaf_spine(2, 3, 2, 3), leaf_spine(1, 4, 2),
-        tree_of(fat_tree(2, 6, 0)), tree_of(fat_tree(3, 4, 0)), tree_of(fat_tree(3, 6, 20)),
-        tree_of(fat_tree(3, 6, 31, {2, 1})), tree_of(fat_tree(3, 9, 50, {2, 2}))})
+       {leaf_spine_shape(3, 4, 2), leaf_spine_shape(4, 3, 5), leaf_spine_shape(2, 3, 2, 3),
+        leaf_spine_shape(1, 4, 2), tree_of(fat_tree(2, 6, 0)), tree_of(fat_tree(3, 4, 0)),
+        tree_of(fat_tree(3, 6, 20)), tree_of(fat_tree(3, 6, 31, {2, 1})),
+        tree_of(fat_tree(3, 9, 50, {2, 2}))})
     expect_all_shortest_ways(make_tree(shape));
   expect_all_shortest_ways(make_nodes(on_rails(false)), 4);
   expect_all_shortest_ways(make_nodes(on_rails(false, 4, 2)), 4);
@@ -104,7 +105,7 @@ TEST(Fabrics, WaysAreAllTheShortest) {
 }
 
 TEST(Fabrics, SwitchesAreCalledByTheirLevel) {
-  const Topology tree = make_tree(leaf_spine(3, 4, 2));
+  const Topology tree = make_tree(leaf_spine_shape(3, 4, 2));
   EXPECT_EQ(tree.name(NodeId(12)), "leaf0");
   EXPECT_EQ(tree.name(NodeId(16)), "spine1");
   EXPECT_EQ(tree.find_node("spine1"), NodeId(16));
@@ -229,7 +230,7 @@ std::map<std::string, std::pair<std::size_t, std::size_t>> least_and_most(const 
 }
 
 TEST(Fabrics, TheTargetSpreadsTheLoad) {
-  for (const TreeShape& shape : {leaf_spine(4, 16, 8), leaf_spine(3, 8, 2, 2),
+  for (const TreeShape& shape : {leaf_spine_shape(4, 16, 8), leaf_spine_shape(3, 8, 2, 2),
                                  tree_of(fat_tree(3, 12, 0, {2, 2})), tree_of(fat_tree(3, 8, 0))}) {
     const auto load = least_and_most(make_tree(shape));
     for (const auto& [level, bounds] : load)
@@ -342,7 +343,7 @@ TEST(Fabrics, DragonfliesCrossOneGlobalCableOrTwoOnADetour) {
 
 TEST(Fabrics, JoinNodes) {
   NodesShape nodes = on_rails(false);
-  nodes.network = leaf_spine(1, 8, 2);
+  nodes.network = leaf_spine_shape(1, 8, 2);
   EXPECT_EQ(way(make_nodes(nodes), 0, 7), "gpu0 leaf0 gpu7");
   EXPECT_EQ(way(make_nodes(nodes), 0, 8), "gpu0 leaf0 spine0 leaf1 gpu8");
   expect_all_shortest_ways(make_nodes(nodes), 4);
@@ -369,9 +370,9 @@ TEST(FabricErrors, SayWhatDoesNotFit) {
   refuse(ErrorCode::invalid_argument, {"oversubscription of 0"}, fat_tree(2, 8, 0, {0}));
   refuse(ErrorCode::invalid_argument, {"2 values", "at most 1"}, fat_tree(2, 8, 0, {1, 1}));
   expect_error(ErrorCode::invalid_argument, {"0 spines"},
-               [] { (void)make_tree(leaf_spine(2, 4, 0)); });
+               [] { (void)make_tree(leaf_spine_shape(2, 4, 0)); });
   expect_error(ErrorCode::too_large, {"links"},
-               [] { (void)make_tree(leaf_spine(1'000'000, 1, 1'000'000)); });
+               [] { (void)make_tree(leaf_spine_shape(1'000'000, 1, 1'000'000)); });
   expect_error(ErrorCode::invalid_argument, {"3 links", "2 dimensions"}, [] {
     (void)make_torus({2, 2}, std::vector<LinkParameters>(3, plain_link));
   });

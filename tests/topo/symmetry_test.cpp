@@ -124,6 +124,38 @@ TEST(Turnings, OfToriFatTreesAndDragonflies) {
                                      .link = plain_link}));
 }
 
+TEST(Turnings, OfOtherTreesAndDragonflies) {
+  const auto tree = [](std::size_t leaves, std::size_t per_leaf, std::size_t spines,
+                       std::size_t cables, std::size_t rails) {
+    return make_tree({.name = "tree",
+                      .ends = leaves * per_leaf * rails,
+                      .ends_per_leaf = per_leaf,
+                      .rails = rails,
+                      .spines = spines,
+                      .cables = cables,
+                      .links = {plain_link, link_of(1)}});
+  };
+  expect_turns(tree(4, 16, 8, 1, 1));
+  expect_turns(tree(3, 4, 2, 2, 1));
+  expect_turns(tree(3, 4, 2, 1, 2));
+  expect_turns(tree(3, 4, 3, 1, 1), 0);
+  for (const std::vector<double>& ratios : std::vector<std::vector<double>>{{1, 1}, {2, 1}})
+    for (const std::size_t ranks : {std::size_t{0}, std::size_t{7}})
+      expect_turns(make_tree(tree_of({.levels = 3,
+                                      .ports = 6,
+                                      .ranks = ranks,
+                                      .oversubscription = ratios,
+                                      .links = {plain_link, plain_link, plain_link}})),
+                   ranks == 0 && ratios[0] == 1 ? 1 : 0);
+  for (const int cables : {2, 3})
+    expect_turns(make_dragonfly({.groups = 4,
+                                 .routers_per_group = 3,
+                                 .ranks_per_router = 4,
+                                 .link = plain_link,
+                                 .global_link = link_of(1),
+                                 .cables = cables}));
+}
+
 TEST(Turnings, OfNodes) {
   for (const int nodes : {1, 2, 3, 4})
     for (const int nics : {1, 2, 4})
