@@ -146,8 +146,8 @@ void add_dimension(Topology::Parts& parts, const Dimension& along, const LinkPar
     add_reverse_link(parts, LinkId(along.base + cable), link);
 }
 
-// Every dimension may turn, by even numbers where that decides on ties.  A link in decreasing direction lies where its opposite begins; of a
-// dimension of 2 both directions are alike.
+// Every dimension may turn, by even numbers where that decides on ties.  A link in decreasing
+// direction lies where its opposite begins; of a dimension of 2 both directions are alike.
 Topology::Turning turning(const std::vector<Dimension>& dimensions, bool ties_rotate) {
   Topology::Turning turning;
   for (const Dimension& along : dimensions)
