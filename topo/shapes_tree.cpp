@@ -179,7 +179,7 @@ void Tree::append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& ro
 
 // Ends are numbered pod, leaf of the pod (group of leaves where there are rails), group of as many
 // ends as there are uplinks, end that takes one of the uplinks when it is the target, rail.  The
-// choice of uplinks turns with the ends; that of the cores with the leaves, where there are as many.
+// choice of uplinks turns with the ends, that of the cores with the leaves where there are as many.
 std::optional<Topology::Turning> Tree::turning() const {
   const auto size = [](std::size_t count) { return static_cast<std::uint32_t>(count); };
   const std::size_t leaves = three_levels() ? shape_.leaves_per_pod : leaves_ / shape_.rails;

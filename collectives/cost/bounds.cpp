@@ -44,7 +44,7 @@ struct Traffic {
 };
 
 // The members of a block, as far as traffic depends on it.
-struct Share {
+struct BlockTotals {
   Wide members = 0;
   Wide bytes = 0;  // of their pieces
   bool has_root = false;
@@ -56,22 +56,22 @@ Traffic rooted(bool has_root, Wide others, Wide own, bool away_from_root) {
   return away_from_root ? away : Traffic{away.in, away.out};
 }
 
-Traffic traffic_of(const Collective& collective, const Share& share) {
+Traffic traffic_of(const Collective& collective, const BlockTotals& part) {
   const auto members = static_cast<Wide>(collective.size());
   const auto all = static_cast<Wide>(collective.bytes());
-  if (share.members == 0 || share.members == members) return {};
-  const Wide others = all - share.bytes;
+  if (part.members == 0 || part.members == members) return {};
+  const Wide others = all - part.bytes;
   switch (collective.operation) {
-    case Operation::broadcast: return rooted(share.has_root, all, all, true);
-    case Operation::reduce: return rooted(share.has_root, all, all, false);
+    case Operation::broadcast: return rooted(part.has_root, all, all, true);
+    case Operation::reduce: return rooted(part.has_root, all, all, false);
     case Operation::all_reduce: return {all, all};
-    case Operation::all_gather: return {share.bytes, others};
-    case Operation::reduce_scatter: return {others, share.bytes};
-    case Operation::scatter: return rooted(share.has_root, others, share.bytes, true);
-    case Operation::gather: return rooted(share.has_root, others, share.bytes, false);
+    case Operation::all_gather: return {part.bytes, others};
+    case Operation::reduce_scatter: return {others, part.bytes};
+    case Operation::scatter: return rooted(part.has_root, others, part.bytes, true);
+    case Operation::gather: return rooted(part.has_root, others, part.bytes, false);
     case Operation::all_to_all:
-      return {share.members * others, (members - share.members) * share.bytes};
-    case Operation::send_recv: return share.messages;
+      return {part.members * others, (members - part.members) * part.bytes};
+    case Operation::send_recv: return part.messages;
     case Operation::barrier: break;
   }
   return {};
@@ -85,33 +85,32 @@ std::vector<std::pair<int, int>> messages_of(const Collective& collective) {
   return messages;
 }
 
-std::vector<Share> shares_of(const Collective& collective, const Division& division) {
-  std::vector<Share> shares(division.blocks.size());
-  const auto share_of = [&](int position) -> Share* {
+std::vector<BlockTotals> parts_of(const Collective& collective, const Division& division) {
+  std::vector<BlockTotals> parts(division.blocks.size());
+  const auto part_of = [&](int position) -> BlockTotals* {
     COLLSIM_CHECK(position >= 0 && position < collective.size(),
                   "a valid collective's pairs are in its group");
     const std::uint32_t block = division.block_of[static_cast<std::size_t>(position)];
-    return block == Division::no_block ? nullptr : &shares[block];
+    return block == Division::no_block ? nullptr : &parts[block];
   };
   // The longer pieces come first.
   const std::int64_t shorter = collective.count / collective.size();
   const std::int64_t longer = collective.count % collective.size();
   for (int p = 0; p < collective.size(); ++p)
-    if (Share* const share = share_of(p)) {
-      ++share->members;
-      share->bytes +=
-          static_cast<Wide>((shorter + (p < longer ? 1 : 0)) * size_of(collective.type));
-      share->has_root = share->has_root || p == collective.root;
+    if (BlockTotals* const part = part_of(p)) {
+      ++part->members;
+      part->bytes += static_cast<Wide>((shorter + (p < longer ? 1 : 0)) * size_of(collective.type));
+      part->has_root = part->has_root || p == collective.root;
     }
-  if (collective.operation != Operation::send_recv) return shares;
+  if (collective.operation != Operation::send_recv) return parts;
   for (const auto& [from, to] : messages_of(collective)) {
-    Share* const source = share_of(from);
-    Share* const target = share_of(to);
+    BlockTotals* const source = part_of(from);
+    BlockTotals* const target = part_of(to);
     if (source == target) continue;
     if (source != nullptr) source->messages.out += static_cast<Wide>(collective.bytes());
     if (target != nullptr) target->messages.in += static_cast<Wide>(collective.bytes());
   }
-  return shares;
+  return parts;
 }
 
 // For how long `bytes` keep links of this capacity busy.  Nothing where there is no link: such a
@@ -181,15 +180,15 @@ LargestTraffic largest_traffic(const Collective& collective, const NetworkCuts& 
   LargestTraffic largest;
   for (std::size_t number = 0; number < cuts.divisions().size(); ++number) {
     const Division& division = cuts.divisions()[number];
-    const std::vector<Share> shares = shares_of(collective, division);
+    const std::vector<BlockTotals> parts = parts_of(collective, division);
     Boundary all;
-    for (std::size_t b = 0; b < shares.size(); ++b) {
-      see_border(largest, division.blocks[b], traffic_of(collective, shares[b]), flight, number, b);
+    for (std::size_t b = 0; b < parts.size(); ++b) {
+      see_border(largest, division.blocks[b], traffic_of(collective, parts[b]), flight, number, b);
       all.add(division.blocks[b]);
     }
     if (collective.operation != Operation::all_reduce || !division.is_complete) continue;
     // 2 (M-1) N among M blocks that know all of their own data.
-    const Wide among_blocks = 2 * static_cast<Wide>(shares.size() - 1) * bytes;
+    const Wide among_blocks = 2 * static_cast<Wide>(parts.size() - 1) * bytes;
     see_border(largest, all, {among_blocks, among_blocks}, flight, number, std::nullopt);
   }
   return largest;
@@ -198,10 +197,10 @@ LargestTraffic largest_traffic(const Collective& collective, const NetworkCuts& 
 // How many ranks are involved when one must reach them, or they one.
 std::size_t spread_over(const Collective& collective, const NetworkCuts& cuts) {
   if (collective.operation == Operation::barrier) return collective.group.size();
-  const std::vector<Share> shares = shares_of(collective, cuts.divisions().front());
-  const auto with_traffic =
-      static_cast<std::size_t>(std::count_if(shares.begin(), shares.end(), [&](const Share& share) {
-        const Traffic traffic = traffic_of(collective, share);
+  const std::vector<BlockTotals> parts = parts_of(collective, cuts.divisions().front());
+  const auto with_traffic = static_cast<std::size_t>(
+      std::count_if(parts.begin(), parts.end(), [&](const BlockTotals& part) {
+        const Traffic traffic = traffic_of(collective, part);
         return traffic.in > 0 || traffic.out > 0;
       }));
   return collective.operation == Operation::send_recv ? std::min<std::size_t>(with_traffic, 2)
