@@ -380,8 +380,7 @@ double work_of(const Case& one_case) {
   // Longer routes share links with those of other ranks, so one rank cannot stand for all.
   const bool one_stands_for_all =
       schedule.symmetry() != Symmetry::none && one_case.cluster->late.empty() && crossed <= 2 &&
-      !topology.turnings().empty() &&
-      one_case.collective.group.size() == topology.rank_count();
+      !topology.turnings().empty() && one_case.collective.group.size() == topology.rank_count();
   // Every simulation also looks at every link and lane.
   return (one_stands_for_all ? instructions / schedule.size() : instructions) +
          static_cast<double>(topology.links().size()) + 100.0 * schedule.size();

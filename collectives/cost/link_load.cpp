@@ -80,9 +80,8 @@ Schedule in_chunks(const Collective& collective, AlgorithmChoice choice, int chu
 bool runs_in_switches(const Collective& collective, const AlgorithmChoice& choice,
                       const Topology& topology) {
   if (find_algorithm(collective.operation, choice.name).lanes_in_switch == 0) return false;
-  return std::any_of(
-      collective.group.begin(), collective.group.end(),
-      [&](Rank rank) { return topology.link_to_adding_switch(rank).has_value(); });
+  return std::any_of(collective.group.begin(), collective.group.end(),
+                     [&](Rank rank) { return topology.link_to_adding_switch(rank).has_value(); });
 }
 
 }  // namespace

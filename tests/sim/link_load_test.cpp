@@ -21,8 +21,7 @@ std::vector<Topology> networks_of(std::size_t ranks) {
     nodes.nics_per_node = 1;
     all.insert(all.end(), {make_ring(ranks, link), make_switch(ranks, link),
                            make_switch(ranks, half), make_fully_connected(ranks, link),
-                           make_torus({2, static_cast<int>(ranks) / 2}, link),
-                           make_nodes(nodes)});
+                           make_torus({2, static_cast<int>(ranks) / 2}, link), make_nodes(nodes)});
   }
   return all;
 }
