@@ -197,7 +197,7 @@ std::optional<Topology::Turning> Tree::turning() const {
                     {size(per_leaf / uplinks_)},
                     {size(uplinks_)},
                     {size(shape_.rails), size(shape_.rails)}};
-  turning.place = [*this, leaves, per_leaf, size](LinkId id) {
+  turning.place = [*this, leaves, per_leaf](LinkId id) {
     constexpr std::uint32_t groups_of_ends = 1U << 2U;
     std::size_t cable = id.index() / 2;
     const std::uint32_t down = id.index() % 2;

@@ -12,7 +12,7 @@ namespace collsim {
 namespace {
 
 std::string bandwidth_text(double bytes_per_second) {
-  constexpr auto most = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
+  constexpr auto most = static_cast<double>(std::int64_t{1} << 62U);
   return to_text(Bandwidth(std::llround(std::clamp(bytes_per_second, 1.0, most))));
 }
 
@@ -36,7 +36,7 @@ std::string ranks_text(const NarrowestLinks& narrowest, const Collective& collec
 
 std::string block_text(const NarrowestLinks& narrowest, const Collective& collective,
                        const Topology& topology) {
-  const std::string ranks = ranks_text(narrowest, collective);
+  std::string ranks = ranks_text(narrowest, collective);
   switch (narrowest.kind) {
     case Division::Kind::nodes: {
       const auto rank = collective.group[static_cast<std::size_t>(narrowest.positions.front())];

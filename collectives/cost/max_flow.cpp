@@ -22,11 +22,11 @@ MaxFlow::MaxFlow(std::size_t nodes, std::vector<Arc> arcs)
   std::uint32_t sum = 0;
   for (std::uint32_t& first : first_) sum += std::exchange(first, sum);
   std::vector<std::uint32_t> at(first_.begin(), first_.end() - 1);
-  for (std::uint32_t a = 0; a < arcs_.size(); ++a) {
+  for (std::size_t a = 0; a < arcs_.size(); ++a) {
     halves_[2 * a] = {arcs_[a].to, arcs_[a].capacity};
     halves_[2 * a + 1] = {arcs_[a].from, 0};
-    leaving_[at[arcs_[a].from]++] = 2 * a;
-    leaving_[at[arcs_[a].to]++] = 2 * a + 1;
+    leaving_[at[arcs_[a].from]++] = static_cast<std::uint32_t>(2 * a);
+    leaving_[at[arcs_[a].to]++] = static_cast<std::uint32_t>(2 * a + 1);
   }
 }
 
@@ -39,7 +39,7 @@ bool MaxFlow::scale(std::int64_t factor) {
 }
 
 void MaxFlow::reset() {
-  for (const std::uint32_t a : touched_) {
+  for (const std::size_t a : touched_) {
     halves_[2 * a].rest = arcs_[a].capacity * factor_;
     halves_[2 * a + 1].rest = 0;
   }
