@@ -61,9 +61,9 @@ namespace collsim {
 //              whom it unblocks.  O(messages).
 //   event      Always applies.  Runs in time order; one pending event per lane, one per message
 //              between two links, one per flow.
-//   symmetry   One rank stands for all.  Needs a schedule and a topology with the same symmetry,
-//              the whole machine as the group, and ranks that start together.  O(messages of one
-//              rank).
+//   symmetry   One rank of every orbit stands for the others.  Needs a schedule and a topology that
+//              allow the same turns of the ranks (topo/turns.hpp), the whole machine as the group,
+//              and ranks that start together.  O(messages of those ranks).
 enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 [[nodiscard]] std::string_view to_string(Engine engine);
 
