@@ -567,7 +567,7 @@ TEST(Garbage, AbsurdNumbersAndFalseClaimsAreErrorsOrTimes) {
                                                [&] { return absurd_link(draw); });
     Draft draft = Scribbler(draw, topology).draft();
     const std::int64_t longest = make_counts_absurd(draw, draft);
-    if (draw.chance(50)) draft.symmetry = Symmetry::rotation;
+    if (draw.chance(80)) draft.symmetry = Symmetry::rotation;
     const CostModel costs = absurd_costs(draw);
     SimulationOptions options;
     options.max_recorded_steps = 20;
