@@ -52,9 +52,11 @@ class EngineError extends Error {
 
 /** One running module.  After an error it starts anew, because its memory is then in no known state. */
 class Engine {
-  /** @param {Uint8Array} bytes of engine.wasm */
-  static async load(bytes) {
-    const engine = new Engine(await WebAssembly.compile(bytes));
+  /** @param {string} packed engine.wasm, compressed by gzip, in base64 */
+  static async load(packed) {
+    const bytes = new Blob([Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0))]);
+    const unpacked = new Response(bytes.stream().pipeThrough(new DecompressionStream("gzip")));
+    const engine = new Engine(await WebAssembly.compile(await unpacked.arrayBuffer()));
     engine.algorithms = engine.readAlgorithms();
     engine.shapes = engine.call((wasm) => engine.linesAt(wasm.shapes()));
     return engine;

@@ -215,7 +215,7 @@ function drawFormula({ setting, answer }) {
   line("muted reference", answer.reference);
 }
 
-Engine.load(Uint8Array.from(atob(engineBase64), (letter) => letter.charCodeAt(0))).then(
+Engine.load(packedEngine).then(
   (engine) => new Playground(engine),
   (error) => showNotes([`This browser cannot run the simulator: ${error.message}`], []),
 );

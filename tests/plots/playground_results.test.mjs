@@ -166,7 +166,7 @@ test("the engine counts ranks once, for the network and for the group", async ()
   const source = readFileSync(new URL("../../plots/playground/engine.js", import.meta.url), "utf8");
   const Engine = new Function(`${source}; return Engine;`)();
   const page = readFileSync(process.env.COLLSIM_PLAYGROUND, "utf8");
-  const engine = await Engine.load(Buffer.from(/engineBase64 = "([^"]*)"/.exec(page)[1], "base64"));
+  const engine = await Engine.load(/packedEngine = "([^"]*)"/.exec(page)[1]);
   const algorithm = engine.algorithms.find((one) => one.operation === "broadcast" && one.name === "chain").index;
   const messages = (ranks) =>
     engine.run({ shape: 0, algorithm, ranks, gpusPerNode: 1, root: 0, bytes: 1024, chunks: 1, channels: 1, slots: 0, bandwidth: 1e9, networkBandwidth: 1e9, overheadPs: 0, latencyPs: 0,
