@@ -68,11 +68,6 @@ struct Folding {
   int index;      // mine among the p; that of my neighbour where I sit out
 };
 
-// Where the aligned group of `size` positions (a power of two) starts in which `position` is.
-constexpr int aligned(int position, int size) {
-  return position / size * size;
-}
-
 // A rank that sits out gives its vector to its neighbour and gets the sum from it.
 Program sit_out(Endpoint neighbour, Span source, Span result) {
   co_yield send(neighbour, source);

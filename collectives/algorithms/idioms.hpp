@@ -22,6 +22,11 @@ namespace collsim {
   if (source != result) co_yield copy(source, result);
 }
 
+// Where the aligned group of `size` positions (a power of two) starts in which `position` is.
+[[nodiscard]] constexpr int aligned(int position, int size) {
+  return position / size * size;
+}
+
 // --- rings (ring.cpp) ---------------------------------------------------------------------------
 
 // A ring as one member sees it: where its data come from, where they go, which place it has.
