@@ -54,21 +54,10 @@ void ConnectionTable::close(Connection& connection) {
   connection.counted = 0;
 }
 
-void ConnectionTable::set_route(Connection& connection, const Topology& topology,
-                                std::span<const LinkId> route) {
+void ConnectionTable::set_links(Connection& connection, std::span<const LinkId> links) {
   connection.queue.limit = limit_;
   connection.queue.room = limit_ == Queue::unlimited ? 1 : 0;
   Path& path = connection.path;
-  Path cost;
-  for (const LinkId id : route) cost.add(topology.link(id));
-  path.latency = cost.latency;
-  path.startup = cost.startup;
-  path.bandwidth = cost.bandwidth;
-  path.kinds = cost.kinds;
-  set_links(path, route);
-}
-
-void ConnectionTable::set_links(Path& path, std::span<const LinkId> links) {
   if (links.size() > path.links_room) make_room_for_links(path, links.size());
   path.links_count = static_cast<std::uint32_t>(links.size());
   std::copy(links.begin(), links.end(), links_.begin() + path.links_begin);

@@ -53,21 +53,23 @@ struct Queue {
 struct Path {
   // The links that a message crosses, as bits.  within_rank, within_switch: none; signals between
   // two lanes of one rank and messages between two lanes in one switch occupy and cost nothing.
-  // uneven: links that differ in startup or bandwidth.  shared: with other connections (dataflow
-  // engine only).
+  // Dataflow engine only: uneven: links that differ in startup or bandwidth; shared: with other
+  // connections.  Event engine only: own_first: the first link serves nobody but the source.
   enum Kind : std::uint8_t {
     within_rank = 0,
     exclusive = 1,
     fair = 2,
     shared = 4,
     within_switch = 8,
-    uneven = 16
+    uneven = 16,
+    own_first = 32
   };
 
   static constexpr Bandwidth unlimited{std::numeric_limits<std::int64_t>::max()};
 
+  // Dataflow engine only.  The largest startup, the smallest bandwidth; of use only where its links
+  // are of one kind.
   Time latency{};
-  // The largest startup, the smallest bandwidth; of use only where its links are of one kind.
   Time startup{};
   Bandwidth bandwidth = unlimited;
   Time duration{};  // of a message: alpha + n/B
@@ -146,12 +148,13 @@ class ConnectionTable {
     return blocks_[number / block_size][number % block_size];
   }
 
-  // From now on its messages take this route.
-  void set_route(Connection& connection, const Topology& topology, std::span<const LinkId> route);
-  void set_links(Path& path, std::span<const LinkId> links);
+  // From now on its messages cross these links; what they cost is for the engine to note.
+  void set_links(Connection& connection, std::span<const LinkId> links);
   [[nodiscard]] std::span<const LinkId> links(const Connection& connection) const {
     return {links_.data() + connection.path.links_begin, connection.path.links_count};
   }
+  // By its place among those of all routes: links_begin ...
+  [[nodiscard]] LinkId link(std::uint32_t place) const { return links_[place]; }
 
   // A sender may not be further ahead of its receiver than this, even where slots are unlimited.
   [[nodiscard]] std::uint64_t run_ahead() const { return run_ahead_; }

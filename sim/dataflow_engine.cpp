@@ -47,7 +47,10 @@ class DataflowNetwork {
   static constexpr std::uint32_t no_user = ~std::uint32_t{0};
 
   void note_users(Connection& connection);
-  OrderedLinks& links_in_order(const Connection& connection);
+  OrderedLinks& links_in_order() {
+    if (!links_) links_.emplace(topology_);
+    return *links_;
+  }
   void carry(Connection& connection, Slot& slot, Time ready);
 
   const Topology& topology_;
@@ -65,6 +68,8 @@ Connection* DataflowNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
   const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
   if (Connection* const known = lanes_.connections.find(ends.source, ends.target)) return known;
   Connection& connection = wiring_.open(ends);
+  for (const LinkId id : lanes_.connections.links(connection))
+    connection.path.add(topology_.link(id));
   note_users(connection);
   return link_is_contended_ || wiring_.messages_meet_their_copies() ? nullptr : &connection;
 }
@@ -83,18 +88,10 @@ void DataflowNetwork<Recorder>::note_users(Connection& connection) {
     if (link.sharing == Sharing::fair || other.source != connection.source)
       link_is_contended_ = true;
     if (other.path.is_like_one_link() && !Recorder::enabled)
-      links_in_order(other).take_over(other, lanes_.connections.links(other));
+      links_in_order().take_over(other, lanes_.connections.links(other));
     other.path.kinds |= Path::shared;
     connection.path.kinds |= Path::shared;
   }
-}
-
-template <class Recorder>
-OrderedLinks& DataflowNetwork<Recorder>::links_in_order(const Connection& connection) {
-  if (!links_) links_.emplace(topology_.links().size());
-  for (const LinkId id : lanes_.connections.links(connection))
-    links_->add(id, topology_.link(id).resource, topology_.link(id));
-  return *links_;
 }
 
 template <class Recorder>
@@ -103,14 +100,11 @@ void DataflowNetwork<Recorder>::carry(Connection& connection, Slot& slot, Time r
   const Bytes bytes = slot.count * lanes_.element_size;
   const std::uint64_t message = connection.queue.sent - 1;
   if constexpr (Recorder::enabled) recorder_.sent(connection, message, route, bytes);
-  const OrderedLinks::Passage passage =
-      links_in_order(connection)
-          .carry(connection, route, bytes, ready,
-                 [&](std::size_t place, Time asked, Time begun, Time ended) {
-                   if constexpr (Recorder::enabled)
-                     recorder_.crossed(connection, message, route[place], place, asked, begun,
-                                       ended, bytes);
-                 });
+  const OrderedLinks::Passage passage = links_in_order().carry(
+      connection, route, bytes, ready, [&](std::size_t place, Time asked, Time begun, Time ended) {
+        if constexpr (Recorder::enabled)
+          recorder_.crossed(connection, message, route[place], place, asked, begun, ended, bytes);
+      });
   connection.left_at = passage.left;
   slot.time = passage.arrived;
   if constexpr (Recorder::enabled) {

@@ -23,6 +23,9 @@ namespace {
 // copying) is done at once, ahead of time.  So there is one pending event per lane, the time of its
 // next message, and one per message that is under way between two links.
 //
+// A message that no other rank's message can get ahead of on its first link, and that asks for the
+// second one later, need not wait for its turn at the first: that is done ahead of time, too.
+//
 //   while something is pending:
 //     now = the earliest time
 //     flows that end or begin now; lanes that this wakes run until their next message
@@ -41,7 +44,9 @@ class EventNetwork {
         wiring_(topology, lanes, options, quotient),
         is_quotient_(quotient != nullptr),
         recorder_(recorder),
-        links_(topology_.links().size()),
+        links_(topology_),
+        posts_early_(quotient == nullptr && lanes.per_rank == 1),
+        into_the_network_(links_into_the_network(topology_)),
         flows_(topology_, lanes.connections),
         ways_(topology, lanes),
         posted_(lanes.all.size()) {}
@@ -75,7 +80,7 @@ class EventNetwork {
   // Who asks now and has not yet, in order; valid until the next call.
   [[nodiscard]] std::span<const Turn> next_round();
   // A message asks for its next link.
-  void go_on(std::uint32_t transit);
+  void go_on(Turn turn);
 
   // --- see Network ---
   [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
@@ -89,7 +94,9 @@ class EventNetwork {
   // A message on its way.
   struct Transit {
     std::uint32_t connection;
-    std::uint32_t place;    // of the next link on its route
+    std::uint32_t next;  // of its links, by their places among those of all routes
+    std::uint32_t end;   // behind the last
+    bool meets_fair_links;
     std::uint64_t message;  // of its connection, or of that whose way it takes
     std::uint64_t order;    // among all messages, by sending
     Bytes bytes;
@@ -100,15 +107,15 @@ class EventNetwork {
     return direction == Direction::out ? 1 : 2;
   }
   [[nodiscard]] Connection& open(RankWiring::Ends ends);
+  void note_links(Connection& connection);
   void open_ways(Connection& connection);
   void post_over_ways(Connection& connection, Bytes bytes, Time ready);
   void post_part(Connection& way, std::uint64_t message, Bytes bytes, Time ready);
   [[nodiscard]] Ways::Load load_of(const Connection& way) const;
   void note_departure(Connection& way, std::uint64_t message, Time departed, Time left);
-  LinkQueues::Service ask(const Connection& connection, Transit& message);
-  void skip_fair_links(const Connection& connection, Transit& message) const;
-  // True when it is known when the message arrives, or the flows will say so.
-  bool is_over(Connection& connection, const Transit& message, Time head);
+  LinkQueues::Service ask(Transit& message, Time now);
+  void skip_fair_links(Transit& message) const;
+  void end(Connection& connection, const Transit& message, Time head);
   void wait_for_turn(Time time, Turn turn);
   std::uint32_t keep(const Transit& message);
   void arrive(Connection& way, std::uint64_t message, Time arrival);
@@ -126,6 +133,8 @@ class EventNetwork {
   bool is_exact_ = true;
   Recorder& recorder_;
   LinkQueues links_;
+  const bool posts_early_;  // where only one lane may ask for the first link
+  const std::vector<bool> into_the_network_;
   Flows flows_;
   Ways ways_;
   Time now_{};
@@ -154,12 +163,15 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
 template <class Recorder>
 Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   Connection& connection = wiring_.open(ends);
+  note_links(connection);
+  Path& path = connection.path;
   // Who asks a link first among lanes is decided by rank, which a turn changes.
-  is_exact_ = is_exact_ && (!is_quotient_ || !connection.path.crosses(Path::exclusive));
-  for (const LinkId id : lanes_.connections.links(connection))
-    if (!links_.knows(id)) links_.add(id, topology_.link(id).resource, topology_.link(id));
-  flows_.opened(connection);
-  if (ways_.are_chosen()) open_ways(connection);
+  is_exact_ = is_exact_ && (!is_quotient_ || !path.crosses(Path::exclusive));
+  if (ways_.are_chosen())
+    open_ways(connection);
+  else if (posts_early_ && path.kinds == Path::exclusive &&
+           into_the_network_[lanes_.connections.link(path.links_begin).index()])
+    path.kinds |= Path::own_first;
   if (connection.number >= users_.size()) users_.resize(connection.number + std::size_t{1});
   return connection;
 }
@@ -167,12 +179,16 @@ Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
 template <class Recorder>
 void EventNetwork<Recorder>::open_ways(Connection& connection) {
   const Router::Choices* const choices = wiring_.choices(connection);
-  for (const Connection* const way :
-       ways_.open(connection, choices != nullptr ? *choices : Router::Choices{})) {
-    for (const LinkId id : lanes_.connections.links(*way))
-      if (!links_.knows(id)) links_.add(id, topology_.link(id).resource, topology_.link(id));
-    flows_.opened(*way);
-  }
+  for (Connection* const way :
+       ways_.open(connection, choices != nullptr ? *choices : Router::Choices{}))
+    note_links(*way);
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::note_links(Connection& connection) {
+  for (const LinkId id : lanes_.connections.links(connection))
+    connection.path.kinds |= links_.is_exclusive(id) ? Path::exclusive : Path::fair;
+  flows_.opened(connection);
 }
 
 // An exchange among all K ranks has K (K-1) connections, each for a message or a few.  They are
@@ -192,7 +208,10 @@ void EventNetwork<Recorder>::release(Connection& connection, Direction direction
 template <class Recorder>
 bool EventNetwork<Recorder>::may_post(LaneNumber lane, const Connection& connection,
                                       const InstructionTimes& times) {
-  if (connection.path.is_free()) return true;
+  constexpr std::uint64_t most_early = 64;  // memory
+  const Path& path = connection.path;
+  if (path.is_free()) return true;
+  if (path.crosses(Path::own_first) && connection.queue.waiting() < most_early) return true;
   posted_[lane] = times;
   wait_for_turn(times.ended, Turn::of(lane));
   return false;
@@ -254,19 +273,28 @@ Ways::Load EventNetwork<Recorder>::load_of(const Connection& way) const {
 template <class Recorder>
 void EventNetwork<Recorder>::post_part(Connection& connection, std::uint64_t number, Bytes bytes,
                                        Time ready) {
-  Transit message{connection.number, 0, number, sent_++, bytes, Time{}};
+  const Path& path = connection.path;
+  Transit message{connection.number,
+                  path.links_begin,
+                  path.links_begin + path.links_count,
+                  path.crosses(Path::fair),
+                  number,
+                  sent_++,
+                  bytes,
+                  Time{}};
   if constexpr (Recorder::enabled)
-    recorder_.sent(ways_.owner(connection), message.message, lanes_.connections.links(connection),
-                   message.bytes);
+    recorder_.sent(ways_.owner(connection), number, lanes_.connections.links(connection), bytes);
   Time head = ready;
-  if (connection.path.crosses(Path::exclusive)) {
-    skip_fair_links(connection, message);
-    const LinkQueues::Service service = ask(connection, message);
-    note_departure(connection, message.message, service.begun, service.ended);
+  skip_fair_links(message);
+  if (path.crosses(Path::exclusive)) {
+    const LinkQueues::Service service = ask(message, ready);
+    note_departure(connection, number, service.begun, service.ended);
     head = service.begun + service.latency;
+    skip_fair_links(message);
   }
-  skip_fair_links(connection, message);
-  if (!is_over(connection, message, head))
+  if (message.next == message.end)
+    end(connection, message, head);
+  else
     wait_for_turn(head, Turn::of(connection.source, keep(message)));
 }
 
@@ -281,53 +309,50 @@ inline void EventNetwork<Recorder>::note_departure(Connection& way, std::uint64_
 }
 
 template <class Recorder>
-void EventNetwork<Recorder>::go_on(std::uint32_t transit) {
-  Transit& message = transits_[transit];
-  Connection& connection = lanes_.connections[message.connection];
-  const LinkQueues::Service service = ask(connection, message);
-  skip_fair_links(connection, message);
+inline void EventNetwork<Recorder>::go_on(Turn turn) {
+  Transit& message = transits_[turn.transit()];
+  const LinkQueues::Service service = ask(message, now_);
+  skip_fair_links(message);
   const Time head = service.begun + service.latency;
-  if (!is_over(connection, message, head)) {
-    wait_for_turn(head, Turn::of(connection.source, transit));
+  if (message.next != message.end) {
+    wait_for_turn(head, turn);
     return;
   }
-  free_transits_.push_back(transit);
+  end(lanes_.connections[message.connection], message, head);
+  free_transits_.push_back(turn.transit());
 }
 
 template <class Recorder>
-inline LinkQueues::Service EventNetwork<Recorder>::ask(const Connection& connection,
-                                                       Transit& message) {
-  const std::uint32_t place = message.place++;
-  const LinkId link = lanes_.connections.links(connection)[place];
-  const LinkQueues::Service service = links_.ask(link, message.bytes, now_);
+inline LinkQueues::Service EventNetwork<Recorder>::ask(Transit& message, Time now) {
+  const LinkId link = lanes_.connections.link(message.next++);
+  const LinkQueues::Service service = links_.ask(link, message.bytes, now);
   message.last_byte = std::max(message.last_byte, service.ended) + service.latency;
-  ways_.asked(connection, topology_.link(link), service.ended - service.begun);
-  if constexpr (Recorder::enabled)
-    recorder_.crossed(ways_.owner(connection), message.message, link,
-                      ways_.first_place(connection) + place, now_, service.begun, service.ended,
-                      message.bytes);
+  if (ways_.are_chosen())
+    ways_.asked(lanes_.connections[message.connection], topology_.link(link),
+                service.ended - service.begun);
+  if constexpr (Recorder::enabled) {
+    const Connection& way = lanes_.connections[message.connection];
+    const std::uint32_t place = message.next - 1 - way.path.links_begin;
+    recorder_.crossed(ways_.owner(way), message.message, link, ways_.first_place(way) + place, now,
+                      service.begun, service.ended, message.bytes);
+  }
   return service;
 }
 
 template <class Recorder>
-inline void EventNetwork<Recorder>::skip_fair_links(const Connection& connection,
-                                                    Transit& message) const {
-  if (!connection.path.crosses(Path::fair)) return;
-  const std::span<const LinkId> route = lanes_.connections.links(connection);
-  while (message.place < route.size() &&
-         topology_.link(route[message.place]).sharing == Sharing::fair)
-    ++message.place;
+inline void EventNetwork<Recorder>::skip_fair_links(Transit& message) const {
+  if (!message.meets_fair_links) return;
+  while (message.next != message.end && !links_.is_exclusive(lanes_.connections.link(message.next)))
+    ++message.next;
 }
 
+// It has asked for its last exclusive link: it is known when it arrives, or the flows will say so.
 template <class Recorder>
-inline bool EventNetwork<Recorder>::is_over(Connection& connection, const Transit& message,
-                                            Time head) {
-  if (message.place < connection.path.links_count) return false;
-  if (connection.path.crosses(Path::fair))
+inline void EventNetwork<Recorder>::end(Connection& connection, const Transit& message, Time head) {
+  if (message.meets_fair_links)
     flows_.add(connection, message.message, message.bytes, head, message.last_byte);
   else
     arrive(connection, message.message, message.last_byte);
-  return true;
 }
 
 template <class Recorder>
@@ -458,7 +483,7 @@ std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
         if (turn.posts())
           machine.post_and_run(turn.lane(), network.posted(turn.lane()));
         else
-          network.go_on(turn.transit());
+          network.go_on(turn);
         run_woken();
       }
     }

@@ -1,7 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/link_queues.hpp"
 
+#include <optional>
+
 namespace collsim {
+
+std::vector<bool> links_into_the_network(const Topology& topology) {
+  struct Device {
+    std::optional<NodeId> neighbour;
+    bool has_several = false;
+    void note(NodeId other) {
+      has_several = has_several || neighbour.value_or(other) != other;
+      neighbour = other;
+    }
+  };
+  std::vector<Device> devices(topology.node_count());
+  for (const Link& link : topology.links()) {
+    devices[link.from.index()].note(link.to);
+    devices[link.to.index()].note(link.from);
+  }
+  std::vector<bool> result;
+  for (const Link& link : topology.links())
+    result.push_back(link.sharing == Sharing::exclusive && link.latency > Time{} &&
+                     !link.half_duplex && !devices[link.from.index()].has_several);
+  return result;
+}
+
+LinkQueues::LinkQueues(const Topology& topology) : links_(topology.links().size()) {
+  for (std::size_t number = 0; number < links_.size(); ++number) {
+    const Link& link = topology.link(LinkId(number));
+    if (link.sharing != Sharing::exclusive) continue;
+    links_[number].kind = kind_of(link);
+    links_[number].resource = static_cast<std::uint32_t>(link.resource.index());
+  }
+}
 
 // Networks have a few kinds of links, unless every link was given a cost of its own: then looking
 // for an equal one would take longer than it saves.

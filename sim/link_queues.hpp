@@ -9,6 +9,11 @@
 
 namespace collsim {
 
+// Internal to sim/: by link, whether it is exclusive, costs latency, and leaves a device with one
+// neighbour only, which does not use it too (half duplex).  No route passes through such a device,
+// so only a rank there asks for the link, and its messages ask for the next one at a later instant.
+[[nodiscard]] std::vector<bool> links_into_the_network(const Topology& topology);
+
 // Internal to sim/: exclusive links, each a queue of its own.
 //
 // A message asks for every link of its route when its head gets there.  A link serves in the order
@@ -16,15 +21,10 @@ namespace collsim {
 // it is free again.
 class LinkQueues {
  public:
-  explicit LinkQueues(std::size_t links) : links_(links) {}
+  explicit LinkQueues(const Topology& topology);
 
-  [[nodiscard]] bool knows(LinkId number) const { return links_[number.index()].kind != unknown; }
-  // A link's number, and the one of what it occupies (the same, except for the second direction of
-  // half duplex).
-  void add(LinkId number, LinkId resource, const Link& link) {
-    OneLink& known = links_[number.index()];
-    known.kind = kind_of(link);
-    known.resource = static_cast<std::uint32_t>(resource.index());
+  [[nodiscard]] bool is_exclusive(LinkId number) const {
+    return links_[number.index()].kind != not_exclusive;
   }
 
   struct Service {
@@ -52,11 +52,11 @@ class LinkQueues {
   }
 
  private:
-  static constexpr std::uint32_t unknown = ~std::uint32_t{0};
+  static constexpr std::uint32_t not_exclusive = ~std::uint32_t{0};
 
   struct OneLink {
     Time free_at{};  // of a resource
-    std::uint32_t kind = unknown;
+    std::uint32_t kind = not_exclusive;
     std::uint32_t resource = 0;
   };
   // Links that cost the same.  Nearly all messages have the size of the one before.

@@ -17,15 +17,9 @@ namespace collsim {
 // an earlier one on another way; then a clock is needed after all, and is_in_order() says no.
 class OrderedLinks {
  public:
-  explicit OrderedLinks(std::size_t links) : queues_(links), last_(links) {}
+  explicit OrderedLinks(const Topology& topology)
+      : topology_(topology), queues_(topology), last_(topology.links().size()) {}
 
-  void add(LinkId number, LinkId resource, const Link& link) {
-    if (queues_.knows(number)) return;
-    queues_.add(number, resource, link);
-    OneLink& known = last_[number.index()];
-    known.resource = resource;
-    known.link = &link;
-  }
   [[nodiscard]] bool is_in_order() const { return is_in_order_; }
 
   struct Passage {
@@ -39,8 +33,8 @@ class OrderedLinks {
     Time head = ready;
     bool is_first = true;
     for (std::size_t i = 0; i < route.size(); ++i) {
-      const OneLink& link = last_[route[i].index()];
-      if (link.link->sharing == Sharing::fair) continue;
+      const Link& link = topology_.link(route[i]);
+      if (link.sharing == Sharing::fair) continue;
       note_use(last_[link.resource.index()], connection.number, head, is_first);
       const LinkQueues::Service service = queues_.ask(route[i], bytes, head);
       on_link(i, head, service.begun, service.ended);
@@ -61,24 +55,21 @@ class OrderedLinks {
     bool is_first = true;
     for (const LinkId number : route) {
       queues_.hold(number, free_at);
-      OneLink& last = last_[last_[number.index()].resource.index()];
+      LastUse& last = last_[topology_.link(number).resource.index()];
       // Or before, but for a message that took no time.
       const bool took_time = connection.path.startup > Time{} || was_full(connection.queue);
       last.asked = std::max(last.asked, took_time ? free_at - Time(1) : free_at);
       last.connection = connection.number;
       last.at_sender = is_first;
       is_first = false;
-      free_at += last_[number.index()].link->latency;
+      free_at += topology_.link(number).latency;
     }
   }
 
  private:
   static constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
-  struct OneLink {
-    const Link* link = nullptr;
-    LinkId resource{};
-    // Of a resource: who asked last.
+  struct LastUse {
     Time asked{};
     std::uint32_t connection = nobody;
     bool at_sender = false;  // where its route begins
@@ -90,7 +81,7 @@ class OrderedLinks {
 
   // Messages of one connection follow each other everywhere; those of one lane do where its own
   // links begin.  At one instant it is not known who came first.
-  void note_use(OneLink& last, std::uint32_t connection, Time asked, bool at_sender) {
+  void note_use(LastUse& last, std::uint32_t connection, Time asked, bool at_sender) {
     const bool follows = last.connection == connection || last.connection == nobody ||
                          (at_sender && last.at_sender) || asked > last.asked;
     if (!follows) is_in_order_ = false;
@@ -106,7 +97,7 @@ class OrderedLinks {
     Time startup{}, latency{};
     Bandwidth bandwidth = Path::unlimited;
     for (const LinkId number : route) {
-      const Link& link = *last_[number.index()].link;
+      const Link& link = topology_.link(number);
       if (link.sharing != Sharing::fair) continue;
       startup = std::max(startup, link.startup);
       latency += link.latency;
@@ -120,13 +111,14 @@ class OrderedLinks {
     if (!connection.path.crosses(Path::exclusive)) passage = {begun, ended, Time{}};
     passage.arrived = std::max(passage.arrived, ended);
     for (std::size_t i = 0; i < route.size(); ++i)
-      if (last_[route[i].index()].link->sharing == Sharing::fair)
+      if (topology_.link(route[i]).sharing == Sharing::fair)
         on_link(i, head + startup, begun, passage.arrived);
     passage.arrived += latency;
   }
 
+  const Topology& topology_;
   LinkQueues queues_;
-  std::vector<OneLink> last_;
+  std::vector<LastUse> last_;     // by resource
   std::vector<Time> flow_ended_;  // by connection
   bool is_in_order_ = true;
 };

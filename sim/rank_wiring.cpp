@@ -9,8 +9,7 @@ namespace collsim {
 
 RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
                        const Quotient* quotient)
-    : topology_(topology),
-      lanes_(lanes),
+    : lanes_(lanes),
       router_(topology, lanes.schedule),
       participants_(topology, lanes.schedule),
       quotient_(quotient) {
@@ -53,7 +52,7 @@ Connection& RankWiring::open(Ends ends) {
   if (from.rank == to.rank) return connection;
   const std::span<const LinkId> route = router_.route(from, to);
   if (quotient_ == nullptr) {
-    lanes_.connections.set_route(connection, topology_, route);
+    lanes_.connections.set_links(connection, route);
   } else {
     route_.clear();
     for (const LinkId link : route) {
@@ -62,7 +61,7 @@ Connection& RankWiring::open(Ends ends) {
         messages_meet_their_copies_ = true;
       route_.push_back(orbit);
     }
-    lanes_.connections.set_route(connection, quotient_->topology(), route_);
+    lanes_.connections.set_links(connection, route_);
   }
   if (route.empty()) connection.path.kinds = Path::within_switch;
   return connection;

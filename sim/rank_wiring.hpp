@@ -35,6 +35,7 @@ class RankWiring {
       report_talks_to_itself(peer);
     return direction == Direction::out ? Ends{lane, other} : Ends{other, lane};
   }
+  // What its links cost is for the engine to note.
   Connection& open(Ends ends);
   // The lane that stands for a connection's target.
   [[nodiscard]] LaneNumber simulated(LaneNumber target) const {
@@ -56,7 +57,6 @@ class RankWiring {
  private:
   [[nodiscard]] Ends ends_in_quotient(LaneNumber lane, Endpoint peer, Direction direction) const;
 
-  const Topology& topology_;
   Lanes& lanes_;
   MessageRouter router_;
   Participants participants_;

@@ -11,7 +11,7 @@ std::vector<Connection*> Ways::open(const Connection& connection, const Router::
   const auto nobody = static_cast<LaneNumber>(lanes_.all.size() + connection.number);
   for (const std::vector<LinkId>& links : choices.ways) {
     Connection& way = lanes_.connections.open(connection.source, nobody);
-    lanes_.connections.set_route(way, topology_, links);
+    lanes_.connections.set_links(way, links);
     ways_[connection.number].push_back(way.number);
     belongs_to(way, {connection.number, place});
     if (are_sprayed_over()) place += static_cast<std::uint32_t>(links.size());
