@@ -188,7 +188,7 @@ template <class Recorder>
 inline void EventNetwork<Recorder>::note_links(Connection& connection) {
   for (const LinkId id : lanes_.connections.links(connection))
     connection.path.kinds |= links_.is_exclusive(id) ? Path::exclusive : Path::fair;
-  flows_.opened(connection);
+  if (connection.path.crosses(Path::fair)) flows_.opened(connection);
 }
 
 // An exchange among all K ranks has K (K-1) connections, each for a message or a few.  They are
@@ -201,12 +201,12 @@ void EventNetwork<Recorder>::release(Connection& connection, Direction direction
   users &= static_cast<std::uint8_t>(~bit_of(direction));
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
   if (users != 0 || !connection.queue.empty() || connection.queue.limit != Queue::unlimited) return;
-  ways_.close(connection);
+  if (ways_.are_chosen()) ways_.close(connection);
   lanes_.close(connection);
 }
 
 template <class Recorder>
-bool EventNetwork<Recorder>::may_post(LaneNumber lane, const Connection& connection,
+inline bool EventNetwork<Recorder>::may_post(LaneNumber lane, const Connection& connection,
                                       const InstructionTimes& times) {
   constexpr std::uint64_t most_early = 64;  // memory
   const Path& path = connection.path;
@@ -226,7 +226,7 @@ inline void EventNetwork<Recorder>::wait_for_turn(Time time, Turn turn) {
 }
 
 template <class Recorder>
-void EventNetwork<Recorder>::post(Connection& connection, Slot& slot, Time ready) {
+inline void EventNetwork<Recorder>::post(Connection& connection, Slot& slot, Time ready) {
   if (connection.path.is_free()) {
     slot.time = ready;
     return;

@@ -13,7 +13,6 @@ Flows::Flows(const Topology& topology, const ConnectionTable& connections)
     : topology_(topology), connections_(connections), constraint_of_(topology.links().size()) {}
 
 void Flows::opened(const Connection& connection) {
-  if (!connection.path.crosses(Path::fair)) return;
   if (routes_.size() <= connection.number) routes_.resize(connection.number + std::size_t{1});
   Route& route = routes_[connection.number];
   route = Route{};

@@ -27,7 +27,7 @@ class Flows {
  public:
   Flows(const Topology& topology, const ConnectionTable& connections);
 
-  // Takes note of a new connection, whose links are set.
+  // Takes note of a new connection over fair links.
   void opened(const Connection& connection);
 
   struct Flow {

@@ -208,7 +208,8 @@ inline void LaneMachine<N, Recorder>::end(LaneState& lane, const Instruction& in
     }
   }
   lane.clock = times.ended;
-  if (order_is_free_) [[unlikely]]
+  // Programs that exchange in rounds do not receive and send at once.
+  if (!(takes && gives) && order_is_free_) [[unlikely]]
     lane.hash = Fingerprint::add(lane.hash, times.arrived);
   else
     lane.hash = Fingerprint::fold(lane.hash, times.ended, times.arrived);

@@ -17,13 +17,18 @@ class MessageRouter {
       : router_(topology), topology_(topology), schedule_(schedule) {}
 
   // The span is valid until the next call.
-  [[nodiscard]] std::span<const LinkId> route(Endpoint from, Endpoint to);
+  [[nodiscard]] std::span<const LinkId> route(Endpoint from, Endpoint to) {
+    if (schedule_.runs_in_switch(from.lane) || schedule_.runs_in_switch(to.lane))
+      return route_in_switch(from, to);
+    return router_.route(from.rank, to.rank, from.lane);
+  }
   // What messages choose among when they are sent; nullptr: they all take the route.
   [[nodiscard]] const Router::Choices* choices(Endpoint from, Endpoint to);
   // Both lanes run in the same switch.
   [[nodiscard]] bool within_switch(Endpoint from, Endpoint to) const;
 
  private:
+  [[nodiscard]] std::span<const LinkId> route_in_switch(Endpoint from, Endpoint to);
   // Of the device in which a lane runs; nothing: in its rank.
   [[nodiscard]] std::optional<LinkId> link_to_switch(Endpoint lane) const;
 

@@ -40,8 +40,7 @@ void Ways::chose(const Connection& way, Bytes bytes) {
   }
 }
 
-bool Ways::is_last_part(const Connection& connection, std::uint64_t message, Time& arrival) {
-  if (parts_.empty()) return true;
+bool Ways::is_last_of_parts(const Connection& connection, std::uint64_t message, Time& arrival) {
   const auto found = parts_.find({connection.number, message});
   if (found == parts_.end()) return true;
   Parts& parts = found->second;

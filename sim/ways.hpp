@@ -96,7 +96,9 @@ class Ways {
   // Notes the arrival of one; true for the last, with the latest arrival of all.  Always true of a
   // message that is whole.
   [[nodiscard]] bool is_last_part(const Connection& connection, std::uint64_t message,
-                                  Time& arrival);
+                                  Time& arrival) {
+    return parts_.empty() || is_last_of_parts(connection, message, arrival);
+  }
   [[nodiscard]] bool is_first_to_depart(const Connection& connection, std::uint64_t message);
 
  private:
@@ -110,6 +112,8 @@ class Ways {
     bool departed = false;
   };
   void belongs_to(const Connection& way, Belongs belongs);
+  [[nodiscard]] bool is_last_of_parts(const Connection& connection, std::uint64_t message,
+                                      Time& arrival);
 
   const Topology& topology_;
   Lanes& lanes_;

@@ -20,12 +20,9 @@ std::span<const LinkId> Router::searched_route(Rank from, Rank to) {
   report_no_route(source, target);
 }
 
-void Router::check_ranks(Rank from, Rank to) const {
-  const Rank largest = std::max(from, to);
-  if (largest.index() < topology_.rank_count()) [[likely]]
-    return;
+void Router::report_no_rank(Rank from, Rank to) const {
   throw_error(ErrorCode::invalid_argument, "route from rank ", from.index(), " to rank ",
-              to.index(), ": there is no rank ", largest.index(), "; there are ",
+              to.index(), ": there is no rank ", std::max(from, to).index(), "; there are ",
               topology_.rank_count());
 }
 

@@ -85,7 +85,11 @@ class Router {
 
   [[nodiscard]] Adjacency adjacency(NodeId Link::*end) const;
   void find_neighbours();
-  void check_ranks(Rank from, Rank to) const;
+  void check_ranks(Rank from, Rank to) const {
+    if (from.index() >= topology_.rank_count() || to.index() >= topology_.rank_count()) [[unlikely]]
+      report_no_rank(from, to);
+  }
+  [[noreturn]] void report_no_rank(Rank from, Rank to) const;
   [[nodiscard]] std::int64_t bandwidth_of(LinkId id) const {
     return topology_.link(id).bandwidth.bytes_per_second();
   }
@@ -105,7 +109,6 @@ class Router {
   // Each puts one way into route_.  A way of the shape may be down; then false.
   bool take_numbered(Rank from, Rank to, std::uint64_t way);
   bool take_detour(Rank from, Rank to, std::uint64_t detour);
-  bool take_alive(Rank from, Rank to, std::uint64_t way);  // or a later one
   bool take_shape_route(Rank from, Rank to);
   void take_hashed(Rank from, Rank to, Lane lane);
   void take_searched(Rank from, Rank to, std::uint64_t number);

@@ -55,30 +55,29 @@ std::uint64_t Router::hash(Rank from, Rank to) const {
 
 // --- ways of shapes ------------------------------------------------------------------------------
 
+// The way of the routing, or a later one where that is down.
 bool Router::take_shape_route(Rank from, Rank to) {
   const EqualWays* const ways = topology_.parts().ways.get();
   if (ways == nullptr) return false;
-  switch (topology_.parts().routing) {
-    case Routing::valiant:
-      if (const std::uint64_t detours = ways->detours(from, to); detours > 0)
-        for (std::uint64_t i = 0, first = hash(from, to) % detours; i < detours; ++i)
-          if (take_detour(from, to, (first + i) % detours)) return true;
-      return take_alive(from, to, ways->usual(from, to));
+  const Routing routing = topology_.parts().routing;
+  if (routing == Routing::valiant)
+    if (const std::uint64_t detours = ways->detours(from, to); detours > 0)
+      for (std::uint64_t i = 0, first = hash(from, to) % detours; i < detours; ++i)
+        if (take_detour(from, to, (first + i) % detours)) return true;
+  std::uint64_t way = 0;
+  switch (routing) {
+    case Routing::first: break;
     case Routing::usual:
     case Routing::d_mod_k:
-    case Routing::dimension_order: return take_alive(from, to, ways->usual(from, to));
-    case Routing::first: return take_alive(from, to, 0);
+    case Routing::dimension_order:
+    case Routing::valiant: way = ways->usual(from, to); break;
     case Routing::hash:
     case Routing::spray:
     case Routing::adaptive:
-    case Routing::ugal: return take_alive(from, to, hash(from, to) % ways->count(from, to));
+    case Routing::ugal: way = hash(from, to) % ways->count(from, to); break;
   }
-  return false;
-}
-
-bool Router::take_alive(Rank from, Rank to, std::uint64_t way) {
   if (take_numbered(from, to, way)) return true;
-  const std::uint64_t count = topology_.parts().ways->count(from, to);
+  const std::uint64_t count = ways->count(from, to);
   for (std::uint64_t i = 1; i < count; ++i)
     if (take_numbered(from, to, (way + i) % count)) return true;
   return false;
