@@ -207,7 +207,7 @@ void EventNetwork<Recorder>::release(Connection& connection, Direction direction
 
 template <class Recorder>
 inline bool EventNetwork<Recorder>::may_post(LaneNumber lane, const Connection& connection,
-                                      const InstructionTimes& times) {
+                                             const InstructionTimes& times) {
   constexpr std::uint64_t most_early = 64;  // memory
   const Path& path = connection.path;
   if (path.is_free()) return true;

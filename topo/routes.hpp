@@ -46,7 +46,14 @@ class Router {
   // Error{no_route} names both ends if no way exists, or says who is cut off by links that are
   // down; Error{invalid_argument} names a rank that does not exist.  The span is valid until the
   // next call.
-  [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to, Lane lane = Lane(0));
+  [[nodiscard]] std::span<const LinkId> route(Rank from, Rank to, Lane lane = Lane(0)) {
+    check_ranks(from, to);
+    route_.clear();
+    if (from == to) return route_;
+    if (always_usual_ == nullptr) return chosen_route(from, to, lane);
+    always_usual_->append(from, to, always_usual_->usual(from, to), route_);
+    return route_;
+  }
 
   // What messages may choose among: all equal ways, in order of their numbers, or 64 evenly chosen
   // ones of more; for Routing::ugal then the detours, likewise.  At least one; valid until the next
@@ -109,6 +116,7 @@ class Router {
   // Each puts one way into route_.  A way of the shape may be down; then false.
   bool take_numbered(Rank from, Rank to, std::uint64_t way);
   bool take_detour(Rank from, Rank to, std::uint64_t detour);
+  [[nodiscard]] std::span<const LinkId> chosen_route(Rank from, Rank to, Lane lane);
   bool take_shape_route(Rank from, Rank to);
   void take_hashed(Rank from, Rank to, Lane lane);
   void take_searched(Rank from, Rank to, std::uint64_t number);
@@ -157,6 +165,7 @@ class Router {
 
   Topology topology_;
   bool any_down_ = false;
+  const EqualWays* always_usual_ = nullptr;  // the shape's, where its own rule decides alone
   Adjacency entering_, leaving_;
   std::vector<LinkId> route_, candidate_;
   std::vector<NodeId> last_devices_, tail_;

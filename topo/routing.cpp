@@ -33,12 +33,14 @@ std::uint64_t mixed(std::uint64_t number) {
 Router::Router(Topology topology) : topology_(std::move(topology)) {
   const auto links = topology_.links();
   any_down_ = std::any_of(links.begin(), links.end(), [](const Link& link) { return link.down; });
+  const Routing routing = topology_.parts().routing;
+  if (!any_down_ && (routing == Routing::usual || routing == Routing::d_mod_k ||
+                     routing == Routing::dimension_order))
+    always_usual_ = topology_.parts().ways.get();
 }
 
-std::span<const LinkId> Router::route(Rank from, Rank to, Lane lane) {
-  check_ranks(from, to);
-  route_.clear();
-  if (from == to || take_shape_route(from, to)) return route_;
+std::span<const LinkId> Router::chosen_route(Rank from, Rank to, Lane lane) {
+  if (take_shape_route(from, to)) return route_;
   if (topology_.parts().routing == Routing::first) {
     static_cast<void>(searched_route(from, to));
     spread_over_cables(lane);

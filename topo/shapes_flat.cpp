@@ -29,8 +29,8 @@ class DirectWays final : public EqualWays {
 class SwitchWays final : public EqualWays {
  public:
   void append(Rank from, Rank to, std::uint64_t, std::vector<LinkId>& route) const override {
-    route.emplace_back(2 * from.index());
-    route.emplace_back(2 * to.index() + 1);
+    route.push_back(LinkId(2 * from.index()));
+    route.push_back(LinkId(2 * to.index() + 1));
   }
 };
 
