@@ -115,9 +115,9 @@ class EventNetwork {
   void note_departure(Connection& way, std::uint64_t message, Time departed, Time left);
   LinkQueues::Service ask(Transit& message, Time now);
   void skip_fair_links(Transit& message) const;
-  void end(Connection& connection, const Transit& message, Time head);
+  void wait_or_end(Turn turn, Time head);
   void wait_for_turn(Time time, Turn turn);
-  std::uint32_t keep(const Transit& message);
+  std::uint32_t new_transit();
   void arrive(Connection& way, std::uint64_t message, Time arrival);
   void record(const Connection& connection, const Flows::Flow& flow);
   void sort_round();
@@ -151,7 +151,7 @@ class EventNetwork {
 
 template <class Recorder>
 inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
-                                                   Direction direction) {
+                                                              Direction direction) {
   const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
   Connection* connection = lanes_.connections.find(ends.source, ends.target);
   if (connection == nullptr) connection = &open(ends);
@@ -169,7 +169,7 @@ Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   is_exact_ = is_exact_ && (!is_quotient_ || !path.crosses(Path::exclusive));
   if (ways_.are_chosen())
     open_ways(connection);
-  else if (posts_early_ && path.kinds == Path::exclusive &&
+  else if (path.kinds == Path::exclusive && posts_early_ &&
            into_the_network_[lanes_.connections.link(path.links_begin).index()])
     path.kinds |= Path::own_first;
   if (connection.number >= users_.size()) users_.resize(connection.number + std::size_t{1});
@@ -274,14 +274,16 @@ template <class Recorder>
 void EventNetwork<Recorder>::post_part(Connection& connection, std::uint64_t number, Bytes bytes,
                                        Time ready) {
   const Path& path = connection.path;
-  Transit message{connection.number,
-                  path.links_begin,
-                  path.links_begin + path.links_count,
-                  path.crosses(Path::fair),
-                  number,
-                  sent_++,
-                  bytes,
-                  Time{}};
+  const std::uint32_t transit = new_transit();
+  Transit& message = transits_[transit];
+  message = {connection.number,
+             path.links_begin,
+             path.links_begin + path.links_count,
+             path.crosses(Path::fair),
+             number,
+             sent_++,
+             bytes,
+             Time{}};
   if constexpr (Recorder::enabled)
     recorder_.sent(ways_.owner(connection), number, lanes_.connections.links(connection), bytes);
   Time head = ready;
@@ -292,10 +294,7 @@ void EventNetwork<Recorder>::post_part(Connection& connection, std::uint64_t num
     head = service.begun + service.latency;
     skip_fair_links(message);
   }
-  if (message.next == message.end)
-    end(connection, message, head);
-  else
-    wait_for_turn(head, Turn::of(connection.source, keep(message)));
+  wait_or_end(Turn::of(connection.source, transit), head);
 }
 
 template <class Recorder>
@@ -313,13 +312,7 @@ inline void EventNetwork<Recorder>::go_on(Turn turn) {
   Transit& message = transits_[turn.transit()];
   const LinkQueues::Service service = ask(message, now_);
   skip_fair_links(message);
-  const Time head = service.begun + service.latency;
-  if (message.next != message.end) {
-    wait_for_turn(head, turn);
-    return;
-  }
-  end(lanes_.connections[message.connection], message, head);
-  free_transits_.push_back(turn.transit());
+  wait_or_end(turn, service.begun + service.latency);
 }
 
 template <class Recorder>
@@ -346,9 +339,17 @@ inline void EventNetwork<Recorder>::skip_fair_links(Transit& message) const {
     ++message.next;
 }
 
-// It has asked for its last exclusive link: it is known when it arrives, or the flows will say so.
+// A message that has asked for its last exclusive link is over: it is known when it arrives, or the
+// flows will say so.
 template <class Recorder>
-inline void EventNetwork<Recorder>::end(Connection& connection, const Transit& message, Time head) {
+inline void EventNetwork<Recorder>::wait_or_end(Turn turn, Time head) {
+  const Transit& message = transits_[turn.transit()];
+  if (message.next != message.end) {
+    wait_for_turn(head, turn);
+    return;
+  }
+  free_transits_.push_back(turn.transit());
+  Connection& connection = lanes_.connections[message.connection];
   if (message.meets_fair_links)
     flows_.add(connection, message.message, message.bytes, head, message.last_byte);
   else
@@ -356,15 +357,14 @@ inline void EventNetwork<Recorder>::end(Connection& connection, const Transit& m
 }
 
 template <class Recorder>
-std::uint32_t EventNetwork<Recorder>::keep(const Transit& message) {
+inline std::uint32_t EventNetwork<Recorder>::new_transit() {
   if (free_transits_.empty()) {
     COLLSIM_CHECK(transits_.size() < (std::size_t{1} << 31U), "2^31 messages in flight at once");
-    transits_.push_back(message);
+    transits_.emplace_back();
     return static_cast<std::uint32_t>(transits_.size() - 1);
   }
   const std::uint32_t transit = free_transits_.back();
   free_transits_.pop_back();
-  transits_[transit] = message;
   return transit;
 }
 
