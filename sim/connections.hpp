@@ -189,4 +189,35 @@ class ConnectionTable {
   Slot* next_slot_ = nullptr;
 };
 
+// Its room for messages and links is kept for the next connection with this number.
+inline void ConnectionTable::close(Connection& connection) {
+  COLLSIM_CHECK(connection.queue.empty(), "a connection with messages cannot be closed");
+  std::uint32_t* link = &first_[bucket_of(connection.source, connection.target)];
+  while (*link != connection.number + 1) link = &(*this)[*link - 1].next_plus_one;
+  *link = connection.next_plus_one;
+  connection.next_plus_one = std::exchange(first_closed_plus_one_, connection.number + 1);
+
+  Queue& queue = connection.queue;
+  queue.sent = queue.received = 0;
+  queue.limit = Queue::unlimited;
+  queue.room = 1;
+  Path& path = connection.path;
+  path.latency = path.startup = Time{};
+  path.bandwidth = Path::unlimited;
+  path.links_count = 0;
+  path.kinds = Path::within_rank;
+  connection.left_at = Time{};
+  connection.message_size = -1;
+  connection.counted = 0;
+}
+
+inline void ConnectionTable::set_links(Connection& connection, std::span<const LinkId> links) {
+  connection.queue.limit = limit_;
+  connection.queue.room = limit_ == Queue::unlimited ? 1 : 0;
+  Path& path = connection.path;
+  if (links.size() > path.links_room) make_room_for_links(path, links.size());
+  path.links_count = static_cast<std::uint32_t>(links.size());
+  std::copy(links.begin(), links.end(), links_.begin() + path.links_begin);
+}
+
 }  // namespace collsim

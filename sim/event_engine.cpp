@@ -151,7 +151,7 @@ class EventNetwork {
 
 template <class Recorder>
 inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint peer,
-                                                              Direction direction) {
+                                                   Direction direction) {
   const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
   Connection* connection = lanes_.connections.find(ends.source, ends.target);
   if (connection == nullptr) connection = &open(ends);

@@ -53,14 +53,6 @@ void Lanes::change_message_size(Connection& connection, std::int64_t count) {
                 "a message would arrive before it is sent, or free a link before it took it");
 }
 
-void Lanes::close(Connection& connection) {
-  count_elements(connection);
-  if (connection.path.kinds != Path::within_rank) messages_of_closed += connection.queue.sent;
-  Time& left_at = all[connection.source].left_at;
-  left_at = std::max(left_at, connection.left_at);
-  connections.close(connection);
-}
-
 bool Lanes::all_received() const {
   for (std::size_t number = 0; number < connections.size(); ++number)
     if (!connections[number].queue.empty()) return false;

@@ -88,4 +88,12 @@ struct Lanes {
   void count_elements(Connection& connection);
 };
 
+inline void Lanes::close(Connection& connection) {
+  count_elements(connection);
+  if (connection.path.kinds != Path::within_rank) messages_of_closed += connection.queue.sent;
+  Time& left_at = all[connection.source].left_at;
+  left_at = std::max(left_at, connection.left_at);
+  connections.close(connection);
+}
+
 }  // namespace collsim

@@ -43,27 +43,19 @@ RankWiring::Ends RankWiring::ends_in_quotient(LaneNumber lane, Endpoint peer,
   return {number(ends.source, peer.lane), number(ends.target.index(), me.lane)};
 }
 
-Connection& RankWiring::open(Ends ends) {
+Connection& RankWiring::open_in_quotient(Ends ends) {
   Connection& connection = lanes_.connections.open(ends.source, ends.target);
   const Endpoint from = lanes_.endpoint_of(ends.source);
-  const Endpoint to = quotient_ == nullptr ? lanes_.endpoint_of(ends.target)
-                                           : Endpoint{Rank(ends.target / lanes_.per_rank),
-                                                      Lane(ends.target % lanes_.per_rank)};
+  const Endpoint to{Rank(ends.target / lanes_.per_rank), Lane(ends.target % lanes_.per_rank)};
   if (from.rank == to.rank) return connection;
-  const std::span<const LinkId> route = router_.route(from, to);
-  if (quotient_ == nullptr) {
-    lanes_.connections.set_links(connection, route);
-  } else {
-    route_.clear();
-    for (const LinkId link : route) {
-      const LinkId orbit = quotient_->orbit(link);
-      if (std::find(route_.begin(), route_.end(), orbit) != route_.end())
-        messages_meet_their_copies_ = true;
-      route_.push_back(orbit);
-    }
-    lanes_.connections.set_links(connection, route_);
+  route_.clear();
+  for (const LinkId link : router_.route(from, to)) {
+    const LinkId orbit = quotient_->orbit(link);
+    if (std::find(route_.begin(), route_.end(), orbit) != route_.end())
+      messages_meet_their_copies_ = true;
+    route_.push_back(orbit);
   }
-  if (route.empty()) connection.path.kinds = Path::within_switch;
+  set_route(connection, route_);
   return connection;
 }
 

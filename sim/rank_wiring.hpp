@@ -36,7 +36,14 @@ class RankWiring {
     return direction == Direction::out ? Ends{lane, other} : Ends{other, lane};
   }
   // What its links cost is for the engine to note.
-  Connection& open(Ends ends);
+  Connection& open(Ends ends) {
+    if (quotient_ != nullptr) return open_in_quotient(ends);
+    Connection& connection = lanes_.connections.open(ends.source, ends.target);
+    const Endpoint from = lanes_.endpoint_of(ends.source);
+    const Endpoint to = lanes_.endpoint_of(ends.target);
+    if (from.rank != to.rank) set_route(connection, router_.route(from, to));
+    return connection;
+  }
   // The lane that stands for a connection's target.
   [[nodiscard]] LaneNumber simulated(LaneNumber target) const {
     if (quotient_ == nullptr) return target;
@@ -56,6 +63,11 @@ class RankWiring {
 
  private:
   [[nodiscard]] Ends ends_in_quotient(LaneNumber lane, Endpoint peer, Direction direction) const;
+  Connection& open_in_quotient(Ends ends);
+  void set_route(Connection& connection, std::span<const LinkId> route) {
+    lanes_.connections.set_links(connection, route);
+    if (route.empty()) connection.path.kinds = Path::within_switch;
+  }
 
   Lanes& lanes_;
   MessageRouter router_;
