@@ -42,6 +42,7 @@ struct Queue {
   std::uint32_t mask = 0;
   bool receiver_waits = false;
   bool sender_waits = false;
+  std::uint8_t users = 0;  // event engine only: which lanes use it now, as bits
 
   [[nodiscard]] bool empty() const { return received == sent; }
   [[nodiscard]] std::uint64_t waiting() const { return sent - received; }
@@ -105,7 +106,7 @@ struct Connection {
   std::uint32_t number = 0;         // in order of opening; used again after closing
   std::uint32_t next_plus_one = 0;  // with the same hash, or also closed; 0: none
   Time left_at{};                   // when the last byte of its messages so far left the sender
-  // Elements of a message sent now, for which path.duration is right.
+  // Elements of a message sent now, for which path.duration is right (dataflow engine only).
   std::int64_t message_size = -1;
   std::uint64_t counted = 0;  // messages that are in Lanes::elements_sent
 };

@@ -84,6 +84,7 @@ class EventNetwork {
 
   // --- see Network ---
   [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
+  static void set_duration(const Path&, Bytes) {}  // each link has its own
   void release(Connection& connection, Direction direction);
   [[nodiscard]] bool may_post(LaneNumber lane, const Connection& connection,
                               const InstructionTimes& times);
@@ -134,7 +135,7 @@ class EventNetwork {
   Recorder& recorder_;
   LinkQueues links_;
   const bool posts_early_;  // where only one lane may ask for the first link
-  const std::vector<bool> into_the_network_;
+  const std::vector<char> into_the_network_;
   Flows flows_;
   Ways ways_;
   Time now_{};
@@ -146,7 +147,6 @@ class EventNetwork {
   std::vector<Transit> transits_;
   std::vector<std::uint32_t> free_transits_;
   std::uint64_t sent_ = 0;
-  std::vector<std::uint8_t> users_;  // by connection: bit_of() the lanes that used it last
 };
 
 template <class Recorder>
@@ -156,7 +156,7 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
   Connection* connection = lanes_.connections.find(ends.source, ends.target);
   if (connection == nullptr) connection = &open(ends);
   if (!is_exact_) return nullptr;
-  users_[connection->number] |= bit_of(direction);
+  connection->queue.users |= bit_of(direction);
   return connection;
 }
 
@@ -172,7 +172,6 @@ Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   else if (path.kinds == Path::exclusive && posts_early_ &&
            into_the_network_[lanes_.connections.link(path.links_begin).index()])
     path.kinds |= Path::own_first;
-  if (connection.number >= users_.size()) users_.resize(connection.number + std::size_t{1});
   return connection;
 }
 
@@ -197,10 +196,11 @@ inline void EventNetwork<Recorder>::note_links(Connection& connection) {
 // freed slots may still lie in the future and matter; so not where slots are limited.
 template <class Recorder>
 void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
-  std::uint8_t& users = users_[connection.number];
-  users &= static_cast<std::uint8_t>(~bit_of(direction));
+  connection.queue.users &= static_cast<std::uint8_t>(~bit_of(direction));
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
-  if (users != 0 || !connection.queue.empty() || connection.queue.limit != Queue::unlimited) return;
+  if (connection.queue.users != 0 || !connection.queue.empty() ||
+      connection.queue.limit != Queue::unlimited)
+    return;
   if (ways_.are_chosen()) ways_.close(connection);
   lanes_.close(connection);
 }

@@ -31,6 +31,7 @@ struct InstructionTimes {
 //                        posted
 //   connect              the connection between a lane and its peer, opened the first time;
 //                        nullptr: this engine does not apply after all, and nothing more will run
+//   set_duration         messages of so many bytes will be posted
 //   release              the lane has turned to another connection in that direction
 //   may_post             this message, now; if not, the engine calls post_and_run() when the
 //                        message's turn has come
@@ -44,6 +45,7 @@ concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection
   std::bool_constant<N::arrivals_are_known>();
   { network.connect(lane, peer, Direction::out) } -> std::same_as<Connection*>;
   { network.may_post(lane, connection, times) } -> std::same_as<bool>;
+  network.set_duration(connection.path, Bytes{});
   network.release(connection, Direction::out);
   network.post(connection, slot, ready);
   network.wake(lane);
@@ -251,7 +253,10 @@ bool LaneMachine<N, Recorder>::decode(LaneNumber number, LaneState& lane,
       return false;
     lane.out_to = instruction.to;
     misused = misused || (lane.out->path.kinds == Path::within_rank) != orders;
-    if (!orders) lanes_.set_message_size(*lane.out, instruction.count);
+    if (!orders && lane.out->message_size != instruction.count) {
+      lanes_.set_message_size(*lane.out, instruction.count);
+      network_.set_duration(lane.out->path, instruction.count * lanes_.element_size);
+    }
   }
   if (misused) [[unlikely]]
     report_signal_misuse(lanes_.endpoint_of(lane), instruction);

@@ -44,15 +44,6 @@ void Lanes::count_elements(Connection& connection) {
     throw_error(ErrorCode::overflow, "more elements are sent in all than 64 bits can count");
 }
 
-void Lanes::change_message_size(Connection& connection, std::int64_t count) {
-  if (connection.queue.sent != connection.counted) count_elements(connection);
-  Path& path = connection.path;
-  path.duration = path.startup + transfer_time(count * element_size, path.bandwidth);
-  connection.message_size = count;
-  COLLSIM_CHECK(path.duration >= Time{} && path.latency >= Time{},
-                "a message would arrive before it is sent, or free a link before it took it");
-}
-
 bool Lanes::all_received() const {
   for (std::size_t number = 0; number < connections.size(); ++number)
     if (!connections[number].queue.empty()) return false;

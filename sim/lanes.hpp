@@ -57,8 +57,8 @@ struct Lanes {
   [[nodiscard]] bool all_received() const;
   // Messages sent from now on have this many elements.
   void set_message_size(Connection& connection, std::int64_t count) {
-    if (connection.message_size != count) [[unlikely]]
-      change_message_size(connection, count);
+    if (connection.queue.sent != connection.counted) count_elements(connection);
+    connection.message_size = count;
   }
   // Forgets an empty connection that no lane will use soon.
   void close(Connection& connection);
@@ -84,7 +84,6 @@ struct Lanes {
   std::size_t finished = 0;
 
  private:
-  void change_message_size(Connection& connection, std::int64_t count);
   void count_elements(Connection& connection);
 };
 

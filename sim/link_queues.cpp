@@ -5,7 +5,7 @@
 
 namespace collsim {
 
-std::vector<bool> links_into_the_network(const Topology& topology) {
+std::vector<char> links_into_the_network(const Topology& topology) {
   struct Device {
     std::optional<NodeId> neighbour;
     bool has_several = false;
@@ -19,7 +19,7 @@ std::vector<bool> links_into_the_network(const Topology& topology) {
     devices[link.from.index()].note(link.to);
     devices[link.to.index()].note(link.from);
   }
-  std::vector<bool> result;
+  std::vector<char> result;
   for (const Link& link : topology.links())
     result.push_back(link.sharing == Sharing::exclusive && link.latency > Time{} &&
                      !link.half_duplex && !devices[link.from.index()].has_several);

@@ -12,7 +12,7 @@ namespace collsim {
 // Internal to sim/: by link, whether it is exclusive, costs latency, and leaves a device with one
 // neighbour only, which does not use it too (half duplex).  No route passes through such a device,
 // so only a rank there asks for the link, and its messages ask for the next one at a later instant.
-[[nodiscard]] std::vector<bool> links_into_the_network(const Topology& topology);
+[[nodiscard]] std::vector<char> links_into_the_network(const Topology& topology);
 
 // Internal to sim/: exclusive links, each a queue of its own.
 //
