@@ -25,6 +25,7 @@ Connection& ConnectionTable::new_connection() {
 // Only when all numbers are in use.
 void ConnectionTable::rehash() {
   first_.assign(2 * first_.size(), 0);
+  bucket_mask_ = first_.size() - 1;
   for (std::uint32_t number = 0; number < count_; ++number) {
     Connection& connection = (*this)[number];
     std::uint32_t& first = first_[bucket_of(connection.source, connection.target)];

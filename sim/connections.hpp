@@ -118,7 +118,8 @@ class ConnectionTable {
  public:
   // Every connection has this many slots; nothing: unlimited.
   explicit ConnectionTable(std::optional<int> slots)
-      : limit_(slots ? static_cast<std::uint64_t>(*slots) : Queue::unlimited), first_(64) {}
+      : limit_(slots ? static_cast<std::uint64_t>(*slots) : Queue::unlimited),
+        first_(bucket_mask_ + 1) {}
 
   // nullptr when it is not open.
   [[nodiscard]] Connection* find(LaneNumber source, LaneNumber target) const {
@@ -168,7 +169,7 @@ class ConnectionTable {
 
   [[nodiscard]] std::size_t bucket_of(LaneNumber source, LaneNumber target) const {
     const std::uint64_t key = (static_cast<std::uint64_t>(source) << 32U) | target;
-    return ((key * 0x9e3779b97f4a7c15U) >> 32U) & (first_.size() - 1);
+    return ((key * 0x9e3779b97f4a7c15U) >> 32U) & bucket_mask_;
   }
   Connection& new_connection();
   void rehash();
@@ -181,8 +182,9 @@ class ConnectionTable {
   std::size_t count_ = 0;
   std::vector<std::unique_ptr<Connection[]>> blocks_;
   std::uint32_t first_closed_plus_one_ = 0;  // their numbers are used again
-  std::vector<std::uint32_t> first_;         // by hash: number of a connection plus one; 0: none
-  std::vector<LinkId> links_;                // of all routes
+  std::uint64_t bucket_mask_ = 63;
+  std::vector<std::uint32_t> first_;  // by hash: number of a connection plus one; 0: none
+  std::vector<LinkId> links_;         // of all routes
 
   // Slots are carved from large blocks: millions of connections need a few bytes each.
   std::vector<std::unique_ptr<Slot[]>> slot_blocks_;

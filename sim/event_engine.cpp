@@ -166,7 +166,7 @@ Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   note_links(connection);
   Path& path = connection.path;
   // Who asks a link first among lanes is decided by rank, which a turn changes.
-  is_exact_ = is_exact_ && (!is_quotient_ || !path.crosses(Path::exclusive));
+  if (is_quotient_ && path.crosses(Path::exclusive)) is_exact_ = false;
   if (ways_.are_chosen())
     open_ways(connection);
   else if (path.kinds == Path::exclusive && posts_early_ &&
@@ -185,8 +185,10 @@ void EventNetwork<Recorder>::open_ways(Connection& connection) {
 
 template <class Recorder>
 inline void EventNetwork<Recorder>::note_links(Connection& connection) {
+  std::uint8_t kinds = connection.path.kinds;
   for (const LinkId id : lanes_.connections.links(connection))
-    connection.path.kinds |= links_.is_exclusive(id) ? Path::exclusive : Path::fair;
+    kinds |= links_.is_exclusive(id) ? Path::exclusive : Path::fair;
+  connection.path.kinds = kinds;
   if (connection.path.crosses(Path::fair)) flows_.opened(connection);
 }
 

@@ -22,7 +22,7 @@ const Router::Choices* MessageRouter::choices(Endpoint from, Endpoint to) {
   return &router_.choices(from.rank, to.rank);
 }
 
-std::span<const LinkId> MessageRouter::route_in_switch(Endpoint from, Endpoint to) {
+std::span<const LinkId> MessageRouter::route_by_device(Endpoint from, Endpoint to) {
   const auto source = link_to_switch(from);
   const auto target = link_to_switch(to);
   if (!source && !target) return router_.route(from.rank, to.rank, from.lane);

@@ -14,13 +14,16 @@ namespace collsim {
 class MessageRouter {
  public:
   MessageRouter(const Topology& topology, const Schedule& schedule)
-      : router_(topology), topology_(topology), schedule_(schedule) {}
+      : router_(topology),
+        topology_(topology),
+        schedule_(schedule),
+        some_in_switch_(
+            schedule.runs_in_switch(Lane(static_cast<std::size_t>(schedule.lanes() - 1)))) {}
 
   // The span is valid until the next call.
   [[nodiscard]] std::span<const LinkId> route(Endpoint from, Endpoint to) {
-    if (schedule_.runs_in_switch(from.lane) || schedule_.runs_in_switch(to.lane))
-      return route_in_switch(from, to);
-    return router_.route(from.rank, to.rank, from.lane);
+    return some_in_switch_ ? route_by_device(from, to)
+                           : router_.route(from.rank, to.rank, from.lane);
   }
   // What messages choose among when they are sent; nullptr: they all take the route.
   [[nodiscard]] const Router::Choices* choices(Endpoint from, Endpoint to);
@@ -28,13 +31,14 @@ class MessageRouter {
   [[nodiscard]] bool within_switch(Endpoint from, Endpoint to) const;
 
  private:
-  [[nodiscard]] std::span<const LinkId> route_in_switch(Endpoint from, Endpoint to);
+  [[nodiscard]] std::span<const LinkId> route_by_device(Endpoint from, Endpoint to);
   // Of the device in which a lane runs; nothing: in its rank.
   [[nodiscard]] std::optional<LinkId> link_to_switch(Endpoint lane) const;
 
   Router router_;
   const Topology& topology_;
   const Schedule& schedule_;
+  const bool some_in_switch_;  // the last lanes, if any
   LinkId link_;
 };
 
