@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "topo/error.hpp"
 #include "topo/ids.hpp"
 #include "topo/topology.hpp"
 #include "topo/units.hpp"
@@ -92,6 +93,11 @@ struct Path {
     startup = std::max(startup, link.startup);
     bandwidth = std::min(bandwidth, link.bandwidth);
     latency += link.latency;
+  }
+  void set_duration(Bytes bytes) {
+    duration = startup + transfer_time(bytes, bandwidth);
+    COLLSIM_CHECK(duration >= Time{} && latency >= Time{},
+                  "a message would arrive before it is sent, or free a link before it took it");
   }
 };
 

@@ -36,11 +36,7 @@ class DataflowNetwork {
 
   // --- see Network ---
   [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
-  static void set_duration(Path& path, Bytes bytes) {
-    path.duration = path.startup + transfer_time(bytes, path.bandwidth);
-    COLLSIM_CHECK(path.duration >= Time{} && path.latency >= Time{},
-                  "a message would arrive before it is sent, or free a link before it took it");
-  }
+  static void set_duration(Path& path, Bytes bytes) { path.set_duration(bytes); }
   static void release(const Connection&, Direction) {}  // its links still know it
   [[nodiscard]] static bool may_post(LaneNumber, const Connection&, const InstructionTimes&) {
     return true;
