@@ -91,18 +91,32 @@ bool blocks_are_equal(const Collective& collective, const Algorithm& algorithm,
   return collective.count % parts == 0;
 }
 
+bool ranks_are_positions(const Collective& collective) {
+  for (std::size_t i = 0; i < collective.group.size(); ++i)
+    if (collective.group[i] != Rank(i)) return false;
+  return true;
+}
+
 // Positions run the same program only where all blocks are equally long; and ranks can be renamed
 // like positions only where they are the same numbers.
 bool claims_symmetry(const Collective& collective, const Algorithm& algorithm,
                      const AlgorithmChoice& choice) {
-  if (algorithm.symmetry == Symmetry::none || choice.per_node > 1 || !choice.orders.empty())
+  if (algorithm.symmetry == Symmetry::none || choice.per_node > 1 || !choice.orders.empty() ||
+      !ranks_are_positions(collective))
     return false;
-  for (std::size_t i = 0; i < collective.group.size(); ++i)
-    if (collective.group[i] != Rank(i)) return false;
   if (algorithm.symmetry == Symmetry::exchange &&
       !std::has_single_bit(static_cast<unsigned>(collective.size())))
     return false;  // i xor d is not always a position
   return blocks_are_equal(collective, algorithm, choice);
+}
+
+bool claims_node_turns(const Collective& collective, const Algorithm& algorithm,
+                       const AlgorithmChoice& choice) {
+  if (algorithm.node_pieces == nullptr || choice.per_node == 1 || !ranks_are_positions(collective))
+    return false;
+  if (algorithm.node_turns.channels && choice.channels % choice.per_node != 0) return false;
+  const std::int64_t pieces = algorithm.node_pieces(collective.size(), choice.per_node);
+  return collective.count % (pieces * choice.channels) == 0;
 }
 
 Task task_of(const Plan& plan, int position, int channel, int role) {
@@ -251,6 +265,10 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   if (claims_symmetry(collective, algorithm, choice)) {
     parts.symmetry = algorithm.symmetry;
     parts.dims = plan->dims;
+  }
+  if (claims_node_turns(collective, algorithm, choice)) {
+    parts.members = plan->per_node;
+    parts.node_turns = algorithm.node_turns;
   }
   parts.exchanges_in_rounds =
       algorithm.exchanges_in_rounds && blocks_are_equal(collective, algorithm, choice);

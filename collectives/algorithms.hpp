@@ -183,6 +183,10 @@ struct Algorithm {
   // Which renaming of the peers turns one position's program into another's where all blocks are
   // equally long (Schedule::Parts); a test compares them.  It speeds up simulation; none is safe.
   Symmetry symmetry = Symmetry::none;
+  // Likewise among nodes (AlgorithmChoice::per_node) where the vector is cut evenly by the channels
+  // and each channel's share into this many pieces; null: never.
+  NodeTurns node_turns = {};
+  int (*node_pieces)(int ranks, int members) = nullptr;
   bool exchanges_in_rounds = false;  // likewise (Schedule::exchanges_in_rounds())
   // Elements per channel; null: none.  Task.scratch is not set yet when it is asked.
   std::int64_t (*scratch)(const Task&) = nullptr;

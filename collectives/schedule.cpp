@@ -31,14 +31,25 @@ Schedule Schedule::with_programs(ProgramFactory program) const {
   Parts parts = *parts_;
   parts.program = std::move(program);
   parts.symmetry = Symmetry::none;
+  parts.node_turns = {};
   parts.exchanges_in_rounds = false;
   return Schedule(std::move(parts));
 }
 
 std::vector<TurnDigit> Schedule::turns() const {
   std::vector<TurnDigit> digits;
+  const auto digit = [](int count, bool turns) {
+    const auto size = static_cast<std::uint32_t>(count);
+    return TurnDigit{.size = size, .step = turns ? 1 : size};
+  };
   switch (symmetry()) {
-    case Symmetry::none: break;
+    case Symmetry::none: {
+      const NodeTurns& of_nodes = parts_->node_turns;
+      if (of_nodes.nodes || of_nodes.members)
+        digits = {digit(size() / parts_->members, of_nodes.nodes),
+                  digit(parts_->members, of_nodes.members)};
+      break;
+    }
     case Symmetry::rotation: digits = {{static_cast<std::uint32_t>(size())}}; break;
     case Symmetry::exchange:
       for (int ranks = size(); ranks > 1; ranks /= 2) digits.push_back({2});
@@ -48,6 +59,15 @@ std::vector<TurnDigit> Schedule::turns() const {
       break;
   }
   return digits;
+}
+
+Lane Schedule::turned(Lane lane, Rank from, Rank into) const {
+  if (!parts_->node_turns.channels) return lane;
+  const auto members = static_cast<std::size_t>(parts_->members);
+  const std::size_t turn = into.index() + members - from.index() % members;
+  const auto all = static_cast<std::size_t>(parts_->lanes);
+  const std::size_t of_channel = all / static_cast<std::size_t>(parts_->channels);
+  return Lane((lane.index() + turn % members * of_channel) % all);
 }
 
 // --- rounds --------------------------------------------------------------------------------------

@@ -19,6 +19,14 @@ namespace collsim {
 // arrangement.
 enum class Symmetry : std::uint8_t { none, rotation, exchange, dimensions };
 
+// The same where positions are `members` neighbours on each of several nodes, which are alike as far
+// as these say.  May be claimed under the same condition; a test compares.
+struct NodeTurns {
+  bool nodes = false;     // the nodes may turn
+  bool members = false;   // the members of all nodes may, together,
+  bool channels = false;  // channel c then becoming c + 1 when each member becomes the next
+};
+
 // HOW a collective is carried out: a program for every lane of every rank.  Immutable and cheap to
 // copy; programs are made on demand by program(), as often as wanted, and are equal each time.  The
 // schedule must outlive its programs.
@@ -43,6 +51,8 @@ class Schedule {
     // peers, message by message with the same sizes; a test compares them.
     Symmetry symmetry = Symmetry::none;
     std::vector<int> dims = {};  // of the arrangement, slowest first: for Symmetry::dimensions
+    int members = 1;             // of each node: for node_turns
+    NodeTurns node_turns = {};
     bool exchanges_in_rounds = false;  // see below
     int chunks = 1;                    // as asked for: for reports and closed forms
     int channels = 1;
@@ -70,6 +80,8 @@ class Schedule {
   [[nodiscard]] Symmetry symmetry() const { return parts_->symmetry; }
   // Empty: none.
   [[nodiscard]] std::vector<TurnDigit> turns() const;
+  // What becomes of a lane of any rank when a turn takes rank `from` to `into`.
+  [[nodiscard]] Lane turned(Lane lane, Rank from, Rank into) const;
   // Every rank sends the same to all others, then waits for the same from all others, perhaps again
   // and again; and slots do not hold it back.  So where instructions cost nothing their order does
   // not matter, and any renaming of the ranks leaves the schedule what it is.  (Two ranks have no

@@ -10,6 +10,19 @@ std::optional<LinkId> MessageRouter::link_to_switch(Endpoint lane) const {
   return topology_.link_to_adding_switch(lane.rank);
 }
 
+LinkId MessageRouter::link_from_switch(Rank rank) {
+  if (from_switches_.empty()) {
+    from_switches_.resize(topology_.rank_count());
+    for (std::size_t id = topology_.links().size(); id-- > 0;) {
+      const Link& link = topology_.link(LinkId(id));
+      const std::optional<Rank> target = topology_.rank_at(link.to);
+      const auto up = target ? topology_.link_to_adding_switch(*target) : std::nullopt;
+      if (up && topology_.link(*up).to == link.from) from_switches_[target->index()] = LinkId(id);
+    }
+  }
+  return from_switches_[rank.index()];
+}
+
 bool MessageRouter::within_switch(Endpoint from, Endpoint to) const {
   const auto up = link_to_switch(from);
   const auto down = link_to_switch(to);
@@ -34,7 +47,7 @@ std::span<const LinkId> MessageRouter::route_by_device(Endpoint from, Endpoint t
   if (!link || topology_.link(*link).to != place)
     throw_error(ErrorCode::no_route, "rank ", rank.index(), " is not behind the switch ",
                 topology_.name(place), ", where a lane runs that it talks to");
-  link_ = source ? topology_.links_between(place, topology_.node_of(rank)).front() : *link;
+  link_ = source ? link_from_switch(rank) : *link;
   return {&link_, 1};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "collectives/schedule.hpp"
 #include "topo/routes.hpp"
@@ -34,12 +35,15 @@ class MessageRouter {
   [[nodiscard]] std::span<const LinkId> route_by_device(Endpoint from, Endpoint to);
   // Of the device in which a lane runs; nothing: in its rank.
   [[nodiscard]] std::optional<LinkId> link_to_switch(Endpoint lane) const;
+  // The first link to a rank from the switch behind it.
+  [[nodiscard]] LinkId link_from_switch(Rank rank);
 
   Router router_;
   const Topology& topology_;
   const Schedule& schedule_;
   const bool some_in_switch_;  // the last lanes, if any
   LinkId link_;
+  std::vector<LinkId> from_switches_;  // by rank; empty until one is asked for
 };
 
 }  // namespace collsim

@@ -39,11 +39,8 @@ std::optional<Quotient> Quotient::of(const Topology& topology, const Schedule& s
                                      const CostModel& costs) {
   const bool whole_machine = static_cast<std::size_t>(schedule.size()) == topology.rank_count() &&
                              Participants(topology, schedule).in_order();
-  if (!routes_turn(topology) || schedule.symmetry() == Symmetry::none || !whole_machine ||
-      schedule.size() < 2)
-    return std::nullopt;
-  if (schedule.runs_in_switch(Lane(static_cast<std::size_t>(schedule.lanes() - 1))))
-    return std::nullopt;
+  if (!routes_turn(topology) || !whole_machine || schedule.size() < 2) return std::nullopt;
+  if (schedule.turns().empty()) return std::nullopt;
   const std::vector<TurnDigit> free_to_turn = turns_of(topology, schedule, costs);
   const Topology::Turning* best = nullptr;
   Turns turns;

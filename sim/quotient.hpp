@@ -33,6 +33,8 @@ class Quotient {
   // The representative's number, for any rank.
   [[nodiscard]] std::uint32_t number_of(Rank rank) const { return numbers_[rank.index()]; }
 
+  [[nodiscard]] Rank representative(Rank rank) const { return representatives_[number_of(rank)]; }
+
   struct Ends {
     std::uint32_t source;  // number of a representative
     Rank target;           // seen from it

@@ -35,12 +35,13 @@ RankWiring::Ends RankWiring::ends_in_quotient(LaneNumber lane, Endpoint peer,
       peer.lane.index() >= lanes_.per_rank)
     report_bad_peer(lanes_.schedule, me, peer);
   if (peer == me) report_talks_to_itself(peer);
-  const auto number = [this](std::size_t rank, Lane its) {
-    return static_cast<LaneNumber>(rank * lanes_.per_rank + its.index());
+  const auto number = [this](Rank rank, Lane its) {
+    return static_cast<LaneNumber>(rank.index() * lanes_.per_rank + its.index());
   };
-  if (direction == Direction::out) return {lane, number(peer.rank.index(), peer.lane)};
-  const Quotient::Ends ends = quotient_->ends(peer.rank, me.rank);
-  return {number(ends.source, peer.lane), number(ends.target.index(), me.lane)};
+  if (direction == Direction::out) return {lane, number(peer.rank, peer.lane)};
+  const Rank me_turned = quotient_->ends(peer.rank, me.rank).target;
+  return {in_quotient(peer),
+          number(me_turned, lanes_.schedule.turned(me.lane, me.rank, me_turned))};
 }
 
 Connection& RankWiring::open_in_quotient(Ends ends) {
@@ -68,10 +69,9 @@ Simulation RankWiring::result(Engine engine) {
       fingerprint.add_lane(lanes_.endpoint_of(lane).rank.index(), lane.lane.index(), lane.hash);
   } else {
     for (std::size_t rank = 0; rank < result.finished.size(); ++rank) {
-      const std::uint32_t number = quotient_->number_of(Rank(rank));
-      result.finished[rank] = result.finished[quotient_->representatives()[number].index()];
+      result.finished[rank] = result.finished[quotient_->representative(Rank(rank)).index()];
       for (std::size_t lane = 0; lane < lanes_.per_rank; ++lane)
-        fingerprint.add_lane(rank, lane, lanes_.all[number * lanes_.per_rank + lane].hash);
+        fingerprint.add_lane(rank, lane, lanes_.all[in_quotient({Rank(rank), Lane(lane)})].hash);
     }
   }
   result.fingerprint = fingerprint.value();

@@ -47,9 +47,7 @@ class RankWiring {
   // The lane that stands for a connection's target.
   [[nodiscard]] LaneNumber simulated(LaneNumber target) const {
     if (quotient_ == nullptr) return target;
-    const std::size_t rank = target / lanes_.per_rank;
-    return static_cast<LaneNumber>(quotient_->number_of(Rank(rank)) * lanes_.per_rank +
-                                   target % lanes_.per_rank);
+    return in_quotient({Rank(target / lanes_.per_rank), Lane(target % lanes_.per_rank)});
   }
   // A message crosses two links of one orbit: it meets its own copies.
   [[nodiscard]] bool messages_meet_their_copies() const { return messages_meet_their_copies_; }
@@ -62,6 +60,13 @@ class RankWiring {
   [[nodiscard]] Simulation result(Engine engine);
 
  private:
+  // The lane that stands for another.
+  [[nodiscard]] LaneNumber in_quotient(Endpoint lane) const {
+    const Lane turned =
+        lanes_.schedule.turned(lane.lane, lane.rank, quotient_->representative(lane.rank));
+    return static_cast<LaneNumber>(quotient_->number_of(lane.rank) * lanes_.per_rank +
+                                   turned.index());
+  }
   [[nodiscard]] Ends ends_in_quotient(LaneNumber lane, Endpoint peer, Direction direction) const;
   Connection& open_in_quotient(Ends ends);
   void set_route(Connection& connection, std::span<const LinkId> route) {

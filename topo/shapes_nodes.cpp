@@ -173,12 +173,14 @@ class NodesWays final : public EqualWays {
   bool pxn_;
 };
 
-// Any permutation of nodes.
-Topology::Turning turning(const Layout& layout, std::size_t nodes) {
+// Any permutation of nodes; where every GPU has a port to a switch inside and one of its own to the
+// network, also any of the GPUs of all nodes together.
+Topology::Turning turning(const Layout& layout, std::size_t nodes, bool gpus_are_alike) {
   const auto gpus = static_cast<std::uint32_t>(layout.gpus);
   Topology::Turning turning;
-  turning.digits = {{.size = static_cast<std::uint32_t>(nodes), .permutes = true}, {gpus, gpus}};
-  turning.place = [layout](LinkId id) {
+  turning.digits = {{.size = static_cast<std::uint32_t>(nodes), .permutes = true},
+                    {.size = gpus, .step = gpus_are_alike ? 1 : gpus, .permutes = gpus_are_alike}};
+  turning.place = [layout, gpus_are_alike](LinkId id) {
     std::size_t per_node = layout.links_inside;
     std::size_t before = 0;
     if (id.index() >= layout.attachments) {
@@ -189,8 +191,11 @@ Topology::Turning turning(const Layout& layout, std::size_t nodes) {
       per_node = 2 * layout.nics;
     }
     const std::size_t node = (id.index() - before) / per_node;
-    const std::size_t kind = before + (id.index() - before) % per_node;
-    return LinkPlace{static_cast<std::uint32_t>(kind), Rank(node * layout.gpus)};
+    const std::size_t number = (id.index() - before) % per_node;
+    const Rank first(node * layout.gpus);
+    if (!gpus_are_alike) return LinkPlace{static_cast<std::uint32_t>(before + number), first};
+    return LinkPlace{static_cast<std::uint32_t>((before > 0 ? 2 : 0) + number % 2),
+                     Rank(first.index() + number / 2)};
   };
   return turning;
 }
@@ -232,7 +237,8 @@ Topology make_nodes(const NodesShape& shape) {
   parts.routes_ignore_bandwidth = true;
   const bool one_switch = std::holds_alternative<std::monostate>(shape.network);
   if (one_switch && !shape.intra_link.half_duplex && !shape.inter_link.half_duplex)
-    parts.turnings.push_back(turning(layout, nodes));
+    parts.turnings.push_back(turning(
+        layout, nodes, shape.intra == NodesShape::Intra::network_switch && !layout.attached()));
   return Topology(std::move(parts));
 }
 

@@ -129,9 +129,27 @@ CaseResult row_of(const Case& asked, const CaseOptions& options,
 // One of NCCL's ways, and what it takes at least, found without simulating it.
 struct NcclWay {
   Case one_case;
+  Case simulated;
   Time least;
   bool is_large = false;
 };
+
+// Among very many ranks, the same with a vector that all of them cut into equal pieces: no message
+// is longer by more than an element, and one rank of a node may stand for all of its node.
+Case cut_evenly(const Case& made) {
+  constexpr double very_large = 200'000;
+  const AlgorithmChoice& choice = made.choice;
+  const Algorithm& algorithm = find_algorithm(made.collective.operation, choice.name);
+  if (algorithm.node_pieces == nullptr || choice.per_node == 1 ||
+      effort_of(made, *made.schedule).instructions < very_large)
+    return made;
+  const int pieces = algorithm.node_pieces(made.collective.size(), choice.per_node);
+  const std::int64_t unit = std::int64_t{pieces} * choice.channels;
+  Case even = made;
+  even.collective.count = (made.collective.count + unit - 1) / unit * unit;
+  even.schedule.reset();
+  return with_schedule(std::move(even));
+}
 
 // The bound of its collective; where simulating takes a while, also its own traffic and the first
 // messages of a chain of causes.
@@ -139,7 +157,7 @@ NcclWay way_of(Case candidate) {
   constexpr double large = 20'000;
   constexpr int messages_at_first = 200;
   const Topology& topology = candidate.cluster->topology;
-  NcclWay way{with_schedule(std::move(candidate)), {}};
+  NcclWay way{.one_case = with_schedule(std::move(candidate))};
   const Case& made = way.one_case;
   way.is_large = effort_of(made, *made.schedule).instructions > large;
   way.least = lower_bound(made.collective, topology);
@@ -150,6 +168,7 @@ NcclWay way_of(Case candidate) {
                   causal_chain(topology, *made.schedule, Time::never(), messages_at_first)});
   }
   way.least += made.costs.launch;
+  way.simulated = cut_evenly(made);
   return way;
 }
 
@@ -179,7 +198,8 @@ Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
   for (auto& [way, place] : ways) {
     try {
       if (best && cannot_be_faster(way, best->row.time)) continue;
-      CaseResult row = row_of(way.one_case, options);
+      CaseResult row = row_of(way.simulated, options);
+      row.size = asked.collective.bytes();
       if (best && std::pair(best->row.time, place_of_best) < std::pair(row.time, place)) continue;
       best = Chosen{std::move(way.one_case), std::move(row)};
       place_of_best = place;

@@ -214,6 +214,8 @@ extern const Algorithm all_reduce_double_tree{
     .summary = "half of the vector up and down each of two binary trees (NCCL Tree)",
     .program = all_reduce_along_both_trees,
     .lanes = 4,
+    .node_turns = {.members = true, .channels = true},
+    .node_pieces = [](int /*ranks*/, int /*members*/) { return 2; },
     .messages_exceed_a_block = true};
 
 }  // namespace collsim

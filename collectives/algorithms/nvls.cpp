@@ -208,6 +208,8 @@ extern const Algorithm all_reduce_nvls{
     .program = all_reduce_in_switch,
     .lanes = roles,
     .lanes_in_switch = switch_roles,
+    .node_turns = {.members = true},
+    .node_pieces = [](int /*ranks*/, int members) { return members; },
     .scratch = [](const Task& task) { return roles_with_scratch * longest_block(task); }};
 
 }  // namespace collsim

@@ -95,6 +95,10 @@ Program all_reduce_both_ways(const Task& task) {
                          Blocks(result_vector(task).piece(task.role, 2), ranks));
 }
 
+int block_per_rank(int ranks, int /*members*/) {
+  return ranks;
+}
+
 // Cost.  A step begins when the chunk before has left the link and when the same chunk of the step
 // before has come and, while blocks are summed, has been added.  t is the time of a chunk on a
 // link, g the time to add it.
@@ -122,6 +126,8 @@ extern const Algorithm all_reduce_ring{
     .summary = "reduce-scatter, then all-gather, around a ring: fewest bytes, most steps",
     .program = all_reduce_up_ring,
     .symmetry = Symmetry::rotation,
+    .node_turns = {.nodes = true, .members = true, .channels = true},
+    .node_pieces = block_per_rank,
     .messages = MessagesAtOnce::ring,
     .costs = {
         {{on::rings, "2*(K-1)*(tau(N/K) + L) + (K-1)/K*N*gamma", "K*S", patarasuk, when::one_chunk},
@@ -151,6 +157,8 @@ extern const Algorithm all_gather_ring{
           return ring_all_gather(Ring::up(task), gathered_block(task), task.blocks(task.output));
         },
     .symmetry = Symmetry::rotation,
+    .node_turns = {.nodes = true, .members = true, .channels = true},
+    .node_pieces = block_per_rank,
     .messages = MessagesAtOnce::ring,
     .costs = {{{on::rings, "(K-1)*(tau(N/K) + L)", "K*S", literature::thakur, when::one_chunk},
                {on::rings, "(K-2)*max(S*t, t+L) + S*t + L, t = tau(N/(K*S))", "K*S",
@@ -165,6 +173,8 @@ extern const Algorithm reduce_scatter_ring{
           return ring_reduce_scatter(Ring::up(task), scattered_blocks(task), scattered_block(task));
         },
     .symmetry = Symmetry::rotation,
+    .node_turns = {.nodes = true, .members = true, .channels = true},
+    .node_pieces = block_per_rank,
     .messages = MessagesAtOnce::ring,
     .costs = {
         {{on::rings, "(K-1)*(tau(N/K) + L) + (K-1)/K*N*gamma", "K*S", literature::thakur,

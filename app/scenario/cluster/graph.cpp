@@ -350,21 +350,52 @@ void join_nics(Topology::Parts& parts, const LinkParameters& link) {
     if (parts.kinds[node] == NodeKind::nic) add_cable(parts, NodeId(node), joint, link);
 }
 
+// Every GPU has one cable to one switch, the same for all, and one to a NIC of its own, listed in
+// this order; there is nothing else.  Then the GPUs of a node are alike, too.
+bool is_star_with_nics(const Graph& graph) {
+  const std::size_t gpus = graph.count(NodeKind::gpu);
+  const std::vector<Cable>& cables = graph.cables();
+  if (graph.count(NodeKind::nic) != gpus || graph.devices().size() != 2 * gpus + 1 ||
+      cables.size() != 2 * gpus)
+    return false;
+  std::size_t gpu = 0, nic = 0;
+  const auto next = [&](std::size_t from, NodeKind kind) {
+    while (graph.devices()[from].kind != kind) ++from;
+    return from;
+  };
+  for (std::size_t i = 0; i < gpus; ++i) {
+    gpu = next(i == 0 ? 0 : gpu + 1, NodeKind::gpu);
+    nic = next(i == 0 ? 0 : nic + 1, NodeKind::nic);
+    const Cable& up = cables[i];
+    const Cable& out = cables[gpus + i];
+    if (up.from != gpu || up.to != cables[0].to || !(up.parameters == cables[0].parameters) ||
+        out.from != gpu || out.to != nic || !(out.parameters == cables[gpus].parameters))
+      return false;
+  }
+  return graph.devices()[cables[0].to].kind == NodeKind::network_switch;
+}
+
 // The nodes are alike, and the switch joins them in any order.
-Topology::Turning turning_of_nodes(const Topology::Parts& parts, std::size_t links_of_node,
-                                   std::size_t nics_of_node) {
-  const auto size = [](int dim) { return static_cast<std::uint32_t>(dim); };
-  const std::uint32_t nodes = size(parts.dims[0]);
-  const std::uint32_t gpus = size(parts.dims[1]);
+Topology::Turning turning_of_nodes(const Topology::Parts& parts, const Graph& graph) {
+  const auto nodes = static_cast<std::uint32_t>(parts.dims[0]);
+  const auto gpus = static_cast<std::uint32_t>(parts.dims[1]);
+  const std::size_t links_of_node = 2 * graph.cables().size();
+  const std::size_t nic_links_of_node = 2 * graph.count(NodeKind::nic);
+  const bool gpus_turn = is_star_with_nics(graph);
   Topology::Turning turning;
-  turning.digits = {{.size = nodes, .permutes = true}, {gpus, gpus}};
+  turning.digits = {{.size = nodes, .permutes = true},
+                    {.size = gpus, .step = gpus_turn ? 1 : gpus, .permutes = gpus_turn}};
   turning.place = [=](LinkId id) {
     const std::size_t inside = nodes * links_of_node;
     const bool joins = id.index() >= inside;
-    const std::size_t of_node = joins ? 2 * nics_of_node : links_of_node;
+    const std::size_t of_node = joins ? nic_links_of_node : links_of_node;
     const std::size_t number = joins ? id.index() - inside : id.index();
     const std::size_t kind = number % of_node + (joins ? links_of_node : 0);
-    return LinkPlace{static_cast<std::uint32_t>(kind), Rank(number / of_node * gpus)};
+    const std::size_t first = number / of_node * gpus;
+    if (!gpus_turn) return LinkPlace{static_cast<std::uint32_t>(kind), Rank(first)};
+    // One cable of each purpose for every GPU.
+    return LinkPlace{static_cast<std::uint32_t>(2 * (kind / (2 * gpus)) + kind % 2),
+                     Rank(first + kind / 2 % gpus)};
   };
   return turning;
 }
@@ -398,8 +429,7 @@ std::optional<Machine> read_graph(ObjectReader& cluster) {
   if (network->nodes > 1) {
     join_nics(parts, *network->link);
     if (std::none_of(parts.links.begin(), parts.links.end(), std::mem_fn(&Link::half_duplex)))
-      parts.turnings.push_back(
-          turning_of_nodes(parts, 2 * graph.cables().size(), graph.count(NodeKind::nic)));
+      parts.turnings.push_back(turning_of_nodes(parts, graph));
   }
   const auto gpus = static_cast<std::int64_t>(graph.count(NodeKind::gpu));
   return Machine{.topology = Topology(std::move(parts)),

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Among nodes whose GPUs are alike one GPU of a node, or of all nodes, stands for the others, also
+// where each channel enters a node at another of them.
+#include "tests/sim/testing.hpp"
+
+namespace collsim::testing {
+namespace {
+
+constexpr int members = 4;
+
+Topology nodes_of_four(int nodes, bool switches_add) {
+  LinkParameters inside = link_of(gigabytes_per_second(300), {}, nanoseconds(350), Sharing::fair);
+  if (switches_add) inside.protocols[static_cast<std::size_t>(LinkProtocol::nvls)] = ProtocolCost{};
+  NodesShape shape{.intra_link = inside,
+                   .inter_link = link_of(gigabytes_per_second(47), nanoseconds(200),
+                                         nanoseconds(1700), Sharing::fair)};
+  shape.nodes = nodes;
+  shape.gpus_per_node = shape.nics_per_node = members;
+  return make_nodes(shape);
+}
+
+struct NodeCase {
+  Operation operation;
+  const char* algorithm;
+  int channels;
+  int chunks;
+};
+
+Schedule schedule_of(const NodeCase& one, int nodes, std::int64_t count, bool in_place) {
+  AlgorithmChoice choice;
+  choice.name = one.algorithm;
+  choice.channels = one.channels;
+  choice.chunks = one.chunks;
+  choice.per_node = members;
+  return make_schedule(in_place_if(in_place, collective_of(one.operation, nodes * members, count)),
+                       choice);
+}
+
+void expect_same_with_few_ranks(const NodeCase& one, int nodes, bool switches_add, bool in_place) {
+  SCOPED_TRACE(std::string(one.algorithm) + " over " + std::to_string(one.channels) +
+               " channels, " + std::to_string(nodes) + " nodes");
+  const Topology topology = nodes_of_four(nodes, switches_add);
+  const Schedule schedule = schedule_of(one, nodes, 96 * nodes * one.channels * members, in_place);
+  const CostModel costs{.reduce_bandwidth = gigabytes_per_second(200)};
+  const Simulation all = simulate(topology, schedule, costs, {.engine = Engine::event});
+  const Simulation few = simulate(topology, schedule, costs, {.engine = Engine::symmetry});
+  EXPECT_EQ(all.time, few.time);
+  EXPECT_EQ(all.finished, few.finished);
+  EXPECT_EQ(all.messages, few.messages);
+  EXPECT_EQ(all.instructions, few.instructions);
+  EXPECT_EQ(all.wire_bytes, few.wire_bytes);
+  EXPECT_EQ(all.fingerprint, few.fingerprint);
+}
+
+TEST(NodeTurns, FewRanksTakeAsLongAsAll) {
+  using enum Operation;
+  for (const int nodes : {2, 3, 4, 7})
+    for (const int chunks : {1, 3})
+      for (const bool in_place : {false, true}) {
+        for (const int channels : {4, 8}) {
+          for (const Operation operation : {all_reduce, all_gather, reduce_scatter})
+            expect_same_with_few_ranks({operation, "ring", channels, chunks}, nodes, false,
+                                       in_place);
+          expect_same_with_few_ranks({all_reduce, "double-tree", channels, chunks}, nodes, false,
+                                     in_place);
+        }
+        for (const int channels : {1, 2})
+          for (const bool switches_add : {false, true})
+            expect_same_with_few_ranks({all_reduce, "nvls", channels, chunks}, nodes, switches_add,
+                                       in_place);
+      }
+}
+
+// A channel that one of the members lacks, or shares of different lengths.
+TEST(NodeTurns, AreNotClaimedWhereMembersDiffer) {
+  const NodeCase trees{Operation::all_reduce, "double-tree", 4, 1};
+  EXPECT_FALSE(schedule_of(trees, 3, 8, false).turns().empty());
+  EXPECT_TRUE(schedule_of(trees, 3, 9, false).turns().empty());
+  NodeCase fewer = trees;
+  fewer.channels = 3;
+  EXPECT_TRUE(schedule_of(fewer, 3, 24, false).turns().empty());
+  const NodeCase in_switches{Operation::all_reduce, "nvls", 1, 1};
+  EXPECT_FALSE(schedule_of(in_switches, 3, 4, false).turns().empty());
+  EXPECT_TRUE(schedule_of(in_switches, 3, 6, false).turns().empty());
+}
+
+}  // namespace
+}  // namespace collsim::testing
