@@ -6,13 +6,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
-#include <set>
 #include <span>
 #include <tuple>
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/study/run_case.hpp"
-#include "topo/routes.hpp"
 
 namespace collsim {
 namespace {
@@ -339,33 +337,6 @@ class LinkWatch {
   const Timeline& timeline_;
 };
 
-// Fills in what its messages could take instead of a link.
-void count_alike(const Topology& topology, const Simulation& simulation, LinkId busiest,
-                 BusiestLink& result) {
-  if (chooses_per_message(topology)) return;
-  constexpr std::size_t most_pairs = 1000;
-  std::set<std::pair<Rank, Rank>> pairs;
-  std::set<LinkId> alike;
-  Router router(topology);
-  for (const Step& step : simulation.timeline->steps) {
-    const auto crossings = simulation.timeline->crossings_of(step);
-    const auto on = std::find_if(crossings.begin(), crossings.end(), [&](const Crossing& crossing) {
-      return crossing.link == busiest;
-    });
-    const Rank to = step.instruction.to.rank;
-    if (on == crossings.end() || step.rank == to || !pairs.emplace(step.rank, to).second) continue;
-    if (pairs.size() > most_pairs) break;
-    const auto place = static_cast<std::size_t>(on - crossings.begin());
-    for (const std::vector<LinkId>& way : router.choices(step.rank, to).ways)
-      if (way.size() == crossings.size()) alike.insert(way[place]);
-  }
-  result.alike = alike.size();
-  result.idle_alike =
-      static_cast<std::size_t>(std::count_if(alike.begin(), alike.end(), [&](LinkId id) {
-        return simulation.links[topology.link(id).resource.index()].messages == 0;
-      }));
-}
-
 std::optional<BusiestLink> busiest_link(const Topology& topology, const Simulation& simulation) {
   const LinkUsage* busiest = nullptr;
   std::size_t at = 0;
@@ -391,7 +362,6 @@ std::optional<BusiestLink> busiest_link(const Topology& topology, const Simulati
   // The other direction of a half duplex link keeps it busy too, and is counted by itself.
   if (!simulation.timeline || topology.link(LinkId(at)).half_duplex) return result;
 
-  count_alike(topology, simulation, LinkId(at), result);
   LinkWatch watch(topology, *simulation.timeline);
   Time first = Time::never();
   Time last{};

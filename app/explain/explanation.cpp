@@ -113,7 +113,7 @@ BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
 
 Explanation explain(const Case& one_case) {
   CutsCache cuts;
-  const auto [settled, row] = choose(one_case, {.cuts = &cuts});
+  const auto [settled, row] = choose(one_case, {.cuts = &cuts, .idle_links = true});
   Explanation result{settled, row, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = is_policy(one_case.choice.name);
   if (one_case.choice.name == "nccl") result.tuner = tuner_verdict(one_case);

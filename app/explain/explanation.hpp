@@ -69,10 +69,6 @@ struct BusiestLink {
   std::optional<Time> fill;   // until its first message
   std::optional<Time> gaps;   // between messages, and where others shared the path
   std::optional<Time> drain;  // after its last byte
-  // Links that its messages could take as well, by other ways of the same length and width, itself
-  // included; and those of them that carry nothing.  0 where routing does not fix the way.
-  std::size_t alike = 0;
-  std::size_t idle_alike = 0;
 };
 
 // A line of the critical path: one event, or several of the same kind one after the other.
@@ -206,6 +202,8 @@ struct Explanation {
 //                    instructions_s, busiest_link: {name, messages, bytes, busy_s, fill_s, gaps_s,
 //                    drain_s, equally_busy}}; the kinds add up to time_s, as do fill, busy, gaps
 //                    and drain
+//   idle_links      {busy, alike, idle}: so many of the links that are like the busy one carry
+//                   nothing; null: none that matter
 //   critical_path   [{shape, ranks, count, period, from_s, to_s, smallest_bytes, largest_bytes,
 //                    text}]
 //   knobs           [{name, now, then, by_degrees, time_s, saves_s, time_20_percent_s,

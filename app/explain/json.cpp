@@ -76,6 +76,10 @@ JsonValue of_link(const BusiestLink& link) {
                             {"equally_busy", link.equally_busy}});
 }
 
+JsonValue of_idle(const IdleLinks& links) {
+  return JsonValue::object({{"busy", links.busy}, {"alike", links.alike}, {"idle", links.idle}});
+}
+
 JsonValue of_breakdown(const Breakdown& b) {
   const auto known = [&](Time time) { return b.every_step_recorded ? seconds(time) : JsonValue(); };
   return JsonValue::object({{"every_step_recorded", b.every_step_recorded},
@@ -234,6 +238,7 @@ JsonValue to_value(const Explanation& e) {
        {"algorithms", JsonValue::array(e.algorithms, of_contender)},
        {"formula", of_formula(e)},
        {"breakdown", of_breakdown(e.breakdown)},
+       {"idle_links", e.row.idle_links ? of_idle(*e.row.idle_links) : JsonValue()},
        {"critical_path", JsonValue::array(e.breakdown.lines, of_line)},
        {"knobs", of_knobs(e)},
        {"best_chunks", e.knobs.chunks ? of_best_chunks(*e.knobs.chunks) : JsonValue()},

@@ -8,6 +8,7 @@
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/study/idle_links.hpp"
 
 namespace collsim {
 namespace {
@@ -255,11 +256,7 @@ void write_busiest_link(Page& page, const Explanation& e) {
     text += idle.empty() ? "; it is never idle" : "; it is idle for " + idle;
   }
   page.paragraph(text + ".");
-  if (link.idle_alike > 0)
-    page.paragraph(fmt::format(
-        "{} of {} equal links that its messages could take carry nothing: the routing chose so. "
-        "cluster.routing=spray uses them all.",
-        link.idle_alike, link.alike));
+  if (e.row.idle_links) page.paragraph(to_text(*e.row.idle_links) + ".");
 }
 
 void write_breakdown(Page& page, const Explanation& e) {

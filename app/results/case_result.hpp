@@ -81,6 +81,15 @@ struct Search {
 // bounds"
 [[nodiscard]] std::string to_text(const Search& search);
 
+// "28 of 32 equal links carry nothing": links that the messages of a busy one could take instead,
+// by other ways of the same length and width.
+struct IdleLinks {
+  std::string busy;       // "leaf0->spine1"
+  std::size_t alike = 0;  // with the busy one itself
+  std::size_t idle = 0;   // carry nothing
+  bool operator==(const IdleLinks&) const = default;
+};
+
 // The answer for one case: a row of every table and of the results file.  SI units.
 struct CaseResult {
   Params params;
@@ -113,6 +122,7 @@ struct CaseResult {
   std::uint64_t fingerprint = 0;
   // The bandwidth of the slowest link that carried data; only when asked for (CaseOptions).
   std::optional<double> bottleneck_bandwidth;
+  std::optional<IdleLinks> idle_links;  // likewise
   // Symbols of expressions that the case defines: alpha, B, L when all links are alike (L from
   // rank to rank, where all are equally far apart); the time that adding a byte takes.
   std::optional<double> alpha, B, L;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/scenario/vocabulary.hpp"
+#include "app/study/idle_links.hpp"
 #include "app/study/nccl.hpp"
 
 #include "collectives/cost/bound_text.hpp"
@@ -271,8 +272,13 @@ Case with_calibrated_costs(Case asked) {
 }
 
 Chosen choose(const Case& asked, const CaseOptions& options) {
-  if (is_policy(asked.choice.name)) return fastest(asked, options);
-  return {asked, row_of(asked, options)};
+  Chosen chosen = is_policy(asked.choice.name) ? fastest(asked, options)
+                                               : Chosen{asked, row_of(asked, options)};
+  if (options.idle_links)
+    chosen.row.idle_links =
+        find_idle_links(chosen.one_case.cluster->topology, *with_schedule(chosen.one_case).schedule,
+                        chosen.row.kernel);
+  return chosen;
 }
 
 CaseResult run_case(const Case& one_case, const CaseOptions& options) {

@@ -33,6 +33,7 @@ struct CaseOptions {
   std::mutex* turns = nullptr;
   // With it bounds know the tightest cuts; without, only those that the structure suggests.
   CutsCache* cuts = nullptr;
+  bool idle_links = false;  // look for them
 };
 
 // Simulates; "auto" takes the fastest algorithm of the operation, with the fastest number of chunks

@@ -117,7 +117,7 @@ class Runner {
   Runner(const Scenario& scenario, const StudyOptions& options, const CaseOptions& case_options)
       : scenario_(scenario),
         options_(options),
-        case_options_{case_options.bottleneck_bandwidth, &turns_, nullptr},
+        case_options_{case_options.bottleneck_bandwidth, &turns_, nullptr, true},
         rows_(scenario.points()),
         first_wrong_(none) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());

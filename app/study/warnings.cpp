@@ -15,6 +15,7 @@
 #include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/presets.hpp"
+#include "app/study/idle_links.hpp"
 #include "app/study/nccl.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/listed_schedule.hpp"
@@ -169,6 +170,7 @@ class Collector {
     not_in_nccl();
     assumed_machine();
     slow_links();
+    idle_links();
     late_outsiders();
     wrong_programs();
     sizes_of_programs();
@@ -320,6 +322,17 @@ class Collector {
           fmt::format("{}; routes of a fixed rule cross it all the same. A cable that is broken "
                       "is \"down\": true",
                       link));
+  }
+
+  void idle_links() {
+    const auto rows = rows_that([](const CaseResult& row) { return row.idle_links.has_value(); });
+    if (rows.empty()) return;
+    const bool alike = std::all_of(rows.begin(), rows.end(), [&](const CaseResult* row) {
+      return *row->idle_links == *rows.front()->idle_links;
+    });
+    warn_at("cluster.routing", "idle-links",
+            rows_text(rows.size(), results_) + (alike ? "" : "for instance ") +
+                to_text(*rows.front()->idle_links));
   }
 
   void late_outsiders() {

@@ -181,13 +181,20 @@ TEST(Explanation, EqualLinksThatCarryNothingAreCounted) {
     builder.connect(NodeId(rank), NodeId(4 + rank / 2), cable);
   for (std::size_t spine = 6; spine < 9; ++spine)
     for (const std::size_t leaf : {4U, 5U}) builder.connect(NodeId(leaf), NodeId(spine), cable);
-  for (const auto& [routing, alike, idle] :
-       {std::tuple(Routing::first, 3U, 2U), std::tuple(Routing::spray, 0U, 0U)}) {
-    const Explanation e = explain(case_on(with_routing(builder.build(), routing, 0),
-                                          Operation::all_to_all, mebibytes(4), "direct"));
-    EXPECT_EQ(e.breakdown.busiest->alike, alike);
-    EXPECT_EQ(e.breakdown.busiest->idle_alike, idle);
-  }
+  const auto explained = [&](Routing routing, Operation operation, const char* algorithm) {
+    return explain(
+        case_on(with_routing(builder.build(), routing, 0), operation, mebibytes(4), algorithm));
+  };
+  const Explanation first = explained(Routing::first, Operation::all_to_all, "direct");
+  ASSERT_TRUE(first.row.idle_links);
+  EXPECT_EQ(first.row.idle_links->busy, "switch0->switch2");
+  EXPECT_EQ(first.row.idle_links->alike, 3U);
+  EXPECT_EQ(first.row.idle_links->idle, 2U);
+  EXPECT_NE(to_text(first).find("2 of 3 equal links carry nothing, while switch0->switch2"),
+            std::string::npos);
+  EXPECT_FALSE(explained(Routing::spray, Operation::all_to_all, "direct").row.idle_links);
+  // Ports are as busy as the cables above.
+  EXPECT_FALSE(explained(Routing::first, Operation::all_reduce, "ring").row.idle_links);
 }
 
 TEST(Explanation, OneSlowLinkIsTheKnobAndTheOthersAreNot) {

@@ -150,6 +150,23 @@ TEST(Warnings, ALateRankThatTakesNoPart) {
               "rank 5 is late but takes no part (collective.ranks), which has no effect");
 }
 
+// All messages from leaf to leaf take the first of four spines; where ports limit it matters not.
+TEST(Warnings, EqualLinksThatCarryNothing) {
+  const auto warning = [](const std::string& algorithm, const std::string& uplink) {
+    return results_of(R"({"scenario": 1, "collective": {"op": "all-to-all", "size": "64MiB"},
+              "cluster": {"shape": "leaf-spine", "leaves": 2, "ranks_per_leaf": 8, "spines": 4,
+                          "link": {"bandwidth": "50GB/s", "latency": "1us"}, "uplink": )" +
+                      uplink + R"(}, "sweep": {"collective.algorithm": [")" + algorithm +
+                      R"("], "cluster.routing": ["d-mod-k", "first"]}})")
+        .warning("idle-links");
+  };
+  expect_text(warning("direct", R"({"bandwidth": "50GB/s"})"),
+              "in 1 of 2 rows: 3 of 4 equal links carry nothing, while leaf0->spine0, whose "
+              "messages could take them, is the busiest: the routing chose so; "
+              "cluster.routing=spray uses them all");
+  EXPECT_EQ(warning("direct", R"({"bandwidth": "800GB/s"})"), "");
+}
+
 TEST(Warnings, MeasurementsAreNotMade) {
   EXPECT_NE(results_of(lecture(R"(, "measure": {"backend": "nccl"})")).warning("not-measured"), "");
 }
