@@ -11,11 +11,11 @@ namespace collsim {
 
 namespace {
 
-// A hash of ranks is not the same after a turn; nor is a search, which goes by the ids of links,
-// but for the graphs that say so and take the first of equal ways.
+// A hash of ranks is not the same after a turn; nor is the way with the smallest number, but for the
+// graphs that say so; nor a search, which goes by the ids of links.
 bool routes_turn(const Topology& topology) {
   switch (topology.parts().routing) {
-    case Routing::first: return true;
+    case Routing::first: return topology.parts().ways == nullptr;
     case Routing::usual:
     case Routing::d_mod_k:
     case Routing::dimension_order: return topology.parts().ways != nullptr;

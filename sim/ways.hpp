@@ -60,7 +60,7 @@ class Ways {
     Time wait{};
     std::uint32_t flows = 0;
   };
-  // By wait, then flows, then number; for ugal, where ways differ in length, both times the links
+  // By wait, then flows, then the order of Router::choices(); for ugal, where ways differ in length, both times the links
   // of the way.
   template <class LoadOf>
   [[nodiscard]] Connection& least_loaded(const Connection& connection,

@@ -29,8 +29,9 @@ namespace collsim {
 // takes the n-th of them, starting over after the last.  So parallel channels use parallel cables.
 // On any other way lane n takes the n-th after the one of that way.
 //
-// A way of a shape that crosses a link that is down is replaced by the next one, by number, that
-// does not; where there is none, by a searched one.
+// A way of a shape that crosses a link that is down is replaced by one that does not: the messages
+// that took it are shared out evenly among those (`first`: by the smallest number), and all others
+// stay where they are.  Where there is none, the way is a searched one.
 //
 // A Router is the mutable companion of an immutable topology: it searches once per device to which
 // targets are attached (a switch) and once per target that only relaying ranks reach, and caches
@@ -56,8 +57,9 @@ class Router {
   }
 
   // What messages may choose among: all equal ways, in order of their numbers, or 64 evenly chosen
-  // ones of more; for Routing::ugal then the detours, likewise.  At least one; valid until the next
-  // call.
+  // ones of more; for Routing::ugal then the detours, likewise.  But for Routing::spray the order
+  // begins with the source's number, so that sources to which all ways look alike take different
+  // ones.  At least one; valid until the next call.
   static constexpr std::uint64_t most_choices = 64;
   struct Choices {
     std::vector<std::vector<LinkId>> ways;

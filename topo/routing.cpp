@@ -80,9 +80,16 @@ bool Router::take_shape_route(Rank from, Rank to) {
   }
   if (take_numbered(from, to, way)) return true;
   const std::uint64_t count = ways->count(from, to);
-  for (std::uint64_t i = 1; i < count; ++i)
-    if (take_numbered(from, to, (way + i) % count)) return true;
-  return false;
+  std::vector<std::uint64_t> alive;
+  for (std::uint64_t i = 0; i < count; ++i)
+    if (i != way && take_numbered(from, to, i)) alive.push_back(i);
+  if (alive.empty()) return false;
+  // Ranks that the way had in common have numbers a multiple of the count apart.
+  const std::uint64_t again = topology_.parts().routing == Routing::first ? 0
+                              : topology_.parts().routing == Routing::hash
+                                  ? hash(from, to) / count
+                                  : from.index() + to.index() / count;
+  return take_numbered(from, to, alive[again % alive.size()]);
 }
 
 bool Router::take_numbered(Rank from, Rank to, std::uint64_t way) {
@@ -236,6 +243,10 @@ const Router::Choices& Router::choices(Rank from, Rank to) {
       return true;
     });
   const std::size_t shortest = choices_.ways.size();
+  if (topology_.parts().routing != Routing::spray)
+    std::rotate(choices_.ways.begin(),
+                choices_.ways.begin() + static_cast<std::ptrdiff_t>(from.index() % shortest),
+                choices_.ways.end());
   if (ways != nullptr && topology_.parts().routing == Routing::ugal)
     choose(ways->detours(from, to), [&](std::uint64_t n) { return take_detour(from, to, n); });
   choices_.detours = choices_.ways.size() - shortest;
