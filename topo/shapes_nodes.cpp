@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "topo/fabric.hpp"
+#include "topo/graph_nodes.hpp"
+#include "topo/routes.hpp"
 
 namespace collsim {
 
@@ -48,14 +54,23 @@ Topology inside_of_node(const NodesShape& shape) {
   COLLSIM_CHECK(false, "intra shape " + std::to_string(static_cast<int>(shape.intra)));
 }
 
+// Between a rank of a graph and its NIC, as numbered in its node.
+struct WayToNic {
+  std::size_t nic = 0;
+  std::vector<LinkId> out, in;
+};
+
 // Link ids: the inside of node 0, of node 1, ...; the ports of the NICs; the attachments.
 struct Layout {
   std::size_t gpus, nics, ranks;
-  std::size_t links_inside;  // per node
-  std::size_t ports;         // first link of the first NIC
-  std::size_t attachments;   // first link of the first attachment, if there are any
-  [[nodiscard]] bool attached() const { return nics < gpus; }
-  [[nodiscard]] std::size_t nic_of(std::size_t rank) const { return rank / (gpus / nics); }
+  std::size_t links_inside;      // per node
+  std::size_t ports;             // first link of the first NIC
+  std::size_t attachments;       // first link of the first attachment, if there are any
+  std::vector<WayToNic> to_nic;  // by rank of a node; none where shapes say it
+  [[nodiscard]] bool attached() const { return to_nic.empty() && nics < gpus; }
+  [[nodiscard]] std::size_t nic_of(std::size_t rank) const {
+    return to_nic.empty() ? rank / (gpus / nics) : rank / gpus * nics + to_nic[rank % gpus].nic;
+  }
 };
 
 void add_insides(Topology::Parts& parts, const Topology& inside, const Layout& layout,
@@ -88,24 +103,30 @@ void add_ports(Topology::Parts& parts, const Layout& layout, std::size_t nodes, 
     add_cable(parts, NodeId(rank), NodeId(first_nic + layout.nic_of(rank)), attachment);
 }
 
-std::shared_ptr<Fabric> network_between(const NodesShape& shape, std::size_t nics) {
-  if (const auto* tree = std::get_if<TreeShape>(&shape.network)) {
-    TreeShape whole = *tree;
-    whole.ends = nics;
-    whole.links.front() = shape.inter_link;
-    return make_tree_fabric(whole);
-  }
-  const auto* fly = std::get_if<DragonflyShape>(&shape.network);
-  if (fly == nullptr) return make_switch_fabric(nics, shape.inter_link);
-  DragonflyShape whole = *fly;
-  whole.link = shape.inter_link;
-  whole.local_link = fly->local_link.value_or(fly->link);
-  whole.global_link = fly->global_link.value_or(fly->link);
+std::shared_ptr<Fabric> network_between(const TreeShape& tree, std::size_t nics,
+                                        const LinkParameters& port) {
+  TreeShape whole = tree;
+  whole.ends = nics;
+  whole.links.front() = port;
+  return make_tree_fabric(whole);
+}
+
+std::shared_ptr<Fabric> network_between(const DragonflyShape& fly, std::size_t nics,
+                                        const LinkParameters& port) {
+  DragonflyShape whole = fly;
+  whole.link = port;
+  whole.local_link = fly.local_link.value_or(fly.link);
+  whole.global_link = fly.global_link.value_or(fly.link);
   auto fabric = make_dragonfly_fabric(whole);
   if (fabric->ends() != nics)
     throw_error(ErrorCode::invalid_argument, "nodes: a dragonfly of ", fabric->ends(),
                 " ports for ", nics, " NICs; it must have as many");
   return fabric;
+}
+
+std::shared_ptr<Fabric> network_between(std::monostate /*switch*/, std::size_t nics,
+                                        const LinkParameters& port) {
+  return make_switch_fabric(nics, port);
 }
 
 class NodesWays final : public EqualWays {
@@ -163,8 +184,17 @@ class NodesWays final : public EqualWays {
     const Rank out = leaving(from, to);
     if (out != from) append_inside(from, out, inside().usual(in_node(from), in_node(out)), route);
     if (layout_.attached()) route.emplace_back(layout_.attachments + 2 * out.index());
+    append_to_nic(out, &WayToNic::out, route);
     append(nic_of(out), nic_of(to));
+    append_to_nic(to, &WayToNic::in, route);
     if (layout_.attached()) route.emplace_back(layout_.attachments + 2 * to.index() + 1);
+  }
+  void append_to_nic(Rank rank, std::vector<LinkId> WayToNic::*links,
+                     std::vector<LinkId>& route) const {
+    if (layout_.to_nic.empty()) return;
+    const std::size_t first = rank.index() / layout_.gpus * layout_.links_inside;
+    for (const LinkId id : layout_.to_nic[in_node(rank).index()].*links)
+      route.emplace_back(first + id.index());
   }
 
   Topology inside_;
@@ -173,31 +203,166 @@ class NodesWays final : public EqualWays {
   bool pxn_;
 };
 
-// Any permutation of nodes; where every GPU has a port to a switch inside and one of its own to the
-// network, also any of the GPUs of all nodes together.
-Topology::Turning turning(const Layout& layout, std::size_t nodes, bool gpus_are_alike) {
+// Where every GPU has a port to a switch inside its node and one of its own to the switch between:
+// any permutation of nodes, and any of the GPUs of all nodes together.
+Topology::Turning turning_of_alike_gpus(const Layout& layout, std::size_t nodes) {
   const auto gpus = static_cast<std::uint32_t>(layout.gpus);
   Topology::Turning turning;
   turning.digits = {{.size = static_cast<std::uint32_t>(nodes), .permutes = true},
-                    {.size = gpus, .step = gpus_are_alike ? 1 : gpus, .permutes = gpus_are_alike}};
-  turning.place = [layout, gpus_are_alike](LinkId id) {
-    std::size_t per_node = layout.links_inside;
-    std::size_t before = 0;
-    if (id.index() >= layout.attachments) {
-      before = layout.attachments;
-      per_node = 2 * layout.gpus;
-    } else if (id.index() >= layout.ports) {
-      before = layout.ports;
-      per_node = 2 * layout.nics;
-    }
-    const std::size_t node = (id.index() - before) / per_node;
-    const std::size_t number = (id.index() - before) % per_node;
-    const Rank first(node * layout.gpus);
-    if (!gpus_are_alike) return LinkPlace{static_cast<std::uint32_t>(before + number), first};
-    return LinkPlace{static_cast<std::uint32_t>((before > 0 ? 2 : 0) + number % 2),
-                     Rank(first.index() + number / 2)};
+                    {.size = gpus, .permutes = true}};
+  turning.place = [layout](LinkId id) {
+    const bool inside = id.index() < layout.ports;
+    const std::size_t number = id.index() - (inside ? 0 : layout.ports);
+    return LinkPlace{static_cast<std::uint32_t>((inside ? 0 : 2) + number % 2), Rank(number / 2)};
   };
   return turning;
+}
+
+// Any permutation of the ends of a switch that keeps those of a node together.
+Topology::Turning turning_of_switch(const Layout& layout, std::size_t nodes) {
+  const auto nics = static_cast<std::uint32_t>(layout.nics);
+  return {.digits = {{.size = static_cast<std::uint32_t>(nodes), .permutes = true}, {nics, nics}},
+          .place = [](LinkId id) {
+            return LinkPlace{static_cast<std::uint32_t>(id.index() % 2), Rank(id.index() / 2)};
+          }};
+}
+
+// The turns of a network's ends that take the NICs of a node, which are neighbours, to those of
+// another one: their digits lose what tells the NICs of a node apart, and a last one, which does
+// not turn, tells its ranks apart.  Nothing where the NICs of a node are no part of the digits.
+std::optional<Topology::Turning> turning_of_nodes(const Layout& layout,
+                                                  const Topology::Turning& of_ends) {
+  const auto number = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
+  Topology::Turning turning{of_ends.digits, {}};
+  std::uint32_t left = number(layout.nics);
+  for (auto digit = turning.digits.rbegin(); digit != turning.digits.rend(); ++digit) {
+    const std::uint32_t part = std::gcd(digit->size, left);
+    if (part != digit->size && part != left) return std::nullopt;
+    digit->step = std::lcm(digit->step, part) / part;
+    digit->size /= part;
+    left /= part;
+  }
+  if (left > 1) return std::nullopt;
+  turning.digits.push_back({number(layout.gpus), number(layout.gpus)});
+  turning.place = [layout, place = of_ends.place, number](LinkId id) {
+    const bool attaches = id.index() >= layout.attachments;
+    if (id.index() >= layout.ports && !attaches) {
+      const LinkPlace of = place(LinkId(id.index() - layout.ports));
+      const std::size_t first_kind = layout.links_inside + 2 * layout.gpus;
+      return LinkPlace{number(first_kind + of.kind * layout.nics + of.at.index() % layout.nics),
+                       Rank(of.at.index() / layout.nics * layout.gpus), of.without};
+    }
+    const std::size_t per_node = attaches ? 2 * layout.gpus : layout.links_inside;
+    const std::size_t id_of_all = id.index() - (attaches ? layout.attachments : 0);
+    return LinkPlace{number(id_of_all % per_node + (attaches ? layout.links_inside : 0)),
+                     Rank(id_of_all / per_node * layout.gpus)};
+  };
+  return turning;
+}
+
+// --- nodes that are graphs -----------------------------------------------------------------------
+
+// Routes inside of a node, found once.
+class FoundWays final : public EqualWays {
+ public:
+  explicit FoundWays(const Topology& node) : ranks_(node.rank_count()) {
+    Router router(node);
+    for (std::size_t from = 0; from < ranks_; ++from)
+      for (std::size_t to = 0; to < ranks_; ++to) {
+        const auto route = router.route(Rank(from), Rank(to));
+        routes_.emplace_back(route.begin(), route.end());
+      }
+  }
+  void append(Rank from, Rank to, std::uint64_t /*way*/,
+              std::vector<LinkId>& route) const override {
+    const std::vector<LinkId>& found = routes_[from.index() * ranks_ + to.index()];
+    route.insert(route.end(), found.begin(), found.end());
+  }
+
+ private:
+  std::size_t ranks_;
+  std::vector<std::vector<LinkId>> routes_;
+};
+
+Topology with_found_ways(const Topology& node) {
+  Topology::Parts parts = node.parts();
+  parts.routing = Routing::first;
+  parts.ways = std::make_shared<FoundWays>(Topology(parts));
+  return Topology(std::move(parts));
+}
+
+// By rank of a node.  For the search NICs count as ranks, since only those have routes.
+std::vector<WayToNic> ways_to_nics(const Topology& node) {
+  Topology::Parts parts = node.parts();
+  parts.ways = nullptr;
+  parts.routing = Routing::first;
+  parts.rank_nodes.clear();
+  std::vector<Rank> ranks, nics;
+  for (std::size_t i = 0; i < parts.kinds.size(); ++i) {
+    const NodeKind kind = std::exchange(
+        parts.kinds[i], parts.kinds[i] == NodeKind::nic ? NodeKind::gpu : parts.kinds[i]);
+    if (parts.kinds[i] != NodeKind::gpu) continue;
+    (kind == NodeKind::nic ? nics : ranks).emplace_back(parts.rank_nodes.size());
+    parts.rank_nodes.emplace_back(i);
+  }
+  const Topology all(std::move(parts));
+  Router router(all);
+  std::vector<WayToNic> ways;
+  for (const Rank rank : ranks) {
+    std::vector<WayToNic> nearest;
+    for (std::size_t nic = 0; nic < nics.size(); ++nic) {
+      const auto out = router.route(rank, nics[nic]);
+      if (!nearest.empty() && out.size() > nearest.front().out.size()) continue;
+      if (!nearest.empty() && out.size() < nearest.front().out.size()) nearest.clear();
+      nearest.push_back({.nic = nic, .out = {out.begin(), out.end()}, .in = {}});
+      const auto in = router.route(nics[nic], rank);
+      nearest.back().in.assign(in.begin(), in.end());
+    }
+    ways.push_back(nearest[ways.size() % nearest.size()]);
+  }
+  return ways;
+}
+
+// Adds the devices of all nodes, the NICs last, and the links inside of nodes.  Returns the first
+// NIC.
+NodeId add_graphs(Topology::Parts& parts, const Topology& node, std::size_t nodes) {
+  std::vector<std::size_t> places(node.node_count());  // among the NICs, or the others, of its node
+  std::size_t nics = 0;
+  std::size_t others = 0;
+  const auto is_nic = [&](NodeId id) { return node.kind(id) == NodeKind::nic; };
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = is_nic(NodeId(i)) ? nics++ : others++;
+  for (const bool nic : {false, true})
+    for (std::size_t copy = 0; copy < nodes; ++copy)
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        if (is_nic(NodeId(i)) != nic) continue;
+        const NodeKind kind = node.kind(NodeId(i));
+        const std::string prefix = nodes > 1 ? concat("node", copy, ".") : "";
+        parts.names.push_back(kind == NodeKind::gpu ? concat("gpu", parts.rank_nodes.size())
+                                                    : prefix + node.name(NodeId(i)));
+        add_nodes(parts, kind, 1);
+      }
+  parts.protocols = node.parts().protocols;
+  for (std::size_t copy = 0; copy < nodes; ++copy) {
+    const auto moved = [&](NodeId id) {
+      const std::size_t before = is_nic(id) ? nodes * others + copy * nics : copy * others;
+      return NodeId(before + places[id.index()]);
+    };
+    for (Link link : node.links()) {
+      link.from = moved(link.from);
+      link.to = moved(link.to);
+      link.resource = LinkId(copy * node.links().size() + link.resource.index());
+      parts.links.push_back(link);
+    }
+  }
+  return NodeId(nodes * others);
+}
+
+void name_all(Topology::Parts& parts) {
+  for (const Topology::Parts::Level& level : parts.levels)
+    for (std::size_t i = 0; i < level.count; ++i)
+      parts.names.push_back(level.name + std::to_string(i));
+  for (std::size_t i = 0; i < parts.names.size(); ++i)
+    parts.node_by_name.emplace(parts.names[i], NodeId(i));
 }
 
 }  // namespace
@@ -213,7 +378,11 @@ Topology make_nodes(const NodesShape& shape) {
   if (inside.rank_count() != layout.gpus)
     throw_error(ErrorCode::invalid_argument, "nodes: intra_dims make ", inside.rank_count(),
                 " ranks; they must make gpus_per_node, which is ", layout.gpus);
-  const std::shared_ptr<Fabric> between = network_between(shape, nodes * layout.nics);
+  const std::shared_ptr<Fabric> between = std::visit(
+      [&](const auto& network) {
+        return network_between(network, nodes * layout.nics, shape.inter_link);
+      },
+      shape.network);
   layout.links_inside = inside.links().size();
   layout.ports = nodes * layout.links_inside;
   layout.attachments = layout.ports + between->links();
@@ -235,10 +404,52 @@ Topology make_nodes(const NodesShape& shape) {
   parts.dims = {shape.nodes, shape.gpus_per_node};
   parts.ways = std::make_shared<NodesWays>(inside, layout, between, shape.pxn);
   parts.routes_ignore_bandwidth = true;
-  const bool one_switch = std::holds_alternative<std::monostate>(shape.network);
-  if (one_switch && !shape.intra_link.half_duplex && !shape.inter_link.half_duplex)
-    parts.turnings.push_back(turning(
-        layout, nodes, shape.intra == NodesShape::Intra::network_switch && !layout.attached()));
+  if (shape.intra_link.half_duplex || shape.inter_link.half_duplex)
+    return Topology(std::move(parts));
+  if (!named && shape.intra == NodesShape::Intra::network_switch && !layout.attached())
+    parts.turnings.push_back(turning_of_alike_gpus(layout, nodes));
+  const auto of_ends = named ? between->turning() : turning_of_switch(layout, nodes);
+  if (auto turning = of_ends ? turning_of_nodes(layout, *of_ends) : std::nullopt)
+    parts.turnings.push_back(std::move(*turning));
+  return Topology(std::move(parts));
+}
+
+Topology make_graph_nodes(const GraphNodes& shape) {
+  const Topology& node = shape.node;
+  Layout layout{};
+  layout.gpus = node.rank_count();
+  layout.ranks = shape.nodes * layout.gpus;
+  const auto& kinds = node.parts().kinds;
+  layout.nics = static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), NodeKind::nic));
+  if (layout.nics == 0)
+    throw_error(ErrorCode::invalid_argument, "no device of kind nic joins a node to the network");
+  check_rank_count("nodes", layout.ranks);
+  layout.to_nic = ways_to_nics(node);
+  layout.links_inside = node.links().size();
+  layout.ports = shape.nodes * layout.links_inside;
+  const std::size_t nics = shape.nodes * layout.nics;
+  const auto* tree = std::get_if<TreeShape>(&shape.network);
+  const std::shared_ptr<Fabric> between =
+      tree != nullptr
+          ? network_between(*tree, nics, tree->links.front())
+          : network_between(std::get<1>(shape.network), nics, std::get<1>(shape.network).link);
+  layout.attachments = layout.ports + between->links();
+
+  Topology::Parts parts;
+  parts.shape = node.shape();
+  const NodeId first_nic = add_graphs(parts, node, shape.nodes);
+  between->add_switches(parts);
+  name_all(parts);
+  parts.link_levels.push_back({.name = "intra", .count = layout.ports});
+  between->add_cables(parts, first_nic);
+  parts.dims = {static_cast<int>(shape.nodes), static_cast<int>(layout.gpus)};
+  parts.ways = std::make_shared<NodesWays>(with_found_ways(node), layout, between, shape.pxn);
+  parts.routes_ignore_bandwidth = true;
+  const bool half_duplex = std::any_of(node.links().begin(), node.links().end(),
+                                       [](const Link& link) { return link.half_duplex; });
+  const auto of_ends = half_duplex ? std::nullopt : between->turning();
+  if (auto turning = of_ends ? turning_of_nodes(layout, *of_ends) : std::nullopt)
+    parts.turnings.push_back(std::move(*turning));
   return Topology(std::move(parts));
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tests/topo/testing.hpp"
+#include "topo/graph_nodes.hpp"
 #include "topo/turns.hpp"
 
 namespace collsim {
@@ -167,6 +168,89 @@ TEST(Turnings, OfNodes) {
                                  .intra = intra,
                                  .intra_link = plain_link,
                                  .inter_link = link_of(1)}));
+}
+
+TreeShape tree_of_nics(std::size_t per_leaf, std::size_t rails, std::size_t spines) {
+  return {.ends_per_leaf = per_leaf,
+          .rails = rails,
+          .spines = spines,
+          .links = {plain_link, link_of(1)}};
+}
+
+std::vector<std::uint32_t> turning_nodes(const Topology& topology) {
+  std::vector<std::uint32_t> sizes;
+  for (const Topology::Turning& turning : topology.turnings())
+    for (const TurnDigit& digit : turning.digits)
+      if (digit.step < digit.size) sizes.push_back(digit.size);
+  return sizes;
+}
+
+using NetworkOfNodes = std::variant<std::monostate, TreeShape, DragonflyShape>;
+
+// 12 nodes of 4 GPUs with as many NICs, or half as many.
+TEST(Turnings, OfNodesJoinedByNetworks) {
+  const auto nodes = [](const NetworkOfNodes& network, int nics, bool pxn = false) {
+    return make_nodes({.nodes = 12,
+                       .gpus_per_node = 4,
+                       .nics_per_node = nics,
+                       .intra_link = plain_link,
+                       .inter_link = link_of(1),
+                       .network = network,
+                       .pxn = pxn});
+  };
+  const auto expect = [](const Topology& topology, const std::vector<std::uint32_t>& sizes) {
+    expect_turns(topology);
+    EXPECT_EQ(turning_nodes(topology), sizes);
+  };
+  using Sizes = std::vector<std::uint32_t>;
+  // Six nodes to a leaf: two of them share the choice of eight spines, three that of four.
+  expect(nodes(tree_of_nics(24, 1, 8), 4), (Sizes{2, 3, 2}));
+  expect(nodes(tree_of_nics(24, 1, 4), 4), (Sizes{2, 6}));
+  expect(nodes(tree_of_nics(12, 1, 2), 2), (Sizes{2, 6}));
+  for (const bool pxn : {false, true}) {
+    expect(nodes(tree_of_nics(12, 4, 12), 4, pxn), (Sizes{12}));
+    expect(nodes(tree_of_nics(6, 4, 3), 4, pxn), (Sizes{2, 2, 3}));
+  }
+  const DragonflyShape fly{
+      .groups = 3, .routers_per_group = 2, .ranks_per_router = 8, .link = link_of(1), .cables = 2};
+  expect(nodes(fly, 4), (Sizes{3, 2}));
+  expect(nodes(tree_of_nics(2, 1, 2), 4), (Sizes{12}));  // two leaves for each node
+  // Spines that nodes do not divide.
+  expect_turns(nodes(tree_of_nics(24, 1, 6), 4), 0);
+}
+
+// Each of four GPUs beside a NIC of its own; rank 0's is the second one.
+TEST(Turnings, OfGraphsJoinedByNetworks) {
+  TopologyBuilder builder;
+  for (int i = 0; i < 4; ++i) builder.add_node(NodeKind::nic);
+  for (int i = 0; i < 4; ++i) builder.add_node(NodeKind::gpu);
+  const NodeId joint = builder.add_node(NodeKind::network_switch, "nvswitch");
+  for (std::size_t i = 0; i < 4; ++i) {
+    builder.connect(NodeId(4 + i), joint, link_of(9));
+    builder.connect(NodeId(4 + i), NodeId(i == 0 ? 1 : i == 1 ? 0 : i), link_of(3));
+  }
+  const Topology node = builder.build();
+  const DragonflyShape fly{
+      .groups = 3, .routers_per_group = 1, .ranks_per_router = 8, .link = link_of(1)};
+  expect_turns(make_graph_nodes({.node = node, .nodes = 6, .network = fly}));
+  const Topology rails =
+      make_graph_nodes({.node = node, .nodes = 6, .network = tree_of_nics(6, 4, 3)});
+  expect_turns(rails);
+  EXPECT_EQ(turning_nodes(rails), (std::vector<std::uint32_t>{2, 3}));
+
+  const auto names = [](const Topology& topology, std::size_t from, std::size_t to) {
+    Router router(topology);
+    std::string text = topology.name(topology.node_of(Rank(from)));
+    for (const LinkId id : router.route(Rank(from), Rank(to)))
+      text += " " + topology.name(topology.link(id).to);
+    return text;
+  };
+  EXPECT_EQ(names(rails, 0, 3), "gpu0 node0.nvswitch gpu3");
+  EXPECT_EQ(names(rails, 0, 4), "gpu0 node0.nic1 leaf1 node1.nic1 gpu4");
+  EXPECT_EQ(names(rails, 0, 7), "gpu0 node0.nic1 leaf1 spine1 leaf3 node1.nic3 gpu7");
+  const Topology pxn =
+      make_graph_nodes({.node = node, .nodes = 6, .network = tree_of_nics(6, 4, 3), .pxn = true});
+  EXPECT_EQ(names(pxn, 0, 7), "gpu0 node0.nvswitch gpu3 node0.nic3 leaf3 node1.nic3 gpu7");
 }
 
 TEST(Turnings, AreNotClaimedWhereThereAreNone) {
