@@ -438,10 +438,12 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
                   .description = std::move(machine->description),
                   .overridden = false,
                   .assumed = std::move(machine->assumed)};
-  // The times of real machines were fitted to the first of equal ways.
+  // The times of real machines were fitted to the first of equal ways; another network between
+  // them has a rule of its own.
   const bool real = value.find("preset") != nullptr || value.find("nccl_topo") != nullptr ||
                     value.find("topo_matrix") != nullptr;
-  read_routing(reader, &cluster.topology, real ? Routing::first : Routing::usual);
+  read_routing(reader, &cluster.topology,
+               real && cluster.topology.parts().ways == nullptr ? Routing::first : Routing::usual);
   const std::string changed = read_changes(reader, &cluster.topology);
   cluster.overridden = !changed.empty();
   if (cluster.overridden) cluster.description += ", " + changed;

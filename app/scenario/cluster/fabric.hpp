@@ -19,6 +19,16 @@ struct FabricRead {
   std::vector<LinkParameters> links;  // by level, that of the ranks or NICs first
 };
 
+// What joins nodes: "inter".
+struct Between {
+  std::string shape;
+  LinkParameters link;  // of the NICs
+  std::optional<FabricRead> fabric = {};
+  bool pxn = false;
+};
+// "rails with PXN", "a fat-tree"
+[[nodiscard]] std::string in_words(const Between& between);
+
 // How many nodes there are to join, each with how many NICs.
 struct NodesToJoin {
   std::size_t nodes, nics;
@@ -32,6 +42,10 @@ struct NodesToJoin {
 // own keys; a rail needs them.
 [[nodiscard]] std::optional<FabricRead> read_fabric(ObjectReader& reader, std::string_view shape,
                                                     std::optional<NodesToJoin> nodes);
+
+// The whole object "inter".
+[[nodiscard]] std::optional<Between> read_between(ObjectReader& inter,
+                                                  std::optional<NodesToJoin> nodes);
 
 // One of these keys for what is wrong with it alone.
 void read_fabric_key_alone(ObjectReader& reader, std::string_view key);

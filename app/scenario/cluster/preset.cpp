@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/cluster/fabric.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/fitted.hpp"
 #include "app/scenario/presets.hpp"
+#include "topo/graph_nodes.hpp"
 
 // A cluster of "preset": the preset's cluster with the names of its link types replaced by what
 // they stand for, read like any other.
@@ -133,6 +138,105 @@ JsonValue with_link_types(const JsonValue& value, const JsonValue& types, bool i
   return object;
 }
 
+// --- "inter" -------------------------------------------------------------------------------------
+
+// What a link of the network says where it is not written: presets share fairly, and NCCL's
+// protocols cost what the ports of the NICs say.
+JsonValue with_defaults(JsonValue link) {
+  if (!link.is_object()) return link;
+  if (link.find("sharing") == nullptr) link.set("sharing", "fair");
+  if (link.find("protocols") == nullptr) {
+    JsonValue free = JsonValue::object();
+    for (const LinkProtocol protocol : all_protocols)
+      if (protocol != LinkProtocol::nvls) free.set(to_string(protocol), JsonValue::object());
+    link.set("protocols", resolved_protocols(free));
+  }
+  return link;
+}
+
+// As written, with the link of the NICs, and links above that are as wide as that and cost nothing
+// else, since the NICs' latency is that of a whole way through a network.
+JsonValue whole_inter(const JsonValue& written, const JsonValue& nic_link) {
+  JsonValue inter = written;
+  const JsonValue* const shape = written.find("shape");
+  const bool dragonfly = shape != nullptr && *shape == JsonValue("dragonfly");
+  const bool one_switch = shape == nullptr || *shape == JsonValue("switch");
+  inter.set("link", nic_link);
+  const JsonValue above = JsonValue::object({{"bandwidth", *nic_link.find("bandwidth")}});
+  for (const char* key : {"uplink", "local_link", "global_link"}) {
+    JsonValue* const own = inter.find(key);
+    if (own != nullptr && own->is_array())
+      for (JsonValue& link : own->items()) link = with_defaults(std::move(link));
+    else if (own != nullptr)
+      *own = with_defaults(std::move(*own));
+    else if (!one_switch && dragonfly != (std::string_view(key) == "uplink"))
+      inter.set(key, with_defaults(above));
+  }
+  return inter;
+}
+
+// The preset's nodes joined by another network than one switch.
+std::optional<Between> read_inter_of_preset(ObjectReader& cluster, const JsonValue& nic_link,
+                                            const NodesToJoin& nodes) {
+  const JsonValue& written = *cluster.raw("inter");
+  if (written.find("link") != nullptr)
+    return cluster.wrong("inter", "unknown-key", "the preset says what the link of its NICs is", {},
+                         "leave \"link\" out, or change its values by \"override\": "
+                         "{\"nic.bandwidth\": \"200Gb/s\"}");
+  const JsonValue whole = written.is_object() ? whole_inter(written, nic_link) : written;
+  ObjectReader inter(whole, cluster.pointer_of("inter"), cluster.diagnostics());
+  auto between = read_between(inter, nodes);
+  JsonValue resolved = inter.finish();
+  resolved.erase("link");
+  cluster.resolve("inter", std::move(resolved));
+  return between;
+}
+
+// Copies of the preset's graph, joined by its own network.
+Machine graph_of(const Preset& preset, const LinkTypes& types, std::int64_t nodes) {
+  JsonValue document = with_link_types(*preset.document.find("cluster"), types.types, false);
+  document.set("nodes", nodes);
+  Diagnostics ours;
+  ObjectReader reader(document, "", ours);
+  auto machine = read_graph(reader);
+  static_cast<void>(reader.finish());
+  COLLSIM_CHECK(machine && ours.empty(), "preset " + preset.name + ": " +
+                                             (ours.empty() ? "" : ours.sorted().front().message));
+  machine->description.clear();
+  return std::move(*machine);
+}
+
+// Copies of it as they are written to be joined; its description is that of what else joins them.
+std::optional<Machine> nodes_of(ObjectReader& cluster, const Preset& preset, const LinkTypes& types,
+                                std::int64_t nodes) {
+  if (cluster.raw("inter") == nullptr) return graph_of(preset, types, nodes);
+  Machine machine = graph_of(preset, types, 1);
+  const auto& kinds = machine.topology.parts().kinds;
+  const auto nics = static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), NodeKind::nic));
+  const JsonValue* const network = preset.document.find("cluster")->find("network");
+  if (nics == 0 || network == nullptr)
+    return cluster.wrong("inter", "no-nic",
+                         fmt::format("a {} has no NIC that \"inter\" could join", preset.name));
+  const JsonValue& nic_link = *types.types.find(network->find("link")->string());
+  const auto copies = static_cast<std::size_t>(nodes);
+  const auto between = read_inter_of_preset(cluster, nic_link, {.nodes = copies, .nics = nics});
+  if (!between) return std::nullopt;
+  if (!between->fabric) return graph_of(preset, types, nodes);
+  const auto links =
+      static_cast<double>(copies) * static_cast<double>(machine.topology.links().size());
+  if (!within_limit(cluster, "nodes", links, "link")) return std::nullopt;
+  GraphNodes shape{
+      .node = machine.topology, .nodes = copies, .network = TreeShape{}, .pxn = between->pxn};
+  std::visit([&](const auto& fabric) { shape.network = fabric; }, between->fabric->shape);
+  try {
+    machine.topology = make_graph_nodes(shape);
+  } catch (const Error& error) {
+    return cluster.wrong("inter", error);
+  }
+  machine.description = ", joined by " + in_words(*between);
+  return machine;
+}
+
 std::string describe(const Preset& preset, std::int64_t nodes, const Machine& machine,
                      const std::string& network, bool overridden) {
   return fmt::format("{}{} ({}{}{})", preset.name, nodes > 1 ? fmt::format(" x {}", nodes) : "",
@@ -147,7 +251,7 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   const auto name = word_or_nearest(cluster, "preset", preset_words());
   if (!name) {
     static_cast<void>(cluster.integer("nodes", 1, max_cluster_ranks));
-    for (const char* key : {"network", "override"}) static_cast<void>(cluster.raw(key));
+    for (const char* key : {"network", "override", "inter"}) static_cast<void>(cluster.raw(key));
     return std::nullopt;
   }
   const Preset* preset = find_preset(*name);
@@ -158,19 +262,14 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   const JsonValue whole = usual ? preset->document : on_network(*preset, network);
   const LinkTypes types = read_override(cluster, *preset, whole);
 
-  JsonValue document = with_link_types(*preset->document.find("cluster"), types.types, false);
-  document.set("nodes", nodes);
-  Diagnostics ours;
-  ObjectReader reader(document, "", ours);
-  auto machine = read_graph(reader);
-  static_cast<void>(reader.finish());
-  COLLSIM_CHECK(machine && ours.empty(),
-                "preset " + *name + ": " + (ours.empty() ? "" : ours.sorted().front().message));
+  auto machine = nodes_of(cluster, *preset, types, nodes);
+  if (!machine) return std::nullopt;
+  const std::string joined = machine->description;
   machine->preset = preset->name;
   machine->gpu_kind = whole.find("gpu")->string();
   machine->network_kind = network;
   machine->model = *whole.find("model");
-  machine->description = describe(*preset, nodes, *machine, network, types.overridden);
+  machine->description = describe(*preset, nodes, *machine, network, types.overridden) + joined;
   return machine;
 }
 

@@ -60,6 +60,18 @@ std::string_view lacking(const Topology& topology, Routing routing) {
   }
 }
 
+// What is used where none is written; empty: there are no equal ways to choose among.
+std::string_view usual_word(const Topology& topology) {
+  const auto word = [](Routing routing) {
+    return std::find_if(routings.begin(), routings.end(),
+                        [&](const auto& known) { return known.second == routing; })
+        ->first;
+  };
+  for (const Routing routing : {Routing::d_mod_k, Routing::dimension_order})
+    if (lacking(topology, routing).empty()) return word(routing);
+  return topology.parts().ways == nullptr ? word(Routing::hash) : "";
+}
+
 }  // namespace
 
 void read_routing(ObjectReader& cluster, Topology* topology, Routing otherwise) {
@@ -76,6 +88,12 @@ void read_routing(ObjectReader& cluster, Topology* topology, Routing otherwise) 
     cluster.wrong("routing", "no-such-routing", fmt::format("routing \"{}\" needs {}", *word, what),
                   {}, "\"hash\", \"spray\", \"adaptive\" and \"first\" suit every network");
     return;
+  }
+  if (!word && routing == Routing::first) {
+    cluster.resolve("routing", "first");
+  } else if (!word) {
+    if (const std::string_view used = usual_word(*topology); !used.empty())
+      cluster.resolve("routing", used);
   }
   if (word || seed || routing != Routing::usual)
     *topology = with_routing(*topology, routing, static_cast<std::uint64_t>(seed.value_or(0)));

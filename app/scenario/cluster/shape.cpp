@@ -302,14 +302,6 @@ std::optional<Inside> read_inside(ObjectReader& cluster, std::optional<int> gpus
   return Inside{.shape = *shape, .dims = dims.value_or(std::vector<int>{}), .link = link};
 }
 
-// What joins the nodes.
-struct Between {
-  std::string shape;
-  LinkParameters link;  // of the NICs
-  std::optional<FabricRead> fabric = {};
-  bool pxn = false;
-};
-
 std::optional<Between> read_between(ObjectReader& inter, const std::string& shape,
                                     std::optional<NodesToJoin> nodes) {
   if (!is_fabric(shape)) return Between{.shape = shape, .link = read_link(inter, "link")};
@@ -329,18 +321,9 @@ std::optional<Between> read_inter(ObjectReader& cluster, std::optional<NodesToJo
   const JsonValue* value = cluster.raw("inter");
   if (value == nullptr) return std::nullopt;
   ObjectReader inter(*value, cluster.pointer_of("inter"), cluster.diagnostics());
-  const auto shape = inter.has("shape") ? word_or_nearest(inter, "shape", inter_words())
-                                        : std::optional<std::string>("switch");
-  auto between = shape ? read_between(inter, *shape, nodes) : std::nullopt;
-  if (!shape)
-    for (const std::string_view word : {"fat-tree", "leaf-spine", "dragonfly"})
-      for (const std::string_view key : fabric_keys(word, false)) static_cast<void>(inter.raw(key));
+  auto between = read_between(inter, nodes);
   cluster.resolve("inter", inter.finish());
   return between;
-}
-
-std::string network_in_words(const Between& between) {
-  return between.shape == "rail" ? between.pxn ? "rails with PXN" : "rails" : "a " + between.shape;
 }
 
 bool check_nics(ObjectReader& cluster, std::int64_t nics, int gpus) {
@@ -387,7 +370,7 @@ std::optional<Machine> read_nodes(ObjectReader& cluster, const std::string& shap
   return Machine{.topology = std::move(*topology),
                  .description = fmt::format(
                      "{} of {}{}", count_text(*nodes, "node"), count_text(*gpus, "rank"),
-                     inter->fabric ? ", joined by " + network_in_words(*inter) : "")};
+                     inter->fabric ? ", joined by " + in_words(*inter) : "")};
 }
 
 bool one_kind(const std::vector<LinkParameters>& links) {
@@ -426,6 +409,20 @@ void read_by_themselves(ObjectReader& cluster, const std::vector<std::string_vie
 }
 
 }  // namespace
+
+std::optional<Between> read_between(ObjectReader& inter, std::optional<NodesToJoin> nodes) {
+  const auto shape = inter.has("shape") ? word_or_nearest(inter, "shape", inter_words())
+                                        : std::optional<std::string>("switch");
+  if (shape) return read_between(inter, *shape, nodes);
+  for (const std::string_view word : {"fat-tree", "leaf-spine", "dragonfly"})
+    for (const std::string_view key : fabric_keys(word, false)) static_cast<void>(inter.raw(key));
+  return std::nullopt;
+}
+
+std::string in_words(const Between& between) {
+  if (between.shape == "rail") return between.pxn ? "rails with PXN" : "rails";
+  return "a " + between.shape;
+}
 
 std::optional<Machine> read_shape(ObjectReader& cluster) {
   const auto shape = word_or_nearest(cluster, "shape", shape_words());

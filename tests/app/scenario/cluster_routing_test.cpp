@@ -43,6 +43,24 @@ TEST(ClusterRouting, IsWhatIsWrittenOrUsual) {
   EXPECT_EQ(cluster_of(leaf_spine(R"(, "routing_seed": 7)")).topology.parts().routing_seed, 7U);
 }
 
+// The resolved scenario says which is used, and means the same when it is read.
+TEST(ClusterRouting, IsShownWhereThereIsAChoice) {
+  const auto shown_routing = [](const std::string& text) {
+    const ReadCluster read = read_cluster_text(text);
+    const ReadCluster again = read_cluster_text(to_json(read.resolved));
+    EXPECT_EQ(again.mistakes, "") << text;
+    EXPECT_EQ(to_json(again.resolved), to_json(read.resolved));
+    const JsonValue* const routing = read.resolved.find("routing");
+    return routing == nullptr ? "" : routing->string();
+  };
+  EXPECT_EQ(shown_routing(leaf_spine()), "hash");
+  EXPECT_EQ(shown_routing(R"({"preset": "dgx-a100"})"), "first");
+  EXPECT_EQ(shown_routing(shape(R"("shape": "fat-tree", "ports": 4)")), "d-mod-k");
+  EXPECT_EQ(shown_routing(shape(R"("shape": "torus", "dims": [4, 4])")), "dimension-order");
+  EXPECT_EQ(shown_routing(shape(R"("shape": "switch", "ranks": 4)")), "");
+  EXPECT_EQ(shown_routing(leaf_spine(R"(, "routing": "spray")")), "spray");
+}
+
 TEST(ClusterRouting, OfRealMachinesIsTheFirstWay) {
   EXPECT_EQ(routing_of(R"({"preset": "dgx-a100"})"), Routing::first);
   EXPECT_EQ(routing_of(R"({"preset": "dgx-a100", "routing": "hash"})"), Routing::hash);

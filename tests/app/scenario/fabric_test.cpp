@@ -160,5 +160,55 @@ TEST(FabricClusters, MistakesAreExplained) {
   for (const auto& [text, mistake] : cases) expect_text(mistake_of(text), mistake);
 }
 
+std::string dgx(const std::string& inter) {
+  return R"({"preset": "dgx-h100", "nodes": 8, "inter": {)" + inter + "}}";
+}
+
+TEST(PresetClusters, AreJoinedByOtherNetworks) {
+  const Cluster rails = cluster_of(dgx(R"("shape": "rail", "oversubscription": 2, "pxn": true)"));
+  EXPECT_EQ(rails.description, "dgx-h100 x 8 (64 ranks), joined by rails with PXN");
+  EXPECT_EQ(switches_of(rails.topology, "leaf"), 8U);
+  EXPECT_EQ(switches_of(rails.topology, "spine"), 4U);
+  EXPECT_EQ(rails.topology.parts().routing, Routing::usual);
+  EXPECT_TRUE(rails.topology.carries(LinkProtocol::ll128));
+  // The NICs' latency is that of a way through the network: cables above add none.
+  const Topology& plain =
+      cluster_of(R"({"preset": "dgx-h100", "nodes": 8, "routing": "first"})").topology;
+  const auto latency = [](const Topology& topology, std::size_t to) {
+    Router router(topology);
+    Time sum;
+    for (const LinkId id : router.route(Rank(0), Rank(to))) sum += topology.link(id).latency;
+    return sum;
+  };
+  EXPECT_EQ(latency(rails.topology, 8), latency(plain, 8));
+  const Topology spines =
+      cluster_of(dgx(R"("shape": "leaf-spine", "nodes_per_leaf": 2, "spines": 4)")).topology;
+  EXPECT_EQ(latency(spines, 63), latency(plain, 63));
+  EXPECT_EQ(cluster_of(dgx(R"("shape": "switch")")).description, "dgx-h100 x 8 (64 ranks)");
+}
+
+TEST(PresetClusters, ShowWhatJoinsThemWhenResolved) {
+  for (const std::string inter :
+       {R"("shape": "rail", "oversubscription": 2)", R"("shape": "fat-tree", "ports": 16)",
+        R"("shape": "rail", "uplink": {"bandwidth": "100GB/s", "latency": "1us"})"}) {
+    const ReadCluster read = read_cluster_text(dgx(inter));
+    const ReadCluster again = read_cluster_text(to_json(read.resolved));
+    EXPECT_EQ(read.mistakes + again.mistakes, "") << inter;
+    EXPECT_EQ(to_json(again.resolved), to_json(read.resolved));
+  }
+}
+
+TEST(PresetClusters, RefuseNetworksThatDoNotFit) {
+  EXPECT_EQ(mistake_of(dgx(R"("shape": "rail", "link": {"bandwidth": "50GB/s"})")),
+            "/cluster/inter: the preset says what the link of its NICs is |  | leave \"link\" out, "
+            "or change its values by \"override\": {\"nic.bandwidth\": \"200Gb/s\"}");
+  EXPECT_EQ(mistake_of(dgx(R"("shape": "leaf-spine", "nodes_per_leaf": 2, "spins": 4)")),
+            "/cluster/inter/spins: unknown key \"spins\" | spines | ");
+  EXPECT_EQ(mistake_of(R"({"preset": "dgx-2", "inter": {"shape": "fat-tree", "ports": 2}})"),
+            "/cluster/inter/ports: fat-tree: 8 ranks; 3 levels of switches of 2 ports have at most "
+            "2 |  | ");
+  EXPECT_EQ(mistake_of(R"({"preset": "gh200-quad", "inter": 3})").substr(0, 14), "/cluster/inter");
+}
+
 }  // namespace
 }  // namespace collsim
