@@ -10,8 +10,8 @@ function messageTable(cases) {
     { head: "piece", cell: (row) => row.steps.piece[row.i] },
     { head: "bytes", cell: (row) => countText(row.steps.bytes[row.i]) },
     { head: "ready", seconds: (row) => row.steps.ended[row.i] * picosecond },
-    { head: "on the link", seconds: (row) => row.steps.departed[row.i] * picosecond },
-    { head: "off the link", seconds: (row) => row.steps.left[row.i] * picosecond },
+    { head: "on its first link", seconds: (row) => row.steps.departed[row.i] * picosecond },
+    { head: "off its first link", seconds: (row) => row.steps.left[row.i] * picosecond },
     { head: "arrived", seconds: (row) => row.steps.arrived[row.i] * picosecond },
   ];
   const rows = [];

@@ -102,7 +102,7 @@ def draw_run(axes, theme, run, links, longest):
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
     if links:
-        bars = [(row_of[link], message) for message in run.messages for link in message.links]
+        bars = [(row_of[crossing.link], crossing) for message in run.messages for crossing in message.crossings]
     else:
         bars = [(row_of[f"rank {message.source}"], message) for message in run.messages]
         draw_pauses(axes, theme, [(row_of[f"rank {pause.rank}"], pause) for pause in run.pauses])

@@ -13,14 +13,33 @@ SHARES = ("start", "startup", "wire", "sharing", "flight", "work", "queue")
 
 
 @dataclasses.dataclass
-class Message:
-    links: list  # of its route
+class Crossing:
+    link: str
     start: float  # seconds
     end: float
+    piece: int  # of the message
+    startup: float  # how much of it is before its data flow
+
+
+@dataclasses.dataclass
+class Message:
+    crossings: list  # of the links of its route, in order: at least one
     source: int
     target: int
     piece: int
-    startup: float  # how much of it is before its data flow
+
+    # What its sender sees: the first link.
+    @property
+    def start(self):
+        return self.crossings[0].start
+
+    @property
+    def end(self):
+        return self.crossings[0].end
+
+    @property
+    def startup(self):
+        return self.crossings[0].startup
 
 
 @dataclasses.dataclass
@@ -89,10 +108,10 @@ class Gathered:
             arguments = check(event, where, "an object", "args")
             self.threads[str(event.get("pid")), str(event.get("tid"))] = check(arguments, f"{where}, args", "a text", "name")
         elif phase == "e" and kind == "message":
-            message = self.open.pop(str(event.get("id")), None)
-            if message is None:
+            crossing = self.open.pop(str(event.get("id")), None)
+            if crossing is None:
                 raise FigureError(f"{where} ends a message that did not begin")
-            message.end = check(event, where, "a number of at least 0", "ts") * 1e-6
+            crossing.end = check(event, where, "a number of at least 0", "ts") * 1e-6
         elif kind in ("message", "collective", "kernel", "instruction") and phase in ("X", "b"):
             start = check(event, where, "a number of at least 0", "ts") * 1e-6
             end = start if phase == "b" else start + check(event, where, "a number of at least 0", "dur") * 1e-6
@@ -119,17 +138,17 @@ class Gathered:
         link = check(arguments, where, "a text", "link")
         self.links[link] = check(event, where, "a whole number of at least 0", "tid")
         key = (arguments["src"], arguments["lane"], arguments["step"])
+        crossing = Crossing(link, start, end, arguments["piece"], arguments["startup (us)"] * 1e-6)
         message = self.messages.get(key)
         if message is None:
-            message = Message([], start, end, arguments["src"], arguments["dst"], arguments["piece"], arguments["startup (us)"] * 1e-6)
-            self.messages[key] = message
+            message = self.messages[key] = Message([], arguments["src"], arguments["dst"], arguments["piece"])
             waited = arguments["from ready to start (us)"] * 1e-6
             behind = check(arguments, where, "a whole number of at least 0", "behind a message of rank", may_be_missing=True)
             if waited > 0 and behind not in (None, message.source):
                 self.pauses.append(Pause(message.source, max(0, start - waited), start, "the link"))
-        message.links.append(link)
+        message.crossings.append(crossing)
         if event["ph"] == "b":
-            self.open[str(event.get("id"))] = message
+            self.open[str(event.get("id"))] = crossing
 
     def instruction(self, event, arguments, where, start, end):
         thread = self.threads.get((str(event.get("pid")), str(event.get("tid"))), "")
@@ -157,7 +176,7 @@ class Gathered:
         strange = (strange | {pause.rank for pause in self.pauses}) - set(self.ranks)
         if strange:
             raise FigureError(f"{self.name}: rank {min(strange)} is active but takes no part")
-        if max(message.end for message in messages) > time * (1 + 1e-6) + 1e-9:
+        if max(crossing.end for message in messages for crossing in message.crossings) > time * (1 + 1e-6) + 1e-9:
             raise FigureError(f"{self.name}: a message ends after time_us, the end of the run")
         pauses = self.pauses + idle_waits(self.waits, messages, self.pauses)
         return Run(self.title, self.title, time, messages, sorted(self.links, key=lambda link: (self.links[link], link)), pauses,

@@ -298,6 +298,16 @@ class Marks(unittest.TestCase):
             self.assertEqual(len(drawn), bars)
             self.assertEqual({round(path.get_extents().height, 6) for path in drawn}, {0.66})
 
+    def test_a_bar_of_a_link_begins_when_its_message_gets_there(self):
+        document = trace("ring-broadcast", "--at", "chunks=2", "--set", 'cluster.link={"bandwidth":"1GB/s","latency":"20ms"}',
+                         "--set", "cluster.shape=switch")
+        told = [event["ts"] * 1e-6 for event in document["traceEvents"] if event.get("cat") == "message" and event["ph"] in "Xb"]
+        axes = figures.links_time(document).axes[0]
+        drawn = next(one for one in axes.collections if one.get_zorder() == 2).get_paths()
+        self.assertEqual(len(set(told)), 14 + 2)  # two messages over 14 links, the second one behind the first
+        for path, begins in zip(sorted(path.get_extents().x0 for path in drawn), sorted(told), strict=True):
+            self.assertAlmostEqual(path, begins, places=8)
+
     def test_the_title_counts_messages_as_the_pages_do(self):
         title = figures.space_time(trace("ring-broadcast", "--at", "chunks=8")).axes[0].get_title(loc="left").replace("\n", " ")
         self.assertEqual(title, "broadcast (chain) 64 MiB: done after 4.768 ms, with 4 messages at a time on average")
