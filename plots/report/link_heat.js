@@ -128,10 +128,13 @@ function addLinkHeat(parent, results, cases, axis) {
   }).redraw;
 }
 
+/** Of a letter of a link's name: wide ones fit too. */
+const nameLetter = 7.6;
+
 /** How wide names of links want their margin. @param {any[]} cases @param {number} width */
 function heatMargin(cases, width) {
   const names = cases.filter((one) => one.links).flatMap((one) => one.link_names.map(linkText));
-  return Math.min((d3.max(names, textWidth) ?? 0) + 12, 176, width * 0.3);
+  return Math.min((d3.max(names, (name) => name.length) ?? 0) * nameLetter + 8, 176, width * 0.3);
 }
 
 function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {
@@ -158,7 +161,7 @@ function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {
   drawTimeAxis(svg.append("g"), x, { left, right, bottom: y, height: y + 40 });
   const colour = d3.interpolateRgb(themeColour("--grid"), themeColour("--c2"));
   const names = [...new Set(shown.flatMap(({ works }) => works.map(({ name }) => name)))];
-  const cut = shortenedWords(names, Math.floor((left - 6) / 7.6)); // wide letters fit too
+  const cut = shortenedWords(names, Math.floor((left - 6) / nameLetter));
   const short = new Map(names.map((name, i) => [name, cut[i]]));
   for (const { one, works, top } of places) {
     if (drawn.length > 1) svg.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - 7).text(one.name);

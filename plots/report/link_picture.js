@@ -70,20 +70,20 @@ function drawMachine(host, width, machine, links) {
   const colour = d3.interpolateRgb(themeColour("--edge"), themeColour("--c2"));
   const fastest = d3.max(links, (link) => link.bytes_per_s);
   const drawn = [...links].sort((a, b) => b.busy - a.busy).slice(0, mostDrawnCables).reverse();
-  const room = roomAround(machine.nodes.map((_, i) => at(i)));
-  for (const link of drawn) drawCable(svg, at(link.from), at(link.to), link, colour, fastest, room);
-  machine.nodes.forEach((device, i) => drawDevice(svg, at(i), device, room));
+  const rooms = roomsAround(machine.nodes.map((_, i) => at(i)));
+  const least = Math.min(mostRoom, d3.min(rooms));
+  for (const link of drawn) drawCable(svg, at(link.from), at(link.to), link, colour, fastest, least);
+  const ranksAreNamed = machine.nodes.every(({ rank }, i) => rank === null || textWidth(String(rank)) + 2 <= Math.min(mostRoom, rooms[i]));
+  machine.nodes.forEach((device, i) => drawDevice(svg, at(i), device, rooms[i], ranksAreNamed));
   drawRamp(svg, colour, width, height);
 }
 
-/** How wide a device may be: neighbours do not touch. @param {Spot[]} places in pixels */
-function roomAround(places) {
-  let least = Infinity;
-  const sorted = [...places].sort((a, b) => a.x - b.x);
-  for (let i = 0; i < sorted.length; ++i)
-    for (let j = i + 1; j < sorted.length && sorted[j].x - sorted[i].x < least; ++j)
-      least = Math.min(least, Math.hypot(sorted[j].x - sorted[i].x, sorted[j].y - sorted[i].y));
-  return Math.max(5, Math.min(26, least - 3));
+/** How wide a device is that needs no more for its name. */
+const mostRoom = 26;
+
+/** How wide each device may be: neighbours do not touch. @param {Spot[]} places in pixels */
+function roomsAround(places) {
+  return places.map((here) => Math.max(5, d3.min(places, (there) => (there === here ? Infinity : Math.hypot(there.x - here.x, there.y - here.y))) - 3));
 }
 
 /** To the right of its direction, so that both directions are seen. */
@@ -103,15 +103,25 @@ function drawCable(svg, from, to, link, colour, fastest, room) {
     .text(`${link.name}: busy ${percentText(link.busy)} of the time\n${bytesText(link.bytes)} in ${countText(link.messages)} messages, ${rateText(link.bytes_per_s)}`);
 }
 
-function drawDevice(svg, { x, y }, device, room) {
+/** What fits into a box: "spine3", "sp3" or nothing, since a number alone may be that of a leaf as well. */
+function boxText(name, room) {
+  const [short] = shortenedWords([name], Math.floor((room - 6) / textWidth("s")));
+  return short.includes("…") ? "" : short;
+}
+
+function drawDevice(svg, { x, y }, device, room, ranksAreNamed) {
   const isRank = device.rank !== null;
-  const half = room / 2;
+  const text = isRank ? (ranksAreNamed ? String(device.rank) : "") : boxText(device.name, room);
+  const half = Math.min(mostRoom, room) / 2;
   const group = svg.append("g");
   group.append("title").text(isRank ? `rank ${device.rank} (${device.name})` : `${device.name} (${device.kind})`);
-  if (isRank) group.append("circle").attr("class", "device").attr("cx", x).attr("cy", y).attr("r", half);
-  else group.append("rect").attr("class", "device").attr("x", x - half).attr("y", y - half * 0.7).attr("width", room).attr("height", half * 1.4).attr("rx", 3);
-  const text = isRank ? String(device.rank) : device.kind === "switch" ? "sw" : device.kind;
-  if (room >= textWidth(text) + (isRank ? 2 : 8)) group.append("text").attr("class", "device-name").attr("x", x).attr("y", y).text(text);
+  if (isRank) {
+    group.append("circle").attr("class", "device").attr("cx", x).attr("cy", y).attr("r", half);
+  } else {
+    const wide = Math.max(2 * half, text ? textWidth(text) + 6 : 0);
+    group.append("rect").attr("class", "device").attr("x", x - wide / 2).attr("y", y - half * 0.7).attr("width", wide).attr("height", half * 1.4).attr("rx", 3);
+  }
+  if (text) group.append("text").attr("class", "device-name").attr("x", x).attr("y", y).text(text);
 }
 
 /** What the colours mean. */
