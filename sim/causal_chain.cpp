@@ -119,6 +119,7 @@ class ChainFollower {
 
 Time causal_chain(const Topology& topology, const Schedule& schedule, Time enough,
                   int most_messages) {
+  if (chooses_per_message(topology)) return {};
   ChainFollower follower(topology, schedule);
   Time longest;
   const int of_channel = schedule.lanes() / schedule.channels();

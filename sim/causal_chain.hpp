@@ -15,7 +15,8 @@ namespace collsim {
 // Returns the longest of the chains that start with the first message of each lane of the first
 // channel of five ranks, or, once one of them takes `enough`, how long it is by then.  Of each
 // program it reads only what comes before the chain, so a chain of h messages costs about h^2/2
-// instructions at worst; a chain ends after `most_messages`.
+// instructions at worst; a chain ends after `most_messages`.  0 where messages choose among ways
+// one by one, since nobody knows how long one takes alone.
 [[nodiscard]] Time causal_chain(const Topology& topology, const Schedule& schedule, Time enough,
                                 int most_messages);
 

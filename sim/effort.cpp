@@ -11,7 +11,7 @@ namespace {
 // What the engines keep, roughly: a lane with its coroutine, a connection, a message in flight.
 constexpr double bytes_per_lane = 512;
 constexpr double bytes_per_connection = 200;
-constexpr double bytes_per_message = 32;
+constexpr double bytes_per_message = 100;  // on its way between two links
 
 constexpr auto longest_lane = static_cast<double>(max_instructions_per_lane);
 

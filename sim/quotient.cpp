@@ -11,8 +11,8 @@ namespace collsim {
 
 namespace {
 
-// A hash of ranks is not the same after a turn; nor is the way with the smallest number, but for the
-// graphs that say so; nor a search, which goes by the ids of links.
+// A hash of ranks is not the same after a turn; nor is the way with the smallest number, but for
+// the graphs that say so; nor a search, which goes by the ids of links.
 bool routes_turn(const Topology& topology) {
   switch (topology.parts().routing) {
     case Routing::first: return topology.parts().ways == nullptr;

@@ -83,10 +83,10 @@ std::string why_not(Engine engine) {
     return "the dataflow engine needs every link to be used by one lane only (fair links: by one "
            "connection), in the order of sending, and routes that do not depend on load; use the "
            "event engine";
-  return "the symmetry engine needs a schedule and a topology with the same symmetry, blocks of "
-         "equal length, all ranks "
-         "of the machine taking part, none late, no recording, and no link for which copies of a "
-         "message compete";
+  return "the symmetry engine needs turns of the ranks that change neither the schedule nor the "
+         "network nor its routes (so none by hash or load), blocks of equal length, all ranks of "
+         "the machine taking part, none late, no recording, and no link on which it matters which "
+         "rank comes first";
 }
 
 }  // namespace

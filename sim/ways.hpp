@@ -60,8 +60,8 @@ class Ways {
     Time wait{};
     std::uint32_t flows = 0;
   };
-  // By wait, then flows, then the order of Router::choices(); for ugal, where ways differ in length, both times the links
-  // of the way.
+  // By wait, then flows, then the order of Router::choices(); for ugal, where ways differ in
+  // length, the first two times the links of the way.
   template <class LoadOf>
   [[nodiscard]] Connection& least_loaded(const Connection& connection,
                                          const LoadOf& load_of) const {

@@ -294,6 +294,31 @@ std::vector<bool> leading_to(const Topology& topology, NodeId target, bool over_
   return leads;
 }
 
+// The nodes of the largest part into which a network falls, of the first parts at least.
+std::vector<bool> largest_part(const Topology& topology) {
+  constexpr int most_parts = 64;
+  const std::size_t ranks = topology.rank_count();
+  std::vector<bool> largest(topology.node_count());
+  std::vector<bool> seen(ranks);
+  std::size_t most = 0;
+  int parts = 0;
+  for (std::size_t rank = 0; rank < ranks && 2 * most < ranks && parts < most_parts; ++rank) {
+    if (seen[rank]) continue;
+    ++parts;
+    const std::vector<bool> part = leading_to(topology, topology.node_of(Rank(rank)), false);
+    std::size_t count = 0;
+    for (std::size_t other = 0; other < ranks; ++other) {
+      if (!part[topology.node_of(Rank(other)).index()]) continue;
+      seen[other] = true;
+      ++count;
+    }
+    if (count <= most) continue;
+    most = count;
+    largest = part;
+  }
+  return largest;
+}
+
 }  // namespace
 
 // "gpu0-gpu2, gpu5".
@@ -314,11 +339,11 @@ void Router::report_no_route(NodeId from, NodeId to) const {
   if (!any_down_ || !leading_to(topology_, to, true)[from.index()])
     throw_error(ErrorCode::no_route, "no route from " + topology_.name(from) + " to " +
                                          topology_.name(to) + ": no path of links joins them");
-  const std::vector<bool> leads = leading_to(topology_, to, false);
+  std::vector<bool> part = largest_part(topology_);
+  if (part[from.index()] && part[to.index()]) part = leading_to(topology_, to, false);
   std::vector<Rank> joined, cut_off;
   for (std::size_t i = 0; i < topology_.rank_count(); ++i)
-    (leads[topology_.node_of(Rank(i)).index()] ? joined : cut_off).emplace_back(i);
-  if (joined.size() < cut_off.size()) joined.swap(cut_off);
+    (part[topology_.node_of(Rank(i)).index()] ? joined : cut_off).emplace_back(i);
   throw_error(ErrorCode::no_route,
               ranks_in_words(cut_off) + (cut_off.size() == 1 ? " is" : " are") + " cut off from " +
                   ranks_in_words(joined) + ": every way crosses a link that is down");

@@ -35,6 +35,10 @@
 // Between two ranks up and down are the same, so dimensions of 2 need D channels.  On a mesh, a
 // ring closes through all links of its line, those of the other direction: D channels, too.
 //
+// On unequal dimensions channels meet (4x8: 1.13 times the bound with fair links, 1.52 with
+// exclusive ones).  Other shares than equal ones would not help much: a channel's own steps come
+// one after the other and take 2(K-1)/K of its share, so the best is 1.08 on 4x8 without waiting.
+//
 // M. Cho, U. Finkler, D. Kung, H. Hunter: BlueConnect, MLSys 2019.
 // P. Sack, W. Gropp: Collective algorithms for multiported torus networks, ACM Trans. Parallel
 // Comput. 1 (2015).

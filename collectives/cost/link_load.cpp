@@ -92,7 +92,9 @@ LinkLoad::LinkLoad(const Collective& collective, const AlgorithmChoice& choice,
   const Schedule twice = in_chunks(collective, choice, 2);
   const bool cheap_routes =
       topology.parts().ways != nullptr || topology.rank_count() <= most_searched;
-  if (!cheap_routes || runs_in_switches(collective, choice, topology)) return;
+  if (!cheap_routes || runs_in_switches(collective, choice, topology) ||
+      chooses_per_message(topology))
+    return;
   MessageReader whole(once, topology);
   MessageReader cut(twice, topology);
   for (const int position : positions_to_read(collective)) {

@@ -21,7 +21,8 @@ std::vector<Topology> networks_of(std::size_t ranks) {
     nodes.nics_per_node = 1;
     all.insert(all.end(), {make_ring(ranks, link), make_switch(ranks, link),
                            make_switch(ranks, half), make_fully_connected(ranks, link),
-                           make_torus({2, static_cast<int>(ranks) / 2}, link), make_nodes(nodes)});
+                           make_torus({2, static_cast<int>(ranks) / 2}, link),
+                with_routing(make_ring(ranks, link), Routing::spray, 0), make_nodes(nodes)});
   }
   return all;
 }

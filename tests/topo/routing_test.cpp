@@ -231,6 +231,14 @@ TEST(Routing, SaysWhoIsCutOff) {
   expect_cut(3, "gpu4 is cut off from gpu0-gpu3: every way crosses a link that is down");
   expect_cut(0, "gpu0 is cut off from gpu1-gpu4: every way crosses a link that is down");
   expect_cut(1, "gpu0-gpu1 are cut off from gpu2-gpu4: every way crosses a link that is down");
+  // All behind a switch that is down, not only the first of them.
+  const Topology tree = leaf_spine(3, 2);
+  const NodeId leaf = tree.link(tree.links_between(NodeId(0), NodeId(8)).front()).to;
+  std::vector<std::pair<NodeId, NodeId>> lost;
+  for (const std::size_t end : {0, 1, 6, 7}) lost.emplace_back(NodeId(end), leaf);
+  Router router(with_down(tree, lost));
+  expect_error(ErrorCode::no_route, {"gpu0-gpu1 are cut off from gpu2-gpu5: every way crosses"},
+               [&] { (void)route(router, 0, 1); });
 }
 
 TEST(Routing, DimensionOrderStandsWhateverTheBandwidth) {
