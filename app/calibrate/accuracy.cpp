@@ -40,6 +40,23 @@ JsonValue range_value(const SizeRange& range, const Accuracy& seen, const Accura
   return value;
 }
 
+// What there are tables of, so that predictions of anything else can say so.
+JsonValue most_nodes_value(const std::vector<RowError>& rows) {
+  std::map<std::pair<std::string, std::string>, std::map<Operation, int>> most;
+  for (const RowError& row : rows) {
+    int& nodes = most[{row.kinds.gpu, row.kinds.network}][row.operation];
+    nodes = std::max(nodes, row.nodes);
+  }
+  JsonValue all = JsonValue::array();
+  for (const auto& [machines, operations] : most) {
+    JsonValue one = JsonValue::object({{"gpu", machines.first}});
+    if (!machines.second.empty()) one.set("network", machines.second);
+    for (const auto& [operation, nodes] : operations) one.set(to_string(operation), nodes);
+    all.items().push_back(std::move(one));
+  }
+  return all;
+}
+
 }  // namespace
 
 Accuracy accuracy_of(const std::vector<RowError>& rows) {
@@ -76,8 +93,10 @@ std::vector<ClassAccuracy> accuracy_of_classes(const std::vector<RowError>& rows
   return all;
 }
 
-JsonValue accuracy_value(const std::vector<ClassAccuracy>& seen,
-                         const std::vector<ClassAccuracy>& unseen) {
+JsonValue accuracy_value(const std::vector<RowError>& seen_rows,
+                         const std::vector<RowError>& unseen_rows) {
+  const std::vector<ClassAccuracy> seen = accuracy_of_classes(seen_rows),
+                                   unseen = accuracy_of_classes(unseen_rows);
   JsonValue gpus = JsonValue::object(), networks = JsonValue::object();
   for (const ClassAccuracy& one : seen) {
     const auto other = std::find_if(unseen.begin(), unseen.end(), [&](const ClassAccuracy& u) {
@@ -90,7 +109,9 @@ JsonValue accuracy_value(const std::vector<ClassAccuracy>& seen,
                                              other == unseen.end() ? nullptr : &other->by_size[r]));
     (one.machines.of_network ? networks : gpus).set(one.machines.kind, std::move(ranges));
   }
-  return JsonValue::object({{"gpus", std::move(gpus)}, {"networks", std::move(networks)}});
+  return JsonValue::object({{"gpus", std::move(gpus)},
+                            {"networks", std::move(networks)},
+                            {"most_nodes", most_nodes_value(seen_rows)}});
 }
 
 }  // namespace collsim

@@ -26,6 +26,8 @@ struct RowError {
   KindsOfCase kinds;
   std::size_t table = 0, owner = 0;
   std::string way = {};  // "ring LL"
+  int nodes = 1;
+  Operation operation = Operation::all_reduce;
 };
 [[nodiscard]] Accuracy accuracy_of(const std::vector<RowError>& rows);
 
@@ -59,11 +61,12 @@ struct ClassAccuracy {
 //
 //   { "gpus": { "hopper": [ { "up_to": "64KiB", "half": 0.05, "most": 0.21, "rows": 80,
 //                             "tables": 14, "unseen_half": 0.11, "unseen_most": 0.4 }, ... ] },
-//     "networks": { "ib": [ ... ] } }
+//     "networks": { "ib": [ ... ] },
+//     "most_nodes": [ { "gpu": "hopper", "network": "ib", "all-reduce": 4 }, ... ] }
 //
 // The last range has no "up_to".  `unseen`: of rows predicted without any table of their owner; may
 // be empty.
-[[nodiscard]] JsonValue accuracy_value(const std::vector<ClassAccuracy>& seen,
-                                       const std::vector<ClassAccuracy>& unseen);
+[[nodiscard]] JsonValue accuracy_value(const std::vector<RowError>& seen,
+                                       const std::vector<RowError>& unseen);
 
 }  // namespace collsim

@@ -62,11 +62,19 @@ JsonValue changed_model(const JsonValue& model, const TypeKind& gpu) {
   return changed;
 }
 
+JsonValue to_value(const Accuracy& fit) {
+  const auto part = [](double error) { return std::round(error * 1e4) / 1e4; };
+  return JsonValue::object({{"logs", fit.tables},
+                            {"rows", fit.rows},
+                            {"half", part(fit.half)},
+                            {"most", part(fit.most)}});
+}
+
 }  // namespace
 
 JsonValue machine_file(const std::string& preset_name, std::int64_t nodes,
                        const std::string& network, const MachineConstants& present,
-                       const MachineConstants& wanted) {
+                       const MachineConstants& wanted, const Accuracy& fit) {
   const Preset* const preset = find_preset(preset_name);
   COLLSIM_CHECK(preset != nullptr, "preset " + preset_name);
   const std::string kind_of_network = network.empty() ? preset->network : network;
@@ -87,6 +95,7 @@ JsonValue machine_file(const std::string& preset_name, std::int64_t nodes,
   JsonValue cluster = JsonValue::object({{"preset", preset->name}, {"nodes", nodes}});
   if (nodes > 1) cluster.set("network", kind_of_network);
   cluster.set("override", std::move(override_value));
+  cluster.set("fitted", to_value(fit));
   return JsonValue::object(
       {{"cluster", std::move(cluster)},
        {"model",

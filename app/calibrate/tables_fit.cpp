@@ -27,8 +27,7 @@ class FitOfTables {
     judge_tables();
     if (options_.leave_out_owners) leave_out_owners(fitter);
     made_.constants.set("tables", tables_value());
-    made_.constants.set("accuracy", accuracy_value(accuracy_of_classes(made_.errors),
-                                                   accuracy_of_classes(made_.unseen)));
+    made_.constants.set("accuracy", accuracy_value(made_.errors, made_.unseen));
     return std::move(made_);
   }
 
@@ -70,10 +69,14 @@ class FitOfTables {
     const std::vector<RowPrediction> predicted =
         predict_rows(rows, present_, constants, options_.fit.threads);
     std::vector<RowError> errors;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      errors.push_back({predicted[i].time_s / rows[i].measured.measured_s - 1,
-                        rows[i].measured.asked.collective.bytes(), rows[i].kinds, rows[i].table,
-                        rows[i].owner, predicted[i].way});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Case& asked = rows[i].measured.asked;
+      const Collective& collective = asked.collective;
+      const int members = members_per_node(asked.cluster->topology, collective.group);
+      errors.push_back({predicted[i].time_s / rows[i].measured.measured_s - 1, collective.bytes(),
+                        rows[i].kinds, rows[i].table, rows[i].owner, predicted[i].way,
+                        collective.size() / members, collective.operation});
+    }
     return errors;
   }
 

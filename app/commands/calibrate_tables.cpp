@@ -12,6 +12,7 @@
 #include "app/calibrate/machine_file.hpp"
 #include "app/calibrate/tables_fit.hpp"
 #include "app/commands/interrupts.hpp"
+#include "app/commands/measured_answers.hpp"
 #include "app/commands/progress.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/measured/measured_file.hpp"
@@ -74,6 +75,7 @@ class TablesCalibration {
       for (MeasuredTable& table : read_measurements(file, sources, diagnostics))
         tables_.push_back(std::move(table));
     if (!diagnostics.empty()) return show_mistakes(diagnostics, sources, terminal_);
+    for (MeasuredTable& table : tables_) choose_preset(table);
     for (MeasuredTable& table : tables_) answer_open_questions(table);
     for (const std::string& output : options_.outputs) check_writable(output);
     const TablesFit fit = fitted();
@@ -87,10 +89,6 @@ class TablesCalibration {
   [[nodiscard]] bool one_machine() const { return options_.as.empty(); }
 
   void refuse_what_makes_no_sense() {
-    if (one_machine() && options_.preset.empty())
-      throw UsageError(
-          "--from needs --as KIND, what kind of machine to fit (\"all\": every one), or --preset "
-          "NAME, which one machine it was");
     if (!options_.preset.empty()) {
       preset_ = find_preset(options_.preset);
       if (preset_ == nullptr)
@@ -103,9 +101,39 @@ class TablesCalibration {
     fit_options_.leave_out_owners = options_.leave_out_owners;
   }
 
-  // The one machine is what the user says, whatever the log calls its GPUs.
+  // The one machine is what the user says, whatever the log calls its GPUs; else what these are of.
+  void choose_preset(MeasuredTable& table) {
+    const Preset* const said = preset_of(table);
+    if (!options_.preset.empty()) {
+      if (one_machine() && !are_gpus_of(table, *preset_))
+        terminal_.err << fmt::format(
+            "warning: {}: the log calls its GPUs \"{}\", which are none of {}; they are fitted as "
+            "such because --preset says so\n",
+            printable(table.source), printable(table.gpu), preset_->name);
+      if (one_machine() || table.preset.empty()) table.preset = preset_->name;
+      return;
+    }
+    if (said != nullptr) table.preset = said->name;
+    if (!one_machine()) return;
+    if (said == nullptr)
+      throw UsageError(fmt::format(
+          "{}: {}; say which machine it was by --preset NAME (\"collsim presets\"), or fit kinds "
+          "of machines by --as KIND (\"all\": every one)",
+          printable(table.source),
+          table.gpu.empty() ? "the log does not say which GPUs ran"
+                            : fmt::format("no preset is known for \"{}\"", printable(table.gpu))));
+    if (preset_ != nullptr && preset_ != said)
+      throw UsageError(fmt::format(
+          "{} is of {}, but {} of {}; fit each machine alone, or name the one that they are by "
+          "--preset NAME",
+          printable(table.source), said->name, printable(tables_.front().source), preset_->name));
+    if (preset_ == nullptr && !terminal_.quiet)
+      terminal_.err << fmt::format("preset {}, because the GPUs are \"{}\"\n", said->name,
+                                   printable(table.gpu));
+    preset_ = said;
+  }
+
   void answer_open_questions(MeasuredTable& table) const {
-    if (preset_ != nullptr && (one_machine() || table.preset.empty())) table.preset = preset_->name;
     if (options_.nodes) table.nodes = options_.nodes;
     const std::vector<std::string> questions = questions_about(table);
     if (one_machine() && !questions.empty())
@@ -164,7 +192,8 @@ class TablesCalibration {
 
   [[nodiscard]] JsonValue file_of(const TablesFit& fit, const MachineConstants& present) const {
     if (!one_machine()) return fit.constants;
-    return machine_file(preset_->name, nodes_, network_, present, fit.fit.constants);
+    return machine_file(preset_->name, nodes_, network_, present, fit.fit.constants,
+                        accuracy_of(fit.errors));
   }
 
   const CalibrateTablesOptions& options_;

@@ -39,4 +39,15 @@ MeasuredAnswers AnswerOptions::read() const {
   return answers;
 }
 
+const Preset* preset_of(const MeasuredTable& table) {
+  const Preset* const named = find_preset(table.preset);
+  return named != nullptr ? named : find_preset(preset_for_gpu(table.gpu));
+}
+
+bool are_gpus_of(const MeasuredTable& table, const Preset& preset) {
+  const Preset* const by_gpu = find_preset(preset_for_gpu(table.gpu));
+  const auto kind = [](const Preset& of) { return of.written.find("gpu")->string(); };
+  return table.gpu.empty() || (by_gpu != nullptr && kind(*by_gpu) == kind(preset));
+}
+
 }  // namespace collsim

@@ -7,6 +7,7 @@
 
 #include "app/commands/options.hpp"
 #include "app/measured/measured_table.hpp"
+#include "app/scenario/presets.hpp"
 
 namespace collsim {
 
@@ -24,5 +25,11 @@ struct AnswerOptions {
   // In collsim's spelling.  Throws UsageError.
   [[nodiscard]] MeasuredAnswers read() const;
 };
+
+// The machine that a table is of: the preset that it names, or whose GPUs the log names; null:
+// unknown.
+[[nodiscard]] const Preset* preset_of(const MeasuredTable& table);
+// Whether the log's GPUs are of that kind, or it does not name any.
+[[nodiscard]] bool are_gpus_of(const MeasuredTable& table, const Preset& preset);
 
 }  // namespace collsim

@@ -30,8 +30,7 @@ bool falls_behind(const CaseResult& row) {
 SizedRows rows_by_size(const Results& results) {
   SizedRows rows;
   for (const CaseResult& row : results.rows)
-    if (row.error_class && row.error_class->tables > 0 && !row.error_class->forced && row.error())
-      rows.push_back(&row);
+    if (row.error_class && row.error_class->is_yardstick() && row.error()) rows.push_back(&row);
   const auto size = [](const CaseResult* row) { return row->size; };
   std::ranges::stable_sort(rows, {}, size);
   if (std::ranges::adjacent_find(rows, {}, size) != rows.end()) rows.clear();

@@ -117,8 +117,10 @@ JsonValue comparison_to_value(const Results& results) {
 // Nobody has measured such machines: no errors are known.
 JsonValue to_value(const ErrorClass& of) {
   JsonValue value = JsonValue::object({{"machines", of.machines}, {"tables", of.tables}});
+  if (!of.outside.empty()) value.set("outside", of.outside);
   if (of.tables == 0) return value;
   if (of.forced) value.set("forced", true);
+  if (of.own_logs) value.set("own_logs", true);
   value.set("rows", of.rows);
   value.set("half_within", number(of.half));
   value.set("most_within", number(of.most));

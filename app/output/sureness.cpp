@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "app/json/screen_text.hpp"
@@ -19,17 +20,38 @@ std::string sizes_text(const ErrorClass& of) {
   return of.above == 0 ? "any size" : "above " + bytes_to_text(of.above);
 }
 
-// "half of the times within 2% (9%), 95% within 13% (54%)"
+std::string whole(double part, const std::optional<double>& other) {
+  return whole_percent(part) + (other ? " (" + whole_percent(*other) + ")" : "");
+}
+
+// "half of the times within 2% (9%), 95% within 13% (54%)"; outside of what was measured only of
+// owners left out.
 std::string errors_text(const ErrorClass& range) {
-  const auto both = [](double seen, const std::optional<double>& unseen) {
-    return whole_percent(seen) + (unseen ? " (" + whole_percent(*unseen) + ")" : "");
-  };
-  return fmt::format("half of the times within {}, 95% within {}",
-                     both(range.half, range.unseen_half), both(range.most, range.unseen_most));
+  const bool unseen_only = !range.outside.empty() && range.unseen_half;
+  const std::string half =
+      unseen_only ? whole_percent(*range.unseen_half) : whole(range.half, range.unseen_half);
+  const std::string most =
+      unseen_only ? whole_percent(*range.unseen_most) : whole(range.most, range.unseen_most);
+  return fmt::format("half of the times within {}, 95% within {}", half, most);
 }
 
 std::string heading_text(const std::vector<ErrorClass>& ranges) {
   const ErrorClass& first = ranges.front();
+  if (first.tables == 0)
+    return fmt::format(
+        "how sure: unknown, because {}; it may be far off",
+        first.outside.empty()
+            ? fmt::format("no published table of such machines ({}) was used", first.machines)
+            : first.outside);
+  if (first.own_logs)
+    return fmt::format(
+        "how sure: calibrated from {}, {}: {} of them; other collectives and sizes may be further "
+        "off",
+        count_text(first.tables, "log"), count_text(first.rows, "row"), errors_text(first));
+  if (!first.outside.empty())
+    return fmt::format(
+        "how sure: outside of what was measured: {}; likely further off than {}{}:", first.outside,
+        first.machines, first.unseen_half ? " with owners left out of the fit" : "");
   std::int64_t tables = 0;
   for (const ErrorClass& range : ranges) tables = std::max(tables, range.tables);
   return fmt::format("how sure: {}, fitted to {} published table{}{}{}", first.machines, tables,
@@ -40,11 +62,11 @@ std::string heading_text(const std::vector<ErrorClass>& ranges) {
 }  // namespace
 
 std::vector<std::string> sureness_lines(const Results& results) {
-  std::map<std::pair<std::string, bool>, std::vector<ErrorClass>> by_machines;
+  std::map<std::tuple<std::string, std::string, bool>, std::vector<ErrorClass>> by_machines;
   for (const CaseResult& row : results.rows) {
     if (!row.error_class) continue;
     std::vector<ErrorClass>& ranges =
-        by_machines[{row.error_class->machines, row.error_class->forced}];
+        by_machines[{row.error_class->machines, row.error_class->outside, row.error_class->forced}];
     if (std::find(ranges.begin(), ranges.end(), *row.error_class) == ranges.end())
       ranges.push_back(*row.error_class);
   }
@@ -52,14 +74,8 @@ std::vector<std::string> sureness_lines(const Results& results) {
   for (auto& [key, ranges] : by_machines) {
     std::sort(ranges.begin(), ranges.end(),
               [](const ErrorClass& a, const ErrorClass& b) { return a.above < b.above; });
-    if (ranges.front().tables == 0) {
-      lines.push_back(
-          fmt::format("how sure: unknown, because no published table of such machines ({}) was "
-                      "used; it may be far off",
-                      key.first));
-      continue;
-    }
     lines.push_back(heading_text(ranges));
+    if (ranges.front().tables == 0 || ranges.front().own_logs) continue;
     for (const ErrorClass& range : ranges)
       lines.push_back(fmt::format("  {}: {}", sizes_text(range), errors_text(range)));
   }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "app/json/parse_json.hpp"
+#include "app/scenario/foreign_file.hpp"
 
 namespace collsim {
 namespace {
@@ -93,7 +94,9 @@ constexpr Key row_keys[] = {{"params", Kind::object},
                             {"not_measured", Kind::object, Need::optional}};
 constexpr Key error_class_keys[] = {{"machines", Kind::text},
                                     {"tables", Kind::count},
+                                    {"outside", Kind::text, Need::optional},
                                     {"forced", Kind::flag, Need::optional},
+                                    {"own_logs", Kind::flag, Need::optional},
                                     {"half_within", Kind::number, Need::optional},
                                     {"most_within", Kind::number, Need::optional}};
 constexpr Key comparison_keys[] = {{"below_class", Kind::array, Need::optional}};
@@ -207,6 +210,13 @@ std::vector<StoredResults> read_results(const std::string& file, Sources& source
   const std::optional<std::uint32_t> source =
       read_source(file, sources, diagnostics, {}, max_results_bytes);
   if (!source) return {};
+  if (const auto foreign = foreign_file(sources.text(*source))) {
+    diagnostics.add({.code = "no-results",
+                     .message = fmt::format("this is {}, not results of collsim", foreign->what),
+                     .place = {*source, 0, 0},
+                     .hint = std::string(foreign->hint)});
+    return {};
+  }
   const JsonLimits limits{max_results_bytes, "rows", most_stored_rows};
   ForgottenItems forgotten;
   std::optional<JsonValue> root = parse_json(*source, sources, diagnostics, limits, forgotten);

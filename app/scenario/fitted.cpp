@@ -139,6 +139,25 @@ class Constants {
   JsonValue types_;  // as the preset writes them
 };
 
+std::string title_of(std::string_view kinds, const std::string& kind) {
+  return part(part(part(fitted_constants(), kinds), kind), "title").string();
+}
+
+// "NVSwitch Hopper with InfiniBand"
+std::string machines_text(const std::string& gpu, const std::string& network) {
+  return title_of("gpus", gpu) + (network.empty() ? "" : " with " + title_of("networks", network));
+}
+
+// The nodes of the largest machine of a kind that a table of each operation was of; null: none was.
+const JsonValue* most_nodes_of(const std::string& gpu, const std::string& network) {
+  for (const JsonValue& one : part(part(fitted_constants(), "accuracy"), "most_nodes").items()) {
+    const JsonValue* const joined = one.find("network");
+    if (part(one, "gpu").string() == gpu && (joined == nullptr ? "" : joined->string()) == network)
+      return &one;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const JsonValue& fitted_constants() {
@@ -170,7 +189,7 @@ JsonValue with_fitted_constants(JsonValue preset, std::string_view network) {
 ErrorClass error_class(const std::string& gpu, const std::string& network, Bytes size) {
   const char* const kinds = network.empty() ? "gpus" : "networks";
   const std::string& kind = network.empty() ? gpu : network;
-  ErrorClass found{.machines = part(part(part(fitted_constants(), kinds), kind), "title").string()};
+  ErrorClass found{.machines = title_of(kinds, kind)};
   found.between_nodes = !network.empty();
   const JsonValue* const classes = part(fitted_constants(), "accuracy").find(kinds);
   const JsonValue* const ranges = classes == nullptr ? nullptr : classes->find(kind);
@@ -193,6 +212,21 @@ ErrorClass error_class(const std::string& gpu, const std::string& network, Bytes
     return found;
   }
   return found;
+}
+
+std::string outside_of_tables(const std::string& gpu, const std::string& network,
+                              std::int64_t nodes, std::string_view operation) {
+  const std::string joined = nodes > 1 ? network : "";
+  const std::string where = nodes > 1 ? "several nodes" : "one node";
+  const std::string machines = machines_text(gpu, joined);
+  const JsonValue* const most = most_nodes_of(gpu, joined);
+  if (most == nullptr) return fmt::format("no published table of {} of {}", where, machines);
+  const JsonValue* const known = most->find(operation);
+  if (known == nullptr)
+    return fmt::format("no published table of {} on {} of {}", operation, where, machines);
+  if (nodes <= known->integer().value()) return {};
+  return fmt::format("no published table of {} on more than {} nodes of {}", operation,
+                     known->integer().value(), machines);
 }
 
 }  // namespace collsim

@@ -23,7 +23,10 @@ namespace collsim {
 //     "networks": { "ib": { "title", "source", "protocols" }, ... },
 //     "accuracy": { "gpus": { "hopper": [ { "up_to": "64KiB", "half": 0.05, "most": 0.21,
 //                                           "rows": 80, "tables": 14 }, ... ] },
-//                   "networks": { "ib": [ ... ] } } }
+//                   "networks": { "ib": [ ... ] },
+//                   "most_nodes": [ { "gpu": "hopper", "all-gather": 1, "all-reduce": 1 },
+//                                   { "gpu": "hopper", "network": "ib", "all-reduce": 4 },
+//                                   ... ] } }
 //
 // A hop here is the whole way from GPU to GPU: of a network from a GPU of one node to one of
 // another.  `rate` is the share of a link's bandwidth that a protocol has.  The last pass over a
@@ -61,11 +64,29 @@ struct ErrorClass {
   bool between_nodes = false;  // judged by their network
   // The user left NCCL no choice, or a smaller one: what was measured is what NCCL chooses.
   bool forced = false;
+  // Why what is predicted is none of what was measured: "no published table of ..."; empty: it is.
+  std::string outside = {};
+  // The machine was fitted to logs of its user: the errors of that fit, not of a class.
+  bool own_logs = false;
+  // Whether it tells what to expect of a machine in order.
+  [[nodiscard]] bool is_yardstick() const {
+    return tables > 0 && !forced && outside.empty() && !own_logs;
+  }
   bool operator==(const ErrorClass&) const = default;
 };
 // Machines are judged by the kind of their network when several nodes take part, else by that of
 // their GPUs; network: empty for one node.
 [[nodiscard]] ErrorClass error_class(const std::string& gpu, const std::string& network,
                                      Bytes size);
+// ErrorClass::outside of a collective on so many nodes of such machines.
+[[nodiscard]] std::string outside_of_tables(const std::string& gpu, const std::string& network,
+                                            std::int64_t nodes, std::string_view operation);
+
+// "fitted" of a cluster: how many logs `collsim calibrate` fitted it to, and how far its
+// predictions are from their rows.
+struct FitToLogs {
+  std::int64_t logs = 0, rows = 0;
+  double half = 0, most = 0;
+};
 
 }  // namespace collsim

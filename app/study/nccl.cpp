@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "app/scenario/presets.hpp"
 #include "app/study/nccl_machine.hpp"
 #include "app/study/nccl_rings.hpp"
 
@@ -200,12 +201,31 @@ std::vector<Case> nccl_candidates(const Case& asked) {
 }
 
 std::optional<ErrorClass> error_class(const Case& candidate) {
+  if (!candidate.protocol) return std::nullopt;
   const Cluster& cluster = *candidate.cluster;
-  if (cluster.gpu_kind.empty() || !candidate.protocol || cluster.overridden) return std::nullopt;
-  const bool one_node =
-      members_per_node(cluster.topology, candidate.collective.group) == candidate.collective.size();
-  ErrorClass found = error_class(cluster.gpu_kind, one_node ? "" : cluster.network_kind,
-                                 candidate.collective.bytes());
+  if (cluster.gpu_kind.empty())
+    return ErrorClass{.machines = "this machine",
+                      .outside = "nothing was measured on this machine"};
+  if (cluster.overridden || (cluster.preset_changed && !cluster.fitted))
+    return ErrorClass{.machines = cluster.preset, .outside = "links are not those of the preset"};
+  if (const auto& fit = cluster.fitted)
+    return ErrorClass{.machines = "this machine",
+                      .half = fit->half,
+                      .most = fit->most,
+                      .rows = fit->rows,
+                      .tables = fit->logs,
+                      .own_logs = true};
+  const Collective& collective = candidate.collective;
+  const int members = members_per_node(cluster.topology, collective.group);
+  const int nodes = collective.size() / members;
+  ErrorClass found =
+      error_class(cluster.gpu_kind, nodes > 1 ? cluster.network_kind : "", collective.bytes());
+  const Preset* const preset = find_preset(cluster.preset);
+  if (preset != nullptr && !preset->calibrated)
+    found.outside = "no published table of " + preset->name;
+  else if (found.tables > 0)
+    found.outside = outside_of_tables(cluster.gpu_kind, cluster.network_kind, nodes,
+                                      to_string(collective.operation));
   const NcclChoice& wish = candidate.nccl_choice;
   found.forced = !wish.algo_text.empty() || !wish.proto_text.empty();
   return found;

@@ -58,7 +58,7 @@ struct TunerVerdict {
 // the host's part and the GPU's overlap, and the longer one counts; an 8-norm, because neither is
 // constant, so that each waits at times for the other when they are about as long.
 [[nodiscard]] Time with_launches(Time kernel, Time host);
-// How far such predictions were from what was measured; nothing: not on a preset.
+// How far such predictions were from what was measured; nothing: not what NCCL would run.
 [[nodiscard]] std::optional<ErrorClass> error_class(const Case& candidate);
 // The host's part for a candidate.
 [[nodiscard]] Time host_time(const Case& candidate);

@@ -61,9 +61,9 @@ function readResults(data, id) {
   return { id, paths, names: paths.map((path) => shortPath(path, paths)), rows, data };
 }
 
-/** Nothing where no errors are known of such machines, or of such a choice. */
+/** Nothing where no errors are known of such machines, or of such a choice, or only those of a fit to one machine. */
 function errorClassOf(stored) {
-  if (!(stored?.most_within > 0) || stored.forced) return null;
+  if (!(stored?.most_within > 0) || stored.forced || stored.outside || stored.own_logs) return null;
   return { machines: stored.machines, half: stored.half_within, most: stored.most_within };
 }
 

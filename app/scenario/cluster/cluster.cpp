@@ -381,7 +381,7 @@ std::vector<std::string_view> ways(const ObjectReader& cluster) {
 void pass_over_all(ObjectReader& cluster) {
   for (const std::string_view key :
        {"shape", "preset", "devices", "links", "ranks", "dims", "link", "nodes", "override",
-        "network", "gpus_per_node", "nics_per_node", "intra", "inter", "ports", "groups",
+        "fitted", "network", "gpus_per_node", "nics_per_node", "intra", "inter", "ports", "groups",
         "routers_per_group", "ranks_per_router"})
     static_cast<void>(cluster.raw(key));
   for (const std::string_view shape : {"fat-tree", "leaf-spine", "rail", "dragonfly"})
@@ -437,6 +437,8 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
                   .model = std::move(machine->model),
                   .description = std::move(machine->description),
                   .overridden = false,
+                  .preset_changed = machine->preset_changed,
+                  .fitted = machine->fitted,
                   .assumed = std::move(machine->assumed)};
   // The times of real machines were fitted to the first of equal ways; another network between
   // them has a rule of its own.

@@ -8,6 +8,7 @@
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/fitted.hpp"
 #include "topo/topology.hpp"
 
 namespace collsim {
@@ -25,6 +26,8 @@ struct Cluster {
   std::string
       description;  // "chain of 8 ranks, 25 GB/s, 5 us per message"; "dgx-h100 x 2 (16 ranks)"
   bool overridden = false;                // links_override changed something
+  bool preset_changed = false;            // the preset's "override" did
+  std::optional<FitToLogs> fitted = {};   // by collsim calibrate
   std::vector<std::string> assumed = {};  // what the file of a real machine leaves open, in words
 };
 

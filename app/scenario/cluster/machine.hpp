@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/scenario/fitted.hpp"
 #include "app/scenario/object_reader.hpp"
 #include "topo/topology.hpp"
 
@@ -47,8 +48,10 @@ struct Machine {
   std::string description = {};
   std::string preset = {};                       // its name
   std::string gpu_kind = {}, network_kind = {};  // a preset's (app/scenario/fitted.hpp)
-  JsonValue model = {};                          // its "model"
-  std::vector<std::string> assumed = {};         // what the file of a real machine leaves open
+  bool preset_changed = false;                   // by "override"
+  std::optional<FitToLogs> fitted = {};
+  JsonValue model = {};                   // its "model"
+  std::vector<std::string> assumed = {};  // what the file of a real machine leaves open
 };
 
 // Larger clusters are refused before anything is built.

@@ -112,6 +112,23 @@ LinkTypes read_override(ObjectReader& cluster, const Preset& preset, const JsonV
   return read;
 }
 
+// "fitted": {"logs": 2, "rows": 45, "half": 0.03, "most": 0.12}
+std::optional<FitToLogs> read_fitted(ObjectReader& cluster) {
+  constexpr std::int64_t most_rows = 1'000'000'000;
+  constexpr double most_error = 1e9;
+  const JsonValue* const written = cluster.raw("fitted");
+  if (written == nullptr) return std::nullopt;
+  ObjectReader reader(*written, cluster.pointer_of("fitted"), cluster.diagnostics());
+  FitToLogs fit;
+  fit.logs = reader.integer("logs", 1, most_rows, 1);
+  fit.rows = reader.integer("rows", 1, most_rows, 1);
+  fit.half = reader.number("half", 0, most_error, 0);
+  fit.most = reader.number("most", 0, most_error, 0);
+  reader.need({"logs", "rows", "half", "most"});
+  cluster.resolve("fitted", reader.finish());
+  return fit;
+}
+
 // "link": "nvlink" -> its parameters: inside a link of "links", else as an object.
 JsonValue with_link_types(const JsonValue& value, const JsonValue& types, bool in_links) {
   if (value.is_array()) {
@@ -251,7 +268,8 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   const auto name = word_or_nearest(cluster, "preset", preset_words());
   if (!name) {
     static_cast<void>(cluster.integer("nodes", 1, max_cluster_ranks));
-    for (const char* key : {"network", "override", "inter"}) static_cast<void>(cluster.raw(key));
+    for (const char* key : {"network", "override", "inter", "fitted"})
+      static_cast<void>(cluster.raw(key));
     return std::nullopt;
   }
   const Preset* preset = find_preset(*name);
@@ -268,6 +286,8 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   machine->preset = preset->name;
   machine->gpu_kind = whole.find("gpu")->string();
   machine->network_kind = network;
+  machine->preset_changed = types.overridden;
+  machine->fitted = read_fitted(cluster);
   machine->model = *whole.find("model");
   machine->description = describe(*preset, nodes, *machine, network, types.overridden) + joined;
   return machine;

@@ -153,16 +153,18 @@ TEST(NcclTangent, SaysWhatASimulationWithOtherConstantsWould) {
 }
 
 TEST(MachineFile, IsAPresetWithTheChangedConstants) {
-  const JsonValue file = machine_file("dgx-h100", 1, "", present(), changed());
+  const JsonValue file = machine_file("dgx-h100", 1, "", present(), changed(), {0.03, 0.12, 45, 2});
   const JsonValue& changed_hop =
       *file.find("cluster")->find("override")->find("nvlink.protocols")->find("LL")->find("hop");
-  const JsonValue same = machine_file("dgx-h100", 1, "", present(), present());
+  const JsonValue same = machine_file("dgx-h100", 1, "", present(), present(), {});
   EXPECT_NE(
       changed_hop,
       *same.find("cluster")->find("override")->find("nvlink.protocols")->find("LL")->find("hop"));
   EXPECT_NE(*file.find("model")->find("launch")->find("base"),
             *same.find("model")->find("launch")->find("base"));
   EXPECT_EQ(*file.find("model")->find("per_peer"), *same.find("model")->find("per_peer"));
+  EXPECT_EQ(to_json(*file.find("cluster")->find("fitted"), -1),
+            R"({"logs":2,"rows":45,"half":0.03,"most":0.12})");
 }
 
 }  // namespace

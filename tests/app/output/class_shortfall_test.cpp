@@ -111,5 +111,15 @@ TEST(ClassShortfall, AdviceFitsTheSymptom) {
   expect_contains(everywhere, "whether this is the machine");
 }
 
+TEST(ClassShortfall, NeedsTablesOfSuchMachines) {
+  const std::vector<double> slow = {1, 1, 1, 1, 0.6, 0.6, 0.6, 0.6};
+  EXPECT_NE(said_below(measured_parts(slow)), "");
+  Results outside = measured_parts(slow), own = measured_parts(slow);
+  for (CaseResult& row : outside.rows) row.error_class->outside = "no published table";
+  for (CaseResult& row : own.rows) row.error_class->own_logs = true;
+  EXPECT_EQ(said_below(outside), "");
+  EXPECT_EQ(said_below(own), "");
+}
+
 }  // namespace
 }  // namespace collsim::testing

@@ -75,6 +75,37 @@ TEST(Sureness, IsWantingWhereNothingWasMeasured) {
                    "  above 64 KiB: half of the times within 5%, 95% within 17%"}));
 }
 
+TEST(Sureness, IsOutsideOfWhatWasMeasured) {
+  ErrorClass outside = large_sizes;
+  outside.outside = "no published table of more than 4 nodes";
+  const std::string heading =
+      "how sure: outside of what was measured: no published table of more than 4 nodes; likely "
+      "further off than NVSwitch Hopper";
+  EXPECT_EQ(said({outside}),
+            (Lines{heading + " with owners left out of the fit:",
+                   "  above 64 KiB: half of the times within 10%, 95% within 52%"}));
+  outside.unseen_half = outside.unseen_most = std::nullopt;
+  EXPECT_EQ(said({outside, large_sizes}).at(0),
+            "how sure: NVSwitch Hopper, fitted to 13 published tables; in brackets: owners left "
+            "out of the fit");
+  EXPECT_EQ(said({outside}),
+            (Lines{heading + ":", "  above 64 KiB: half of the times within 5%, 95% within 17%"}));
+  EXPECT_EQ(said({{.machines = "this machine", .outside = "nothing was measured on this machine"}}),
+            Lines{"how sure: unknown, because nothing was measured on this machine; it may be far "
+                  "off"});
+}
+
+TEST(Sureness, OfACalibratedMachineIsTheErrorOfItsFit) {
+  EXPECT_EQ(said({{.machines = "this machine",
+                   .half = 0.03,
+                   .most = 0.12,
+                   .rows = 45,
+                   .tables = 2,
+                   .own_logs = true}}),
+            Lines{"how sure: calibrated from 2 logs, 45 rows: half of the times within 3%, 95% "
+                  "within 12% of them; other collectives and sizes may be further off"});
+}
+
 TEST(Sureness, IsAboutWhatNcclChooses) {
   ErrorClass forced = large_sizes;
   forced.forced = true;

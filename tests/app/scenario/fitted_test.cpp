@@ -24,5 +24,20 @@ TEST(ErrorClass, SaysWhenNobodyHasMeasuredSuchMachines) {
   EXPECT_EQ(error_class("hopper", "tcp", 1024).tables, 0);
 }
 
+TEST(OutsideOfTables, NamesWhatThereIsNoTableOf) {
+  EXPECT_EQ(outside_of_tables("hopper", "", 1, "all-gather"), "");
+  EXPECT_EQ(outside_of_tables("hopper", "ib", 2, "all-reduce"), "");
+  EXPECT_EQ(outside_of_tables("hopper", "ib", 4, "all-reduce"), "");
+  EXPECT_EQ(outside_of_tables("hopper", "ib", 5, "all-reduce"),
+            "no published table of all-reduce on more than 4 nodes of NVSwitch Hopper with "
+            "InfiniBand");
+  EXPECT_EQ(outside_of_tables("a100", "ib", 2, "all-reduce"),
+            "no published table of several nodes of NVLink A100 with InfiniBand");
+  EXPECT_EQ(outside_of_tables("hopper", "ib", 2, "broadcast"),
+            "no published table of broadcast on several nodes of NVSwitch Hopper with InfiniBand");
+  EXPECT_EQ(outside_of_tables("hopper", "", 1, "broadcast"),
+            "no published table of broadcast on one node of NVSwitch Hopper");
+}
+
 }  // namespace
 }  // namespace collsim

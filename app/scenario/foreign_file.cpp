@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/foreign_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+namespace collsim {
+namespace {
+
+struct Telltale {
+  std::initializer_list<std::string_view> words;  // any of them
+  ForeignFile file;
+};
+
+bool holds_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+std::optional<ForeignFile> foreign_file(std::string_view text) {
+  constexpr std::size_t enough = 64U << 10U;  // a log may begin with pages of NCCL_DEBUG
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  if (text.starts_with(mark)) text.remove_prefix(mark.size());
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || text[first] == '{') return std::nullopt;
+  const std::size_t next = text.find_first_not_of(" \t\r\n", first + 1);
+  if (text[first] == '[' && next != std::string_view::npos &&
+      (text[next] == '{' || text[next] == ']'))
+    return std::nullopt;  // "[1,0]<stdout>:" is a line of a log
+  const std::string_view head = text.substr(first, enough);
+  if (head.front() == '<') {
+    if (holds_any(head, {"<algo"}))
+      return ForeignFile{"an MSCCL file",
+                         "a scenario takes it as \"algorithm\": {\"msccl\": \"FILE\"}"};
+    if (holds_any(head, {"<system"}))
+      return ForeignFile{"a topology that NCCL wrote",
+                         "collsim topo import FILE reads it; a scenario takes it as \"cluster\": "
+                         "{\"nccl_topo\": \"FILE\"}"};
+    return ForeignFile{"XML", "scenarios are JSON"};
+  }
+  static const std::array telltales = {
+      Telltale{
+          {"nThread", "nccl-tests", "rccl-tests", "out-of-place", "redop", "busbw"},
+          {"a log of nccl-tests",
+           "collsim compare FILE sets it beside the prediction, collsim import FILE shows what "
+           "it says",
+           true}},
+      Telltale{{"NCCL INFO"},
+               {"a log of NCCL", "collsim topo import FILE reads its lines on the topology"}},
+      Telltale{{"GPU0", "Weight between", "P2P"},
+               {"a table of links between GPUs",
+                "collsim topo import FILE reads it; a scenario takes it as \"cluster\": "
+                "{\"topo_matrix\": \"FILE\"}"}}};
+  for (const Telltale& one : telltales)
+    if (holds_any(head, one.words)) return one.file;
+  return std::nullopt;
+}
+
+}  // namespace collsim
