@@ -171,7 +171,7 @@ Action declare_calibrate(Options& command) {
   command.value("LOG", tables.files, "LOG", "more of them, after --from").needs = "--from";
   command.value("--preset", tables.preset, "NAME",
                 "with --from: the machine that the logs are of, which is believed to be much like "
-                "it; \"collsim presets\"");
+                "it (default: by the name of its GPUs); \"collsim presets\"");
   command.integer("--nodes", tables.nodes, "with --from: on how many nodes the logs ran", 1,
                   most_nodes_of_logs);
   command.value(

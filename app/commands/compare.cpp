@@ -9,6 +9,7 @@
 #include <set>
 
 #include "app/commands/command.hpp"
+#include "app/commands/machine_option.hpp"
 #include "app/commands/measured_answers.hpp"
 #include "app/commands/predict.hpp"
 #include "app/commands/results_writer.hpp"
@@ -17,7 +18,6 @@
 #include "app/measured/measured_file.hpp"
 #include "app/results/results.hpp"
 #include "app/scenario/fitted.hpp"
-#include "app/scenario/include.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/scenario/quantities.hpp"
@@ -111,7 +111,7 @@ class LogComparison {
           message += fmt::format("\n  {}: {}", printable(table.source), question);
     if (message.empty()) return;
     for (const MeasuredTable& table : tables_)
-      if (options_.machine.empty() && options_.preset.empty() && !known_preset(table) &&
+      if (options_.machine.empty() && options_.preset.empty() && preset_of(table) == nullptr &&
           asked.insert("GPUs").second)
         message += fmt::format("\n  {}: which GPUs ran? --preset NAME, of \"collsim presets\"",
                                printable(table.source));
@@ -226,11 +226,6 @@ class LogComparison {
     return placement;
   }
 
-  static const Preset* known_preset(const MeasuredTable& table) {
-    const Preset* const named = find_preset(table.preset);
-    return named != nullptr ? named : find_preset(preset_for_gpu(table.gpu));
-  }
-
   const Preset& chosen_preset() {
     if (!options_.preset.empty()) {
       if (const Preset* preset = find_preset(options_.preset)) {
@@ -256,10 +251,8 @@ class LogComparison {
 
   // Where the log has other GPUs than the machine that the user names.
   void doubt(const Preset& preset) {
-    const Preset* const by_gpu = find_preset(preset_for_gpu(table_->gpu));
-    const auto kind = [](const Preset& of) { return of.written.find("gpu")->string(); };
-    if (table_->gpu.empty() || (by_gpu != nullptr && kind(*by_gpu) == kind(preset))) return;
-    has_other_gpus_ = by_gpu != nullptr;
+    if (are_gpus_of(*table_, preset)) return;
+    has_other_gpus_ = find_preset(preset_for_gpu(table_->gpu)) != nullptr;
     assume(fmt::format("\"{}\", as the log calls its GPUs, are as fast as those of {}",
                        printable(table_->gpu), preset.name));
   }
@@ -274,20 +267,10 @@ class LogComparison {
   // A scenario's cluster and model, and its algorithm for the same operation.
   std::optional<JsonValue> on_machine(PredictOptions wanted, Sources& sources,
                                       Diagnostics& diagnostics) {
-    std::optional<JsonValue> file = read_with_includes(options_.machine, sources, diagnostics);
+    const std::optional<JsonValue> file = read_machine_file(options_.machine, sources, diagnostics);
     if (!file) return std::nullopt;
-    if (file->find("cluster") == nullptr) {
-      diagnostics.add({.code = "no-machine",
-                       .message = options_.machine + " has no \"cluster\"",
-                       .place = file->place,
-                       .hint = "give a scenario, or what collsim calibrate wrote"});
-      return std::nullopt;
-    }
     JsonValue document = predicted_scenario(wanted, sources);
-    for (const char* part : {"cluster", "model"})
-      if (JsonValue* const value = file->find(part)) document.set(part, std::move(*value));
-    // Without one it is what `run` takes: NCCL's choice where links carry its protocols.
-    if (options_.algorithm.empty()) document.find("collective")->erase("algorithm");
+    put_machine(document, *file);
     keep_choices(*file, document);
     launch_as_the_log_says(document);
     return document;

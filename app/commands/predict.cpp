@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
+#include "app/commands/machine_option.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/fitted.hpp"
@@ -54,7 +55,7 @@ class ScenarioMaker {
     JsonValue document =
         JsonValue::object({{"scenario", 1},
                            {"name", "predict"},
-                           {"cluster", options_.preset.empty() ? shape() : preset()}});
+                           {"cluster", options_.shape.empty() ? preset() : shape()}});
     std::optional<JsonValue> axis = sizes();
     if (std::optional<JsonValue> model = launch()) document.set("model", std::move(*model));
     document.set("collective", collective());
@@ -160,7 +161,7 @@ class ScenarioMaker {
     if (!options_.algorithm.empty()) return options_.algorithm;
     const bool asks_nccl =
         !options_.nccl_algo.empty() || !options_.nccl_proto.empty() || !options_.nccl_tuner.empty();
-    return asks_nccl ? "nccl" : options_.preset.empty() ? "auto" : "";
+    return asks_nccl ? "nccl" : options_.shape.empty() ? "" : "auto";
   }
 
   [[nodiscard]] bool has_size() const {
@@ -251,11 +252,16 @@ class ScenarioMaker {
 };
 
 void refuse_what_makes_no_sense(const PredictOptions& options) {
-  if (options.preset.empty() && options.shape.empty()) {
-    throw UsageError(fmt::format(
-        "no machine given; use --preset NAME, or --shape NAME -g RANKS --bandwidth RATE\n"
-        "  presets: {}\n  shapes: {}",
-        fmt::join(preset_words().allowed, ", "), fmt::join(shapes(), ", ")));
+  if (!options.machine.empty() && (options.gpus || options.threads))
+    throw UsageError(
+        "-g and -t go with --preset and --shape; of the machine of a file choose ranks by --set "
+        "'collective.ranks=[0, 1]', and who launches by --set model.launch.mode=one-thread");
+  if (options.preset.empty() && options.shape.empty() && options.machine.empty()) {
+    throw UsageError(
+        fmt::format("no machine given; use --preset NAME, --machine FILE, or --shape NAME -g RANKS "
+                    "--bandwidth RATE\n"
+                    "  presets: {}\n  shapes: {}",
+                    fmt::join(preset_words().allowed, ", "), fmt::join(shapes(), ", ")));
   }
   if (!options.shape.empty()) {
     if (!options.ranks()) throw UsageError("--shape needs -g, the number of ranks");
@@ -304,10 +310,15 @@ int predict(PredictCommand options, Terminal& terminal) {
   refuse_what_nccl_tests_means_otherwise(options);
   tell_ignored(options, terminal);
   Sources sources;
+  Diagnostics diagnostics;
   JsonValue document = predicted_scenario(options, sources);
+  if (!options.machine.empty()) {
+    const auto machine = read_machine_file(options.machine, sources, diagnostics);
+    if (!machine) return show_mistakes(diagnostics, sources, terminal);
+    put_machine(document, *machine);
+  }
   if (!options.print_scenario)
     return run_document(options.run, "predict", std::move(document), std::move(sources), terminal);
-  Diagnostics diagnostics;
   if (!load_scenario(document, "predict", load_options_of(options.run), sources, diagnostics))
     return show_mistakes(diagnostics, sources, terminal);
   static_cast<void>(apply_set_options(document, options.run.set, sources, diagnostics));
@@ -329,6 +340,11 @@ void add_sizes(Options& command, PredictOptions& options) {
 
 void add_machine(Options& command, PredictOptions& options) {
   command.value("--preset", options.preset, "NAME", "a machine; \"collsim presets\" lists them");
+  command
+      .value("--machine", options.machine, "FILE",
+             "instead: the cluster and model of a scenario, or of what collsim calibrate or topo "
+             "import wrote")
+      .excludes = "--preset";
   command.integer("--nodes", options.nodes, "how many of them (default: 1)").needs = "--preset";
   command
       .choice("--network", options.network, network_words().allowed,
@@ -385,7 +401,8 @@ Action declare_predict(Options& command) {
   add_sizes(command, *options);
   add_machine(command, *options);
   command.value("--algorithm", options->algorithm, "NAME",
-                "nccl: as NCCL chooses (default with --preset); auto: the fastest of all");
+                "nccl: the fastest that NCCL has (default where links have its protocols); auto: "
+                "the fastest of all");
   add_nccl(command, *options);
   command.value("-d,--datatype", options->type, "TYPE", "element type (default: float)");
   command.value("--redop", options->reduction, "NAME",

@@ -16,6 +16,7 @@ namespace collsim {
 // What is to be predicted, in the words of the command line; what is not given is empty.
 struct PredictOptions {
   std::string operation, smallest, largest, step, preset, shape, bandwidth, latency, overhead;
+  std::string machine;  // a file, whose cluster and model the caller puts in
   std::string network, type, reduction;
   std::string algorithm;  // empty: what the scenario's default is, of a shape auto
   std::string nccl_algo, nccl_proto, nccl_tuner;  // any of them: nccl in place of auto

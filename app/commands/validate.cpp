@@ -9,9 +9,9 @@
 #include <memory>
 #include <ostream>
 
+#include "app/commands/machine_option.hpp"
 #include "app/commands/progress.hpp"
 #include "app/commands/results_writer.hpp"
-#include "app/json/parse_json.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/measured/measured_file.hpp"
 #include "app/output/comparison_table.hpp"
@@ -23,21 +23,6 @@
 
 namespace collsim {
 namespace {
-
-// Puts the machine's cluster, and its model if it has one, in place of the scenario's.
-bool put_machine(JsonValue& document, JsonValue machine, const std::string& file,
-                 Diagnostics& diagnostics) {
-  JsonValue* const cluster = machine.find("cluster");
-  if (cluster == nullptr)
-    return diagnostics.add(
-        {.code = "no-machine",
-         .message = file + " is not a machine file: it has no \"cluster\"",
-         .place = machine.place,
-         .hint = "--machine takes a file with a \"cluster\" and optionally a \"model\""});
-  document.set("cluster", std::move(*cluster));
-  if (JsonValue* const model = machine.find("model")) document.set("model", std::move(*model));
-  return true;
-}
 
 class Validation {
  public:
@@ -133,17 +118,11 @@ class Validation {
     const LoadOptions load = load_options_of(options_.run);
     if (options_.machine.empty()) return load_scenario(file, load, sources, diagnostics);
     std::optional<JsonValue> document = read_with_includes(file, sources, diagnostics);
-    std::optional<JsonValue> machine = read_machine(sources, diagnostics);
-    if (!document || !machine ||
-        !put_machine(*document, std::move(*machine), options_.machine, diagnostics))
-      return std::nullopt;
+    const std::optional<JsonValue> machine =
+        read_machine_file(options_.machine, sources, diagnostics);
+    if (!document || !machine) return std::nullopt;
+    put_machine(*document, *machine);
     return load_scenario(std::move(*document), file, load, sources, diagnostics);
-  }
-
-  // A fragment: what else it says, such as where its numbers come from, is of no interest here.
-  std::optional<JsonValue> read_machine(Sources& sources, Diagnostics& diagnostics) const {
-    const auto source = read_source(options_.machine, sources, diagnostics);
-    return source ? parse_json(*source, sources, diagnostics) : std::nullopt;
   }
 
   void choose_recorded(const Scenario& scenario) {

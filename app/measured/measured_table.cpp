@@ -115,11 +115,28 @@ std::vector<std::string> unknown_facts(const MeasuredTable& table) {
 }
 
 void answer(MeasuredTable& table, const MeasuredAnswers& answers) {
-  if (!answers.operation.empty()) table.operation = answers.operation;
-  if (!answers.dtype.empty()) table.dtype = answers.dtype;
-  if (!answers.gpu.empty()) table.gpu = answers.gpu;
-  if (answers.ranks) table.ranks = answers.ranks;
-  if (answers.nodes) table.nodes = answers.nodes;
+  const auto contradict = [&](const char* option, const std::string& given,
+                              const std::string& said) {
+    table.notes.push_back(fmt::format("{} {} takes the place of {}, which the log says", option,
+                                      printable(given), printable(said)));
+  };
+  const auto replace = [&](const char* option, std::string& there, const std::string& given) {
+    if (given.empty()) return;
+    if (!there.empty() && !holds(lower(there), lower(given))) contradict(option, given, there);
+    there = given;
+  };
+  const auto replace_count = [&](const char* option, std::optional<std::int64_t>& there,
+                                 const std::optional<std::int64_t>& given) {
+    if (!given) return;
+    if (there && *there != *given)
+      contradict(option, std::to_string(*given), std::to_string(*there));
+    there = given;
+  };
+  replace("--op", table.operation, answers.operation);
+  replace("--dtype", table.dtype, answers.dtype);
+  replace("--gpu", table.gpu, answers.gpu);
+  replace_count("--ranks", table.ranks, answers.ranks);
+  replace_count("--nodes", table.nodes, answers.nodes);
 }
 
 std::string description_of(const MeasuredTable& table) {

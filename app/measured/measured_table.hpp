@@ -56,7 +56,8 @@ struct MeasuredTable {
 // What is of use, but not needed, and not there: {"nodes", "GPU"}.
 [[nodiscard]] std::vector<std::string> unknown_facts(const MeasuredTable& table);
 
-// Answers to them, and to what a log says wrongly: what is given takes the place of what is there.
+// Answers to them, and to what a log says wrongly: what is given takes the place of what is there,
+// and where that was something else a note names both.
 struct MeasuredAnswers {
   std::string operation, dtype, gpu;
   std::optional<std::int64_t> ranks, nodes;

@@ -10,6 +10,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/measured/log_line.hpp"
 #include "app/measured/log_run.hpp"
+#include "app/scenario/foreign_file.hpp"
 
 namespace collsim {
 namespace {
@@ -354,6 +355,11 @@ void report_no_rows(const std::vector<LogRun>& runs, std::uint32_t source, const
   SourceRange place{source, 0, 0};
   const std::string debug = debug_text(runs);
   if (!debug.empty()) hint = "give what a program of nccl-tests printed, such as all_reduce_perf";
+  const auto foreign = foreign_file(sources.text(source));
+  if (debug.empty() && foreign && !foreign->is_log) {
+    message = fmt::format("this is {}, not a log of nccl-tests", foreign->what);
+    hint = foreign->hint;
+  }
   for (const LogRun& run : runs) {
     if (run.damaged.empty()) continue;
     message = "no whole row of nccl-tests is in this text";

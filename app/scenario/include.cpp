@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/scenario/include.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "app/json/parse_json.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/foreign_file.hpp"
 
 namespace collsim {
 namespace {
@@ -37,8 +40,8 @@ fs::path scenario_root(const fs::path& folder) {
 
 class IncludeReader {
  public:
-  IncludeReader(const std::string& file, Sources& sources, Diagnostics& diagnostics)
-      : sources_(&sources), diagnostics_(&diagnostics) {
+  IncludeReader(const std::string& file, Sources& sources, Diagnostics& diagnostics, Document what)
+      : sources_(&sources), diagnostics_(&diagnostics), what_(what) {
     std::error_code ignored;
     const fs::path folder =
         file == "-" ? fs::current_path(ignored) : real_path(fs::path(file)).parent_path();
@@ -50,6 +53,12 @@ class IncludeReader {
     const std::optional<std::uint32_t> source =
         read_source(file, *sources_, *diagnostics_, asked_by);
     if (!source) return std::nullopt;
+    if (const auto foreign = foreign_file(sources_->text(*source)))
+      return diagnostics_->add(
+          {.code = "not-a-scenario",
+           .message = fmt::format("this is {}, not {}", foreign->what, what_in_words()),
+           .place = {*source, 0, 0},
+           .hint = std::string(foreign->hint)});
     std::optional<JsonValue> document = parse_json(*source, *sources_, *diagnostics_);
     if (!document) return std::nullopt;
     if (!document->is_object())
@@ -58,7 +67,8 @@ class IncludeReader {
            .message = "a scenario is an object, not " + std::string(document->kind_name()),
            .place = document->place,
            .hint = "begin with {\"scenario\": 1, \"cluster\": ...}"});
-    if (!check_version(*document, stack_.empty(), *diagnostics_)) return std::nullopt;
+    const bool is_scenario = stack_.empty() && what_ == Document::scenario;
+    if (!check_version(*document, is_scenario, *diagnostics_)) return std::nullopt;
     stack_.push_back(file == "-" ? fs::path("-") : real_path(fs::path(file)));
     std::optional<JsonValue> whole = with_includes(std::move(*document), file);
     stack_.pop_back();
@@ -146,8 +156,13 @@ class IncludeReader {
         {std::move(code), std::move(message), value.place, pointer, {}, std::move(hint)});
   }
 
+  [[nodiscard]] std::string_view what_in_words() const {
+    return stack_.empty() && what_ == Document::scenario ? "a scenario" : "a part of a scenario";
+  }
+
   Sources* sources_;
   Diagnostics* diagnostics_;
+  Document what_;
   fs::path root_;
   std::vector<fs::path> stack_;
   std::size_t files_ = 0;
@@ -156,8 +171,8 @@ class IncludeReader {
 }  // namespace
 
 std::optional<JsonValue> read_with_includes(const std::string& file, Sources& sources,
-                                            Diagnostics& diagnostics) {
-  return IncludeReader(file, sources, diagnostics).read(file);
+                                            Diagnostics& diagnostics, Document what) {
+  return IncludeReader(file, sources, diagnostics, what).read(file);
 }
 
 JsonValue merged(JsonValue over, JsonValue under) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -26,8 +27,12 @@ inline constexpr std::size_t max_files = 100;
 //
 // Reports files that cannot be read, that are no objects, of another format version, cycles and
 // includes beyond the root or the limits.  Nothing when there is no document to go on with.
+//
+// The file itself is a scenario, which says of which version, or may be a fragment, too.
+enum class Document : std::uint8_t { scenario, fragment };
 [[nodiscard]] std::optional<JsonValue> read_with_includes(const std::string& file, Sources& sources,
-                                                          Diagnostics& diagnostics);
+                                                          Diagnostics& diagnostics,
+                                                          Document what = Document::scenario);
 
 // What `over` says, and where it says nothing what `under` says.
 [[nodiscard]] JsonValue merged(JsonValue over, JsonValue under);

@@ -100,6 +100,31 @@ std::vector<std::string> far_slower_links(const Topology& topology) {
   return found;
 }
 
+std::string launch_in_words(const LaunchCosts& launch, int gpus_of_node) {
+  if (launch.mode == LaunchMode::process_per_gpu) return "a process for each";
+  if (launch.mode == LaunchMode::thread_per_gpu) return "a thread for each";
+  const int of_thread = std::min(launch.gpus_per_thread.value_or(gpus_of_node), gpus_of_node);
+  if (of_thread == 1) return "a thread for each";
+  if (of_thread == gpus_of_node) return "one thread for all of a node";
+  return fmt::format("a thread for every {}", of_thread);
+}
+
+// "1 GPU on each of 2 nodes, a process for each", where that is not the whole machine or not the
+// usual way: of -g 1 and --nodes 2 one may expect something else.
+std::string placement_of(const Case& one_case) {
+  const Cluster& cluster = *one_case.cluster;
+  if (cluster.preset.empty()) return "";
+  const Collective& collective = one_case.collective;
+  const int members = members_per_node(cluster.topology, collective.group);
+  const int nodes = collective.size() / members;
+  const bool part_of_nodes =
+      nodes > 1 && static_cast<std::size_t>(collective.size()) < cluster.topology.rank_count();
+  if (!part_of_nodes && one_case.launch.mode == LaunchMode::process_per_gpu) return "";
+  return fmt::format("{}{}, {}", count_text(members, "GPU"),
+                     nodes > 1 ? fmt::format(" on each of {} nodes", nodes) : "",
+                     launch_in_words(one_case.launch, members));
+}
+
 }  // namespace
 
 std::string description_of(const Results& results, const StudySummary& summary) {
@@ -111,12 +136,16 @@ std::string description_of(const Results& results, const StudySummary& summary) 
       static_cast<std::size_t>(rows.front().ranks) < summary.machine_ranks())
     text += fmt::format(" among {} of {} ranks", rows.front().ranks, summary.machine_ranks());
   if (const std::string cluster = summary.cluster(); !cluster.empty()) text += "; " + cluster;
+  if (!summary.placement().empty()) text += "; " + summary.placement();
   if (is_shared(rows, [](const CaseResult& row) { return row.gamma; }) && rows.front().gamma > 0)
     text += fmt::format(", adds at {}", to_text(Bandwidth(std::llround(1 / rows.front().gamma))));
   return text;
 }
 
 void StudySummary::add(const Case& one_case) {
+  const std::string placed = placement_of(one_case);
+  if (!any_) placement_ = placed;
+  if (placement_ != placed) placement_.clear();
   if (one_case.cluster != last_) {
     last_ = one_case.cluster;
     add_cluster(*one_case.cluster);
@@ -144,6 +173,8 @@ void StudySummary::add_cluster(const Cluster& cluster) {
 }
 
 void StudySummary::merge(const StudySummary& other) {
+  if (!any_) placement_ = other.placement_;
+  if (other.any_ && placement_ != other.placement_) placement_.clear();
   if (other.any_) intersect(other.phrases_, other.name_, other.ranks_);
   presets_.insert(other.presets_.begin(), other.presets_.end());
   assumed_.insert(other.assumed_.begin(), other.assumed_.end());

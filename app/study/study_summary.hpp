@@ -27,6 +27,9 @@ class StudySummary {
   // for 4 and 8 ranks "chain, 25 GB/s, 5 us per message".  Who is late is said too: "rank 3 starts
   // 500 us late".  Empty when it is nothing.
   [[nodiscard]] std::string cluster() const;
+  // How the ranks of all cases lie on the nodes of a preset and who launches: "1 GPU on each of 2
+  // nodes, a process for each".  Empty where that differs or goes without saying.
+  [[nodiscard]] const std::string& placement() const { return placement_; }
   [[nodiscard]] const std::set<std::string>& presets() const { return presets_; }
   // What had to be assumed about a machine, because its file does not say it.
   [[nodiscard]] const std::set<std::string>& assumed() const { return assumed_; }
@@ -54,6 +57,7 @@ class StudySummary {
   std::vector<std::string> phrases_;
   std::string name_;
   std::size_t ranks_ = 0;
+  std::string placement_;
   std::set<std::string> presets_;
   std::set<std::string> assumed_;
   std::set<std::string> slow_links_;

@@ -189,6 +189,43 @@ TEST(Compare, DoubtsTheMachine) {
   expect_contains(alone.err, "one rank sends nothing, so there is nothing to predict");
 }
 
+TEST(Compare, NamesBothWhereAnOptionContradictsTheLog) {
+  const auto err = [](const std::string& option, const std::string& value) {
+    return run_collsim({"compare", example, option, value}).err;
+  };
+  const std::string place = ", which the log says";
+  expect_contains(err("--op", "broadcast"), "--op broadcast takes the place of all-reduce" + place);
+  expect_contains(err("--dtype", "half"), "--dtype float16 takes the place of float32" + place);
+  expect_contains(err("--gpu", "A100-SXM4"),
+                  "--gpu A100-SXM4 takes the place of NVIDIA H100 80GB HBM3" + place);
+  expect_contains(err("--nodes", "4"), "--nodes 4 takes the place of 2" + place);
+  expect_lacks(err("--gpu", "h100"), "takes the place");
+  expect_lacks(err("--op", "all_reduce_perf"), "takes the place");
+}
+
+TEST(CalibrateTables, FindsThePresetByTheGpus) {
+  const Folder folder;
+  const std::string to = folder.path("machine.json");
+  const std::string log = folder.write("h100.csv", table("NVIDIA H100 SXM", "1024,20,,", "2"));
+  const Ran found = run_collsim({"calibrate", "--from", log, "-o", to});
+  EXPECT_EQ(found.code, exit_fine) << found.err;
+  expect_contains(found.err, "preset dgx-h100, because the GPUs are \"NVIDIA H100 SXM\"");
+  expect_contains(folder.read("machine.json"), "\"preset\": \"dgx-h100\"");
+  expect_contains(folder.read("machine.json"), "\"fitted\": { \"logs\": 1, \"rows\": 1, ");
+  const Ran wrong = run_collsim({"calibrate", "--from", log, "--preset", "dgx-a100", "-o", to});
+  EXPECT_EQ(wrong.code, exit_fine) << wrong.err;
+  expect_contains(wrong.err,
+                  "the log calls its GPUs \"NVIDIA H100 SXM\", which are none of dgx-a100");
+  const std::string other = folder.write("log.csv", table("NVIDIA L40S", "1048576,100,,"));
+  const Ran two = run_collsim({"calibrate", "--from", log, other, "-o", to});
+  EXPECT_EQ(two.code, exit_usage);
+  expect_contains(two.err, "is of l40s, but ");
+  const std::string unknown = folder.write("log.csv", table("abacus", "1048576,100,,"));
+  const Ran none = run_collsim({"calibrate", "--from", unknown});
+  EXPECT_EQ(none.code, exit_usage);
+  expect_contains(none.err, "no preset is known for \"abacus\"; say which machine it was");
+}
+
 TEST(Compare, TakesTheNetworkOfTheLog) {
   const Folder folder;
   std::ifstream file(example);

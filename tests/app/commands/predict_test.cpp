@@ -235,6 +235,55 @@ TEST(Predict, SaysHowSureItIsOnAPreset) {
   expect_contains(said({"--nodes", "2", "--network", "tcp"}),
                   "how sure: unknown, because no published table of such machines (TCP");
   EXPECT_EQ(said({"--algorithm", "ring"}), "") << "an algorithm of collsim has no protocols";
+  const std::string outside = "how sure: outside of what was measured: no published table of ";
+  expect_contains(said({"--nodes", "8"}), outside + "all-reduce on more than 4 nodes of ");
+  expect_contains(run_collsim({"predict", "all-reduce", "--preset", "gh200-quad"}).out,
+                  outside + "gh200-quad;");
+  expect_contains(said({"--set", "cluster.override.nvlink.bandwidth=100GB/s"}),
+                  "how sure: unknown, because links are not those of the preset");
+}
+
+TEST(Predict, TakesTheMachineOfAFile) {
+  const Folder folder;
+  const std::string machine =
+      folder.write("machine.json", R"({"cluster": {"preset": "dgx-h100", "fitted":
+          {"logs": 2, "rows": 45, "half": 0.031, "most": 0.12}}})");
+  const Ran ran = run_collsim({"predict", "all-reduce", "-b", "1K", "--machine", machine});
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  expect_contains(ran.out, "dgx-h100 (8 ranks)");
+  expect_contains(ran.out,
+                  "how sure: calibrated from 2 logs, 45 rows: half of the times within 3%");
+  const std::string torus = folder.write("torus.json", R"({"scenario": 1,
+      "cluster": {"shape": "torus", "dims": [4, 4], "link": {"bandwidth": "50GB/s"}},
+      "collective": {"op": "broadcast", "size": "1MiB"}})");
+  const Ran other = run_collsim({"predict", "all-reduce", "-b", "1K", "--machine", torus});
+  EXPECT_EQ(other.code, exit_fine) << other.err;
+  expect_contains(other.out, "all-reduce of 1 KiB; torus");
+  const Ran counted =
+      run_collsim({"predict", "all-reduce", "-b", "1K", "--machine", torus, "-g", "2"});
+  EXPECT_EQ(counted.code, exit_usage);
+  expect_contains(counted.err, "-g and -t go with --preset and --shape");
+  const Ran none = run_collsim({"predict", "all-reduce", "--machine", folder.write("x", "{}")});
+  EXPECT_EQ(none.code, exit_usage);
+  expect_contains(none.err, "is not a machine file: it has no \"cluster\"");
+}
+
+TEST(Predict, SaysWhatRanksTakePartAndWhoLaunches) {
+  const auto head = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"predict", "all-reduce", "-b", "1K", "--preset", "dgx-h100"};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string out = run_collsim(words).out;
+    return out.substr(0, out.find('\n'));
+  };
+  expect_contains(
+      head({"-g", "1", "--nodes", "2"}),
+      "among 2 of 16 ranks; dgx-h100 x 2 (16 ranks); 1 GPU on each of 2 nodes, a thread "
+      "for each");
+  expect_contains(head({"-g", "8"}), "dgx-h100 (8 ranks); 8 GPUs, one thread for all of a node");
+  expect_contains(head({"-t", "2", "-g", "4"}), "; 8 GPUs, a thread for every 4");
+  expect_contains(head({"-t", "8", "--nodes", "2"}),
+                  "; 8 GPUs on each of 2 nodes, a thread for each");
+  expect_lacks(head({"--nodes", "2"}), "each");
 }
 
 }  // namespace

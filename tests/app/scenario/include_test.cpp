@@ -170,6 +170,26 @@ TEST_F(Include, WhatIsNotUtf8IsSaid) {
   expect_lacks(read("fine.json"), "not UTF-8");
 }
 
+TEST_F(Include, FilesOfOtherProgramsAreNamed) {
+  const auto said = [&](const std::string& text) {
+    write("other.txt", text);
+    return read("other.txt");
+  };
+  const std::string begin = "other.txt:1:1: this is ";
+  expect_text(said("<system version=\"1\"><cpu numaid=\"0\"/></system>"),
+              begin +
+                  "a topology that NCCL wrote, not a scenario; collsim topo import FILE reads it; "
+                  "a scenario takes it as \"cluster\": {\"nccl_topo\": \"FILE\"}");
+  expect_contains(said("\n<?xml version=\"1.0\"?>\n<algo name=\"x\">"),
+                  begin + "an MSCCL file, not a scenario; ");
+  expect_contains(said("# nThread 1 nGpus 8 minBytes 8"),
+                  begin + "a log of nccl-tests, not a scenario; collsim compare FILE");
+  expect_contains(said("      GPU0  GPU1\nGPU0   X   NV12\n"),
+                  begin + "a table of links between GPUs, not a scenario; collsim topo import");
+  expect_lacks(said("{\"scenario\": 1, \"title\": \"nThread\"}"), "this is");
+  expect_lacks(said("scenario: 1"), "this is");
+}
+
 TEST_F(Include, TheVersionMustBeOne) {
   write("none.json", "{\"name\": \"a\"}");
   expect_text(read("none.json"),
