@@ -25,23 +25,46 @@ std::string duration(double seconds) {
 Progress::Progress(Terminal& terminal)
     : terminal_(terminal),
       wanted_(terminal.err_is_terminal && !terminal.quiet),
-      next_(start_ + before_it_shows) {}
+      next_(start_ + before_it_shows) {
+  if (wanted_) clock_ = std::jthread([this](const std::stop_token& stop) { tell_the_time(stop); });
+}
 
 void Progress::update(std::size_t done, std::size_t total) {
+  const std::lock_guard lock(mutex_);
+  done_ = done;
+  total_ = total;
   if (!wanted_ || done == 0) return;
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
   next_ = now + between_updates;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done) / seconds;
-  terminal_.err << "\r\033[K"
-                << fmt::format("{} of {} points, {:.3g}/s, {} left", done, total, rate,
-                               duration(static_cast<double>(total - done) / rate))
-                << std::flush;
+  show(fmt::format("{} of {} points, {:.3g}/s, {} left", done, total, rate,
+                   duration(static_cast<double>(total - done) / rate)));
+}
+
+// Where nothing was told for a while.
+void Progress::tell_the_time(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, stop, before_it_shows, [&] { return stop.stop_requested(); })) {
+    const Clock::time_point now = Clock::now();
+    if (stop.stop_requested() || now < next_ + before_it_shows) continue;
+    const std::string points = total_ == 0 ? "" : fmt::format("{} of {} points, ", done_, total_);
+    show(points + duration(std::chrono::duration<double>(now - start_).count()) + " so far");
+  }
+}
+
+void Progress::show(const std::string& line) {
+  terminal_.err << "\r\033[K" << line << std::flush;
   shown_ = true;
 }
 
 void Progress::clear() {
+  if (clock_.joinable()) {
+    clock_.request_stop();
+    clock_.join();
+  }
+  const std::lock_guard lock(mutex_);
   if (shown_) terminal_.err << "\r\033[K" << std::flush;
   shown_ = false;
 }

@@ -2,15 +2,20 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
 
 #include "app/commands/command.hpp"
 
 namespace collsim {
 
 // One line on standard error that says how far a sweep is: "1,200 of 10,000 points, 4,800/s, 2 s
-// left".  Only on a terminal, only for what takes longer than half a second, gone at the end.
+// left"; while a point takes long: "0 of 3 points, 12 s so far".  Only on a terminal, only for what
+// takes longer than half a second, gone at the end.
 class Progress {
  public:
   explicit Progress(Terminal& terminal);
@@ -19,15 +24,23 @@ class Progress {
   ~Progress() { clear(); }
 
   void update(std::size_t done, std::size_t total);
+  // For good: what comes next is not told.
   void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
+  void tell_the_time(const std::stop_token& stop);
+  void show(const std::string& line);
+
   Terminal& terminal_;
   bool wanted_;
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_;
+  std::size_t done_ = 0, total_ = 0;
+  std::mutex mutex_;  // of all above
+  std::condition_variable_any stopped_;
+  std::jthread clock_;
 };
 
 }  // namespace collsim

@@ -25,8 +25,7 @@ namespace collsim {
 //                                           "rows": 80, "tables": 14 }, ... ] },
 //                   "networks": { "ib": [ ... ] },
 //                   "most_nodes": [ { "gpu": "hopper", "all-gather": 1, "all-reduce": 1 },
-//                                   { "gpu": "hopper", "network": "ib", "all-reduce": 4 },
-//                                   ... ] } }
+//                                   { "gpu": "hopper", "network": "ib", "all-reduce": 4 }, ...] } }
 //
 // A hop here is the whole way from GPU to GPU: of a network from a GPU of one node to one of
 // another.  `rate` is the share of a link's bandwidth that a protocol has.  The last pass over a
