@@ -7,6 +7,7 @@
 
 #include "collectives/span.hpp"
 #include "topo/ids.hpp"
+#include "topo/units.hpp"
 
 namespace collsim {
 
@@ -34,7 +35,8 @@ struct Endpoint {
 //
 // so the names below are bit patterns, and a consumer asks for the parts, not for the names.
 // `local_reduce` is destination := destination (+) source.  `signal` and `wait` order two lanes of
-// the same rank: the k-th wait for a lane ends after its k-th signal.
+// the same rank: the k-th wait for a lane ends after its k-th signal.  `work` keeps the lane busy
+// for a time, as computing does; `drain` lasts until the last message of the lane has left.
 enum class Op : std::uint8_t {
   send = 0b01010,
   receive = 0b00101,
@@ -47,6 +49,8 @@ enum class Op : std::uint8_t {
   local_reduce = 0b10110,
   signal = 0b100000,
   wait = 0b1000000,
+  work = 0b10000000,
+  drain = 0b10010000,
 };
 
 [[nodiscard]] constexpr bool has_bit(Op op, unsigned bit) {
@@ -77,9 +81,15 @@ enum class Op : std::uint8_t {
     case Op::copy_send:
     case Op::local_reduce:
     case Op::signal:
-    case Op::wait: return true;
+    case Op::wait:
+    case Op::work:
+    case Op::drain: return true;
   }
   return false;
+}
+// Concerns time only: touches no data and no other lane.
+[[nodiscard]] constexpr bool takes_time_only(Op op) {
+  return has_bit(op, 0b10000000U);
 }
 [[nodiscard]] constexpr bool orders_lanes(Op op) {
   return has_bit(op, 0b1100000U);
@@ -111,6 +121,8 @@ enum class Op : std::uint8_t {
     case Op::local_reduce: return "local_reduce";
     case Op::signal: return "signal";
     case Op::wait: return "wait";
+    case Op::work: return "work";
+    case Op::drain: return "drain";
   }
   return "?";
 }
@@ -123,7 +135,8 @@ struct Instruction {
   Endpoint to{};
   std::int64_t source_offset = 0;
   std::int64_t destination_offset = 0;
-  std::int64_t count = 0;  // elements; the same for source, destination and message
+  // Elements; the same for source, destination and message.  Of work: picoseconds.
+  std::int64_t count = 0;
 
   [[nodiscard]] constexpr Span source() const { return {source_buffer, source_offset, count}; }
   [[nodiscard]] constexpr Span destination() const {
@@ -213,6 +226,17 @@ static_assert(sizeof(Instruction) <= 48,
   Instruction instruction;
   instruction.op = Op::wait;
   instruction.from = other_lane;
+  return instruction;
+}
+[[nodiscard]] constexpr Instruction work(Time duration) {
+  Instruction instruction;
+  instruction.op = Op::work;
+  instruction.count = duration.ps();
+  return instruction;
+}
+[[nodiscard]] constexpr Instruction drain() {
+  Instruction instruction;
+  instruction.op = Op::drain;
   return instruction;
 }
 

@@ -9,119 +9,33 @@
 
 namespace collsim {
 
-Schedule::Schedule(Parts parts) {
+namespace {
+
+Schedule::Parts completed(Schedule::Parts parts) {
   validate(parts.collective);
-  if (parts.lanes < 1 || parts.lanes > 65536)
-    throw_error(ErrorCode::invalid_argument, "a rank has 1 to 65536 lanes, not ", parts.lanes);
-  if (parts.slots && *parts.slots < 1)
-    throw_error(ErrorCode::invalid_argument, "a connection needs at least 1 slot, not ",
-                *parts.slots);
-  if (!parts.program)
-    throw_error(ErrorCode::invalid_argument, "a schedule needs a program for every lane");
-  parts_ = std::make_shared<const Parts>(std::move(parts));
+  parts.group = parts.collective.group;
+  parts.element_size = size_of(parts.collective.type);
+  return parts;
 }
 
+}  // namespace
+
+Schedule::Schedule(Parts parts) : Programs(completed(std::move(parts))) {}
+
 Schedule Schedule::with_slots(std::optional<int> slots) const {
-  Parts parts = *parts_;
+  Parts parts = own();
   parts.slots = slots;
   return Schedule(std::move(parts));
 }
 
 Schedule Schedule::with_programs(ProgramFactory program) const {
-  Parts parts = *parts_;
+  Parts parts = own();
   parts.program = std::move(program);
   parts.symmetry = Symmetry::none;
   parts.node_turns = {};
   parts.exchanges_in_rounds = false;
   return Schedule(std::move(parts));
 }
-
-std::vector<TurnDigit> Schedule::turns() const {
-  std::vector<TurnDigit> digits;
-  const auto digit = [](int count, bool turns) {
-    const auto size = static_cast<std::uint32_t>(count);
-    return TurnDigit{.size = size, .step = turns ? 1 : size};
-  };
-  switch (symmetry()) {
-    case Symmetry::none: {
-      const NodeTurns& of_nodes = parts_->node_turns;
-      if (of_nodes.nodes || of_nodes.members)
-        digits = {digit(size() / parts_->members, of_nodes.nodes),
-                  digit(parts_->members, of_nodes.members)};
-      break;
-    }
-    case Symmetry::rotation: digits = {{static_cast<std::uint32_t>(size())}}; break;
-    case Symmetry::exchange:
-      for (int ranks = size(); ranks > 1; ranks /= 2) digits.push_back({2});
-      break;
-    case Symmetry::dimensions:
-      for (const int dim : parts_->dims) digits.push_back({static_cast<std::uint32_t>(dim)});
-      break;
-  }
-  return digits;
-}
-
-Lane Schedule::turned(Lane lane, Rank from, Rank into) const {
-  if (!parts_->node_turns.channels) return lane;
-  const auto members = static_cast<std::size_t>(parts_->members);
-  const std::size_t turn = into.index() + members - from.index() % members;
-  const auto all = static_cast<std::size_t>(parts_->lanes);
-  const std::size_t of_channel = all / static_cast<std::size_t>(parts_->channels);
-  return Lane((lane.index() + turn % members * of_channel) % all);
-}
-
-// --- rounds --------------------------------------------------------------------------------------
-
-namespace {
-
-// The messages of one direction in a round.
-class Round {
- public:
-  void add(Rank peer, std::int64_t count) { elements_[peer] += count; }
-  [[nodiscard]] bool is_empty() const { return elements_.empty(); }
-  // Ends it: whether it was with all the others, alike.
-  [[nodiscard]] bool ends_complete(std::size_t others) {
-    bool complete = elements_.empty() || elements_.size() == others;
-    for (const auto& [peer, count] : elements_)
-      complete = complete && count == elements_.begin()->second;
-    elements_.clear();
-    return complete;
-  }
-
- private:
-  std::map<Rank, std::int64_t> elements_;
-};
-
-bool exchanges_in_rounds(LaneProgram program, Rank me, std::size_t others) {
-  Round sent, received;
-  while (const Instruction* const instruction = program.next()) {
-    const bool gives = gives_to_lane(instruction->op);
-    const bool takes = takes_from_lane(instruction->op);
-    if ((gives && takes) || (gives && instruction->to.rank == me) ||
-        (takes && instruction->from.rank == me))
-      return false;
-    if (takes) received.add(instruction->from.rank, instruction->count);
-    if (!gives) continue;
-    if (!received.is_empty() && !(sent.ends_complete(others) && received.ends_complete(others)))
-      return false;
-    sent.add(instruction->to.rank, instruction->count);
-  }
-  return sent.ends_complete(others) && received.ends_complete(others);
-}
-
-}  // namespace
-
-bool programs_exchange_in_rounds(const Schedule& schedule) {
-  const auto others = static_cast<std::size_t>(schedule.size() - 1);
-  for (int position = 0; position < schedule.size(); ++position)
-    for (std::size_t lane = 0; lane < static_cast<std::size_t>(schedule.lanes()); ++lane)
-      if (!exchanges_in_rounds(schedule.program(position, Lane(lane)), schedule.rank(position),
-                               others))
-        return false;
-  return true;
-}
-
-// --- the working set ----------------------------------------------------------------------------
 
 namespace {
 

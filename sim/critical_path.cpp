@@ -16,11 +16,11 @@ using Kind = CriticalPath::Kind;
 // Walks from the end to the start, always to what delayed the current moment.
 class Walk {
  public:
-  Walk(const Topology& topology, const Schedule& schedule, const Timeline& timeline)
+  Walk(const Topology& topology, const Programs& programs, const Timeline& timeline)
       : steps_(timeline.steps),
         crossings_(timeline.crossings),
         topology_(topology),
-        schedule_(schedule) {}
+        programs_(programs) {}
 
   CriticalPath back_from(Time end) {
     now_ = end;
@@ -223,7 +223,7 @@ class Walk {
     Bandwidth bandwidth = Path::unlimited;
     for (std::size_t i = 0; i < route_.size(); ++i)
       if (is_fair(i)) bandwidth = std::min(bandwidth, link(i).bandwidth);
-    const Bytes whole = step().instruction.count * size_of(schedule_.collective().type);
+    const Bytes whole = step().instruction.count * programs_.element_size();
     const auto count = static_cast<Bytes>(parts());
     const bool is_first = first_crossing_ == step().first_crossing;
     return transfer_time(whole / count + (is_first ? whole % count : 0), bandwidth);
@@ -234,7 +234,7 @@ class Walk {
   const std::vector<Step>& steps_;
   const std::vector<Crossing>& crossings_;
   const Topology& topology_;
-  const Schedule& schedule_;
+  const Programs& programs_;
   CriticalPath path_;
   Time now_{};
   std::uint32_t current_ = 0;
@@ -268,12 +268,12 @@ Time CriticalPath::total(Kind kind) const {
   return sum;
 }
 
-CriticalPath critical_path(const Topology& topology, const Schedule& schedule,
+CriticalPath critical_path(const Topology& topology, const Programs& programs,
                            const Simulation& simulation) {
   if (!simulation.timeline)
     throw_error(ErrorCode::invalid_argument,
                 "the critical path needs a simulation with Recording::full");
-  return Walk(topology, schedule, *simulation.timeline).back_from(simulation.time);
+  return Walk(topology, programs, *simulation.timeline).back_from(simulation.time);
 }
 
 }  // namespace collsim

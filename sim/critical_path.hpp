@@ -42,7 +42,7 @@ struct CriticalPath {
 [[nodiscard]] std::string_view to_string(CriticalPath::Kind kind);
 
 // Error{invalid_argument} when the simulation was not fully recorded.
-[[nodiscard]] CriticalPath critical_path(const Topology& topology, const Schedule& schedule,
+[[nodiscard]] CriticalPath critical_path(const Topology& topology, const Programs& programs,
                                          const Simulation& simulation);
 
 }  // namespace collsim

@@ -37,12 +37,16 @@ class DataflowNetwork {
   // --- see Network ---
   [[nodiscard]] Connection* connect(LaneNumber lane, Endpoint peer, Direction direction);
   static void set_duration(Path& path, Bytes bytes) { path.set_duration(bytes); }
-  static void release(const Connection&, Direction) {}  // its links still know it
+  // Stays open: its links still know it.
+  void release(const Connection& connection, Direction direction) {
+    if (direction == Direction::out) lanes_.note_left(connection);
+  }
   [[nodiscard]] static bool may_post(LaneNumber, const Connection&, const InstructionTimes&) {
     return true;
   }
   void post(Connection& connection, Slot& slot, Time ready);
   void wake(LaneNumber lane) { lanes_.runnable.push_back(wiring_.simulated(lane)); }
+  [[nodiscard]] Time all_left(LaneNumber lane) const { return lanes_.left_at(lane); }
 
  private:
   static constexpr std::uint32_t no_user = ~std::uint32_t{0};
@@ -173,12 +177,12 @@ std::optional<Simulation> run_dataflow(const Topology& topology, Lanes& lanes,
 
 }  // namespace
 
-std::optional<Simulation> simulate_by_dataflow(const Topology& topology, const Schedule& schedule,
+std::optional<Simulation> simulate_by_dataflow(const Topology& topology, const Programs& programs,
                                                const CostModel& costs,
                                                const SimulationOptions& options,
                                                const Quotient* quotient) {
-  return with_recorder(topology, schedule, options, [&](auto& recorder) {
-    Lanes lanes(schedule, costs, simulated_ranks(schedule, quotient));
+  return with_recorder(topology, programs, options, [&](auto& recorder) {
+    Lanes lanes(programs, costs, simulated_ranks(programs, quotient));
     return run_dataflow(topology, lanes, options, quotient, recorder);
   });
 }

@@ -11,17 +11,17 @@ namespace collsim {
 // Internal to sim/: the three engines behind simulate().  Each returns nothing when it cannot
 // simulate the case exactly.  With a quotient, only that is simulated.
 [[nodiscard]] std::optional<Simulation> simulate_by_dataflow(const Topology& topology,
-                                                             const Schedule& schedule,
+                                                             const Programs& programs,
                                                              const CostModel& costs,
                                                              const SimulationOptions& options,
                                                              const Quotient* quotient = nullptr);
 [[nodiscard]] std::optional<Simulation> simulate_by_events(const Topology& topology,
-                                                           const Schedule& schedule,
+                                                           const Programs& programs,
                                                            const CostModel& costs,
                                                            const SimulationOptions& options,
                                                            const Quotient* quotient = nullptr);
 [[nodiscard]] std::optional<Simulation> simulate_by_symmetry(const Topology& topology,
-                                                             const Schedule& schedule,
+                                                             const Programs& programs,
                                                              const CostModel& costs,
                                                              const SimulationOptions& options);
 

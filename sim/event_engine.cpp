@@ -49,7 +49,8 @@ class EventNetwork {
         into_the_network_(links_into_the_network(topology_)),
         flows_(topology_, lanes.connections),
         ways_(topology, lanes),
-        posted_(lanes.all.size()) {}
+        posted_(lanes.all.size()),
+        flowing_(lanes.all.size()) {}
 
   [[nodiscard]] RankWiring& wiring() { return wiring_; }
   // A quotient turned out to depend on the order among ranks.
@@ -90,6 +91,7 @@ class EventNetwork {
                               const InstructionTimes& times);
   void post(Connection& connection, Slot& slot, Time ready);
   void wake(LaneNumber lane) { lanes_.runnable.push_back(wiring_.simulated(lane)); }
+  [[nodiscard]] Time all_left(LaneNumber lane);
 
  private:
   // A message on its way.
@@ -104,6 +106,12 @@ class EventNetwork {
     Time last_byte;  // when that is at the next link, or later
   };
 
+  // Messages of a lane that cross fair links only, and have not left yet.
+  struct Flowing {
+    std::uint32_t messages = 0;
+    bool lane_waits = false;
+  };
+
   [[nodiscard]] static std::uint8_t bit_of(Direction direction) {
     return direction == Direction::out ? 1 : 2;
   }
@@ -114,6 +122,7 @@ class EventNetwork {
   void post_part(Connection& way, std::uint64_t message, Bytes bytes, Time ready);
   [[nodiscard]] Ways::Load load_of(const Connection& way) const;
   void note_departure(Connection& way, std::uint64_t message, Time departed, Time left);
+  void note_flow_left(const Connection& connection);
   LinkQueues::Service ask(Transit& message, Time now);
   void skip_fair_links(Transit& message) const;
   void wait_or_end(Turn turn, Time head);
@@ -147,6 +156,7 @@ class EventNetwork {
   std::vector<Transit> transits_;
   std::vector<std::uint32_t> free_transits_;
   std::uint64_t sent_ = 0;
+  std::vector<Flowing> flowing_;  // by lane
 };
 
 template <class Recorder>
@@ -199,6 +209,7 @@ inline void EventNetwork<Recorder>::note_links(Connection& connection) {
 template <class Recorder>
 void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
   connection.queue.users &= static_cast<std::uint8_t>(~bit_of(direction));
+  if (direction == Direction::out) lanes_.note_left(connection);
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
   if (connection.queue.users != 0 || !connection.queue.empty() ||
       connection.queue.limit != Queue::unlimited)
@@ -352,10 +363,27 @@ inline void EventNetwork<Recorder>::wait_or_end(Turn turn, Time head) {
   }
   free_transits_.push_back(turn.transit());
   Connection& connection = lanes_.connections[message.connection];
-  if (message.meets_fair_links)
+  if (message.meets_fair_links) {
+    if (!connection.path.crosses(Path::exclusive)) ++flowing_[connection.source].messages;
     flows_.add(connection, message.message, message.bytes, head, message.last_byte);
-  else
+  } else {
     arrive(connection, message.message, message.last_byte);
+  }
+}
+
+template <class Recorder>
+Time EventNetwork<Recorder>::all_left(LaneNumber lane) {
+  flowing_[lane].lane_waits = flowing_[lane].messages > 0;
+  return flowing_[lane].lane_waits ? Time::never() : lanes_.left_at(lane);
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::note_flow_left(const Connection& connection) {
+  lanes_.note_left(connection);
+  Flowing& flowing = flowing_[connection.source];
+  if (--flowing.messages > 0 || !flowing.lane_waits) return;
+  flowing.lane_waits = false;
+  wake(connection.source);
 }
 
 template <class Recorder>
@@ -389,8 +417,10 @@ void EventNetwork<Recorder>::process_flows() {
   flows_.process(now_);
   for (const Flows::Flow& flow : flows_.ended()) {
     Connection& connection = lanes_.connections[flow.connection];
-    if (!connection.path.crosses(Path::exclusive))
+    if (!connection.path.crosses(Path::exclusive)) {
       note_departure(connection, flow.message, flow.begun, flow.ended);
+      note_flow_left(ways_.owner(connection));
+    }
     if constexpr (Recorder::enabled) record(connection, flow);
     arrive(connection, flow.message, flow.ended + flows_.latency(connection));
   }
@@ -502,12 +532,12 @@ std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
 
 }  // namespace
 
-std::optional<Simulation> simulate_by_events(const Topology& topology, const Schedule& schedule,
+std::optional<Simulation> simulate_by_events(const Topology& topology, const Programs& programs,
                                              const CostModel& costs,
                                              const SimulationOptions& options,
                                              const Quotient* quotient) {
-  return with_recorder(topology, schedule, options, [&](auto& recorder) {
-    Lanes lanes(schedule, costs, simulated_ranks(schedule, quotient));
+  return with_recorder(topology, programs, options, [&](auto& recorder) {
+    Lanes lanes(programs, costs, simulated_ranks(programs, quotient));
     return run_all(topology, lanes, options, quotient, recorder);
   });
 }

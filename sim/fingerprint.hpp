@@ -19,7 +19,7 @@ class Fingerprint {
     return (hash ^ mixed) * 0xff51afd7ed558ccdU + 0x2545f4914f6cdd1dU;
   }
   // The same where the order of a lane's instructions does not matter
-  // (Schedule::exchanges_in_rounds()).
+  // (Programs::exchanges_in_rounds()).
   [[nodiscard]] static constexpr std::uint64_t add(std::uint64_t hash, Time arrived) {
     return hash + mix(static_cast<std::uint64_t>(arrived.ps()));
   }

@@ -39,6 +39,8 @@ struct InstructionTimes {
 //                        to its arrival, not before `ready`, or to never(); a signal is there at
 //                        once
 //   wake                 this lane may be able to continue; the engine runs it eventually
+//   all_left             when the last message of this lane so far left it; never(): not known yet,
+//                        and the lane will be woken
 template <class N>
 concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection& connection,
                            Slot& slot, Time ready, const InstructionTimes& times) {
@@ -49,6 +51,7 @@ concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection
   network.release(connection, Direction::out);
   network.post(connection, slot, ready);
   network.wake(lane);
+  { network.all_left(lane) } -> std::same_as<Time>;
 };
 
 template <Network N, class Recorder>
@@ -60,7 +63,7 @@ class LaneMachine {
         recorder_(recorder),
         most_elements_(std::numeric_limits<std::int64_t>::max() / lanes.element_size),
         free_instructions_(lanes.costs.instructions_are_free()),
-        order_is_free_(free_instructions_ && lanes.schedule.exchanges_in_rounds()) {}
+        order_is_free_(free_instructions_ && lanes.programs.exchanges_in_rounds()) {}
 
   // Executes instructions of one lane until it ends or has to wait for something.
   void run(LaneNumber number);
@@ -100,7 +103,7 @@ void LaneMachine<N, Recorder>::run(LaneNumber number) {
   if (lane.progress == LaneState::Progress::finished) return;
   if (lane.progress == LaneState::Progress::not_started) {
     lane.progress = LaneState::Progress::started;
-    lane.program = lanes_.schedule.program(static_cast<int>(lane.position), lane.lane);
+    lane.program = lanes_.programs.program(static_cast<int>(lane.position), lane.lane);
     lane.instruction = lane.program.next();
   }
   go_on(number, lane);
@@ -185,6 +188,13 @@ inline bool LaneMachine<N, Recorder>::execute_parts(LaneNumber number, LaneState
     if (out.sent >= out.limit)
       times.began = std::max(times.began, out.slot(out.sent - out.limit).time);
   }
+  if constexpr (!takes && !gives) {
+    if (lane.op == Op::drain) [[unlikely]] {
+      const Time left = network_.all_left(number);
+      if (left == Time::never()) return false;
+      times.began = std::max(times.began, left);
+    }
+  }
   times.ended = times.began + lane.work;
   if (gives && !network_.may_post(number, *lane.out, times)) return false;
   end<takes, gives>(lane, instruction, times, received);
@@ -234,7 +244,8 @@ inline void LaneMachine<N, Recorder>::send(Connection& out, std::int64_t count, 
 template <Network N, class Recorder>
 bool LaneMachine<N, Recorder>::decode(LaneNumber number, LaneState& lane,
                                       const Instruction& instruction) {
-  const bool countable = instruction.count >= 0 && instruction.count <= most_elements_;
+  const bool countable =
+      instruction.count >= 0 && (instruction.count <= most_elements_ || instruction.op == Op::work);
   if (!countable || !exists(instruction.op)) [[unlikely]]
     check_unusual(lane, instruction);
   lane.count = -1;  // not decoded, if this throws or the lane is stopped
@@ -260,7 +271,7 @@ bool LaneMachine<N, Recorder>::decode(LaneNumber number, LaneState& lane,
   }
   if (misused) [[unlikely]]
     report_signal_misuse(lanes_.endpoint_of(lane), instruction);
-  if (!free_instructions_) {
+  if (!free_instructions_ || takes_time_only(instruction.op) || takes_time_only(lane.op)) {
     lane.work = work(instruction);
     COLLSIM_CHECK(lane.work >= Time{}, "an instruction would end before it begins");
   }
@@ -291,6 +302,8 @@ void LaneMachine<N, Recorder>::check_unusual(const LaneState& lane,
 template <Network N, class Recorder>
 Time LaneMachine<N, Recorder>::work(const Instruction& instruction) const {
   const CostModel& costs = lanes_.costs;
+  if (instruction.op == Op::work) return Time(instruction.count);
+  if (takes_time_only(instruction.op)) return Time{};
   if (orders_lanes(instruction.op)) return costs.instruction_overhead;
   const bool local = costs.local_bandwidth && !exchanges(instruction.op);
   const auto& rate = local                     ? costs.local_bandwidth

@@ -9,12 +9,12 @@
 
 namespace collsim {
 
-Lanes::Lanes(const Schedule& the_schedule, const CostModel& the_costs, std::size_t ranks)
-    : schedule(the_schedule),
+Lanes::Lanes(const Programs& the_programs, const CostModel& the_costs, std::size_t ranks)
+    : programs(the_programs),
       costs(the_costs),
-      element_size(size_of(the_schedule.collective().type)),
-      per_rank(static_cast<std::size_t>(the_schedule.lanes())),
-      connections(the_schedule.slots()) {
+      element_size(the_programs.element_size()),
+      per_rank(static_cast<std::size_t>(the_programs.lanes())),
+      connections(the_programs.slots()) {
   constexpr std::size_t most_lanes = std::size_t{1} << 28U;
   if (ranks > most_lanes / per_rank)
     throw_error(ErrorCode::too_large, std::to_string(ranks) + " ranks with " +
@@ -53,7 +53,7 @@ bool Lanes::all_received() const {
 Simulation Lanes::result(Engine engine, std::uint64_t ranks) {
   Simulation result;
   result.engine = engine;
-  result.finished.resize(static_cast<std::size_t>(schedule.size()));
+  result.finished.resize(static_cast<std::size_t>(programs.size()));
   for (const LaneState& lane : all) {
     Time& finished_at = result.finished[lane.position];
     finished_at = std::max({finished_at, lane.clock, lane.left_at});
@@ -96,7 +96,7 @@ void Lanes::report_stuck() const {
     }
     waiting.push_back(stuck);
   }
-  report_deadlock(waiting, schedule.slots());
+  report_deadlock(waiting, programs.slots());
 }
 
 }  // namespace collsim

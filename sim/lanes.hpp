@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "collectives/cost/cost_model.hpp"
-#include "collectives/schedule.hpp"
+#include "collectives/programs.hpp"
 #include "sim/connections.hpp"
 #include "sim/simulate.hpp"
 
@@ -18,7 +19,7 @@ struct LaneState {
   const Instruction* instruction = nullptr;
   Time clock{};
   std::uint64_t hash = 0;  // see fingerprint.hpp
-  Time left_at{};          // when the last message over a closed connection left
+  Time left_at{};          // when the last message left over a connection that is not `out`
 
   // The connections used last, and their peers.
   Connection* in = nullptr;
@@ -41,10 +42,10 @@ struct LaneState {
 
 struct Lanes {
   // Lanes for this many ranks, in order of position; they start at `launch`.
-  Lanes(const Schedule& schedule, const CostModel& costs, std::size_t ranks);
+  Lanes(const Programs& programs, const CostModel& costs, std::size_t ranks);
 
   [[nodiscard]] Endpoint endpoint_of(const LaneState& lane) const {
-    return {schedule.rank(static_cast<int>(lane.position)), lane.lane};
+    return {programs.rank(static_cast<int>(lane.position)), lane.lane};
   }
   [[nodiscard]] Endpoint endpoint_of(LaneNumber lane) const { return endpoint_of(all[lane]); }
   void wake_all();
@@ -60,6 +61,15 @@ struct Lanes {
     if (connection.queue.sent != connection.counted) count_elements(connection);
     connection.message_size = count;
   }
+  // When the messages that a lane has sent so far left it, as far as that is known.
+  [[nodiscard]] Time left_at(LaneNumber lane) const {
+    const LaneState& state = all[lane];
+    return state.out == nullptr ? state.left_at : std::max(state.left_at, state.out->left_at);
+  }
+  void note_left(const Connection& connection) {
+    Time& left_at = all[connection.source].left_at;
+    left_at = std::max(left_at, connection.left_at);
+  }
   // Forgets an empty connection that no lane will use soon.
   void close(Connection& connection);
 
@@ -70,7 +80,7 @@ struct Lanes {
   // Error{deadlock}, naming the lanes that wait for each other.
   [[noreturn]] void report_stuck() const;
 
-  const Schedule& schedule;
+  const Programs& programs;
   const CostModel& costs;
   const Bytes element_size;
   const std::size_t per_rank;
@@ -90,8 +100,7 @@ struct Lanes {
 inline void Lanes::close(Connection& connection) {
   count_elements(connection);
   if (connection.path.kinds != Path::within_rank) messages_of_closed += connection.queue.sent;
-  Time& left_at = all[connection.source].left_at;
-  left_at = std::max(left_at, connection.left_at);
+  note_left(connection);
   connections.close(connection);
 }
 

@@ -6,7 +6,7 @@
 namespace collsim {
 
 std::optional<LinkId> MessageRouter::link_to_switch(Endpoint lane) const {
-  if (!schedule_.runs_in_switch(lane.lane)) return std::nullopt;
+  if (!programs_.runs_in_switch(lane.lane)) return std::nullopt;
   return topology_.link_to_adding_switch(lane.rank);
 }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "collectives/schedule.hpp"
+#include "collectives/programs.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim {
@@ -14,12 +14,12 @@ namespace collsim {
 // that switch; none between two lanes in the same switch.
 class MessageRouter {
  public:
-  MessageRouter(const Topology& topology, const Schedule& schedule)
+  MessageRouter(const Topology& topology, const Programs& programs)
       : router_(topology),
         topology_(topology),
-        schedule_(schedule),
+        programs_(programs),
         some_in_switch_(
-            schedule.runs_in_switch(Lane(static_cast<std::size_t>(schedule.lanes() - 1)))) {}
+            programs.runs_in_switch(Lane(static_cast<std::size_t>(programs.lanes() - 1)))) {}
 
   // The span is valid until the next call.
   [[nodiscard]] std::span<const LinkId> route(Endpoint from, Endpoint to) {
@@ -40,7 +40,7 @@ class MessageRouter {
 
   Router router_;
   const Topology& topology_;
-  const Schedule& schedule_;
+  const Programs& programs_;
   const bool some_in_switch_;  // the last lanes, if any
   LinkId link_;
   std::vector<LinkId> from_switches_;  // by rank; empty until one is asked for

@@ -45,9 +45,9 @@ std::vector<const WaitingLane*> circle_among(const std::vector<WaitingLane>& wai
 
 }  // namespace
 
-Participants::Participants(const Topology& topology, const Schedule& schedule)
-    : size_(static_cast<std::size_t>(schedule.size())), in_order_(true) {
-  const std::vector<Rank>& group = schedule.collective().group;
+Participants::Participants(const Topology& topology, const Programs& programs)
+    : size_(static_cast<std::size_t>(programs.size())), in_order_(true) {
+  const std::vector<Rank>& group = programs.group();
   for (std::size_t position = 0; position < group.size(); ++position) {
     if (group[position].index() >= topology.rank_count())
       throw_error(ErrorCode::invalid_argument, "rank " + std::to_string(group[position].index()) +
@@ -73,12 +73,12 @@ void report_size_mismatch(const Endpoint& lane, const Instruction& instruction, 
                   name_of(instruction.from) + ", which sent " + std::to_string(sent));
 }
 
-void report_bad_peer(const Schedule& schedule, const Endpoint& lane, const Endpoint& peer) {
+void report_bad_peer(const Programs& programs, const Endpoint& lane, const Endpoint& peer) {
   throw_error(ErrorCode::bad_schedule, name_of(lane) + " talks to " + name_of(peer) +
-                                           ", but only the " + std::to_string(schedule.size()) +
+                                           ", but only the " + std::to_string(programs.size()) +
                                            " members of the group take part, with " +
-                                           std::to_string(schedule.lanes()) +
-                                           (schedule.lanes() == 1 ? " lane each" : " lanes each"));
+                                           std::to_string(programs.lanes()) +
+                                           (programs.lanes() == 1 ? " lane each" : " lanes each"));
 }
 
 void report_bad_operation(const Endpoint& lane, const Instruction& instruction) {

@@ -5,18 +5,18 @@
 #include <string>
 #include <vector>
 
-#include "collectives/schedule.hpp"
+#include "collectives/programs.hpp"
 #include "topo/topology.hpp"
 
 namespace collsim {
 
-// Internal to sim/: from ranks to members, and the errors a simulator can find in a schedule.
+// Internal to sim/: from ranks to members, and the errors a simulator can find in programs.
 class Participants {
  public:
   static constexpr std::uint32_t absent = 0xffffffffU;
 
   // Error{invalid_argument} when a member is not a rank of the topology.
-  Participants(const Topology& topology, const Schedule& schedule);
+  Participants(const Topology& topology, const Programs& programs);
 
   // Lanes are numbered by rank, because ties go to the lower rank whatever the order of the group:
   // a member is a rank's index among those that take part, in rank order.
@@ -51,7 +51,7 @@ struct WaitingLane {
 [[noreturn]] void report_bad_operation(const Endpoint& lane, const Instruction& instruction);
 [[noreturn]] void report_talks_to_itself(const Endpoint& lane);
 [[noreturn]] void report_bad_count(const Endpoint& lane, const Instruction& instruction);
-[[noreturn]] void report_bad_peer(const Schedule& schedule, const Endpoint& lane,
+[[noreturn]] void report_bad_peer(const Programs& programs, const Endpoint& lane,
                                   const Endpoint& peer);
 [[noreturn]] void report_signal_misuse(const Endpoint& lane, const Instruction& instruction);
 [[noreturn]] void report_left_over(const Endpoint& source, const Endpoint& target,

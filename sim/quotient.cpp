@@ -24,24 +24,24 @@ bool routes_turn(const Topology& topology) {
 }
 
 // Where the order of messages does not matter every renaming leaves the schedule unchanged.
-std::vector<TurnDigit> turns_of(const Topology& topology, const Schedule& schedule,
+std::vector<TurnDigit> turns_of(const Topology& topology, const Programs& programs,
                                 const CostModel& costs) {
   const bool all_fair = std::all_of(topology.links().begin(), topology.links().end(),
                                     [](const Link& link) { return link.sharing == Sharing::fair; });
-  if (!all_fair || !schedule.exchanges_in_rounds() || !costs.instructions_are_free())
-    return schedule.turns();
-  return {{.size = static_cast<std::uint32_t>(schedule.size()), .permutes = true}};
+  if (!all_fair || !programs.exchanges_in_rounds() || !costs.instructions_are_free())
+    return programs.turns();
+  return {{.size = static_cast<std::uint32_t>(programs.size()), .permutes = true}};
 }
 
 }  // namespace
 
-std::optional<Quotient> Quotient::of(const Topology& topology, const Schedule& schedule,
+std::optional<Quotient> Quotient::of(const Topology& topology, const Programs& programs,
                                      const CostModel& costs) {
-  const bool whole_machine = static_cast<std::size_t>(schedule.size()) == topology.rank_count() &&
-                             Participants(topology, schedule).in_order();
-  if (!routes_turn(topology) || !whole_machine || schedule.size() < 2) return std::nullopt;
-  if (schedule.turns().empty()) return std::nullopt;
-  const std::vector<TurnDigit> free_to_turn = turns_of(topology, schedule, costs);
+  const bool whole_machine = static_cast<std::size_t>(programs.size()) == topology.rank_count() &&
+                             Participants(topology, programs).in_order();
+  if (!routes_turn(topology) || !whole_machine || programs.size() < 2) return std::nullopt;
+  if (programs.turns().empty()) return std::nullopt;
+  const std::vector<TurnDigit> free_to_turn = turns_of(topology, programs, costs);
   const Topology::Turning* best = nullptr;
   Turns turns;
   for (const Topology::Turning& turning : topology.turnings()) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collectives/cost/cost_model.hpp"
-#include "collectives/schedule.hpp"
+#include "collectives/programs.hpp"
 #include "topo/topology.hpp"
 #include "topo/turns.hpp"
 
@@ -25,7 +25,7 @@ class Quotient {
  public:
   // Nothing where there are no such turns, a rank is late, or part of the machine stays out.
   [[nodiscard]] static std::optional<Quotient> of(const Topology& topology,
-                                                  const Schedule& schedule, const CostModel& costs);
+                                                  const Programs& programs, const CostModel& costs);
 
   // How many ranks a representative stands for.
   [[nodiscard]] std::size_t order() const { return turns_.order(); }

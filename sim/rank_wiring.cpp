@@ -10,8 +10,8 @@ namespace collsim {
 RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
                        const Quotient* quotient)
     : lanes_(lanes),
-      router_(topology, lanes.schedule),
-      participants_(topology, lanes.schedule),
+      router_(topology, lanes.programs),
+      participants_(topology, lanes.programs),
       quotient_(quotient) {
   for (std::size_t number = 0; number < lanes.all.size(); ++number) {
     const std::size_t member = number / lanes.per_rank;
@@ -33,7 +33,7 @@ RankWiring::Ends RankWiring::ends_in_quotient(LaneNumber lane, Endpoint peer,
   const Endpoint me = lanes_.endpoint_of(lane);
   if (participants_.member_of(peer.rank) == Participants::absent ||
       peer.lane.index() >= lanes_.per_rank)
-    report_bad_peer(lanes_.schedule, me, peer);
+    report_bad_peer(lanes_.programs, me, peer);
   if (peer == me) report_talks_to_itself(peer);
   const auto number = [this](Rank rank, Lane its) {
     return static_cast<LaneNumber>(rank.index() * lanes_.per_rank + its.index());
@@ -41,7 +41,7 @@ RankWiring::Ends RankWiring::ends_in_quotient(LaneNumber lane, Endpoint peer,
   if (direction == Direction::out) return {lane, number(peer.rank, peer.lane)};
   const Rank me_turned = quotient_->ends(peer.rank, me.rank).target;
   return {in_quotient(peer),
-          number(me_turned, lanes_.schedule.turned(me.lane, me.rank, me_turned))};
+          number(me_turned, lanes_.programs.turned(me.lane, me.rank, me_turned))};
 }
 
 Connection& RankWiring::open_in_quotient(Ends ends) {

@@ -29,7 +29,7 @@ class RankWiring {
     if (quotient_ != nullptr) return ends_in_quotient(lane, peer, direction);
     const std::uint32_t member = participants_.member_of(peer.rank);
     if (member == Participants::absent || peer.lane.index() >= lanes_.per_rank) [[unlikely]]
-      report_bad_peer(lanes_.schedule, lanes_.endpoint_of(lane), peer);
+      report_bad_peer(lanes_.programs, lanes_.endpoint_of(lane), peer);
     const auto other = static_cast<LaneNumber>(member * lanes_.per_rank + peer.lane.index());
     if (lane == other) [[unlikely]]
       report_talks_to_itself(peer);
@@ -63,7 +63,7 @@ class RankWiring {
   // The lane that stands for another.
   [[nodiscard]] LaneNumber in_quotient(Endpoint lane) const {
     const Lane turned =
-        lanes_.schedule.turned(lane.lane, lane.rank, quotient_->representative(lane.rank));
+        lanes_.programs.turned(lane.lane, lane.rank, quotient_->representative(lane.rank));
     return static_cast<LaneNumber>(quotient_->number_of(lane.rank) * lanes_.per_rank +
                                    turned.index());
   }
@@ -82,22 +82,22 @@ class RankWiring {
   bool messages_meet_their_copies_ = false;
 };
 
-[[nodiscard]] inline std::size_t simulated_ranks(const Schedule& schedule,
+[[nodiscard]] inline std::size_t simulated_ranks(const Programs& programs,
                                                  const Quotient* quotient) {
   return quotient != nullptr ? quotient->representatives().size()
-                             : static_cast<std::size_t>(schedule.size());
+                             : static_cast<std::size_t>(programs.size());
 }
 
 // Simulates with the recorder that the options ask for.
 template <class Simulate>
-std::optional<Simulation> with_recorder(const Topology& topology, const Schedule& schedule,
+std::optional<Simulation> with_recorder(const Topology& topology, const Programs& programs,
                                         const SimulationOptions& options,
                                         const Simulate& simulate) {
   if (options.recording == Recording::off) {
     NoRecorder recorder;
     return simulate(recorder);
   }
-  TimelineRecorder recorder(topology, schedule, options);
+  TimelineRecorder recorder(topology, programs, options);
   std::optional<Simulation> result = simulate(recorder);
   if (result) recorder.finish(*result);
   return result;

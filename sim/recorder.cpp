@@ -9,15 +9,16 @@
 
 namespace collsim {
 
-TimelineRecorder::TimelineRecorder(const Topology& topology, const Schedule& schedule,
+TimelineRecorder::TimelineRecorder(const Topology& topology, const Programs& programs,
                                    const SimulationOptions& options)
     : topology_(topology),
       full_(options.recording == Recording::full),
       max_steps_(std::min<std::uint64_t>(options.max_recorded_steps, Step::none)),
-      slots_(schedule.slots() ? static_cast<std::uint64_t>(*schedule.slots()) : 0),
-      ranks_(static_cast<std::size_t>(schedule.size())),
+      slots_(programs.slots() ? static_cast<std::uint64_t>(*programs.slots()) : 0),
+      ranks_(static_cast<std::size_t>(programs.size())),
+      activities_(programs, options.timeout),
       links_(topology.links().size()),
-      lanes_(static_cast<std::size_t>(schedule.lanes())) {
+      lanes_(static_cast<std::size_t>(programs.lanes())) {
   if (!full_) return;
   steps_of_lane_.resize(ranks_.size() * lanes_);
   last_user_.assign(links_.size(), Step::none);
@@ -32,8 +33,9 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
     have_message = std::max(have_message, arrived);
     usage.waiting_for_messages += have_message - times.reached;
   }
-  usage.waiting_for_slots += times.began - have_message;
+  if (instruction.op != Op::drain) usage.waiting_for_slots += times.began - have_message;
   usage.working += times.ended - times.began;
+  activities_.step(position, lane.lane, instruction, times.began, times.ended);
   if (!full_) return;
 
   if (steps_.size() >= max_steps_)
@@ -139,6 +141,7 @@ void TimelineRecorder::arrived(const Connection& connection, std::uint64_t messa
 void TimelineRecorder::finish(Simulation& result) {
   result.ranks = std::move(ranks_);
   result.links = std::move(links_);
+  result.activities = activities_.of_ranks();
   if (!full_) return;
   std::vector<std::uint32_t> order(steps_.size());
   std::iota(order.begin(), order.end(), 0U);

@@ -5,8 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "collectives/schedule.hpp"
+#include "collectives/programs.hpp"
 #include "collectives/timeline.hpp"
+#include "sim/activities.hpp"
 #include "sim/connections.hpp"
 #include "sim/simulate.hpp"
 
@@ -22,7 +23,7 @@ class TimelineRecorder {
  public:
   static constexpr bool enabled = true;
 
-  TimelineRecorder(const Topology& topology, const Schedule& schedule,
+  TimelineRecorder(const Topology& topology, const Programs& programs,
                    const SimulationOptions& options);
 
   struct Times {
@@ -65,6 +66,7 @@ class TimelineRecorder {
   const std::uint64_t max_steps_;
   const std::uint64_t slots_;
   std::vector<RankUsage> ranks_;
+  Activities activities_;
   std::vector<LinkUsage> links_;
   std::vector<Step> steps_;
   std::vector<std::uint32_t> steps_of_lane_;  // how many so far, by position and lane

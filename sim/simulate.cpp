@@ -22,12 +22,12 @@ std::string_view to_string(Engine engine) {
 namespace {
 
 std::optional<Simulation> simulate_with(Engine engine, const Topology& topology,
-                                        const Schedule& schedule, const CostModel& costs,
+                                        const Programs& programs, const CostModel& costs,
                                         const SimulationOptions& options) {
   if (engine != Engine::event && chooses_per_message(topology)) return std::nullopt;
-  if (engine == Engine::dataflow) return simulate_by_dataflow(topology, schedule, costs, options);
-  if (engine == Engine::symmetry) return simulate_by_symmetry(topology, schedule, costs, options);
-  return simulate_by_events(topology, schedule, costs, options);
+  if (engine == Engine::dataflow) return simulate_by_dataflow(topology, programs, costs, options);
+  if (engine == Engine::symmetry) return simulate_by_symmetry(topology, programs, costs, options);
+  return simulate_by_events(topology, programs, costs, options);
 }
 
 void check_time(const std::string& what, Time time) {
@@ -91,21 +91,28 @@ std::string why_not(Engine engine) {
 
 }  // namespace
 
-Simulation simulate(const Topology& topology, const Schedule& schedule, const CostModel& costs,
+Simulation simulate(const Topology& topology, const Programs& programs, const CostModel& costs,
                     const SimulationOptions& options) {
   check_costs(costs);
   check_late_ranks(topology, options);
   if (options.engine != Engine::automatic) {
     std::optional<Simulation> result =
-        simulate_with(options.engine, topology, schedule, costs, options);
+        simulate_with(options.engine, topology, programs, costs, options);
     if (!result) throw_error(ErrorCode::engine_not_applicable, why_not(options.engine));
-    return checked(std::move(*result), topology, schedule, costs, options.cuts);
+    return std::move(*result);
   }
   for (const Engine engine : {Engine::symmetry, Engine::dataflow, Engine::event})
     if (std::optional<Simulation> result =
-            simulate_with(engine, topology, schedule, costs, options))
-      return checked(std::move(*result), topology, schedule, costs, options.cuts);
+            simulate_with(engine, topology, programs, costs, options))
+      return std::move(*result);
   COLLSIM_CHECK(false, "the event engine applies to everything");
+}
+
+Simulation simulate(const Topology& topology, const Schedule& schedule, const CostModel& costs,
+                    const SimulationOptions& options) {
+  const Programs& programs = schedule;
+  return checked(simulate(topology, programs, costs, options), topology, schedule, costs,
+                 options.cuts);
 }
 
 }  // namespace collsim

@@ -78,6 +78,8 @@ struct SimulationOptions {
   // Ranks that start later than the others, in addition to CostModel::launch; each at most once.
   // Those that take no part in the collective do not matter.
   std::vector<std::pair<Rank, Time>> late = {};
+  // Of collectives of a workload: RankActivity::gives_up.
+  Time timeout = Time::never();
   std::uint64_t max_recorded_steps = 50'000'000;  // more are refused, as are 8 times more crossings
   // Of the topology and the schedule's group, for the bounds; without them, those that need no
   // search are found anew.
@@ -92,6 +94,21 @@ struct RankUsage {
   Time working;  // what the cost model charges
 };
 
+// What a rank of a workload did.  Recorded likewise.
+struct RankActivity {
+  Time computing;      // at least one of its streams works
+  Time communicating;  // a collective is under way on it, be it only waiting for another rank
+  Time exposed;        // of that, while no stream works
+  // Of a single collective, from when this rank came to it: a shorter time-out would have ended it.
+  Time longest_call;
+  // When it is the first of its calls to last longer than SimulationOptions::timeout; never().
+  Time gives_up = Time::never();
+  struct Part {
+    Time communicating, exposed;
+  };
+  std::vector<Part> communicators;  // the same of each
+};
+
 struct LinkUsage {
   Time busy;  // exclusive: held; fair: n / bandwidth
   Bytes bytes = 0;
@@ -102,17 +119,22 @@ struct Simulation {
   Time time;                   // until the last rank has finished, from time 0
   std::vector<Time> finished;  // per position: last instruction ended, last message left
   std::uint64_t instructions = 0;
-  std::uint64_t messages = 0;        // signals between lanes do not count
-  Bytes wire_bytes = 0;              // sum of the sizes of all messages
-  Engine engine = Engine::dataflow;  // the one that was used
-  std::uint64_t fingerprint = 0;     // see fingerprint.hpp
-  LowerBounds bounds;                // launch not included; time is never less
-  std::vector<RankUsage> ranks;      // per position; with Recording::summary or full
-  std::vector<LinkUsage> links;      // per link of the topology; likewise
-  std::optional<Timeline> timeline;  // with Recording::full
+  std::uint64_t messages = 0;            // signals between lanes do not count
+  Bytes wire_bytes = 0;                  // sum of the sizes of all messages
+  Engine engine = Engine::dataflow;      // the one that was used
+  std::uint64_t fingerprint = 0;         // see fingerprint.hpp
+  LowerBounds bounds;                    // launch not included; time is never less
+  std::vector<RankUsage> ranks;          // per position; with Recording::summary or full
+  std::vector<LinkUsage> links;          // per link of the topology; likewise
+  std::vector<RankActivity> activities;  // per position, of workloads; likewise
+  std::optional<Timeline> timeline;      // with Recording::full
 };
 
 [[nodiscard]] Simulation simulate(const Topology& topology, const Schedule& schedule,
+                                  const CostModel& costs = {},
+                                  const SimulationOptions& options = {});
+// Of programs that are not for one collective; there are no bounds.
+[[nodiscard]] Simulation simulate(const Topology& topology, const Programs& programs,
                                   const CostModel& costs = {},
                                   const SimulationOptions& options = {});
 

@@ -12,15 +12,15 @@ namespace collsim {
 //   - a message crosses no orbit twice (it would meet its own copies);
 //   - links serve messages in the order in which one lane sends them, or share fairly.
 // Nothing if the case turns out otherwise, or never to end: another engine says why.
-std::optional<Simulation> simulate_by_symmetry(const Topology& topology, const Schedule& schedule,
+std::optional<Simulation> simulate_by_symmetry(const Topology& topology, const Programs& programs,
                                                const CostModel& costs,
                                                const SimulationOptions& options) {
   if (!options.late.empty() || options.recording != Recording::off) return std::nullopt;
-  const std::optional<Quotient> quotient = Quotient::of(topology, schedule, costs);
+  const std::optional<Quotient> quotient = Quotient::of(topology, programs, costs);
   if (!quotient) return std::nullopt;
   std::optional<Simulation> result =
-      simulate_by_dataflow(topology, schedule, costs, options, &*quotient);
-  if (!result) result = simulate_by_events(topology, schedule, costs, options, &*quotient);
+      simulate_by_dataflow(topology, programs, costs, options, &*quotient);
+  if (!result) result = simulate_by_events(topology, programs, costs, options, &*quotient);
   return result;
 }
 

@@ -29,9 +29,11 @@ struct Path {
 };
 
 struct Connection;
+struct LaneState;
 
 struct Message {
   Step* step = nullptr;        // of the sender; its departed, left and arrived are this message's
+  LaneState* lane = nullptr;   // the sender
   Message* whole = nullptr;    // of which this is a part, or itself
   std::size_t parts_left = 1;  // of a whole: that have not arrived
   bool has_departed = false;   // of a whole: or a part of it has
@@ -68,25 +70,27 @@ struct LaneState {
   Time reached;                       // the current instruction
   std::optional<Time> works_until{};  // the current instruction has begun
   std::deque<Step> steps{};
+  std::size_t leaving = 0;  // messages of which it is not known when they leave
+  Time left{};              // when the others have
 };
 
 class ReferenceSimulator {
  public:
-  ReferenceSimulator(const Topology& topology, const Schedule& schedule, const CostModel& costs,
+  ReferenceSimulator(const Topology& topology, const Programs& programs, const CostModel& costs,
                      const std::vector<std::pair<Rank, Time>>& late)
       : topology_(topology),
-        schedule_(schedule),
+        programs_(programs),
         costs_(costs),
         router_(topology),
         free_from_(topology.links().size()) {
-    for (int position = 0; position < schedule.size(); ++position) {
+    for (int position = 0; position < programs.size(); ++position) {
       Time start = costs.launch;
       for (const auto& [rank, delay] : late)
-        if (rank == schedule.rank(position)) start += delay;
+        if (rank == programs.rank(position)) start += delay;
       result_.finished.push_back(start);
-      for (std::size_t lane = 0; lane < static_cast<std::size_t>(schedule.lanes()); ++lane)
-        lanes_.push_back({schedule.rank(position), Lane(lane), position,
-                          schedule.program(position, Lane(lane)), false, start});
+      for (std::size_t lane = 0; lane < static_cast<std::size_t>(programs.lanes()); ++lane)
+        lanes_.push_back({programs.rank(position), Lane(lane), position,
+                          programs.program(position, Lane(lane)), false, start});
     }
     std::sort(lanes_.begin(), lanes_.end(), [](const LaneState& a, const LaneState& b) {
       return std::pair(a.rank, a.lane) < std::pair(b.rank, b.lane);
@@ -147,11 +151,12 @@ class ReferenceSimulator {
       const Message& message = from.messages[from.received];
       if (!message.has_arrived || message.step->arrived > now_) return false;
     }
-    if (sends(instruction.op) && schedule_.slots()) {
+    if (sends(instruction.op) && programs_.slots()) {
       const Connection& to = outgoing(lane);
       const std::size_t held = to.messages.size() - to.received;
-      if (held >= static_cast<std::size_t>(*schedule_.slots())) return false;
+      if (held >= static_cast<std::size_t>(*programs_.slots())) return false;
     }
+    if (instruction.op == Op::drain) return lane.leaving == 0 && lane.left <= now_;
     if (instruction.op == Op::wait) return signals_[{instruction.from, self(lane)}] > 0;
     return true;
   }
@@ -198,10 +203,12 @@ class ReferenceSimulator {
   }
 
   [[nodiscard]] Bytes size(const Instruction& instruction) const {
-    return instruction.count * static_cast<Bytes>(size_of(schedule_.collective().type));
+    return instruction.count * programs_.element_size();
   }
 
   [[nodiscard]] Time work(const Instruction& instruction) const {
+    if (instruction.op == Op::work) return Time(instruction.count);
+    if (instruction.op == Op::drain) return Time{};
     const auto& bandwidth =
         reduces(instruction.op) ? costs_.reduce_bandwidth : costs_.copy_bandwidth;
     Time work = costs_.instruction_overhead;
@@ -266,9 +273,10 @@ class ReferenceSimulator {
     return path;
   }
 
-  Message& add_message(Connection& connection, Step& step, Bytes bytes) {
+  Message& add_message(Connection& connection, LaneState& lane, Bytes bytes) {
     Message& message = connection.messages.emplace_back();
-    message.step = &step;
+    message.step = &lane.steps.back();
+    message.lane = &lane;
     message.whole = &message;
     message.connection = &connection;
     message.place = connection.messages.size() - 1;
@@ -280,7 +288,7 @@ class ReferenceSimulator {
   void hand_over(LaneState& lane) {
     Step& step = lane.steps.back();
     const Bytes bytes = size(step.instruction);
-    Message& message = add_message(outgoing(lane), step, bytes);
+    Message& message = add_message(outgoing(lane), lane, bytes);
     const Rank to = step.instruction.to.rank;
     if (to != lane.rank && chooses_per_message(topology_)) {
       hand_over_parts(message, self(lane), step.instruction.to);
@@ -298,7 +306,7 @@ class ReferenceSimulator {
       for (const std::vector<LinkId>& links : router_.choices(from.rank, to.rank).ways)
         ways.push_back({path_over(links), {}});
     const auto add_part = [&](Way& way, Bytes bytes) {
-      Message& part = add_message(way.connection, *whole.step, bytes);
+      Message& part = add_message(way.connection, *whole.lane, bytes);
       part.whole = &whole;
       part.path = &way.path;
       send(part);
@@ -344,6 +352,7 @@ class ReferenceSimulator {
 
   void send(Message& message) {
     message.sent = sent_++;
+    ++message.lane->leaving;
     if (message.path->is_to_oneself()) {
       depart(message, now_);
       leave(message, now_);
@@ -360,8 +369,10 @@ class ReferenceSimulator {
     departed = message.whole->has_departed ? std::min(departed, time) : time;
     message.whole->has_departed = true;
   }
-  static void leave(const Message& message, Time time) {
+  void leave(const Message& message, Time time) {
     message.step->left = std::max(message.step->left, time);
+    message.lane->left = std::max(message.lane->left, time);
+    --message.lane->leaving;
   }
   static void arrive(Message& message, Time time) {
     message.has_arrived = message.whole != &message;  // a part is nobody's to receive
@@ -502,7 +513,10 @@ class ReferenceSimulator {
       if (time > now_) next = std::min(next, time);
     };
     for (const LaneState& lane : lanes_)
-      if (!lane.ended) consider(lane.works_until.value_or(lane.reached));
+      if (!lane.ended) {
+        consider(lane.works_until.value_or(lane.reached));
+        if (lane.steps.back().instruction.op == Op::drain) consider(lane.left);
+      }
     for (const Message* message : live_) {
       consider(message->asks_at);
       if (message->has_arrived) consider(message->step->arrived);
@@ -513,7 +527,7 @@ class ReferenceSimulator {
   }
 
   const Topology& topology_;
-  const Schedule& schedule_;
+  const Programs& programs_;
   const CostModel& costs_;
   Router router_;
   Time now_;
@@ -534,10 +548,10 @@ class ReferenceSimulator {
 
 }  // namespace
 
-Reference reference_simulate(const Topology& topology, const Schedule& schedule,
+Reference reference_simulate(const Topology& topology, const Programs& programs,
                              const CostModel& costs,
                              const std::vector<std::pair<Rank, Time>>& late) {
-  return ReferenceSimulator(topology, schedule, costs, late).run();
+  return ReferenceSimulator(topology, programs, costs, late).run();
 }
 
 }  // namespace collsim::testing

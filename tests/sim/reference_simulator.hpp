@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "collectives/cost/cost_model.hpp"
-#include "collectives/schedule.hpp"
+#include "collectives/programs.hpp"
 #include "collectives/timeline.hpp"
 #include "topo/topology.hpp"
 
@@ -35,8 +35,8 @@ struct Reference {
   std::uint64_t rate_changes = 0;  // how often a flow got a rate other than its route's bandwidth
 };
 
-// For schedules whose sends and receives match.
-[[nodiscard]] Reference reference_simulate(const Topology& topology, const Schedule& schedule,
+// For programs whose sends and receives match.
+[[nodiscard]] Reference reference_simulate(const Topology& topology, const Programs& programs,
                                            const CostModel& costs = {},
                                            const std::vector<std::pair<Rank, Time>>& late = {});
 

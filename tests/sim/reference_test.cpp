@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "tests/sim/random_case.hpp"
+#include "tests/sim/random_program.hpp"
 #include "tests/sim/testing.hpp"
 
 namespace collsim::testing {
@@ -19,7 +20,7 @@ namespace {
 
 struct Case {
   Topology topology;
-  Schedule schedule;
+  Programs programs;
   CostModel costs{};
   std::vector<std::pair<Rank, Time>> late{};
 };
@@ -77,7 +78,7 @@ Reference compare(const Case& asked) {
   Reference reference;
   std::optional<ErrorCode> trouble;
   try {
-    reference = reference_simulate(asked.topology, asked.schedule, asked.costs, asked.late);
+    reference = reference_simulate(asked.topology, asked.programs, asked.costs, asked.late);
     if (reference.deadlock) trouble = ErrorCode::deadlock;
   } catch (const Error& error) {
     trouble = error.code();
@@ -87,7 +88,7 @@ Reference compare(const Case& asked) {
   options.recording = Recording::full;
   options.late = asked.late;
   try {
-    const Simulation engine = simulate(asked.topology, asked.schedule, asked.costs, options);
+    const Simulation engine = simulate(asked.topology, asked.programs, asked.costs, options);
     EXPECT_FALSE(trouble) << to_string(*trouble) << ", says the reference";
     if (!trouble) expect_same(reference, engine);
   } catch (const Error& error) {
@@ -583,6 +584,36 @@ TEST(ReferenceByLot, ProgramsOnFairLinks) {
 TEST(ReferenceByLot, ProgramsOnMixedLinks) {
   const Seen seen = compare_programs(50, 400'000, 1000);
   EXPECT_GT(seen.shared, 200);
+}
+
+// ----- programs of several streams
+
+TEST(RandomPrograms, OnEveryEngineAreWhatTheReferenceSays) {
+  constexpr int cases = 2'000;
+  int by_dataflow = 0;
+  int with_flows = 0;
+  for (int seed = 0; seed < cases && !HasFailure(); ++seed) {
+    RandomCase lot(static_cast<std::uint64_t>(seed) + 1'000'000, {.largest = 8});
+    const Topology topology = lot.topology();
+    const Workload workload = RandomProgram(lot, topology.rank_count()).workload();
+    const Case asked{topology, workload, lot.costs(), lot.options(topology.rank_count()).late};
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Reference reference = compare(asked);
+    EXPECT_FALSE(reference.deadlock);
+    with_flows += reference.rate_changes > 0 ? 1 : 0;
+    SimulationOptions options;
+    options.late = asked.late;
+    options.engine = Engine::event;
+    const Simulation by_events = simulate(topology, workload, asked.costs, options);
+    EXPECT_EQ(by_events.time, reference.time);
+    options.engine = Engine::automatic;
+    const Simulation by_any = simulate(topology, workload, asked.costs, options);
+    EXPECT_EQ(by_any.time, by_events.time);
+    EXPECT_EQ(by_any.fingerprint, by_events.fingerprint);
+    by_dataflow += by_any.engine == Engine::dataflow ? 1 : 0;
+  }
+  EXPECT_GT(by_dataflow, 100);
+  EXPECT_GT(with_flows, 100);
 }
 
 }  // namespace

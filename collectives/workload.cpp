@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/workload.hpp"
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "topo/error.hpp"
+
+namespace collsim {
+
+namespace {
+
+// A communicator as its lanes see it.
+struct Members {
+  struct Place {
+    std::uint32_t group = 0;
+    int position = -1;
+  };
+  std::vector<std::vector<Rank>> groups;
+  std::unordered_map<std::uint32_t, Place> places;  // by rank
+  std::size_t first_lane = 0;
+};
+
+// What the programs of a workload share.
+struct Plan {
+  std::size_t streams = 0;
+  std::vector<Members> communicators;
+  std::function<Script(Rank)> script;
+  // By communicator, group and call: made when a lane comes to it, and kept, because buckets,
+  // layers and steps call for the same again and again.
+  using Key = std::tuple<std::uint16_t, std::uint32_t, Call>;
+  mutable std::map<Key, Schedule> schedules;
+
+  [[nodiscard]] Members::Place place(const Action& action, Rank rank) const {
+    const Members& members = communicators[action.communicator];
+    const auto found = members.places.find(static_cast<std::uint32_t>(rank.index()));
+    if (found == members.places.end())
+      throw_error(ErrorCode::bad_schedule, "rank ", rank.index(),
+                  " calls a collective of a communicator that it is no member of");
+    return found->second;
+  }
+  [[nodiscard]] const Schedule& schedule(const Action& action, Rank rank) const {
+    const Key key{action.communicator, place(action, rank).group, action.call};
+    const auto known = schedules.find(key);
+    if (known != schedules.end()) return known->second;
+    const Call& call = action.call;
+    Collective collective;
+    collective.operation = call.operation;
+    collective.count = call.count;
+    collective.type = call.type;
+    collective.reduction = call.reduction;
+    collective.root = call.root;
+    collective.in_place = call.in_place;
+    collective.group = communicators[action.communicator].groups[std::get<1>(key)];
+    return schedules
+        .emplace(key, make_schedule(collective, call.choice ? *call.choice : AlgorithmChoice{}))
+        .first->second;
+  }
+};
+
+// Signals from another stream.
+struct Signals {
+  std::int64_t recorded = 0;  // so far in the script
+  std::int64_t taken = 0;
+};
+
+Program stream_lane(const Plan* plan, Rank me, std::uint16_t stream) {
+  const auto lane_of = [me](std::size_t lane) { return Endpoint{me, Lane(lane)}; };
+  std::vector<Signals> from(plan->streams);
+  Script script = plan->script(me);
+  while (const Action* const action = script.next()) {
+    if (action->kind == Action::Kind::record && action->other == stream)
+      ++from[action->stream].recorded;
+    if (action->stream != stream) continue;
+    const Endpoint peer{action->peer, Lane(action->other)};
+    const Span bytes{Buffer::input, 0, action->amount};
+    switch (action->kind) {
+      case Action::Kind::work: co_yield work(Time(action->amount)); break;
+      case Action::Kind::send: co_yield send(peer, bytes); break;
+      case Action::Kind::receive: co_yield receive(peer, bytes); break;
+      case Action::Kind::drain: co_yield drain(); break;
+      case Action::Kind::record: co_yield signal(lane_of(action->other)); break;
+      case Action::Kind::wait: {
+        Signals& signals = from[action->other];
+        const std::int64_t until = action->amount > 0 ? action->amount : signals.recorded;
+        for (; signals.taken < until; ++signals.taken) co_yield wait(lane_of(action->other));
+        break;
+      }
+      case Action::Kind::collective: {
+        const auto lanes = static_cast<std::size_t>(plan->schedule(*action, me).lanes());
+        const std::size_t first = plan->communicators[action->communicator].first_lane;
+        for (std::size_t lane = 0; lane < lanes; ++lane) co_yield signal(lane_of(first + lane));
+        for (std::size_t lane = 0; lane < lanes; ++lane) co_yield wait(lane_of(first + lane));
+        break;
+      }
+    }
+  }
+  for (std::size_t other = 0; other < from.size(); ++other)  // what nobody waited for
+    for (; from[other].taken < from[other].recorded; ++from[other].taken)
+      co_yield wait(lane_of(other));
+}
+
+// The same among all lanes of the workload, in bytes.
+Instruction moved(Instruction instruction, std::size_t first_lane, Bytes element) {
+  instruction.from.lane = Lane(instruction.from.lane.index() + first_lane);
+  instruction.to.lane = Lane(instruction.to.lane.index() + first_lane);
+  instruction.source_offset *= element;
+  instruction.destination_offset *= element;
+  instruction.count *= element;
+  return instruction;
+}
+
+Program communicator_lane(const Plan* plan, Rank me, std::uint16_t communicator, Lane lane) {
+  const std::size_t first = plan->communicators[communicator].first_lane;
+  Script script = plan->script(me);
+  while (const Action* const action = script.next()) {
+    if (action->kind != Action::Kind::collective || action->communicator != communicator) continue;
+    const Schedule& schedule = plan->schedule(*action, me);
+    if (lane.index() >= static_cast<std::size_t>(schedule.lanes())) continue;
+    co_yield wait(Endpoint{me, Lane(action->stream)});
+    LaneProgram program = schedule.program(plan->place(*action, me).position, lane);
+    while (const Instruction* const instruction = program.next())
+      co_yield whole(moved(*instruction, first, schedule.element_size()));
+    co_yield drain();
+    co_yield signal(Endpoint{me, Lane(action->stream)});
+  }
+}
+
+Members members_of(const Communicator& communicator, std::size_t first_lane) {
+  Members members{communicator.groups, {}, first_lane};
+  for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
+    int position = 0;
+    for (const Rank rank : communicator.groups[group]) {
+      const bool is_new =
+          members.places
+              .emplace(static_cast<std::uint32_t>(rank.index()),
+                       Members::Place{static_cast<std::uint32_t>(group), position++})
+              .second;
+      if (!is_new)
+        throw_error(ErrorCode::invalid_argument, "rank ", rank.index(), " is in the communicator ",
+                    communicator.name, " twice");
+    }
+  }
+  return members;
+}
+
+Workload::Parts completed(Workload::Parts parts) {
+  auto plan = std::make_shared<Plan>();
+  plan->streams = parts.stream_names.size();
+  parts.streams = static_cast<int>(plan->streams);
+  plan->script = parts.script;
+  std::size_t lanes = plan->streams;
+  std::vector<std::pair<std::uint16_t, Lane>> roles;  // of the lanes after the streams
+  for (const Communicator& communicator : parts.communicators) {
+    plan->communicators.push_back(members_of(communicator, lanes));
+    parts.lanes_of_communicators.push_back(communicator.lanes);
+    for (int lane = 0; lane < communicator.lanes; ++lane, ++lanes)
+      roles.emplace_back(static_cast<std::uint16_t>(plan->communicators.size() - 1),
+                         Lane(static_cast<std::size_t>(lane)));
+  }
+  parts.lanes = static_cast<int>(lanes);
+  parts.element_size = 1;
+  const std::vector<Rank> group = parts.group;
+  parts.program = [plan, roles, group](int position, Lane lane) -> LaneProgram {
+    const Rank me = group[static_cast<std::size_t>(position)];
+    if (lane.index() < plan->streams)
+      return stream_lane(plan.get(), me, static_cast<std::uint16_t>(lane.index()));
+    const auto& [communicator, role] = roles[lane.index() - plan->streams];
+    return communicator_lane(plan.get(), me, communicator, role);
+  };
+  return parts;
+}
+
+}  // namespace
+
+Workload::Workload(Parts parts) : Programs(completed(std::move(parts))) {}
+
+}  // namespace collsim

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collectives/programs.hpp"
+#include "collectives/script.hpp"
+
+namespace collsim {
+
+// Ranks that run collectives together, as often as wanted.  Like a name in a training program, it
+// may mean different ranks on different ranks: "tp" is the tensor-parallel group of whoever asks.
+struct Communicator {
+  std::string name;
+  std::vector<std::vector<Rank>> groups;  // no rank is in two of them, nor twice in one
+  int lanes = 1;                          // as many as the algorithms need that its calls choose
+};
+
+// Several things at once: computing, collectives on several groups, messages.  What each rank does
+// is its script; a step of training is a workload.
+//
+// Its lanes are the streams, one each, and after them those of every communicator.  A stream hands
+// a collective to the lanes of the communicator and waits for them, so two communicators never
+// share a connection, and the k-th call of one on a rank meets the k-th of the other members.
+// Every lane runs the same script and carries out only what concerns it.  So memory grows with
+// ranks and lanes, not with what happens.
+class Workload : public Programs {
+ public:
+  // lanes, element_size, program and what is said of streams and communicators follow.
+  struct Parts : Programs::Parts {
+    std::vector<std::string> stream_names;
+    std::vector<Communicator> communicators;
+    std::function<Script(Rank)> script;  // equal each time
+  };
+  explicit Workload(Parts parts);  // Error{invalid_argument}
+
+  [[nodiscard]] const std::vector<std::string>& stream_names() const { return own().stream_names; }
+  [[nodiscard]] const std::vector<Communicator>& communicators() const {
+    return own().communicators;
+  }
+  [[nodiscard]] Script script(Rank rank) const { return own().script(rank); }
+
+ private:
+  [[nodiscard]] const Parts& own() const { return static_cast<const Parts&>(parts()); }
+};
+
+}  // namespace collsim

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "collectives/element.hpp"
+#include "topo/units.hpp"
+
+namespace collsim {
+
+// What is trained: layers in the order of the forward pass.
+struct Layer {
+  std::string name;
+  Time forward{};
+  Time backward{};
+  Bytes gradients = 0;    // as many as its parameters
+  Bytes activations = 0;  // that it hands to the next layer
+};
+
+struct Model {
+  std::vector<Layer> layers;
+  Time forward{};                       // of what is in no layer
+  Time optimizer{};                     // of all parameters
+  ElementType type = ElementType::f32;  // of gradients and activations
+};
+
+}  // namespace collsim

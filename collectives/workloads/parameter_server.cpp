@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameter servers.  Workers 0 .. K-1 compute their gradients, push them to the servers K .. K+S-1,
+// of which each keeps 1/S of the parameters, and pull the new parameters.
+//
+//   synchronous    a server answers when all have pushed.  With one server, all pushes enter one
+//                  port and all pulls leave it:  T = compute + 2 K (alpha + n/B)
+//   asynchronous   it answers each push at once, with what it has then
+//
+// Workers push to the servers in the same order, so pushes form a convoy of K+S-1 messages instead
+// of using all ports from the start.
+//
+// M. Li et al.: Scaling Distributed Machine Learning with the Parameter Server, OSDI 2014.
+#include <memory>
+
+#include "collectives/workloads/workloads.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+
+namespace {
+
+enum ServerStreams : std::uint8_t { server_main };
+
+struct ServerPlan {
+  ParameterServer scheme;
+  Time compute{};
+  Bytes gradients = 0;
+  int workers = 1;
+
+  [[nodiscard]] Bytes shard(int server) const {
+    return Span{Buffer::input, 0, gradients}.piece(server, scheme.servers).count;
+  }
+};
+
+Script worker_step(std::shared_ptr<const ServerPlan> plan) {
+  const auto server = [&](int s) { return Rank(static_cast<std::size_t>(plan->workers + s)); };
+  co_yield work(server_main, plan->compute);
+  for (int s = 0; s < plan->scheme.servers; ++s)
+    co_yield send(server_main, server(s), plan->shard(s), server_main);
+  for (int s = 0; s < plan->scheme.servers; ++s)
+    co_yield receive(server_main, server(s), plan->shard(s), server_main);
+}
+
+Script server_step(std::shared_ptr<const ServerPlan> plan, int server) {
+  const Bytes shard = plan->shard(server);
+  const auto worker = [](int w) { return Rank(static_cast<std::size_t>(w)); };
+  for (int w = 0; w < plan->workers; ++w) {
+    co_yield receive(server_main, worker(w), shard, server_main);
+    if (plan->scheme.asynchronous) co_yield send(server_main, worker(w), shard, server_main);
+  }
+  for (int w = 0; w < plan->workers && !plan->scheme.asynchronous; ++w)
+    co_yield send(server_main, worker(w), shard, server_main);
+}
+
+}  // namespace
+
+Workload make_workload(const ParameterServer& scheme, const Model& model, int ranks) {
+  if (scheme.servers < 1 || scheme.servers >= ranks)
+    throw_error(ErrorCode::invalid_argument, "of ", ranks, " ranks, 1 to ", ranks - 1,
+                " can be servers, not ", scheme.servers);
+  ServerPlan plan{scheme, model.forward + model.optimizer, 0, ranks - scheme.servers};
+  for (const Layer& layer : model.layers) {
+    plan.compute += layer.forward + layer.backward;
+    plan.gradients += layer.gradients;
+  }
+  Workload::Parts parts;
+  parts.group = first_ranks(static_cast<std::size_t>(ranks));
+  parts.stream_names = {"main"};
+  parts.script = [plan = std::make_shared<const ServerPlan>(plan)](Rank rank) {
+    const int server = static_cast<int>(rank.index()) - plan->workers;
+    return server < 0 ? worker_step(plan) : server_step(plan, server);
+  };
+  return Workload(std::move(parts));
+}
+
+}  // namespace collsim

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensor, pipeline and data parallel training at once, as Megatron-LM does it: rank =
+// t + tp (d + dp s), t of the tensor group, d of the replicas, s of the pipeline's stages.
+//
+//   tensor    each layer is spread over tp ranks: two all-reduces of its activations forward, two
+//             backward (with sequence parallelism, each is a reduce-scatter and an all-gather)
+//   pipeline  stage s hands activations to s+1 and their gradients back; sending is posting
+//   data      after its last microbatch, a stage averages its gradients among the replicas, while
+//             the stages before still work
+//
+//   T = pipeline's time + what of the last all-reduces the idle time at its end does not hide
+//
+// M. Shoeybi et al.: Megatron-LM, 2019.  D. Narayanan et al., SC21.
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "collectives/workloads/workloads.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+
+namespace {
+
+// Messages to the stage after and before come on streams of their own, so that each meets its own.
+enum TrainStreams : std::uint8_t { train_compute, from_before, from_after, gradients };
+enum TrainCommunicators : std::uint8_t { tensor_group, replicas };
+
+// A piece of the model.
+struct Piece {
+  std::vector<Layer> layers;
+  Bytes activations = 0;  // that it hands on
+};
+
+struct TrainPlan {
+  Train train;
+  Model model;
+  std::vector<Piece> pieces;  // in the order of the model: chunk c of stage s is c * pp + s
+
+  struct Place {
+    int tensor, replica, stage;
+  };
+  [[nodiscard]] Place place(Rank rank) const {
+    const auto index = static_cast<int>(rank.index());
+    return {index % train.tp, index / train.tp % train.dp, index / train.tp / train.dp};
+  }
+  [[nodiscard]] Rank rank(Place at) const {
+    return Rank(
+        static_cast<std::size_t>(at.tensor + train.tp * (at.replica + train.dp * at.stage)));
+  }
+  // Where the piece before or after mine is.
+  [[nodiscard]] Rank neighbour(Place me, int step) const {
+    return rank({me.tensor, me.replica, (me.stage + step + train.pp) % train.pp});
+  }
+  [[nodiscard]] Call call(Operation operation, Bytes bytes, Reduction reduction,
+                          const AlgorithmChoice& choice) const {
+    Call call;
+    call.operation = operation;
+    call.type = model.type;
+    call.count = bytes / size_of(model.type);
+    call.reduction = reduction;
+    call.choice = &choice;
+    return call;
+  }
+};
+
+Time half(Time time) {
+  return Time(time.ps() / 2);
+}
+
+// A layer's computation, in two parts with an all-reduce among the tensor group after each.
+std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, Time time) {
+  if (plan.train.tp == 1) return {work(train_compute, time)};
+  std::vector<Action> actions;
+  for (const Time part : {half(time), time - half(time)}) {
+    actions.push_back(work(train_compute, part));
+    if (plan.train.sequence_parallel) {
+      actions.push_back(collective(train_compute, tensor_group,
+                                   plan.call(Operation::reduce_scatter, layer.activations,
+                                             Reduction::sum, plan.train.reduce_scatter)));
+      actions.push_back(collective(train_compute, tensor_group,
+                                   plan.call(Operation::all_gather, layer.activations,
+                                             Reduction::sum, plan.train.all_gather)));
+    } else {
+      actions.push_back(collective(train_compute, tensor_group,
+                                   plan.call(Operation::all_reduce, layer.activations,
+                                             Reduction::sum, plan.train.all_reduce)));
+    }
+  }
+  return actions;
+}
+
+std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
+                                  const PipelineWork& part) {
+  std::vector<Action> actions;
+  const bool in_two = plan.train.schedule == PipelineSchedule::zb_h1;
+  const auto add = [&](const Layer& layer) {
+    if (part.kind == PipelineWork::Kind::weights) {
+      actions.push_back(work(train_compute, layer.backward - half(layer.backward)));
+      return;
+    }
+    const Time time = part.kind == PipelineWork::Kind::forward ? layer.forward
+                      : in_two                                 ? half(layer.backward)
+                                                               : layer.backward;
+    for (const Action& action : through_layer(plan, layer, time)) actions.push_back(action);
+  };
+  if (part.kind == PipelineWork::Kind::forward)
+    std::for_each(piece.layers.begin(), piece.layers.end(), add);
+  else
+    std::for_each(piece.layers.rbegin(), piece.layers.rend(), add);
+  return actions;
+}
+
+Bytes gradients_of(const TrainPlan& plan, int stage) {
+  Bytes bytes = 0;
+  for (std::size_t piece = static_cast<std::size_t>(stage); piece < plan.pieces.size();
+       piece += static_cast<std::size_t>(plan.train.pp))
+    for (const Layer& layer : plan.pieces[piece].layers) bytes += layer.gradients;
+  return bytes;
+}
+
+Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
+  const Train& train = plan->train;
+  const TrainPlan::Place me = plan->place(rank);
+  const int last = static_cast<int>(plan->pieces.size()) - 1;
+  const Rank before = plan->neighbour(me, -1);
+  const Rank after = plan->neighbour(me, 1);
+  const std::vector<PipelineWork> order =
+      pipeline_order(train.schedule, me.stage, train.pp, train.microbatches, train.chunks);
+  for (const PipelineWork& part : order) {
+    const int number = part.chunk * train.pp + me.stage;
+    const Piece& piece = plan->pieces[static_cast<std::size_t>(number)];
+    const bool forward = part.kind == PipelineWork::Kind::forward;
+    const bool backward = part.kind == PipelineWork::Kind::backward;
+    const Bytes taken =
+        number > 0 ? plan->pieces[static_cast<std::size_t>(number - 1)].activations : 0;
+    if (forward && number > 0) {
+      co_yield receive(from_before, before, taken, train_compute);
+      co_yield record(from_before, train_compute);
+      co_yield wait(train_compute, from_before);
+    }
+    if (backward && number < last) {
+      co_yield receive(from_after, after, piece.activations, train_compute);
+      co_yield record(from_after, train_compute);
+      co_yield wait(train_compute, from_after);
+    }
+    for (const Action& action : through_piece(*plan, piece, part)) co_yield action;
+    if (forward && number < last)
+      co_yield send(train_compute, after, piece.activations, from_before);
+    if (backward && number > 0) co_yield send(train_compute, before, taken, from_after);
+  }
+  if (train.dp > 1) {
+    co_yield record(train_compute, gradients);
+    co_yield wait(gradients, train_compute);
+    co_yield collective(gradients, replicas,
+                        plan->call(Operation::all_reduce, gradients_of(*plan, me.stage),
+                                   Reduction::avg, train.all_reduce));
+    co_yield record(gradients, train_compute);
+    co_yield wait(train_compute, gradients);
+  }
+  co_yield work(train_compute, plan->model.optimizer);
+}
+
+// The layers cut into pieces: whole layers, the first pieces one more where they do not divide
+// evenly; equal parts of layers where there are fewer of these than pieces.
+std::vector<Piece> pieces_of(const Model& model, int count) {
+  std::vector<Layer> layers = model.layers;
+  const auto pieces = static_cast<std::size_t>(count);
+  if (layers.empty())
+    throw_error(ErrorCode::invalid_argument, "a model that is trained has layers");
+  if (layers.size() < pieces) {
+    if (pieces % layers.size() != 0)
+      throw_error(ErrorCode::invalid_argument, layers.size(), " layers cannot be spread over ",
+                  pieces, " pieces of a pipeline");
+    const auto parts = static_cast<std::int64_t>(pieces / layers.size());
+    std::vector<Layer> split;
+    for (const Layer& layer : layers)
+      for (std::int64_t i = 0; i < parts; ++i) {
+        const auto part = [&](std::int64_t whole) {
+          return whole * (i + 1) / parts - whole * i / parts;
+        };
+        split.push_back({layer.name, Time(part(layer.forward.ps())),
+                         Time(part(layer.backward.ps())), part(layer.gradients),
+                         layer.activations});
+      }
+    layers = std::move(split);
+  }
+  std::vector<Piece> result(pieces);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const Span span = Span{Buffer::input, 0, static_cast<std::int64_t>(layers.size())}.piece(
+        static_cast<std::int64_t>(i), count);
+    result[i].layers.assign(layers.begin() + span.offset,
+                            layers.begin() + span.offset + span.count);
+    result[i].activations = result[i].layers.back().activations;
+  }
+  return result;
+}
+
+void check_train(const Train& train) {
+  for (const auto& [what, value] : {std::pair{"tp", train.tp},
+                                    {"pp", train.pp},
+                                    {"dp", train.dp},
+                                    {"microbatches", train.microbatches},
+                                    {"chunks", train.chunks}})
+    if (value < 1)
+      throw_error(ErrorCode::invalid_argument, what, " must be at least 1, not ", value);
+  if (train.chunks > 1 && train.schedule != PipelineSchedule::interleaved)
+    throw_error(ErrorCode::invalid_argument,
+                "only an interleaved pipeline has several chunks on a stage");
+}
+
+// All groups of `size` ranks whose numbers differ by `stride`.
+std::vector<std::vector<Rank>> strided_groups(int ranks, int size, int stride) {
+  std::vector<std::vector<Rank>> groups;
+  for (int first = 0; first < ranks; ++first) {
+    if (first / stride % size != 0) continue;
+    groups.emplace_back();
+    for (int i = 0; i < size; ++i)
+      groups.back().emplace_back(static_cast<std::size_t>(first + i * stride));
+  }
+  return groups;
+}
+
+}  // namespace
+
+Workload make_workload(const Train& train, const Model& model) {
+  check_train(train);
+  const auto plan = std::make_shared<const TrainPlan>(
+      TrainPlan{train, model, pieces_of(model, train.pp * train.chunks)});
+  const int ranks = train.tp * train.pp * train.dp;
+  Workload::Parts parts;
+  parts.group = first_ranks(static_cast<std::size_t>(ranks));
+  parts.stream_names = {"compute", "from before", "from after", "gradients"};
+  parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), 1},
+                         {"dp", strided_groups(ranks, train.dp, train.tp), 1}};
+  parts.script = [plan](Rank rank) { return train_step(plan, rank); };
+  return Workload(std::move(parts));
+}
+
+}  // namespace collsim

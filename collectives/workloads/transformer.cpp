@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/workloads/transformer.hpp"
+
+#include <cmath>
+
+#include "topo/error.hpp"
+
+namespace collsim {
+
+namespace {
+
+double number(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+// s b h: the values that a layer hands to the next.
+double values_between_layers(const Transformer& model) {
+  return number(model.sequence) * number(model.micro_batch) * number(model.hidden);
+}
+
+double forward_flop_of_logits(const Transformer& model) {
+  return 2 * values_between_layers(model) * number(model.vocabulary);
+}
+
+Bytes whole(double bytes) {
+  return static_cast<Bytes>(std::llround(bytes));
+}
+
+}  // namespace
+
+std::int64_t parameters_of_layer(const Transformer& model) {
+  return 12 * model.hidden * model.hidden + 13 * model.hidden;
+}
+
+std::int64_t parameters(const Transformer& model) {
+  return model.layers * parameters_of_layer(model) +
+         (model.vocabulary + model.sequence) * model.hidden;
+}
+
+double forward_flop_of_layer(const Transformer& model) {
+  return 24 * values_between_layers(model) * number(model.hidden) *
+         (1 + number(model.sequence) / (6 * number(model.hidden)));
+}
+
+double flop(const Transformer& model) {
+  const double passes = model.recompute == Transformer::Recompute::full ? 4 : 3;
+  return passes * number(model.layers) * forward_flop_of_layer(model) +
+         3 * forward_flop_of_logits(model);
+}
+
+Model model_of(const Transformer& model, const Device& device, int tp) {
+  if (!(device.flops > 0) || !(device.efficiency > 0))
+    throw_error(ErrorCode::invalid_argument, "a device computes more than 0 FLOP/s");
+  const double rate = device.flops * device.efficiency * tp;
+  const double forward = forward_flop_of_layer(model) / rate;
+  const double again = model.recompute == Transformer::Recompute::full ? forward : 0;
+  const double bytes = number(size_of(model.type));
+  Layer layer;
+  layer.forward = from_seconds(forward);
+  layer.backward = from_seconds(2 * forward + again);
+  layer.gradients = whole(number(parameters_of_layer(model)) * bytes / tp);
+  layer.activations = whole(values_between_layers(model) * bytes);
+  Model result;
+  result.type = model.type;
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    layer.name = concat("layer ", i + 1);
+    result.layers.push_back(layer);
+  }
+  const double embedding = number((model.vocabulary + model.sequence) * model.hidden) * bytes / tp;
+  result.layers.front().gradients += whole(embedding);
+  const double logits = forward_flop_of_logits(model) / rate;
+  result.layers.back().forward += from_seconds(logits);
+  result.layers.back().backward += from_seconds(2 * logits);
+  return result;
+}
+
+double activation_bytes(const Transformer& model, int tp, int pp, int chunks,
+                        bool sequence_parallel) {
+  const double values = values_between_layers(model);
+  const double attention =
+      5 * number(model.heads) * number(model.sequence) / (number(model.hidden) * tp);
+  double of_layer = 0;
+  switch (model.recompute) {
+    case Transformer::Recompute::none:
+      of_layer = (sequence_parallel ? 34.0 / tp : 10 + 24.0 / tp) + attention;
+      break;
+    case Transformer::Recompute::selective:
+      of_layer = sequence_parallel ? 34.0 / tp : 10 + 24.0 / tp;
+      break;
+    case Transformer::Recompute::full: of_layer = sequence_parallel ? 2.0 / tp : 2; break;
+  }
+  const double more = chunks > 1 ? 1 + (pp - 1.0) / (pp * chunks) : 1;
+  return values * number(model.layers) * of_layer * more;
+}
+
+double bytes_per_parameter(int zero_stage, int ranks) {
+  const double part = 1.0 / ranks;
+  return (zero_stage >= 3 ? 2 * part : 2) + (zero_stage >= 2 ? 2 * part : 2) +
+         (zero_stage >= 1 ? 12 * part : 12);
+}
+
+}  // namespace collsim

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "collectives/workloads/model.hpp"
+
+namespace collsim {
+
+// A transformer as its authors describe it, and what a step of it costs.  With h hidden, a heads,
+// L layers, s tokens in a sequence, V words in the vocabulary, b sequences in a microbatch, t ranks
+// of a tensor group, p stages:
+//
+//   parameters   of a layer 12 h^2 + 13 h, of the embedding (V + s) h
+//   FLOP         of a layer forward 24 b s h^2 (1 + s/6h), of the logits 2 b s h V; backward twice
+//                that, three times where the forward pass of the layer is computed again.  All
+//                together 96 B s L h^2 (1 + s/6h + V/16Lh) for B sequences with full recomputation
+//   activations  between layers b s h values; kept by a layer s b h (10 + 24/t + 5 a s/(h t))
+//                bytes of 16-bit numbers, 34 s b h/t with selective recomputation and sequence
+//                parallelism, 2 s b h with full recomputation
+//
+// D. Narayanan et al.: Efficient Large-Scale Language Model Training on GPU Clusters Using
+// Megatron-LM, SC21.  V. Korthikanti et al.: Reducing Activation Recomputation in Large Transformer
+// Models, MLSys 2023.
+struct Transformer {
+  enum class Recompute : std::uint8_t { none, selective, full };
+
+  std::int64_t layers = 1;
+  std::int64_t hidden = 1;
+  std::int64_t heads = 1;
+  std::int64_t sequence = 1;
+  std::int64_t vocabulary = 0;
+  std::int64_t micro_batch = 1;
+  Recompute recompute = Recompute::none;
+  ElementType type = ElementType::f16;
+};
+
+// What computes it.
+struct Device {
+  double flops = 0;       // FLOP/s, at best
+  double efficiency = 1;  // what of that is reached
+};
+
+[[nodiscard]] std::int64_t parameters_of_layer(const Transformer& model);
+[[nodiscard]] std::int64_t parameters(const Transformer& model);
+
+// Of one microbatch, on all ranks of a tensor group together.
+[[nodiscard]] double forward_flop_of_layer(const Transformer& model);
+[[nodiscard]] double flop(const Transformer& model);  // forward, backward and what is done again
+
+// Its layers with the times and bytes of one of `tp` ranks; the last has the logits, the first the
+// embedding.
+[[nodiscard]] Model model_of(const Transformer& model, const Device& device, int tp);
+
+// Activations that the first of `pp` stages keeps with 1F1B, in bytes; `chunks` pieces of the model
+// on each stage need a little more.
+[[nodiscard]] double activation_bytes(const Transformer& model, int tp, int pp, int chunks,
+                                      bool sequence_parallel);
+
+// What a rank keeps for each parameter with Adam in mixed precision: 2 bytes of parameter and
+// gradient each, 12 of optimizer state; ZeRO's stages spread over `ranks` the state (1), the
+// gradients as well (2), the parameters too (3).
+[[nodiscard]] double bytes_per_parameter(int zero_stage, int ranks);
+
+}  // namespace collsim

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/workload.hpp"
+#include "collectives/workloads/model.hpp"
+#include "collectives/workloads/pipeline.hpp"
+
+namespace collsim {
+
+// PyTorch's DistributedDataParallel.
+struct Ddp {
+  Bytes bucket = Bytes{25} << 20;       // bucket_cap_mb
+  Bytes first_bucket = Bytes{1} << 20;  // PyTorch's _DEFAULT_FIRST_BUCKET_BYTES
+  bool overlap = true;                  // or one all-reduce after the backward pass
+  // ZeRO's first and second stage: gradients are reduced and scattered, every rank updates its part
+  // of the parameters, and they are gathered.
+  bool sharded_optimizer = false;
+  AlgorithmChoice all_reduce = {.name = "ring"};
+  AlgorithmChoice reduce_scatter = {.name = "ring"};
+  AlgorithmChoice all_gather = {.name = "ring"};
+};
+[[nodiscard]] Workload make_workload(const Ddp& ddp, const Model& model, int ranks);
+
+// How many layers each bucket takes, in the order in which gradients are ready, the last layer
+// first: a bucket is closed by the gradient with which it reaches its size.
+[[nodiscard]] std::vector<int> layers_of_buckets(const Ddp& ddp, const Model& model);
+
+// PyTorch's DataParallel, in one process.
+struct DataParallel {
+  Bytes inputs = 0;   // of all GPUs together
+  Bytes outputs = 0;  // likewise
+};
+[[nodiscard]] Workload make_workload(const DataParallel& scheme, const Model& model, int ranks);
+
+// The last `servers` of the ranks are servers, the others workers.
+struct ParameterServer {
+  int servers = 1;
+  bool asynchronous = false;
+};
+[[nodiscard]] Workload make_workload(const ParameterServer& scheme, const Model& model, int ranks);
+
+// A mixture of experts, one per rank; Layer::activations are what each rank sends and receives.
+struct Experts {
+  bool forward_only = false;
+  AlgorithmChoice all_to_all = {.name = "pairwise"};
+};
+[[nodiscard]] Workload make_workload(const Experts& scheme, const Model& model, int ranks);
+
+// PyTorch's FullyShardedDataParallel.
+struct Fsdp {
+  // When the parameters of the layer before are gathered in the backward pass: before or after the
+  // computation of a layer.
+  enum class Prefetch : std::uint8_t { pre, post };
+  Prefetch prefetch = Prefetch::pre;
+  int unsharded = 2;  // layers that are whole at a time, at most
+  AlgorithmChoice all_gather = {.name = "ring"};
+  AlgorithmChoice reduce_scatter = {.name = "ring"};
+};
+[[nodiscard]] Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks);
+
+// Megatron-LM's three dimensions, on tp x pp x dp ranks; a pipeline or a tensor group alone has 1 in
+// the others.  The times of layers are those of one microbatch on one of the tp ranks.
+struct Train {
+  int tp = 1, pp = 1, dp = 1;
+  int microbatches = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  int chunks = 1;  // interleaved: pieces of the model on every stage
+  bool sequence_parallel = false;
+  AlgorithmChoice all_reduce = {.name = "ring"};
+  AlgorithmChoice all_gather = {.name = "ring"};
+  AlgorithmChoice reduce_scatter = {.name = "ring"};
+};
+[[nodiscard]] Workload make_workload(const Train& train, const Model& model);
+
+}  // namespace collsim

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/workloads/transformer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace collsim {
+namespace {
+
+using nlohmann::json;
+
+json memory_oracle(const std::string& name) {
+  std::ifstream file(COLLSIM_TEST_DATA "/programs.json");
+  for (const json& entry : json::parse(file))
+    if (entry["name"] == name) return entry;
+  throw std::runtime_error("no oracle " + name);
+}
+
+constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+
+TEST(Transformer, KeepsTheActivationsOfThePaper) {
+  for (const char* name : {"memory_activations_22B", "memory_activations_530B"}) {
+    const json oracle = memory_oracle(name);
+    const json& params = oracle["params"];
+    Transformer model;
+    model.layers = params["layers"];
+    model.hidden = params["hidden"];
+    model.heads = params["heads"];
+    model.sequence = params["seq"];
+    model.micro_batch = params["micro_batch"];
+    const int tp = params["tp"];
+    const int pp = params["pp"];
+    const int chunks = params["interleave"];
+    const json& expected = oracle["expected_other"];
+    EXPECT_DOUBLE_EQ(activation_bytes(model, tp, pp, chunks, false) / gib,
+                     expected["activations_gib"]);
+    model.recompute = Transformer::Recompute::selective;
+    EXPECT_NEAR(activation_bytes(model, tp, pp, chunks, true) / gib,
+                expected["activations_selective_sequence_gib"], 1e-9);
+  }
+}
+
+TEST(Transformer, NeedsTheMemoryOfTheZeroPaper) {
+  const double parameters = 7.5e9;
+  EXPECT_DOUBLE_EQ(parameters * bytes_per_parameter(0, 64),
+                   memory_oracle("memory_replicated_7.5B")["expected_other"]["bytes"]);
+  EXPECT_DOUBLE_EQ(parameters * bytes_per_parameter(2, 64),
+                   memory_oracle("memory_zero2_7.5B")["expected_other"]["bytes"]);
+  EXPECT_NEAR(parameters * bytes_per_parameter(1, 64), 31.4e9, 0.05e9);
+  EXPECT_NEAR(parameters * bytes_per_parameter(3, 64), 1.9e9, 0.05e9);
+}
+
+// 96 B s L h^2 (1 + s/6h + V/16Lh), and its layers together take as long.
+TEST(Transformer, TakesTheFlopOfTheMegatronPaper) {
+  Transformer gpt3;
+  gpt3.layers = 96;
+  gpt3.hidden = 12288;
+  gpt3.heads = 96;
+  gpt3.sequence = 2048;
+  gpt3.vocabulary = 51200;
+  gpt3.micro_batch = 4;
+  gpt3.recompute = Transformer::Recompute::full;
+  EXPECT_NEAR(static_cast<double>(parameters(gpt3)), 174.6e9, 0.1e9);
+  const double b = 4, s = 2048, l = 96, h = 12288, v = 51200;
+  const double papers = 96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
+  EXPECT_NEAR(flop(gpt3) / papers, 1, 1e-12);
+  const Model model = model_of(gpt3, {312e12, 0.5}, 8);
+  double seconds = 0;
+  for (const Layer& layer : model.layers) seconds += (layer.forward + layer.backward).seconds();
+  EXPECT_NEAR(seconds * 312e12 * 0.5 * 8 / papers, 1, 1e-9);
+}
+
+}  // namespace
+}  // namespace collsim
