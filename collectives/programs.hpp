@@ -21,8 +21,8 @@ namespace collsim {
 // arrangement.
 enum class Symmetry : std::uint8_t { none, rotation, exchange, dimensions };
 
-// The same where positions are `members` neighbours on each of several nodes, which are alike as far
-// as these say.  May be claimed under the same condition; a test compares.
+// The same where `members` neighbouring positions are on each of several nodes.  May be claimed
+// under the same condition; a test compares.
 struct NodeTurns {
   bool nodes = false;     // the nodes may turn
   bool members = false;   // the members of all nodes may, together,

@@ -130,7 +130,7 @@ CaseResult row_of(const Case& asked, const CaseOptions& options,
 // One of NCCL's ways, and what it takes at least, found without simulating it.
 struct NcclWay {
   Case one_case;
-  Case simulated;
+  Case simulated;  // cut_evenly()
   Time least;
   bool is_large = false;
 };
@@ -185,6 +185,17 @@ bool cannot_be_faster(const NcclWay& way, Time than) {
   return with_launches(chain + one_case.costs.launch, host) > than;
 }
 
+CaseResult row_of(const NcclWay& way, const CaseOptions& options) {
+  CaseResult row = row_of(way.simulated, options);
+  const Case& made = way.one_case;
+  if (made.collective.count == way.simulated.collective.count) return row;
+  row.size = made.collective.bytes();
+  row.bounds = lower_bounds(made.collective, made.cluster->topology, made.costs.reduce_bandwidth,
+                            made.schedule->lanes());
+  row.bound = row.bounds.largest() + made.costs.launch;
+  return row;
+}
+
 // Ties are for the first of them.
 Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
   std::optional<Chosen> best;
@@ -199,8 +210,7 @@ Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
   for (auto& [way, place] : ways) {
     try {
       if (best && cannot_be_faster(way, best->row.time)) continue;
-      CaseResult row = row_of(way.simulated, options);
-      row.size = asked.collective.bytes();
+      CaseResult row = row_of(way, options);
       if (best && std::pair(best->row.time, place_of_best) < std::pair(row.time, place)) continue;
       best = Chosen{std::move(way.one_case), std::move(row)};
       place_of_best = place;

@@ -344,5 +344,24 @@ TEST(Nccl, RefusesWishesThatMeanNothing) {
             "unknown tuner of NCCL \"2.18\"");
 }
 
+// 72 GPUs of a node do not cut a power of two evenly.
+TEST(Nccl, OneGpuStandsForItsNodeOnLargeMachinesAtAnySize) {
+  const Case asked = case_of(R"({"scenario": 1,
+      "cluster": {"preset": "gb200-nvl72", "nodes": 4},
+      "collective": {"op": "all-reduce", "size": "256KiB", "algorithm": "nccl"}})");
+  const Chosen chosen = choose(asked, {});
+  const CaseResult& row = chosen.row;
+  EXPECT_EQ(row.engine, Engine::symmetry);
+  const CaseResult all = run_case(chosen.one_case);
+  EXPECT_EQ(all.engine, Engine::event);
+  EXPECT_EQ(row.algorithm_text(), all.algorithm_text());
+  EXPECT_EQ(row.size, kibibytes(256));
+  EXPECT_EQ(row.bound, all.bound);
+  EXPECT_EQ(row.chunks, all.chunks);
+  EXPECT_EQ(row.messages, all.messages);
+  EXPECT_NE(row.wire_bytes, all.wire_bytes);
+  EXPECT_NEAR(row.kernel.seconds() / all.kernel.seconds(), 1, 1e-4);
+}
+
 }  // namespace
 }  // namespace collsim::testing
