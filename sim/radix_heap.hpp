@@ -141,9 +141,9 @@ class RadixHeap {
   // The lowest bucket's earliest values go to `values`, the others to lower buckets.
   void take_earliest(Bucket& bucket, std::vector<Value>& values) {
     filled_ &= filled_ - 1;
-    last_ = bucket.earliest;
+    const std::int64_t earliest = last_ = bucket.earliest;
     for (const Entry& entry : bucket.entries) {
-      if (entry.time == last_)
+      if (entry.time == earliest)
         values.push_back(entry.value);
       else
         put(entry.time, entry.value);
