@@ -48,7 +48,7 @@ void Progress::tell_the_time(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stopped_.wait_for(lock, stop, before_it_shows, [&] { return stop.stop_requested(); })) {
     const Clock::time_point now = Clock::now();
-    if (stop.stop_requested() || now < next_ + before_it_shows) continue;
+    if (now < next_ + before_it_shows) continue;
     const std::string points = total_ == 0 ? "" : fmt::format("{} of {} points, ", done_, total_);
     show(points + duration(std::chrono::duration<double>(now - start_).count()) + " so far");
   }
