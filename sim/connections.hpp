@@ -21,6 +21,12 @@ namespace collsim {
 
 using LaneNumber = std::uint32_t;  // dense number of a lane among all lanes that are simulated
 
+// Of the two ends of a connection; its low bits are good ones.
+[[nodiscard]] inline std::size_t hash_of_lanes(LaneNumber source, LaneNumber target) {
+  const std::uint64_t key = (static_cast<std::uint64_t>(source) << 32U) | target;
+  return (key * 0x9e3779b97f4a7c15U) >> 32U;
+}
+
 // One place of a queue.  `time` is, while the place holds a message, when that arrives (never():
 // not known yet, event engine only); after the message was received, when the slot became free;
 // before the first message, 0.
@@ -174,8 +180,7 @@ class ConnectionTable {
   static constexpr std::size_t block_size = 1024;
 
   [[nodiscard]] std::size_t bucket_of(LaneNumber source, LaneNumber target) const {
-    const std::uint64_t key = (static_cast<std::uint64_t>(source) << 32U) | target;
-    return ((key * 0x9e3779b97f4a7c15U) >> 32U) & bucket_mask_;
+    return hash_of_lanes(source, target) & bucket_mask_;
   }
   Connection& new_connection();
   void rehash();

@@ -123,11 +123,17 @@ class EventNetwork {
   [[nodiscard]] Ways::Load load_of(const Connection& way) const;
   void note_departure(Connection& way, std::uint64_t message, Time departed, Time left);
   void note_flow_left(const Connection& connection);
+  void end_flowing(LaneNumber lane);
   LinkQueues::Service ask(Transit& message, Time now);
   void skip_fair_links(Transit& message) const;
   void wait_or_end(Turn turn, Time head);
   void wait_for_turn(Time time, Turn turn);
   std::uint32_t new_transit();
+  // The only message of a connection to which neither end will turn soon flows, as one of millions.
+  [[nodiscard]] bool may_rest(const Connection& connection) const;
+  void take_back(Connection& connection);
+  void end_of_resting(const Flows::Flow& flow);
+  static void check_arrival(Time arrival);
   void arrive(Connection& way, std::uint64_t message, Time arrival);
   void record(const Connection& connection, const Flows::Flow& flow);
   void sort_round();
@@ -182,6 +188,7 @@ Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   else if (path.kinds == Path::exclusive && posts_early_ &&
            into_the_network_[lanes_.connections.link(path.links_begin).index()])
     path.kinds |= Path::own_first;
+  if (!lanes_.resting.empty()) take_back(connection);
   return connection;
 }
 
@@ -205,17 +212,38 @@ inline void EventNetwork<Recorder>::note_links(Connection& connection) {
 // An exchange among all K ranks has K (K-1) connections, each for a message or a few.  They are
 // closed when both ends are done with them, so that memory does not grow with messages: future
 // messages cannot be ready before now, and past uses of links and arrivals no longer matter.  Only
-// freed slots may still lie in the future and matter; so not where slots are limited.
+// freed slots may still lie in the future and matter; so not where slots are limited.  A single
+// message that flows when both ends have turned away rests without a connection.
 template <class Recorder>
 void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
   connection.queue.users &= static_cast<std::uint8_t>(~bit_of(direction));
   if (direction == Direction::out) lanes_.note_left(connection);
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
-  if (connection.queue.users != 0 || !connection.queue.empty() ||
-      connection.queue.limit != Queue::unlimited)
-    return;
-  if (ways_.are_chosen()) ways_.close(connection);
-  lanes_.close(connection);
+  if (connection.queue.users != 0 || connection.queue.limit != Queue::unlimited) return;
+  if (connection.queue.empty()) {
+    if (ways_.are_chosen()) ways_.close(connection);
+    lanes_.close(connection);
+  } else if (may_rest(connection)) {
+    const RestingMessages::Number number = lanes_.close_with_message(connection);
+    lanes_.resting.set_stream(number, flows_.leave(connection, number));
+  }
+}
+
+template <class Recorder>
+bool EventNetwork<Recorder>::may_rest(const Connection& connection) const {
+  const Queue& queue = connection.queue;
+  return queue.sent == 1 && queue.received == 0 && !ways_.are_chosen() &&
+         connection.path.crosses(Path::fair) && !connection.path.crosses(Path::exclusive) &&
+         queue.slot(0).time == Time::never() &&
+         queue.slot(0).count <= RestingMessages::most_elements;
+}
+
+template <class Recorder>
+void EventNetwork<Recorder>::take_back(Connection& connection) {
+  RestingMessages::Message message;
+  if (!lanes_.resting.take(connection.source, connection.target, message)) return;
+  lanes_.reopen(connection, message);
+  if (message.is_under_way()) flows_.come_back(connection, message.stream());
 }
 
 template <class Recorder>
@@ -380,10 +408,15 @@ Time EventNetwork<Recorder>::all_left(LaneNumber lane) {
 template <class Recorder>
 inline void EventNetwork<Recorder>::note_flow_left(const Connection& connection) {
   lanes_.note_left(connection);
-  Flowing& flowing = flowing_[connection.source];
+  end_flowing(connection.source);
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::end_flowing(LaneNumber lane) {
+  Flowing& flowing = flowing_[lane];
   if (--flowing.messages > 0 || !flowing.lane_waits) return;
   flowing.lane_waits = false;
-  wake(connection.source);
+  wake(lane);
 }
 
 template <class Recorder>
@@ -399,12 +432,17 @@ inline std::uint32_t EventNetwork<Recorder>::new_transit() {
 }
 
 template <class Recorder>
-inline void EventNetwork<Recorder>::arrive(Connection& way, std::uint64_t message, Time arrival) {
-  Connection& connection = ways_.owner(way);
-  if (!ways_.is_last_part(connection, message, arrival)) return;
+inline void EventNetwork<Recorder>::check_arrival(Time arrival) {
   if (arrival == Time::never()) [[unlikely]]
     throw_error(ErrorCode::overflow,
                 "a message arrives later than 64 bits of picoseconds can hold");
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::arrive(Connection& way, std::uint64_t message, Time arrival) {
+  Connection& connection = ways_.owner(way);
+  if (!ways_.is_last_part(connection, message, arrival)) return;
+  check_arrival(arrival);
   connection.queue.slot(message).time = arrival;
   if constexpr (Recorder::enabled) recorder_.arrived(connection, message, arrival);
   if (!connection.queue.receiver_waits) return;
@@ -414,17 +452,29 @@ inline void EventNetwork<Recorder>::arrive(Connection& way, std::uint64_t messag
 
 template <class Recorder>
 void EventNetwork<Recorder>::process_flows() {
-  flows_.process(now_);
-  for (const Flows::Flow& flow : flows_.ended()) {
-    Connection& connection = lanes_.connections[flow.connection];
+  flows_.process(now_, [this](const Flows::Flow& flow) {
+    if (flow.is_guest) {
+      end_of_resting(flow);
+      return;
+    }
+    Connection& connection = lanes_.connections[flow.owner];
     if (!connection.path.crosses(Path::exclusive)) {
       note_departure(connection, flow.message, flow.begun, flow.ended);
       note_flow_left(ways_.owner(connection));
     }
     if constexpr (Recorder::enabled) record(connection, flow);
-    arrive(connection, flow.message, flow.ended + flows_.latency(connection));
-  }
-  flows_.ended().clear();
+    arrive(connection, flow.message, flow.ended + flow.latency);
+  });
+}
+
+template <class Recorder>
+void EventNetwork<Recorder>::end_of_resting(const Flows::Flow& flow) {
+  const Time arrival = flow.ended + flow.latency;
+  check_arrival(arrival);
+  lanes_.resting.arrive(flow.owner, arrival);
+  Time& left_at = lanes_.all[lanes_.resting[flow.owner].source].left_at;
+  left_at = std::max(left_at, flow.ended);
+  end_flowing(lanes_.resting[flow.owner].source);
 }
 
 template <class Recorder>

@@ -6,16 +6,24 @@
 #include <utility>
 
 #include "topo/error.hpp"
+#include "topo/routes.hpp"
 
 namespace collsim {
 
 Flows::Flows(const Topology& topology, const ConnectionTable& connections)
-    : topology_(topology), connections_(connections), constraint_of_(topology.links().size()) {}
+    : topology_(topology),
+      connections_(connections),
+      counts_messages_(chooses_per_message(topology)),
+      constraint_of_(topology.links().size()) {
+  latest_.fill(none);
+}
 
 void Flows::opened(const Connection& connection) {
   if (routes_.size() <= connection.number) routes_.resize(connection.number + std::size_t{1});
   Route& route = routes_[connection.number];
-  route = Route{};
+  route.links.clear();
+  route.startup = route.latency = Time{};
+  route.bandwidth = Path::unlimited;
   for (const LinkId id : connections_.links(connection)) {
     const Link& link = topology_.link(id);
     if (link.sharing == Sharing::exclusive) continue;
@@ -32,41 +40,117 @@ void Flows::opened(const Connection& connection) {
   }
 }
 
-void Flows::add(const Connection& connection, std::uint64_t message, Bytes bytes, Time asked,
-                Time not_before) {
-  Route& route = routes_[connection.number];
-  const Time ready = asked + route.startup;
-  const TransferId id = new_transfer({connection.number, message, bytes, ready, not_before});
-  route.in_order.push_back(id);
-  for (const MaxMin::ConstraintId link : route.links) ++under_way_[link.index()];
-  if (route.in_order.size() == 1) schedule(ready, Event::begin_flow, id);
+Flows::Stream Flows::leave(const Connection& connection, std::uint32_t guest) {
+  const Stream stream = std::exchange(routes_[connection.number].stream, none);
+  COLLSIM_CHECK(stream != none && guest < (std::uint32_t{1} << 31U),
+                "connection " + std::to_string(connection.number) + " has no message under way");
+  streams_[stream].owner = guest & 0x7fffffffU;
+  streams_[stream].is_guest = 1;
+  return stream;
 }
 
-Flows::TransferId Flows::new_transfer(const Flow& flow) {
-  TransferId id = 0;
-  if (free_transfers_.empty()) {
-    COLLSIM_CHECK(transfers_.size() < (std::size_t{1} << 31U), "2^31 messages in flight at once");
-    id = static_cast<TransferId>(transfers_.size());
-    transfers_.emplace_back();
-  } else {
-    id = free_transfers_.back();
-    free_transfers_.pop_back();
+void Flows::come_back(const Connection& connection, Stream stream) {
+  streams_[stream].owner = connection.number & 0x7fffffffU;
+  streams_[stream].is_guest = 0;
+  routes_[connection.number].stream = stream;
+}
+
+void Flows::add(const Connection& connection, std::uint64_t number, Bytes bytes, Time asked,
+                Time not_before) {
+  Route& route = routes_[connection.number];
+  const Message message{number, bytes, asked + route.startup, not_before, none};
+  count(route, 1);
+  if (route.stream != none) {
+    wait(route, message);
+    return;
   }
-  Transfer& transfer = transfers_[id];
-  transfer.flow = flow;
-  transfer.remaining = static_cast<double>(flow.bytes);
-  transfer.rate = 0;
-  transfer.flowing = false;
+  route.stream = static_cast<Stream>(sharing_.add_variable(route.links).index());
+  if (streams_.size() <= route.stream) streams_.resize(route.stream + std::size_t{1});
+  streams_[route.stream].owner = connection.number & 0x7fffffffU;
+  streams_[route.stream].is_guest = 0;
+  begin_when_ready(route.stream, route, message, message.ready);
+}
+
+void Flows::count(const Route& route, int messages) {
+  if (!counts_messages_) return;
+  for (const MaxMin::ConstraintId link : route.links)
+    under_way_[link.index()] += static_cast<std::uint32_t>(messages);
+}
+
+void Flows::wait(Route& route, const Message& message) {
+  std::uint32_t place = 0;
+  if (free_waiting_.empty()) {
+    place = static_cast<std::uint32_t>(waiting_.size());
+    COLLSIM_CHECK(place != none, "2^32 messages wait for others of their connections");
+    waiting_.push_back(message);
+  } else {
+    place = free_waiting_.back();
+    free_waiting_.pop_back();
+    waiting_[place] = message;
+  }
+  std::uint32_t& before =
+      route.first_waiting == none ? route.first_waiting : waiting_[route.last_waiting].next;
+  before = route.last_waiting = place;
+}
+
+void Flows::begin_when_ready(Stream stream, const Route& route, const Message& message, Time now) {
+  const BatchId id =
+      gathering({message.bytes, message.ready, message.not_before, route.latency, route.bandwidth},
+                std::max(now, message.ready));
+  streams_[stream].message = message.number;
+  streams_[stream].batch = id;
+  batches_[id].members.push_back(stream);
+  ++batches_[id].size;
+}
+
+// The batch of this kind that will begin then.  It is not looked for among all: two batches that
+// could be one cost a little more.
+Flows::BatchId Flows::gathering(const Kind& kind, Time begins) {
+  for (const BatchId id : latest_)
+    if (id != none && batches_[id].event_at == begins && batches_[id].event == Event::begin &&
+        batches_[id].kind == kind)
+      return id;
+  const BatchId id = new_batch(kind);
+  latest_[next_latest_++ % latest_.size()] = id;
+  schedule(begins, Event::begin, id);
   return id;
 }
 
-void Flows::schedule(Time when, Event event, TransferId id) {
-  Transfer& transfer = transfers_[id];
-  if (transfer.event_at == Time::never()) ++live_event_count_;
-  if (when == Time::never()) --live_event_count_;
-  ++transfer.version;
-  transfer.event_at = when;
-  transfer.event = event;
+Flows::BatchId Flows::new_batch(Kind kind) {
+  BatchId id = 0;
+  if (free_batches_.empty()) {
+    COLLSIM_CHECK(batches_.size() < (std::size_t{1} << 31U), "2^31 batches in flight at once");
+    id = static_cast<BatchId>(batches_.size());
+    batches_.emplace_back();
+  } else {
+    id = free_batches_.back();
+    free_batches_.pop_back();
+  }
+  Batch& batch = batches_[id];
+  batch.kind = kind;
+  batch.remaining = static_cast<double>(kind.bytes);
+  batch.rate = 0;
+  batch.heir = none;
+  return id;
+}
+
+void Flows::let_go(BatchId id) {
+  Batch& batch = batches_[id];
+  if (--batch.size > 0) return;
+  if (batch.event_at != Time::never()) schedule(Time::never(), batch.event, id);
+  constexpr std::size_t few = 16;
+  batch.members.clear();
+  if (batch.members.capacity() > few) batch.members.shrink_to_fit();
+  free_batches_.push_back(id);
+}
+
+void Flows::schedule(Time when, Event event, BatchId id) {
+  Batch& batch = batches_[id];
+  if (batch.event_at == Time::never() && when != Time::never()) ++live_event_count_;
+  if (batch.event_at != Time::never() && when == Time::never()) --live_event_count_;
+  ++batch.version;
+  batch.event_at = when;
+  batch.event = event;
   if (when == Time::never()) return;
   if (event_count_ > 1024 && event_count_ > 2 * live_event_count_)
     drop_void_events();
@@ -74,12 +158,12 @@ void Flows::schedule(Time when, Event event, TransferId id) {
     push_event(id);
 }
 
-// One word that orders events of the same time: ends first, then by transfer.
-void Flows::push_event(TransferId id) {
-  const Transfer& transfer = transfers_[id];
-  const std::uint64_t kind = transfer.event == Event::begin_flow ? 1 : 0;
-  events_.push(transfer.event_at.ps(),
-               (kind << 63U) | (static_cast<std::uint64_t>(id) << 32U) | transfer.version);
+// One word that orders events of the same time: ends first, then by batch.
+void Flows::push_event(BatchId id) {
+  const Batch& batch = batches_[id];
+  const std::uint64_t kind = batch.event == Event::begin ? 1 : 0;
+  events_.push(batch.event_at.ps(),
+               (kind << 63U) | (static_cast<std::uint64_t>(id) << 32U) | batch.version);
   ++event_count_;
 }
 
@@ -87,76 +171,70 @@ void Flows::push_event(TransferId id) {
 void Flows::drop_void_events() {
   events_.clear();
   event_count_ = 0;
-  for (std::size_t id = 0; id < transfers_.size(); ++id)
-    if (transfers_[id].event_at != Time::never()) push_event(static_cast<TransferId>(id));
+  for (std::size_t id = 0; id < batches_.size(); ++id)
+    if (batches_[id].event_at != Time::never()) push_event(static_cast<BatchId>(id));
 }
 
-void Flows::process(Time now) {
+// The next batch whose event is due; false when there is none.
+bool Flows::take_due(Time now, BatchId& id) {
   while (!events_.empty() && events_.top_time() == now.ps()) {
     const std::uint64_t event = events_.pop();
     --event_count_;
-    const auto id = static_cast<TransferId>((event >> 32U) & 0x7fffffffU);
-    Transfer& transfer = transfers_[id];
-    if (transfer.version != static_cast<std::uint32_t>(event)) continue;
-    transfer.event_at = Time::never();
+    id = static_cast<BatchId>((event >> 32U) & 0x7fffffffU);
+    Batch& batch = batches_[id];
+    if (batch.version != static_cast<std::uint32_t>(event)) continue;
+    batch.event_at = Time::never();
     --live_event_count_;
-    if ((event >> 63U) != 0)
-      begin_flow(id, now);
-    else
-      end_flow(id, now);
+    return true;
   }
+  return false;
 }
 
-void Flows::begin_flow(TransferId id, Time now) {
-  Transfer& transfer = transfers_[id];
-  transfer.flow.begun = now;
-  transfer.flowing = true;
-  transfer.since = now;
-  if (transfer.flow.bytes == 0) {
-    end_flow(id, now);
-    return;
-  }
-  transfer.variable = sharing_.add_variable(routes_[transfer.flow.connection].links);
-  if (transfer_of_.size() <= transfer.variable.index())
-    transfer_of_.resize(transfer.variable.index() + 1);
-  transfer_of_[transfer.variable.index()] = id;
+void Flows::begin_batch(BatchId id, Time now) {
+  Batch& batch = batches_[id];
+  batch.begun = batch.since = now;
+  if (batch.kind.bytes == 0) return;
+  for (const Stream stream : batch.members) sharing_.start(MaxMin::VariableId(stream));
   sharing_changed_ = true;
 }
 
-void Flows::end_flow(TransferId id, Time now) {
-  Transfer& transfer = transfers_[id];
-  Route& route = routes_[transfer.flow.connection];
-  transfer.flowing = false;
-  if (transfer.flow.bytes > 0) {
-    sharing_.remove_variable(transfer.variable);
-    sharing_changed_ = true;
+// The next message of a connection whose first one has ended.
+void Flows::go_on_after(Stream stream, Time now) {
+  const FirstMessage& first = streams_[stream];
+  if (first.is_guest != 0) {
+    sharing_.remove_variable(MaxMin::VariableId(stream));
+    return;
   }
-  transfer.flow.ended = std::max(now, transfer.flow.not_before);
-  ended_.push_back(transfer.flow);
-  free_transfers_.push_back(id);
-  route.in_order.pop_front();
-  for (const MaxMin::ConstraintId link : route.links) --under_way_[link.index()];
-  if (route.in_order.empty()) return;
-  const TransferId next = route.in_order.front();
-  schedule(std::max(now, transfers_[next].flow.ready), Event::begin_flow, next);
+  Route& route = routes_[first.owner];
+  count(route, -1);
+  const std::uint32_t next = route.first_waiting;
+  if (next == none) {
+    sharing_.remove_variable(MaxMin::VariableId(stream));
+    route.stream = none;
+    return;
+  }
+  const Message message = waiting_[next];
+  route.first_waiting = message.next;
+  free_waiting_.push_back(next);
+  begin_when_ready(stream, route, message, now);
 }
 
-Time Flows::end_of(const Transfer& transfer, Time now) const {
-  const Bandwidth alone = routes_[transfer.flow.connection].bandwidth;
-  const bool undisturbed = transfer.remaining == static_cast<double>(transfer.flow.bytes) &&
-                           transfer.rate == static_cast<double>(alone.bytes_per_second());
-  if (undisturbed) return now + transfer_time(transfer.flow.bytes, alone);
+Time Flows::end_of(const Batch& batch, Time now) {
+  const Bytes bytes = batch.kind.bytes;
+  const bool undisturbed = batch.remaining == static_cast<double>(bytes) &&
+                           batch.rate == static_cast<double>(batch.kind.alone.bytes_per_second());
+  if (undisturbed) return now + transfer_time(bytes, batch.kind.alone);
   const double longest = (Time::never() - now).seconds() * (1 - 1e-12);
-  if (transfer.remaining > transfer.rate * longest) return Time::never();  // at this rate
+  if (batch.remaining > batch.rate * longest) return Time::never();  // at this rate
   // Less the rounding error of `remaining`, so that it cannot add a picosecond.
-  const double noise = 2e-15 * static_cast<double>(transfer.flow.bytes);
-  return now + transfer_time(std::max(0.0, transfer.remaining - noise), transfer.rate);
+  const double noise = 2e-15 * static_cast<double>(bytes);
+  return now + transfer_time(std::max(0.0, batch.remaining - noise), batch.rate);
 }
 
 void Flows::check_that_flows_end() const {
-  for (const Transfer& transfer : transfers_)
-    if (transfer.flowing)
-      throw_error(ErrorCode::overflow, "a message of " + bytes_to_text(transfer.flow.bytes) +
+  for (const Batch& batch : batches_)
+    if (batch.size > 0)
+      throw_error(ErrorCode::overflow, "a message of " + bytes_to_text(batch.kind.bytes) +
                                            " at its share of the bandwidth takes longer than 64 "
                                            "bits of picoseconds can hold (106 days)");
 }
@@ -164,15 +242,45 @@ void Flows::check_that_flows_end() const {
 void Flows::share(Time now) {
   if (!sharing_changed_) return;
   sharing_changed_ = false;
-  for (const MaxMin::VariableId variable : sharing_.solve()) {
-    const TransferId id = transfer_of_[variable.index()];
-    Transfer& transfer = transfers_[id];
-    const double flown = transfer.rate * (now - transfer.since).seconds();
-    transfer.remaining = std::max(0.0, transfer.remaining - flown);
-    transfer.rate = sharing_.rate(variable);
-    transfer.since = now;
-    schedule(end_of(transfer, now), Event::end, id);
+  for (const MaxMin::VariableId variable : sharing_.solve())
+    change_rate(static_cast<Stream>(variable.index()), sharing_.rate(variable), now);
+  for (const BatchId id : with_heirs_) batches_[id].heir = none;
+  with_heirs_.clear();
+}
+
+// Members of a batch that get one rate form a batch of their own.
+void Flows::change_rate(Stream stream, double rate, Time now) {
+  const BatchId id = streams_[stream].batch;
+  if (batches_[id].size == 1) {
+    advance(batches_[id], rate, now);
+    schedule(end_of(batches_[id], now), Event::end, id);
+    return;
   }
+  BatchId heir = batches_[id].heir;
+  if (heir == none || batches_[heir].rate != rate) {
+    heir = new_batch(batches_[id].kind);
+    const Batch& before = batches_[id];
+    Batch& batch = batches_[heir];
+    batch.begun = before.begun;
+    batch.remaining = before.remaining;
+    batch.rate = before.rate;
+    batch.since = before.since;
+    advance(batch, rate, now);
+    schedule(end_of(batch, now), Event::end, heir);
+    if (before.heir == none) with_heirs_.push_back(id);
+    batches_[id].heir = heir;
+  }
+  streams_[stream].batch = heir;
+  batches_[heir].members.push_back(stream);
+  ++batches_[heir].size;
+  let_go(id);
+}
+
+void Flows::advance(Batch& batch, double rate, Time now) {
+  const double flown = batch.rate * (now - batch.since).seconds();
+  batch.remaining = std::max(0.0, batch.remaining - flown);
+  batch.rate = rate;
+  batch.since = now;
 }
 
 }  // namespace collsim

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <deque>
+#include <utility>
 #include <vector>
 
 #include "sim/connections.hpp"
@@ -22,6 +23,9 @@ namespace collsim {
 //             change of rate moves
 //   ends      then, but not before its last byte has come over the exclusive links
 //
+// Flows that begin together, are alike and have had the same rates since are a batch: they end
+// together.  What they have in common is kept once, so that each of millions takes few bytes.
+//
 // The caller advances time.
 class Flows {
  public:
@@ -30,15 +34,22 @@ class Flows {
   // Takes note of a new connection over fair links.
   void opened(const Connection& connection);
 
+  // A connection is closed while the only message that it ever had is under way: that is the
+  // message of a guest from now on, with a number that the caller gives it.  It may come back.
+  using Stream = std::uint32_t;
+  [[nodiscard]] Stream leave(const Connection& connection, std::uint32_t guest);
+  void come_back(const Connection& connection, Stream stream);
+
   struct Flow {
-    std::uint32_t connection;
+    std::uint32_t owner;  // number of its connection, or of the guest
+    bool is_guest;
     std::uint64_t message;
     Bytes bytes;
-    Time ready{};       // startup included
-    Time not_before{};  // when its last byte comes to the fair links
-    Time begun{}, ended{};
+    Time ready;  // startup included
+    Time begun, ended;
+    Time latency;  // of the fair links of its route
   };
-  // A message comes to the fair links of its route, now or later; ended() will have it in time.
+  // A message comes to the fair links of its route, now or later; process() will end it in time.
   void add(const Connection& connection, std::uint64_t message, Bytes bytes, Time asked,
            Time not_before);
 
@@ -46,74 +57,141 @@ class Flows {
   [[nodiscard]] Time next_event() const {
     return events_.empty() ? Time::never() : Time(events_.top_time());
   }
-  // Everything due at `now`; may add to ended().
-  void process(Time now);
+  // Everything due at `now`: on_end(flow) for every flow that ends, which may not add messages.
+  template <class OnEnd>
+  void process(Time now, const OnEnd& on_end);
   // Gives every flow its new rate after flows have begun and ended at `now`.
   void share(Time now);
 
   // Error{overflow} if a flow would take longer than a Time can hold and nothing will change that.
   void check_that_flows_end() const;
 
-  // What process() ended, oldest first; the caller empties it.
-  [[nodiscard]] std::vector<Flow>& ended() { return ended_; }
   // How many messages have come to the fair links of their routes and not ended, on the one of this
-  // connection's that has most of them.
+  // connection's that has most of them.  Counted only where messages choose their way.
   [[nodiscard]] std::uint32_t most_on_a_link(const Connection& connection) const {
     std::uint32_t most = 0;
     for (const MaxMin::ConstraintId link : routes_[connection.number].links)
       most = std::max(most, under_way_[link.index()]);
     return most;
   }
-  // Of the fair links of a connection's route.
-  [[nodiscard]] Time latency(const Connection& connection) const {
-    return routes_[connection.number].latency;
-  }
 
  private:
-  using TransferId = std::uint32_t;
-  enum class Event : std::uint8_t { end, begin_flow };
+  using BatchId = std::uint32_t;
+  enum class Event : std::uint8_t { end, begin };
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  struct Transfer {
-    Flow flow{};
+  struct Message {
+    std::uint64_t number = 0;
+    Bytes bytes = 0;
+    Time ready{};
+    Time not_before{};          // when its last byte comes to the fair links
+    std::uint32_t next = none;  // of its connection, in waiting_
+  };
+  // In which flows that begin together must be alike.
+  struct Kind {
+    Bytes bytes = 0;
+    Time ready{};
+    Time not_before{};
+    Time latency{};
+    Bandwidth alone = Path::unlimited;  // the smallest bandwidth of its links
+    bool operator==(const Kind&) const = default;
+  };
+  struct Batch {
+    Kind kind;
+    Time begun{};
     double remaining = 0;  // bytes, at `since`
     double rate = 0;
     Time since{};
+    Time event_at = Time::never();  // when its event is due; never(): there is none
     std::uint32_t version = 0;      // of its latest event; older ones are void
-    Time event_at = Time::never();  // when that is due; never(): there is none
     Event event{};
-    MaxMin::VariableId variable{};
-    bool flowing = false;
+    std::uint32_t size = 0;
+    std::vector<Stream> members;  // and some that have left
+    BatchId heir = none;          // whom members go to that get the heir's rate
+  };
+  // A connection with messages on fair links, or a guest; named as its variable.
+  struct FirstMessage {
+    std::uint32_t owner : 31 = 0;
+    std::uint32_t is_guest : 1 = 0;
+    BatchId batch = none;
+    std::uint64_t message = 0;
   };
   struct Route {  // of one connection
     std::vector<MaxMin::ConstraintId> links;
     Bandwidth bandwidth = Path::unlimited;
     Time startup{};
     Time latency{};
-    std::deque<TransferId> in_order;  // its messages; the first one starts or flows
+    Stream stream = none;  // while messages are under way; behind the first one wait
+    std::uint32_t first_waiting = none;
+    std::uint32_t last_waiting = none;
   };
 
-  TransferId new_transfer(const Flow& flow);
-  void schedule(Time when, Event event, TransferId id);
-  void push_event(TransferId id);
+  void begin_when_ready(Stream stream, const Route& route, const Message& message, Time now);
+  BatchId gathering(const Kind& kind, Time begins);
+  BatchId new_batch(Kind kind);
+  void let_go(BatchId id);  // of one member
+  void schedule(Time when, Event event, BatchId id);
+  void push_event(BatchId id);
   void drop_void_events();
-  void begin_flow(TransferId id, Time now);
-  void end_flow(TransferId id, Time now);
-  [[nodiscard]] Time end_of(const Transfer& transfer, Time now) const;  // never(): out of range
+  [[nodiscard]] bool take_due(Time now, BatchId& id);
+  void begin_batch(BatchId id, Time now);
+  template <class OnEnd>
+  void end_batch(BatchId id, Time now, const OnEnd& on_end);
+  void go_on_after(Stream stream, Time now);
+  void wait(Route& route, const Message& message);
+  void count(const Route& route, int messages);
+  void change_rate(Stream stream, double rate, Time now);
+  static void advance(Batch& batch, double rate, Time now);
+  [[nodiscard]] static Time end_of(const Batch& batch, Time now);  // never(): out of range
 
   const Topology& topology_;
   const ConnectionTable& connections_;
+  const bool counts_messages_;
   std::vector<std::uint32_t> constraint_of_;  // by link, plus one; 0: none yet
   std::vector<Route> routes_;                 // by connection number
   std::vector<std::uint32_t> under_way_;      // messages, by constraint
-  std::vector<Transfer> transfers_;
-  std::vector<TransferId> free_transfers_;
-  std::vector<TransferId> transfer_of_;  // by variable
+  std::vector<FirstMessage> streams_;
+  std::vector<Message> waiting_;
+  std::vector<std::uint32_t> free_waiting_;
+  std::vector<Batch> batches_;
+  std::vector<BatchId> free_batches_;
+  std::array<BatchId, 8> latest_{};  // that wait to begin, or did
+  std::size_t next_latest_ = 0;
+  std::vector<BatchId> with_heirs_;
   MaxMin sharing_;
   bool sharing_changed_ = false;
   RadixHeap<std::uint64_t> events_;
   std::size_t event_count_ = 0;       // in events_, void ones included
-  std::size_t live_event_count_ = 0;  // transfers with an event
-  std::vector<Flow> ended_;
+  std::size_t live_event_count_ = 0;  // batches with an event
 };
+
+template <class OnEnd>
+void Flows::process(Time now, const OnEnd& on_end) {
+  BatchId id = none;
+  while (take_due(now, id)) {
+    if (batches_[id].event == Event::begin) begin_batch(id, now);
+    if (batches_[id].event == Event::end || batches_[id].kind.bytes == 0)
+      end_batch(id, now, on_end);
+  }
+}
+
+template <class OnEnd>
+void Flows::end_batch(BatchId id, Time now, const OnEnd& on_end) {
+  const Kind kind = batches_[id].kind;
+  const Time begun = batches_[id].begun;
+  const Time ended = std::max(now, kind.not_before);
+  const std::vector<Stream> members = std::move(batches_[id].members);
+  for (const Stream stream : members) {
+    const FirstMessage first = streams_[stream];
+    if (first.batch != id) continue;
+    if (kind.bytes > 0) sharing_.stop(MaxMin::VariableId(stream));
+    streams_[stream].batch = none;
+    let_go(id);
+    on_end(Flow{first.owner, first.is_guest != 0, first.message, kind.bytes, kind.ready, begun,
+                ended, kind.latency});
+    go_on_after(stream, now);
+  }
+  sharing_changed_ = sharing_changed_ || kind.bytes > 0;
+}
 
 }  // namespace collsim

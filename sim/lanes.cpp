@@ -44,7 +44,26 @@ void Lanes::count_elements(Connection& connection) {
     throw_error(ErrorCode::overflow, "more elements are sent in all than 64 bits can count");
 }
 
+RestingMessages::Number Lanes::close_with_message(Connection& connection) {
+  const RestingMessages::Number number =
+      resting.add(connection.source, connection.target, connection.queue.slot(0).count);
+  connection.queue.received = connection.queue.sent;
+  close(connection);
+  return number;
+}
+
+// The message has been counted, as one of a closed connection.
+void Lanes::reopen(Connection& connection, const RestingMessages::Message& message) {
+  set_message_size(connection, message.count);
+  Queue& queue = connection.queue;
+  queue.slot(queue.sent++) = {message.is_under_way() ? Time::never() : message.arrival(),
+                              message.count};
+  connection.counted = queue.sent;
+  --messages_of_closed;
+}
+
 bool Lanes::all_received() const {
+  if (!resting.empty()) return false;
   for (std::size_t number = 0; number < connections.size(); ++number)
     if (!connections[number].queue.empty()) return false;
   return true;
@@ -58,6 +77,8 @@ Simulation Lanes::result(Engine engine, std::uint64_t ranks) {
     Time& finished_at = result.finished[lane.position];
     finished_at = std::max({finished_at, lane.clock, lane.left_at});
   }
+  if (const RestingMessages::Message* const message = resting.any())
+    report_left_over(endpoint_of(message->source), endpoint_of(message->target), 1);
   std::uint64_t messages = messages_of_closed;
   for (std::size_t number = 0; number < connections.size(); ++number) {
     Connection& connection = connections[number];

@@ -8,6 +8,7 @@
 #include "collectives/cost/cost_model.hpp"
 #include "collectives/programs.hpp"
 #include "sim/connections.hpp"
+#include "sim/resting_messages.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
@@ -72,6 +73,10 @@ struct Lanes {
   }
   // Forgets an empty connection that no lane will use soon.
   void close(Connection& connection);
+  // Closes a connection that has had one message, not yet received, which rests from now on.
+  [[nodiscard]] RestingMessages::Number close_with_message(Connection& connection);
+  // Takes back a message that rests into a new connection between its ends.
+  void reopen(Connection& connection, const RestingMessages::Message& message);
 
   // The part of the result common to all engines: counts, with each simulated rank standing for
   // `ranks` ranks, and the time at which each has finished, by position.  Error{bad_schedule} when
@@ -87,6 +92,7 @@ struct Lanes {
   std::vector<LaneState> all;
   std::vector<LaneNumber> runnable;  // may be able to go on
   ConnectionTable connections;
+  RestingMessages resting;
 
   std::uint64_t instructions = 0;
   std::uint64_t messages_of_closed = 0;

@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
+#include <utility>
+
+#include "topo/error.hpp"
 
 namespace collsim {
 
@@ -17,9 +21,9 @@ MaxMin::ConstraintId MaxMin::add_constraint(double capacity) {
   return ConstraintId(constraints_.size() - 1);
 }
 
-MaxMin::VariableId MaxMin::add_variable(std::span<const ConstraintId> constraints, double bound) {
-  COLLSIM_CHECK(bound > 0 && (std::isfinite(bound) || !constraints.empty()),
-                "a variable needs a positive bound or a constraint, not " + std::to_string(bound));
+MaxMin::VariableId MaxMin::add_variable(std::span<const ConstraintId> constraints) {
+  COLLSIM_CHECK(!constraints.empty() && constraints.size() <= most_uses,
+                "a variable needs a constraint, and fewer than 2^29");
   std::uint32_t id = 0;
   if (free_variables_.empty()) {
     id = static_cast<std::uint32_t>(VariableId(variables_.size()).index());
@@ -31,66 +35,130 @@ MaxMin::VariableId MaxMin::add_variable(std::span<const ConstraintId> constraint
     rates_[id] = 0;
   }
   Variable& variable = variables_[id];
-  variable.alive = true;
-  variable.bound = bound;
-  variable.use_count = static_cast<std::uint32_t>(constraints.size());
-  if (constraints.size() > few) variable.many_uses = std::make_unique<Use[]>(constraints.size());
-  if (constraints.empty()) lone_variables_.push_back(id);
-
-  Use* uses = variable.uses();
-  for (std::uint32_t use = 0; use < variable.use_count; ++use) {
-    const auto index = static_cast<std::uint32_t>(constraints[use].index());
-    COLLSIM_CHECK(index < constraints_.size(), "no constraint " + std::to_string(index));
-    Constraint& constraint = constraints_[index];
-    uses[use] = {index, static_cast<std::uint32_t>(constraint.users.size())};
-    constraint.users.push_back({id, use});
-    touched_constraints_.push_back(index);
+  variable = Variable{};
+  variable.first_use = room_for_uses(constraints.size());
+  variable.use_count = static_cast<std::uint32_t>(constraints.size()) & most_uses;
+  for (std::size_t use = 0; use < constraints.size(); ++use) {
+    COLLSIM_CHECK(constraints[use].index() < constraints_.size(),
+                  "no constraint " + std::to_string(constraints[use].index()));
+    uses_[variable.first_use + use] = static_cast<std::uint32_t>(constraints[use].index());
   }
   return VariableId(id);
 }
 
-void MaxMin::remove_variable(VariableId removed) {
-  const auto id = static_cast<std::uint32_t>(removed.index());
-  COLLSIM_CHECK(id < variables_.size() && variables_[id].alive,
-                "variable " + std::to_string(id) + " does not exist");
-  Variable& variable = variables_[id];
-  const Use* uses = variable.uses();
-  for (std::uint32_t use = 0; use < variable.use_count; ++use) {
-    std::vector<User>& users = constraints_[uses[use].constraint].users;
-    const User moved = users.back();
-    users[uses[use].place] = moved;
-    variables_[moved.variable].uses()[moved.use].place = uses[use].place;
-    users.pop_back();
-    touched_constraints_.push_back(uses[use].constraint);
+std::uint32_t MaxMin::room_for_uses(std::size_t count) {
+  if (count < free_uses_.size() && !free_uses_[count].empty()) {
+    const std::uint32_t place = free_uses_[count].back();
+    free_uses_[count].pop_back();
+    return place;
   }
-  if (variable.use_count == 0) std::erase(lone_variables_, id);
-  variable.many_uses.reset();
-  variable.use_count = 0;
-  variable.alive = false;
+  if (uses_.size() + count > std::numeric_limits<std::uint32_t>::max())
+    throw_error(ErrorCode::too_large,
+                "the flows under way cross more than 4,294,967,295 links in all");
+  uses_.resize(uses_.size() + count);
+  return static_cast<std::uint32_t>(uses_.size() - count);
+}
+
+MaxMin::Variable& MaxMin::known(VariableId variable) {
+  COLLSIM_CHECK(variable.index() < variables_.size() && !variables_[variable.index()].removed,
+                "variable " + std::to_string(variable.index()) + " does not exist");
+  return variables_[variable.index()];
+}
+
+void MaxMin::change(std::uint32_t index) {
+  Constraint& constraint = constraints_[index];
+  if (!std::exchange(constraint.touched, true)) touched_constraints_.push_back(index);
+}
+
+void MaxMin::start(VariableId id) {
+  Variable& variable = known(id);
+  COLLSIM_CHECK(!variable.started, "a variable is started twice");
+  variable.started = 1;
+  rates_[id.index()] = 0;
+  for (const std::uint32_t constraint : uses(variable)) {
+    ++constraints_[constraint].started;
+    change(constraint);
+  }
+  if (variable.enlisted) return;
+  variable.enlisted = 1;
+  started_.push_back(static_cast<std::uint32_t>(id.index()));
+}
+
+// Its constraints strike it from their users when they are next looked at, all that stopped at
+// once.
+void MaxMin::stop(VariableId id) {
+  Variable& variable = known(id);
+  COLLSIM_CHECK(variable.started, "a variable is stopped that was not started");
+  variable.started = 0;
+  for (const std::uint32_t constraint : uses(variable)) {
+    --constraints_[constraint].started;
+    change(constraint);
+  }
+  stopped_.push_back(static_cast<std::uint32_t>(id.index()));
+}
+
+void MaxMin::remove_variable(VariableId id) {
+  Variable& variable = known(id);
+  COLLSIM_CHECK(!variable.started, "a variable is removed that takes part");
+  variable.removed = 1;
+  if (!variable.enlisted) forget(static_cast<std::uint32_t>(id.index()));
+}
+
+void MaxMin::forget(std::uint32_t id) {
+  const Variable& variable = variables_[id];
+  if (variable.use_count >= free_uses_.size()) free_uses_.resize(variable.use_count + 1);
+  free_uses_[variable.use_count].push_back(variable.first_use);
   free_variables_.push_back(id);
 }
 
 std::span<const MaxMin::VariableId> MaxMin::solve() {
   changed_.clear();
   begin_round();
+  enlist_started();
   for (const std::uint32_t constraint : touched_constraints_) {
+    constraints_[constraint].touched = false;
     if (constraints_[constraint].found == round_) continue;
     discover(constraint);
     fill_component();
   }
   touched_constraints_.clear();
-  for (const std::uint32_t variable : lone_variables_) {
-    rates_[variable] = variables_[variable].bound;
-    changed_.emplace_back(variable);
-  }
-  lone_variables_.clear();
+  strike_stopped();
   return changed_;
 }
 
+// Counts before it makes room: users that doubled their room one by one would leave much of it
+// empty.
+void MaxMin::enlist_started() {
+  for (const std::uint32_t id : started_)
+    for (const std::uint32_t constraint : uses(variables_[id])) ++constraints_[constraint].coming;
+  for (const std::uint32_t id : started_) {
+    for (const std::uint32_t index : uses(variables_[id])) {
+      Constraint& constraint = constraints_[index];
+      std::vector<std::uint32_t>& users = constraint.users;
+      const std::size_t needed = users.size() + std::exchange(constraint.coming, 0);
+      if (needed > users.capacity()) users.reserve(std::max(needed, users.size() * 3 / 2));
+      users.push_back(id);
+    }
+  }
+  started_.clear();
+}
+
+// Every constraint of theirs has been looked at and names them no more.
+void MaxMin::strike_stopped() {
+  for (const std::uint32_t id : stopped_) {
+    Variable& variable = variables_[id];
+    if (variable.started || !variable.enlisted) continue;
+    variable.enlisted = 0;
+    if (variable.removed) forget(id);
+  }
+  stopped_.clear();
+}
+
 void MaxMin::begin_round() {
-  if (++round_ != 0) return;
+  constexpr std::uint32_t rounds = std::uint32_t{1} << 31U;
+  if (++round_ < rounds) return;
   for (Constraint& constraint : constraints_) constraint.found = 0;
-  for (Variable& variable : variables_) variable.found = variable.closed = 0;
+  for (Variable& variable : variables_) variable.stamp = 0;
   round_ = 1;
 }
 
@@ -98,32 +166,35 @@ void MaxMin::begin_round() {
 void MaxMin::discover(std::uint32_t first) {
   component_.clear();
   shares_.clear();
-  bounds_.clear();
   open_variables_ = 0;
   touch(first);
   for (std::size_t next = 0; next < component_.size(); ++next) {
-    for (const User& user : constraints_[component_[next]].users) {
-      Variable& variable = variables_[user.variable];
-      if (variable.found == round_) continue;
-      variable.found = round_;
+    std::vector<std::uint32_t>& users = constraints_[component_[next]].users;
+    std::size_t kept = 0;
+    for (const std::uint32_t id : users) {
+      Variable& variable = variables_[id];
+      if (!variable.started) continue;
+      users[kept++] = id;
+      if (variable.stamp == found()) continue;
+      variable.stamp = found();
       ++open_variables_;
-      if (variable.bound < unbounded) bounds_.emplace_back(variable.bound, user.variable);
-      const Use* uses = variable.uses();
-      for (std::uint32_t use = 0; use < variable.use_count; ++use) touch(uses[use].constraint);
+      for (const std::uint32_t constraint : uses(variable)) touch(constraint);
     }
+    users.resize(kept);
   }
   std::make_heap(shares_.begin(), shares_.end(), std::greater<>());
-  std::sort(bounds_.begin(), bounds_.end());
-  next_bound_ = 0;
 }
 
 void MaxMin::touch(std::uint32_t index) {
   Constraint& constraint = constraints_[index];
   if (constraint.found == round_) return;
   constraint.found = round_;
-  if (constraint.users.empty()) return;
+  if (constraint.started == 0) {
+    constraint.users.clear();
+    return;
+  }
   component_.push_back(index);
-  constraint.open = static_cast<std::uint32_t>(constraint.users.size());
+  constraint.open = constraint.started;
   constraint.remaining = constraint.capacity;
   constraint.share = constraint.capacity / constraint.open;
   shares_.emplace_back(constraint.share, index);
@@ -131,15 +202,9 @@ void MaxMin::touch(std::uint32_t index) {
 
 void MaxMin::fill_component() {
   while (open_variables_ > 0) {
-    double level = lowest_share();
-    while (next_bound_ < bounds_.size() && variables_[bounds_[next_bound_].second].closed == round_)
-      ++next_bound_;
-    if (next_bound_ < bounds_.size()) level = std::min(level, bounds_[next_bound_].first);
-
+    const double level = lowest_share();
     losing_.clear();
     close_users_at(level);
-    for (; next_bound_ < bounds_.size() && bounds_[next_bound_].first <= level; ++next_bound_)
-      close(bounds_[next_bound_].second, level);
     settle(level);
   }
 }
@@ -158,7 +223,7 @@ double MaxMin::lowest_share() {
       shares_.pop_back();
     }
   }
-  return unbounded;
+  return std::numeric_limits<double>::infinity();
 }
 
 // All constraints with this share are bottlenecks together: closing one after the other would
@@ -168,24 +233,21 @@ void MaxMin::close_users_at(double level) {
     const std::uint32_t index = shares_.front().second;
     std::pop_heap(shares_.begin(), shares_.end(), std::greater<>());
     shares_.pop_back();
-    for (const User& user : constraints_[index].users) close(user.variable, level);
+    for (const std::uint32_t variable : constraints_[index].users) close(variable, level);
   }
 }
 
 void MaxMin::close(std::uint32_t id, double level) {
   Variable& variable = variables_[id];
-  if (variable.closed == round_) return;
-  variable.closed = round_;
+  if (variable.stamp == closed()) return;
+  variable.stamp = closed();
   --open_variables_;
   if (rates_[id] != level) {
     rates_[id] = level;
     changed_.emplace_back(id);
   }
-  const Use* uses = variable.uses();
-  for (std::uint32_t use = 0; use < variable.use_count; ++use) {
-    Constraint& constraint = constraints_[uses[use].constraint];
-    if (constraint.closing++ == 0) losing_.push_back(uses[use].constraint);
-  }
+  for (const std::uint32_t index : uses(variable))
+    if (constraints_[index].closing++ == 0) losing_.push_back(index);
 }
 
 void MaxMin::settle(double level) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,9 +27,8 @@ namespace collsim {
 //
 //   remaining_c = capacity_c;  open_c = number of users of c        all variables open
 //   while some variable is open:
-//     level = min(remaining_c / open_c over c with open_c > 0,  bound_v over open v)
-//     close with rate = level: the open users of every c whose share equals level, and every open
-//                              v whose bound equals level
+//     level = min(remaining_c / open_c over c with open_c > 0)
+//     close with rate = level: the open users of every c whose share equals level
 //     for every constraint c that lost m open users: open_c -= m;  remaining_c -= m * level
 //
 // Cost: O(edges + constraints log constraints + touched log touched); solve() looks only at
@@ -39,11 +36,12 @@ namespace collsim {
 //
 // Rounding.  A level closes all its variables at once, with one subtraction per constraint, and a
 // share is never below the level that last changed it.  So k equal variables get exactly
-// capacity / k, a variable alone gets exactly the smallest of its capacities and its bound, levels
-// never fall, and the sum on a constraint exceeds its capacity by rounding only (relative 1e-9).
-// Every rate depends on the capacities, the bounds and the graph alone: not on ids, not on the
-// order of calls, not on what happened before.  Solving step by step gives the bits of solving
-// once.
+// capacity / k, a variable alone gets exactly the smallest of its capacities, levels never fall,
+// and the sum on a constraint exceeds its capacity by rounding only (relative 1e-9).  Every rate
+// depends on the capacities and the graph alone: not on ids, not on the order of calls, not on what
+// happened before.  Solving step by step gives the bits of solving once.
+//
+// There may be millions of variables: one takes 24 bytes, and 8 for each of its constraints.
 class MaxMin {
  public:
   struct ConstraintTag {
@@ -55,16 +53,17 @@ class MaxMin {
   using ConstraintId = Index<ConstraintTag, std::uint32_t>;
   using VariableId = Index<VariableTag, std::uint32_t>;
 
-  static constexpr double unbounded = std::numeric_limits<double>::infinity();
-
   // Constraints are numbered 0, 1, 2, ... and stay.  capacity must be positive and finite.
   ConstraintId add_constraint(double capacity);
 
-  // A variable that uses each of `constraints` (m-fold one that is named m times) and never exceeds
-  // `bound`; one without constraints must have a finite bound.  Its rate is 0 until the next
-  // solve().  Ids are dense and used again, the last removed first, so that callers can keep arrays
-  // beside them.
-  VariableId add_variable(std::span<const ConstraintId> constraints, double bound = unbounded);
+  // A variable that uses each of `constraints`, of which there are some (m-fold one that is named m
+  // times).  Ids are dense and used again, so that callers can keep arrays beside them.
+  VariableId add_variable(std::span<const ConstraintId> constraints);
+  // It takes part from now on; its rate is 0 until the next solve().
+  void start(VariableId variable);
+  // It takes no part any more.
+  void stop(VariableId variable);
+  // One that takes no part.
   void remove_variable(VariableId variable);
 
   // Recomputes what the changes since the last solve() touched.  Returns the variables whose rate
@@ -76,27 +75,14 @@ class MaxMin {
   [[nodiscard]] double rate(VariableId variable) const { return rates_[variable.index()]; }
 
  private:
-  static constexpr std::size_t few = 6;  // constraints that a variable keeps without an allocation
-
-  // A variable's use of a constraint, as the variable sees it ...
-  struct Use {
-    std::uint32_t constraint;
-    std::uint32_t place;  // in the constraint's users
-  };
-  // ... and as the constraint sees it.
-  struct User {
-    std::uint32_t variable;
-    std::uint32_t use;  // in the variable's uses
-  };
+  static constexpr std::uint32_t most_uses = (std::uint32_t{1} << 29U) - 1;
   struct Variable {
-    double bound = unbounded;
-    std::uint32_t use_count = 0;
-    std::uint32_t found = 0;   // last round in which discover() met it
-    std::uint32_t closed = 0;  // last round in which it got its rate
-    bool alive = false;
-    std::array<Use, few> few_uses{};
-    std::unique_ptr<Use[]> many_uses;
-    [[nodiscard]] Use* uses() { return many_uses ? many_uses.get() : few_uses.data(); }
+    std::uint32_t first_use = 0;  // in uses_
+    std::uint32_t stamp = 0;      // when it was last found() or closed()
+    std::uint32_t use_count : 29 = 0;
+    std::uint32_t started : 1 = 0;   // takes part
+    std::uint32_t enlisted : 1 = 0;  // among the users of its constraints, or will be
+    std::uint32_t removed : 1 = 0;
   };
   struct Constraint {
     double capacity = 0;
@@ -105,10 +91,26 @@ class MaxMin {
     std::uint32_t open = 0;
     std::uint32_t closing = 0;  // users closed at the present level
     std::uint32_t found = 0;
-    std::vector<User> users;
+    std::uint32_t started = 0;         // users that take part
+    std::uint32_t coming = 0;          // users still to be enlisted
+    bool touched = false;              // by changes since the last solve
+    std::vector<std::uint32_t> users;  // variables; until the next solve also those that stopped
   };
-  using Candidate = std::pair<double, std::uint32_t>;  // share or bound, constraint or variable
+  using Candidate = std::pair<double, std::uint32_t>;  // share, constraint
 
+  [[nodiscard]] Variable& known(VariableId variable);
+  [[nodiscard]] std::span<const std::uint32_t> uses(const Variable& variable) const {
+    return {uses_.data() + variable.first_use, variable.use_count};
+  }
+  std::uint32_t room_for_uses(std::size_t count);
+  void forget(std::uint32_t variable);
+  void change(std::uint32_t constraint);
+  void enlist_started();
+  void strike_stopped();
+
+  // Stamps of this round.
+  [[nodiscard]] std::uint32_t found() const { return 2 * round_; }
+  [[nodiscard]] std::uint32_t closed() const { return 2 * round_ + 1; }
   void begin_round();
   void touch(std::uint32_t constraint);
   void discover(std::uint32_t constraint);
@@ -122,17 +124,19 @@ class MaxMin {
   std::vector<Variable> variables_;
   std::vector<double> rates_;
   std::vector<std::uint32_t> free_variables_;
-  std::uint32_t round_ = 0;  // solves so far
+  std::vector<std::uint32_t> uses_;                    // constraints, by variable
+  std::vector<std::vector<std::uint32_t>> free_uses_;  // places in uses_, by how many fit there
+  std::uint32_t round_ = 0;                            // solves so far
 
-  std::vector<std::uint32_t> touched_constraints_;  // by changes since the last solve
-  std::vector<std::uint32_t> lone_variables_;       // added since, without constraints
+  // Since the last solve.
+  std::vector<std::uint32_t> touched_constraints_;
+  std::vector<std::uint32_t> started_;
+  std::vector<std::uint32_t> stopped_;
   std::vector<VariableId> changed_;
 
   // Of the component being filled.
   std::vector<std::uint32_t> component_;
-  std::vector<Candidate> shares_;  // heap; keys may be out of date, that is: too small
-  std::vector<Candidate> bounds_;  // sorted
-  std::size_t next_bound_ = 0;
+  std::vector<Candidate> shares_;      // heap; keys may be out of date, that is: too small
   std::vector<std::uint32_t> losing_;  // constraints with closing > 0
   std::size_t open_variables_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -16,8 +17,15 @@ namespace {
 using C = MaxMin::ConstraintId;
 using V = MaxMin::VariableId;
 
-V add(MaxMin& system, const std::vector<C>& constraints, double bound = MaxMin::unbounded) {
-  return system.add_variable(constraints, bound);
+V add(MaxMin& system, const std::vector<C>& constraints) {
+  const V variable = system.add_variable(constraints);
+  system.start(variable);
+  return variable;
+}
+
+void remove(MaxMin& system, V variable) {
+  system.stop(variable);
+  system.remove_variable(variable);
 }
 
 TEST(MaxMin, VariableAloneGetsExactlyTheSmallestCapacity) {
@@ -55,14 +63,13 @@ TEST(MaxMin, TextbookTwoLinks) {
   EXPECT_EQ(system.rate(f2), 5e9);
   EXPECT_EQ(system.rate(f3), 15e9);
 
-  system.remove_variable(f1);
+  remove(system, f1);
   EXPECT_EQ(system.solve().size(), 2U);
   EXPECT_EQ(system.rate(f2), 10e9);
   EXPECT_EQ(system.rate(f3), 20e9);
 }
 
-// One long flow over n links, one short flow on each: everybody gets half, however long the path
-// (n > 6 leaves the inline storage).
+// One long flow over n links, one short flow on each: everybody gets half, however long the path.
 TEST(MaxMin, LongPathSharesEveryLink) {
   for (const std::size_t n : {1U, 6U, 7U, 50U}) {
     MaxMin system;
@@ -74,37 +81,10 @@ TEST(MaxMin, LongPathSharesEveryLink) {
     (void)system.solve();
     EXPECT_EQ(system.rate(longest), 4);
     for (const V flow : shorts) EXPECT_EQ(system.rate(flow), 4);
-    system.remove_variable(longest);
+    remove(system, longest);
     EXPECT_EQ(system.solve().size(), n);
     for (const V flow : shorts) EXPECT_EQ(system.rate(flow), 8);
   }
-}
-
-// 12 on one link, bounds 2 and 3: those two stop at their bounds and the other two share the 7
-// that are left.
-TEST(MaxMin, BoundsGiveTheirShareToOthers) {
-  MaxMin system;
-  const C link = system.add_constraint(12);
-  const V two = add(system, {link}, 2);
-  const V three = add(system, {link}, 3);
-  const V free1 = add(system, {link});
-  const V free2 = add(system, {link}, 100);
-  (void)system.solve();
-  EXPECT_EQ(system.rate(two), 2);
-  EXPECT_EQ(system.rate(three), 3);
-  EXPECT_EQ(system.rate(free1), 3.5);
-  EXPECT_EQ(system.rate(free2), 3.5);
-}
-
-TEST(MaxMin, VariableWithoutConstraintsGetsItsBound) {
-  MaxMin system;
-  const V kept = add(system, {}, 5);
-  const V gone = add(system, {}, 6);
-  system.remove_variable(gone);
-  const auto changed = system.solve();
-  ASSERT_EQ(changed.size(), 1U);
-  EXPECT_EQ(changed[0], kept);
-  EXPECT_EQ(system.rate(kept), 5);
 }
 
 TEST(MaxMin, ReportsOnlyWhatChanged) {
@@ -144,13 +124,39 @@ TEST(MaxMin, IdsAreUsedAgainAndStartAtZero) {
   const C link = system.add_constraint(10);
   const V first = add(system, {link});
   (void)system.solve();
-  system.remove_variable(first);
+  remove(system, first);
+  (void)system.solve();
   const V again = add(system, {link});
   EXPECT_EQ(again, first);
   EXPECT_EQ(system.rate(again), 0);
   // The same rate as its predecessor, but a new variable: it must be reported.
   ASSERT_EQ(system.solve().size(), 1U);
   EXPECT_EQ(system.rate(again), 10);
+}
+
+TEST(MaxMin, AVariableThatStopsAndStartsAgainCountsOnce) {
+  MaxMin system;
+  const C link = system.add_constraint(12);
+  const V restless = add(system, {link});
+  system.stop(restless);
+  system.start(restless);
+  const V other = add(system, {link});
+  EXPECT_EQ(system.solve().size(), 2U);
+  EXPECT_EQ(system.rate(restless), 6);
+  for (int i = 0; i < 2; ++i) {
+    system.stop(restless);
+    system.start(restless);
+  }
+  EXPECT_EQ(system.rate(restless), 0);
+  const auto changed = system.solve();
+  EXPECT_EQ(std::set<V>(changed.begin(), changed.end()), (std::set<V>{restless}));
+  EXPECT_EQ(system.rate(restless), 6);
+  system.stop(restless);
+  ASSERT_EQ(system.solve().size(), 1U);
+  EXPECT_EQ(system.rate(other), 12);
+  system.start(restless);
+  ASSERT_EQ(system.solve().size(), 2U);
+  EXPECT_EQ(system.rate(other), 6);
 }
 
 TEST(MaxMin, AConstraintNamedTwiceIsUsedTwice) {
@@ -161,10 +167,10 @@ TEST(MaxMin, AConstraintNamedTwiceIsUsedTwice) {
   ASSERT_EQ(system.solve().size(), 2U);
   EXPECT_EQ(system.rate(twice), 4);
   EXPECT_EQ(system.rate(once), 4);
-  system.remove_variable(once);
+  remove(system, once);
   ASSERT_EQ(system.solve().size(), 1U);
   EXPECT_EQ(system.rate(twice), 6);
-  system.remove_variable(twice);
+  remove(system, twice);
   const V alone = add(system, {link});
   ASSERT_EQ(system.solve().size(), 1U);
   EXPECT_EQ(system.rate(alone), 12);
@@ -173,18 +179,16 @@ TEST(MaxMin, AConstraintNamedTwiceIsUsedTwice) {
 TEST(MaxMinDeathTest, RefusesNonsense) {
   MaxMin system;
   EXPECT_DEATH(system.add_constraint(0), "positive and finite");
-  EXPECT_DEATH(system.add_constraint(MaxMin::unbounded), "positive and finite");
-  EXPECT_DEATH(add(system, {}), "needs a positive bound or a constraint");
+  EXPECT_DEATH(system.add_constraint(std::numeric_limits<double>::infinity()),
+               "positive and finite");
+  EXPECT_DEATH(add(system, {}), "needs a constraint");
   EXPECT_DEATH(add(system, {C(7)}), "no constraint 7");
-  EXPECT_DEATH(system.remove_variable(V(3)), "does not exist");
+  EXPECT_DEATH(system.start(V(3)), "does not exist");
 }
 
 // A random system beside what it was made from, so that a test can check or rebuild it.
 struct RandomSystem {
-  struct Flow {
-    std::vector<C> constraints;
-    double bound;
-  };
+  using Flow = std::vector<C>;  // its constraints
   std::mt19937_64 random;
   std::vector<double> capacities;
   std::map<V, Flow> flows;
@@ -203,17 +207,16 @@ struct RandomSystem {
     std::set<C> used;
     const std::size_t most = 1 + random() % 9;
     for (std::size_t i = 0; i < most; ++i) used.insert(C(random() % capacities.size()));
-    Flow flow{{used.begin(), used.end()}, MaxMin::unbounded};
-    std::shuffle(flow.constraints.begin(), flow.constraints.end(), random);
-    if (random() % 4 == 0) flow.bound = 1.0 + static_cast<double>(random() % 100000) / 3;
-    const V id = add(system, flow.constraints, flow.bound);
+    Flow flow{used.begin(), used.end()};
+    std::shuffle(flow.begin(), flow.end(), random);
+    const V id = add(system, flow);
     ASSERT_TRUE(flows.emplace(id, std::move(flow)).second) << "an id is in use twice";
   }
   void remove_flow() {
     if (flows.empty()) return;
     auto flow = flows.begin();
     std::advance(flow, static_cast<std::ptrdiff_t>(random() % flows.size()));
-    system.remove_variable(flow->first);
+    remove(system, flow->first);
     seen.erase(flow->first);
     flows.erase(flow);
   }
@@ -224,7 +227,7 @@ void expect_fair(const RandomSystem& made, std::uint64_t seed) {
   std::vector<double> load(made.capacities.size(), 0);
   std::vector<double> largest(made.capacities.size(), 0);
   for (const auto& [id, flow] : made.flows)
-    for (const C c : flow.constraints) {
+    for (const C c : flow) {
       load[c.index()] += made.system.rate(id);
       largest[c.index()] = std::max(largest[c.index()], made.system.rate(id));
     }
@@ -233,14 +236,11 @@ void expect_fair(const RandomSystem& made, std::uint64_t seed) {
   for (const auto& [id, flow] : made.flows) {
     const double rate = made.system.rate(id);
     EXPECT_GT(rate, 0) << "seed " << seed;
-    EXPECT_LE(rate, flow.bound) << "seed " << seed;
-    const bool has_bottleneck =
-        std::any_of(flow.constraints.begin(), flow.constraints.end(), [&](C c) {
-          return load[c.index()] >= made.capacities[c.index()] * (1 - 1e-9) &&
-                 rate == largest[c.index()];
-        });
-    EXPECT_TRUE(rate == flow.bound || has_bottleneck)
-        << "seed " << seed << ": a rate of " << rate << " could grow";
+    const bool has_bottleneck = std::any_of(flow.begin(), flow.end(), [&](C c) {
+      return load[c.index()] >= made.capacities[c.index()] * (1 - 1e-9) &&
+             rate == largest[c.index()];
+    });
+    EXPECT_TRUE(has_bottleneck) << "seed " << seed << ": a rate of " << rate << " could grow";
   }
 }
 
@@ -284,9 +284,9 @@ TEST(MaxMin, StepByStepEqualsFromScratchBitForBit) {
     std::shuffle(order.begin(), order.end(), made.random);
     std::map<V, V> twin;
     for (const V id : order) {
-      std::vector<C> constraints = made.flows[id].constraints;
+      std::vector<C> constraints = made.flows[id];
       std::shuffle(constraints.begin(), constraints.end(), made.random);
-      twin[id] = add(fresh, constraints, made.flows[id].bound);
+      twin[id] = add(fresh, constraints);
     }
     (void)fresh.solve();
     for (const V id : order)
