@@ -67,7 +67,10 @@ MaxMin::Variable& MaxMin::known(VariableId variable) {
 
 void MaxMin::change(std::uint32_t index) {
   Constraint& constraint = constraints_[index];
-  if (!std::exchange(constraint.touched, true)) touched_constraints_.push_back(index);
+  if (std::exchange(constraint.touched, true)) return;
+  touched_constraints_.push_back(index);
+  constraint.joined = false;
+  constraint.slowest_stopped = std::numeric_limits<double>::infinity();
 }
 
 void MaxMin::start(VariableId id) {
@@ -76,8 +79,9 @@ void MaxMin::start(VariableId id) {
   variable.started = 1;
   rates_[id.index()] = 0;
   for (const std::uint32_t constraint : uses(variable)) {
-    ++constraints_[constraint].started;
     change(constraint);
+    ++constraints_[constraint].started;
+    constraints_[constraint].joined = true;
   }
   if (variable.enlisted) return;
   variable.enlisted = 1;
@@ -90,9 +94,11 @@ void MaxMin::stop(VariableId id) {
   Variable& variable = known(id);
   COLLSIM_CHECK(variable.started, "a variable is stopped that was not started");
   variable.started = 0;
-  for (const std::uint32_t constraint : uses(variable)) {
-    --constraints_[constraint].started;
-    change(constraint);
+  for (const std::uint32_t index : uses(variable)) {
+    change(index);
+    Constraint& constraint = constraints_[index];
+    --constraint.started;
+    constraint.slowest_stopped = std::min(constraint.slowest_stopped, rates_[id.index()]);
   }
   stopped_.push_back(static_cast<std::uint32_t>(id.index()));
 }
@@ -115,10 +121,11 @@ std::span<const MaxMin::VariableId> MaxMin::solve() {
   changed_.clear();
   begin_round();
   enlist_started();
-  for (const std::uint32_t constraint : touched_constraints_) {
-    constraints_[constraint].touched = false;
-    if (constraints_[constraint].found == round_) continue;
-    discover(constraint);
+  for (const std::uint32_t index : touched_constraints_) {
+    Constraint& constraint = constraints_[index];
+    constraint.touched = false;
+    if (constraint.found == round_ || changes_nothing(constraint)) continue;
+    discover(index);
     fill_component();
   }
   touched_constraints_.clear();
@@ -141,6 +148,26 @@ void MaxMin::enlist_started() {
     }
   }
   started_.clear();
+}
+
+// If so, strikes those that stopped from its users.  Once sorted, these are the last ones.
+bool MaxMin::changes_nothing(Constraint& constraint) {
+  if (constraint.joined) return false;
+  std::vector<std::uint32_t>& users = constraint.users;
+  if (constraint.started == 0) {
+    users.clear();
+    return true;
+  }
+  const auto is_slower = [&](std::uint32_t id) { return rates_[id] < constraint.slowest_stopped; };
+  if (!constraint.sorted) {
+    for (const std::uint32_t id : users)
+      if (variables_[id].started && !is_slower(id)) return false;
+    std::sort(users.begin(), users.end(),
+              [this](std::uint32_t a, std::uint32_t b) { return rates_[a] < rates_[b]; });
+    constraint.sorted = true;
+  }
+  while (!variables_[users.back()].started) users.pop_back();
+  return is_slower(users.back());
 }
 
 // Every constraint of theirs has been looked at and names them no more.
@@ -189,6 +216,7 @@ void MaxMin::touch(std::uint32_t index) {
   Constraint& constraint = constraints_[index];
   if (constraint.found == round_) return;
   constraint.found = round_;
+  constraint.sorted = false;
   if (constraint.started == 0) {
     constraint.users.clear();
     return;

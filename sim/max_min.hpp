@@ -41,6 +41,12 @@ namespace collsim {
 // depends on the capacities and the graph alone: not on ids, not on the order of calls, not on what
 // happened before.  Solving step by step gives the bits of solving once.
 //
+// When only variables have stopped, and on each of their constraints those that still run are slower
+// than those that stopped, then nobody's rate changes: a constraint of theirs was a bottleneck of
+// none that runs, and before these are closed its share was never the level; now it is even larger.
+// Where equal amounts start together, it is like this whenever some end: the fastest do.  Then
+// solve() looks at the constraints of what stopped only.
+//
 // There may be millions of variables: one takes 24 bytes, and 8 for each of its constraints.
 class MaxMin {
  public:
@@ -94,6 +100,9 @@ class MaxMin {
     std::uint32_t started = 0;         // users that take part
     std::uint32_t coming = 0;          // users still to be enlisted
     bool touched = false;              // by changes since the last solve
+    bool joined = false;               // by variables started since the last solve
+    bool sorted = false;               // its users are, by rate
+    double slowest_stopped = 0;        // rate of those stopped since the last solve
     std::vector<std::uint32_t> users;  // variables; until the next solve also those that stopped
   };
   using Candidate = std::pair<double, std::uint32_t>;  // share, constraint
@@ -106,6 +115,7 @@ class MaxMin {
   void forget(std::uint32_t variable);
   void change(std::uint32_t constraint);
   void enlist_started();
+  [[nodiscard]] bool changes_nothing(Constraint& constraint);
   void strike_stopped();
 
   // Stamps of this round.
