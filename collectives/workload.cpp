@@ -176,6 +176,10 @@ Workload::Parts completed(Workload::Parts parts) {
 
 }  // namespace
 
+int lanes_of(Operation operation, const AlgorithmChoice& choice) {
+  return choice.channels * find_algorithm(operation, choice.name).lanes;
+}
+
 Workload::Workload(Parts parts) : Programs(completed(std::move(parts))) {}
 
 }  // namespace collsim

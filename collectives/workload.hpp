@@ -18,6 +18,9 @@ struct Communicator {
   int lanes = 1;                          // as many as the algorithms need that its calls choose
 };
 
+// The lanes that a call by this choice needs.  Error{unknown_name}.
+[[nodiscard]] int lanes_of(Operation operation, const AlgorithmChoice& choice);
+
 // Several things at once: computing, collectives on several groups, messages.  What each rank does
 // is its script; a step of training is a workload.
 //

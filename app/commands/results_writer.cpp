@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 #include <sstream>
@@ -119,6 +120,17 @@ Outputs::Outputs(const std::vector<std::string>& files, const std::string& forma
       files_.push_back({file, format_of_file(file, format)});
     }
   }
+}
+
+std::string Outputs::of_collectives() const {
+  const bool columns = standard_format_ == Format::nccl_tests ||
+                       std::any_of(files_.begin(), files_.end(), [](const File& file) {
+                         return !file.is_page && file.format == Format::nccl_tests;
+                       });
+  if (columns) return "the columns of nccl-tests";
+  const bool page =
+      std::any_of(files_.begin(), files_.end(), [](const File& file) { return file.is_page; });
+  return page ? "a report" : "";
 }
 
 void Outputs::keep(Results results) {

@@ -47,6 +47,8 @@ class Outputs {
           const std::vector<std::string>& inputs);
 
   [[nodiscard]] bool empty() const { return files_.empty(); }
+  // What only collectives have: "a page", "the columns of nccl-tests"; empty: nothing of that.
+  [[nodiscard]] std::string of_collectives() const;
   // --quiet with -o means: into the file only.  "-o -" is standard output already.
   [[nodiscard]] bool prints(bool quiet) const {
     return !to_standard_output_ && (!quiet || empty());

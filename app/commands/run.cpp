@@ -111,8 +111,10 @@ class Run {
   void take_file(const std::string& file) {
     Sources sources;
     Diagnostics diagnostics;
+    LoadOptions load = load_options_of(options_);
+    load.workloads = true;
     take(hooks_.load ? hooks_.load(file, sources, diagnostics)
-                     : load_scenario(file, load_options_of(options_), sources, diagnostics),
+                     : load_scenario(file, load, sources, diagnostics),
          sources, diagnostics);
   }
 
@@ -157,6 +159,16 @@ class Run {
   }
 
   void simulate(const Scenario& scenario, const Sources& sources, Diagnostics& diagnostics) {
+    const std::string of_collectives = scenario.is_step() ? outputs_.of_collectives() : "";
+    if (!of_collectives.empty()) {
+      diagnostics.add(
+          {.code = "no-workloads",
+           .message = "a workload has no collective of its own to show in " + of_collectives,
+           .place = scenario.document.place,
+           .pointer = "/workload",
+           .hint = "use --format table, json, jsonl, csv or markdown"});
+      return refuse(diagnostics, sources);
+    }
     if (!watch_) watch_.emplace();
     Progress progress(terminal_);
     StudyOptions study;

@@ -151,7 +151,7 @@ class PathReader {
   void unknown_path() {
     std::vector<std::string> paths = facts_->swept_paths();
     const std::vector<std::string> swept = paths;
-    for (const char* section : {"cluster", "collective", "model"})
+    for (const char* section : {"cluster", "collective", "workload", "model"})
       if (const JsonValue* value = facts_->scenario().resolved.find(section))
         collect_paths(*value, section, paths);
     const Vocabulary words{.what = "path", .allowed = paths};

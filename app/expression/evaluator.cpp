@@ -94,6 +94,11 @@ std::optional<double> Evaluator::look_up(Name name, const CaseResult& row,
     case Name::messages: return static_cast<double>(row.messages);
     case Name::wire_bytes: return static_cast<double>(row.wire_bytes);
     case Name::bottleneck_bandwidth: return present(row.bottleneck_bandwidth);
+    case Name::step: return row.time_s();
+    case Name::compute: return row.step->compute_s;
+    case Name::exposed: return row.step->exposed_s;
+    case Name::hidden: return row.step->hidden_s;
+    case Name::bubble: return row.step->bubble;
     case Name::time:
     case Name::analytic:
     case Name::algbw:

@@ -41,7 +41,8 @@ Vocabulary vocabulary_of_functions() {
   return words;
 }
 
-Vocabulary vocabulary_of_names() {
+// What the scenario has.
+Vocabulary vocabulary_of_names(bool is_step) {
   Vocabulary words{.what = "name",
                    .aliases = {{"p", "K"},
                                {"nranks", "K"},
@@ -58,7 +59,9 @@ Vocabulary vocabulary_of_names() {
                                {"duration", "time"},
                                {"lower_bound", "bound"},
                                {"formula", "analytic"}}};
-  for (const NameEntry& entry : name_entries()) words.allowed.emplace_back(entry.word);
+  for (const NameEntry& entry : name_entries())
+    if (!(is_step ? entry.is_of_collectives() : entry.is_of_steps()))
+      words.allowed.emplace_back(entry.word);
   return words;
 }
 
@@ -136,7 +139,7 @@ FormulaName ExpressionLanguage::name(FormulaParser& parser, const FormulaToken& 
     if (function_kind(token.text))
       parser.fail(token.begin, token.end, "syntax",
                   in_quotes(token.text) + " is a function and needs its arguments in parentheses");
-    fail_unknown(parser, vocabulary_of_names(), token);
+    fail_unknown(parser, vocabulary_of_names(facts_->scenario().is_step()), token);
     return {};
   }
   must_be_available(parser, *entry, token);
@@ -145,6 +148,17 @@ FormulaName ExpressionLanguage::name(FormulaParser& parser, const FormulaToken& 
 
 void ExpressionLanguage::must_be_available(FormulaParser& parser, const NameEntry& entry,
                                            const FormulaToken& token) const {
+  const bool is_step = facts_->scenario().is_step();
+  if (is_step ? entry.is_of_collectives() : entry.is_of_steps()) {
+    parser.fail(
+        token.begin, token.end, "unavailable",
+        in_quotes(token.text) + (is_step ? " is of a collective, and this is a training step"
+                                         : " is of a training step, and this is a collective"),
+        {},
+        is_step ? "a workload has step, compute, exposed, hidden and bubble"
+                : "a collective has time");
+    return;
+  }
   const bool of_link = entry.name == Name::B || entry.name == Name::alpha || entry.name == Name::L;
   if (!of_link || facts_->may_have_link()) return;
   parser.fail(token.begin, token.end, "unavailable",

@@ -14,7 +14,7 @@ namespace collsim {
 
 namespace {
 
-constexpr std::array<NameEntry, 12> metrics{{
+constexpr std::array<NameEntry, 17> metrics{{
     {"time", Name::time, units_time, ""},
     {"analytic", Name::analytic, units_time, ""},
     {"bound", Name::bound, units_time, ""},
@@ -27,6 +27,11 @@ constexpr std::array<NameEntry, 12> metrics{{
     {"wire_bytes", Name::wire_bytes, units_size, ""},
     {"bottleneck_bandwidth", Name::bottleneck_bandwidth, units_bandwidth, ""},
     {"measured", Name::measured, units_time, ""},
+    {"step", Name::step, units_time, ""},
+    {"compute", Name::compute, units_time, ""},
+    {"exposed", Name::exposed, units_time, ""},
+    {"hidden", Name::hidden, units_time, ""},
+    {"bubble", Name::bubble, units_none, ""},
 }};
 
 constexpr std::array<std::string_view, 10> paths_of_symbols{
@@ -69,6 +74,21 @@ const NameEntry& entry_of(Name name) {
   const NameEntry& entry = name_entries()[static_cast<std::size_t>(name)];
   COLLSIM_CHECK(entry.name == name, "the table of names is not in the order of the enumeration");
   return entry;
+}
+
+bool NameEntry::is_of_collectives() const {
+  switch (name) {
+    case Name::K:
+    case Name::alpha:
+    case Name::B:
+    case Name::L:
+    case Name::gamma:
+    case Name::time:
+    case Name::analytic:
+    case Name::messages:
+    case Name::wire_bytes: return false;
+    default: return !is_of_steps();
+  }
 }
 
 std::string in_quotes(std::string_view text) {

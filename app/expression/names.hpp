@@ -34,7 +34,12 @@ enum class Name : std::uint32_t {
   messages,
   wire_bytes,
   bottleneck_bandwidth,
-  measured
+  measured,
+  step,
+  compute,
+  exposed,
+  hidden,
+  bubble
 };
 
 struct NameEntry {
@@ -42,6 +47,10 @@ struct NameEntry {
   Name name{};
   Units units{};
   std::string_view path;  // of a symbol: where a scenario sets it; empty: a metric
+
+  // Of training steps only, or of collectives only.
+  [[nodiscard]] bool is_of_steps() const { return name >= Name::step; }
+  [[nodiscard]] bool is_of_collectives() const;
 
   // time, algbw and busbw: can be simulated, analytic or measured ("of").
   [[nodiscard]] bool follows_of() const {

@@ -54,7 +54,8 @@ void for_each_measured(const JsonValue& row, const Write& write) {
   write({"not_measured", {}, none != nullptr ? *none->find("reason") : JsonValue()});
 }
 
-// The parameters are columns of their own, and so is what was measured, if that was tried.
+// The parameters are columns of their own, and so is what was measured, if that was tried.  What a
+// training step is by rank and by communicator has no place in a column.
 template <class Write>
 void for_each_field(const JsonValue& row, bool compared, const Write& write) {
   for (const JsonValue::Member& member : row.members())
@@ -62,7 +63,7 @@ void for_each_field(const JsonValue& row, bool compared, const Write& write) {
       for (const JsonValue::Member& param : member.value.members()) write(param);
     else if (member.key == "measured" && compared)
       for_each_measured(row, write);
-    else if (member.key != "not_measured")
+    else if (member.key != "not_measured" && !member.key.starts_with("by_"))
       write(member);
 }
 

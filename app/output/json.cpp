@@ -129,6 +129,47 @@ JsonValue to_value(const ErrorClass& of) {
   return value;
 }
 
+JsonValue by_communicator(const StepResult& step) {
+  JsonValue::Object object;
+  for (const StepResult::Communicator& one : step.communicators)
+    add(object, one.name,
+        JsonValue::object({{"hidden_s", one.hidden_s}, {"exposed_s", one.exposed_s}}));
+  return object;
+}
+
+JsonValue to_value(const StepResult::OfRank& rank) {
+  return JsonValue::object({{"compute_s", rank.compute_s},
+                            {"hidden_s", rank.hidden_s},
+                            {"exposed_s", rank.exposed_s},
+                            {"idle_s", rank.idle_s}});
+}
+
+JsonValue step_to_value(const CaseResult& row) {
+  const StepResult& step = *row.step;
+  JsonValue::Object object;
+  add(object, "params", to_value(row.params));
+  add(object, "workload", step.scheme);
+  add(object, "ranks", row.ranks);
+  add(object, "step_s", row.time_s());
+  add(object, "analytic_s", row.analytic ? number(row.analytic->seconds) : JsonValue());
+  add(object, "formula", row.analytic ? JsonValue(row.analytic->formula) : JsonValue());
+  add(object, "compute_s", step.compute_s);
+  add(object, "hidden_s", step.hidden_s);
+  add(object, "exposed_s", step.exposed_s);
+  add(object, "bubble", step.bubble);
+  add(object, "buckets", step.buckets);
+  add(object, "microbatches", step.microbatches);
+  add(object, "activations", JsonValue::array(step.activations));
+  add(object, "messages", row.messages);
+  add(object, "wire_bytes", row.wire_bytes);
+  add(object, "by_communicator", by_communicator(step));
+  add(object, "by_rank",
+      JsonValue::array(step.ranks, [](const StepResult::OfRank& rank) { return to_value(rank); }));
+  add(object, "engine", to_string(row.engine));
+  add(object, "fingerprint", fmt::format("{:016x}", row.fingerprint));
+  return object;
+}
+
 }  // namespace
 
 JsonValue search_to_value(const Search& search) {
@@ -141,6 +182,7 @@ JsonValue search_to_value(const Search& search) {
 }
 
 JsonValue row_to_value(const CaseResult& row) {
+  if (row.step) return step_to_value(row);
   JsonValue::Object object;
   constexpr std::size_t members = 32;
   object.reserve(members);

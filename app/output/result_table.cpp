@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ constexpr std::string_view chunks = "collective.chunks";
 // What one chooses for a given task on a given machine; rows that differ in anything else answer
 // different questions, and the faster is not the better.
 bool is_a_choice(std::string_view path) {
+  if (lies_in(path, "workload")) return !lies_in(path, "workload.model") && path != "workload.slow";
   constexpr std::array<std::string_view, 11> choices{
       "collective.nccl_algo",   "collective.nccl_proto", "collective.nccl_tuner",
       "collective.algorithm",   "collective.chunks",     "collective.chunk_size",
@@ -127,6 +129,19 @@ Align align_of(const std::vector<std::string>& cells) {
   return numbers ? Align::right : Align::left;
 }
 
+// {"ddp": {"bucket": "25MB"}} -> "ddp bucket 25MB".
+std::string workload_text(const JsonValue& value) {
+  if (!value.is_object()) return plain_text(value);
+  std::string text;
+  for (const JsonValue::Member& member : value.members()) {
+    text += (text.empty() ? "" : ", ") + member.key;
+    if (!member.value.is_object()) continue;
+    for (const JsonValue::Member& option : member.value.members())
+      text += " " + option.key + " " + plain_text(option.value);
+  }
+  return text;
+}
+
 void add_params(std::vector<TableColumn>& columns, const Results& results) {
   std::vector<std::string> paths;
   for (const std::string& path : results.axes)
@@ -136,7 +151,9 @@ void add_params(std::vector<TableColumn>& columns, const Results& results) {
     TableColumn column{headings[i], Align::right, {}};
     for (const CaseResult& row : results.rows) {
       const JsonValue* const value = param(row, paths[i]);
-      column.cells.push_back(value == nullptr ? "" : plain_text(*value));
+      column.cells.push_back(value == nullptr         ? ""
+                             : paths[i] == "workload" ? workload_text(*value)
+                                                      : plain_text(*value));
     }
     column.align = align_of(column.cells);
     columns.push_back(std::move(column));
@@ -208,6 +225,58 @@ void add_times(std::vector<TableColumn>& columns, const std::vector<CaseResult>&
   if (formula) columns.push_back({"formula", Align::right, std::move(formula_cells)});
 }
 
+// A column of counts, unless no row has one or the sweep says it.
+void add_step_count(std::vector<TableColumn>& columns, const Results& results, const char* name,
+                    std::optional<int> StepResult::*count) {
+  const std::vector<CaseResult>& rows = results.rows;
+  const bool is_swept =
+      std::any_of(results.axes.begin(), results.axes.end(),
+                  [&](const std::string& path) { return path.ends_with(std::string(".") + name); });
+  if (is_swept || std::none_of(rows.begin(), rows.end(), [&](const CaseResult& row) {
+        return (*row.step.*count).has_value();
+      }))
+    return;
+  TableColumn column{name, Align::right, {}};
+  for (const CaseResult& row : rows) {
+    const std::optional<int> value = *row.step.*count;
+    column.cells.push_back(value ? std::to_string(*value) : "-");
+  }
+  columns.push_back(std::move(column));
+}
+
+// Where a training step's time goes; what no row has is left out.  All times are in one unit.
+void add_step(std::vector<TableColumn>& columns, const Results& results) {
+  const std::vector<CaseResult>& rows = results.rows;
+  using Value = std::optional<double>;
+  const std::vector<std::pair<const char*, std::function<Value(const CaseResult&)>>> times{
+      {"step", [](const CaseResult& row) { return Value(row.time_s()); }},
+      {"formula",
+       [](const CaseResult& row) { return row.analytic ? Value(row.analytic->seconds) : Value(); }},
+      {"compute", [](const CaseResult& row) { return Value(row.step->compute_s); }},
+      {"hidden", [](const CaseResult& row) { return Value(row.step->hidden_s); }},
+      {"exposed", [](const CaseResult& row) { return Value(row.step->exposed_s); }}};
+  for (const auto& [heading, of] : times) {
+    std::vector<Value> values;
+    for (const CaseResult& row : rows) values.push_back(of(row));
+    const bool any = std::any_of(values.begin(), values.end(),
+                                 [](const Value& value) { return value.value_or(0) > 0; });
+    if (any) columns.push_back({heading, Align::right, column_cells(values, time_units())});
+  }
+  constexpr double worth_showing = 0.0005;  // what one decimal shows
+  TableColumn bubble{"bubble", Align::right, {}};
+  bool any = false;
+  for (const CaseResult& row : rows) {
+    bubble.cells.push_back(fmt::format("{:.1f}%", 100 * row.step->bubble));
+    any = any || row.step->bubble >= worth_showing;
+  }
+  if (any) columns.push_back(std::move(bubble));
+  add_step_count(columns, results, "buckets", &StepResult::buckets);
+  add_step_count(columns, results, "microbatches", &StepResult::microbatches);
+  TableColumn messages{"messages", Align::right, {}};
+  for (const CaseResult& row : rows) messages.cells.push_back(std::to_string(row.messages));
+  columns.push_back(std::move(messages));
+}
+
 std::string ratio_text(double ratio) {
   constexpr double huge = 1e6;
   return ratio < huge ? fmt::format("{:.2f}", ratio) : fmt::format("{:.2e}", ratio);
@@ -231,6 +300,16 @@ void add_ratios(std::vector<TableColumn>& columns, const std::vector<CaseResult>
   if (bounded) columns.push_back(std::move(bound));
   if (data) columns.push_back({"algbw", Align::right, column_cells(algorithm, rate_units())});
   if (data && factor) columns.push_back({"busbw", Align::right, column_cells(bus, rate_units())});
+}
+
+void add_collective(std::vector<TableColumn>& columns, const Results& results) {
+  add_what_follows(columns, results);
+  if (results.comparison) {
+    add_comparison_columns(columns, results.rows);
+  } else {
+    add_times(columns, results.rows);
+    add_ratios(columns, results.rows);
+  }
 }
 
 }  // namespace
@@ -260,13 +339,10 @@ TextTable result_table(const Results& results) {
   std::vector<TableColumn> columns;
   if (!results.rows.empty()) {
     add_params(columns, results);
-    add_what_follows(columns, results);
-    if (results.comparison) {
-      add_comparison_columns(columns, results.rows);
-    } else {
-      add_times(columns, results.rows);
-      add_ratios(columns, results.rows);
-    }
+    if (results.rows.front().step)
+      add_step(columns, results);
+    else
+      add_collective(columns, results);
   }
   TextTable table;
   for (TableColumn& column : columns) table.add_column(column.heading, column.align);

@@ -125,6 +125,10 @@ class ResultsCheck {
                         ? "these results have no format version"
                         : fmt::format("this collsim reads results in format {} only", known_format),
                     "run again: collsim run FILE -o results.json");
+    const JsonValue* const scenario = document.find("scenario");
+    if (scenario != nullptr && scenario->find("workload") != nullptr)
+      return refuse(*scenario, pointer_to(pointer, "scenario"), "no-workloads",
+                    "a report shows collectives, and these are results of a training step");
     keys(document, pointer, document_keys);
     texts(document, pointer, "axes");
     texts(document, pointer, "how_sure");

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/results/step_result.hpp"
 #include "app/scenario/fitted.hpp"
 #include "app/scenario/scenario.hpp"
 #include "collectives/collective.hpp"
@@ -93,6 +94,9 @@ struct IdleLinks {
 // The answer for one case: a row of every table and of the results file.  SI units.
 struct CaseResult {
   Params params;
+  // Of a training step.  Then nothing else is told of below but ranks, times, the closed form, what
+  // was sent and the symbols.
+  std::optional<StepResult> step;
   Operation operation{};
   std::string algorithm;         // the one that ran, also when "auto" chose it
   std::optional<Search> search;  // only then

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,8 +15,10 @@
 
 #include "app/scenario/collective.hpp"
 #include "app/scenario/document_path.hpp"
+#include "app/scenario/include.hpp"
 #include "app/scenario/model.hpp"
 #include "app/scenario/vocabulary.hpp"
+#include "app/scenario/workload/workload.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -48,6 +51,11 @@ class PatchedDocument {
     const std::string_view name = std::string_view(path).substr(0, path.find('.'));
     if (changed_.find(name) == nullptr)
       if (const JsonValue* written = scenario_->document.find(name)) changed_.set(name, *written);
+    if (path == "workload") {  // what is not said in the sweep stays: the model
+      const JsonValue* const written = changed_.find(name);
+      changed_.set(name, written != nullptr ? merged(value, *written) : value);
+      return;
+    }
     const std::optional<PathProblem> problem = put(changed_, path, value, place);
     if (problem)
       diagnostics.add({.code = "bad-sweep-path",
@@ -93,16 +101,31 @@ LaunchCosts launch_costs(const JsonValue& written, const JsonValue& preset, Json
   return costs;
 }
 
+// What a training step is made of.
+void read_step(const JsonValue& workload, const ModelReading& model, bool varies, Case& made,
+               Diagnostics& diagnostics, PointReading& reading) {
+  std::optional<TrainingStep> step = read_workload(
+      workload, "/workload", {made.cluster.get(), varies}, diagnostics, reading.workload);
+  if (step) made.step = std::make_shared<const TrainingStep>(std::move(*step));
+  if (model.calibration)
+    diagnostics.add({.code = "not-applicable",
+                     .message = "a calibration is for a single collective, not for a workload",
+                     .place = workload.place,
+                     .pointer = "/model/calibration",
+                     .hint = "omit \"calibration\""});
+}
+
 void read_parts(const PatchedDocument& document, const Scenario& scenario,
                 const UnknownParts& unknown, ClusterCache& clusters, Diagnostics& diagnostics,
                 PointReading& reading) {
   static const JsonValue nothing = JsonValue::object();
   const JsonValue* cluster_part = document.part("cluster");
   const JsonValue* collective_part = document.part("collective");
+  const JsonValue* workload_part = document.part("workload");
   const JsonValue* model_part = document.part("model");
   Case made;
-  const Model model = read_model(model_part != nullptr ? *model_part : nothing, "/model",
-                                 diagnostics, reading.model);
+  const ModelReading model = read_model(model_part != nullptr ? *model_part : nothing, "/model",
+                                        diagnostics, reading.model);
   // On its own: what is wrong here must not hide what is wrong there.
   Diagnostics of_cluster;
   if (cluster_part != nullptr) {
@@ -119,16 +142,23 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
     collective = read_collective(*collective_part, "/collective", context, of_collective,
                                  reading.collective);
   }
+  if (workload_part != nullptr && collective_part == nullptr)
+    read_step(*workload_part, model, is_swept(scenario, unknown, "workload"), made, of_collective,
+              reading);
   for (const Diagnostics* part : {&of_cluster, &of_collective})
     for (Diagnostic& diagnostic : part->sorted())
       if (!unknown.explain(diagnostic)) diagnostics.add(std::move(diagnostic));
-  if (!diagnostics.empty() || !collective || !made.cluster) return;
+  if (!diagnostics.empty() || !made.cluster || !(collective || made.step)) return;
+  made.costs = model.costs;
+  if (made.step) {
+    reading.one_case = std::move(made);
+    return;
+  }
   made.collective = std::move(collective->collective);
   made.choice = std::move(collective->choice);
   made.open = collective->open;
   spread_over_nodes(made.choice, made.cluster->topology, made.collective);
   made.data = std::move(collective->data);
-  made.costs = model.costs;
   if (made.choice.name == "nccl")
     made.launch = launch_costs(model_part != nullptr ? *model_part : nothing, made.cluster->model,
                                reading.model);
@@ -257,6 +287,7 @@ class PointChecker {
     const JsonValue& document = scenario_->document;
     defaults_.keep(base_.cluster, other.cluster, document.find("cluster"), "cluster");
     defaults_.keep(base_.collective, other.collective, document.find("collective"), "collective");
+    defaults_.keep(base_.workload, other.workload, document.find("workload"), "workload");
     defaults_.keep(base_.model, other.model, document.find("model"), "model");
   }
 
@@ -327,7 +358,7 @@ PointReading read_point(const Scenario& scenario, std::size_t point, const Unkno
 std::optional<Case> make_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,
                               Diagnostics& diagnostics) {
   std::optional<Case> made = read_point(scenario, point, {}, clusters, diagnostics).one_case;
-  if (!made || is_policy(made->choice.name)) return made;
+  if (!made || made->step || is_policy(made->choice.name)) return made;
   return with_schedule(std::move(*made));
 }
 

@@ -49,7 +49,7 @@ struct UnknownParts {
 // One point of a sweep, with its parts resolved.
 struct PointReading {
   std::optional<Case> one_case;  // nothing: something is wrong or unknown
-  JsonValue cluster, collective, model;
+  JsonValue cluster, collective, workload, model;
 };
 [[nodiscard]] PointReading read_point(const Scenario& scenario, std::size_t point,
                                       const UnknownParts& unknown, ClusterCache& clusters,

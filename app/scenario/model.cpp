@@ -213,10 +213,10 @@ void load_calibration_file(JsonValue& document, const std::string& scenario_file
   }
 }
 
-Model read_model(const JsonValue& model, const std::string& pointer, Diagnostics& diagnostics,
-                 JsonValue& resolved) {
+ModelReading read_model(const JsonValue& model, const std::string& pointer,
+                        Diagnostics& diagnostics, JsonValue& resolved) {
   ObjectReader reader(model, pointer, diagnostics);
-  Model read;
+  ModelReading read;
   read.costs.reduce_bandwidth = reader.bandwidth("reduce_bandwidth");
   read.costs.copy_bandwidth = reader.bandwidth("copy_bandwidth");
   read.costs.second_write_bandwidth = reader.bandwidth("second_write_bandwidth");

@@ -76,7 +76,7 @@ struct LaunchCosts {
 
 // "model" (scenario format, section 4): what instructions cost beyond the links.  All absent: the
 // ideal machine.  With a calibration the costs depend on the schedule (app/study/run_case.hpp).
-struct Model {
+struct ModelReading {
   CostModel costs;
   std::shared_ptr<const Calibration> calibration;  // nothing: the costs above
   LaunchCosts launch;
@@ -84,8 +84,8 @@ struct Model {
 };
 
 // `resolved` gets it with every default.
-[[nodiscard]] Model read_model(const JsonValue& model, const std::string& pointer,
-                               Diagnostics& diagnostics, JsonValue& resolved);
+[[nodiscard]] ModelReading read_model(const JsonValue& model, const std::string& pointer,
+                                      Diagnostics& diagnostics, JsonValue& resolved);
 
 // "measure" (scenario format, section 4): how the cases are run for real.
 struct Measure {

@@ -273,7 +273,7 @@ std::optional<Bandwidth> ObjectReader::bandwidth(std::string_view key) {
   return quantity(key, parse_bandwidth, exact_bandwidth, "25GB/s");
 }
 
-void ObjectReader::need(std::initializer_list<std::string_view> keys) {
+void ObjectReader::need(std::initializer_list<std::string_view> keys, const std::string& hint) {
   if (!value_->is_object()) return;
   for (const std::string_view key : keys) {
     if (raw(key) != nullptr) continue;
@@ -288,7 +288,7 @@ void ObjectReader::need(std::initializer_list<std::string_view> keys) {
       report_unknown(*misspelled, std::string(key));
     else
       diagnostics_->add(
-          {"missing-key", fmt::format("{} is missing", show(key)), place(), pointer_, "", ""});
+          {"missing-key", fmt::format("{} is missing", show(key)), place(), pointer_, "", hint});
   }
 }
 

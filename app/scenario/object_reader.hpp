@@ -78,7 +78,7 @@ class ObjectReader {
 
   // Reports each of these keys that is not written: "bandwidth" is missing.  Of a misspelled one
   // only that it is unknown; so call it after the optional keys were read.
-  void need(std::initializer_list<std::string_view> keys);
+  void need(std::initializer_list<std::string_view> keys, const std::string& hint = {});
   // Reports when more than one of them is written.
   void at_most_one_of(std::initializer_list<std::string_view> keys);
 

@@ -71,7 +71,7 @@ class ScenarioReader {
     if (!document_.is_object() || !check_version(document_, false, *diagnostics_))
       return std::nullopt;
     for (const char* key : {"scenario", "$schema", "name", "title", "notes", "include", "cluster",
-                            "model", "collective", "sweep", "measure", "expect"})
+                            "model", "collective", "workload", "sweep", "measure", "expect"})
       static_cast<void>(reader_.raw(key));
     read_texts();
     const UnknownParts unknown = read_sweep_and_parts();
@@ -117,20 +117,41 @@ class ScenarioReader {
     scenario_.document = JsonValue::object();
     scenario_.document.place = document_.place;
     unknown.paths = std::move(sweep.broken);
-    for (const char* part : {"cluster", "collective", "model"}) read_part(part, unknown);
+    for (const char* part : {"cluster", "collective", "workload", "model"})
+      read_part(part, unknown);
+    check_what_is_run(unknown);
     return unknown;
   }
 
   // A wrong axis leaves open what its path should have had.
   void read_part(const char* name, const UnknownParts& unknown) {
-    const std::string prefix = std::string(name) + ".";
-    bool swept = false;
-    for (const Axis& axis : scenario_.axes)
-      for (const std::string& path : axis.paths) swept = swept || path.starts_with(prefix);
     if (const JsonValue* part = document_.find(name))
       scenario_.document.set(name, *part);
-    else if (!swept && !unknown.any_in(name) && std::string_view(name) != "model")
+    else if (std::string_view(name) == "cluster" && !is_set_by_sweep(name, unknown))
       reader_.need({name});
+  }
+
+  [[nodiscard]] bool is_set_by_sweep(const char* name, const UnknownParts& unknown) const {
+    for (const Axis& axis : scenario_.axes)
+      for (const std::string& path : axis.paths)
+        if (lies_in(path, name)) return true;
+    return unknown.any_in(name);
+  }
+
+  // One collective or a workload.
+  void check_what_is_run(const UnknownParts& unknown) {
+    const bool collective = reader_.has("collective") || is_set_by_sweep("collective", unknown);
+    const bool workload = reader_.has("workload") || is_set_by_sweep("workload", unknown);
+    reader_.at_most_one_of({"collective", "workload"});
+    if (!collective && !workload)
+      reader_.need({"collective"}, "or \"workload\", for a training step");
+    if (!workload || options_->workloads) return;
+    const JsonValue* const written = document_.find("workload");
+    diagnostics_->add({.code = "no-workloads",
+                       .message = "this command takes a collective, not a training step",
+                       .place = written != nullptr ? written->place : document_.place,
+                       .pointer = "/workload",
+                       .hint = "collsim run simulates workloads"});
   }
 
   void check_not_swept(const SetOption& option) {
@@ -206,7 +227,10 @@ class ScenarioReader {
     }
     resolved.set("cluster", std::move(first.cluster));
     resolved.set("model", std::move(first.model));
-    resolved.set("collective", std::move(first.collective));
+    if (document_.find("workload") == nullptr && first.workload.is_null())
+      resolved.set("collective", std::move(first.collective));
+    else
+      resolved.set("workload", std::move(first.workload));
     keep("sweep");
     if (document_.find("measure") != nullptr) resolved.set("measure", std::move(measure_));
     keep("expect");

@@ -26,9 +26,13 @@
 
 namespace collsim {
 
+struct TrainingStep;
+
 // One thing to simulate: a point of a sweep, with nothing left to look up.
 struct Case {
   std::shared_ptr<const Cluster> cluster;  // shared by the points that do not change it
+  // A training step (workload/workload.hpp), which all ranks take part in; null: the collective.
+  std::shared_ptr<const TrainingStep> step;
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto", or of a listed schedule
   OpenKnobs open;
@@ -73,7 +77,7 @@ struct Axis {
 
 // A scenario file, read, checked and ready to run.
 //
-// The document (cluster, collective, model) stays a JSON tree, because a sweep may change anything
+// The document (cluster, collective or workload, model) stays a JSON tree, because a sweep may change anything
 // in it: a point of the sweep is the tree with the axes' values put at their paths, read again.
 struct Scenario {
   std::string file;  // as the user wrote it
@@ -90,6 +94,8 @@ struct Scenario {
   // scenario itself, which gives the same results.
   JsonValue resolved;
 
+  // Whether it has a workload, not a collective.
+  [[nodiscard]] bool is_step() const { return resolved.find("workload") != nullptr; }
   // The last axis changes fastest.
   [[nodiscard]] std::size_t points() const;
   [[nodiscard]] Params params(std::size_t point) const;
@@ -97,6 +103,7 @@ struct Scenario {
 
 struct LoadOptions {
   std::vector<std::string> set;  // "path=value": the value is JSON, or else a string
+  bool workloads = false;        // training steps are taken, too
   // More points than this are refused, with a hint on how to allow them.
   std::size_t max_points = 100'000;
   // Looks for mistakes in "expect", which is read by what stands on the scenario

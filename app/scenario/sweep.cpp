@@ -201,7 +201,8 @@ std::optional<Scale> scale_of_range(ObjectReader& reader, const Measured& from,
   return scale;
 }
 
-constexpr std::array<std::string_view, 3> sweepable = {"cluster", "collective", "model"};
+constexpr std::array<std::string_view, 4> sweepable = {"cluster", "collective", "workload",
+                                                       "model"};
 constexpr std::string_view zip_prefix = "zip:";
 
 std::string_view trimmed(std::string_view text) {
@@ -284,13 +285,13 @@ class SweepReader {
                      "a path is names with dots between them, such as \"collective.chunks\"");
     const std::string& first = steps->front();
     const bool known = std::find(sweepable.begin(), sweepable.end(), first) != sweepable.end();
-    if (!known || steps->size() < 2) {
+    if (!known || (steps->size() < 2 && first != "workload")) {
       const std::string nearest(known ? "" : nearest_name(first, sweepable));
       const bool mistyped = !nearest.empty() && steps->size() > 1;
       return refused(quoted(path) + " cannot be swept",
                      mistyped ? nearest + path.substr(first.size()) : std::string(),
-                     "paths begin with \"cluster.\", \"collective.\" or \"model.\", such as "
-                     "\"collective.chunks\"");
+                     "paths begin with \"cluster.\", \"collective.\", \"workload.\" or \"model.\", "
+                     "such as \"collective.chunks\"");
     }
     for (const std::string& other : seen_)
       if (lies_in(path, other) || lies_in(other, path))

@@ -15,6 +15,7 @@
 #include "app/scenario/vocabulary.hpp"
 #include "app/study/idle_links.hpp"
 #include "app/study/nccl.hpp"
+#include "app/study/run_step.hpp"
 
 #include "collectives/cost/bound_text.hpp"
 #include "collectives/cost/link_load.hpp"
@@ -116,14 +117,7 @@ CaseResult row_of(const Case& asked, const CaseOptions& options,
   row.fingerprint = simulation.fingerprint;
   if (options.bottleneck_bandwidth)
     row.bottleneck_bandwidth = slowest_used_link(topology, simulation);
-  if (const auto& link = one_case.cluster->link) {
-    row.alpha = link->startup.seconds();
-    row.B = static_cast<double>(link->bandwidth.bytes_per_second());
-    row.L = link->latency.seconds();
-    if (const auto network = uniform_network(topology)) row.L = network->hop.latency;
-  }
-  if (const auto& additions = one_case.costs.reduce_bandwidth)
-    row.gamma = 1 / static_cast<double>(additions->bytes_per_second());
+  set_symbols(row, one_case);
   return row;
 }
 
@@ -239,6 +233,18 @@ std::string number(double value) {
 
 }  // namespace
 
+void set_symbols(CaseResult& row, const Case& one_case) {
+  if (const auto& link = one_case.cluster->link) {
+    row.alpha = link->startup.seconds();
+    row.B = static_cast<double>(link->bandwidth.bytes_per_second());
+    row.L = link->latency.seconds();
+    if (const auto network = uniform_network(one_case.cluster->topology))
+      row.L = network->hop.latency;
+  }
+  if (const auto& additions = one_case.costs.reduce_bandwidth)
+    row.gamma = 1 / static_cast<double>(additions->bytes_per_second());
+}
+
 // Formulas know links and the rate of additions, nothing else.
 std::optional<ClosedForm> formula_of(const Case& one_case) {
   const CostModel& costs = one_case.costs;
@@ -292,7 +298,7 @@ Chosen choose(const Case& asked, const CaseOptions& options) {
 }
 
 CaseResult run_case(const Case& one_case, const CaseOptions& options) {
-  return choose(one_case, options).row;
+  return one_case.step ? run_step(one_case) : choose(one_case, options).row;
 }
 
 Case chosen_case(Case asked) {

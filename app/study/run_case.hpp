@@ -38,7 +38,7 @@ struct CaseOptions {
 
 // Simulates; "auto" takes the fastest algorithm of the operation, with the fastest number of chunks
 // and channels where the scenario leaves these open (auto_search.hpp), "nccl" the fastest way in
-// which NCCL carries it out.  Throws Error.
+// which NCCL carries it out.  A training step is simulated as it is.  Throws Error.
 [[nodiscard]] CaseResult run_case(const Case& one_case, const CaseOptions& options = {});
 
 // What run_case() simulates, with a name of the table instead of "auto" or "nccl", and its row.
@@ -48,6 +48,9 @@ struct CaseOptions {
 // The case with its schedule and, instead of "auto", the algorithm that run_case() chooses.  Throws
 // Error when simulating it is beyond the limits.
 [[nodiscard]] Case within_limits(Case asked);
+
+// What expressions call alpha, B, L and gamma.
+void set_symbols(CaseResult& row, const Case& one_case);
 
 // What a closed form says of a case that has its schedule; nothing where the case has anything that
 // formulas do not know.

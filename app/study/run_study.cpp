@@ -29,7 +29,8 @@ constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 // After an error, this many more points are searched for others.
 constexpr std::size_t most_points_looked_at = 10'000;
 
-std::string_view path_for(ErrorCode code) {
+std::string_view path_for(ErrorCode code, bool is_step) {
+  if (is_step && code != ErrorCode::no_route) return "workload";
   switch (code) {
     case ErrorCode::no_route: return "cluster";
     case ErrorCode::unsupported_ranks: return "collective.algorithm";
@@ -48,8 +49,9 @@ Diagnostic diagnostic_of(const Scenario& scenario, const Error& error) {
   Diagnostic diagnostic;
   diagnostic.code = to_string(error.code());
   diagnostic.message = error.what();
-  diagnostic.place = place_for(scenario, path_for(error.code()));
-  diagnostic.pointer = "/" + std::string(path_for(error.code()));
+  const std::string_view path = path_for(error.code(), scenario.is_step());
+  diagnostic.place = place_for(scenario, path);
+  diagnostic.pointer = "/" + std::string(path);
   std::replace(diagnostic.pointer.begin(), diagnostic.pointer.end(), '.', '/');
   return diagnostic;
 }

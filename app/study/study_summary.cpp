@@ -22,6 +22,11 @@ bool is_shared(const std::vector<CaseResult>& rows, const Get& get) {
 std::string what_is_done(const std::vector<CaseResult>& rows) {
   const CaseResult& first = rows.front();
   std::string text;
+  if (first.step) {
+    if (is_shared(rows, [](const CaseResult& row) { return row.step->scheme; }))
+      text = first.step->scheme + ", ";
+    return text + "one training step";
+  }
   if (is_shared(rows, [](const CaseResult& row) { return row.algorithm; }))
     text += first.algorithm + " ";
   if (is_shared(rows, [](const CaseResult& row) { return row.operation; }))
@@ -150,6 +155,7 @@ void StudySummary::add(const Case& one_case) {
     last_ = one_case.cluster;
     add_cluster(*one_case.cluster);
   }
+  if (one_case.step) return;
   const auto& group = one_case.collective.group;
   for (const auto& [rank, late] : one_case.cluster->late)
     if (std::find(group.begin(), group.end(), rank) == group.end())

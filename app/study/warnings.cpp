@@ -99,6 +99,7 @@ std::string why_of(const std::string& path, const std::vector<CaseResult>& rows)
 }
 
 std::string describe(const Axis& axis, const std::vector<CaseResult>& rows) {
+  const bool is_step = rows.front().step.has_value();
   std::string names;
   for (const std::string& path : axis.paths) names += (names.empty() ? "" : " with ") + path;
   const std::string first = plain_text(axis.points.front().front());
@@ -108,6 +109,7 @@ std::string describe(const Axis& axis, const std::vector<CaseResult>& rows) {
       (axis.points.size() == 2
            ? fmt::format("{} and {}", first, last)
            : fmt::format("all {} values, {} to {}", axis.points.size(), first, last));
+  if (is_step) return message + "; nothing that the step waits for depends on it";
   const std::string reason = axis.paths.size() == 1 ? why_of(axis.paths.front(), rows) : "";
   message += reason.empty() ? "; either no message on the critical path uses it, or something else "
                               "is slower (see collsim explain)"
@@ -125,8 +127,10 @@ std::vector<IdleAxis> idle_axes(const Scenario& scenario, const Results& results
     stride /= axis.points.size();
     const bool one_value = std::all_of(axis.points.begin(), axis.points.end(),
                                        [&](const auto& point) { return point == axis.points[0]; });
-    // That two operations take equally long is an answer, not a mistake.
-    const bool of_operations = axis.paths.front() == "collective.op";
+    // That two operations or ways of training take equally long is an answer, not a mistake.
+    const bool of_operations = axis.paths.front() == "collective.op" ||
+                               axis.paths.front() == "workload" ||
+                               axis.paths.front().ends_with(".schedule");
     if (!one_value && !of_operations && changes_nothing(results.rows, axis.points.size(), stride))
       idle.push_back({describe(axis, results.rows), axis.place});
   }
@@ -191,7 +195,7 @@ class Collector {
   [[nodiscard]] std::vector<const CaseResult*> rows_that(const Predicate& predicate) const {
     std::vector<const CaseResult*> found;
     for (const CaseResult& row : results_.rows)
-      if (row.ranks > 1 && predicate(row)) found.push_back(&row);
+      if (row.ranks > 1 && !row.step && predicate(row)) found.push_back(&row);
     return found;
   }
   template <class Predicate>
@@ -282,9 +286,11 @@ class Collector {
                               "relying on it",
                               names)
                 : fmt::format("latency and overhead of preset {} are taken from NCCL's source, not "
-                              "measured, and algorithms other than nccl stand on them; compare "
-                              "with measurements before relying on them",
-                              names));
+                              "measured, and {} stand on them; compare with measurements before "
+                              "relying on them",
+                              names,
+                              results_.rows.front().step ? "the collectives of workloads"
+                                                         : "algorithms other than nccl"));
   }
 
   // On a preset, whose numbers are those of NCCL, one may take an answer for NCCL's.

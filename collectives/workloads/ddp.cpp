@@ -14,6 +14,7 @@
 //   c_b = max(c_(b-1), r_b) + 2 (K-1) (alpha + n_b/(K B)),  T = max(backward, c_last) + optimizer
 //
 // S. Li et al.: PyTorch Distributed: Experiences on Accelerating Data Parallel Training, VLDB 2020.
+#include <algorithm>
 #include <memory>
 
 #include "collectives/workloads/workloads.hpp"
@@ -99,7 +100,11 @@ Workload make_workload(const Ddp& ddp, const Model& model, int ranks) {
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "communication"};
-  parts.communicators = {{"world", {parts.group}, 1}};
+  const int lanes = ddp.sharded_optimizer
+                        ? std::max(lanes_of(Operation::reduce_scatter, ddp.reduce_scatter),
+                                   lanes_of(Operation::all_gather, ddp.all_gather))
+                        : lanes_of(Operation::all_reduce, ddp.all_reduce);
+  parts.communicators = {{"world", {parts.group}, lanes}};
   parts.script = [plan](Rank) { return ddp_step(plan); };
   return Workload(std::move(parts));
 }

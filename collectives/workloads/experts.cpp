@@ -53,7 +53,8 @@ Workload make_workload(const Experts& scheme, const Model& model, int ranks) {
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"main"};
-  parts.communicators = {{"experts", {parts.group}, 1}};
+  parts.communicators = {
+      {"experts", {parts.group}, lanes_of(Operation::all_to_all, scheme.all_to_all)}};
   parts.script = [plan = std::make_shared<const ExpertsPlan>(ExpertsPlan{scheme, model})](Rank) {
     return experts_step(plan);
   };

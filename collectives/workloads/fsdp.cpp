@@ -19,6 +19,7 @@
 //
 // Y. Zhao et al.: PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel, VLDB 2023.
 // S. Rajbhandari et al.: ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, SC20.
+#include <algorithm>
 #include <memory>
 
 #include "collectives/workloads/workloads.hpp"
@@ -91,7 +92,10 @@ Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "communication"};
-  parts.communicators = {{"world", {parts.group}, 1}};
+  parts.communicators = {{"world",
+                          {parts.group},
+                          std::max(lanes_of(Operation::all_gather, fsdp.all_gather),
+                                   lanes_of(Operation::reduce_scatter, fsdp.reduce_scatter))}};
   parts.script = [plan](Rank) { return fsdp_step(plan); };
   return Workload(std::move(parts));
 }

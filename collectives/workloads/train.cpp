@@ -232,8 +232,13 @@ Workload make_workload(const Train& train, const Model& model) {
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "from before", "from after", "gradients"};
-  parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), 1},
-                         {"dp", strided_groups(ranks, train.dp, train.tp), 1}};
+  const int all_reduce = lanes_of(Operation::all_reduce, train.all_reduce);
+  const int tensor = train.sequence_parallel
+                         ? std::max(lanes_of(Operation::all_gather, train.all_gather),
+                                    lanes_of(Operation::reduce_scatter, train.reduce_scatter))
+                         : all_reduce;
+  parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), tensor},
+                         {"dp", strided_groups(ranks, train.dp, train.tp), all_reduce}};
   parts.script = [plan](Rank rank) { return train_step(plan, rank); };
   return Workload(std::move(parts));
 }

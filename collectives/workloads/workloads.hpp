@@ -75,4 +75,12 @@ struct Train {
 };
 [[nodiscard]] Workload make_workload(const Train& train, const Model& model);
 
+// A rank that is not as fast as the others.
+struct SlowRank {
+  Rank rank{};
+  double factor = 1;  // of the time of all its work
+  Time delay{};       // before its step begins
+};
+[[nodiscard]] Workload slowed(const Workload& workload, const std::vector<SlowRank>& slow);
+
 }  // namespace collsim

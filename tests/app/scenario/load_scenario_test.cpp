@@ -77,9 +77,10 @@ TEST(LoadScenario, UnknownKeysOfferTheNearest) {
 }
 
 TEST(LoadScenario, ClusterAndCollectiveAreNeeded) {
-  EXPECT_EQ(
-      load_text(R"({"scenario": 1})").mistakes(),
-      (std::vector<std::string>{"1:1 \"cluster\" is missing", "1:1 \"collective\" is missing"}));
+  EXPECT_EQ(load_text(R"({"scenario": 1})").mistakes(),
+            (std::vector<std::string>{
+                "1:1 \"cluster\" is missing",
+                "1:1 \"collective\" is missing; or \"workload\", for a training step"}));
   EXPECT_EQ(load_text(R"({"scenario": 1, "cluster": 3, "collective": []})").mistakes().size(), 2);
   expect_text(load_text(std::string(R"({"scenario": 1, "colective": {}, )") +
                         testing::four_in_a_chain + "}")

@@ -173,7 +173,7 @@ TEST(Sweep, OnlyWhatIsSimulatedCanBeSwept) {
     return load_collective(broadcast, std::string("\"sweep\": ") + sweep).mistake();
   };
   const std::string hint =
-      "; paths begin with \"cluster.\", \"collective.\" or \"model.\", such as "
+      "; paths begin with \"cluster.\", \"collective.\", \"workload.\" or \"model.\", such as "
       "\"collective.chunks\"";
   EXPECT_EQ(mistake(R"({"colective.chunks": [1]})"),
             "4:11 \"colective.chunks\" cannot be swept at /sweep/colective.chunks; did you mean "

@@ -41,8 +41,8 @@ inline void load(Studied& studied, const std::string& text) {
   const auto source = studied.sources.add(Sources::Kind::file, "test.json", text);
   std::optional<JsonValue> document = parse_json(source, studied.sources, studied.diagnostics);
   ASSERT_TRUE(document) << to_text(studied.diagnostics, studied.sources);
-  studied.scenario =
-      load_scenario(std::move(*document), "test.json", {}, studied.sources, studied.diagnostics);
+  studied.scenario = load_scenario(std::move(*document), "test.json", {.workloads = true},
+                                   studied.sources, studied.diagnostics);
   ASSERT_TRUE(studied.scenario) << to_text(studied.diagnostics, studied.sources);
 }
 

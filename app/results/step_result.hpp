@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace collsim {
+
+// How the ranks spent a training step, in seconds.
+//
+//   compute   at least one of a rank's streams works
+//   hidden    a collective is under way on it meanwhile
+//   exposed   one is under way, and no stream works
+//   bubble    the share of the step that is neither: waiting for messages, and for slower ranks
+//
+// A step is computing, exposed communication and bubble, on every rank; these are the means.
+struct StepResult {
+  std::string scheme;
+  double compute_s = 0;
+  double hidden_s = 0;
+  double exposed_s = 0;
+  double bubble = 0;
+  std::optional<int> buckets;
+  std::optional<int> microbatches;
+  std::vector<int> activations;  // TrainingStep::activations
+  struct Communicator {
+    std::string name;
+    double hidden_s = 0, exposed_s = 0;  // means over the ranks
+  };
+  std::vector<Communicator> communicators;
+  struct OfRank {
+    double compute_s = 0, hidden_s = 0, exposed_s = 0, idle_s = 0;
+  };
+  std::vector<OfRank> ranks;
+};
+
+}  // namespace collsim

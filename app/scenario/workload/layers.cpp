@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/json/screen_text.hpp"
+#include "app/scenario/collective_internal.hpp"
+#include "app/scenario/quantities.hpp"
+#include "app/scenario/vocabulary.hpp"
+#include "app/scenario/workload/workload_internal.hpp"
+
+namespace collsim {
+namespace {
+
+// Stated limits: of a model, and of the bytes of all its layers together.
+constexpr std::int64_t max_layers = 100'000;
+constexpr double max_model_bytes = 1e18;
+
+Bytes read_bytes(ObjectReader& layer, const char* key, ElementType type) {
+  const Bytes bytes = layer.size(key).value_or(0);
+  if (!layer.has(key)) layer.resolve(key, exact_size(0));
+  if (bytes % size_of(type) != 0)
+    layer.wrong(key, "not-whole-elements",
+                fmt::format("{} is not a whole number of elements of {} bytes ({})",
+                            exact_size(bytes), size_of(type), element_type_word(type)));
+  return bytes;
+}
+
+class LayersReader {
+ public:
+  LayersReader(ObjectReader& model, Model& read) : model_(&model), read_(&read) {}
+
+  void read() {
+    const JsonValue* const written = model_->raw("layers");
+    if (written == nullptr) return model_->need({"layers"});
+    if (!written->is_array() || written->items().empty()) {
+      model_->wrong("layers", "wrong-type",
+                    written->is_array()
+                        ? "a model has at least one layer"
+                        : fmt::format("layers are a list, not {}", written->kind_name()),
+                    {}, R"(write [{"times": 24, "forward": "3ms", "backward": "6ms"}])");
+      return;
+    }
+    JsonValue rows = JsonValue::array();
+    for (std::size_t i = 0; i < written->items().size() && fits_; ++i)
+      rows.items().push_back(read_row(written->items()[i], i));
+    model_->resolve("layers", std::move(rows));
+  }
+
+ private:
+  JsonValue read_row(const JsonValue& row, std::size_t number) {
+    ObjectReader reader(row, pointer_to(model_->pointer_of("layers"), number),
+                        model_->diagnostics());
+    Layer layer;
+    layer.name = reader.text("name").value_or("");
+    const std::int64_t times = reader.integer("times", 1, max_layers, 1);
+    layer.forward = reader.time("forward", Time{});
+    layer.backward = reader.time("backward", Time{});
+    layer.gradients = read_bytes(reader, "gradients", read_->type);
+    layer.activations = read_bytes(reader, "activations", read_->type);
+    bytes_ += static_cast<double>(times) * static_cast<double>(layer.gradients);
+    const bool too_many = static_cast<std::int64_t>(read_->layers.size()) + times > max_layers;
+    fits_ = !too_many && bytes_ <= max_model_bytes;
+    if (too_many)
+      wrong_item(*model_, "layers", number, "too-large",
+                 "a model has at most " + with_commas(max_layers) + " layers");
+    else if (!fits_)
+      wrong_item(*model_, "layers", number, "too-large",
+                 "the gradients of all layers together are more than 1e18 bytes");
+    if (fits_) read_->layers.insert(read_->layers.end(), static_cast<std::size_t>(times), layer);
+    return reader.finish();
+  }
+
+  ObjectReader* model_;
+  Model* read_;
+  double bytes_ = 0;
+  bool fits_ = true;
+};
+
+}  // namespace
+
+Model read_trained_model(const JsonValue& model, const std::string& pointer,
+                         Diagnostics& diagnostics, JsonValue& resolved) {
+  ObjectReader reader(model, pointer, diagnostics);
+  Model read;
+  if (const auto type = reader.word("dtype", element_type_words()))
+    read.type = parse_element_type(*type);
+  if (!reader.has("dtype")) reader.resolve("dtype", element_type_word(read.type));
+  read.forward = reader.time("forward", Time{});
+  read.optimizer = reader.time("optimizer", Time{});
+  LayersReader(reader, read).read();
+  resolved = reader.finish();
+  return read;
+}
+
+}  // namespace collsim

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <initializer_list>
+#include <utility>
+
+#include "app/json/screen_text.hpp"
+#include "app/scenario/quantities.hpp"
+#include "app/scenario/vocabulary.hpp"
+#include "app/scenario/workload/workload_internal.hpp"
+#include "collectives/collective.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+namespace {
+
+// Stated limits: microbatches times pieces of all ranks together, and each alone.
+constexpr std::int64_t max_microbatches = 100'000;
+constexpr std::int64_t max_pieces = 1'000;
+constexpr std::int64_t max_pipeline_work = 10'000'000;
+
+// A collective whose algorithm can be chosen, and among how many ranks (0: unknown).
+struct Choosable {
+  const char* key;
+  Operation operation;
+  AlgorithmChoice* choice;
+  int members;
+};
+
+class SchemeReader {
+ public:
+  SchemeReader(const JsonValue& written, const std::string& pointer, const SchemeContext& context,
+               Diagnostics& diagnostics)
+      : context_(&context), reader_(written, pointer, diagnostics) {}
+
+  // The options, and what makes the step of them: called only when all is right.
+  using Maker = std::function<TrainingStep()>;
+  Maker ddp();
+  Maker fsdp();
+  Maker pipeline();
+  Maker tensor();
+  Maker experts();
+  Maker parameter_server();
+  Maker data_parallel();
+  Maker train();
+
+  std::optional<TrainingStep> make(const Maker& maker, JsonValue& resolved) {
+    resolved = reader_.finish();
+    if (!reader_.diagnostics().empty() || context_->cluster == nullptr) return std::nullopt;
+    try {
+      return maker();
+    } catch (const Error& error) {
+      return reader_.wrong("", error);
+    }
+  }
+
+ private:
+  [[nodiscard]] int ranks() const { return context_->ranks(); }
+  [[nodiscard]] const Model& model() const { return *context_->model; }
+
+  Bytes bytes(const char* key, Bytes otherwise) {
+    const auto written = reader_.size(key);
+    if (!written) reader_.resolve(key, exact_size(otherwise));
+    return written.value_or(otherwise);
+  }
+  int whole(const char* key, std::int64_t high, std::int64_t otherwise) {
+    return static_cast<int>(reader_.integer(key, 1, high, otherwise));
+  }
+
+  // Whether a key means something here; where it does not, writing it is a mistake.
+  bool applies(const char* key, bool meaningful, const std::string& whose) {
+    if (meaningful) return true;
+    if (reader_.raw(key) != nullptr && !context_->varies)
+      reader_.wrong(key, "not-applicable", "\"" + std::string(key) + "\" " + whose, {}, "omit it");
+    return false;
+  }
+
+  void read_buckets(Ddp& ddp) {
+    ddp.bucket = bytes("bucket", ddp.bucket);
+    ddp.first_bucket = bytes("first_bucket", ddp.first_bucket);
+  }
+  void read_algorithms(std::initializer_list<Choosable> calls);
+  void read_choice(ObjectReader& algorithms, const Choosable& call);
+  void read_schedule(Train& train);
+  void stages_have_all(const char* key);
+  static TrainingStep plain(Workload workload) {
+    return {.scheme = {}, .workload = std::move(workload)};
+  }
+  [[nodiscard]] TrainingStep step_of(const Ddp& ddp) const;
+  [[nodiscard]] TrainingStep step_of(const Train& train) const;
+
+  const SchemeContext* context_;
+  ObjectReader reader_;
+};
+
+// "algorithm": {"all_reduce": "ring", "all_gather": {"algorithm": "ring", "chunks": 4}}
+void SchemeReader::read_algorithms(std::initializer_list<Choosable> calls) {
+  static const JsonValue none = JsonValue::object();
+  const JsonValue* const written = reader_.raw("algorithm");
+  ObjectReader algorithms(written != nullptr ? *written : none, reader_.pointer_of("algorithm"),
+                          reader_.diagnostics());
+  for (const Choosable& call : calls) read_choice(algorithms, call);
+  JsonValue resolved = algorithms.finish();
+  if (written != nullptr) resolved.place = written->place;
+  reader_.resolve("algorithm", std::move(resolved));
+}
+
+void SchemeReader::read_choice(ObjectReader& algorithms, const Choosable& call) {
+  Vocabulary words = algorithm_words(call.operation);
+  std::erase_if(words.allowed, [](const std::string& word) { return is_policy(word); });
+  const JsonValue* const written = algorithms.raw(call.key);
+  AlgorithmChoice& choice = *call.choice;
+  const std::size_t mistakes = algorithms.diagnostics().size();
+  if (written != nullptr && written->is_string()) {
+    choice.name = algorithms.word(call.key, words).value_or(choice.name);
+  } else {
+    static const JsonValue none = JsonValue::object();
+    ObjectReader inner(written != nullptr ? *written : none, algorithms.pointer_of(call.key),
+                       algorithms.diagnostics());
+    choice.name = inner.word("algorithm", words, choice.name);
+    choice.chunks = static_cast<int>(inner.integer("chunks", 1, max_chunks, 1));
+    choice.channels = static_cast<int>(inner.integer("channels", 1, max_channels, 1));
+    algorithms.resolve(call.key, inner.finish());
+  }
+  if (call.members < 1 || algorithms.diagnostics().size() > mistakes) return;
+  try {
+    validate(choice, find_algorithm(call.operation, choice.name), call.members);
+  } catch (const Error& error) {
+    algorithms.wrong(call.key, error);
+    return;
+  }
+  if (call.members != ranks()) return;
+  Collective all;
+  all.group = first_ranks(static_cast<std::size_t>(ranks()));
+  spread_over_nodes(choice, context_->cluster->topology, all);
+}
+
+TrainingStep SchemeReader::step_of(const Ddp& ddp) const {
+  return {.scheme = {},
+          .workload = make_workload(ddp, model(), ranks()),
+          .buckets = static_cast<int>(layers_of_buckets(ddp, model()).size())};
+}
+
+SchemeReader::Maker SchemeReader::ddp() {
+  Ddp ddp;
+  read_buckets(ddp);
+  ddp.overlap = reader_.boolean("overlap", ddp.overlap);
+  read_algorithms({{"all_reduce", Operation::all_reduce, &ddp.all_reduce, ranks()}});
+  return [this, ddp] { return step_of(ddp); };
+}
+
+SchemeReader::Maker SchemeReader::fsdp() {
+  constexpr int full = 3;
+  static const Vocabulary prefetches{.what = "prefetch", .allowed = {"pre", "post"}};
+  const bool sharded = whole("zero", full, full) == full;
+  const std::string of_full = "is for fully sharded parameters (\"zero\": 3)";
+  Fsdp fsdp;
+  if (applies("unsharded", sharded, of_full))
+    fsdp.unsharded = whole("unsharded", max_pieces, fsdp.unsharded);
+  if (applies("prefetch", sharded, of_full))
+    fsdp.prefetch = reader_.word("prefetch", prefetches, "pre") == "pre" ? Fsdp::Prefetch::pre
+                                                                         : Fsdp::Prefetch::post;
+  Ddp ddp{.sharded_optimizer = true};
+  const bool bucket = applies("bucket", !sharded, "is for the first stages (\"zero\": 1 or 2)");
+  const bool first =
+      applies("first_bucket", !sharded, "is for the first stages (\"zero\": 1 or 2)");
+  if (bucket && first) read_buckets(ddp);
+  read_algorithms({{"all_gather", Operation::all_gather, &fsdp.all_gather, ranks()},
+                   {"reduce_scatter", Operation::reduce_scatter, &fsdp.reduce_scatter, ranks()}});
+  ddp.all_gather = fsdp.all_gather;
+  ddp.reduce_scatter = fsdp.reduce_scatter;
+  return [this, sharded, ddp, fsdp] {
+    if (!sharded) return step_of(ddp);
+    return plain(make_workload(fsdp, model(), ranks()));
+  };
+}
+
+// microbatches, schedule, chunks.
+void SchemeReader::read_schedule(Train& train) {
+  static const Vocabulary schedules{
+      .what = "schedule",
+      .allowed = {"gpipe", "1f1b", "interleaved", "zb-h1"},
+      .aliases = {{"pipedream-flush", "1f1b"}, {"interleaved-1f1b", "interleaved"}}};
+  const std::string schedule = reader_.word("schedule", schedules, "1f1b");
+  train.schedule = schedule == "gpipe"         ? PipelineSchedule::gpipe
+                   : schedule == "1f1b"        ? PipelineSchedule::one_f_one_b
+                   : schedule == "interleaved" ? PipelineSchedule::interleaved
+                                               : PipelineSchedule::zb_h1;
+  const bool several = train.schedule == PipelineSchedule::interleaved;
+  if (applies("chunks", several, "is only for the schedule interleaved"))
+    train.chunks = whole("chunks", max_pieces, 2);
+  const std::int64_t work = std::int64_t{train.microbatches} * train.chunks * std::max(ranks(), 1);
+  if (work > max_pipeline_work)
+    reader_.wrong("microbatches", "too-large",
+                  fmt::format("{} microbatches are too many for this number of ranks",
+                              with_commas(std::int64_t{train.microbatches})),
+                  {}, "microbatches times chunks times ranks are at most 10,000,000");
+}
+
+void SchemeReader::stages_have_all(const char* key) {
+  if (model().forward > Time{})
+    reader_.wrong(key, "not-applicable",
+                  "\"forward\" of the model, outside of all layers, belongs to no stage", {},
+                  "give it to a layer");
+}
+
+TrainingStep SchemeReader::step_of(const Train& train) const {
+  TrainingStep step{
+      .scheme = {}, .workload = make_workload(train, model()), .microbatches = train.microbatches};
+  for (int stage = 0; stage < train.pp; ++stage)
+    step.activations.push_back(most_activations(
+        pipeline_order(train.schedule, stage, train.pp, train.microbatches, train.chunks)));
+  const Cluster& cluster = *context_->cluster;
+  const bool on_time = !context_->any_slow && cluster.late.empty();
+  const bool free =
+      cluster.link && cluster.link->startup == Time{} && cluster.link->latency == Time{};
+  if (on_time && free) step.formula = pipeline_formula(train, model());
+  return step;
+}
+
+SchemeReader::Maker SchemeReader::pipeline() {
+  Train train;
+  stages_have_all("");
+  train.pp = whole("stages", max_ranks, std::max(ranks(), 1));
+  reader_.need({"microbatches"});
+  train.microbatches = whole("microbatches", max_microbatches, 1);
+  read_schedule(train);
+  if (ranks() > 0 && train.pp != ranks())
+    reader_.wrong(
+        "stages", "does-not-fit",
+        fmt::format("{} do not fit {}", count_text(train.pp, "stage"), count_text(ranks(), "rank")),
+        {}, "a pipeline has a stage on every rank; \"train\" has replicas of it, too");
+  return [this, train] { return step_of(train); };
+}
+
+SchemeReader::Maker SchemeReader::tensor() {
+  Train train;
+  stages_have_all("");
+  train.tp = whole("degree", max_ranks, std::max(ranks(), 1));
+  train.sequence_parallel = reader_.boolean("sequence_parallel", false);
+  if (ranks() > 0 && train.tp != ranks())
+    reader_.wrong(
+        "degree", "does-not-fit",
+        fmt::format("a degree of {} does not fit {}", train.tp, count_text(ranks(), "rank")), {},
+        "a tensor group has all ranks; \"train\" has replicas of it, too");
+  if (train.sequence_parallel)
+    read_algorithms(
+        {{"all_gather", Operation::all_gather, &train.all_gather, ranks()},
+         {"reduce_scatter", Operation::reduce_scatter, &train.reduce_scatter, ranks()}});
+  else
+    read_algorithms({{"all_reduce", Operation::all_reduce, &train.all_reduce, ranks()}});
+  return [this, train] { return plain(make_workload(train, model())); };
+}
+
+SchemeReader::Maker SchemeReader::experts() {
+  Experts experts;
+  experts.forward_only = reader_.boolean("forward_only", experts.forward_only);
+  read_algorithms({{"all_to_all", Operation::all_to_all, &experts.all_to_all, ranks()}});
+  return [this, experts] { return plain(make_workload(experts, model(), ranks())); };
+}
+
+SchemeReader::Maker SchemeReader::parameter_server() {
+  ParameterServer scheme;
+  scheme.servers = whole("servers", max_ranks, scheme.servers);
+  scheme.asynchronous = reader_.boolean("asynchronous", scheme.asynchronous);
+  if (ranks() > 0 && scheme.servers >= ranks())
+    reader_.wrong("servers", "does-not-fit",
+                  fmt::format("of {}, {} cannot be {}", count_text(ranks(), "rank"), scheme.servers,
+                              scheme.servers == 1 ? "a server" : "servers"),
+                  {}, "the last ranks are servers, and at least one must be a worker");
+  return [this, scheme] { return plain(make_workload(scheme, model(), ranks())); };
+}
+
+SchemeReader::Maker SchemeReader::data_parallel() {
+  DataParallel scheme;
+  scheme.inputs = bytes("inputs", 0);
+  scheme.outputs = bytes("outputs", 0);
+  return [this, scheme] { return plain(make_workload(scheme, model(), ranks())); };
+}
+
+SchemeReader::Maker SchemeReader::train() {
+  Train train;
+  stages_have_all("");
+  train.tp = whole("tp", max_ranks, 1);
+  train.pp = whole("pp", max_ranks, 1);
+  const std::int64_t replica = std::int64_t{train.tp} * train.pp;
+  train.dp = whole("dp", max_ranks, std::max<std::int64_t>(1, ranks() / replica));
+  train.microbatches = whole("microbatches", max_microbatches, 1);
+  read_schedule(train);
+  train.sequence_parallel = reader_.boolean("sequence_parallel", false);
+  if (ranks() > 0 && replica * train.dp != ranks())
+    reader_.wrong("", "does-not-fit",
+                  fmt::format("tp {} x pp {} x dp {} are {} ranks, but the cluster has {}",
+                              train.tp, train.pp, train.dp, replica * train.dp, ranks()));
+  const bool fits = reader_.diagnostics().empty();
+  const auto members = [&](int count) { return fits ? count : 0; };
+  read_algorithms(
+      {{"all_reduce", Operation::all_reduce, &train.all_reduce,
+        members(train.dp > 1 ? train.dp : train.tp)},
+       {"all_gather", Operation::all_gather, &train.all_gather, members(train.tp)},
+       {"reduce_scatter", Operation::reduce_scatter, &train.reduce_scatter, members(train.tp)}});
+  return [this, train] { return step_of(train); };
+}
+
+struct Scheme {
+  const char* name;
+  SchemeReader::Maker (SchemeReader::*read)();
+};
+constexpr std::array<Scheme, 8> schemes{{{"ddp", &SchemeReader::ddp},
+                                         {"fsdp", &SchemeReader::fsdp},
+                                         {"pipeline", &SchemeReader::pipeline},
+                                         {"tensor", &SchemeReader::tensor},
+                                         {"experts", &SchemeReader::experts},
+                                         {"parameter-server", &SchemeReader::parameter_server},
+                                         {"data-parallel", &SchemeReader::data_parallel},
+                                         {"train", &SchemeReader::train}}};
+
+}  // namespace
+
+const std::vector<std::string>& scheme_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Scheme& scheme : schemes) all.emplace_back(scheme.name);
+    return all;
+  }();
+  return names;
+}
+
+std::optional<TrainingStep> read_scheme(const std::string& name, const JsonValue& written,
+                                        const std::string& pointer, const SchemeContext& context,
+                                        Diagnostics& diagnostics, JsonValue& resolved) {
+  const auto row = std::find_if(schemes.begin(), schemes.end(),
+                                [&](const Scheme& scheme) { return scheme.name == name; });
+  COLLSIM_CHECK(row != schemes.end(), "a scheme is one of those with a name");
+  SchemeReader reader(written, pointer, context, diagnostics);
+  const SchemeReader::Maker maker = (reader.*row->read)();
+  std::optional<TrainingStep> step = reader.make(maker, resolved);
+  if (step) step->scheme = name;
+  return step;
+}
+
+}  // namespace collsim

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/workload/workload.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "app/json/screen_text.hpp"
+#include "app/scenario/object_reader.hpp"
+#include "app/scenario/workload/workload_internal.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+namespace {
+
+SlowRank read_slow_rank(ObjectReader& reader, const JsonValue::Member& member, std::size_t number) {
+  constexpr double slowest = 1000;
+  SlowRank slow{Rank(number)};
+  if (member.value.is_number())
+    slow.factor = reader.number(member.key, 1 / slowest, slowest, 1);
+  else
+    slow.delay = reader.time(member.key, Time{});
+  return slow;
+}
+
+std::vector<SlowRank> read_slow(ObjectReader& workload, const Cluster* cluster) {
+  std::vector<SlowRank> slow;
+  const JsonValue* const written = workload.raw("slow");
+  if (written == nullptr) return slow;
+  ObjectReader reader(*written, workload.pointer_of("slow"), workload.diagnostics());
+  const std::size_t ranks = cluster == nullptr ? max_ranks : cluster->topology.rank_count();
+  if (written->is_object())
+    for (const JsonValue::Member& member : written->members()) {
+      const auto number = number_in<std::size_t>(member.key);
+      const bool is_rank = number && std::to_string(*number) == member.key && *number < ranks;
+      if (is_rank) {
+        slow.push_back(read_slow_rank(reader, member, *number));
+        continue;
+      }
+      static_cast<void>(reader.raw(member.key));
+      reader.wrong(member.key, "out-of-range", "there is no rank " + quoted(member.key), {},
+                   cluster == nullptr ? "write the number of a rank, such as \"3\""
+                                      : fmt::format("ranks are 0 to {}", ranks - 1));
+    }
+  workload.resolve("slow", reader.finish());
+  return slow;
+}
+
+// The scheme that is written; empty: none, or several.
+std::string name_of_scheme(ObjectReader& reader) {
+  std::vector<std::string> written;
+  for (const std::string& name : scheme_names())
+    if (reader.raw(name) != nullptr) written.push_back(name);
+  if (written.size() == 1) return written.front();
+  if (written.size() > 1)
+    reader.wrong(written[1], "conflicting-keys",
+                 fmt::format("a workload has one scheme, not {}", fmt::join(written, " and ")), {},
+                 "keep one; a sweep over \"workload\" compares several");
+  return {};
+}
+
+}  // namespace
+
+std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::string& pointer,
+                                          const WorkloadContext& context, Diagnostics& diagnostics,
+                                          JsonValue& resolved) {
+  ObjectReader reader(workload, pointer, diagnostics);
+  static_cast<void>(reader.raw("slow"));
+  const std::string scheme = name_of_scheme(reader);
+  reader.need({"model"});
+  Model model;
+  if (const JsonValue* const written = reader.raw("model")) {
+    JsonValue of_model;
+    model = read_trained_model(*written, reader.pointer_of("model"), diagnostics, of_model);
+    reader.resolve("model", std::move(of_model));
+  }
+  const std::vector<SlowRank> slow = read_slow(reader, context.cluster);
+  std::optional<TrainingStep> step;
+  if (!scheme.empty()) {
+    JsonValue of_scheme;
+    const SchemeContext all{&model, context.cluster, context.varies, !slow.empty()};
+    step = read_scheme(scheme, *reader.raw(scheme), reader.pointer_of(scheme), all, diagnostics,
+                       of_scheme);
+    reader.resolve(scheme, std::move(of_scheme));
+  }
+  resolved = reader.finish();
+  if (scheme.empty() && diagnostics.empty())
+    diagnostics.add({.code = "missing-key",
+                     .message = "the workload does not say how the model is trained",
+                     .place = workload.place,
+                     .pointer = pointer,
+                     .hint = fmt::format("add one of {}", fmt::join(scheme_names(), ", "))});
+  if (!diagnostics.empty() || !step) return std::nullopt;
+  if (!slow.empty()) step->workload = slowed(step->workload, slow);
+  return step;
+}
+
+}  // namespace collsim

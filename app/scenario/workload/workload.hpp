@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/json/diagnostics.hpp"
+#include "app/json/value.hpp"
+#include "app/scenario/cluster/cluster.hpp"
+#include "collectives/cost/closed_forms.hpp"
+#include "collectives/workload.hpp"
+
+namespace collsim {
+
+// A step of training: what a scenario says in place of a collective.
+struct TrainingStep {
+  std::string scheme;  // ddp, fsdp, ...
+  Workload workload;
+  std::optional<int> buckets = {};       // that gradients go out in
+  std::optional<int> microbatches = {};  // of a pipeline
+  // Of a pipeline, by stage: of how many microbatches (of how many pieces, where a stage has
+  // several) it holds activations at once, at most.
+  std::vector<int> activations = {};
+  std::optional<ClosedForm> formula = {};
+};
+
+// What "workload" is read against.
+struct WorkloadContext {
+  const Cluster* cluster = nullptr;  // null: unknown, because something is wrong with it
+  // A sweep changes the workload: keys that mean something at some of its points are no mistake.
+  bool varies = false;
+};
+
+// Reads "workload"; `resolved` gets it with every default.
+//
+//   one scheme with its options: ddp, fsdp, pipeline, tensor, experts, parameter-server,
+//                                data-parallel, train (schemes.cpp says which options)
+//   model                        what is trained (layers.cpp)
+//   slow                         {"5": 1.1, "6": "10ms"}: all work of rank 5 takes 1.1 times as
+//                                long, rank 6 begins its step with 10 ms that the others do not need
+//
+// All ranks of the cluster take part.  Nothing when something is wrong, which is then in the
+// diagnostics; these must be empty before.
+[[nodiscard]] std::optional<TrainingStep> read_workload(const JsonValue& workload,
+                                                        const std::string& pointer,
+                                                        const WorkloadContext& context,
+                                                        Diagnostics& diagnostics,
+                                                        JsonValue& resolved);
+
+}  // namespace collsim

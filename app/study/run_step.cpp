@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/study/run_step.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/scenario/workload/workload.hpp"
+#include "app/study/run_case.hpp"
+#include "sim/simulate.hpp"
+
+namespace collsim {
+namespace {
+
+// Roughly what simulating takes, from the script of one rank: what the members of a communicator
+// do in a ring.
+double instructions_of(const Workload& workload) {
+  double instructions = 0;
+  Script script = workload.script(workload.group().front());
+  while (const Action* const action = script.next()) {
+    ++instructions;
+    if (action->kind != Action::Kind::collective) continue;
+    const auto& groups = workload.communicators()[action->communicator].groups;
+    const AlgorithmChoice plain;
+    const AlgorithmChoice& choice = action->call.choice ? *action->call.choice : plain;
+    instructions +=
+        2.0 * static_cast<double>(groups.front().size()) * choice.chunks * choice.channels;
+  }
+  return instructions * workload.size();
+}
+
+void check_size(const TrainingStep& step) {
+  const double instructions = instructions_of(step.workload);
+  if (instructions > max_instructions)
+    throw_error(ErrorCode::too_large,
+                fmt::format("too large to simulate: about {:.2g} instructions (limit: {:.2g}); use "
+                            "fewer ranks, layers, buckets or chunks",
+                            instructions, max_instructions));
+}
+
+StepResult::OfRank spent(const RankActivity& rank, Time step) {
+  return {rank.computing.seconds(), (rank.communicating - rank.exposed).seconds(),
+          rank.exposed.seconds(), (step - rank.computing - rank.exposed).seconds()};
+}
+
+StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
+  StepResult result;
+  result.scheme = step.scheme;
+  result.buckets = step.buckets;
+  result.microbatches = step.microbatches;
+  result.activations = step.activations;
+  for (const Communicator& communicator : step.workload.communicators())
+    result.communicators.push_back({communicator.name});
+  const double ranks = step.workload.size();
+  double idle = 0;
+  for (const RankActivity& rank : simulation.activities) {
+    const StepResult::OfRank one = result.ranks.emplace_back(spent(rank, simulation.time));
+    result.compute_s += one.compute_s / ranks;
+    result.hidden_s += one.hidden_s / ranks;
+    result.exposed_s += one.exposed_s / ranks;
+    idle += one.idle_s / ranks;
+    for (std::size_t i = 0; i < result.communicators.size(); ++i) {
+      const RankActivity::Part& part = rank.communicators[i];
+      result.communicators[i].hidden_s += (part.communicating - part.exposed).seconds() / ranks;
+      result.communicators[i].exposed_s += part.exposed.seconds() / ranks;
+    }
+  }
+  if (simulation.time > Time{}) result.bubble = idle / simulation.time.seconds();
+  return result;
+}
+
+}  // namespace
+
+CaseResult run_step(const Case& one_case) {
+  const TrainingStep& step = *one_case.step;
+  check_size(step);
+  SimulationOptions how;
+  how.late = one_case.cluster->late;
+  how.recording = Recording::summary;
+  const CostModel& costs = one_case.costs;
+  const Simulation simulation = simulate(one_case.cluster->topology, step.workload, costs, how);
+  CaseResult row;
+  row.step = step_result(step, simulation);
+  row.ranks = step.workload.size();
+  row.time = row.kernel = simulation.time;
+  if (costs.instruction_overhead == Time{} && costs.launch == Time{}) row.analytic = step.formula;
+  row.messages = simulation.messages;
+  row.wire_bytes = simulation.wire_bytes;
+  row.engine = simulation.engine;
+  row.fingerprint = simulation.fingerprint;
+  set_symbols(row, one_case);
+  return row;
+}
+
+}  // namespace collsim

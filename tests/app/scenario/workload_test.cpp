@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "app/scenario/workload/workload.hpp"
+#include "tests/app/scenario/loading.hpp"
+#include "tests/contains.hpp"
+#include "tests/golden.hpp"
+
+namespace collsim::testing {
+namespace {
+
+constexpr const char* four_layers =
+    R"("model": {"layers": [{"times": 4, "forward": "1ms", "backward": "2ms", "gradients": "1MiB"}]})";
+
+Loaded load_workload(const std::string& members, const std::string& more = "") {
+  return load_text(std::string("{\"scenario\": 1,\n") + four_in_a_chain + ",\n\"workload\": {" +
+                       members + "}" + (more.empty() ? "" : ",\n" + more) + "}",
+                   {.workloads = true});
+}
+
+// With the four layers.
+Loaded load_scheme(const std::string& scheme, const std::string& more = "") {
+  return load_workload(scheme + ",\n" + four_layers, more);
+}
+
+std::string resolved_scheme(const std::string& scheme, const char* name) {
+  const Loaded loaded = load_scheme(scheme);
+  if (!loaded.scenario) return loaded.mistake();
+  return to_json(*loaded.scenario->resolved.find("workload")->find(name), -1);
+}
+
+TEST(ReadWorkload, ShowsEveryDefault) {
+  expect_text(resolved_scheme(R"("ddp": {})", "ddp"),
+              R"({"bucket":"25MiB","first_bucket":"1MiB","overlap":true,)"
+              R"("algorithm":{"all_reduce":{"algorithm":"ring","chunks":1,"channels":1}}})");
+  expect_text(resolved_scheme(R"("pipeline": {"microbatches": 8})", "pipeline"),
+              R"({"stages":4,"microbatches":8,"schedule":"1f1b"})");
+  expect_text(
+      resolved_scheme(R"("pipeline": {"microbatches": 8, "schedule": "interleaved"})", "pipeline"),
+      R"({"stages":4,"microbatches":8,"schedule":"interleaved","chunks":2})");
+  expect_contains(resolved_scheme(R"("fsdp": {})", "fsdp"),
+                  R"({"zero":3,"unsharded":2,"prefetch":"pre",)");
+  expect_contains(resolved_scheme(R"("train": {"tp": 2})", "train"), R"("tp":2,"pp":1,"dp":2,)");
+  expect_text(resolved_scheme(R"("ddp": {})", "model"),
+              R"({"dtype":"float32","forward":"0s","optimizer":"0s","layers":[{"times":4,)"
+              R"("forward":"1ms","backward":"2ms","gradients":"1MiB","activations":"0B"}]})");
+}
+
+TEST(ReadWorkload, WhatIsResolvedMeansTheSame) {
+  for (const char* scheme :
+       {R"("ddp": {"overlap": false})", R"("fsdp": {"zero": 2})", R"("fsdp": {"prefetch": "post"})",
+        R"("pipeline": {"microbatches": 4, "schedule": "interleaved"})", R"("tensor": {})",
+        R"("experts": {})", R"("parameter-server": {})", R"("data-parallel": {"inputs": "4kB"})",
+        R"("train": {"pp": 2, "microbatches": 2}, "slow": {"1": 1.5, "0": "2ms"})"}) {
+    const Loaded once = load_scheme(scheme);
+    ASSERT_TRUE(once.scenario) << scheme << ": " << once.mistake();
+    const std::string resolved = to_json(once.scenario->resolved, -1);
+    const Loaded twice = load_text(resolved, {.workloads = true});
+    ASSERT_TRUE(twice.scenario) << resolved << ": " << twice.mistake();
+    expect_text(to_json(twice.scenario->resolved, -1), resolved);
+  }
+}
+
+TEST(ReadWorkload, ACaseHasTheStepAndNoCollective) {
+  const Loaded loaded = load_scheme(R"("ddp": {"bucket": "2MiB"})");
+  const std::optional<Case> one = case_of(loaded);
+  ASSERT_TRUE(one && one->step) << loaded.mistake();
+  EXPECT_EQ(one->step->scheme, "ddp");
+  EXPECT_EQ(one->step->buckets, 3);  // of 1, 2 and 1 layers
+  EXPECT_EQ(one->step->workload.size(), 4);
+  EXPECT_FALSE(one->schedule);
+}
+
+TEST(ReadWorkload, CountsWhatAStageHolds) {
+  const auto held = [](const std::string& schedule) {
+    const Loaded loaded =
+        load_scheme(R"("pipeline": {"microbatches": 8, "schedule": ")" + schedule + "\"}");
+    return case_of(loaded).value().step->activations;
+  };
+  EXPECT_EQ(held("gpipe"), (std::vector<int>{8, 8, 8, 8}));
+  EXPECT_EQ(held("1f1b"), (std::vector<int>{4, 3, 2, 1}));
+  EXPECT_EQ(held("interleaved"), (std::vector<int>{11, 9, 7, 5}));
+}
+
+TEST(ReadWorkload, AScenarioHasOneOfBoth) {
+  const std::string both = std::string("{\"scenario\": 1,\n") + four_in_a_chain +
+                           ",\n\"collective\": {" + broadcast + "}, \"workload\": {\"ddp\": {}, " +
+                           four_layers + "}}";
+  expect_text(load_text(both, {.workloads = true}).mistake(),
+              "3:56 \"collective\" and \"workload\" exclude each other; remove one of them");
+  expect_text(
+      load_text(std::string("{\"scenario\": 1,\n") + four_in_a_chain + "}", {.workloads = true})
+          .mistake(),
+      "1:1 \"collective\" is missing; or \"workload\", for a training step");
+}
+
+TEST(ReadWorkload, IsTakenOnlyByWhoAsksForIt) {
+  const Loaded loaded = load_text(std::string("{\"scenario\": 1,\n") + four_in_a_chain +
+                                  ",\n\"workload\": {\"ddp\": {}, " + four_layers + "}}");
+  expect_text(loaded.mistake(),
+              "3:13 this command takes a collective, not a training step at /workload; "
+              "collsim run simulates workloads");
+}
+
+TEST(ReadWorkload, ReportsWrongSchemes) {
+  expect_text(load_workload(four_layers).mistake(),
+              "3:13 the workload does not say how the model is trained at /workload; add one of "
+              "ddp, fsdp, pipeline, tensor, experts, parameter-server, data-parallel, train");
+  expect_text(load_scheme(R"("ddp": {}, "fsdp": {})").mistake(),
+              "3:33 a workload has one scheme, not ddp and fsdp at /workload/fsdp; keep one; a "
+              "sweep over \"workload\" compares several");
+  expect_contains(load_scheme(R"("dpp": {})").mistakes().front(),
+                  "unknown key \"dpp\" at /workload/dpp; did you mean ddp?");
+  expect_text(load_scheme(R"("ddp": {"buckets": "1MiB"})").mistake(),
+              "3:22 unknown key \"buckets\" at /workload/ddp/buckets; did you mean bucket?");
+  expect_contains(load_scheme(R"("ddp": {"bucket": 25})").mistake(), "3:32 25 has no unit");
+  expect_contains(load_scheme(R"("ddp": 3)").mistake(), "3:21 ");
+}
+
+TEST(ReadWorkload, ReportsWhatDoesNotFitTheRanks) {
+  expect_text(load_scheme(R"("pipeline": {"stages": 3, "microbatches": 8})").mistake(),
+              "3:37 3 stages do not fit 4 ranks at /workload/pipeline/stages; a pipeline has a "
+              "stage on every rank; \"train\" has replicas of it, too");
+  expect_text(load_scheme(R"("tensor": {"degree": 8})").mistake(),
+              "3:35 a degree of 8 does not fit 4 ranks at /workload/tensor/degree; a tensor group "
+              "has all ranks; \"train\" has replicas of it, too");
+  expect_text(load_scheme(R"("train": {"tp": 3})").mistake(),
+              "3:23 tp 3 x pp 1 x dp 1 are 3 ranks, but the cluster has 4 at /workload/train");
+  expect_text(load_scheme(R"("parameter-server": {"servers": 4})").mistake(),
+              "3:46 of 4 ranks, 4 cannot be servers at /workload/parameter-server/servers; the "
+              "last ranks are servers, and at least one must be a worker");
+  expect_contains(
+      load_scheme(R"("pipeline": {"microbatches": 6, "schedule": "interleaved"})").mistake(),
+      "3:26 an interleaved pipeline needs a multiple of its stages as microbatches, not 6");
+  expect_contains(load_workload(R"("pipeline": {"microbatches": 2},
+"model": {"layers": [{"times": 3, "forward": "1ms"}]})")
+                      .mistake(),
+                  "3:26 3 layers cannot be spread over 4 pieces");
+}
+
+TEST(ReadWorkload, ReportsKeysThatMeanNothing) {
+  const std::string chunks = R"("pipeline": {"microbatches": 8, "schedule": "1f1b", "chunks": 2})";
+  expect_text(load_scheme(chunks).mistake(),
+              "3:76 \"chunks\" is only for the schedule interleaved at /workload/pipeline/chunks; "
+              "omit it");
+  const Loaded swept =
+      load_scheme(chunks, R"("sweep": {"workload.pipeline.schedule": ["gpipe", "interleaved"]})");
+  EXPECT_TRUE(swept.scenario) << swept.mistake();
+  expect_contains(load_scheme(R"("fsdp": {"zero": 1, "unsharded": 3})").mistake(),
+                  "\"unsharded\" is for fully sharded parameters");
+  expect_contains(load_workload(R"("pipeline": {"microbatches": 8},
+"model": {"forward": "1ms", "layers": [{"times": 4}]})")
+                      .mistake(),
+                  "belongs to no stage");
+}
+
+TEST(ReadWorkload, ReportsWrongAlgorithms) {
+  const auto with = [](const std::string& choice) {
+    return load_scheme(R"("ddp": {"algorithm": {"all_reduce": )" + choice + "}}").mistake();
+  };
+  EXPECT_TRUE(load_scheme(R"("ddp": {"algorithm": {"all_reduce": "double-tree"}})").scenario);
+  expect_contains(with(R"("rign")"), "did you mean ring?");
+  expect_contains(with(R"("auto")"), "unknown algorithm");
+  expect_contains(with(R"({"algorithm": "ring", "chunks": 0})"), "0 is too small");
+  expect_contains(load_scheme(R"("ddp": {"algorithm": {"all-reduce": "ring"}})").mistake(),
+                  "did you mean all_reduce?");
+}
+
+TEST(ReadWorkload, ReportsWrongModels) {
+  const auto with = [](const std::string& layers) {
+    return load_workload("\"ddp\": {}, \"model\": {\"layers\": " + layers + "}").mistake();
+  };
+  expect_contains(with("[]"), "3:47 a model has at least one layer at /workload/model/layers");
+  expect_contains(with("{}"), "layers are a list, not an object");
+  expect_contains(with(R"([{"forward": "-1ms"}])"), "3:60 ");
+  expect_contains(with(R"([{"times": 1000000, "forward": "1ms"}])"), "1000000 is too large");
+  expect_contains(with(R"([{"times": 100000}, {"times": 1}])"),
+                  "a model has at most 100,000 layers at /workload/model/layers/1");
+  expect_contains(with(R"([{"gradients": "6B"}])"),
+                  "6B is not a whole number of elements of 4 bytes (float32)");
+  expect_contains(with(R"([{"gradients": "900000TB", "times": 100000}])"), "more than 1e18 bytes");
+  expect_contains(load_workload("\"ddp\": {}, \"model\": {}").mistake(), "\"layers\" is missing");
+  expect_contains(load_workload("\"ddp\": {}").mistake(), "\"model\" is missing");
+}
+
+TEST(ReadWorkload, ReportsWrongSlowRanks) {
+  EXPECT_TRUE(load_scheme(R"("ddp": {}, "slow": {"3": 1.1, "0": "10ms"})").scenario);
+  expect_text(load_scheme(R"("ddp": {}, "slow": {"4": 1.1})").mistake(),
+              "3:39 there is no rank \"4\" at /workload/slow/4; ranks are 0 to 3");
+  expect_contains(load_scheme(R"("ddp": {}, "slow": {"1": 0})").mistake(), "0 is too small");
+  expect_contains(load_scheme(R"("ddp": {}, "slow": {"x": "1ms"})").mistake(), "no rank \"x\"");
+}
+
+TEST(ReadWorkload, SweepsOverItsOptionsAndOverAllOfIt) {
+  const Loaded buckets =
+      load_scheme(R"("ddp": {})", R"("sweep": {"workload.ddp.bucket": ["1MiB", "4MiB"]})");
+  EXPECT_EQ(case_of(buckets, 0).value().step->buckets, 4);
+  EXPECT_EQ(case_of(buckets, 1).value().step->buckets, 2);
+  const Loaded schemes =
+      load_workload(four_layers, R"("sweep": {"workload": [{"ddp": {}}, {"fsdp": {}}]})");
+  EXPECT_EQ(case_of(schemes, 0).value().step->scheme, "ddp");
+  EXPECT_EQ(case_of(schemes, 1).value().step->scheme, "fsdp");
+  const Loaded wrong =
+      load_workload(four_layers, R"("sweep": {"workload": [{"ddp": {}}, {"fsdp": {"zero": 4}}]})");
+  expect_contains(wrong.mistake(), "4:54 4 is too large");
+}
+
+}  // namespace
+}  // namespace collsim::testing

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/app/study/scenarios.hpp"
+#include "tests/contains.hpp"
+
+namespace collsim::testing {
+namespace {
+
+std::string step_scenario(const std::string& cluster, const std::string& workload,
+                          const std::string& more = "") {
+  return "{\"scenario\": 1, \"cluster\": {" + cluster + "}, \"workload\": {" + workload + "}" +
+         (more.empty() ? "" : ", " + more) + "}";
+}
+
+const std::string eight =
+    R"("shape": "switch", "ranks": 8, "link": {"bandwidth": "100Gb/s", "overhead": "10us"})";
+const std::string like_bert =
+    R"("model": {"forward": "70ms", "optimizer": "4ms",
+       "layers": [{"times": 24, "backward": "6ms", "gradients": "48MiB"}]})";
+const std::string four_stages = R"("shape": "chain", "ranks": 4, "link": {"bandwidth": "25GB/s"})";
+const std::string thirty_ms =
+    R"("model": {"layers": [{"times": 4, "forward": "10ms", "backward": "20ms"}]})";
+
+CaseResult row_of(const std::string& scenario) {
+  return results_of(scenario).results->rows.front();
+}
+
+// Recursion of DDP's buckets, by hand: the last of 24 all-reduces ends at 248.474 ms.
+TEST(RunStep, SaysWhereTheTimeGoes) {
+  const CaseResult row = row_of(step_scenario(eight, "\"ddp\": {}, " + like_bert));
+  EXPECT_EQ(row.time, Time(252'474'337'280));
+  ASSERT_TRUE(row.step);
+  EXPECT_NEAR(row.step->compute_s, 0.218, 1e-12);
+  EXPECT_NEAR(row.step->exposed_s, 0.034474337280, 1e-12);
+  EXPECT_NEAR(row.step->hidden_s, 24 * 0.006936430720 - 0.034474337280, 1e-9);
+  EXPECT_NEAR(row.step->bubble, 0, 1e-12);
+  EXPECT_EQ(row.step->buckets, 24);
+  ASSERT_EQ(row.step->communicators.size(), 1U);
+  EXPECT_EQ(row.step->communicators[0].name, "world");
+  EXPECT_NEAR(row.step->communicators[0].exposed_s, row.step->exposed_s, 1e-15);
+  EXPECT_EQ(row.step->ranks.size(), 8U);
+}
+
+TEST(RunStep, TheTextbooksBubbles) {
+  const struct {
+    const char* schedule;
+    std::int64_t ms;
+  } known[] = {{"gpipe", 330}, {"1f1b", 330}, {"interleaved", 285}, {"zb-h1", 270}};
+  for (const auto& [schedule, ms] : known) {
+    const std::string pipeline =
+        std::string(R"("pipeline": {"microbatches": 8, "schedule": ")") + schedule + "\"}, ";
+    const CaseResult row = row_of(step_scenario(four_stages, pipeline + thirty_ms));
+    EXPECT_EQ(row.time, Time(ms * 1'000'000'000)) << schedule;
+    ASSERT_TRUE(row.analytic) << schedule;
+    EXPECT_NEAR(row.analytic->seconds, row.time_s(), 1e-12) << schedule;
+    EXPECT_NEAR(row.step->bubble, 1 - 240.0 / static_cast<double>(ms), 1e-12) << schedule;
+  }
+}
+
+// Wherever it is given, over many sizes.
+TEST(RunStep, AFormulaOfAPipelineIsExact) {
+  int checked = 0;
+  for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zb-h1"})
+    for (const int stages : {2, 3, 5})
+      for (const int microbatches : {1, 3, 5, 15}) {
+        const std::string cluster =
+            R"("shape": "switch", "link": {"bandwidth": "25GB/s"}, "ranks": )" +
+            std::to_string(stages);
+        const std::string scenario =
+            step_scenario(cluster, R"("pipeline": {"schedule": ")" + std::string(schedule) +
+                                       R"(", "microbatches": )" + std::to_string(microbatches) +
+                                       R"(}, "model": {"optimizer": "5ms", "layers": [{"times": )" +
+                                       std::to_string(2 * stages) +
+                                       R"(, "forward": "6ms", "backward": "14ms"}]})");
+        if (std::string(schedule) == "interleaved" && microbatches % stages != 0) continue;
+        const CaseResult row = row_of(scenario);
+        if (!row.analytic) continue;
+        ++checked;
+        EXPECT_NEAR(row.analytic->seconds, row.time_s(), 1e-12) << scenario;
+      }
+  EXPECT_GT(checked, 30);
+}
+
+TEST(RunStep, NoFormulaWhereMessagesOrLateRanksCost) {
+  const std::string pipeline = R"("pipeline": {"microbatches": 8}, )";
+  const std::string slow = pipeline + R"("slow": {"1": 1.1}, )" + thirty_ms;
+  EXPECT_FALSE(row_of(step_scenario(four_stages, slow)).analytic);
+  const std::string late = four_stages + R"(, "late": {"2": "1ms"})";
+  EXPECT_FALSE(row_of(step_scenario(late, pipeline + thirty_ms)).analytic);
+  EXPECT_FALSE(
+      row_of(step_scenario(eight, R"("pipeline": {"microbatches": 8}, )" + thirty_ms)).analytic);
+}
+
+TEST(RunStep, ASlowRankStretchesItsWork) {
+  const std::string model =
+      R"("model": {"layers": [{"forward": "10ms", "backward": "20ms", "gradients": "4B"}]})";
+  const std::string free = R"("shape": "switch", "ranks": 4, "link": {"bandwidth": "25GB/s"})";
+  const auto compute_of = [&](const std::string& slow) {
+    return row_of(step_scenario(free, "\"ddp\": {}, \"slow\": {" + slow + "}, " + model));
+  };
+  const CaseResult stretched = compute_of(R"("3": 1.5)");
+  EXPECT_NEAR(stretched.step->ranks[3].compute_s, 0.045, 1e-12);
+  EXPECT_NEAR(stretched.step->ranks[0].compute_s, 0.030, 1e-12);
+  EXPECT_NEAR(compute_of(R"("3": "15ms")").time_s(), stretched.time_s(), 1e-12);
+}
+
+// Each lane of an algorithm is one of its communicator's.
+TEST(RunStep, TakesAlgorithmsOfSeveralLanes) {
+  for (const char* choice : {R"("double-tree")", R"({"algorithm": "ring", "channels": 4})",
+                             R"({"algorithm": "ring", "chunks": 4})", R"("recursive-doubling")"}) {
+    const std::string ddp =
+        std::string(R"("ddp": {"algorithm": {"all_reduce": )") + choice + "}}, ";
+    const CaseResult row = row_of(step_scenario(eight, ddp + like_bert));
+    EXPECT_GT(row.step->exposed_s, 0) << choice;
+    EXPECT_NEAR(row.step->compute_s, 0.218, 1e-12) << choice;
+  }
+}
+
+TEST(RunStep, MetricsAreChecked) {
+  const std::string expect = R"("expect": [
+      {"id": "parts", "metric": "compute + exposed + bubble * step", "equals": "step"},
+      {"id": "best", "metric": "argmin(step, workload.ddp.bucket)", "equals": "25MiB"}],
+    "sweep": {"workload.ddp.bucket": ["25MiB", "10GB"]})";
+  const Studied studied = results_of(step_scenario(eight, "\"ddp\": {}, " + like_bert, expect));
+for (const ExpectationOutcome& outcome : studied.results->expect)
+  EXPECT_TRUE(outcome.ok) << outcome.failure;
+EXPECT_EQ(studied.all_warnings(), "");
+}
+
+TEST(RunStep, MetricsOfTheOtherKindAreRefused) {
+  const auto complaint = [](const std::string& metric) {
+    const Studied studied =
+        study(step_scenario(eight, "\"ddp\": {}, " + like_bert,
+                            R"("expect": [{"metric": ")" + metric + R"(", "at_least": 0}])"));
+    return studied.messages().empty() ? std::string() : studied.messages().front();
+  };
+  EXPECT_EQ(complaint("step"), "");
+  expect_contains(complaint("busbw"), "is of a collective, and this is a training step");
+  expect_contains(complaint("N"), "is of a collective, and this is a training step");
+  const Studied collective = study(R"({"scenario": 1, "cluster": {)" + eight +
+                                   R"(}, "collective": {"op": "all-reduce", "size": "1MiB"},
+          "expect": [{"metric": "exposed", "at_least": 0}]})");
+  ASSERT_EQ(collective.messages().size(), 1U);
+  expect_contains(collective.messages()[0], "is of a training step, and this is a collective");
+}
+
+TEST(RunStep, WhatIsTooLargeIsRefused) {
+  const std::string many = R"("shape": "switch", "ranks": 20000, "link": {"bandwidth": "25GB/s"})";
+  const Studied studied = study(step_scenario(many, "\"ddp\": {}, " + like_bert));
+  ASSERT_EQ(studied.messages().size(), 1U);
+  expect_contains(studied.messages()[0], "too large to simulate");
+}
+
+}  // namespace
+}  // namespace collsim::testing
