@@ -115,7 +115,12 @@ class EventNetwork {
   [[nodiscard]] static std::uint8_t bit_of(Direction direction) {
     return direction == Direction::out ? 1 : 2;
   }
-  [[nodiscard]] Connection& open(RankWiring::Ends ends);
+  [[nodiscard]] Connection& open(RankWiring::Ends ends, Direction direction);
+  // It was opened only to receive a message that had arrived.
+  [[nodiscard]] static bool has_no_route(const Connection& connection) {
+    return connection.path.kinds == Path::fair && connection.path.links_count == 0;
+  }
+  void find_route(Connection& connection);
   void note_links(Connection& connection);
   void open_ways(Connection& connection);
   void post_over_ways(Connection& connection, Bytes bytes, Time ready);
@@ -131,7 +136,6 @@ class EventNetwork {
   std::uint32_t new_transit();
   // The only message of a connection to which neither end will turn soon flows, as one of millions.
   [[nodiscard]] bool may_rest(const Connection& connection) const;
-  void take_back(Connection& connection);
   void end_of_resting(const Flows::Flow& flow);
   static void check_arrival(Time arrival);
   void arrive(Connection& way, std::uint64_t message, Time arrival);
@@ -170,15 +174,34 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
                                                    Direction direction) {
   const RankWiring::Ends ends = wiring_.ends(lane, peer, direction);
   Connection* connection = lanes_.connections.find(ends.source, ends.target);
-  if (connection == nullptr) connection = &open(ends);
+  if (connection == nullptr)
+    connection = &open(ends, direction);
+  else if (direction == Direction::out && has_no_route(*connection)) [[unlikely]]
+    find_route(*connection);
   if (!is_exact_) return nullptr;
   connection->queue.users |= bit_of(direction);
   return connection;
 }
 
 template <class Recorder>
-Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
-  Connection& connection = wiring_.open(ends);
+inline Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends, Direction direction) {
+  Connection& connection = lanes_.connections.open(ends.source, ends.target);
+  RestingMessages::Message message;
+  if (lanes_.resting.empty() ||
+      !lanes_.resting.take(connection.source, connection.target, message)) {
+    find_route(connection);
+    return connection;
+  }
+  lanes_.reopen(connection, message);
+  connection.path.kinds = Path::fair;
+  if (message.is_under_way() || direction == Direction::out) find_route(connection);
+  if (message.is_under_way()) flows_.come_back(connection, message.stream());
+  return connection;
+}
+
+template <class Recorder>
+inline void EventNetwork<Recorder>::find_route(Connection& connection) {
+  wiring_.find_route(connection);
   note_links(connection);
   Path& path = connection.path;
   // Who asks a link first among lanes is decided by rank, which a turn changes.
@@ -188,8 +211,6 @@ Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends) {
   else if (path.kinds == Path::exclusive && posts_early_ &&
            into_the_network_[lanes_.connections.link(path.links_begin).index()])
     path.kinds |= Path::own_first;
-  if (!lanes_.resting.empty()) take_back(connection);
-  return connection;
 }
 
 template <class Recorder>
@@ -236,14 +257,6 @@ bool EventNetwork<Recorder>::may_rest(const Connection& connection) const {
          connection.path.crosses(Path::fair) && !connection.path.crosses(Path::exclusive) &&
          queue.slot(0).time == Time::never() &&
          queue.slot(0).count <= RestingMessages::most_elements;
-}
-
-template <class Recorder>
-void EventNetwork<Recorder>::take_back(Connection& connection) {
-  RestingMessages::Message message;
-  if (!lanes_.resting.take(connection.source, connection.target, message)) return;
-  lanes_.reopen(connection, message);
-  if (message.is_under_way()) flows_.come_back(connection, message.stream());
 }
 
 template <class Recorder>

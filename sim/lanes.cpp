@@ -54,7 +54,6 @@ RestingMessages::Number Lanes::close_with_message(Connection& connection) {
 
 // The message has been counted, as one of a closed connection.
 void Lanes::reopen(Connection& connection, const RestingMessages::Message& message) {
-  set_message_size(connection, message.count);
   Queue& queue = connection.queue;
   queue.slot(queue.sent++) = {message.is_under_way() ? Time::never() : message.arrival(),
                               message.count};

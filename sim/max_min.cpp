@@ -192,7 +192,6 @@ void MaxMin::begin_round() {
 // Collects the component of a constraint, with everything open.
 void MaxMin::discover(std::uint32_t first) {
   component_.clear();
-  shares_.clear();
   open_variables_ = 0;
   touch(first);
   for (std::size_t next = 0; next < component_.size(); ++next) {
@@ -209,7 +208,6 @@ void MaxMin::discover(std::uint32_t first) {
     }
     users.resize(kept);
   }
-  std::make_heap(shares_.begin(), shares_.end(), std::greater<>());
 }
 
 void MaxMin::touch(std::uint32_t index) {
@@ -225,16 +223,55 @@ void MaxMin::touch(std::uint32_t index) {
   constraint.open = constraint.started;
   constraint.remaining = constraint.capacity;
   constraint.share = constraint.capacity / constraint.open;
-  shares_.emplace_back(constraint.share, index);
 }
 
+// Most components have a few levels, which are found sooner by looking at all constraints than by
+// keeping these in a heap.
 void MaxMin::fill_component() {
-  while (open_variables_ > 0) {
-    const double level = lowest_share();
+  constexpr int few = 8;
+  for (int levels = 0; open_variables_ > 0; ++levels) {
+    if (levels == few) make_heap_of_shares();
     losing_.clear();
-    close_users_at(level);
-    settle(level);
+    settle(levels < few ? close_lowest_of_all() : close_lowest_of_heap());
   }
+}
+
+// All constraints with the lowest share are bottlenecks together: closing one after the other would
+// round differently for different orders.
+double MaxMin::close_lowest_of_all() {
+  double level = std::numeric_limits<double>::infinity();
+  std::size_t kept = 0;
+  for (const std::uint32_t index : component_) {
+    const Constraint& constraint = constraints_[index];
+    if (constraint.open == 0) continue;
+    component_[kept++] = index;
+    if (constraint.share > level) continue;
+    if (constraint.share < level) lowest_.clear();
+    level = constraint.share;
+    lowest_.push_back(index);
+  }
+  component_.resize(kept);
+  for (const std::uint32_t index : lowest_) close_users(index, level);
+  lowest_.clear();
+  return level;
+}
+
+double MaxMin::close_lowest_of_heap() {
+  const double level = lowest_share();
+  while (lowest_share() == level) {
+    const std::uint32_t index = shares_.front().second;
+    std::pop_heap(shares_.begin(), shares_.end(), std::greater<>());
+    shares_.pop_back();
+    close_users(index, level);
+  }
+  return level;
+}
+
+void MaxMin::make_heap_of_shares() {
+  shares_.clear();
+  for (const std::uint32_t index : component_)
+    if (constraints_[index].open > 0) shares_.emplace_back(constraints_[index].share, index);
+  std::make_heap(shares_.begin(), shares_.end(), std::greater<>());
 }
 
 // Shares only grow, so a key that is out of date is too small: it comes up early and goes back in.
@@ -254,15 +291,8 @@ double MaxMin::lowest_share() {
   return std::numeric_limits<double>::infinity();
 }
 
-// All constraints with this share are bottlenecks together: closing one after the other would
-// round differently for different orders.
-void MaxMin::close_users_at(double level) {
-  while (lowest_share() == level) {
-    const std::uint32_t index = shares_.front().second;
-    std::pop_heap(shares_.begin(), shares_.end(), std::greater<>());
-    shares_.pop_back();
-    for (const std::uint32_t variable : constraints_[index].users) close(variable, level);
-  }
+void MaxMin::close_users(std::uint32_t constraint, double level) {
+  for (const std::uint32_t variable : constraints_[constraint].users) close(variable, level);
 }
 
 void MaxMin::close(std::uint32_t id, double level) {

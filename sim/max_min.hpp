@@ -12,16 +12,16 @@
 namespace collsim {
 
 // Max-min fair sharing (Bertsekas and Gallager, Data Networks, 6.5.2), kept up to date as variables
-// are added and removed.  It knows constraints and variables, not links and flows.
+// are started and stopped.  It knows constraints and variables, not links and flows.
 //
 //   capacity_c   of constraint c, positive (bytes per second)
-//   rate_v       of variable v, wanted; 0 < rate_v <= bound_v (no bound: infinity)
-//   users(c)     the variables that use constraint c
+//   rate_v       of variable v, wanted; positive
+//   users(c)     the started variables that use constraint c
 //
 // Rates are feasible when    sum of rate_v over users(c)  <=  capacity_c    for every c.
-// They are max-min fair when they are feasible and every v has rate_v == bound_v or a bottleneck:
-// a saturated constraint on which no variable has a larger rate.  There is exactly one such
-// assignment: no rate can grow without shrinking one that is not larger.
+// They are max-min fair when they are feasible and every v has a bottleneck: a saturated constraint
+// on which no variable has a larger rate.  There is exactly one such assignment: no rate can grow
+// without shrinking one that is not larger.
 //
 // Progressive filling, per connected component of the graph of constraints and variables:
 //
@@ -41,11 +41,12 @@ namespace collsim {
 // depends on the capacities and the graph alone: not on ids, not on the order of calls, not on what
 // happened before.  Solving step by step gives the bits of solving once.
 //
-// When only variables have stopped, and on each of their constraints those that still run are slower
-// than those that stopped, then nobody's rate changes: a constraint of theirs was a bottleneck of
-// none that runs, and before these are closed its share was never the level; now it is even larger.
-// Where equal amounts start together, it is like this whenever some end: the fastest do.  Then
-// solve() looks at the constraints of what stopped only.
+// When only variables have stopped, and on each of their constraints all that still run are slower
+// than those that stopped, then nobody's rate changes.  Such a constraint c was no bottleneck of
+// those that run: while one of them was open, share_c was above the level, and without those that
+// stopped it is larger still.  So every level closes what it closed before.  Where equal amounts
+// start together it is always like this, because the fastest end first; then solve() looks at the
+// constraints of what stopped only.
 //
 // There may be millions of variables: one takes 24 bytes, and 8 for each of its constraints.
 class MaxMin {
@@ -125,8 +126,11 @@ class MaxMin {
   void touch(std::uint32_t constraint);
   void discover(std::uint32_t constraint);
   void fill_component();
+  double close_lowest_of_all();
+  double close_lowest_of_heap();
+  void make_heap_of_shares();
   [[nodiscard]] double lowest_share();
-  void close_users_at(double level);
+  void close_users(std::uint32_t constraint, double level);
   void close(std::uint32_t variable, double level);
   void settle(double level);
 
@@ -145,9 +149,10 @@ class MaxMin {
   std::vector<VariableId> changed_;
 
   // Of the component being filled.
-  std::vector<std::uint32_t> component_;
-  std::vector<Candidate> shares_;      // heap; keys may be out of date, that is: too small
-  std::vector<std::uint32_t> losing_;  // constraints with closing > 0
+  std::vector<std::uint32_t> component_;  // constraints; while it is filled, the open ones
+  std::vector<std::uint32_t> lowest_;     // constraints with the lowest share
+  std::vector<Candidate> shares_;         // heap; keys may be out of date, that is: too small
+  std::vector<std::uint32_t> losing_;     // constraints with closing > 0
   std::size_t open_variables_ = 0;
 };
 

@@ -44,11 +44,11 @@ RankWiring::Ends RankWiring::ends_in_quotient(LaneNumber lane, Endpoint peer,
           number(me_turned, lanes_.programs.turned(me.lane, me.rank, me_turned))};
 }
 
-Connection& RankWiring::open_in_quotient(Ends ends) {
-  Connection& connection = lanes_.connections.open(ends.source, ends.target);
-  const Endpoint from = lanes_.endpoint_of(ends.source);
-  const Endpoint to{Rank(ends.target / lanes_.per_rank), Lane(ends.target % lanes_.per_rank)};
-  if (from.rank == to.rank) return connection;
+void RankWiring::find_route_in_quotient(Connection& connection) {
+  const LaneNumber target = connection.target;
+  const Endpoint from = lanes_.endpoint_of(connection.source);
+  const Endpoint to{Rank(target / lanes_.per_rank), Lane(target % lanes_.per_rank)};
+  if (from.rank == to.rank) return;
   route_.clear();
   for (const LinkId link : router_.route(from, to)) {
     const LinkId orbit = quotient_->orbit(link);
@@ -57,7 +57,6 @@ Connection& RankWiring::open_in_quotient(Ends ends) {
     route_.push_back(orbit);
   }
   set_route(connection, route_);
-  return connection;
 }
 
 Simulation RankWiring::result(Engine engine) {

@@ -37,12 +37,19 @@ class RankWiring {
   }
   // What its links cost is for the engine to note.
   Connection& open(Ends ends) {
-    if (quotient_ != nullptr) return open_in_quotient(ends);
     Connection& connection = lanes_.connections.open(ends.source, ends.target);
-    const Endpoint from = lanes_.endpoint_of(ends.source);
-    const Endpoint to = lanes_.endpoint_of(ends.target);
-    if (from.rank != to.rank) set_route(connection, router_.route(from, to));
+    find_route(connection);
     return connection;
+  }
+  // Of a connection that has none yet.
+  void find_route(Connection& connection) {
+    if (quotient_ != nullptr) {
+      find_route_in_quotient(connection);
+      return;
+    }
+    const Endpoint from = lanes_.endpoint_of(connection.source);
+    const Endpoint to = lanes_.endpoint_of(connection.target);
+    if (from.rank != to.rank) set_route(connection, router_.route(from, to));
   }
   // The lane that stands for a connection's target.
   [[nodiscard]] LaneNumber simulated(LaneNumber target) const {
@@ -68,7 +75,7 @@ class RankWiring {
                                    turned.index());
   }
   [[nodiscard]] Ends ends_in_quotient(LaneNumber lane, Endpoint peer, Direction direction) const;
-  Connection& open_in_quotient(Ends ends);
+  void find_route_in_quotient(Connection& connection);
   void set_route(Connection& connection, std::span<const LinkId> route) {
     lanes_.connections.set_links(connection, route);
     if (route.empty()) connection.path.kinds = Path::within_switch;

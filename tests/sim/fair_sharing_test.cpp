@@ -76,6 +76,69 @@ TEST(FairSharing, ManyEqualFlowsEndTogether) {
   EXPECT_EQ(simulate(topology, schedule, {}, {.engine = Engine::symmetry}).time, microseconds(63));
 }
 
+// Twice: sends so many messages to every other rank, then takes as many from each.
+Program exchange(int me, int ranks, int messages) {
+  const auto data = [](int from, int to, Buffer buffer) {
+    return Span{buffer, 0, message * (1 + (from + 2 * to) % 3)};
+  };
+  const auto lane_of = [](int rank) {
+    return Endpoint{Rank(static_cast<std::size_t>(rank)), Lane(0)};
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < messages * (ranks - 1); ++i) {
+      const int to = (me + 1 + i % (ranks - 1)) % ranks;
+      co_yield send(lane_of(to), data(me, to, Buffer::input));
+    }
+    for (int i = 0; i < messages * (ranks - 1); ++i) {
+      const int from = (me + ranks - 1 - i % (ranks - 1)) % ranks;
+      co_yield receive(lane_of(from), data(from, me, Buffer::output));
+    }
+  }
+}
+
+// Without a recording, messages to which nobody attends are kept without a connection; it must come
+// back whoever turns to it first, the sender or the receiver, before the message arrives or after.
+TEST(FairSharing, MessagesThatRestAreAsIfTheyHadAConnection) {
+  for (const int messages : {1, 2, 3})
+    for (const Time startup : {Time{}, microseconds(2)}) {
+      SCOPED_TRACE(std::to_string(messages) + " messages, startup " + to_text(startup));
+      const Schedule schedule =
+          handmade(7, [messages](int position, Lane) { return exchange(position, 7, messages); });
+      const auto link = [&](int gigabytes) {
+        return link_of(gigabytes_per_second(gigabytes), startup, microseconds(1), Sharing::fair);
+      };
+      const std::vector<Topology::LinkChange> slow{{LinkId(2), link(3)}};
+      const Topology topology = make_switch(7, link(10)).with_changed_links(slow);
+      SimulationOptions options;
+      options.engine = Engine::event;
+      const Simulation resting = simulate(topology, schedule, {}, options);
+      options.recording = Recording::full;
+      const Simulation connected = simulate(topology, schedule, {}, options);
+      EXPECT_EQ(resting.finished, connected.finished);
+      EXPECT_EQ(resting.fingerprint, connected.fingerprint);
+      EXPECT_EQ(resting.messages, connected.messages);
+      EXPECT_EQ(resting.wire_bytes, connected.wire_bytes);
+    }
+}
+
+TEST(FairSharing, AMessageThatRestsAndIsNeverReceivedIsReported) {
+  const Schedule schedule = handmade(3, [](int position, Lane lane) -> Program {
+    const Span data{Buffer::input, 0, message};
+    if (position == 0) {
+      co_yield send({Rank(2), lane}, data);
+      co_yield send({Rank(1), lane}, data);
+    }
+    if (position == 1) co_yield receive({Rank(0), lane}, data.in(Buffer::output));
+  });
+  try {
+    (void)simulate(make_switch(3, fair), schedule, {}, {.engine = Engine::event});
+    FAIL() << "not reported";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_schedule);
+    EXPECT_NE(std::string(error.what()).find("rank 2"), std::string::npos) << error.what();
+  }
+}
+
 TEST(MixedRoutes, AMessageHoldsNothingWhileItFlows) {
   // Two ranks share an exclusive uplink into a fair backbone that a third keeps half busy.
   TopologyBuilder builder;

@@ -294,6 +294,37 @@ TEST(MaxMin, StepByStepEqualsFromScratchBitForBit) {
   }
 }
 
+// When the fastest stop nobody's rate changes, and hardly anything is looked at; when others stop,
+// it does.  Step by step until none is left.
+TEST(MaxMin, TheFastestStopWithoutAChange) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    RandomSystem made(seed + 5000);
+    for (int i = 0; i < 60; ++i) made.add_flow();
+    (void)made.system.solve();
+    while (!made.flows.empty()) {
+      const auto fastest =
+          std::max_element(made.flows.begin(), made.flows.end(), [&](const auto& a, const auto& b) {
+            return made.system.rate(a.first) < made.system.rate(b.first);
+          });
+      const double rate = made.system.rate(fastest->first);
+      std::vector<V> equal;
+      for (const auto& [id, flow] : made.flows)
+        if (made.system.rate(id) == rate) equal.push_back(id);
+      for (const V id : equal) {
+        remove(made.system, id);
+        made.flows.erase(id);
+      }
+      EXPECT_TRUE(made.system.solve().empty()) << "seed " << seed;
+      expect_fair(made, seed);
+      if (made.random() % 4 != 0) continue;
+      made.remove_flow();
+      if (made.random() % 2 == 0) made.add_flow();
+      (void)made.system.solve();
+      expect_fair(made, seed);
+    }
+  }
+}
+
 // A direct all-to-all through a switch: K (K-1) flows, each over its sender's and its receiver's
 // port.  Everybody is equal, so every flow gets exactly port / (K-1).
 TEST(MaxMin, AllToAllOnASwitchIsExactlyEven) {
