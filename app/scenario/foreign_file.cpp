@@ -2,16 +2,10 @@
 #include "app/scenario/foreign_file.hpp"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 namespace collsim {
 namespace {
-
-struct Telltale {
-  std::initializer_list<std::string_view> words;  // any of them
-  ForeignFile file;
-};
 
 bool holds_any(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
@@ -42,21 +36,18 @@ std::optional<ForeignFile> foreign_file(std::string_view text) {
                          "{\"nccl_topo\": \"FILE\"}"};
     return ForeignFile{"XML", "scenarios are JSON"};
   }
-  static const std::array telltales = {
-      Telltale{
-          {"nThread", "nccl-tests", "rccl-tests", "out-of-place", "redop", "busbw"},
-          {"a log of nccl-tests",
-           "collsim compare FILE sets it beside the prediction, collsim import FILE shows what "
-           "it says",
-           true}},
-      Telltale{{"NCCL INFO"},
-               {"a log of NCCL", "collsim topo import FILE reads its lines on the topology"}},
-      Telltale{{"GPU0", "Weight between", "P2P"},
-               {"a table of links between GPUs",
-                "collsim topo import FILE reads it; a scenario takes it as \"cluster\": "
-                "{\"topo_matrix\": \"FILE\"}"}}};
-  for (const Telltale& one : telltales)
-    if (holds_any(head, one.words)) return one.file;
+  if (holds_any(head, {"\"scenario\"", "\"cluster\""})) return std::nullopt;  // with a mistake
+  if (holds_any(head, {"nThread", "nccl-tests", "rccl-tests", "out-of-place", "redop", "busbw"}))
+    return ForeignFile{"a log of nccl-tests",
+                       "collsim compare FILE sets it beside the prediction, collsim import FILE "
+                       "shows what it says",
+                       true};
+  if (holds_any(head, {"NCCL INFO"}))
+    return ForeignFile{"a log of NCCL", "collsim topo import FILE reads its lines on the topology"};
+  if (holds_any(head, {"GPU0", "Weight between", "P2P"}))
+    return ForeignFile{"a table of links between GPUs",
+                       "collsim topo import FILE reads it; a scenario takes it as \"cluster\": "
+                       "{\"topo_matrix\": \"FILE\"}"};
   return std::nullopt;
 }
 

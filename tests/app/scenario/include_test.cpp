@@ -187,7 +187,7 @@ TEST_F(Include, FilesOfOtherProgramsAreNamed) {
   expect_contains(said("      GPU0  GPU1\nGPU0   X   NV12\n"),
                   begin + "a table of links between GPUs, not a scenario; collsim topo import");
   expect_lacks(said("{\"scenario\": 1, \"title\": \"nThread\"}"), "this is");
-  expect_lacks(said("scenario: 1"), "this is");
+  expect_lacks(said("// busbw\n{\"scenario\": 1}"), "this is");
 }
 
 TEST_F(Include, TheVersionMustBeOne) {
