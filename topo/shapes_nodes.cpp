@@ -406,8 +406,10 @@ Topology make_nodes(const NodesShape& shape) {
   parts.routes_ignore_bandwidth = true;
   if (shape.intra_link.half_duplex || shape.inter_link.half_duplex)
     return Topology(std::move(parts));
-  if (!named && shape.intra == NodesShape::Intra::network_switch && !layout.attached())
+  if (!named && shape.intra == NodesShape::Intra::network_switch && !layout.attached()) {
     parts.turnings.push_back(turning_of_alike_gpus(layout, nodes));
+    return Topology(std::move(parts));
+  }
   const auto of_ends = named ? between->turning() : turning_of_switch(layout, nodes);
   if (auto turning = of_ends ? turning_of_nodes(layout, *of_ends) : std::nullopt)
     parts.turnings.push_back(std::move(*turning));

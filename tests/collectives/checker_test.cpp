@@ -43,11 +43,11 @@ void expect_accepted(const Schedule& schedule) {
 }
 
 // Two ranks that both want the sum of two elements; right as it stands.
-Programs exchange_programs() {
+ListedPrograms exchange_programs() {
   return {{send(at(1), input(0, 2)), receive_reduce(at(1), input(0, 2), output(0, 2))},
           {send(at(0), input(0, 2)), receive_reduce(at(0), input(0, 2), output(0, 2))}};
 }
-HandMade exchange(Programs programs = exchange_programs()) {
+HandMade exchange(ListedPrograms programs = exchange_programs()) {
   return {collective_of(Operation::all_reduce, 2, 2), std::move(programs)};
 }
 
@@ -90,7 +90,7 @@ TEST(Checker, NamesRanksNotPositions) {
 
 TEST(Checker, RefusesPeersThatDoNotExist) {
   for (const Endpoint& peer : {at(2), at(1, 1), at(0), at(1, 65535)}) {
-    Programs programs = exchange_programs();
+    ListedPrograms programs = exchange_programs();
     programs[0][0].to = peer;
     expect_fault(make(exchange(programs)), FaultKind::bad_peer, 0, 0, 0);
     programs = exchange_programs();
@@ -114,7 +114,7 @@ TEST(Checker, RefusesSignalsThatLeaveTheRank) {
 TEST(Checker, RefusesSpansOutsideTheirBuffers) {
   for (const Span& span : {input(0, 3), input(1, 2), input(-1, 2), input(0, -1), input(3, 0),
                            input(huge, 2), input(2, huge), input(-huge, huge), scratch(0, 2)}) {
-    Programs programs = exchange_programs();
+    ListedPrograms programs = exchange_programs();
     programs[0][0] = send(at(1), span);
     expect_fault(make(exchange(programs)), FaultKind::bad_span, 0, 0, 0, "reads ");
     programs = exchange_programs();
@@ -134,11 +134,11 @@ TEST(Checker, TakesNegativeScratchForNone) {
 
 TEST(Checker, RefusesInstructionsThatDoNotExist) {
   for (const int code : {0, 1, 2, 4, 9, 15 + 128, 255}) {
-    Programs programs = exchange_programs();
+    ListedPrograms programs = exchange_programs();
     programs[1][1].op = static_cast<Op>(code);
     expect_fault(make(exchange(programs)), FaultKind::bad_instruction, 1, 0, 1);
   }
-  Programs programs = exchange_programs();
+  ListedPrograms programs = exchange_programs();
   programs[1][1].destination_buffer = static_cast<Buffer>(3);
   expect_fault(make(exchange(programs)), FaultKind::bad_instruction, 1, 0, 1);
 }
@@ -153,14 +153,14 @@ TEST(Checker, RefusesPartialOverlap) {
 }
 
 TEST(Checker, RefusesMessagesOfAnotherSize) {
-  Programs programs = exchange_programs();
+  ListedPrograms programs = exchange_programs();
   programs[1][0].count = 1;
   expect_fault(make(exchange(programs)), FaultKind::size_mismatch, 0, 0, 1,
                "expects 2 elements, but the message, sent at step 0 of rank 1 lane 0, holds 1");
 }
 
 TEST(Checker, RefusesMessagesThatNeverComeOrGo) {
-  Programs programs = exchange_programs();
+  ListedPrograms programs = exchange_programs();
   programs[1].erase(programs[1].begin());
   expect_fault(make(exchange(programs)), FaultKind::missing_message, 0, 0, 1,
                "waits for a message from rank 1 lane 0, which has ended after 1 instructions");
@@ -177,9 +177,9 @@ TEST(Checker, RefusesSignalsThatNeverComeOrGo) {
   HandMade parts{collective_of(Operation::all_reduce, 1, 1), {}, 2};
   parts.programs = {{copy(input(0, 1), output(0, 1)), signal(at(0, 1))}, {wait(at(0, 0))}};
   expect_accepted(make(parts));
-  Programs more_waits = parts.programs;
+  ListedPrograms more_waits = parts.programs;
   more_waits[1].push_back(wait(at(0, 0)));
-  Programs more_signals = parts.programs;
+  ListedPrograms more_signals = parts.programs;
   more_signals[0].push_back(signal(at(0, 1)));
   parts.programs = more_waits;
   expect_fault(make(parts), FaultKind::missing_signal, 0, 1, 1);
@@ -188,7 +188,7 @@ TEST(Checker, RefusesSignalsThatNeverComeOrGo) {
 }
 
 TEST(Checker, NamesTheCircleOfADeadlock) {
-  Programs programs;
+  ListedPrograms programs;
   for (int me = 0; me < 3; ++me) {
     const Endpoint next = at((me + 1) % 3);
     const Endpoint previous = at((me + 2) % 3);
@@ -204,7 +204,7 @@ TEST(Checker, NamesTheCircleOfADeadlock) {
 
 // Everybody sends `ahead` messages before receiving any.
 Schedule all_send_first(int ranks, int ahead) {
-  Programs programs;
+  ListedPrograms programs;
   for (int me = 0; me < ranks; ++me) {
     auto& list = programs.emplace_back();
     for (int i = 0; i < ahead; ++i) list.push_back(send(at((me + 1) % ranks), input(i, 1)));
@@ -254,8 +254,9 @@ TEST(Checker, RefusesWritesToTheInput) {
 
 // In place, the output of a reduce-scatter is a part of the input; the rest must stay as it is.
 TEST(Checker, KnowsWhichPartOfTheInputIsOutput) {
-  Programs programs{{send(at(1), input(1, 1)), receive_reduce(at(1), input(0, 1), output(0, 1))},
-                    {send(at(0), input(0, 1)), receive_reduce(at(0), input(1, 1), input(1, 1))}};
+  ListedPrograms programs{
+      {send(at(1), input(1, 1)), receive_reduce(at(1), input(0, 1), output(0, 1))},
+      {send(at(0), input(0, 1)), receive_reduce(at(0), input(1, 1), input(1, 1))}};
   HandMade parts{in_place_if(true, collective_of(Operation::reduce_scatter, 2, 2)), programs};
   expect_accepted(make(parts));
   parts.programs[1][1] = receive_reduce(at(0), input(1, 1), input(0, 1));
@@ -266,7 +267,7 @@ TEST(Checker, KnowsWhichPartOfTheInputIsOutput) {
 }
 
 TEST(Checker, NamesTheInstructionThatAddsTwice) {
-  Programs programs = record(ring_all_reduce(4, 8));
+  ListedPrograms programs = record(ring_all_reduce(4, 8));
   // Rank 2 adds what it receives to a sum that already holds rank 2's contribution.
   programs[2].insert(programs[2].begin() + 4, local_reduce(input(6, 2), output(6, 2)));
   const Schedule schedule = replay(ring_all_reduce(4, 8), programs);
@@ -276,14 +277,14 @@ TEST(Checker, NamesTheInstructionThatAddsTwice) {
 }
 
 TEST(Checker, NamesTheInstructionThatMixesElements) {
-  Programs programs = record(ring_all_reduce(4, 8));
+  ListedPrograms programs = record(ring_all_reduce(4, 8));
   programs[3][1].source_offset += 1;
   expect_fault(replay(ring_all_reduce(4, 8), programs), FaultKind::mixed_elements, 3, 0, 1,
                "adds element 5 of rank 3's input to element 4 of rank 2's input");
 }
 
 TEST(Checker, NamesTheInstructionThatStoredAWrongResult) {
-  Programs programs = record(ring_all_reduce(4, 8));
+  ListedPrograms programs = record(ring_all_reduce(4, 8));
   programs[3][2].op = Op::receive_send;  // forwards instead of adding
   programs[3][2].destination_buffer = Buffer::output;
   expect_fault(replay(ring_all_reduce(4, 8), programs), FaultKind::wrong_result, 0, 0, 3,
@@ -292,7 +293,7 @@ TEST(Checker, NamesTheInstructionThatStoredAWrongResult) {
 }
 
 TEST(Checker, RefusesOutputsThatNobodyWrote) {
-  Programs programs = exchange_programs();
+  ListedPrograms programs = exchange_programs();
   programs[1][1] = receive_reduce(at(0), input(0, 1), output(0, 1));
   programs[0][0] = send(at(1), input(0, 1));
   expect_fault(make(exchange(programs)), FaultKind::unwritten_output, 1, 0, -1,
@@ -310,7 +311,7 @@ TEST(Checker, IsNotFooledByMultiplesOfThePrime) {
 
 TEST(Checker, FindsRacesBetweenLanes) {
   const Schedule right = two_lane_all_reduce(3, 9, 3);
-  Programs programs = record(right);
+  ListedPrograms programs = record(right);
   // The last rank, lanes 4 and 5: one signal and one wait for all three chunks, too early.
   for (const std::ptrdiff_t step : {5, 3}) programs[4].erase(programs[4].begin() + step);
   for (const std::ptrdiff_t step : {4, 2}) programs[5].erase(programs[5].begin() + step);
@@ -365,7 +366,7 @@ TEST(Checker, SignalsOrderAlongChainsOfLanes) {
 }
 
 TEST(Checker, FindsBarriersThatLetSomebodyGo) {
-  Programs programs = record(direct_barrier(4));
+  ListedPrograms programs = record(direct_barrier(4));
   programs[1].erase(programs[1].begin() + 2);  // 1 no longer sends to 3
   programs[3].erase(programs[3].begin() + 4);  // nor does 3 wait for it
   // 0 and 2 send before they receive: 3 hears of 1 from nobody.

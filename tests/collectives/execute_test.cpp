@@ -70,7 +70,7 @@ TEST(Execute, AverageDividesOnceAtTheEnd) {
 }
 
 TEST(Execute, NoticesWrongData) {
-  Programs programs = record(ring_all_reduce(4, 8));
+  ListedPrograms programs = record(ring_all_reduce(4, 8));
   programs[2][2].op = Op::receive_send;
   programs[2][2].destination_buffer = Buffer::output;
   expect_contains(judge(replay(ring_all_reduce(4, 8), programs)), "wrong output");
@@ -84,7 +84,7 @@ TEST(Execute, NoticesWrongData) {
 }
 
 TEST(Execute, NamesLanesThatAreStuck) {
-  Programs programs = record(chain_broadcast(3, 6, 2));
+  ListedPrograms programs = record(chain_broadcast(3, 6, 2));
   programs[1].pop_back();
   const Schedule schedule = replay(chain_broadcast(3, 6, 2), programs);
   const ExecutionResult result = execute(schedule, make_test_inputs(schedule.collective(), 3));
@@ -115,7 +115,7 @@ TEST(Execute, ARankHeldBackHoldsBackWhoNeedsIt) {
   EXPECT_EQ(result.finished, (std::vector<bool>{true, false, false}));
   const Schedule barrier = direct_barrier(4);
   EXPECT_EQ(judge(barrier), "");
-  Programs programs = record(barrier);
+  ListedPrograms programs = record(barrier);
   programs[0].erase(programs[0].begin() + 1);  // 0 no longer tells 2
   programs[2].erase(programs[2].begin() + 3);  // 2 no longer waits for 0
   EXPECT_EQ(judge(replay(barrier, programs)), "position 2 leaves without 0");
@@ -127,7 +127,7 @@ TEST(Execute, RefusesWhatCannotBeExecuted) {
        {send(at(7), input(0, 1)), send(at(1, 1), input(0, 1)), copy(input(0, 5), output(0, 5)),
         copy(input(-1, 1), output(0, 1)), copy(input(0, -1), output(0, -1)), signal(at(1)),
         wait(at(1)), copy(scratch(0, 1), output(0, 1))}) {
-    Programs programs = record(right);
+    ListedPrograms programs = record(right);
     programs[0].push_back(bad);
     const ExecutionResult result =
         execute(replay(right, programs), make_test_inputs(right.collective(), 1));

@@ -72,7 +72,7 @@ class Scores {
 // One way to break a list of programs at one instruction; false when it does not apply there.
 struct Mutation {
   const char* name;
-  std::function<bool(Programs&, std::size_t lane, std::size_t step, const Schedule&)> apply;
+  std::function<bool(ListedPrograms&, std::size_t lane, std::size_t step, const Schedule&)> apply;
 };
 
 bool exchange_reduce_and_copy(Instruction& instruction) {
@@ -97,25 +97,25 @@ std::vector<Mutation> order_mutations() {
   const auto here = [](std::size_t i) { return static_cast<std::ptrdiff_t>(i); };
   return {
       {"drop",
-       [=](Programs& programs, std::size_t lane, std::size_t step, const Schedule&) {
+       [=](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule&) {
          programs[lane].erase(programs[lane].begin() + here(step));
          return true;
        }},
       {"duplicate",
-       [=](Programs& programs, std::size_t lane, std::size_t step, const Schedule&) {
+       [=](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule&) {
          const Instruction same = programs[lane][step];
          programs[lane].insert(programs[lane].begin() + here(step), same);
          return true;
        }},
       {"swap neighbours",
-       [](Programs& programs, std::size_t lane, std::size_t step, const Schedule&) {
+       [](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule&) {
          std::vector<Instruction>& list = programs[lane];
          if (step + 1 >= list.size()) return false;
          std::swap(list[step], list[step + 1]);
          return true;
        }},
       {"move to another lane",
-       [](Programs& programs, std::size_t lane, std::size_t step, const Schedule& schedule) {
+       [](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule& schedule) {
          const auto lanes = static_cast<std::size_t>(schedule.lanes());
          if (lanes == 1) return false;
          const std::size_t other = lane / lanes * lanes + (lane + 1) % lanes;
@@ -133,7 +133,7 @@ std::vector<Mutation> order_mutations() {
 std::vector<Mutation> operand_mutations() {
   return {
       {"retarget",
-       [](Programs& programs, std::size_t lane, std::size_t step, const Schedule& schedule) {
+       [](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule& schedule) {
          Instruction& instruction = programs[lane][step];
          const auto ranks = static_cast<std::size_t>(schedule.size());
          if (sends(instruction.op))
@@ -145,33 +145,33 @@ std::vector<Mutation> operand_mutations() {
          return true;
        }},
       {"shift source",
-       [](Programs& programs, std::size_t lane, std::size_t step, const Schedule&) {
+       [](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule&) {
          Instruction& instruction = programs[lane][step];
          instruction.source_offset += instruction.source_offset > 0 ? -1 : 1;
          return reads(instruction.op);
        }},
       {"shift destination",
-       [](Programs& programs, std::size_t lane, std::size_t step, const Schedule&) {
+       [](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule&) {
          Instruction& instruction = programs[lane][step];
          instruction.destination_offset += instruction.destination_offset > 0 ? -1 : 1;
          return stores(instruction.op);
        }},
-      {"shorten", [](Programs& programs, std::size_t lane, std::size_t step,
+      {"shorten", [](ListedPrograms& programs, std::size_t lane, std::size_t step,
                      const Schedule&) { return programs[lane][step].count-- > 0; }},
       {"other source buffer",
-       [](Programs& programs, std::size_t lane, std::size_t step, const Schedule&) {
+       [](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule&) {
          Instruction& instruction = programs[lane][step];
          instruction.source_buffer = next_buffer(instruction.source_buffer);
          return reads(instruction.op);
        }},
       {"other destination buffer",
-       [](Programs& programs, std::size_t lane, std::size_t step, const Schedule&) {
+       [](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule&) {
          Instruction& instruction = programs[lane][step];
          instruction.destination_buffer = next_buffer(instruction.destination_buffer);
          return stores(instruction.op);
        }},
       {"reduce <-> copy",
-       [](Programs& programs, std::size_t lane, std::size_t step, const Schedule&) {
+       [](ListedPrograms& programs, std::size_t lane, std::size_t step, const Schedule&) {
          return exchange_reduce_and_copy(programs[lane][step]);
        }},
   };
@@ -180,7 +180,7 @@ std::vector<Mutation> operand_mutations() {
 void mutate_instructions(Scores& scores, const Schedule& schedule, const std::string& name,
                          std::mt19937_64& random) {
   constexpr int tries = 10;  // per mutation and schedule
-  const Programs programs = record(schedule);
+  const ListedPrograms programs = record(schedule);
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (std::size_t lane = 0; lane < programs.size(); ++lane)
     for (std::size_t step = 0; step < programs[lane].size(); ++step)
@@ -191,7 +191,7 @@ void mutate_instructions(Scores& scores, const Schedule& schedule, const std::st
   for (const Mutation& mutation : mutations) {
     for (int i = 0; i < tries; ++i) {
       const auto [lane, step] = places[random() % places.size()];
-      Programs mutated = programs;
+      ListedPrograms mutated = programs;
       if (!mutation.apply(mutated, lane, step, schedule)) continue;
       scores.add(mutation.name, replay(schedule, std::move(mutated)),
                  name + " lane " + std::to_string(lane) + " step " + std::to_string(step));
@@ -340,7 +340,7 @@ class Garbage {
   Span source(std::int64_t count) { return below(4) == 0 ? span(count) : input(number(), count); }
 
   // Mostly pairs that match, so that some of it gets far.
-  void add_something(Programs& programs) {
+  void add_something(ListedPrograms& programs) {
     const Endpoint here = endpoint();
     const auto lane = Lane(static_cast<std::size_t>(below(static_cast<std::size_t>(lanes_))));
     Endpoint there = endpoint();
@@ -369,7 +369,7 @@ class Garbage {
   }
 
   // Usually at the end, sometimes not.
-  void add(Programs& programs, const Endpoint& where, Instruction instruction) {
+  void add(ListedPrograms& programs, const Endpoint& where, Instruction instruction) {
     if (where.rank.index() >= static_cast<std::size_t>(ranks_)) return;
     if (where.lane.index() >= static_cast<std::size_t>(lanes_)) return;
     auto& list =

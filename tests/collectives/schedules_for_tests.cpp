@@ -10,12 +10,12 @@ namespace collsim::test_schedules {
 
 namespace {
 
-Program play(std::shared_ptr<const Programs> programs, std::size_t lane) {
+Program play(std::shared_ptr<const ListedPrograms> programs, std::size_t lane) {
   for (const Instruction& instruction : (*programs)[lane]) co_yield instruction;
 }
 
-Schedule::ProgramFactory player(Programs programs, int lanes) {
-  auto shared = std::make_shared<const Programs>(std::move(programs));
+Schedule::ProgramFactory player(ListedPrograms programs, int lanes) {
+  auto shared = std::make_shared<const ListedPrograms>(std::move(programs));
   return [shared, lanes](int position, Lane lane) {
     return play(shared, static_cast<std::size_t>(position) * static_cast<std::size_t>(lanes) +
                             lane.index());
@@ -76,8 +76,8 @@ Schedule make(HandMade hand_made) {
   return Schedule(std::move(parts));
 }
 
-Programs record(const Schedule& schedule) {
-  Programs programs;
+ListedPrograms record(const Schedule& schedule) {
+  ListedPrograms programs;
   for (int position = 0; position < schedule.size(); ++position) {
     for (int lane = 0; lane < schedule.lanes(); ++lane) {
       auto& list = programs.emplace_back();
@@ -88,7 +88,7 @@ Programs record(const Schedule& schedule) {
   return programs;
 }
 
-Schedule replay(const Schedule& like, Programs programs) {
+Schedule replay(const Schedule& like, ListedPrograms programs) {
   return like.with_programs(player(std::move(programs), like.lanes()));
 }
 
@@ -99,7 +99,7 @@ Schedule pretend_in_place(const Schedule& schedule, bool in_place) {
 }
 
 Schedule ring_all_reduce(int ranks, std::int64_t count, bool in_place) {
-  Programs programs;
+  ListedPrograms programs;
   for (int me = 0; me < ranks; ++me) {
     const Endpoint next = at((me + 1) % ranks);
     const Endpoint previous = at((me + ranks - 1) % ranks);
@@ -124,7 +124,7 @@ Schedule ring_all_reduce(int ranks, std::int64_t count, bool in_place) {
 }
 
 Schedule chain_broadcast(int ranks, std::int64_t count, int chunks) {
-  Programs programs(static_cast<std::size_t>(ranks));
+  ListedPrograms programs(static_cast<std::size_t>(ranks));
   for (int me = 0; me < ranks; ++me) {
     for (int chunk = 0; chunk < chunks; ++chunk) {
       const Span from = input(0, count).piece(chunk, chunks);
@@ -142,7 +142,7 @@ Schedule chain_broadcast(int ranks, std::int64_t count, int chunks) {
 }
 
 Schedule two_lane_all_reduce(int ranks, std::int64_t count, int chunks) {
-  Programs programs;
+  ListedPrograms programs;
   for (int me = 0; me < ranks; ++me) {
     std::vector<Instruction> up;
     std::vector<Instruction> down;
@@ -168,7 +168,7 @@ Schedule two_lane_all_reduce(int ranks, std::int64_t count, int chunks) {
 }
 
 Schedule direct_barrier(int ranks) {
-  Programs programs(static_cast<std::size_t>(ranks));
+  ListedPrograms programs(static_cast<std::size_t>(ranks));
   for (int me = 0; me < ranks; ++me) {
     auto& list = programs[static_cast<std::size_t>(me)];
     for (int other = 0; other < ranks; ++other)

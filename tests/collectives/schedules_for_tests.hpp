@@ -14,7 +14,7 @@
 namespace collsim::test_schedules {
 
 // All programs of a schedule, lane after lane, position after position.
-using Programs = std::vector<std::vector<Instruction>>;
+using ListedPrograms = std::vector<std::vector<Instruction>>;
 
 [[nodiscard]] constexpr Endpoint at(int rank, int lane = 0) {
   return {Rank(static_cast<std::size_t>(rank)), Lane(static_cast<std::size_t>(lane))};
@@ -31,15 +31,15 @@ using Programs = std::vector<std::vector<Instruction>>;
 
 struct HandMade {
   Collective collective;
-  Programs programs;
+  ListedPrograms programs;
   int lanes = 1;
   std::optional<int> slots{};
   std::int64_t scratch = 0;
 };
 [[nodiscard]] Schedule make(HandMade parts);
 
-[[nodiscard]] Programs record(const Schedule& schedule);
-[[nodiscard]] Schedule replay(const Schedule& like, Programs programs);
+[[nodiscard]] ListedPrograms record(const Schedule& schedule);
+[[nodiscard]] Schedule replay(const Schedule& like, ListedPrograms programs);
 // The same programs for the other form of the collective.
 [[nodiscard]] Schedule pretend_in_place(const Schedule& schedule, bool in_place);
 

@@ -35,6 +35,7 @@ struct OneConnection {
   static bool may_post(LaneNumber, const Connection&, const InstructionTimes&) { return true; }
   void post(Connection&, Slot& slot, Time ready) const { slot.time = ready + latency; }
   void wake(LaneNumber lane) { lanes.runnable.push_back(lane); }
+  static Time all_left(LaneNumber) { return {}; }
 
   Lanes& lanes;
   Time latency{};

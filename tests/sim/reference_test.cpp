@@ -92,7 +92,7 @@ Reference compare(const Case& asked) {
     EXPECT_FALSE(trouble) << to_string(*trouble) << ", says the reference";
     if (!trouble) expect_same(reference, engine);
     options.recording = Recording::off;  // which changes nothing
-    const Simulation alone = simulate(asked.topology, asked.schedule, asked.costs, options);
+    const Simulation alone = simulate(asked.topology, asked.programs, asked.costs, options);
     EXPECT_EQ(alone.finished, engine.finished);
     EXPECT_EQ(alone.fingerprint, engine.fingerprint);
     EXPECT_EQ(alone.messages, engine.messages);
