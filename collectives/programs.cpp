@@ -18,7 +18,7 @@ Programs::Programs(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)
 }
 
 std::vector<TurnDigit> Programs::turns() const {
-  std::vector<TurnDigit> digits;
+  std::vector<TurnDigit> digits = parts_->turns;
   const auto digit = [](int count, bool turns) {
     const auto size = static_cast<std::uint32_t>(count);
     return TurnDigit{.size = size, .step = turns ? 1 : size};

@@ -53,7 +53,9 @@ class Programs {
     // peers, message by message with the same sizes; a test compares them.
     Symmetry symmetry = Symmetry::none;
     std::vector<int> dims = {};  // of the arrangement, slowest first: for Symmetry::dimensions
-    int members = 1;             // of each node: for node_turns
+    // Instead of a symmetry: these turns.
+    std::vector<TurnDigit> turns = {};
+    int members = 1;  // of each node: for node_turns
     NodeTurns node_turns = {};
     bool exchanges_in_rounds = false;  // see below
     // The last so many lanes of every lanes / channels run in the switch behind the rank, where

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +13,18 @@
 namespace collsim {
 
 namespace {
+
+Collective collective_of(const Call& call, const std::vector<Rank>& ranks) {
+  Collective collective;
+  collective.operation = call.operation;
+  collective.count = call.count;
+  collective.type = call.type;
+  collective.reduction = call.reduction;
+  collective.root = call.root;
+  collective.in_place = call.in_place;
+  collective.group = ranks;
+  return collective;
+}
 
 // A communicator as its lanes see it.
 struct Members {
@@ -47,16 +60,10 @@ struct Plan {
     const auto known = schedules.find(key);
     if (known != schedules.end()) return known->second;
     const Call& call = action.call;
-    Collective collective;
-    collective.operation = call.operation;
-    collective.count = call.count;
-    collective.type = call.type;
-    collective.reduction = call.reduction;
-    collective.root = call.root;
-    collective.in_place = call.in_place;
-    collective.group = communicators[action.communicator].groups[std::get<1>(key)];
+    const auto& ranks = communicators[action.communicator].groups[std::get<1>(key)];
     return schedules
-        .emplace(key, make_schedule(collective, call.choice ? *call.choice : AlgorithmChoice{}))
+        .emplace(key, make_schedule(collective_of(call, ranks),
+                                    call.choice ? *call.choice : AlgorithmChoice{}))
         .first->second;
   }
 };
@@ -178,6 +185,25 @@ Workload::Parts completed(Workload::Parts parts) {
 
 int lanes_of(Operation operation, const AlgorithmChoice& choice) {
   return choice.channels * find_algorithm(operation, choice.name).lanes;
+}
+
+bool turns_members(const Call& call, int members) {
+  const std::vector<TurnDigit> turns =
+      make_schedule(collective_of(call, first_ranks(static_cast<std::size_t>(members))),
+                    call.choice ? *call.choice : AlgorithmChoice{})
+          .turns();
+  return members == 1 || (turns.size() == 1 && turns.front().size > 1);
+}
+
+std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts) {
+  const auto ranks = static_cast<int>(parts.group.size());
+  std::set<Call> known;
+  Script script = parts.script(parts.group.front());
+  while (const Action* const action = script.next()) {
+    if (action->kind != Action::Kind::collective || !known.insert(action->call).second) continue;
+    if (!turns_members(action->call, ranks)) return {};
+  }
+  return {{static_cast<std::uint32_t>(ranks)}};
 }
 
 Workload::Workload(Parts parts) : Programs(completed(std::move(parts))) {}

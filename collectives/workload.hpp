@@ -21,6 +21,9 @@ struct Communicator {
 // The lanes that a call by this choice needs.  Error{unknown_name}.
 [[nodiscard]] int lanes_of(Operation operation, const AlgorithmChoice& choice);
 
+// Whether each of `members` ranks does the same in a call as the one before, renaming its peers.
+[[nodiscard]] bool turns_members(const Call& call, int members);
+
 // Several things at once: computing, collectives on several groups, messages.  What each rank does
 // is its script; a step of training is a workload.
 //
@@ -48,5 +51,9 @@ class Workload : public Programs {
  private:
   [[nodiscard]] const Parts& own() const { return static_cast<const Parts&>(parts()); }
 };
+
+// Where all ranks run the same script, and all calls are of one communicator with all ranks: that
+// they may turn, if they may in every call.
+[[nodiscard]] std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts);
 
 }  // namespace collsim

@@ -12,6 +12,7 @@ namespace collsim {
 TimelineRecorder::TimelineRecorder(const Topology& topology, const Programs& programs,
                                    const SimulationOptions& options)
     : topology_(topology),
+      activities_only_(options.recording == Recording::activities),
       full_(options.recording == Recording::full),
       max_steps_(std::min<std::uint64_t>(options.max_recorded_steps, Step::none)),
       slots_(programs.slots() ? static_cast<std::uint64_t>(*programs.slots()) : 0),
@@ -26,6 +27,8 @@ TimelineRecorder::TimelineRecorder(const Topology& topology, const Programs& pro
 
 void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruction& instruction,
                             const Times& times, const Connection* in, const Connection* out) {
+  activities_.step(position, lane.lane, instruction, times.began, times.ended);
+  if (activities_only_) return;
   RankUsage& usage = ranks_[position];
   Time have_message = times.reached;
   if (in != nullptr) {
@@ -35,7 +38,6 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
   }
   if (instruction.op != Op::drain) usage.waiting_for_slots += times.began - have_message;
   usage.working += times.ended - times.began;
-  activities_.step(position, lane.lane, instruction, times.began, times.ended);
   if (!full_) return;
 
   if (steps_.size() >= max_steps_)
@@ -73,6 +75,7 @@ void TimelineRecorder::step(Endpoint lane, std::uint32_t position, const Instruc
 
 void TimelineRecorder::sent(const Connection& connection, std::uint64_t message,
                             std::span<const LinkId> route, Bytes bytes) {
+  if (activities_only_) return;
   for (const LinkId id : route) {
     LinkUsage& usage = links_[topology_.link(id).resource.index()];
     if (__builtin_add_overflow(usage.bytes, bytes, &usage.bytes))
@@ -106,6 +109,7 @@ void TimelineRecorder::departed(const Connection& connection, std::uint64_t mess
 // ones for the one that asked before.
 void TimelineRecorder::crossed(const Connection& connection, std::uint64_t message, LinkId link,
                                std::size_t place, Time asked, Time begun, Time ended, Bytes bytes) {
+  if (activities_only_) return;
   const Link& crossed = topology_.link(link);
   const bool fair = crossed.sharing == Sharing::fair;
   links_[crossed.resource.index()].busy +=
@@ -139,9 +143,10 @@ void TimelineRecorder::arrived(const Connection& connection, std::uint64_t messa
 }
 
 void TimelineRecorder::finish(Simulation& result) {
+  result.activities = activities_.of_ranks();
+  if (activities_only_) return;
   result.ranks = std::move(ranks_);
   result.links = std::move(links_);
-  result.activities = activities_.of_ranks();
   if (!full_) return;
   std::vector<std::uint32_t> order(steps_.size());
   std::iota(order.begin(), order.end(), 0U);

@@ -62,6 +62,7 @@ class TimelineRecorder {
                                           std::uint64_t message) const;
 
   const Topology& topology_;
+  const bool activities_only_;
   const bool full_;
   const std::uint64_t max_steps_;
   const std::uint64_t slots_;

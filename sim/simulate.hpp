@@ -67,10 +67,10 @@ namespace collsim {
 enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 [[nodiscard]] std::string_view to_string(Engine engine);
 
-// What to keep besides the times of ranks.  off: nothing.  summary: waiting per rank, load per
-// link.  full: every step, from which the critical path can be found; it holds every step twice
+// What to keep besides the times of ranks.  off: nothing.  activities: of a workload, what its ranks
+// did when.  summary: also waiting per rank, load per link.  full: every step, from which the critical path can be found; it holds every step twice
 // while sorting them (some 300 bytes per instruction, and 32 per link that a message crosses).
-enum class Recording : std::uint8_t { off, summary, full };
+enum class Recording : std::uint8_t { off, activities, summary, full };
 
 struct SimulationOptions {
   Engine engine = Engine::automatic;
@@ -94,7 +94,7 @@ struct RankUsage {
   Time working;  // what the cost model charges
 };
 
-// What a rank of a workload did.  Recorded likewise.
+// What a rank of a workload did.  Recorded by activities, summary and full.
 struct RankActivity {
   Time computing;      // at least one of its streams works
   Time communicating;  // a collective is under way on it, be it only waiting for another rank

@@ -15,12 +15,15 @@ namespace collsim {
 std::optional<Simulation> simulate_by_symmetry(const Topology& topology, const Programs& programs,
                                                const CostModel& costs,
                                                const SimulationOptions& options) {
-  if (!options.late.empty() || options.recording != Recording::off) return std::nullopt;
+  if (!options.late.empty() || options.recording > Recording::activities) return std::nullopt;
   const std::optional<Quotient> quotient = Quotient::of(topology, programs, costs);
   if (!quotient) return std::nullopt;
   std::optional<Simulation> result =
       simulate_by_dataflow(topology, programs, costs, options, &*quotient);
   if (!result) result = simulate_by_events(topology, programs, costs, options, &*quotient);
+  if (result)
+    for (std::size_t rank = 0; rank < result->activities.size(); ++rank)
+      result->activities[rank] = result->activities[quotient->representative(Rank(rank)).index()];
   return result;
 }
 

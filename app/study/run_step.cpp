@@ -76,7 +76,7 @@ CaseResult run_step(const Case& one_case) {
   check_size(step);
   SimulationOptions how;
   how.late = one_case.cluster->late;
-  how.recording = Recording::summary;
+  how.recording = Recording::activities;
   const CostModel& costs = one_case.costs;
   const Simulation simulation = simulate(one_case.cluster->topology, step.workload, costs, how);
   CaseResult row;

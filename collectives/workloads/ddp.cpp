@@ -106,6 +106,7 @@ Workload make_workload(const Ddp& ddp, const Model& model, int ranks) {
                         : lanes_of(Operation::all_reduce, ddp.all_reduce);
   parts.communicators = {{"world", {parts.group}, lanes}};
   parts.script = [plan](Rank) { return ddp_step(plan); };
+  parts.turns = turns_of_like_ranks(parts);
   return Workload(std::move(parts));
 }
 

@@ -97,6 +97,7 @@ Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
                           std::max(lanes_of(Operation::all_gather, fsdp.all_gather),
                                    lanes_of(Operation::reduce_scatter, fsdp.reduce_scatter))}};
   parts.script = [plan](Rank) { return fsdp_step(plan); };
+  parts.turns = turns_of_like_ranks(parts);
   return Workload(std::move(parts));
 }
 

@@ -120,6 +120,12 @@ Bytes gradients_of(const TrainPlan& plan, int stage) {
   return bytes;
 }
 
+Action average_gradients(const TrainPlan& plan, int stage) {
+  return collective(gradients, replicas,
+                    plan.call(Operation::all_reduce, gradients_of(plan, stage), Reduction::avg,
+                              plan.train.all_reduce));
+}
+
 Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
   const Train& train = plan->train;
   const TrainPlan::Place me = plan->place(rank);
@@ -153,9 +159,7 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
   if (train.dp > 1) {
     co_yield record(train_compute, gradients);
     co_yield wait(gradients, train_compute);
-    co_yield collective(gradients, replicas,
-                        plan->call(Operation::all_reduce, gradients_of(*plan, me.stage),
-                                   Reduction::avg, train.all_reduce));
+    co_yield average_gradients(*plan, me.stage);
     co_yield record(gradients, train_compute);
     co_yield wait(train_compute, gradients);
   }
@@ -224,6 +228,30 @@ std::vector<std::vector<Rank>> strided_groups(int ranks, int size, int stride) {
 
 }  // namespace
 
+// Every rank of a tensor group, and every replica, does the same where all their calls cut the data
+// evenly.
+std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
+  const Train& train = plan.train;
+  const auto turns = [&](const std::vector<Action>& actions, int members) {
+    return std::all_of(actions.begin(), actions.end(), [&](const Action& action) {
+      return action.kind != Action::Kind::collective || turns_members(action.call, members);
+    });
+  };
+  std::vector<Bytes> known;
+  for (const Layer& layer : plan.model.layers) {
+    if (std::find(known.begin(), known.end(), layer.activations) != known.end()) continue;
+    known.push_back(layer.activations);
+    if (!turns(through_layer(plan, layer, Time{}), train.tp)) return {};
+  }
+  for (int stage = 0; stage < train.pp && train.dp > 1; ++stage)
+    if (!turns({average_gradients(plan, stage)}, train.dp)) return {};
+  const auto digit = [](int size, bool free) {
+    const auto all = static_cast<std::uint32_t>(size);
+    return TurnDigit{.size = all, .step = free ? 1 : all};
+  };
+  return {digit(train.pp, false), digit(train.dp, true), digit(train.tp, true)};
+}
+
 Workload make_workload(const Train& train, const Model& model) {
   check_train(train);
   const auto plan = std::make_shared<const TrainPlan>(
@@ -239,6 +267,7 @@ Workload make_workload(const Train& train, const Model& model) {
                          : all_reduce;
   parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), tensor},
                          {"dp", strided_groups(ranks, train.dp, train.tp), all_reduce}};
+  parts.turns = turns_of(*plan);
   parts.script = [plan](Rank rank) { return train_step(plan, rank); };
   return Workload(std::move(parts));
 }

@@ -316,6 +316,42 @@ TEST(ProgramOracles, PyTorchsDataParallel) {
                make_workload(scheme, model, oracle.ranks()), oracle.expected());
 }
 
+// One rank of every kind stands for the others, on links that share fairly.
+TEST(ProgramOracles, BySymmetryTheSame) {
+  Model model;
+  for (int i = 0; i < 8; ++i)
+    model.layers.push_back({"", microseconds(5 + i), microseconds(9), 65536, 16384});
+  const auto expect_same = [](const Workload& workload) {
+    const LinkParameters port{Bandwidth(10'000'000'000), Time{}, microseconds(2), Sharing::fair};
+    const Topology topology = make_switch(static_cast<std::size_t>(workload.size()), port);
+    SimulationOptions options;
+    options.recording = Recording::activities;
+    options.engine = Engine::symmetry;
+    const Simulation by_symmetry = simulate(topology, workload, {}, options);
+    options.engine = Engine::event;
+    const Simulation by_events = simulate(topology, workload, {}, options);
+    EXPECT_EQ(by_symmetry.time, by_events.time);
+    EXPECT_EQ(by_symmetry.finished, by_events.finished);
+    EXPECT_EQ(by_symmetry.messages, by_events.messages);
+    EXPECT_EQ(by_symmetry.fingerprint, by_events.fingerprint);
+    for (std::size_t rank = 0; rank < by_events.activities.size(); ++rank) {
+      EXPECT_EQ(by_symmetry.activities[rank].computing, by_events.activities[rank].computing);
+      EXPECT_EQ(by_symmetry.activities[rank].exposed, by_events.activities[rank].exposed);
+    }
+  };
+  expect_same(make_workload(Ddp{.bucket = 100'000}, model, 8));
+  expect_same(make_workload(Fsdp{}, model, 8));
+  expect_same(make_workload(Train{.tp = 2, .pp = 4, .dp = 4, .microbatches = 8}, model));
+  expect_same(make_workload(Train{.tp = 4,
+                                  .pp = 2,
+                                  .dp = 2,
+                                  .microbatches = 4,
+                                  .schedule = PipelineSchedule::interleaved,
+                                  .chunks = 2,
+                                  .sequence_parallel = true},
+                            model));
+}
+
 // --- programs written by hand --------------------------------------------------------------------
 
 Workload workload_of(int ranks, std::vector<std::string> streams,
