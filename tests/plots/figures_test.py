@@ -304,7 +304,7 @@ class Marks(unittest.TestCase):
         told = [event["ts"] * 1e-6 for event in document["traceEvents"] if event.get("cat") == "message" and event["ph"] in "Xb"]
         axes = figures.links_time(document).axes[0]
         drawn = next(one for one in axes.collections if one.get_zorder() == 2).get_paths()
-        self.assertEqual(len(set(told)), 14 + 2)  # two messages over 14 links, the second one behind the first
+        self.assertEqual(len(set(told)), 28)  # 7 hops of 2 messages over 2 links each, none at the same time
         for path, begins in zip(sorted(path.get_extents().x0 for path in drawn), sorted(told), strict=True):
             self.assertAlmostEqual(path, begins, places=8)
 
