@@ -99,7 +99,7 @@ class Programs {
   [[nodiscard]] Lane turned(Lane lane, Rank from, Rank into) const;
   // Every rank sends the same to all others, then waits for the same from all others, perhaps again
   // and again; and slots do not hold it back.  So where instructions cost nothing their order does
-  // not matter, and any renaming of the ranks leaves the programs what they are.  (Two ranks have no
+  // not matter, and any renaming of the ranks leaves the programs as they are.  (Two ranks have no
   // order to choose.)
   [[nodiscard]] bool exchanges_in_rounds() const {
     return parts_->exchanges_in_rounds && !parts_->slots && size() > 2;

@@ -303,7 +303,7 @@ std::string WorkloadChecker::name_of(const CallId& id, const Call& call) const {
                 to_string(call.operation), ")");
 }
 
-// --- when nothing goes on -------------------------------------------------------------------------
+// --- when nothing goes on ------------------------------------------------------------------------
 
 // A stream that must act before this one can; none: of a rank that has ended.
 std::optional<StreamId> WorkloadChecker::waits_for(const Cursor& cursor) const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/digit_sort.hpp"
 #include "sim/engines.hpp"
 #include "sim/flows.hpp"
 #include "sim/link_queues.hpp"
@@ -141,7 +142,6 @@ class EventNetwork {
   void arrive(Connection& way, std::uint64_t message, Time arrival);
   void record(const Connection& connection, const Flows::Flow& flow);
   void sort_round();
-  void sort_by_lane();
   [[nodiscard]] Time next_time() const {
     return std::min(turns_.empty() ? Time::never() : Time(turns_.top_time()), flows_.next_event());
   }
@@ -517,7 +517,8 @@ void EventNetwork<Recorder>::sort_round() {
   if (round_.size() < few)
     std::sort(round_.begin(), round_.end());
   else
-    sort_by_lane();
+    digit_sort(round_, sorted_, lanes_.all.size() - 1,
+               [](const Turn& turn) { return turn.lane(); });
   // What a lane sent earlier asks first, its next message last.
   const auto order = [this](const Turn& turn) {
     return turn.posts() ? sent_ : transits_[turn.transit()].order;
@@ -528,23 +529,6 @@ void EventNetwork<Recorder>::sort_round() {
     if (last - first > 1)
       std::sort(first, last, [&](const Turn& a, const Turn& b) { return order(a) < order(b); });
     first = last;
-  }
-}
-
-// By digits of the lane's number, the last one first.
-template <class Recorder>
-void EventNetwork<Recorder>::sort_by_lane() {
-  constexpr unsigned bits = 11;
-  constexpr std::size_t digits = std::size_t{1} << bits;
-  for (unsigned shift = 0; (lanes_.all.size() - 1) >> shift != 0; shift += bits) {
-    const auto digit = [shift](const Turn& turn) { return (turn.lane() >> shift) % digits; };
-    std::array<std::uint32_t, digits> first{};
-    for (const Turn& turn : round_) ++first[digit(turn)];
-    std::uint32_t sum = 0;
-    for (std::uint32_t& count : first) sum += std::exchange(count, sum);
-    sorted_.resize(round_.size(), Turn::of(0));
-    for (const Turn& turn : round_) sorted_[first[digit(turn)]++] = turn;
-    round_.swap(sorted_);
   }
 }
 

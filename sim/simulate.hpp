@@ -67,9 +67,10 @@ namespace collsim {
 enum class Engine : std::uint8_t { automatic, dataflow, event, symmetry };
 [[nodiscard]] std::string_view to_string(Engine engine);
 
-// What to keep besides the times of ranks.  off: nothing.  activities: of a workload, what its ranks
-// did when.  summary: also waiting per rank, load per link.  full: every step, from which the critical path can be found; it holds every step twice
-// while sorting them (some 300 bytes per instruction, and 32 per link that a message crosses).
+// What to keep besides the times of ranks.  off: nothing.  activities: of a workload, for how long
+// its ranks did what.  summary: also waiting per rank, load per link.  full: every step, from which
+// the critical path can be found; it holds every step twice while sorting them (some 300 bytes per
+// instruction, and 32 per link that a message crosses).
 enum class Recording : std::uint8_t { off, activities, summary, full };
 
 struct SimulationOptions {

@@ -4,7 +4,7 @@
 // step it hands out the inputs and the model, collects the outputs, hands out their gradients, and
 // adds up the gradients of the parameters, one GPU after the other:
 //
-//   GPU 0    scatter I, broadcast P | forward | gather O, scatter O | backward | reduce P | optimizer
+//   scatter I, broadcast P | forward | gather O, scatter O | backward | reduce P | optimizer
 //
 // so its port carries at least (K-1) (t(I/K) + t(P) + t(O/K)) out and (K-1) (t(O/K) + t(P)) in,
 // while all others wait.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fully sharded data parallel training (PyTorch's FSDP, ZeRO's third stage).  Every rank keeps 1/K of
-// the parameters of every layer.  Before a layer is used, its parameters are gathered from all
+// Fully sharded data parallel training (PyTorch's FSDP, ZeRO's third stage).  Every rank keeps 1/K
+// of the parameters of every layer.  Before a layer is used, its parameters are gathered from all
 // ranks, and dropped afterwards; in the backward pass its gradients are added up and scattered at
 // once.  All collectives go out on one stream, one after the other; gathering is hidden behind the
 // layers before.
@@ -18,7 +18,8 @@
 // gradients go out.  The last layer is still whole when the backward pass begins.
 //
 // Y. Zhao et al.: PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel, VLDB 2023.
-// S. Rajbhandari et al.: ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, SC20.
+// S. Rajbhandari et al.: ZeRO: Memory Optimizations Toward Training Trillion Parameter Models,
+// SC20.
 #include <algorithm>
 #include <memory>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parameter servers.  Workers 0 .. K-1 compute their gradients, push them to the servers K .. K+S-1,
-// of which each keeps 1/S of the parameters, and pull the new parameters.
+// Parameter servers.  Workers 0 .. K-1 compute their gradients, push them to the servers
+// K .. K+S-1, of which each keeps 1/S of the parameters, and pull the new parameters.
 //
 //   synchronous    a server answers when all have pushed.  With one server, all pushes enter one
 //                  port and all pulls leave it:  T = compute + 2 K (alpha + n/B)

@@ -61,8 +61,8 @@ struct Fsdp {
 };
 [[nodiscard]] Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks);
 
-// Megatron-LM's three dimensions, on tp x pp x dp ranks; a pipeline or a tensor group alone has 1 in
-// the others.  The times of layers are those of one microbatch on one of the tp ranks.
+// Megatron-LM's three dimensions, on tp x pp x dp ranks; a pipeline or a tensor group alone has 1
+// in the others.  The times of layers are those of one microbatch on one of the tp ranks.
 struct Train {
   int tp = 1, pp = 1, dp = 1;
   int microbatches = 1;

@@ -19,10 +19,11 @@ std::vector<Topology> networks_of(std::size_t ranks) {
     nodes.nodes = 2;
     nodes.gpus_per_node = static_cast<int>(ranks) / 2;
     nodes.nics_per_node = 1;
-    all.insert(all.end(), {make_ring(ranks, link), make_switch(ranks, link),
-                           make_switch(ranks, half), make_fully_connected(ranks, link),
-                           make_torus({2, static_cast<int>(ranks) / 2}, link),
-                with_routing(make_ring(ranks, link), Routing::spray, 0), make_nodes(nodes)});
+    all.insert(
+        all.end(),
+        {make_ring(ranks, link), make_switch(ranks, link), make_switch(ranks, half),
+         make_fully_connected(ranks, link), make_torus({2, static_cast<int>(ranks) / 2}, link),
+         with_routing(make_ring(ranks, link), Routing::spray, 0), make_nodes(nodes)});
   }
   return all;
 }

@@ -476,7 +476,8 @@ TEST(Presets, MistakesAreExplained) {
       "fair");
   expect_text(mistake_of(R"({"preset": "dgx-h100", "ranks": 8})"),
               "/cluster/ranks: unknown key \"ranks\" |  | allowed: preset, nodes, network, "
-              "override, inter, fitted, routing, routing_seed, links_override, switches_down, late");
+              "override, inter, fitted, routing, routing_seed, links_override, switches_down, "
+              "late");
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs of several streams that compute, send messages and run collectives at the same time,
+// drawn by lot: every engine against the reference simulator, and the checker.
+#include "collectives/workload_checker.hpp"
+#include "tests/sim/random_case.hpp"
+#include "tests/sim/random_program.hpp"
+#include "tests/sim/reference_compare.hpp"
+
+namespace collsim::testing {
+namespace {
+
+TEST(RandomPrograms, OnEveryEngineAreWhatTheReferenceSays) {
+  constexpr int cases = 2'000;
+  int by_dataflow = 0;
+  int with_flows = 0;
+  for (int seed = 0; seed < cases && !HasFailure(); ++seed) {
+    RandomCase lot(static_cast<std::uint64_t>(seed) + 1'000'000, {.largest = 8});
+    const Topology topology = lot.topology();
+    const Workload workload = RandomProgram(lot, topology.rank_count()).workload();
+    const Case asked{topology, workload, lot.costs(), lot.options(topology.rank_count()).late};
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    EXPECT_FALSE(check(workload).fault);
+    const Reference reference = compare(asked);
+    EXPECT_FALSE(reference.deadlock);
+    with_flows += reference.rate_changes > 0 ? 1 : 0;
+    SimulationOptions options;
+    options.late = asked.late;
+    options.engine = Engine::event;
+    const Simulation by_events = simulate(topology, workload, asked.costs, options);
+    EXPECT_EQ(by_events.time, reference.time);
+    options.engine = Engine::automatic;
+    const Simulation by_any = simulate(topology, workload, asked.costs, options);
+    EXPECT_EQ(by_any.time, by_events.time);
+    EXPECT_EQ(by_any.fingerprint, by_events.fingerprint);
+    by_dataflow += by_any.engine == Engine::dataflow ? 1 : 0;
+  }
+  EXPECT_GT(by_dataflow, 100);
+  EXPECT_GT(with_flows, 100);
+}
+
+}  // namespace
+}  // namespace collsim::testing
