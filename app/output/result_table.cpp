@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -25,7 +26,8 @@ constexpr std::string_view chunks = "collective.chunks";
 // What one chooses for a given task on a given machine; rows that differ in anything else answer
 // different questions, and the faster is not the better.
 bool is_a_choice(std::string_view path) {
-  if (lies_in(path, "workload")) return !lies_in(path, "workload.model") && path != "workload.slow";
+  if (lies_in(path, "workload"))
+    return !lies_in(path, "workload.model") && !lies_in(path, "workload.slow");
   constexpr std::array<std::string_view, 11> choices{
       "collective.nccl_algo",   "collective.nccl_proto", "collective.nccl_tuner",
       "collective.algorithm",   "collective.chunks",     "collective.chunk_size",
@@ -244,7 +246,29 @@ void add_step_count(std::vector<TableColumn>& columns, const Results& results, c
   columns.push_back(std::move(column));
 }
 
-// Where a training step's time goes; what no row has is left out.  All times are in one unit.
+// Of how many microbatches each stage of a pipeline holds activations: "4 3 2 1"; of many stages
+// the most and the least.
+std::string activations_text(const std::vector<int>& of_stages) {
+  constexpr std::size_t most_listed = 8;
+  if (of_stages.empty()) return "-";
+  if (of_stages.size() > most_listed) {
+    const auto [least, most] = std::minmax_element(of_stages.begin(), of_stages.end());
+    return *least == *most ? std::to_string(*most) : fmt::format("{} to {}", *most, *least);
+  }
+  return fmt::format("{}", fmt::join(of_stages, " "));
+}
+
+void add_activations(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
+  if (std::none_of(rows.begin(), rows.end(),
+                   [](const CaseResult& row) { return row.step->activations.size() > 1; }))
+    return;
+  TableColumn column{"activations", Align::left, {}};
+  for (const CaseResult& row : rows)
+    column.cells.push_back(activations_text(row.step->activations));
+  columns.push_back(std::move(column));
+}
+
+// Where a training step's time goes; what no row has is left out.
 void add_step(std::vector<TableColumn>& columns, const Results& results) {
   const std::vector<CaseResult>& rows = results.rows;
   using Value = std::optional<double>;
@@ -272,6 +296,7 @@ void add_step(std::vector<TableColumn>& columns, const Results& results) {
   if (any) columns.push_back(std::move(bubble));
   add_step_count(columns, results, "buckets", &StepResult::buckets);
   add_step_count(columns, results, "microbatches", &StepResult::microbatches);
+  add_activations(columns, rows);
   TableColumn messages{"messages", Align::right, {}};
   for (const CaseResult& row : rows) messages.cells.push_back(std::to_string(row.messages));
   columns.push_back(std::move(messages));

@@ -15,7 +15,6 @@
 
 #include "app/scenario/collective.hpp"
 #include "app/scenario/document_path.hpp"
-#include "app/scenario/include.hpp"
 #include "app/scenario/model.hpp"
 #include "app/scenario/vocabulary.hpp"
 #include "app/scenario/workload/workload.hpp"
@@ -51,9 +50,9 @@ class PatchedDocument {
     const std::string_view name = std::string_view(path).substr(0, path.find('.'));
     if (changed_.find(name) == nullptr)
       if (const JsonValue* written = scenario_->document.find(name)) changed_.set(name, *written);
-    if (path == "workload") {  // what is not said in the sweep stays: the model
+    if (path == "workload") {
       const JsonValue* const written = changed_.find(name);
-      changed_.set(name, written != nullptr ? merged(value, *written) : value);
+      changed_.set(name, written != nullptr ? laid_over(value, *written) : value);
       return;
     }
     const std::optional<PathProblem> problem = put(changed_, path, value, place);
@@ -215,10 +214,11 @@ class CommonDefaults {
     }
   }
 
- private:
   [[nodiscard]] bool is_swept(const std::string& path) const {
     return any_path([&](const std::string& swept) { return lies_in(path, swept); });
   }
+
+ private:
   [[nodiscard]] bool is_swept_inside(const std::string& path) const {
     return any_path([&](const std::string& swept) { return lies_in(swept, path); });
   }
@@ -244,6 +244,11 @@ class PointChecker {
     for (const Axis& axis : scenario_->axes) {
       stride /= axis.points.size();
       check_axis(axis.points.size(), stride, work_of_base);
+    }
+    // Whose defaults depend on the scheme.
+    if (defaults_.is_swept("workload")) {
+      const JsonValue* const written = scenario_->document.find("workload");
+      base_.workload = written != nullptr ? *written : JsonValue::object();
     }
     return std::move(base_);
   }

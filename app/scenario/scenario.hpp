@@ -77,8 +77,9 @@ struct Axis {
 
 // A scenario file, read, checked and ready to run.
 //
-// The document (cluster, collective or workload, model) stays a JSON tree, because a sweep may change anything
-// in it: a point of the sweep is the tree with the axes' values put at their paths, read again.
+// The document (cluster, collective or workload, model) stays a JSON tree, because a sweep may
+// change anything in it: a point of the sweep is the tree with the axes' values put at their paths,
+// read again.
 struct Scenario {
   std::string file;  // as the user wrote it
   std::string name;  // "name", else the file's without folder and suffix

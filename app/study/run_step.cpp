@@ -49,8 +49,13 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
   result.buckets = step.buckets;
   result.microbatches = step.microbatches;
   result.activations = step.activations;
-  for (const Communicator& communicator : step.workload.communicators())
-    result.communicators.push_back({communicator.name});
+  std::vector<std::size_t> used;  // those of several ranks
+  const std::vector<Communicator>& communicators = step.workload.communicators();
+  for (std::size_t i = 0; i < communicators.size(); ++i) {
+    if (communicators[i].groups.front().size() == 1) continue;
+    used.push_back(i);
+    result.communicators.push_back({communicators[i].name});
+  }
   const double ranks = step.workload.size();
   double idle = 0;
   for (const RankActivity& rank : simulation.activities) {
@@ -60,7 +65,7 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
     result.exposed_s += one.exposed_s / ranks;
     idle += one.idle_s / ranks;
     for (std::size_t i = 0; i < result.communicators.size(); ++i) {
-      const RankActivity::Part& part = rank.communicators[i];
+      const RankActivity::Part& part = rank.communicators[used[i]];
       result.communicators[i].hidden_s += (part.communicating - part.exposed).seconds() / ranks;
       result.communicators[i].exposed_s += part.exposed.seconds() / ranks;
     }

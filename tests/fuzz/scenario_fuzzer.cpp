@@ -41,8 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   must(document.has_value() || !diagnostics.empty());
   if (document && diagnostics.empty()) {
     document->erase("include");  // what a file system holds is not under test
-    const auto scenario =
-        load_scenario(*document, "fuzz.json", {.max_points = 1000}, sources, diagnostics);
+    const auto scenario = load_scenario(
+        *document, "fuzz.json", {.workloads = true, .max_points = 1000}, sources, diagnostics);
     must(scenario.has_value() == diagnostics.empty());
     if (scenario) {
       (void)Expectations::read(*scenario, diagnostics);

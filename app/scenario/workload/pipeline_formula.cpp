@@ -17,7 +17,8 @@ bool are_alike(const std::vector<Layer>& layers) {
 }  // namespace
 
 // With p stages, m microbatches, f and b for a stage, v pieces on each: see
-// collectives/workloads/pipeline.cpp.  zb-h1 halves b.
+// collectives/workloads/pipeline.cpp.  zb-h1 halves b; where half of it takes longer than f, or
+// where microbatches do not fill the pipeline, no formula is known.
 std::optional<ClosedForm> pipeline_formula(const Train& train, const Model& model) {
   const std::vector<Layer>& layers = model.layers;
   const auto pieces = static_cast<std::size_t>(train.pp) * static_cast<std::size_t>(train.chunks);
@@ -27,27 +28,29 @@ std::optional<ClosedForm> pipeline_formula(const Train& train, const Model& mode
   const double m = train.microbatches;
   const double idle = train.pp - 1;
   const double per_stage = static_cast<double>(layers.size()) / train.pp;
-  const double f = per_stage * layers.front().forward.seconds();
-  const double b = per_stage * layers.front().backward.seconds();
+  const double f = per_stage * static_cast<double>(layers.front().forward.ps());
+  const double b = per_stage * static_cast<double>(layers.front().backward.ps());
   ClosedForm form;
   form.exact = true;
+  double ps = 0;
   switch (train.schedule) {
     case PipelineSchedule::gpipe:
     case PipelineSchedule::one_f_one_b:
       form.formula = "(m+p-1)*(f+b)";
-      form.seconds = (m + idle) * (f + b);
+      ps = (m + idle) * (f + b);
       break;
     case PipelineSchedule::interleaved:
       form.formula = "m*(f+b) + (p-1)*(f+b)/v";
-      form.seconds = m * (f + b) + idle * (f + b) / train.chunks;
+      ps = m * (f + b) + idle * (f + b) / train.chunks;
       break;
     case PipelineSchedule::zb_h1:
-      if (train.microbatches < train.pp) return std::nullopt;
+      if (train.microbatches < train.pp || b > 2 * f) return std::nullopt;
       form.formula = "m*(f+b) + (p-1)*f";
-      form.seconds = m * (f + b) + idle * f;
+      ps = m * (f + b) + idle * f;
       break;
   }
-  form.seconds += model.optimizer.seconds();
+  constexpr double per_second = 1e12;
+  form.seconds = (ps + static_cast<double>(model.optimizer.ps())) / per_second;
   if (model.optimizer > Time{}) form.formula += " + optimizer";
   return form;
 }

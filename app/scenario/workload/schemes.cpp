@@ -278,6 +278,13 @@ SchemeReader::Maker SchemeReader::data_parallel() {
   DataParallel scheme;
   scheme.inputs = bytes("inputs", 0);
   scheme.outputs = bytes("outputs", 0);
+  if (ranks() > 0 && members_per_node(context_->cluster->topology,
+                                      first_ranks(static_cast<std::size_t>(ranks()))) < ranks())
+    reader_.wrong(
+        "", "one-node",
+        "DataParallel is one process, which has the GPUs of one node, and the cluster has "
+        "several nodes",
+        {}, "ddp spans nodes");
   return [this, scheme] { return plain(make_workload(scheme, model(), ranks())); };
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "app/json/screen_text.hpp"
@@ -17,7 +18,7 @@ namespace {
 SlowRank read_slow_rank(ObjectReader& reader, const JsonValue::Member& member, std::size_t number) {
   constexpr double slowest = 1000;
   SlowRank slow{Rank(number)};
-  if (member.value.is_number())
+  if (member.value.is_number() && member.value.number() != 0)  // a time of 0 needs no unit
     slow.factor = reader.number(member.key, 1 / slowest, slowest, 1);
   else
     slow.delay = reader.time(member.key, Time{});
@@ -94,6 +95,18 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
   if (!diagnostics.empty() || !step) return std::nullopt;
   if (!slow.empty()) step->workload = slowed(step->workload, slow);
   return step;
+}
+
+JsonValue laid_over(const JsonValue& value, const JsonValue& written) {
+  if (!value.is_object() || !written.is_object()) return value;
+  JsonValue result = written;
+  const std::vector<std::string>& schemes = scheme_names();
+  const auto is_there = [&](const std::string& name) { return value.find(name) != nullptr; };
+  if (std::any_of(schemes.begin(), schemes.end(), is_there))
+    for (const std::string& name : schemes) result.erase(name);
+  for (const JsonValue::Member& member : value.members())
+    result.set(member.key, member.value, member.key_place);
+  return result;
 }
 
 }  // namespace collsim

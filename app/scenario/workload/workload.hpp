@@ -38,7 +38,7 @@ struct WorkloadContext {
 //                                data-parallel, train (schemes.cpp says which options)
 //   model                        what is trained (layers.cpp)
 //   slow                         {"5": 1.1, "6": "10ms"}: all work of rank 5 takes 1.1 times as
-//                                long, rank 6 begins its step with 10 ms that the others do not need
+//                                long, rank 6 begins its step with 10 ms of its own
 //
 // All ranks of the cluster take part.  Nothing when something is wrong, which is then in the
 // diagnostics; these must be empty before.
@@ -47,5 +47,9 @@ struct WorkloadContext {
                                                         const WorkloadContext& context,
                                                         Diagnostics& diagnostics,
                                                         JsonValue& resolved);
+
+// A value of a sweep over "workload" in place of what is written: its members replace those there,
+// and its scheme the scheme.
+[[nodiscard]] JsonValue laid_over(const JsonValue& value, const JsonValue& written);
 
 }  // namespace collsim

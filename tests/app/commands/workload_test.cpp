@@ -30,9 +30,12 @@ TEST(WorkloadCommands, RunShowsWhereTheTimeGoes) {
   EXPECT_EQ(ran.err, "");
   expect_text(ran.out,
               "pipeline, one training step; chain of 4 ranks, 25 GB/s\n"
-              "\n"
-              "  schedule       step   formula   compute  bubble  messages\n"
-              "  gpipe        330 ms    330 ms    240 ms   27.3%        48\n");
+"\n"
+"  schedule         step   formula   compute  bubble  microbatches  activations  messages\n"
+"  gpipe        330.0 ms  330.0 ms  240.0 ms   27.3%             8  8 8 8 8            48\n"
+"  1f1b         330.0 ms  330.0 ms  240.0 ms   27.3%             8  4 3 2 1            48\n"
+"  interleaved  285.0 ms  285.0 ms  240.0 ms   15.8%             8  11 9 7 5          112\n"
+"  zb-h1        270.0 ms  270.0 ms  240.0 ms   11.1%             8  4 4 4 4            48   <- best of these\n");
 }
 
 TEST(WorkloadCommands, JsonHasEveryRankAndCommunicator) {
@@ -72,11 +75,12 @@ TEST(WorkloadCommands, OthersRefuseInOneSentence) {
                                              {"trace", file, "-o", folder.path("t.json")},
                                              {"validate", file},
                                              {"export", "msccl", file}}) {
+    SCOPED_TRACE(command.front());
     const Ran ran = run_collsim(command);
-    EXPECT_EQ(ran.code, exit_usage) << command.front();
-    EXPECT_EQ(ran.out, "") << command.front();
-    expect_contains(ran.err, ":3:15: ", command.front());
-    expect_contains(ran.err, "takes a collective, not a training step", command.front());
+    EXPECT_EQ(ran.code, exit_usage);
+    EXPECT_EQ(ran.out, "");
+    expect_contains(ran.err, ":3:15: ");
+    expect_contains(ran.err, "takes a collective, not a training step");
   }
 }
 

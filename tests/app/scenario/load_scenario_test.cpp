@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/json/value.hpp"
+#include "app/scenario/workload/workload.hpp"
 #include "tests/app/scenario/loading.hpp"
 #include "tests/golden.hpp"
 
@@ -71,9 +72,9 @@ TEST(LoadScenario, WrongTextsAreMistakes) {
 TEST(LoadScenario, UnknownKeysOfferTheNearest) {
   expect_text(mistake_in(R"("sweeep": {})"),
               "4:1 unknown key \"sweeep\" at /sweeep; did you mean sweep?");
-  expect_text(mistake_in(R"("workload": {})"),
-              "4:1 unknown key \"workload\" at /workload; allowed: scenario, $schema, name, title, "
-              "notes, include, cluster, model, collective, sweep, measure, expect");
+  expect_text(mistake_in(R"("training": {})"),
+              "4:1 unknown key \"training\" at /training; allowed: scenario, $schema, name, title, "
+              "notes, include, cluster, model, collective, workload, sweep, measure, expect");
 }
 
 TEST(LoadScenario, ClusterAndCollectiveAreNeeded) {
@@ -166,6 +167,23 @@ TEST(LoadScenario, TheClusterIsBuiltOnceWhereTheSweepLeavesItAlone) {
   EXPECT_EQ(first->cluster, second->cluster);
 }
 
+void expect_same_steps(const TrainingStep& a, const TrainingStep& b) {
+  EXPECT_EQ(a.scheme, b.scheme);
+  ASSERT_EQ(a.workload.lanes(), b.workload.lanes());
+  for (const Rank rank : a.workload.group()) {
+    Script x = a.workload.script(rank);
+    Script y = b.workload.script(rank);
+    for (bool more = true; more;) {
+      const Action* const one = x.next();
+      const Action* const other = y.next();
+      more = one != nullptr && other != nullptr;
+      ASSERT_EQ(one != nullptr, other != nullptr);
+      ASSERT_TRUE(!more || (one->kind == other->kind && one->amount == other->amount &&
+                            one->call.count == other->call.count));
+    }
+  }
+}
+
 // Whether two scenarios simulate the same at every point.
 void expect_same_cases(const Loaded& a, const Loaded& b) {
   ASSERT_EQ(a.scenario->points(), b.scenario->points());
@@ -173,6 +191,8 @@ void expect_same_cases(const Loaded& a, const Loaded& b) {
     const auto x = case_of(a, i);
     const auto y = case_of(b, i);
     ASSERT_TRUE(x && y) << i;
+    ASSERT_EQ(x->step != nullptr, y->step != nullptr);
+    if (x->step) expect_same_steps(*x->step, *y->step);
     const Collective& c = x->collective;
     const Collective& d = y->collective;
     EXPECT_TRUE(c.operation == d.operation && c.count == d.count && c.type == d.type &&
@@ -205,7 +225,7 @@ void expect_same_cases(const Loaded& a, const Loaded& b) {
 
 void expect_round_trip(const Loaded& loaded) {
   const std::string resolved = to_json(loaded.scenario->resolved);
-  const Loaded again = load_text(resolved);
+  const Loaded again = load_text(resolved, {.workloads = true});
   ASSERT_TRUE(again.scenario) << resolved << to_text(again.diagnostics, again.sources);
   if (loaded.scenario->resolved.find("cluster")->find("preset") == nullptr) {
     EXPECT_EQ(to_json(again.scenario->resolved), resolved);
@@ -254,14 +274,14 @@ TEST(Resolved, RunsTheSameAlsoWhereDefaultsDependOnTheSweep) {
 TEST(Resolved, RunsTheSameForEveryScenarioOfTheRepository) {
   namespace fs = std::filesystem;
   int files = 0;
-  for (const char* folder : {"lecture", "tutorial", "tuner", "architect"})
+  for (const char* folder : {"lecture", "tutorial", "tuner", "architect", "training"})
     for (const auto& entry :
          fs::directory_iterator(fs::path(COLLSIM_SOURCE_DIR) / "scenarios" / folder)) {
       if (entry.path().extension() != ".json") continue;  // what scenarios read
       SCOPED_TRACE(entry.path().string());
       Loaded loaded;
-      loaded.scenario =
-          load_scenario(entry.path().string(), {}, loaded.sources, loaded.diagnostics);
+      loaded.scenario = load_scenario(entry.path().string(), {.workloads = true}, loaded.sources,
+                                      loaded.diagnostics);
       ASSERT_TRUE(loaded.scenario) << to_text(loaded.diagnostics, loaded.sources);
       expect_round_trip(loaded);
       ++files;
@@ -274,7 +294,8 @@ TEST(Resolved, RunsTheSameForEveryValidScenarioOfTheCorpus) {
   int scenarios = 0;
   for (std::string line; std::getline(corpus, line); ++scenarios) {
     SCOPED_TRACE(line);
-    const Loaded loaded = load_text(nlohmann::ordered_json::parse(line).at("scenario").dump());
+    const Loaded loaded =
+        load_text(nlohmann::ordered_json::parse(line).at("scenario").dump(), {.workloads = true});
     ASSERT_TRUE(loaded.scenario) << to_text(loaded.diagnostics, loaded.sources);
     expect_round_trip(loaded);
   }

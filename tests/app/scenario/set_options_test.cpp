@@ -14,7 +14,7 @@ using testing::Loaded;
 
 Loaded load_with(std::vector<std::string> set, const std::string& more = "") {
   return testing::load_collective(R"("op": "broadcast", "size": "1MiB")", more,
-                                  {std::move(set), 1000});
+                                  {.set = std::move(set), .max_points = 1000});
 }
 
 TEST(SetOptions, AValueIsJsonOrElseAString) {

@@ -161,8 +161,8 @@ TEST(Sweep, TooManyPointsSayHowToAllowThem) {
   for (int i = 0; i < 12; ++i)
     axes += (i == 0 ? "" : ", ") + ("\"model.x" + std::to_string(i)) +
             R"(": {"from": 1, "to": 1000000, "step": 1})";
-  const Loaded loaded =
-      load_collective(broadcast, "\"sweep\": {" + axes + "}", {{}, max_sweep_points * 100});
+  const Loaded loaded = load_collective(broadcast, "\"sweep\": {" + axes + "}",
+                                        {.max_points = max_sweep_points * 100});
   expect_text(loaded.mistakes().at(0),
               "4:10 the sweep has more than 1,000,000,000,000,000 points; at most 10,000,000 are "
               "run at /sweep; more than 10,000,000 are always refused: use fewer values");
@@ -263,7 +263,7 @@ TEST(Sweep, AWrongAxisDoesNotMakeItsKeyMissing) {
 TEST(Sweep, OfAVeryLongAxisOnlySomeValuesAreChecked) {
   const Loaded loaded = load_collective(
       broadcast, R"("sweep": {"collective.chunks": {"from": 1, "to": 1000000, "step": 1}})",
-      {{}, max_sweep_points});
+      {.max_points = max_sweep_points});
   ASSERT_TRUE(loaded.scenario) << loaded.mistake();
   EXPECT_EQ(loaded.scenario->points(), 1'000'000);
   EXPECT_EQ(case_of(loaded, 999'999)->choice.chunks, 1'000'000);

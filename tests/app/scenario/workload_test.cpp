@@ -87,7 +87,7 @@ TEST(ReadWorkload, AScenarioHasOneOfBoth) {
                            ",\n\"collective\": {" + broadcast + "}, \"workload\": {\"ddp\": {}, " +
                            four_layers + "}}";
   expect_text(load_text(both, {.workloads = true}).mistake(),
-              "3:56 \"collective\" and \"workload\" exclude each other; remove one of them");
+              "3:52 \"collective\" and \"workload\" exclude each other; remove one of them");
   expect_text(
       load_text(std::string("{\"scenario\": 1,\n") + four_in_a_chain + "}", {.workloads = true})
           .mistake(),
@@ -129,6 +129,12 @@ TEST(ReadWorkload, ReportsWhatDoesNotFitTheRanks) {
   expect_text(load_scheme(R"("parameter-server": {"servers": 4})").mistake(),
               "3:46 of 4 ranks, 4 cannot be servers at /workload/parameter-server/servers; the "
               "last ranks are servers, and at least one must be a worker");
+  const Loaded nodes = load_text(
+      std::string(
+          R"({"scenario": 1, "cluster": {"preset": "dgx-a100", "nodes": 2}, "workload": )") +
+          R"({"data-parallel": {}, )" + four_layers + "}}",
+      {.workloads = true});
+  expect_contains(nodes.mistake(), "DataParallel is one process");
   expect_contains(
       load_scheme(R"("pipeline": {"microbatches": 6, "schedule": "interleaved"})").mistake(),
       "3:26 an interleaved pipeline needs a multiple of its stages as microbatches, not 6");
@@ -160,7 +166,7 @@ TEST(ReadWorkload, ReportsWrongAlgorithms) {
   };
   EXPECT_TRUE(load_scheme(R"("ddp": {"algorithm": {"all_reduce": "double-tree"}})").scenario);
   expect_contains(with(R"("rign")"), "did you mean ring?");
-  expect_contains(with(R"("auto")"), "unknown algorithm");
+  expect_contains(with(R"("auto")"), "unknown all-reduce algorithm \"auto\"");
   expect_contains(with(R"({"algorithm": "ring", "chunks": 0})"), "0 is too small");
   expect_contains(load_scheme(R"("ddp": {"algorithm": {"all-reduce": "ring"}})").mistake(),
                   "did you mean all_reduce?");
@@ -170,9 +176,9 @@ TEST(ReadWorkload, ReportsWrongModels) {
   const auto with = [](const std::string& layers) {
     return load_workload("\"ddp\": {}, \"model\": {\"layers\": " + layers + "}").mistake();
   };
-  expect_contains(with("[]"), "3:47 a model has at least one layer at /workload/model/layers");
+  expect_contains(with("[]"), "3:45 a model has at least one layer at /workload/model/layers");
   expect_contains(with("{}"), "layers are a list, not an object");
-  expect_contains(with(R"([{"forward": "-1ms"}])"), "3:60 ");
+  expect_contains(with(R"([{"forward": "-1ms"}])"), "3:58 \"-1ms\" is negative");
   expect_contains(with(R"([{"times": 1000000, "forward": "1ms"}])"), "1000000 is too large");
   expect_contains(with(R"([{"times": 100000}, {"times": 1}])"),
                   "a model has at most 100,000 layers at /workload/model/layers/1");
@@ -187,7 +193,7 @@ TEST(ReadWorkload, ReportsWrongSlowRanks) {
   EXPECT_TRUE(load_scheme(R"("ddp": {}, "slow": {"3": 1.1, "0": "10ms"})").scenario);
   expect_text(load_scheme(R"("ddp": {}, "slow": {"4": 1.1})").mistake(),
               "3:39 there is no rank \"4\" at /workload/slow/4; ranks are 0 to 3");
-  expect_contains(load_scheme(R"("ddp": {}, "slow": {"1": 0})").mistake(), "0 is too small");
+  expect_contains(load_scheme(R"("ddp": {}, "slow": {"1": -2})").mistake(), "-2 is too small");
   expect_contains(load_scheme(R"("ddp": {}, "slow": {"x": "1ms"})").mistake(), "no rank \"x\"");
 }
 
@@ -202,7 +208,7 @@ TEST(ReadWorkload, SweepsOverItsOptionsAndOverAllOfIt) {
   EXPECT_EQ(case_of(schemes, 1).value().step->scheme, "fsdp");
   const Loaded wrong =
       load_workload(four_layers, R"("sweep": {"workload": [{"ddp": {}}, {"fsdp": {"zero": 4}}]})");
-  expect_contains(wrong.mistake(), "4:54 4 is too large");
+  expect_contains(wrong.mistake(), "4:55 4 is too large");
 }
 
 }  // namespace
