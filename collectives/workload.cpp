@@ -27,7 +27,7 @@ Collective collective_of(const Call& call, const std::vector<Rank>& ranks) {
 }
 
 // A communicator as its lanes see it.
-struct Members {
+struct CommunicatorMembers {
   struct Place {
     std::uint32_t group = 0;
     int position = -1;
@@ -38,17 +38,17 @@ struct Members {
 };
 
 // What the programs of a workload share.
-struct Plan {
+struct WorkloadPlan {
   std::size_t streams = 0;
-  std::vector<Members> communicators;
+  std::vector<CommunicatorMembers> communicators;
   std::function<Script(Rank)> script;
   // By communicator, group and call: made when a lane comes to it, and kept, because buckets,
   // layers and steps call for the same again and again.
   using Key = std::tuple<std::uint16_t, std::uint32_t, Call>;
   mutable std::map<Key, Schedule> schedules;
 
-  [[nodiscard]] Members::Place place(const Action& action, Rank rank) const {
-    const Members& members = communicators[action.communicator];
+  [[nodiscard]] CommunicatorMembers::Place place(const Action& action, Rank rank) const {
+    const CommunicatorMembers& members = communicators[action.communicator];
     const auto found = members.places.find(static_cast<std::uint32_t>(rank.index()));
     if (found == members.places.end())
       throw_error(ErrorCode::bad_schedule, "rank ", rank.index(),
@@ -68,15 +68,15 @@ struct Plan {
   }
 };
 
-// Signals from another stream.
-struct Signals {
+// SignalsTaken from another stream.
+struct SignalsTaken {
   std::int64_t recorded = 0;  // so far in the script
   std::int64_t taken = 0;
 };
 
-Program stream_lane(const Plan* plan, Rank me, std::uint16_t stream) {
+Program stream_lane(const WorkloadPlan* plan, Rank me, std::uint16_t stream) {
   const auto lane_of = [me](std::size_t lane) { return Endpoint{me, Lane(lane)}; };
-  std::vector<Signals> from(plan->streams);
+  std::vector<SignalsTaken> from(plan->streams);
   Script script = plan->script(me);
   while (const Action* const action = script.next()) {
     if (action->kind == Action::Kind::record && action->other == stream)
@@ -91,7 +91,7 @@ Program stream_lane(const Plan* plan, Rank me, std::uint16_t stream) {
       case Action::Kind::drain: co_yield drain(); break;
       case Action::Kind::record: co_yield signal(lane_of(action->other)); break;
       case Action::Kind::wait: {
-        Signals& signals = from[action->other];
+        SignalsTaken& signals = from[action->other];
         const std::int64_t until = action->amount > 0 ? action->amount : signals.recorded;
         for (; signals.taken < until; ++signals.taken) co_yield wait(lane_of(action->other));
         break;
@@ -120,7 +120,8 @@ Instruction moved(Instruction instruction, std::size_t first_lane, Bytes element
   return instruction;
 }
 
-Program communicator_lane(const Plan* plan, Rank me, std::uint16_t communicator, Lane lane) {
+Program communicator_lane(const WorkloadPlan* plan, Rank me, std::uint16_t communicator,
+                          Lane lane) {
   const std::size_t first = plan->communicators[communicator].first_lane;
   Script script = plan->script(me);
   while (const Action* const action = script.next()) {
@@ -136,15 +137,15 @@ Program communicator_lane(const Plan* plan, Rank me, std::uint16_t communicator,
   }
 }
 
-Members members_of(const Communicator& communicator, std::size_t first_lane) {
-  Members members{communicator.groups, {}, first_lane};
+CommunicatorMembers members_of(const Communicator& communicator, std::size_t first_lane) {
+  CommunicatorMembers members{communicator.groups, {}, first_lane};
   for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
     int position = 0;
     for (const Rank rank : communicator.groups[group]) {
       const bool is_new =
           members.places
               .emplace(static_cast<std::uint32_t>(rank.index()),
-                       Members::Place{static_cast<std::uint32_t>(group), position++})
+                       CommunicatorMembers::Place{static_cast<std::uint32_t>(group), position++})
               .second;
       if (!is_new)
         throw_error(ErrorCode::invalid_argument, "rank ", rank.index(), " is in the communicator ",
@@ -155,7 +156,7 @@ Members members_of(const Communicator& communicator, std::size_t first_lane) {
 }
 
 Workload::Parts completed(Workload::Parts parts) {
-  auto plan = std::make_shared<Plan>();
+  auto plan = std::make_shared<WorkloadPlan>();
   plan->streams = parts.stream_names.size();
   parts.streams = static_cast<int>(plan->streams);
   plan->script = parts.script;
