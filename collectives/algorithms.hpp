@@ -71,7 +71,7 @@ class Group {
   [[nodiscard]] Lane lane() const { return lane_; }
 
   // The member at a position in [-size, 2 size), on the same lane as mine.
-  [[nodiscard]] Endpoint operator[](int position) const {
+  [[nodiscard, gnu::always_inline]] Endpoint operator[](int position) const {
     const int turned = wrap(wrap(position) + turn_);
     return {ranks_[first_ + stride_ * turned], lane_};
   }

@@ -48,6 +48,7 @@ class EventNetwork {
         links_(topology_),
         posts_early_(quotient == nullptr && lanes.per_rank == 1),
         into_the_network_(links_into_the_network(topology_)),
+        drains_(lanes.programs.streams() > 0),
         flows_(topology_, lanes.connections),
         ways_(topology, lanes),
         posted_(lanes.all.size()),
@@ -122,6 +123,8 @@ class EventNetwork {
     return connection.path.kinds == Path::fair && connection.path.links_count == 0;
   }
   void find_route(Connection& connection);
+  // Where messages rest: perhaps this connection's.
+  [[gnu::noinline]] void take_back_or_find_route(Connection& connection, Direction direction);
   void note_links(Connection& connection);
   void open_ways(Connection& connection);
   void post_over_ways(Connection& connection, Bytes bytes, Time ready);
@@ -155,6 +158,7 @@ class EventNetwork {
   LinkQueues links_;
   const bool posts_early_;  // where only one lane may ask for the first link
   const std::vector<char> into_the_network_;
+  const bool drains_;  // lanes may wait until all that they sent has left
   Flows flows_;
   Ways ways_;
   Time now_{};
@@ -186,17 +190,24 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
 template <class Recorder>
 inline Connection& EventNetwork<Recorder>::open(RankWiring::Ends ends, Direction direction) {
   Connection& connection = lanes_.connections.open(ends.source, ends.target);
-  RestingMessages::Message message;
-  if (lanes_.resting.empty() ||
-      !lanes_.resting.take(connection.source, connection.target, message)) {
+  if (lanes_.resting.empty()) [[likely]]
     find_route(connection);
-    return connection;
+  else
+    take_back_or_find_route(connection, direction);
+  return connection;
+}
+
+template <class Recorder>
+void EventNetwork<Recorder>::take_back_or_find_route(Connection& connection, Direction direction) {
+  RestingMessages::Message message;
+  if (!lanes_.resting.take(connection.source, connection.target, message)) {
+    find_route(connection);
+    return;
   }
   lanes_.reopen(connection, message);
   connection.path.kinds = Path::fair;
   if (message.is_under_way() || direction == Direction::out) find_route(connection);
   if (message.is_under_way()) flows_.come_back(connection, message.stream());
-  return connection;
 }
 
 template <class Recorder>
@@ -238,7 +249,8 @@ inline void EventNetwork<Recorder>::note_links(Connection& connection) {
 template <class Recorder>
 void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
   connection.queue.users &= static_cast<std::uint8_t>(~bit_of(direction));
-  if (direction == Direction::out) lanes_.note_left(connection);
+  if (drains_ && direction == Direction::out) [[unlikely]]
+    lanes_.note_left(connection);
   if constexpr (Recorder::enabled) return;  // steps are filed by connection
   if (connection.queue.users != 0 || connection.queue.limit != Queue::unlimited) return;
   if (connection.queue.empty()) {
@@ -253,9 +265,8 @@ void EventNetwork<Recorder>::release(Connection& connection, Direction direction
 template <class Recorder>
 bool EventNetwork<Recorder>::may_rest(const Connection& connection) const {
   const Queue& queue = connection.queue;
-  return queue.sent == 1 && queue.received == 0 && !ways_.are_chosen() &&
-         connection.path.crosses(Path::fair) && !connection.path.crosses(Path::exclusive) &&
-         queue.slot(0).time == Time::never() &&
+  return connection.path.kinds == Path::fair && queue.sent == 1 && queue.received == 0 &&
+         !ways_.are_chosen() && queue.slot(0).time == Time::never() &&
          queue.slot(0).count <= RestingMessages::most_elements;
 }
 

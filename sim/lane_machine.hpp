@@ -88,6 +88,12 @@ class LaneMachine {
                              Direction direction);
   void check_unusual(const LaneState& lane, const Instruction& instruction) const;
   [[nodiscard]] Time work(const Instruction& instruction) const;
+  // Moves `began` to when all messages of the lane had left; false when that is not known yet.
+  [[nodiscard, gnu::noinline]] bool is_drained(LaneNumber number, Time& began) const {
+    const Time left = network_.all_left(number);
+    began = std::max(began, left);
+    return left != Time::never();
+  }
 
   Lanes& lanes_;
   N& network_;
@@ -189,11 +195,8 @@ inline bool LaneMachine<N, Recorder>::execute_parts(LaneNumber number, LaneState
       times.began = std::max(times.began, out.slot(out.sent - out.limit).time);
   }
   if constexpr (!takes && !gives) {
-    if (lane.op == Op::drain) [[unlikely]] {
-      const Time left = network_.all_left(number);
-      if (left == Time::never()) return false;
-      times.began = std::max(times.began, left);
-    }
+    if (lane.op == Op::drain && !is_drained(number, times.began)) [[unlikely]]
+      return false;
   }
   times.ended = times.began + lane.work;
   if (gives && !network_.may_post(number, *lane.out, times)) return false;
@@ -242,8 +245,8 @@ inline void LaneMachine<N, Recorder>::send(Connection& out, std::int64_t count, 
 // What follows from an instruction's operation, peers and length.  Most instructions equal the
 // previous one in these, and then none of this is repeated.
 template <Network N, class Recorder>
-bool LaneMachine<N, Recorder>::decode(LaneNumber number, LaneState& lane,
-                                      const Instruction& instruction) {
+[[gnu::always_inline]] inline bool LaneMachine<N, Recorder>::decode(
+    LaneNumber number, LaneState& lane, const Instruction& instruction) {
   const bool countable =
       instruction.count >= 0 && (instruction.count <= most_elements_ || instruction.op == Op::work);
   if (!countable || !exists(instruction.op)) [[unlikely]]
@@ -271,7 +274,8 @@ bool LaneMachine<N, Recorder>::decode(LaneNumber number, LaneState& lane,
   }
   if (misused) [[unlikely]]
     report_signal_misuse(lanes_.endpoint_of(lane), instruction);
-  if (!free_instructions_ || takes_time_only(instruction.op) || takes_time_only(lane.op)) {
+  if (!free_instructions_ || takes_time_only(instruction.op) || takes_time_only(lane.op))
+      [[unlikely]] {
     lane.work = work(instruction);
     COLLSIM_CHECK(lane.work >= Time{}, "an instruction would end before it begins");
   }
