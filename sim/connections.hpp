@@ -88,6 +88,8 @@ struct Path {
 
   [[nodiscard]] bool crosses(Kind kind) const { return (kinds & kind) != 0; }
   [[nodiscard]] bool is_free() const { return kinds == within_rank || kinds == within_switch; }
+  // Of a connection that was opened only to receive a message that had arrived.
+  [[nodiscard]] bool has_no_route() const { return kinds == fair && links_count == 0; }
   // Links in series that are alike and serve nobody else take a message as one link does: at the
   // second link it never waits.
   [[nodiscard]] bool is_like_one_link() const { return kinds == exclusive; }

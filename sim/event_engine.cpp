@@ -118,10 +118,6 @@ class EventNetwork {
     return direction == Direction::out ? 1 : 2;
   }
   [[nodiscard]] Connection& open(RankWiring::Ends ends, Direction direction);
-  // It was opened only to receive a message that had arrived.
-  [[nodiscard]] static bool has_no_route(const Connection& connection) {
-    return connection.path.kinds == Path::fair && connection.path.links_count == 0;
-  }
   void find_route(Connection& connection);
   // Where messages rest: perhaps this connection's.
   [[gnu::noinline]] void take_back_or_find_route(Connection& connection, Direction direction);
@@ -180,7 +176,7 @@ inline Connection* EventNetwork<Recorder>::connect(LaneNumber lane, Endpoint pee
   Connection* connection = lanes_.connections.find(ends.source, ends.target);
   if (connection == nullptr)
     connection = &open(ends, direction);
-  else if (direction == Direction::out && has_no_route(*connection)) [[unlikely]]
+  else if (direction == Direction::out && connection->path.has_no_route()) [[unlikely]]
     find_route(*connection);
   if (!is_exact_) return nullptr;
   connection->queue.users |= bit_of(direction);

@@ -268,9 +268,8 @@ void add_activations(std::vector<TableColumn>& columns, const std::vector<CaseRe
   columns.push_back(std::move(column));
 }
 
-// Where a training step's time goes; what no row has is left out.
-void add_step(std::vector<TableColumn>& columns, const Results& results) {
-  const std::vector<CaseResult>& rows = results.rows;
+// The times of a training step, in one unit; what no row has is left out.
+void add_step_times(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   using Value = std::optional<double>;
   const std::vector<std::pair<const char*, std::function<Value(const CaseResult&)>>> times{
       {"step", [](const CaseResult& row) { return Value(row.time_s()); }},
@@ -279,13 +278,30 @@ void add_step(std::vector<TableColumn>& columns, const Results& results) {
       {"compute", [](const CaseResult& row) { return Value(row.step->compute_s); }},
       {"hidden", [](const CaseResult& row) { return Value(row.step->hidden_s); }},
       {"exposed", [](const CaseResult& row) { return Value(row.step->exposed_s); }}};
+  std::vector<const char*> headings;
+  std::vector<Value> all;
   for (const auto& [heading, of] : times) {
     std::vector<Value> values;
     for (const CaseResult& row : rows) values.push_back(of(row));
-    const bool any = std::any_of(values.begin(), values.end(),
-                                 [](const Value& value) { return value.value_or(0) > 0; });
-    if (any) columns.push_back({heading, Align::right, column_cells(values, time_units())});
+    if (std::none_of(values.begin(), values.end(),
+                     [](const Value& value) { return value.value_or(0) > 0; }))
+      continue;
+    headings.push_back(heading);
+    all.insert(all.end(), values.begin(), values.end());
   }
+  const std::vector<std::string> cells = column_cells(all, time_units());
+  auto first = cells.begin();
+  for (const char* heading : headings) {
+    const auto end = first + static_cast<std::ptrdiff_t>(rows.size());
+    columns.push_back({heading, Align::right, {first, end}});
+    first = end;
+  }
+}
+
+// Where a training step's time goes.
+void add_step(std::vector<TableColumn>& columns, const Results& results) {
+  const std::vector<CaseResult>& rows = results.rows;
+  add_step_times(columns, rows);
   constexpr double worth_showing = 0.0005;  // what one decimal shows
   TableColumn bubble{"bubble", Align::right, {}};
   bool any = false;

@@ -28,16 +28,19 @@ TEST(WorkloadCommands, RunShowsWhereTheTimeGoes) {
   const Ran ran = run_collsim({"run", folder.write("a.json", pipelines)});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
   EXPECT_EQ(ran.err, "");
-  expect_text(
-      ran.out,
-      "pipeline, one training step; chain of 4 ranks, 25 GB/s\n"
-      "\n"
-      "  schedule         step   formula   compute  bubble  microbatches  activations  messages\n"
-      "  gpipe        330.0 ms  330.0 ms  240.0 ms   27.3%             8  8 8 8 8            48\n"
-      "  1f1b         330.0 ms  330.0 ms  240.0 ms   27.3%             8  4 3 2 1            48\n"
-      "  interleaved  285.0 ms  285.0 ms  240.0 ms   15.8%             8  11 9 7 5          112\n"
-      "  zb-h1        270.0 ms  270.0 ms  240.0 ms   11.1%             8  4 4 4 4            48   "
-      "<- best of these\n");
+  expect_text(ran.out,
+              "pipeline, one training step; chain of 4 ranks, 25 GB/s\n"
+              "\n"
+              "  schedule         step   formula   compute  bubble  "
+              "microbatches  activations  messages\n"
+              "  gpipe        330.0 ms  330.0 ms  240.0 ms   27.3%  "
+              "           8  8 8 8 8            48\n"
+              "  1f1b         330.0 ms  330.0 ms  240.0 ms   27.3%  "
+              "           8  4 3 2 1            48\n"
+              "  interleaved  285.0 ms  285.0 ms  240.0 ms   15.8%  "
+              "           8  11 9 7 5          112\n"
+              "  zb-h1        270.0 ms  270.0 ms  240.0 ms   11.1%  "
+              "           8  4 4 4 4            48   <- best of these\n");
 }
 
 TEST(WorkloadCommands, JsonHasEveryRankAndCommunicator) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "tests/app/output/testing.hpp"
+#include "tests/golden.hpp"
+
+namespace collsim::testing {
+namespace {
+
+CaseResult step_row(double step_s, double exposed_s) {
+  CaseResult row;
+  row.ranks = 4;
+  row.time = Time(static_cast<std::int64_t>(step_s * 1e12));
+  row.messages = 12;
+  row.step = StepResult{.scheme = "ddp", .compute_s = 0.2, .exposed_s = exposed_s, .buckets = 3};
+  return row;
+}
+
+// All in one unit with as many decimals; what is nowhere has no column.
+TEST(StepTable, ShowsWhatThereIs) {
+  Results results;
+  results.rows = {step_row(0.25, 0.05), step_row(0.2075, 0.0075)};
+  expect_text(written(results, Format::table, {.quiet = true}),
+              "        step     compute    exposed  buckets  messages\n"
+              "  250.000 ms  200.000 ms  50.000 ms        3        12\n"
+              "  207.500 ms  200.000 ms   7.500 ms        3        12\n");
+  results.rows[0].step->bubble = 0.125;
+  results.rows[0].step->activations = {2, 1};
+  results.rows[1].step->activations = std::vector<int>(9, 5);
+  expect_text(written(results, Format::table, {.quiet = true}),
+              "        step     compute    exposed  bubble  buckets  activations  messages\n"
+              "  250.000 ms  200.000 ms  50.000 ms   12.5%        3  2 1                12\n"
+              "  207.500 ms  200.000 ms   7.500 ms    0.0%        3  5                  12\n");
+}
+
+}  // namespace
+}  // namespace collsim::testing
