@@ -12,6 +12,7 @@
 #include "app/json/value.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/make_case.hpp"
+#include "app/study/prove_step.hpp"
 #include "app/study/run_case.hpp"
 #include "collectives/checker.hpp"
 #include "collectives/listed_schedule.hpp"
@@ -151,15 +152,47 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
   return proofs;
 }
 
+// Of training steps.
+int check_steps(const Scenario& scenario, const Sources& sources, Diagnostics& diagnostics,
+                Terminal& terminal, bool json) {
+  ClusterCache clusters;
+  JsonValue::Array proofs;
+  bool all = true;
+  std::string text;
+  for (std::size_t point = 0; point < scenario.points() && !terminal.interrupted; ++point) {
+    const std::optional<Case> one = make_case(scenario, point, clusters, diagnostics);
+    if (!one) return show_mistakes(diagnostics, sources, terminal, json);
+    StepProof proof = prove_step(*one, sources);
+    const std::string params = printable(to_text(scenario.params(point)));
+    text += params.empty() ? proof.text : params + "\n" + proof.text;
+    all = all && proof.proved;
+    JsonValue row = JsonValue::object({{"params", JsonValue::object()}});
+    for (const auto& [path, value] : scenario.params(point)) row.find("params")->set(path, value);
+    for (const JsonValue::Member& member : proof.value.members()) row.set(member.key, member.value);
+    proofs.push_back(std::move(row));
+  }
+  if (json)
+    terminal.out << to_json(JsonValue::object({{"name", scenario.name},
+                                               {"complete", !terminal.interrupted},
+                                               {"proofs", std::move(proofs)}}))
+                 << '\n';
+  else
+    terminal.out << text;
+  if (terminal.interrupted) return exit_interrupted;
+  return all ? exit_fine : exit_failed;
+}
+
 int check_file(const CheckCommandOptions& options, Terminal& terminal) {
   const bool json = options.format == "json";
   Sources sources;
   Diagnostics diagnostics;
   LoadOptions load;
   load.set = options.set;
+  load.workloads = true;
   const std::optional<Scenario> scenario = load_scenario(options.file, load, sources, diagnostics);
   if (!scenario) return show_mistakes(diagnostics, sources, terminal, json);
   const InterruptWatch watch;
+  if (scenario->is_step()) return check_steps(*scenario, sources, diagnostics, terminal, json);
   const auto proofs = prove_all(*scenario, diagnostics, terminal);
   if (!proofs) return show_mistakes(diagnostics, sources, terminal, json);
   if (json)

@@ -77,6 +77,7 @@ struct OneCaseOptions {
   std::string file;
   std::vector<std::string> set;
   std::vector<std::string> at;
+  bool workloads = false;  // training steps are taken, too
 };
 void add_one_case_options(Options& command, OneCaseOptions& options);
 

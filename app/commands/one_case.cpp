@@ -158,6 +158,7 @@ std::optional<ChosenCase> load_one_case(const OneCaseOptions& options, Terminal&
   Diagnostics diagnostics;
   LoadOptions load_options;
   load_options.set = options.set;
+  load_options.workloads = options.workloads;
   load_options.max_points = max_sweep_points;
   std::optional<Scenario> scenario =
       load_scenario(options.file, load_options, sources, diagnostics);

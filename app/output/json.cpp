@@ -141,7 +141,10 @@ JsonValue to_value(const StepResult::OfRank& rank) {
   return JsonValue::object({{"compute_s", rank.compute_s},
                             {"hidden_s", rank.hidden_s},
                             {"exposed_s", rank.exposed_s},
-                            {"idle_s", rank.idle_s}});
+                            {"idle_s", rank.idle_s},
+                            {"end_s", rank.end_s},
+                            {"longest_call_s", rank.longest_call_s},
+                            {"gives_up_s", rank.gives_up_s}});
 }
 
 JsonValue step_to_value(const CaseResult& row) {
@@ -160,6 +163,8 @@ JsonValue step_to_value(const CaseResult& row) {
   add(object, "buckets", step.buckets);
   add(object, "microbatches", step.microbatches);
   add(object, "activations", JsonValue::array(step.activations));
+  add(object, "timeout_s", step.timeout_s);
+  add(object, "least_timeout_s", step.least_timeout_s());
   add(object, "messages", row.messages);
   add(object, "wire_bytes", row.wire_bytes);
   add(object, "by_communicator", by_communicator(step));

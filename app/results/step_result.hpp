@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,8 +32,18 @@ struct StepResult {
   std::vector<Communicator> communicators;
   struct OfRank {
     double compute_s = 0, hidden_s = 0, exposed_s = 0, idle_s = 0;
+    double end_s = 0;
+    double longest_call_s = 0;           // of a collective, from when this rank came to it
+    std::optional<double> gives_up_s{};  // at the time-out of the workload
   };
   std::vector<OfRank> ranks;
+  std::optional<double> timeout_s;
+  // The least time-out with which no rank gives up.
+  [[nodiscard]] double least_timeout_s() const {
+    double longest = 0;
+    for (const OfRank& rank : ranks) longest = std::max(longest, rank.longest_call_s);
+    return longest;
+  }
 };
 
 }  // namespace collsim

@@ -33,23 +33,6 @@ std::pair<double, double> range_of(ElementType type) {
                      : std::pair(-std::exp2(bits - 1), std::exp2(bits - 1));
 }
 
-// Why a number is not an element of the type; empty: it is one (floating point rounds).
-std::string misfit(const JsonValue& value, ElementType type) {
-  if (!value.is_number()) return "is not a number";
-  const std::string type_name(element_type_word(type));
-  const double number = value.number();
-  if (!is_whole_type(type)) {
-    std::array<std::byte, 8> element{};
-    from_number(type, number, element.data());
-    return std::isfinite(to_number(type, element.data())) ? "" : "is too large for " + type_name;
-  }
-  const auto [low, beyond] = range_of(type);
-  if (number != std::trunc(number)) return "is not whole, but the type is " + type_name;
-  if (number < low || number >= beyond) return "is not in the range of " + type_name;
-  const double exact_below = std::exp2(53);
-  return std::abs(number) < exact_below ? "" : "is beyond 2^53, the limit for exact data";
-}
-
 class DataReader {
  public:
   DataReader(ObjectReader& reader, Collective& collective)
@@ -121,7 +104,7 @@ class DataReader {
   }
 
   bool read_number(const JsonValue& value, const std::string& pointer, std::vector<double>& list) {
-    const std::string problem = misfit(value, collective_->type);
+    const std::string problem = element_misfit(value, collective_->type);
     if (problem.empty()) {
       list.push_back(value.number());
       return true;
@@ -171,6 +154,22 @@ class DataReader {
 };
 
 }  // namespace
+
+std::string element_misfit(const JsonValue& value, ElementType type) {
+  if (!value.is_number()) return "is not a number";
+  const std::string type_name(element_type_word(type));
+  const double number = value.number();
+  if (!is_whole_type(type)) {
+    std::array<std::byte, 8> element{};
+    from_number(type, number, element.data());
+    return std::isfinite(to_number(type, element.data())) ? "" : "is too large for " + type_name;
+  }
+  const auto [low, beyond] = range_of(type);
+  if (number != std::trunc(number)) return "is not whole, but the type is " + type_name;
+  if (number < low || number >= beyond) return "is not in the range of " + type_name;
+  const double exact_below = std::exp2(53);
+  return std::abs(number) < exact_below ? "" : "is beyond 2^53, the limit for exact data";
+}
 
 std::optional<Lists> read_data(ObjectReader& reader, Collective& collective) {
   const JsonValue* data = reader.raw("data");

@@ -33,6 +33,9 @@ Refusal wrong_item(ObjectReader& reader, std::string_view key, std::size_t index
 
 [[nodiscard]] Pattern read_pattern(ObjectReader& reader, const std::vector<Rank>& group);
 
+// Why a number is not an element of the type; empty: it is one (floating point rounds).
+[[nodiscard]] std::string element_misfit(const JsonValue& value, ElementType type);
+
 // "data", by position; sets the count of the collective to what follows from it.
 [[nodiscard]] std::optional<std::vector<std::vector<double>>> read_data(ObjectReader& reader,
                                                                         Collective& collective);

@@ -7,6 +7,7 @@
 
 #include "app/scenario/workload/workload.hpp"
 #include "app/study/run_case.hpp"
+#include "collectives/workload_checker.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
@@ -38,9 +39,14 @@ void check_size(const TrainingStep& step) {
                             instructions, max_instructions));
 }
 
-StepResult::OfRank spent(const RankActivity& rank, Time step) {
-  return {rank.computing.seconds(), (rank.communicating - rank.exposed).seconds(),
-          rank.exposed.seconds(), (step - rank.computing - rank.exposed).seconds()};
+StepResult::OfRank spent(const RankActivity& rank, Time end, Time step) {
+  StepResult::OfRank spent{rank.computing.seconds(), (rank.communicating - rank.exposed).seconds(),
+                           rank.exposed.seconds(),
+                           (step - rank.computing - rank.exposed).seconds()};
+  spent.end_s = end.seconds();
+  spent.longest_call_s = rank.longest_call.seconds();
+  if (rank.gives_up != Time::never()) spent.gives_up_s = rank.gives_up.seconds();
+  return spent;
 }
 
 StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
@@ -58,8 +64,11 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
   }
   const double ranks = step.workload.size();
   double idle = 0;
-  for (const RankActivity& rank : simulation.activities) {
-    const StepResult::OfRank one = result.ranks.emplace_back(spent(rank, simulation.time));
+  if (step.timeout) result.timeout_s = step.timeout->seconds();
+  for (std::size_t position = 0; position < simulation.activities.size(); ++position) {
+    const RankActivity& rank = simulation.activities[position];
+    const StepResult::OfRank one =
+        result.ranks.emplace_back(spent(rank, simulation.finished[position], simulation.time));
     result.compute_s += one.compute_s / ranks;
     result.hidden_s += one.hidden_s / ranks;
     result.exposed_s += one.exposed_s / ranks;
@@ -74,6 +83,14 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
   return result;
 }
 
+// The simulator would name lanes; this names what its author wrote.
+void must_fit_together(const TrainingStep& step) {
+  const WorkloadReport report = check(step.workload);
+  if (report.fault)
+    throw_error(ErrorCode::deadlock, "this program never ends: " + to_text(*report.fault) +
+                                         "\n  \"collsim check\" names the lines");
+}
+
 }  // namespace
 
 CaseResult run_step(const Case& one_case) {
@@ -82,6 +99,8 @@ CaseResult run_step(const Case& one_case) {
   SimulationOptions how;
   how.late = one_case.cluster->late;
   how.recording = Recording::activities;
+  if (step.timeout) how.timeout = *step.timeout;
+  if (step.program) must_fit_together(step);
   const CostModel& costs = one_case.costs;
   const Simulation simulation = simulate(one_case.cluster->topology, step.workload, costs, how);
   CaseResult row;

@@ -114,8 +114,8 @@ double logarithm_of(double x, double base) {
 constexpr double rounding_of_bounds = 1e-9;
 
 std::string why_not_finite(Kind kind, double left, double right) {
-  const bool by_zero =
-      (kind == Kind::divide && right == 0) || (kind == Kind::power && left == 0 && right < 0);
+  const bool by_zero = ((kind == Kind::divide || kind == Kind::remainder) && right == 0) ||
+                       (kind == Kind::power && left == 0 && right < 0);
   if (by_zero) return "division by zero";
   if (kind == Kind::sqrt) return "square root of a negative number";
   if ((kind == Kind::log2 || kind == Kind::logarithm) && left <= 0)
@@ -134,6 +134,7 @@ double applied(Kind kind, double left, double right) {
     case Kind::subtract: return left - right;
     case Kind::multiply: return left * right;
     case Kind::divide: return left / right;
+    case Kind::remainder: return left - right * std::floor(left / right);
     case Kind::power: return std::pow(left, right);
     case Kind::minimum: return std::min(left, right);
     case Kind::maximum: return std::max(left, right);

@@ -18,7 +18,7 @@ namespace collsim {
 //   formula    = sum ("," name "=" sum)*        definitions, in any order; each is evaluated where
 //                                               it is used, under the index of a sum around its use
 //   sum        = product (("+" | "-") product)*
-//   product    = signed (("*" | "/") signed)*
+//   product    = signed (("*" | "/" | "%") signed)*      a % b is in [0, b)
 //   signed     = ("+" | "-") signed | power
 //   power      = primary ("^" signed)?          2^3^2 = 2^9, -2^2 = -4
 //   primary    = number | name | function "(" ... ")" | "(" sum ")"
@@ -85,6 +85,7 @@ struct FormulaNode {
     subtract,
     multiply,
     divide,
+    remainder,
     power,
     minimum,
     maximum,

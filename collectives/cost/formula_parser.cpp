@@ -117,7 +117,7 @@ FormulaToken FormulaParser::next() {
   token.kind = FormulaToken::Kind::name;
   if (token.text.empty()) {
     const std::size_t length = rest.starts_with("..") ? 2 : 1;
-    if (length == 1 && std::string_view("+-*/^(),=").find(rest[0]) == std::string_view::npos) {
+    if (length == 1 && std::string_view("+-*/%^(),=").find(rest[0]) == std::string_view::npos) {
       unexpected_character();
       return token;
     }
@@ -173,7 +173,7 @@ void FormulaParser::unexpected_character() {
   const std::string_view rest = rest_from(begin);
   const std::string_view character = rest.substr(0, character_length(rest));
   std::string message = quote(character) + " has no meaning in an expression";
-  std::string suggestion, hint = "operators are + - * / ^ and parentheses";
+  std::string suggestion, hint = "operators are + - * / % ^ and parentheses";
   for (const auto& [theirs, ours] : other_signs)
     if (rest.starts_with(theirs)) suggestion = ours;
   if (character == "." && rest.size() > 1 && is_digit(rest[1])) {
@@ -399,7 +399,12 @@ FormulaPart FormulaParser::sum() {
 
 FormulaPart FormulaParser::product() {
   FormulaPart left = signed_part();
-  while (at_.token.is("*") || at_.token.is("/")) {
+  while (at_.token.is("*") || at_.token.is("/") || at_.token.is("%")) {
+    if (at_.token.is("%")) {
+      advance();
+      left = combined(Kind::remainder, left, signed_part());
+      continue;
+    }
     const bool times = at_.token.is("*");
     advance();
     if (times && at_.token.is("*"))

@@ -92,6 +92,10 @@ class FormulaWriter : public FormulaValues {
       case Kind::subtract: return sum(number);
       case Kind::multiply:
       case Kind::divide: return product(number);
+      case Kind::remainder:
+        return {.text = within(write(node.left), Level::atom) + " % " +
+                        within(write(node.right), Level::atom),
+                .level = Level::product};
       case Kind::power:
         return {.text = within(write(node.left), Level::atom) + "^" +
                         within(write(node.right), Level::power),

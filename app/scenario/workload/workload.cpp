@@ -9,6 +9,7 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/scenario/object_reader.hpp"
+#include "app/scenario/workload/program.hpp"
 #include "app/scenario/workload/workload_internal.hpp"
 #include "topo/error.hpp"
 
@@ -61,11 +62,49 @@ std::string name_of_scheme(ObjectReader& reader) {
   return {};
 }
 
+// What schemes and explicit programs have in common.
+struct CommonKeys {
+  std::vector<SlowRank> slow;
+  std::optional<Time> timeout;
+
+  [[nodiscard]] TrainingStep applied_to(TrainingStep step) const {
+    if (!slow.empty()) step.workload = slowed(step.workload, slow);
+    step.timeout = timeout;
+    return step;
+  }
+};
+
+CommonKeys read_common_keys(ObjectReader& reader, const Cluster* cluster) {
+  CommonKeys common{read_slow(reader, cluster), reader.time("timeout")};
+  if (common.timeout == Time{})
+    reader.wrong("timeout", "out-of-range", "with a time-out of 0 every rank gives up at once");
+  return common;
+}
+
+std::optional<TrainingStep> read_program_step(const JsonValue& workload, const std::string& pointer,
+                                              const WorkloadContext& context,
+                                              Diagnostics& diagnostics, JsonValue& resolved) {
+  ObjectReader reader(workload, pointer, diagnostics);
+  const auto program = read_program(reader, context.cluster);
+  const CommonKeys common = read_common_keys(reader, context.cluster);
+  for (const std::string& other : scheme_names())
+    if (reader.raw(other) != nullptr && !context.varies)
+      reader.wrong(other, "conflicting-keys", "a workload is a scheme or a program", {},
+                   "keep one; \"model\" and schemes go together");
+  if (context.varies) static_cast<void>(reader.raw("model"));
+  resolved = reader.finish();
+  if (!program || !diagnostics.empty()) return std::nullopt;
+  return common.applied_to(
+      {.scheme = "program", .workload = make_workload(program), .program = program});
+}
+
 }  // namespace
 
 std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::string& pointer,
                                           const WorkloadContext& context, Diagnostics& diagnostics,
                                           JsonValue& resolved) {
+  if (workload.find("program") != nullptr)
+    return read_program_step(workload, pointer, context, diagnostics, resolved);
   ObjectReader reader(workload, pointer, diagnostics);
   static_cast<void>(reader.raw("slow"));
   const std::string scheme = name_of_scheme(reader);
@@ -76,25 +115,25 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
     model = read_trained_model(*written, reader.pointer_of("model"), diagnostics, of_model);
     reader.resolve("model", std::move(of_model));
   }
-  const std::vector<SlowRank> slow = read_slow(reader, context.cluster);
+  const CommonKeys common = read_common_keys(reader, context.cluster);
   std::optional<TrainingStep> step;
   if (!scheme.empty()) {
     JsonValue of_scheme;
-    const SchemeContext all{&model, context.cluster, context.varies, !slow.empty()};
+    const SchemeContext all{&model, context.cluster, context.varies, !common.slow.empty()};
     step = read_scheme(scheme, *reader.raw(scheme), reader.pointer_of(scheme), all, diagnostics,
                        of_scheme);
     reader.resolve(scheme, std::move(of_scheme));
   }
   resolved = reader.finish();
   if (scheme.empty() && diagnostics.empty())
-    diagnostics.add({.code = "missing-key",
-                     .message = "the workload does not say how the model is trained",
-                     .place = workload.place,
-                     .pointer = pointer,
-                     .hint = fmt::format("add one of {}", fmt::join(scheme_names(), ", "))});
+    diagnostics.add(
+        {.code = "missing-key",
+         .message = "the workload does not say how the model is trained",
+         .place = workload.place,
+         .pointer = pointer,
+         .hint = fmt::format("add one of {}, program", fmt::join(scheme_names(), ", "))});
   if (!diagnostics.empty() || !step) return std::nullopt;
-  if (!slow.empty()) step->workload = slowed(step->workload, slow);
-  return step;
+  return common.applied_to(std::move(*step));
 }
 
 JsonValue laid_over(const JsonValue& value, const JsonValue& written) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 
 namespace collsim {
 
+struct WrittenProgram;
+
 // A step of training: what a scenario says in place of a collective.
 struct TrainingStep {
   std::string scheme;  // ddp, fsdp, ...
@@ -23,6 +26,8 @@ struct TrainingStep {
   // several) it holds activations at once, at most.
   std::vector<int> activations = {};
   std::optional<ClosedForm> formula = {};
+  std::shared_ptr<const WrittenProgram> program = nullptr;  // of an explicit one (program.hpp)
+  std::optional<Time> timeout = {};                         // of every collective
 };
 
 // What "workload" is read against.
@@ -37,6 +42,8 @@ struct WorkloadContext {
 //   one scheme with its options: ddp, fsdp, pipeline, tensor, experts, parameter-server,
 //                                data-parallel, train (schemes.cpp says which options)
 //   model                        what is trained (layers.cpp)
+//   or program with groups and data: what each rank does, line by line (program.hpp)
+//   timeout                      a rank gives up when one of its collectives takes longer
 //   slow                         {"5": 1.1, "6": "10ms"}: all work of rank 5 takes 1.1 times as
 //                                long, rank 6 begins its step with 10 ms of its own
 //

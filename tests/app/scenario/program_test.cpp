@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/scenario/workload/program.hpp"
+
+#include <gtest/gtest.h>
+
+#include "app/scenario/workload/workload.hpp"
+#include "collectives/workload_checker.hpp"
+#include "sim/simulate.hpp"
+#include "tests/app/scenario/loading.hpp"
+#include "tests/contains.hpp"
+#include "tests/golden.hpp"
+
+namespace collsim::testing {
+namespace {
+
+// Four ranks behind a switch, 25 GB/s and 5 us.
+Loaded load_program(const std::string& workload) {
+  return load_text(R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": 4,
+      "link": {"bandwidth": "25GB/s", "overhead": "5us"}},
+"workload": {)" + workload +
+                       "}}",
+                   {.workloads = true});
+}
+
+Case program_case(const std::string& workload) {
+  const Loaded loaded = load_program(workload);
+  std::optional<Case> one = case_of(loaded);
+  EXPECT_TRUE(one && one->step) << loaded.mistake();
+  return one.value_or(Case{});
+}
+
+std::int64_t picoseconds(const std::string& workload) {
+  const Case one = program_case(workload);
+  return simulate(one.cluster->topology, one.step->workload).time.ps();
+}
+
+std::string fault_of(const std::string& workload, Sends sends = Sends::post) {
+  const WorkloadReport report = check(program_case(workload).step->workload, sends);
+  return report.fault ? to_text(*report.fault) : "";
+}
+
+TEST(Programs, BlockingMessagesFollowEachOther) {
+  EXPECT_EQ(picoseconds(R"("data": {"x": "8B"}, "program": [
+      {"on": 0, "do": [{"send": "x", "to": 1}]},
+      {"on": 1, "do": [{"receive": "x", "from": 0}, {"send": "x", "to": "rank + 1"}]},
+      {"on": 2, "do": [{"receive": "x", "from": "rank - 1"}]}])"),
+            10'000'640);
+}
+
+TEST(Programs, AsynchronousMessagesHideBehindWork) {
+  EXPECT_EQ(picoseconds(R"("data": {"x": "8B"}, "program": [
+      {"on": 0, "do": [{"async": {"send": "x", "to": 1}, "as": "h"}, {"work": "3us"}, {"wait": "h"}]},
+      {"on": 1, "do": [{"async": {"receive": "x", "from": 0}, "as": "h"}, {"work": "7us"},
+                       {"wait": "h"}]}])"),
+            7'000'000);
+}
+
+TEST(Programs, AWaitIsForItsOwnMessageOnly) {
+  // The message from 2 comes after 1 s; that from 1 is there at once.
+  EXPECT_EQ(picoseconds(R"("data": {"x": "8B", "y": "8B"}, "program": [
+      {"on": 0, "do": [{"async": {"receive": "y", "from": 2}}, {"async": {"receive": "x", "from": 1},
+                       "as": "h"}, {"wait": "h"}, {"work": "1s"}]},
+      {"on": 1, "do": [{"send": "x", "to": 0}]},
+      {"on": 2, "do": [{"work": "1s"}, {"send": "y", "to": 0}]}])"),
+            1'000'005'000'320);
+}
+
+TEST(Programs, AGroupGoesBothWaysAtOnce) {
+  const std::string both =
+      R"({"send": "x", "to": "1 - rank"}, {"receive": "y", "from": "1 - rank"})";
+  const std::string data =
+      R"("data": {"x": "25kB", "y": "25kB"}, "program": [{"on": [0, 1], "do": [)";
+  EXPECT_EQ(picoseconds(data + R"({"group": [)" + both + "]}]}]"), 6'000'000);
+  EXPECT_EQ(fault_of(data + R"({"group": [)" + both + "]}]}]", Sends::rendezvous), "");
+  EXPECT_EQ(fault_of(data + both + "]}]"), "");
+  expect_contains(fault_of(data + both + "]}]", Sends::rendezvous),
+                  "rank 0 sends to rank 1 and waits until it receives");
+}
+
+TEST(Programs, TwoGroupsRunAtOnce) {
+  EXPECT_EQ(picoseconds(R"("groups": {"halves": [[0, 1], [2, 3]]}, "data": {"a": "32B", "b": "16B"},
+      "program": [{"on": [0, 1], "do": [{"all-reduce": "a", "group": "halves"}]},
+                  {"on": [2, 3], "do": [{"all-reduce": "b", "group": "halves"}]},
+                  {"do": [{"all-reduce": "a"}, {"all-reduce": "b"}]}])"),
+            70'004'160);
+}
+
+TEST(Programs, ConditionsAndLoopVariablesChooseWhoAndWhat) {
+  // Rank 0 hears from 1, 2 and 3, each later than the one before.
+  EXPECT_EQ(picoseconds(R"("data": {"x": "25kB"}, "program": [
+      {"on": "rank > 0", "do": [{"work": "rank * 1ms"}, {"send": "x", "to": 0}]},
+      {"on": "rank % 4 == 0", "do": [{"repeat": "K - 1", "as": "i", "do": [
+          {"receive": "x", "from": "i + 1"}]}]}])"),
+            3'006'000'000);
+}
+
+TEST(Programs, EventsOrderTwoStreams) {
+  EXPECT_EQ(picoseconds(R"("program": [{"on": 0, "do": [
+      {"stream": "a", "do": [{"work": "2ms"}, {"record": "e"}, {"work": "1ms"}]},
+      {"stream": "b", "do": [{"work": "1ms"}, {"wait": "e"}, {"work": "5ms"}]}]}])"),
+            7'000'000'000);
+}
+
+TEST(Programs, ALongLoopIsReadAtOnce) {
+  const Case one = program_case(R"("program": [{"do": [
+      {"repeat": 1000000, "do": [{"repeat": 1000, "do": [{"work": "1us"}]}]}]}])");
+  EXPECT_EQ(one.step->program->places.size(), 3U);
+}
+
+TEST(Programs, FaultsPointToTheirLines) {
+  const Loaded loaded = load_program(R"("groups": {"tp": [0, 1], "dp": [0, 1]}, "data": {"a": "4B"},
+"program": [{"on": 0, "do": [
+  {"all-reduce": "a", "group": "tp"},
+  {"all-reduce": "a", "group": "dp"}]},
+{"on": 1, "do": [
+   {"all-reduce": "a", "group": "dp"},
+   {"all-reduce": "a", "group": "tp"}]}])");
+  const std::optional<Case> one = case_of(loaded);
+  ASSERT_TRUE(one) << loaded.mistake();
+  const WorkloadReport report = check(one->step->workload);
+  ASSERT_TRUE(report.fault);
+  ASSERT_EQ(report.fault->sites.size(), 2U);
+  const auto& places = one->step->program->places;
+  EXPECT_EQ(loaded.sources.describe(places[report.fault->sites[0].place]), "scenario.json:5:3");
+  EXPECT_EQ(loaded.sources.describe(places[report.fault->sites[1].place]), "scenario.json:8:4");
+}
+
+std::string mistake_of(const std::string& program) {
+  return load_program(R"("groups": {"tp": [0, 1]}, "data": {"x": "8B"}, "program": [)" + program +
+                      "]")
+      .mistake();
+}
+
+TEST(Programs, RefusesWhatMakesNoSense) {
+  expect_contains(mistake_of(R"({"do": [{"record": "e"}, {"wait": "e"}]})"),
+                  "the stream main waits for itself");
+  expect_contains(
+      mistake_of(R"({"on": 0, "do": [{"stream": "a", "do": [{"wait": "f"}, {"record": "e"}]},
+                                 {"stream": "b", "do": [{"wait": "e"}, {"record": "f"}]}]})"),
+      "waits for \"f\", which nothing before this records");
+  expect_contains(mistake_of(R"({"do": [{"all-reduce": "x", "group": "tp"}]})"),
+                  "rank 2 is not in the group tp");
+  expect_contains(mistake_of(R"({"do": [{"all-reduce": "x", "group": "pp"}]})"),
+                  "there is no group \"pp\"");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"work": "-3ms"}]})"), "-0.003 s");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"work": 3}]})"), "a time is needed");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"send": "x", "to": 4}]})"), "the receiver is 4");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"send": "x", "to": 0}]})"), "sends to itself");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"send": "y", "to": 1}]})"),
+                  "there is no buffer \"y\"");
+  expect_contains(mistake_of(R"({"on": 0, "do": [{"recieve": "x"}]})"), "did you mean receive?");
+  expect_contains(mistake_of(R"({"on": "rank", "do": []})"), "this compares nothing");
+  expect_contains(mistake_of(R"({"on": 4, "do": []})"), "there is no rank 4");
+  expect_contains(mistake_of(R"({"do": [{"repeat": -1, "do": []}]})"),
+                  "the number of rounds is -1");
+}
+
+TEST(Programs, MismatchedCountsAreNamedOnBothRanks) {
+  const std::string fault = fault_of(R"("data": {"x": [[1, 2], [1], [1], [1]]}, "program": [
+      {"on": 0, "do": [{"send": "x", "to": 1}]}, {"on": 1, "do": [{"receive": "x", "from": 0}]}])");
+  expect_contains(fault, "rank 0 sends 8 bytes");
+  expect_contains(fault, "rank 1 expects 4 bytes");
+}
+
+}  // namespace
+}  // namespace collsim::testing
