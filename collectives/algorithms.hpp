@@ -51,6 +51,8 @@ struct AlgorithmChoice {
   bool local_pass = false;
   // The programs themselves, for a name with listed_prefix (listed_schedule.hpp).
   std::shared_ptr<const ListedSchedule> list = nullptr;
+
+  bool operator==(const AlgorithmChoice&) const = default;
 };
 
 // The ranks that run one program together, as seen by one of them: positions 0..size-1, my own is

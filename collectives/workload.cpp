@@ -35,7 +35,21 @@ struct CommunicatorMembers {
   std::vector<std::vector<Rank>> groups;
   std::unordered_map<std::uint32_t, Place> places;  // by rank
   std::size_t first_lane = 0;
+  int lanes = 1;
 };
+
+// What a schedule may not ask for among other things.
+void check_schedule(const Schedule& schedule, const CommunicatorMembers& members) {
+  if (schedule.runs_in_switch(Lane(static_cast<std::size_t>(schedule.lanes() - 1))))
+    throw_error(ErrorCode::invalid_argument, "the algorithm ", schedule.algorithm(),
+                " has lanes in switches, which a workload has not");
+  if (schedule.slots())
+    throw_error(ErrorCode::invalid_argument,
+                "the slots of a workload's connections are those of the workload, not of a call");
+  if (schedule.lanes() > members.lanes)
+    throw_error(ErrorCode::bad_schedule, "a call needs ", schedule.lanes(),
+                " lanes, but its communicator has ", members.lanes);
+}
 
 // What the programs of a workload share.
 struct WorkloadPlan {
@@ -47,6 +61,17 @@ struct WorkloadPlan {
   using Key = std::tuple<std::uint16_t, std::uint32_t, Call>;
   mutable std::map<Key, Schedule> schedules;
 
+  // The next line of a script, if it names what there is.
+  [[nodiscard]] const Action* next(Script& lines) const {
+    const Action* const action = lines.next();
+    if (action == nullptr) return nullptr;
+    const bool calls = action->kind == Action::Kind::collective;
+    if (action->stream >= streams || (!calls && action->other >= streams) ||
+        (calls && action->communicator >= communicators.size()))
+      throw_error(ErrorCode::bad_schedule,
+                  "a script names a stream or a communicator that does not exist");
+    return action;
+  }
   [[nodiscard]] CommunicatorMembers::Place place(const Action& action, Rank rank) const {
     const CommunicatorMembers& members = communicators[action.communicator];
     const auto found = members.places.find(static_cast<std::uint32_t>(rank.index()));
@@ -61,14 +86,14 @@ struct WorkloadPlan {
     if (known != schedules.end()) return known->second;
     const Call& call = action.call;
     const auto& ranks = communicators[action.communicator].groups[std::get<1>(key)];
-    return schedules
-        .emplace(key, make_schedule(collective_of(call, ranks),
-                                    call.choice ? *call.choice : AlgorithmChoice{}))
-        .first->second;
+    const Schedule schedule =
+        make_schedule(collective_of(call, ranks), call.choice ? *call.choice : AlgorithmChoice{});
+    check_schedule(schedule, communicators[action.communicator]);
+    return schedules.emplace(key, schedule).first->second;
   }
 };
 
-// SignalsTaken from another stream.
+// Signals from another stream.
 struct SignalsTaken {
   std::int64_t recorded = 0;  // so far in the script
   std::int64_t taken = 0;
@@ -78,7 +103,7 @@ Program stream_lane(const WorkloadPlan* plan, Rank me, std::uint16_t stream) {
   const auto lane_of = [me](std::size_t lane) { return Endpoint{me, Lane(lane)}; };
   std::vector<SignalsTaken> from(plan->streams);
   Script script = plan->script(me);
-  while (const Action* const action = script.next()) {
+  while (const Action* const action = plan->next(script)) {
     if (action->kind == Action::Kind::record && action->other == stream)
       ++from[action->stream].recorded;
     if (action->stream != stream) continue;
@@ -124,7 +149,7 @@ Program communicator_lane(const WorkloadPlan* plan, Rank me, std::uint16_t commu
                           Lane lane) {
   const std::size_t first = plan->communicators[communicator].first_lane;
   Script script = plan->script(me);
-  while (const Action* const action = script.next()) {
+  while (const Action* const action = plan->next(script)) {
     if (action->kind != Action::Kind::collective || action->communicator != communicator) continue;
     const Schedule& schedule = plan->schedule(*action, me);
     if (lane.index() >= static_cast<std::size_t>(schedule.lanes())) continue;
@@ -138,7 +163,7 @@ Program communicator_lane(const WorkloadPlan* plan, Rank me, std::uint16_t commu
 }
 
 CommunicatorMembers members_of(const Communicator& communicator, std::size_t first_lane) {
-  CommunicatorMembers members{communicator.groups, {}, first_lane};
+  CommunicatorMembers members{communicator.groups, {}, first_lane, communicator.lanes};
   for (std::size_t group = 0; group < communicator.groups.size(); ++group) {
     int position = 0;
     for (const Rank rank : communicator.groups[group]) {
@@ -156,6 +181,8 @@ CommunicatorMembers members_of(const Communicator& communicator, std::size_t fir
 }
 
 Workload::Parts completed(Workload::Parts parts) {
+  if (parts.group.empty() || parts.stream_names.empty())
+    throw_error(ErrorCode::invalid_argument, "a workload has ranks and streams");
   auto plan = std::make_shared<WorkloadPlan>();
   plan->streams = parts.stream_names.size();
   parts.streams = static_cast<int>(plan->streams);

@@ -36,6 +36,7 @@ struct OpenCall {
   Action first;
   Rank first_rank;
   std::set<Rank> here;
+  std::size_t gone = 0;
 };
 
 // A stream's place in the script of its rank.
@@ -97,6 +98,11 @@ class WorkloadChecker {
     return positions_.at(rank) * streams_ + stream;
   }
   [[nodiscard]] std::string name_of(const CallId& id, const Call& call) const;
+  [[nodiscard]] bool is_running(Rank rank) const {
+    for (std::uint16_t stream = 0; stream < streams_; ++stream)
+      if (cursors_[stream_id(rank, stream)].action != nullptr) return true;
+    return false;
+  }
   [[nodiscard]] bool has_stream(const StreamEnd& end) const {
     return positions_.contains(end.rank) && end.stream < streams_;
   }
@@ -186,6 +192,13 @@ bool WorkloadChecker::carry_out(StreamId id) {
 
 bool WorkloadChecker::send(const Cursor& cursor) {
   const Action& action = *cursor.action;
+  if (action.peer == cursor.rank) {
+    report_.fault = WorkloadFault{
+        WorkloadFault::Kind::mismatch,
+        {{cursor.rank, action.place, concat("rank ", cursor.rank.index(), " sends to itself")}},
+        "what a rank has it need not send to itself"};
+    return false;
+  }
   const StreamEnd to{action.peer, action.other};
   std::deque<Sent>& queue = messages_[{{cursor.rank, cursor.stream}, to}];
   if (sends_ == Sends::rendezvous && has_stream(to)) {
@@ -248,11 +261,7 @@ bool WorkloadChecker::call(Cursor& cursor) {
   }
   if (open.here.size() < members(*id).size()) return false;
   ++ended;
-  const bool all_have_gone = std::all_of(members(*id).begin(), members(*id).end(), [&](Rank rank) {
-    const auto of = ended_calls_.find({id->communicator, rank});
-    return of != ended_calls_.end() && of->second >= id->number;
-  });
-  if (all_have_gone) open_calls_.erase(place);
+  if (++open.gone == members(*id).size()) open_calls_.erase(place);
   return true;
 }
 
@@ -265,17 +274,18 @@ std::string describe(const Call& call) {
   return text;
 }
 
-bool same_algorithm(const AlgorithmChoice* a, const AlgorithmChoice* b) {
-  if (a == b || a == nullptr || b == nullptr) return a == b;
-  return a->name == b->name && a->chunks == b->chunks && a->chunk_size == b->chunk_size &&
-         a->channels == b->channels;
+// With the name of the default where there is none.
+AlgorithmChoice choice_of(const Call& call) {
+  AlgorithmChoice choice = call.choice != nullptr ? *call.choice : AlgorithmChoice{};
+  choice.name = find_algorithm(call.operation, choice.name).name;
+  return choice;
 }
 
 bool same_call(const Call& a, const Call& b) {
   const bool same_root = !has_root(a.operation) || a.root == b.root;
   const bool same_reduction = !reduces(a.operation) || a.reduction == b.reduction;
   return a.operation == b.operation && a.count == b.count && a.type == b.type && same_root &&
-         same_reduction && same_algorithm(a.choice, b.choice);
+         same_reduction && (a.choice == b.choice || choice_of(a) == choice_of(b));
 }
 
 void WorkloadChecker::compare_calls(const OpenCall& open, const Cursor& cursor, const CallId& id) {
@@ -283,9 +293,7 @@ void WorkloadChecker::compare_calls(const OpenCall& open, const Cursor& cursor, 
   const Call& ours = cursor.action->call;
   if (same_call(theirs, ours)) return;
   const std::string& name = workload_.communicators()[id.communicator].name;
-  const auto algorithm = [](const Call& call) {
-    return call.choice != nullptr && !call.choice->name.empty() ? " by " + call.choice->name : "";
-  };
+  const auto algorithm = [](const Call& call) { return " by " + choice_of(call).name; };
   const bool alike = describe(theirs) == describe(ours);
   const auto site = [&](Rank rank, const Call& call, std::uint32_t place) {
     return WorkloadSite{rank, place,
@@ -373,6 +381,7 @@ void WorkloadChecker::report_missing(const Cursor& cursor) {
     std::uint32_t last = 0;
     for (std::uint16_t stream = 0; stream < streams_; ++stream)
       last = std::max(last, cursors_[stream_id(rank, stream)].last_place);
+    if (is_running(rank)) return;
     fault.sites.push_back({rank, last, concat("rank ", rank.index(), " ends before that")});
   };
   if (action.kind == Action::Kind::collective) {

@@ -51,7 +51,8 @@ struct WorkloadReport {
   std::uint64_t calls = 0;             // collectives, each counted once
   std::uint64_t messages = 0;
 };
-// Cost O(actions of all ranks x streams); memory O(ranks x streams) and what is under way.
+// Cost O(actions of all ranks x streams), and a look at every stream for each wait of the longest
+// chain of them; memory O(ranks x streams^2) and what is under way.
 [[nodiscard]] WorkloadReport check(const Workload& workload, Sends sends = Sends::post);
 
 }  // namespace collsim

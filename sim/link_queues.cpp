@@ -22,7 +22,9 @@ std::vector<char> links_into_the_network(const Topology& topology) {
   std::vector<char> result;
   for (const Link& link : topology.links())
     result.push_back(link.sharing == Sharing::exclusive && link.latency > Time{} &&
-                     !link.half_duplex && !devices[link.from.index()].has_several);
+                             !link.half_duplex && !devices[link.from.index()].has_several
+                         ? 1
+                         : 0);
   return result;
 }
 

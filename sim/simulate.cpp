@@ -85,8 +85,8 @@ std::string why_not(Engine engine) {
            "event engine";
   return "the symmetry engine needs turns of the ranks that change neither the schedule nor the "
          "network nor its routes (so none by hash or load), blocks of equal length, all ranks of "
-         "the machine taking part, none late, no recording, and no link on which it matters which "
-         "rank comes first";
+         "the machine taking part, none late, no recording of steps or links, and no link on which "
+         "it matters which rank comes first";
 }
 
 }  // namespace

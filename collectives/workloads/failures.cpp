@@ -64,8 +64,8 @@ JobResult run_job(const Job& job) {
     if (*failure >= step_ends) ++done;
     result.steps_done_twice += done - saved;
     done = saved;
-    result.time = *failure++ + job.restart;
-    while (failure != job.failures.end() && *failure < result.time) ++failure;
+    do result.time = *failure++ + job.restart;
+    while (failure != job.failures.end() && *failure < result.time);
   }
   return result;
 }

@@ -28,7 +28,7 @@ struct Failures {
 [[nodiscard]] double best_interval(const Failures& failures);
 [[nodiscard]] double young_interval(const Failures& failures);
 
-// The same with failures at given times, to the picosecond.  There is no checkpoint after the last
+// The same with failures at given times, to the picosecond; one during a restart begins it anew.  There is no checkpoint after the last
 // step.
 struct Job {
   std::int64_t steps = 0;

@@ -5,7 +5,7 @@
 //
 //   synchronous    a server answers when all have pushed.  With one server, all pushes enter one
 //                  port and all pulls leave it:  T = compute + 2 K (alpha + n/B)
-//   asynchronous   it answers each push at once, with what it has then
+//   asynchronous   it answers each push at once, with what it has then: a stream for each worker
 //
 // Workers push to the servers in the same order, so pushes form a convoy of K+S-1 messages instead
 // of using all ports from the start.
@@ -20,8 +20,6 @@ namespace collsim {
 
 namespace {
 
-enum ServerStreams : std::uint8_t { server_main };
-
 struct ServerPlan {
   ParameterServer scheme;
   Time compute{};
@@ -33,24 +31,26 @@ struct ServerPlan {
   }
 };
 
-Script worker_step(std::shared_ptr<const ServerPlan> plan) {
+Script worker_step(std::shared_ptr<const ServerPlan> plan, int worker) {
+  const int theirs = plan->scheme.asynchronous ? worker : 0;
   const auto server = [&](int s) { return Rank(static_cast<std::size_t>(plan->workers + s)); };
-  co_yield work(server_main, plan->compute);
+  co_yield work(0, plan->compute);
   for (int s = 0; s < plan->scheme.servers; ++s)
-    co_yield send(server_main, server(s), plan->shard(s), server_main);
+    co_yield send(0, server(s), plan->shard(s), theirs);
   for (int s = 0; s < plan->scheme.servers; ++s)
-    co_yield receive(server_main, server(s), plan->shard(s), server_main);
+    co_yield receive(0, server(s), plan->shard(s), theirs);
 }
 
 Script server_step(std::shared_ptr<const ServerPlan> plan, int server) {
   const Bytes shard = plan->shard(server);
   const auto worker = [](int w) { return Rank(static_cast<std::size_t>(w)); };
   for (int w = 0; w < plan->workers; ++w) {
-    co_yield receive(server_main, worker(w), shard, server_main);
-    if (plan->scheme.asynchronous) co_yield send(server_main, worker(w), shard, server_main);
+    const int stream = plan->scheme.asynchronous ? w : 0;
+    co_yield receive(stream, worker(w), shard, 0);
+    if (plan->scheme.asynchronous) co_yield send(stream, worker(w), shard, 0);
   }
   for (int w = 0; w < plan->workers && !plan->scheme.asynchronous; ++w)
-    co_yield send(server_main, worker(w), shard, server_main);
+    co_yield send(0, worker(w), shard, 0);
 }
 
 }  // namespace
@@ -67,9 +67,12 @@ Workload make_workload(const ParameterServer& scheme, const Model& model, int ra
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"main"};
+  for (int w = 1; w < plan.workers && scheme.asynchronous; ++w)
+    parts.stream_names.push_back(concat("worker ", w));
   parts.script = [plan = std::make_shared<const ServerPlan>(plan)](Rank rank) {
     const int server = static_cast<int>(rank.index()) - plan->workers;
-    return server < 0 ? worker_step(plan) : server_step(plan, server);
+    return server < 0 ? worker_step(plan, static_cast<int>(rank.index()))
+                      : server_step(plan, server);
   };
   return Workload(std::move(parts));
 }

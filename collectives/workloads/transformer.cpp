@@ -51,6 +51,7 @@ double flop(const Transformer& model) {
 Model model_of(const Transformer& model, const Device& device, int tp) {
   if (!(device.flops > 0) || !(device.efficiency > 0))
     throw_error(ErrorCode::invalid_argument, "a device computes more than 0 FLOP/s");
+  if (model.layers < 1) throw_error(ErrorCode::invalid_argument, "a transformer has layers");
   const double rate = device.flops * device.efficiency * tp;
   const double forward = forward_flop_of_layer(model) / rate;
   const double again = model.recompute == Transformer::Recompute::full ? forward : 0;

@@ -3,6 +3,7 @@
 // The oracles of training steps: exact to the picosecond, on every engine that applies.
 #include <map>
 
+#include "sim/critical_path.hpp"
 #include "tests/sim/program_oracle.hpp"
 
 namespace collsim::testing {
@@ -226,6 +227,55 @@ TEST(ProgramOracles, PyTorchsDataParallel) {
   const DataParallel scheme{oracle.number("input_bytes"), oracle.number("output_bytes")};
   expect_takes(oracle, oracle.on_switch(oracle.ranks()),
                make_workload(scheme, model, oracle.ranks()), oracle.expected());
+}
+
+// The path of causes crosses computing and collectives: its parts add up to the step.
+TEST(ProgramOracles, TheCriticalPathOfAStepIsWhole) {
+  Model model;
+  for (int i = 0; i < 4; ++i)
+    model.layers.push_back({"", microseconds(50), microseconds(90), 1 << 20, 1 << 18});
+  for (const Workload& workload :
+       {make_workload(Ddp{}, model, 4), make_workload(Fsdp{}, model, 4),
+        make_workload(DataParallel{1 << 20, 1 << 20}, model, 4),
+        make_workload(ParameterServer{}, model, 4),
+        make_workload(Train{.tp = 2, .pp = 2, .dp = 1, .microbatches = 4}, model)}) {
+    const LinkParameters port{Bandwidth(1'000'000'000), microseconds(3), microseconds(2)};
+    const Topology topology = make_switch(4, port);
+    SimulationOptions options;
+    options.recording = Recording::full;
+    const Simulation simulation = simulate(topology, workload, {}, options);
+    const CriticalPath path = critical_path(topology, workload, simulation);
+    Time sum;
+    for (const auto& segment : path.segments) sum += segment.end - segment.begin;
+    EXPECT_EQ(sum, simulation.time);
+  }
+}
+
+// A server that does not wait for all answers each worker when it has pushed.
+TEST(ProgramOracles, AnAsynchronousServerWaitsForNobody) {
+  Model model;
+  model.layers.push_back({"", microseconds(50), Time{}, 1000, 0});
+  const Workload workload = slowed(make_workload(ParameterServer{.asynchronous = true}, model, 4),
+                                   {{.rank = Rank(0), .factor = 1, .delay = microseconds(500)}});
+  const LinkParameters port{Bandwidth(1'000'000'000)};
+  const Simulation simulation = simulate(make_switch(4, port), workload);
+  EXPECT_LT(simulation.finished[2], microseconds(60));
+  EXPECT_GT(simulation.finished[0], microseconds(550));
+}
+
+// A rank that is late by a delay begins all its streams then, as one whose start is late.
+TEST(ProgramOracles, ADelayHoldsAllStreams) {
+  Model model;
+  for (int i = 0; i < 6; ++i)
+    model.layers.push_back({"", microseconds(50), microseconds(90), 1 << 20, 0});
+  const Workload workload = make_workload(Fsdp{}, model, 4);
+  const Topology topology = make_switch(4, {Bandwidth(10'000'000'000), Time{}, microseconds(2)});
+  SimulationOptions late;
+  late.late = {{Rank(1), microseconds(400)}};
+  EXPECT_EQ(simulate(topology,
+                     slowed(workload, {{.rank = Rank(1), .factor = 1, .delay = microseconds(400)}}))
+                .time,
+            simulate(topology, workload, {}, late).time);
 }
 
 // One rank of every kind stands for the others, on links that share fairly.
