@@ -24,6 +24,24 @@ struct Call {
   auto operator<=>(const Call&) const = default;
 };
 
+// What a line is for, in the words of training; readers of a run see it, nothing else does.
+struct Label {
+  enum class Kind : std::uint8_t {
+    none,
+    forward,
+    backward,
+    weights,  // the weights' gradients, where they are computed apart
+    optimizer,
+    bucket,     // of gradients
+    parameters  // of a layer, and their gradients
+  };
+  Kind kind = Kind::none;
+  std::int32_t number = 0;      // of the layer or bucket, from 1; 0: of all layers
+  std::int32_t microbatch = 0;  // from 1; 0: there is one only
+
+  bool operator==(const Label&) const = default;
+};
+
 // One line of what a rank asks for, and on which of its streams it happens.  As with CUDA, asking
 // takes no time: a stream carries out what was asked of it in order, each when the one before has
 // ended.
@@ -46,6 +64,7 @@ struct Action {
   Rank peer{};
   std::int64_t amount = 0;
   std::uint32_t place = 0;  // where its author wrote it, as they count
+  Label label{};
   Call call{};
 };
 
@@ -126,6 +145,10 @@ class [[nodiscard]] Script {
 }
 [[nodiscard]] inline Action record(int stream, int for_stream) {
   return action_on(Action::Kind::record, stream, for_stream);
+}
+[[nodiscard]] inline Action labelled(Action action, const Label& label) {
+  action.label = label;
+  return action;
 }
 // For its n-th record; 0: the latest.
 [[nodiscard]] inline Action wait(int stream, int for_stream, std::int64_t n = 0) {

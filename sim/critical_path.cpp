@@ -49,14 +49,20 @@ class Walk {
   void enter_last_step() {
     for (std::uint32_t i = 0; i < steps_.size(); ++i) {
       if (steps_[i].ended == now_) return go_to(i, &Walk::at_end_of_instruction);
-      if (sends(steps_[i].instruction.op) && steps_[i].left == now_) {
-        go_to(i, &Walk::on_link);
-        find_part([this] { return crossing(first_place()).ended == now_; });
-        place_ = first_place();
-        return;
-      }
+      if (has_left_now(i)) return leave_sender(i);
     }
     go_to(Step::none, &Walk::at_start);  // a rank without instructions is the last to start
+  }
+
+  // The last byte of its message left the sender at this moment ...
+  [[nodiscard]] bool has_left_now(std::uint32_t step) const {
+    return sends(steps_[step].instruction.op) && steps_[step].left == now_;
+  }
+  // ... where the path comes from.
+  void leave_sender(std::uint32_t step) {
+    go_to(step, &Walk::on_link);
+    find_part([this] { return crossing(first_place()).ended == now_; });
+    place_ = first_place();
   }
 
   void at_start() { spend_until(Time{}, Kind::start); }
@@ -69,6 +75,11 @@ class Walk {
         return go_to(here.message_from, steps_[here.message_from].instruction.op == Op::signal
                                             ? &Walk::at_end_of_instruction
                                             : &Walk::at_arrival);
+      if (here.instruction.op == Op::drain) {
+        std::uint32_t sender = current_ - 1;
+        while (steps_[sender].lane == here.lane && !has_left_now(sender)) --sender;
+        return leave_sender(sender);
+      }
       COLLSIM_CHECK(here.slot_freed_by != Step::none, "a step began late for no recorded reason");
       return go_to(here.slot_freed_by, &Walk::at_end_of_instruction);
     }

@@ -127,10 +127,7 @@ std::string Outputs::of_collectives() const {
                        std::any_of(files_.begin(), files_.end(), [](const File& file) {
                          return !file.is_page && file.format == Format::nccl_tests;
                        });
-  if (columns) return "the columns of nccl-tests";
-  const bool page =
-      std::any_of(files_.begin(), files_.end(), [](const File& file) { return file.is_page; });
-  return page ? "a report" : "";
+  return columns ? "the columns of nccl-tests" : "";
 }
 
 void Outputs::keep(Results results) {

@@ -47,7 +47,7 @@ class Outputs {
           const std::vector<std::string>& inputs);
 
   [[nodiscard]] bool empty() const { return files_.empty(); }
-  // What only collectives have: "a page", "the columns of nccl-tests"; empty: nothing of that.
+  // What only collectives have: "the columns of nccl-tests"; empty: nothing of that.
   [[nodiscard]] std::string of_collectives() const;
   // --quiet with -o means: into the file only.  "-o -" is standard output already.
   [[nodiscard]] bool prints(bool quiet) const {

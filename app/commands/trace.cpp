@@ -10,6 +10,7 @@
 #include "app/commands/results_writer.hpp"
 #include "app/output/trace_events.hpp"
 #include "app/study/run_case.hpp"
+#include "app/study/run_step.hpp"
 
 namespace collsim {
 namespace {
@@ -24,19 +25,26 @@ struct TraceCommandOptions {
   TraceOptions trace;
 };
 
-Simulation simulate_fully(const Case& one_case, const Schedule& schedule) {
+// Of a training step: the case as it is; of a collective: with its schedule.
+Case ready_to_run(Case asked) {
+  if (asked.step != nullptr) return asked;
+  return with_calibrated_costs(within_limits(std::move(asked)));
+}
+
+Simulation simulate_fully(const Case& one_case) {
+  if (one_case.step != nullptr) return record_step(one_case, max_recorded_steps);
   SimulationOptions options;
   options.recording = Recording::full;
   options.late = one_case.cluster->late;
   options.max_recorded_steps = max_recorded_steps;
-  return simulate(one_case.cluster->topology, schedule, one_case.costs, options);
+  return simulate(one_case.cluster->topology, *one_case.schedule, one_case.costs, options);
 }
 
 // Events belong together that begin together; where not even the first ones fit, nothing is left.
 void refuse_empty_trace(const TraceInput& input, TraceOptions options) {
   constexpr std::uint64_t most_events_of_a_step = 32;  // far more than usual
   const std::uint64_t steps = input.simulation.timeline->steps.size() +
-                              static_cast<std::uint64_t>(input.schedule.collective().size());
+                              static_cast<std::uint64_t>(input.simulation.finished.size());
   if (options.max_events / most_events_of_a_step > steps) return;
   std::ostream nowhere(nullptr);
   const std::uint64_t wanted = options.max_events;
@@ -51,6 +59,8 @@ void refuse_empty_trace(const TraceInput& input, TraceOptions options) {
 }
 
 void tell(const TraceSummary& summary, const TraceCommandOptions& options, Terminal& terminal) {
+  if (summary.inside_left_out)
+    terminal.err << "the trace omits the messages inside of collectives: there are too many\n";
   if (summary.left_out > 0)
     terminal.err << fmt::format(
         "the trace has the {} events that begin before {}; {} more were omitted (--limit {} "
@@ -69,11 +79,15 @@ int trace(const TraceCommandOptions& options, Terminal& terminal) {
   std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return exit_usage;
 
-  const Case one_case = with_calibrated_costs(within_limits(std::move(chosen->chosen)));
-  const Schedule& schedule = *one_case.schedule;
-  const Simulation simulation = simulate_fully(one_case, schedule);
+  const Case one_case = ready_to_run(std::move(chosen->chosen));
+  const Simulation simulation = simulate_fully(one_case);
   const std::string& title = chosen->scenario.title;
-  const TraceInput input{one_case.cluster->topology, schedule, simulation,
+  decltype(TraceInput::of) of;
+  if (one_case.step != nullptr)
+    of = &workload_of(one_case);
+  else
+    of = &*one_case.schedule;
+  const TraceInput input{one_case.cluster->topology, of, simulation,
                          title.empty() ? chosen->scenario.name : title};
   TraceOptions trace_options = options.trace;
   trace_options.arrows = options.flows == "none"  ? Arrows::none
@@ -92,6 +106,7 @@ int trace(const TraceCommandOptions& options, Terminal& terminal) {
 Action declare_trace(Options& command) {
   const auto options = std::make_shared<TraceCommandOptions>();
   options->output = "-";
+  options->one_case.workloads = true;
   add_one_case_options(command, options->one_case);
   command.value("-o,--output", options->output, "FILE",
                 "file to write the trace to (default: standard output, unless it is a terminal)");

@@ -235,7 +235,7 @@ class Validation {
   void write_trace_of(const RecordedRun& run, const Scenario& scenario, const Comparison& how) {
     const Topology& topology = run.one_case.cluster->topology;
     const Simulation recorded = as_simulation(run.schedule, run.timeline);
-    const TraceInput input{topology, run.schedule, recorded,
+    const TraceInput input{topology, &run.schedule, recorded,
                            scenario.title.empty() ? scenario.name : scenario.title,
                            how_it_was_measured(how)};
     try {

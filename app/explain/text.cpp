@@ -7,82 +7,14 @@
 #include <cmath>
 
 #include "app/explain/explanation_internal.hpp"
+#include "app/explain/page.hpp"
 #include "app/json/screen_text.hpp"
 #include "app/study/idle_links.hpp"
 
 namespace collsim {
 namespace {
 
-constexpr std::size_t width = 100;
-constexpr std::size_t bar_width = 20;
 constexpr std::size_t most_algorithms = 4;  // in the table
-
-// Columns on the screen of the UTF-8 that is written here.
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-  }));
-}
-
-std::string padded(std::string_view text, std::size_t to, bool right = false) {
-  const std::size_t used = columns(text);
-  const std::string blanks(to > used ? to - used : 0, ' ');
-  return right ? blanks + std::string(text) : std::string(text) + blanks;
-}
-
-class Page {
- public:
-  explicit Page(bool colour) : colour_(colour) {}
-
-  void heading(std::string_view title) {
-    if (!text_.empty()) text_ += '\n';
-    text_ += colour_ ? fmt::format("\033[1m{}\033[0m\n", title) : fmt::format("{}\n", title);
-  }
-  // Wrapped; following lines begin at column `indent`.
-  void line(std::string_view first, std::string_view words, std::size_t indent) {
-    std::string line(first);
-    std::size_t used = columns(line);
-    bool fresh = true;
-    while (!words.empty()) {
-      const std::size_t blank = std::min(words.find(' '), words.size());
-      const std::string_view word = words.substr(0, blank);
-      words.remove_prefix(std::min(blank + 1, words.size()));
-      if (!fresh && used + 1 + columns(word) > width) {
-        text_ += line + '\n';
-        line = std::string(indent, ' ');
-        used = indent;
-        fresh = true;
-      }
-      if (!fresh) line += ' ';
-      used += columns(word) + (fresh ? 0 : 1);
-      line += word;
-      fresh = false;
-    }
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    text_ += line + '\n';
-  }
-  void paragraph(std::string_view words) { line("  ", words, 2); }
-
-  [[nodiscard]] std::string bold(std::string_view text) const {
-    return colour_ ? fmt::format("\033[1m{}\033[0m", text) : std::string(text);
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  bool colour_;
-  std::string text_;
-};
-
-// Eighths of a block, so that small shares are seen.
-std::string bar(double share) {
-  static constexpr const char* eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const auto all = static_cast<std::size_t>(
-      std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(bar_width * 8)));
-  std::string text;
-  for (std::size_t i = 0; i < all / 8; ++i) text += "█";
-  text += eighths[all % 8];
-  return text.empty() && share > 0 ? eighths[1] : text;
-}
 
 // --- 1, 2: question and answer ------------------------------------------------------------------
 

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "app/output/pytorch_names.hpp"
+#include "app/output/trace_actions.hpp"
+#include "app/output/trace_count.hpp"
 #include "app/output/trace_sink.hpp"
 #include "collectives/pieces.hpp"
 #include "sim/critical_path.hpp"
@@ -26,39 +28,6 @@ constexpr std::uint32_t first_rank_process = 1000;
 constexpr Track whole_track{summary_process, 1};
 constexpr Track critical_track{summary_process, 2};
 
-// The names that PyTorch's profiler uses.
-std::string_view pytorch_name(Operation operation) {
-  switch (operation) {
-    case Operation::broadcast: return "broadcast";
-    case Operation::reduce: return "reduce";
-    case Operation::all_reduce: return "allreduce";
-    case Operation::all_gather: return "_allgather_base";
-    case Operation::reduce_scatter: return "_reduce_scatter_base";
-    case Operation::gather: return "gather";
-    case Operation::scatter: return "scatter";
-    case Operation::all_to_all: return "all_to_all";
-    case Operation::barrier: return "barrier";
-    case Operation::send_recv: return "send_recv";
-  }
-  return "unknown";
-}
-
-std::string_view pytorch_name(ElementType type) {
-  switch (type) {
-    case ElementType::i8: return "Char";
-    case ElementType::u8: return "Byte";
-    case ElementType::i32: return "Int";
-    case ElementType::u32: return "UInt32";
-    case ElementType::i64: return "Long";
-    case ElementType::u64: return "UInt64";
-    case ElementType::f16: return "Half";
-    case ElementType::bf16: return "BFloat16";
-    case ElementType::f32: return "Float";
-    case ElementType::f64: return "Double";
-  }
-  return "unknown";
-}
-
 int digits_of(std::size_t largest) {
   return static_cast<int>(std::to_string(largest).size());
 }
@@ -67,35 +36,6 @@ std::int64_t number(Rank rank) {
   return static_cast<std::int64_t>(rank.index());
 }
 
-// Numbers of events, by the time at which they begin.
-class EventCount {
- public:
-  void add(Time begins, std::uint32_t events) {
-    total_ += events;
-    if (keeps_times_) begins_.emplace_back(begins, events);
-  }
-  [[nodiscard]] std::uint64_t total() const { return total_; }
-  void keep_times() {
-    *this = {};
-    keeps_times_ = true;
-  }
-  // The time before which at most this many events begin.
-  [[nodiscard]] Time first_time_beyond(std::uint64_t events) {
-    std::sort(begins_.begin(), begins_.end());
-    std::uint64_t sum = 0;
-    for (const auto& [begins, count] : begins_) {
-      sum += count;
-      if (sum > events) return begins;
-    }
-    return Time::never();
-  }
-
- private:
-  bool keeps_times_ = false;
-  std::uint64_t total_ = 0;
-  std::vector<std::pair<Time, std::uint32_t>> begins_;
-};
-
 class TraceWriter {
  public:
   TraceWriter(std::ostream& out, const TraceInput& input, const TraceOptions& options)
@@ -103,11 +43,17 @@ class TraceWriter {
         input_(input),
         options_(options),
         topology_(input.topology),
-        collective_(input.schedule.collective()),
+        schedule_(std::holds_alternative<const Schedule*>(input.of)
+                      ? std::get<const Schedule*>(input.of)
+                      : nullptr),
+        programs_(programs_of(input)),
         steps_(input.simulation.timeline->steps),
-        router_(topology_, input.schedule),
-        pieces_(find_pieces(input.schedule, *input.simulation.timeline)) {
-    if (input.measured.empty()) path_ = critical_path(topology_, input.schedule, input.simulation);
+        router_(topology_, programs_) {
+    if (schedule_ != nullptr)
+      pieces_ = find_pieces(*schedule_, *input.simulation.timeline);
+    else
+      actions_.emplace(*std::get<const Workload*>(input.of), *input.simulation.timeline);
+    if (input.measured.empty()) path_ = critical_path(topology_, programs_, input.simulation);
     survey_ranks();
     choose_arrows();
     choose_end();
@@ -117,23 +63,27 @@ class TraceWriter {
     TraceSink sink(out_);
     name_tracks(sink);
     write_summary(sink);
-    for (std::size_t position = 0; position < ranks_.size(); ++position)
-      write_collective(sink, position);
+    if (schedule_ != nullptr)
+      for (std::size_t position = 0; position < ranks_.size(); ++position)
+        write_collective(sink, position);
     for (std::uint32_t i = 0; i < steps_.size(); ++i) {
-      if (!shown(time_of(steps_[i]))) continue;
-      write_instruction(sink, i);
+      if (!shown(time_of(i)) || slices_of(i) == 0) continue;
+      if (is_action(i))
+        write_action(sink, i);
+      else
+        write_instruction(sink, i);
       if (has_message(steps_[i])) write_message(sink, i);
     }
     summary_.events = written_;
     TraceArguments group;
-    group.add("backend", "collsim").add("world_size", std::int64_t{collective_.size()});
+    group.add("backend", "collsim").add("world_size", std::int64_t{programs_.size()});
     TraceArguments other;
     if (!input_.measured.empty()) other.add("measured", input_.measured);
-    other.add("title", input_.title)
-        .add("algorithm", input_.schedule.algorithm())
-        .add("time_us", input_.simulation.time)
-        .add("pieces", std::int64_t{pieces_.count})
-        .add("events", static_cast<std::int64_t>(summary_.events))
+    other.add("title", input_.title);
+    if (schedule_ != nullptr) other.add("algorithm", schedule_->algorithm());
+    other.add("time_us", input_.simulation.time);
+    if (schedule_ != nullptr) other.add("pieces", std::int64_t{pieces_.count});
+    other.add("events", static_cast<std::int64_t>(summary_.events))
         .add("events_left_out", static_cast<std::int64_t>(summary_.left_out));
     sink.finish(group, other);
     return summary_;
@@ -146,27 +96,33 @@ class TraceWriter {
     bool busy = false;  // has instructions
   };
 
+  [[nodiscard]] static const Programs& programs_of(const TraceInput& input) {
+    return std::visit([](const auto* of) -> const Programs& { return *of; }, input.of);
+  }
+
   // --- what there is ----------------------------------------------------------------------------
 
   void survey_ranks() {
     position_of_.assign(topology_.rank_count(), 0);
-    for (std::size_t position = 0; position < collective_.group.size(); ++position) {
-      const Rank rank = collective_.group[position];
+    for (std::size_t position = 0; position < programs_.group().size(); ++position) {
+      const Rank rank = programs_.group()[position];
       const Time end = input_.simulation.finished[position];
       position_of_[rank.index()] = static_cast<std::uint32_t>(position);
       ranks_.push_back({rank, end, end});
     }
     lane_is_used_.assign(ranks_.size() * lanes(), false);
     link_is_used_.assign(topology_.links().size(), false);
-    for (const Step& step : steps_) {
+    for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+      const Step& step = steps_[i];
       const std::size_t position = position_of_[step.rank.index()];
       RankTrack& rank = ranks_[position];
       rank.begins = std::min(rank.begins, step.reached);
       rank.busy = true;
-      lane_is_used_[position * lanes() + step.lane.index()] = true;
+      if (slices_of(i) > 0) lane_is_used_[position * lanes() + step.lane.index()] = true;
       if (!has_message(step)) continue;
       for (const LinkId link : known_links_of(step)) link_is_used_[link.index()] = true;
     }
+    if (schedule_ == nullptr) return;
     // The collective itself is drawn around lane 0.
     for (std::size_t position = 0; position < ranks_.size(); ++position)
       lane_is_used_[position * lanes()] = true;
@@ -191,7 +147,14 @@ class TraceWriter {
   void choose_end() {
     EventCount count;
     count_events(count);
-    const std::uint64_t all = count.total();
+    std::uint64_t all = count.total();
+    if (all > options_.max_events && actions_) {
+      inside_ = false;
+      summary_.inside_left_out = true;
+      count = {};
+      count_events(count);
+      all = count.total();
+    }
     if (all <= options_.max_events) return;
     count.keep_times();
     count_events(count);
@@ -207,41 +170,53 @@ class TraceWriter {
       if (shown(begins) && events > 0) count.add(begins, static_cast<std::uint32_t>(events));
     };
     add(Time{}, 1);
-    for (const RankTrack& rank : ranks_) add(rank.begins, 1);
+    if (schedule_ != nullptr)
+      for (const RankTrack& rank : ranks_) add(rank.begins, 1);
     for (const CriticalPath::Segment& segment : path_.segments) add(segment.from, 1);
     for (std::uint32_t i = 0; i < steps_.size(); ++i) {
       const Step& step = steps_[i];
-      add(time_of(step), 1 + phases_of(step).size());
-      if (has_arrow(i)) add(std::max(time_of(step), time_of(steps_[receiver_of_[i]])), 2);
+      const std::size_t slices = slices_of(i);
+      if (slices == 0) continue;
+      add(time_of(i), slices);
+      if (has_arrow(i)) add(std::max(time_of(i), time_of(receiver_of_[i])), 2);
       if (!has_message(step)) continue;
       std::uint32_t events = 0;
       for (const LinkId link : known_links_of(step))
         events += topology_.link(link).sharing == Sharing::fair ? 2 : 1;
-      add(time_of(step), events);
+      add(time_of(i), events);
     }
   }
 
   [[nodiscard]] bool shown(Time begins) const { return begins < end_; }
   // Sending is posting: thousands of sends may be over before the first message has left.
-  [[nodiscard]] static Time time_of(const Step& step) {
-    return sends(step.instruction.op) ? step.departed : step.reached;
+  [[nodiscard]] Time time_of(std::uint32_t i) const {
+    const Step& step = steps_[i];
+    if (sends(step.instruction.op)) return step.departed;
+    return is_action(i) ? actions_->begin(i) : step.reached;
+  }
+  [[nodiscard]] bool is_action(std::uint32_t step) const {
+    return actions_ && actions_->shape(step) == TracedActions::Shape::action;
+  }
+  // On the track of its lane.  A receiver's slice is there where an arrow ends.
+  [[nodiscard]] std::size_t slices_of(std::uint32_t step) const {
+    if (is_action(step)) return 1;
+    if (actions_ && (!inside_ || actions_->shape(step) == TracedActions::Shape::nothing)) return 0;
+    return 1 + phases_of(steps_[step]).size();
   }
   // Real memory is not a link: a run without emulated links knows nothing of messages in flight.
   [[nodiscard]] bool has_message(const Step& step) const {
     return sends(step.instruction.op) && (input_.measured.empty() || step.left > step.departed);
   }
   [[nodiscard]] bool has_arrow(std::uint32_t sender) const {
-    return !receiver_of_.empty() && receiver_of_[sender] != Step::none;
+    return !receiver_of_.empty() && receiver_of_[sender] != Step::none && slices_of(sender) > 0 &&
+           slices_of(receiver_of_[sender]) > 0;
   }
   [[nodiscard]] bool arrow_is_shown(std::uint32_t sender) const {
-    return has_arrow(sender) && shown(time_of(steps_[sender])) &&
-           shown(time_of(steps_[receiver_of_[sender]]));
+    return has_arrow(sender) && shown(time_of(sender)) && shown(time_of(receiver_of_[sender]));
   }
-  [[nodiscard]] std::size_t lanes() const {
-    return static_cast<std::size_t>(input_.schedule.lanes());
-  }
+  [[nodiscard]] std::size_t lanes() const { return static_cast<std::size_t>(programs_.lanes()); }
   [[nodiscard]] Bytes bytes_of(const Step& step) const {
-    return step.instruction.count * size_of(collective_.type);
+    return step.instruction.count * programs_.element_size();
   }
 
   [[nodiscard]] std::span<const LinkId> route_of(const Step& step) {
@@ -327,7 +302,7 @@ class TraceWriter {
 
   void name_tracks(TraceSink& sink) {
     sink.name_process(summary_process, "Summary", 0);
-    sink.name_thread(whole_track, "collective", 1);
+    sink.name_thread(whole_track, actions_ ? "step" : "collective", 1);
     if (input_.measured.empty()) sink.name_thread(critical_track, "critical path", 2);
     name_links(sink);
     name_ranks(sink);
@@ -369,7 +344,10 @@ class TraceWriter {
         const Track track = track_of(rank, Lane(lane));
         std::string name =
             fmt::format("rank {:0{}}", rank.index(), digits_of(topology_.rank_count() - 1));
-        if (lanes() > 1) name += fmt::format(" lane {:0{}}", lane, digits_of(lanes() - 1));
+        if (actions_)
+          name += " " + actions_->lane_name(Lane(lane));
+        else if (lanes() > 1)
+          name += fmt::format(" lane {:0{}}", lane, digits_of(lanes() - 1));
         sink.name_thread(track, name, static_cast<std::int64_t>(track.thread));
       }
     }
@@ -392,8 +370,8 @@ class TraceWriter {
             CriticalPath::Kind::queue})
         if (const Time total = path_.total(kind); total > Time{})
           totals.add(fmt::format("critical path: {} (us)", to_string(kind)), total);
-      sink.slice(whole_track, Time{}, input_.simulation.time, collective_name(), "collective",
-                 totals);
+      sink.slice(whole_track, Time{}, input_.simulation.time,
+                 actions_ ? "training step" : collective_name(), "collective", totals);
       ++written_;
     }
     for (const CriticalPath::Segment& segment : path_.segments) {
@@ -410,16 +388,25 @@ class TraceWriter {
         arguments.add("lane", static_cast<std::int64_t>(step.lane.index()))
             .add("step", std::int64_t{step.index});
       }
-      sink.slice(critical_track, segment.from, segment.to, to_string(segment.kind), "critical",
-                 arguments);
+      sink.slice(critical_track, segment.from, segment.to, name_of(segment), "critical", arguments);
       ++written_;
     }
   }
 
+  // Of a workload: what it is for, since "work" says little there.
+  [[nodiscard]] std::string name_of(const CriticalPath::Segment& segment) const {
+    const std::string kind(to_string(segment.kind));
+    if (!actions_ || segment.step == Step::none) return kind;
+    const std::string what = actions_->text(segment.step);
+    if (what.empty()) return kind;
+    return segment.kind == CriticalPath::Kind::work ? what : kind + ", " + what;
+  }
+
   [[nodiscard]] std::string collective_name() const {
+    const Collective& collective = schedule_->collective();
     std::string name =
-        fmt::format("{} ({})", to_string(collective_.operation), input_.schedule.algorithm());
-    if (collective_.bytes() > 0) name += " " + bytes_to_text(collective_.bytes());
+        fmt::format("{} ({})", to_string(collective.operation), schedule_->algorithm());
+    if (collective.bytes() > 0) name += " " + bytes_to_text(collective.bytes());
     return name;
   }
 
@@ -433,20 +420,21 @@ class TraceWriter {
 
   [[nodiscard]] TraceArguments collective_arguments(int position) {
     // One tensor, which every rank has.
+    const Collective& collective = schedule_->collective();
     const bool one_tensor =
-        collective_.operation == Operation::broadcast || collective_.operation == Operation::reduce;
+        collective.operation == Operation::broadcast || collective.operation == Operation::reduce;
     TraceArguments arguments;
-    arguments.add("Collective name", pytorch_name(collective_.operation))
-        .add("dtype", pytorch_name(collective_.type))
-        .add("In msg nelems", one_tensor ? collective_.count : input_count(collective_, position))
-        .add("Out msg nelems", one_tensor ? collective_.count : output_count(collective_, position))
-        .add("Group size", std::int64_t{collective_.size()})
+    arguments.add("Collective name", pytorch_name(collective.operation))
+        .add("dtype", pytorch_name(collective.type))
+        .add("In msg nelems", one_tensor ? collective.count : input_count(collective, position))
+        .add("Out msg nelems", one_tensor ? collective.count : output_count(collective, position))
+        .add("Group size", std::int64_t{collective.size()})
         .add("Process Group Name", "0")
         .add("Process Group Description", "default_pg")
         .add("Process Group Ranks", group_text())
         .add("Rank", number(ranks_[static_cast<std::size_t>(position)].rank))
         .add("Seq", std::int64_t{0})
-        .add("algorithm", input_.schedule.algorithm());
+        .add("algorithm", schedule_->algorithm());
     return arguments;
   }
 
@@ -454,10 +442,26 @@ class TraceWriter {
   [[nodiscard]] const std::string& group_text() {
     constexpr std::size_t most = 30;
     if (!group_text_.empty()) return group_text_;
-    for (std::size_t i = 0; i < std::min(most, collective_.group.size()); ++i)
-      group_text_ += (i == 0 ? "[" : ", ") + std::to_string(collective_.group[i].index());
-    group_text_ += collective_.group.size() > most ? ", ...]" : "]";
+    const std::vector<Rank>& group = programs_.group();
+    for (std::size_t i = 0; i < std::min(most, group.size()); ++i)
+      group_text_ += (i == 0 ? "[" : ", ") + std::to_string(group[i].index());
+    group_text_ += group.size() > most ? ", ...]" : "]";
     return group_text_;
+  }
+
+  void write_action(TraceSink& sink, std::uint32_t index) {
+    const Step& step = steps_[index];
+    const Track track = track_of(step.rank, step.lane);
+    TraceArguments arguments;
+    if (exchanges(step.instruction.op)) {
+      arguments.add("bytes", bytes_of(step));
+      if (receives(step.instruction.op)) arguments.add("src", number(step.instruction.from.rank));
+      if (sends(step.instruction.op)) arguments.add("dst", number(step.instruction.to.rank));
+    }
+    sink.slice(track, actions_->begin(index), actions_->end(index), actions_->text(index),
+               actions_->category(index), arguments);
+    ++written_;
+    write_arrow_ends(sink, index, track);
   }
 
   void write_instruction(TraceSink& sink, std::uint32_t index) {
@@ -519,9 +523,12 @@ class TraceWriter {
           .add("bytes", bytes_of(step))
           .add("link", topology_.name(route[place]))
           .add("lane", static_cast<std::int64_t>(step.lane.index()))
-          .add("step", std::int64_t{step.index})
-          .add("piece", std::int64_t{pieces_.of_step[index]});
-      if (pieces_.mixed[index]) arguments.add("mixed", "and other pieces");
+          .add("step", std::int64_t{step.index});
+      if (actions_)
+        arguments.add("for", actions_->text(index));
+      else
+        arguments.add("piece", std::int64_t{pieces_.of_step[index]});
+      if (!actions_ && pieces_.mixed[index]) arguments.add("mixed", "and other pieces");
       arguments.add("startup (us)", fair ? Time{} : link.startup)
           .add("on the link (us)", crossing.ended - crossing.begun)
           .add("from ready to start (us)", crossing.begun - crossing.asked)
@@ -545,11 +552,14 @@ class TraceWriter {
   const TraceInput& input_;
   const TraceOptions& options_;
   const Topology& topology_;
-  const Collective& collective_;
+  const Schedule* const schedule_;  // null: of a workload
+  const Programs& programs_;
   const std::vector<Step>& steps_;
   MessageRouter router_;
   std::vector<LinkId> route_;
-  Pieces pieces_;
+  Pieces pieces_;                         // of a schedule
+  std::optional<TracedActions> actions_;  // of a workload
+  bool inside_ = true;                    // instructions of its collectives are written
   CriticalPath path_;
   Time end_ = Time::never();
   TraceSummary summary_;

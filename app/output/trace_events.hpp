@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <variant>
 
 #include "collectives/timeline.hpp"
 #include "sim/simulate.hpp"
 
 namespace collsim {
+
+class Workload;
 
 // A simulated run as a trace that chrome://tracing and ui.perfetto.dev draw:
 //
@@ -20,6 +23,10 @@ namespace collsim {
 //             from the moment the lane came to it until it ended; inside, what it waited for and
 //             when it worked, where it did both.  Around them the collective, with the arguments
 //             that PyTorch's profiler gives ("Collective name", "In msg nelems", ...)
+//
+// A workload has a thread for every stream, with what the rank asked for as slices, and one for
+// every lane of a communicator, with the instructions inside of the collective.  These, and
+// messages, are left out where there would be too many events.
 //
 // A measured run (measured_trace.hpp) has no critical path, and links only where they were
 // emulated.
@@ -36,16 +43,17 @@ struct TraceOptions {
 
 struct TraceInput {
   const Topology& topology;
-  const Schedule& schedule;
+  std::variant<const Schedule*, const Workload*> of;
   const Simulation& simulation;  // fully recorded, or Error{invalid_argument}
   std::string title;             // of the scenario
   std::string measured = {};     // how it was measured; empty: it was simulated
 };
 
 struct TraceSummary {
-  std::uint64_t events = 0;    // written
-  std::uint64_t left_out = 0;  // by max_events
-  Time shown_until;            // what begins at this moment or later was left out
+  std::uint64_t events = 0;      // written
+  std::uint64_t left_out = 0;    // by max_events
+  bool inside_left_out = false;  // of a workload: what is inside of collectives, and messages
+  Time shown_until;              // what begins at this moment or later was left out
 };
 
 // Writes as it goes: never the whole trace in memory.  The same bytes every time.

@@ -18,6 +18,7 @@
 #include "app/report/drawn_rows.hpp"
 #include "app/report/formula_curve.hpp"
 #include "app/report/results_file.hpp"
+#include "app/report/step_pictures.hpp"
 #include "app/scenario/document_path.hpp"
 #include "topo/error.hpp"
 
@@ -249,6 +250,7 @@ std::optional<Scenario> stored_scenario(const StoredResults& results, std::strin
   Diagnostics diagnostics;
   LoadOptions options;
   options.max_points = max_sweep_points;
+  options.workloads = true;
   JsonValue document = at(results.document, "scenario");
   forget_places(document);
   std::optional<Scenario> scenario =
@@ -269,13 +271,16 @@ JsonValue report_data(const StoredResults& results, const std::optional<std::siz
     data.set("below_class", copy_of(*comparison, "below_class"));
   data.set("left_out", results.left_out);
   data.set("params", params_columns(results));
-  data.set("rows", row_columns(results));
-  data.set("how_measured", how_measured(rows_of(results)));
+  const bool steps = are_steps(document);
+  data.set(steps ? "steps" : "rows", steps ? step_columns(results) : row_columns(results));
+  data.set("how_measured", steps ? JsonValue() : how_measured(rows_of(results)));
 
   std::string why_not;
   const std::optional<Scenario> scenario = stored_scenario(results, why_not);
   if (!scenario) {
     data.set("why_no_picture", why_not);
+  } else if (steps) {
+    add_step_pictures(results, *scenario, asked_point, data);
   } else if (!rows_of(results).empty()) {
     ClusterCache clusters;
     data.set("formula_curves", formula_curves(rows_of(results), *scenario, clusters));

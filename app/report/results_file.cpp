@@ -92,6 +92,10 @@ constexpr Key row_keys[] = {{"params", Kind::object},
                             {"formula", Kind::text, Need::or_null},
                             {"measured", Kind::object, Need::or_null},
                             {"not_measured", Kind::object, Need::optional}};
+constexpr Key step_keys[] = {{"params", Kind::object},    {"workload", Kind::text},
+                             {"ranks", Kind::count},      {"step_s", Kind::number},
+                             {"compute_s", Kind::number}, {"hidden_s", Kind::number},
+                             {"exposed_s", Kind::number}, {"bubble", Kind::number}};
 constexpr Key error_class_keys[] = {{"machines", Kind::text},
                                     {"tables", Kind::count},
                                     {"outside", Kind::text, Need::optional},
@@ -125,18 +129,18 @@ class ResultsCheck {
                         ? "these results have no format version"
                         : fmt::format("this collsim reads results in format {} only", known_format),
                     "run again: collsim run FILE -o results.json");
-    const JsonValue* const scenario = document.find("scenario");
-    if (scenario != nullptr && scenario->find("workload") != nullptr)
-      return refuse(*scenario, pointer_to(pointer, "scenario"), "no-workloads",
-                    "a report shows collectives, and these are results of a training step");
     keys(document, pointer, document_keys);
     texts(document, pointer, "axes");
     texts(document, pointer, "how_sure");
     part(document, pointer, "comparison", comparison_keys);
     if (const JsonValue* const comparison = document.find("comparison"))
       texts(*comparison, pointer_to(pointer, "comparison"), "below_class");
-    each(document, pointer, "rows",
-         [&](const JsonValue& one, const std::string& at) { row(one, at); });
+    each(document, pointer, "rows", [&](const JsonValue& one, const std::string& at) {
+      if (are_steps(document))
+        keys(one, at, step_keys);
+      else
+        row(one, at);
+    });
     each(document, pointer, "expect",
          [&](const JsonValue& one, const std::string& at) { keys(one, at, expectation_keys); });
     each(document, pointer, "warnings",
@@ -208,6 +212,11 @@ class ResultsCheck {
 };
 
 }  // namespace
+
+bool are_steps(const JsonValue& document) {
+  const JsonValue* const scenario = document.find("scenario");
+  return scenario != nullptr && scenario->find("workload") != nullptr;
+}
 
 std::vector<StoredResults> read_results(const std::string& file, Sources& sources,
                                         Diagnostics& diagnostics) {

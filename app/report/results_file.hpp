@@ -35,6 +35,9 @@ inline constexpr std::size_t max_results_bytes = std::size_t{1} << 30U;
 // Rows of results whose keys were checked (read_results()).
 [[nodiscard]] const JsonValue::Array& rows_of(const StoredResults& results);
 
+// Whether these are results of training steps, which have rows of their own.
+[[nodiscard]] bool are_steps(const JsonValue& document);
+
 // A key that must be there.
 [[nodiscard]] const JsonValue& at(const JsonValue& object, std::string_view key);
 

@@ -91,18 +91,22 @@ void must_fit_together(const TrainingStep& step) {
                                          "\n  \"collsim check\" names the lines");
 }
 
+Simulation simulate_step(const Case& one_case, SimulationOptions how) {
+  check_size(*one_case.step);
+  if (one_case.step->program) must_fit_together(*one_case.step);
+  how.late = one_case.cluster->late;
+  return simulate(one_case.cluster->topology, one_case.step->workload, one_case.costs, how);
+}
+
 }  // namespace
 
 CaseResult run_step(const Case& one_case) {
   const TrainingStep& step = *one_case.step;
-  check_size(step);
   SimulationOptions how;
-  how.late = one_case.cluster->late;
   how.recording = Recording::activities;
   if (step.timeout) how.timeout = *step.timeout;
-  if (step.program) must_fit_together(step);
   const CostModel& costs = one_case.costs;
-  const Simulation simulation = simulate(one_case.cluster->topology, step.workload, costs, how);
+  const Simulation simulation = simulate_step(one_case, how);
   CaseResult row;
   row.step = step_result(step, simulation);
   row.ranks = step.workload.size();
@@ -114,6 +118,17 @@ CaseResult run_step(const Case& one_case) {
   row.fingerprint = simulation.fingerprint;
   set_symbols(row, one_case);
   return row;
+}
+
+Simulation record_step(const Case& one_case, std::uint64_t max_steps) {
+  SimulationOptions how;
+  how.recording = Recording::full;
+  how.max_recorded_steps = max_steps;
+  return simulate_step(one_case, how);
+}
+
+const Workload& workload_of(const Case& one_case) {
+  return one_case.step->workload;
 }
 
 }  // namespace collsim

@@ -3,10 +3,17 @@
 
 #include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
+#include "sim/simulate.hpp"
 
 namespace collsim {
 
+class Workload;
+
 // The row of a case that is a training step.  Throws Error.
 [[nodiscard]] CaseResult run_step(const Case& one_case);
+
+// Its run with every step recorded.  Throws Error, {too_large} where there are more steps.
+[[nodiscard]] Simulation record_step(const Case& one_case, std::uint64_t max_steps);
+[[nodiscard]] const Workload& workload_of(const Case& one_case);
 
 }  // namespace collsim

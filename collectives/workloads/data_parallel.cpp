@@ -36,12 +36,12 @@ struct DataParallelPlan {
 Script data_parallel_step(std::shared_ptr<const DataParallelPlan> plan, Rank rank) {
   co_yield plan->call(Operation::scatter, plan->scheme.inputs);
   co_yield plan->call(Operation::broadcast, plan->gradients);
-  co_yield work(0, plan->forward);
+  co_yield labelled(work(0, plan->forward), {Label::Kind::forward});
   co_yield plan->call(Operation::gather, plan->scheme.outputs);
   co_yield plan->call(Operation::scatter, plan->scheme.outputs);
-  co_yield work(0, plan->backward);
+  co_yield labelled(work(0, plan->backward), {Label::Kind::backward});
   co_yield plan->call(Operation::reduce, plan->gradients);
-  if (rank == Rank(0)) co_yield work(0, plan->optimizer);
+  if (rank == Rank(0)) co_yield labelled(work(0, plan->optimizer), {Label::Kind::optimizer});
 }
 
 }  // namespace

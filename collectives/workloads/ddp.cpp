@@ -32,7 +32,7 @@ struct DdpPlan {
   std::vector<int> buckets;  // layers in each
   int ranks = 1;
 
-  [[nodiscard]] Action call(Operation operation, Bytes bytes) const {
+  [[nodiscard]] Action call(Operation operation, Bytes bytes, std::size_t bucket) const {
     Call call;
     call.operation = operation;
     call.type = model.type;
@@ -41,39 +41,45 @@ struct DdpPlan {
     call.choice = operation == Operation::all_reduce   ? &ddp.all_reduce
                   : operation == Operation::all_gather ? &ddp.all_gather
                                                        : &ddp.reduce_scatter;
-    return collective(communication, world, call);
+    return labelled(collective(communication, world, call),
+                    {Label::Kind::bucket, static_cast<std::int32_t>(bucket)});
   }
 };
 
 Script ddp_step(std::shared_ptr<const DdpPlan> plan) {
   const Model& model = plan->model;
-  co_yield work(compute, model.forward);
-  for (const Layer& layer : model.layers) co_yield work(compute, layer.forward);
+  co_yield labelled(work(compute, model.forward), {Label::Kind::forward});
+  std::int32_t number = 0;
+  for (const Layer& layer : model.layers)
+    co_yield labelled(work(compute, layer.forward), {Label::Kind::forward, ++number});
 
   std::vector<Bytes> buckets;
   auto layer = model.layers.rbegin();
   for (const int layers : plan->buckets) {
     Bytes bytes = 0;
-    for (int i = 0; i < layers; ++i, ++layer) {
-      co_yield work(compute, layer->backward);
+    for (int i = 0; i < layers; ++i, ++layer, --number) {
+      co_yield labelled(work(compute, layer->backward), {Label::Kind::backward, number});
       bytes += layer->gradients;
     }
     co_yield record(compute, communication);
     co_yield wait(communication, compute);
-    co_yield plan->call(
-        plan->ddp.sharded_optimizer ? Operation::reduce_scatter : Operation::all_reduce, bytes);
     buckets.push_back(bytes);
+    co_yield plan->call(
+        plan->ddp.sharded_optimizer ? Operation::reduce_scatter : Operation::all_reduce, bytes,
+        buckets.size());
   }
   co_yield record(communication, compute);
   co_yield wait(compute, communication);
   if (!plan->ddp.sharded_optimizer) {
-    co_yield work(compute, model.optimizer);
+    co_yield labelled(work(compute, model.optimizer), {Label::Kind::optimizer});
     co_return;
   }
-  co_yield work(compute, Time(model.optimizer.ps() / plan->ranks));
+  co_yield labelled(work(compute, Time(model.optimizer.ps() / plan->ranks)),
+                    {Label::Kind::optimizer});
   co_yield record(compute, communication);
   co_yield wait(communication, compute);
-  for (const Bytes bytes : buckets) co_yield plan->call(Operation::all_gather, bytes);
+  for (std::size_t i = 0; i < buckets.size(); ++i)
+    co_yield plan->call(Operation::all_gather, buckets[i], i + 1);
 }
 
 }  // namespace

@@ -32,19 +32,22 @@ struct ExpertsPlan {
 
 Script experts_step(std::shared_ptr<const ExpertsPlan> plan) {
   const std::vector<Layer>& layers = plan->model.layers;
-  co_yield work(0, plan->model.forward);
+  co_yield labelled(work(0, plan->model.forward), {Label::Kind::forward});
+  Label label{Label::Kind::forward};
   for (const Layer& layer : layers) {
-    co_yield plan->exchange(layer);
-    co_yield work(0, layer.forward);
-    co_yield plan->exchange(layer);
+    ++label.number;
+    co_yield labelled(plan->exchange(layer), label);
+    co_yield labelled(work(0, layer.forward), label);
+    co_yield labelled(plan->exchange(layer), label);
   }
   if (plan->scheme.forward_only) co_return;
-  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
-    co_yield plan->exchange(*layer);
-    co_yield work(0, layer->backward);
-    co_yield plan->exchange(*layer);
+  label.kind = Label::Kind::backward;
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer, --label.number) {
+    co_yield labelled(plan->exchange(*layer), label);
+    co_yield labelled(work(0, layer->backward), label);
+    co_yield labelled(plan->exchange(*layer), label);
   }
-  co_yield work(0, plan->model.optimizer);
+  co_yield labelled(work(0, plan->model.optimizer), {Label::Kind::optimizer});
 }
 
 }  // namespace

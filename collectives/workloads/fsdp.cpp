@@ -35,14 +35,18 @@ struct FsdpPlan {
   Fsdp fsdp;
   Model model;
 
-  [[nodiscard]] Action call(Operation operation, const Layer& layer) const {
+  [[nodiscard]] Action call(Operation operation, std::int64_t l) const {
+    const Layer& layer = model.layers[static_cast<std::size_t>(l)];
     Call call;
     call.operation = operation;
     call.type = model.type;
     call.count = layer.gradients / size_of(model.type);
     call.reduction = Reduction::avg;
     call.choice = operation == Operation::all_gather ? &fsdp.all_gather : &fsdp.reduce_scatter;
-    return collective(fsdp_communication, 0, call);
+    return labelled(collective(fsdp_communication, 0, call), of(Label::Kind::parameters, l));
+  }
+  [[nodiscard]] static Label of(Label::Kind kind, std::int64_t l) {
+    return {kind, static_cast<std::int32_t>(l + 1)};
   }
 };
 
@@ -51,39 +55,38 @@ Script fsdp_step(std::shared_ptr<const FsdpPlan> plan) {
   const auto count = static_cast<std::int64_t>(layers.size());
   const Fsdp& fsdp = plan->fsdp;
 
-  co_yield work(fsdp_compute, plan->model.forward);
+  co_yield labelled(work(fsdp_compute, plan->model.forward), {Label::Kind::forward});
   for (std::int64_t l = 0; l < count; ++l) {
     const Layer& layer = layers[static_cast<std::size_t>(l)];
     if (l >= fsdp.unsharded)
       co_yield wait(fsdp_communication, fsdp_compute, l - fsdp.unsharded + 1);
-    co_yield plan->call(Operation::all_gather, layer);
+    co_yield plan->call(Operation::all_gather, l);
     co_yield record(fsdp_communication, fsdp_compute);
     co_yield wait(fsdp_compute, fsdp_communication);
-    co_yield work(fsdp_compute, layer.forward);
+    co_yield labelled(work(fsdp_compute, layer.forward), plan->of(Label::Kind::forward, l));
     co_yield record(fsdp_compute, fsdp_communication);
   }
   for (std::int64_t l = count - 1; l >= 0; --l) {
     const Layer& layer = layers[static_cast<std::size_t>(l)];
-    const Layer* const before = l > 0 ? &layers[static_cast<std::size_t>(l - 1)] : nullptr;
     const bool pre = fsdp.prefetch == Fsdp::Prefetch::pre;
     if (l < count - 1) co_yield wait(fsdp_compute, fsdp_communication, 2 * count - 1 - l);
-    if (before != nullptr && pre) {
+    if (l > 0 && pre) {
       co_yield wait(fsdp_communication, fsdp_compute);
-      co_yield plan->call(Operation::all_gather, *before);
+      co_yield plan->call(Operation::all_gather, l - 1);
       co_yield record(fsdp_communication, fsdp_compute);
     }
-    co_yield work(fsdp_compute, layer.backward);
+    co_yield labelled(work(fsdp_compute, layer.backward), plan->of(Label::Kind::backward, l));
     co_yield record(fsdp_compute, fsdp_communication);
     co_yield wait(fsdp_communication, fsdp_compute);
-    if (before != nullptr && !pre) {
-      co_yield plan->call(Operation::all_gather, *before);
+    if (l > 0 && !pre) {
+      co_yield plan->call(Operation::all_gather, l - 1);
       co_yield record(fsdp_communication, fsdp_compute);
     }
-    co_yield plan->call(Operation::reduce_scatter, layer);
+    co_yield plan->call(Operation::reduce_scatter, l);
   }
   co_yield record(fsdp_communication, fsdp_compute);
   co_yield wait(fsdp_compute, fsdp_communication);
-  co_yield work(fsdp_compute, plan->model.optimizer);
+  co_yield labelled(work(fsdp_compute, plan->model.optimizer), {Label::Kind::optimizer});
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ enum TrainCommunicators : std::uint8_t { tensor_group, replicas };
 // A piece of the model.
 struct Piece {
   std::vector<Layer> layers;
-  Bytes activations = 0;  // that it hands on
+  std::vector<std::int32_t> numbers;  // of the layers in the model, from 1
+  Bytes activations = 0;              // that it hands on
 };
 
 struct TrainPlan {
@@ -70,8 +71,9 @@ Time half(Time time) {
 }
 
 // A layer's computation, in two parts with an all-reduce among the tensor group after each.
-std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, Time time) {
-  if (plan.train.tp == 1) return {work(train_compute, time)};
+std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, Time time,
+                                  const Label& label) {
+  if (plan.train.tp == 1) return {labelled(work(train_compute, time), label)};
   std::vector<Action> actions;
   for (const Time part : {half(time), time - half(time)}) {
     actions.push_back(work(train_compute, part));
@@ -88,27 +90,37 @@ std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, Tim
                                              Reduction::sum, plan.train.all_reduce)));
     }
   }
+  for (Action& action : actions) action.label = label;
   return actions;
+}
+
+Label label_of(const TrainPlan& plan, const PipelineWork& part, std::int32_t layer) {
+  const Label::Kind kind = part.kind == PipelineWork::Kind::forward    ? Label::Kind::forward
+                           : part.kind == PipelineWork::Kind::backward ? Label::Kind::backward
+                                                                       : Label::Kind::weights;
+  return {kind, layer, plan.train.microbatches > 1 ? part.microbatch + 1 : 0};
 }
 
 std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
                                   const PipelineWork& part) {
   std::vector<Action> actions;
   const bool in_two = plan.train.schedule == PipelineSchedule::zb_h1;
-  const auto add = [&](const Layer& layer) {
+  const auto add = [&](std::size_t i) {
+    const Layer& layer = piece.layers[i];
+    const Label label = label_of(plan, part, piece.numbers[i]);
     if (part.kind == PipelineWork::Kind::weights) {
-      actions.push_back(work(train_compute, layer.backward - half(layer.backward)));
+      actions.push_back(
+          labelled(work(train_compute, layer.backward - half(layer.backward)), label));
       return;
     }
     const Time time = part.kind == PipelineWork::Kind::forward ? layer.forward
                       : in_two                                 ? half(layer.backward)
                                                                : layer.backward;
-    for (const Action& action : through_layer(plan, layer, time)) actions.push_back(action);
+    for (const Action& action : through_layer(plan, layer, time, label)) actions.push_back(action);
   };
-  if (part.kind == PipelineWork::Kind::forward)
-    std::for_each(piece.layers.begin(), piece.layers.end(), add);
-  else
-    std::for_each(piece.layers.rbegin(), piece.layers.rend(), add);
+  const std::size_t count = piece.layers.size();
+  for (std::size_t i = 0; i < count; ++i)
+    add(part.kind == PipelineWork::Kind::forward ? i : count - 1 - i);
   return actions;
 }
 
@@ -121,9 +133,10 @@ Bytes gradients_of(const TrainPlan& plan, int stage) {
 }
 
 Action average_gradients(const TrainPlan& plan, int stage) {
-  return collective(gradients, replicas,
-                    plan.call(Operation::all_reduce, gradients_of(plan, stage), Reduction::avg,
-                              plan.train.all_reduce));
+  return labelled(collective(gradients, replicas,
+                             plan.call(Operation::all_reduce, gradients_of(plan, stage),
+                                       Reduction::avg, plan.train.all_reduce)),
+                  {Label::Kind::bucket});
 }
 
 Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
@@ -142,19 +155,23 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
     const Bytes taken =
         number > 0 ? plan->pieces[static_cast<std::size_t>(number - 1)].activations : 0;
     if (forward && number > 0) {
-      co_yield receive(from_before, before, taken, train_compute);
+      co_yield labelled(receive(from_before, before, taken, train_compute),
+                        label_of(*plan, part, 0));
       co_yield record(from_before, train_compute);
       co_yield wait(train_compute, from_before);
     }
     if (backward && number < last) {
-      co_yield receive(from_after, after, piece.activations, train_compute);
+      co_yield labelled(receive(from_after, after, piece.activations, train_compute),
+                        label_of(*plan, part, 0));
       co_yield record(from_after, train_compute);
       co_yield wait(train_compute, from_after);
     }
     for (const Action& action : through_piece(*plan, piece, part)) co_yield action;
     if (forward && number < last)
-      co_yield send(train_compute, after, piece.activations, from_before);
-    if (backward && number > 0) co_yield send(train_compute, before, taken, from_after);
+      co_yield labelled(send(train_compute, after, piece.activations, from_before),
+                        label_of(*plan, part, 0));
+    if (backward && number > 0)
+      co_yield labelled(send(train_compute, before, taken, from_after), label_of(*plan, part, 0));
   }
   if (train.dp > 1) {
     co_yield record(train_compute, gradients);
@@ -163,13 +180,14 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
     co_yield record(gradients, train_compute);
     co_yield wait(train_compute, gradients);
   }
-  co_yield work(train_compute, plan->model.optimizer);
+  co_yield labelled(work(train_compute, plan->model.optimizer), {Label::Kind::optimizer});
 }
 
 // The layers cut into pieces: whole layers, the first pieces one more where they do not divide
 // evenly; equal parts of layers where there are fewer of these than pieces.
 std::vector<Piece> pieces_of(const Model& model, int count) {
   std::vector<Layer> layers = model.layers;
+  std::size_t parts_of_layer = 1;
   const auto pieces = static_cast<std::size_t>(count);
   if (layers.empty())
     throw_error(ErrorCode::invalid_argument, "a model that is trained has layers");
@@ -177,7 +195,8 @@ std::vector<Piece> pieces_of(const Model& model, int count) {
     if (pieces % layers.size() != 0)
       throw_error(ErrorCode::invalid_argument, layers.size(), " layers cannot be spread over ",
                   pieces, " pieces of a pipeline");
-    const auto parts = static_cast<std::int64_t>(pieces / layers.size());
+    parts_of_layer = pieces / layers.size();
+    const auto parts = static_cast<std::int64_t>(parts_of_layer);
     std::vector<Layer> split;
     for (const Layer& layer : layers)
       for (std::int64_t i = 0; i < parts; ++i) {
@@ -196,6 +215,9 @@ std::vector<Piece> pieces_of(const Model& model, int count) {
         static_cast<std::int64_t>(i), count);
     result[i].layers.assign(layers.begin() + span.offset,
                             layers.begin() + span.offset + span.count);
+    for (std::int64_t layer = span.offset; layer < span.offset + span.count; ++layer)
+      result[i].numbers.push_back(
+          static_cast<std::int32_t>(static_cast<std::size_t>(layer) / parts_of_layer + 1));
     result[i].activations = result[i].layers.back().activations;
   }
   return result;

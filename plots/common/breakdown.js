@@ -41,9 +41,10 @@ function breakdownTitle(shares) {
 }
 
 /** `relative`: all bars are equally long, for rows whose times differ too much.
- *  @param {HTMLElement} host @param {number} width @param {BreakdownRow[]} rows @param {string} describe @param {boolean} relative */
-function drawBreakdown(host, width, rows, describe, relative = false) {
-  const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
+ *  @param {HTMLElement} host @param {number} width @param {BreakdownRow[]} rows @param {string} describe @param {boolean} relative
+ *  @param {{kind: string, name: string, colour: number, note: string}[]} kinds   of the shares */
+function drawBreakdown(host, width, rows, describe, relative = false, kinds = shareKinds) {
+  const used = kinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
   const longest = rows.length > 1 ? d3.max(rows, (row) => textWidth(row.name)) : 0;
   const above = longest > width * 0.36; // names have no room beside the bars
   const left = above || !longest ? 4 : longest + 10;

@@ -3,6 +3,7 @@
 
 /** The most important first: what the reader asked, then why. */
 const views = [addChunkCurve, addSizeCurves, addScaling, addComparison, addAccuracy, addRunPictures];
+const stepViews = [addStepBars, addStepPictures];
 
 const page = JSON.parse(document.getElementById("data").textContent);
 const report = document.getElementById("report");
@@ -12,12 +13,13 @@ if (severalResults) {
   addContents(report, page.results);
 }
 page.results.forEach((data, i) => {
-  const results = readResults(data, severalResults ? `r${i + 1}-` : "");
+  const id = severalResults ? `r${i + 1}-` : "";
+  const results = data.steps ? readSteps(data, id) : readResults(data, id);
   const section = element("section");
   if (severalResults) section.id = `r${i + 1}`;
   report.append(section);
   addSummary(section, results, severalResults ? "h2" : "h1");
-  if (results.rows.length) for (const view of views) view(section, results);
+  if (results.rows.length) for (const view of data.steps ? stepViews : views) view(section, results);
 });
 const end = element("div", "end"); // on paper the last line stays with the last figure
 report.append(end);

@@ -31,7 +31,7 @@ function addSummary(parent, results, tag) {
   for (const text of noticesOf(results)) parent.append(element("p", "notice", text));
   const failed = data.expect.filter((one) => !one.ok && !one.skipped);
   for (const one of failed) parent.append(element("p", "notice", `Expectation ${one.id} failed${one.failure ? `: ${one.failure}` : ""}`));
-  if (rows.length === 1) parent.append(element("p", "", rowText(results, rows[0]).replaceAll("\n", " · ")));
+  if (rows.length === 1 && !data.steps) parent.append(element("p", "", rowText(results, rows[0]).replaceAll("\n", " · ")));
 }
 
 /** A paragraph per kind of machine, with what is said of its sizes. @param {HTMLElement} parent @param {string[]} lines */

@@ -88,7 +88,7 @@ function shortPath(path, paths) {
 
 /** "64MiB" is "64 MiB" to people. @param {string} value */
 function spaced(value) {
-  return value.replace(/^([\d.]+)([A-Za-z]\S*)$/, "$1 $2");
+  return value.replace(/^([\d.]+)([A-Za-z][^\s\d]*)$/, "$1 $2");
 }
 
 /** What pointing at any mark of a row says. @param {Results} results @param {Row} row */

@@ -246,7 +246,7 @@ TEST(ProgramOracles, TheCriticalPathOfAStepIsWhole) {
     const Simulation simulation = simulate(topology, workload, {}, options);
     const CriticalPath path = critical_path(topology, workload, simulation);
     Time sum;
-    for (const auto& segment : path.segments) sum += segment.end - segment.begin;
+    for (const auto& segment : path.segments) sum += segment.to - segment.from;
     EXPECT_EQ(sum, simulation.time);
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "collectives/workloads/workloads.hpp"
 #include "sim/critical_path.hpp"
 #include "tests/sim/testing.hpp"
 
@@ -208,6 +209,20 @@ TEST(Timeline, OnFairLinksOnlyTheConnectionItselfHoldsUp) {
       recorded(topology, make_schedule(collective, {.name = "flat"}), {}, options);
   for (const Step& step : simulation.timeline->steps) EXPECT_EQ(step.queued_behind, Step::none);
   EXPECT_EQ(simulation.time, microseconds(3));
+}
+
+// With one rank that hands out everything, the next step of the script waits until all has left.
+TEST(CriticalPath, LeadsThroughTheLastMessageThatAStreamWaitedFor) {
+  Model model;
+  model.layers = {{"", nanoseconds(100), nanoseconds(200), 4000, 0}};
+  const Workload workload = make_workload(DataParallel{.inputs = 1200, .outputs = 1200}, model, 3);
+  const Topology topology = make_switch(3, {gigabytes_per_second(1), Time{}, nanoseconds(100)});
+  SimulationOptions options;
+  options.recording = Recording::full;
+  const Simulation simulation = simulate(topology, workload, {}, options);
+  const CriticalPath path = critical_path(topology, workload, simulation);
+  expect_seamless(path, simulation.time);
+  EXPECT_EQ(path.total(CriticalPath::Kind::work), nanoseconds(300));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ struct Recorded {
   }
   [[nodiscard]] Json trace_of(const Simulation& measured) const {
     std::ostringstream out;
-    (void)write_trace(out, {topology, schedule, measured, "test", "on host"});
+    (void)write_trace(out, {topology, &schedule, measured, "test", "on host"});
     EXPECT_EQ(TraceRules::broken_by(out.str()), std::vector<std::string>{});
     return Json::parse(out.str());
   }

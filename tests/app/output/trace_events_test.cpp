@@ -43,7 +43,7 @@ struct TestRun {
     const Schedule schedule = make_schedule(collective, choice);
     const Simulation simulation = simulate(topology, schedule, costs, options);
     std::ostringstream out;
-    const TraceSummary written = write_trace(out, {topology, schedule, simulation, "test"}, trace);
+    const TraceSummary written = write_trace(out, {topology, &schedule, simulation, "test"}, trace);
     if (summary != nullptr) *summary = written;
     return out.str();
   }
@@ -274,7 +274,7 @@ TEST(TraceEvents, TitlesOfAnyKindStayJson) {
   const Schedule schedule = make_schedule(run.collective, run.choice);
   const Simulation simulation = simulate(run.topology, schedule, {}, run.options);
   std::ostringstream out;
-  write_trace(out, {run.topology, schedule, simulation, "a \"quoted\" </script>\n\xff"});
+  write_trace(out, {run.topology, &schedule, simulation, "a \"quoted\" </script>\n\xff"});
   EXPECT_EQ(TraceRules::broken_by(out.str()), std::vector<std::string>{});
 }
 
@@ -284,7 +284,7 @@ TEST(TraceEvents, NeedsAFullRecording) {
   const Schedule schedule = make_schedule(collective, by("ring"));
   const Simulation simulation = simulate(topology, schedule);
   std::ostringstream out;
-  EXPECT_THROW(write_trace(out, {topology, schedule, simulation, ""}), Error);
+  EXPECT_THROW(write_trace(out, {topology, &schedule, simulation, ""}), Error);
 }
 
 // The whole of a small trace.

@@ -99,7 +99,7 @@ TEST(ReadWorkload, IsTakenOnlyByWhoAsksForIt) {
                                   ",\n\"workload\": {\"ddp\": {}, " + four_layers + "}}");
   expect_text(loaded.mistake(),
               "3:13 this command takes a collective, not a training step at /workload; "
-              "collsim run simulates workloads");
+              "run, explain, trace and report take workloads");
 }
 
 TEST(ReadWorkload, ReportsWrongSchemes) {

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "app/explain/step_explanation.hpp"
+#include "app/scenario/workload/workload.hpp"
+#include "collectives/recorded_actions.hpp"
+#include "sim/critical_path.hpp"
+
+namespace collsim {
+
+// Internal to explain_step(): its chapters.
+
+// Everything for which every step must have been recorded.
+void explain_step_path(const Case& one_case, const Simulation& simulation, StepExplanation& result);
+
+// Simulates the step some 20 times.
+void explain_step_knobs(const Scenario& scenario, std::size_t point, const Case& one_case,
+                        StepExplanation& result);
+
+}  // namespace collsim

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "app/explain/explanation_internal.hpp"
+#include "app/explain/step_internal.hpp"
+#include "app/json/screen_text.hpp"
+#include "app/scenario/make_case.hpp"
+#include "app/scenario/quantities.hpp"
+#include "app/study/run_step.hpp"
+#include "collectives/workloads/workloads.hpp"
+
+namespace collsim {
+namespace {
+
+class StepKnobs {
+ public:
+  StepKnobs(const Case& one_case, StepExplanation& result) : case_(one_case), result_(result) {}
+
+  void turn_all() {
+    turn("bandwidth of all links", "1x", "2x", [this] {
+      return with_links(case_, [](LinkParameters& link) {
+        link.bandwidth = Bandwidth(link.bandwidth.bytes_per_second() * 2);
+      });
+    });
+    turn_time("overhead of all links", &LinkParameters::startup);
+    turn_time("latency of all links", &LinkParameters::latency);
+    turn("computing of all ranks", "1x", "2x", [this] { return with_faster_ranks(); });
+    std::stable_sort(result_.knobs.begin(), result_.knobs.end(),
+                     [](const StepKnob& a, const StepKnob& b) {
+                       return a.time.value_or(Time::never()) < b.time.value_or(Time::never());
+                     });
+  }
+
+ private:
+  void turn_time(const char* name, Time LinkParameters::*time) {
+    const Topology& topology = case_.cluster->topology;
+    bool some = false;
+    for (std::size_t i = 0; i < topology.links().size(); ++i)
+      some = some || topology.parameters(LinkId(i)).*time > Time{};
+    if (!some) return;
+    turn(name, "1x", "half", [this, time] {
+      return with_links(case_,
+                        [time](LinkParameters& link) { link.*time = Time((link.*time).ps() / 2); });
+    });
+  }
+
+  [[nodiscard]] Case with_faster_ranks() const {
+    std::vector<SlowRank> all;
+    for (const Rank rank : case_.step->workload.group()) all.push_back({rank, 0.5, Time{}});
+    TrainingStep step = *case_.step;
+    step.workload = slowed(step.workload, all);
+    Case faster = case_;
+    faster.step = std::make_shared<const TrainingStep>(std::move(step));
+    return faster;
+  }
+
+  template <class Make>
+  void turn(const char* name, const char* now, const char* then, const Make& changed) {
+    StepKnob knob{name, now, then, {}, {}};
+    try {
+      knob.time = run_step(changed()).time;
+    } catch (const Error& error) {
+      knob.why_not = error.what();
+    }
+    result_.knobs.push_back(std::move(knob));
+  }
+
+  const Case& case_;
+  StepExplanation& result_;
+};
+
+// What one setting of the scheme may be, in order.
+struct Setting {
+  const char* scheme;
+  const char* key;
+  std::vector<JsonValue> values;  // empty: sizes around the best one
+};
+
+const std::vector<Setting>& settings() {
+  static const std::vector<JsonValue> schedules{"gpipe", "1f1b", "interleaved", "zb-h1"};
+  static const std::vector<Setting> all{{"ddp", "bucket", {}},
+                                        {"fsdp", "prefetch", {"pre", "post"}},
+                                        {"fsdp", "unsharded", {1, 2, 3, 4}},
+                                        {"pipeline", "schedule", schedules},
+                                        {"train", "schedule", schedules}};
+  return all;
+}
+
+class SettingSearch {
+ public:
+  SettingSearch(const Scenario& scenario, std::size_t point, const Setting& setting)
+      : scenario_(scenario), point_(point) {
+    best_.path = fmt::format("workload.{}.{}", setting.scheme, setting.key);
+  }
+
+  // As the scenario says it, or the default.
+  void start(const std::string& now, Time time) {
+    now_ = now;
+    times_.emplace_back(now, time);
+  }
+  // What does not work here is left out.
+  void try_value(const JsonValue& value) {
+    const std::string text = plain_text(value);
+    for (const auto& [known, time] : times_)
+      if (known == text) return;
+    Scenario varied = scenario_;
+    varied.axes.clear();
+    for (const auto& [path, here] : scenario_.params(point_))
+      if (path != best_.path) varied.axes.push_back({{path}, {{here}}, {}});
+    varied.axes.push_back({{best_.path}, {{value}}, {}});
+    Diagnostics wrong;
+    ClusterCache clusters;
+    const std::optional<Case> other = make_case(varied, 0, clusters, wrong);
+    if (!other) return;
+    try {
+      times_.emplace_back(text, run_step(*other).time);
+    } catch (const Error&) {
+      return;
+    }
+  }
+
+  [[nodiscard]] std::string best() const {
+    return std::min_element(times_.begin(), times_.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+
+  template <class Less>
+  [[nodiscard]] BestSetting take(const Less& less) {
+    const std::string best_value = best();
+    std::stable_sort(times_.begin(), times_.end(),
+                     [&](const auto& a, const auto& b) { return less(a.first, b.first); });
+    for (const auto& [value, time] : times_) {
+      if (value == now_) best_.now = best_.tried.size();
+      if (value == best_value) best_.best = best_.tried.size();
+      best_.tried.push_back({value, time});
+    }
+    return best_;
+  }
+
+ private:
+  const Scenario& scenario_;
+  std::size_t point_;
+  std::string now_;
+  std::vector<std::pair<std::string, Time>> times_;
+  BestSetting best_;
+};
+
+Bytes size_in(const std::string& text) {
+  return parse_size(text).value.value_or(0);
+}
+
+// First sizes 4 times as large each, then between the neighbours of the best one.
+void try_sizes(SettingSearch& search) {
+  constexpr Bytes smallest = Bytes{1} << 18U;
+  constexpr Bytes largest = Bytes{1} << 34U;
+  for (Bytes size = smallest; size <= largest; size *= 4) search.try_value(exact_size(size));
+  for (const double factor : {0.35, 0.5, 0.71, 1.41, 2.0, 2.8}) {
+    constexpr Bytes step = Bytes{1} << 16U;
+    const double size = static_cast<double>(size_in(search.best())) * factor;
+    search.try_value(exact_size(static_cast<Bytes>(size) / step * step + step));
+  }
+}
+
+}  // namespace
+
+void explain_step_knobs(const Scenario& scenario, std::size_t point, const Case& one_case,
+                        StepExplanation& result) {
+  StepKnobs(one_case, result).turn_all();
+  Diagnostics ignored;  // the case was made before
+  ClusterCache clusters;
+  const JsonValue workload = read_point(scenario, point, {}, clusters, ignored).workload;
+  for (const Setting& setting : settings()) {
+    const JsonValue* const options = workload.find(setting.scheme);
+    const JsonValue* const now = options == nullptr ? nullptr : options->find(setting.key);
+    if (now == nullptr) continue;
+    SettingSearch search(scenario, point, setting);
+    search.start(plain_text(*now), result.row.time);
+    if (setting.values.empty())
+      try_sizes(search);
+    else
+      for (const JsonValue& value : setting.values) search.try_value(value);
+    result.settings.push_back(search.take([&](const std::string& a, const std::string& b) {
+      return setting.values.empty() && size_in(a) < size_in(b);
+    }));
+  }
+}
+
+}  // namespace collsim

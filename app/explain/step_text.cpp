@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/explain/explanation_internal.hpp"
+#include "app/explain/page.hpp"
+#include "app/explain/step_explanation.hpp"
+
+namespace collsim {
+namespace {
+
+struct StepShareWords {
+  const char* name;
+  Time StepShares::*time;
+  const char* meaning;
+};
+constexpr StepShareWords step_shares[] = {
+    {"computing", &StepShares::computing, "work of the model's layers and the optimizer"},
+    {"wire", &StepShares::wire, "bytes of messages crossing links"},
+    {"startup", &StepShares::startup, "overhead of messages on their links"},
+    {"sharing", &StepShares::sharing, "links shared with other messages"},
+    {"flight", &StepShares::flight, "latency of links"},
+    {"other", &StepShares::other, "instructions of collectives, late starts, queueing"}};
+
+std::string shares_text(const StepShares& shares) {
+  std::string text;
+  for (const StepShareWords& share : step_shares)
+    if (const Time time = shares.*share.time; time > Time{})
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", share.name, to_text(time));
+  return text;
+}
+
+void write_step(Page& page, const StepExplanation& e) {
+  const StepResult& step = *e.row.step;
+  page.heading("The step");
+  page.line("  ", fmt::format("One training step, {}; {}.", e.scheme, e.machine), 4);
+  page.line(fmt::format("  {:<10}{}", "step", page.bold(to_text(e.row.time))), "", 0);
+  const auto row = [&](const char* name, double seconds, const char* meaning) {
+    page.line(fmt::format("  {:<10}{:<12} ", name, seconds_text(seconds)), meaning, 25);
+  };
+  row("compute", step.compute_s, "a stream of the rank works; mean over the ranks");
+  row("hidden", step.hidden_s, "collectives under way meanwhile");
+  row("exposed", step.exposed_s, "collectives under way while nothing works");
+  row("bubble", step.bubble * e.row.time_s(), "neither: waiting for messages and slower ranks");
+  if (e.row.analytic) {
+    const ClosedForm& form = *e.row.analytic;
+    page.paragraph(fmt::format("Formula: {} = {}{}.", form.formula, seconds_text(form.seconds),
+                               form.reference.empty() ? "" : " (" + form.reference + ")"));
+  }
+}
+
+void write_step_shares(Page& page, const StepExplanation& e) {
+  page.heading("Where the time goes");
+  if (!e.every_step_recorded)
+    return page.paragraph(
+        "This step has too many messages to record all, so there is no critical path.");
+  if (e.row.time == Time{}) return page.paragraph("The step takes no time.");
+  page.paragraph("Along the critical path, the one chain of causes that lasts until the end:");
+  for (const StepShareWords& share : step_shares) {
+    const Time time = e.path.*share.time;
+    if (time == Time{}) continue;
+    page.line(fmt::format("    {:<13}{:>10} {:>6}  {} ", share.name, to_text(time),
+                          percent(time, e.row.time),
+                          padded(bar(time.seconds() / e.row.time_s()), bar_width)),
+              share.meaning, 58);
+  }
+}
+
+void write_step_path(Page& page, const StepExplanation& e) {
+  if (e.lines.empty()) return;
+  page.heading("The critical path in words");
+  for (std::size_t i = 0; i < e.lines.size(); ++i) {
+    const StepPathLine& line = e.lines[i];
+    if (e.lines_left_out > 0 && i == e.lines.size() / 2)
+      page.line(fmt::format("  {:>9}  ", "..."), fmt::format("{} lines more", e.lines_left_out),
+                15);
+    if (line.in_turn > 0)
+      page.line(fmt::format("  {:>9}  ", ""),
+                fmt::format("{} times in turn, the next {} lines:", line.turns, line.in_turn), 15);
+    page.line(fmt::format("  {:>9}  {}", line.from == Time{} ? "0" : to_text(line.from),
+                          line.turns > 1 ? "  " : ""),
+              fmt::format("{}: {}", line.what, shares_text(line.shares)), 17);
+  }
+  page.line(fmt::format("  {:>9}  ", to_text(e.row.time)),
+            fmt::format("rank {} has finished, the last", e.last_rank.index()), 15);
+}
+
+std::string exposed_text(const ExposedCalls& calls, Time step) {
+  const Time hidden = calls.time - calls.exposed;
+  const std::string exposed =
+      fmt::format("{} ({} of the step)", to_text(calls.exposed), percent(calls.exposed, step));
+  if (hidden == Time{}) return exposed + ", all exposed";
+  return fmt::format("{} altogether; computing hides {}, {} are exposed", to_text(calls.time),
+                     to_text(hidden), exposed);
+}
+
+void write_exposed(Page& page, const StepExplanation& e) {
+  if (!e.every_step_recorded) return;
+  page.heading(fmt::format("What rank {} waits for", e.last_rank.index()));
+  for (const ExposedCalls& calls : e.exposed)
+    page.line("  ",
+              fmt::format("{}: {}, {}", calls.what,
+                          count_in_words(static_cast<std::int64_t>(calls.calls), "call"),
+                          exposed_text(calls, e.row.time)),
+              4);
+  for (const StreamTimes& stream : e.streams) {
+    std::string text;
+    const auto add = [&](const char* what, Time time) {
+      if (time > Time{})
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, to_text(time));
+    };
+    add("computing", stream.computing);
+    add("collectives", stream.communicating);
+    if (text.empty()) continue;  // only receives
+    add("waiting", stream.waiting);
+    page.line("  ", fmt::format("stream {}: {}", stream.name, text), 4);
+  }
+}
+
+std::string slack_text(const SlackLine& line) {
+  if (line.without == line.actions) return "none";
+  const std::string some = line.most > line.least
+                               ? to_text(line.least) + " to " + to_text(line.most)
+                               : to_text(line.least);
+  if (line.without == 0) return some;
+  return fmt::format("{} of {} none, the others {}", line.without, line.actions, some);
+}
+
+void write_slack(Page& page, const StepExplanation& e) {
+  if (e.slack.empty()) return;
+  page.heading(fmt::format("How much later rank {} could end it, and the step takes no longer",
+                           e.last_rank.index()));
+  for (const SlackLine& line : e.slack)
+    page.line("  ", fmt::format("{}: {}", line.what, slack_text(line)), 4);
+}
+
+std::string step_saving(Time time, Time now) {
+  if (time == now) return "nothing";
+  return time < now ? percent(now - time, now) : "-" + percent_more(time - now, now);
+}
+
+void write_settings(Page& page, const StepExplanation& e) {
+  for (const BestSetting& setting : e.settings) {
+    const BestSetting::Tried& best = setting.tried[setting.best];
+    std::string text = fmt::format("Best {} tried: {}", setting.path, best.value);
+    if (best.time < e.row.time)
+      text += fmt::format(", with {} ({} saved; now {})", to_text(best.time),
+                          step_saving(best.time, e.row.time), setting.tried[setting.now].value);
+    else
+      text += ", as now";
+    page.paragraph(text + ".");
+    std::string tried;
+    for (const BestSetting::Tried& one : setting.tried)
+      tried += fmt::format("{}{}: {}", tried.empty() ? "" : ", ", one.value, to_text(one.time));
+    page.line("    ", "tried " + tried, 10);
+  }
+}
+
+void write_step_knobs(Page& page, const StepExplanation& e) {
+  page.heading("The next knob");
+  if (e.knobs.empty()) return page.paragraph("Not tried, because it would take too long.");
+  page.paragraph("Each line is a simulation of the step with one thing changed:");
+  for (const StepKnob& knob : e.knobs)
+    page.line(fmt::format("    {:<24}  {:<10}  {:>10}  ", knob.name, knob.now + " -> " + knob.then,
+                          knob.time ? to_text(*knob.time) : "?"),
+              knob.time ? "saves " + step_saving(*knob.time, e.row.time) : knob.why_not, 52);
+  write_settings(page, e);
+}
+
+// --- JSON ---------------------------------------------------------------------------------------
+
+JsonValue shares_value(const StepShares& shares) {
+  JsonValue value = JsonValue::object();
+  for (const StepShareWords& share : step_shares)
+    value.set(fmt::format("{}_s", share.name), (shares.*share.time).seconds());
+  return value;
+}
+
+JsonValue line_value(const StepPathLine& line) {
+  return JsonValue::object({{"from_s", line.from.seconds()},
+                            {"to_s", line.to.seconds()},
+                            {"what", line.what},
+                            {"turns", line.turns},
+                            {"shares", shares_value(line.shares)}});
+}
+
+JsonValue knob_value(const StepKnob& knob, Time now) {
+  return JsonValue::object(
+      {{"name", knob.name},
+       {"now", knob.now},
+       {"then", knob.then},
+       {"time_s", knob.time ? JsonValue(knob.time->seconds()) : JsonValue()},
+       {"saves_s", knob.time ? JsonValue((now - *knob.time).seconds()) : JsonValue()},
+       {"why_not", knob.time ? JsonValue() : JsonValue(knob.why_not)}});
+}
+
+JsonValue setting_value(const BestSetting& setting) {
+  return JsonValue::object(
+      {{"path", setting.path},
+       {"now", setting.tried[setting.now].value},
+       {"best", setting.tried[setting.best].value},
+       {"tried", JsonValue::array(setting.tried, [](const BestSetting::Tried& one) {
+          return JsonValue::object({{"value", one.value}, {"time_s", one.time.seconds()}});
+        })}});
+}
+
+}  // namespace
+
+std::string to_text(const StepExplanation& explanation, bool colour) {
+  Page page(colour);
+  write_step(page, explanation);
+  write_step_shares(page, explanation);
+  write_step_path(page, explanation);
+  write_exposed(page, explanation);
+  write_slack(page, explanation);
+  write_step_knobs(page, explanation);
+  return page.take();
+}
+
+JsonValue to_value(const StepExplanation& e) {
+  const StepResult& step = *e.row.step;
+  const auto if_recorded = [&](JsonValue value) {
+    return e.every_step_recorded ? std::move(value) : JsonValue();
+  };
+  return JsonValue::object(
+      {{"workload", e.scheme},
+       {"step_s", e.row.time_s()},
+       {"compute_s", step.compute_s},
+       {"hidden_s", step.hidden_s},
+       {"exposed_s", step.exposed_s},
+       {"bubble", step.bubble},
+       {"shares", if_recorded(shares_value(e.path))},
+       {"path", if_recorded(JsonValue::array(e.lines, line_value))},
+       {"last_rank", if_recorded(static_cast<std::int64_t>(e.last_rank.index()))},
+       {"exposed", if_recorded(JsonValue::array(e.exposed,
+                                                [](const ExposedCalls& calls) {
+                                                  return JsonValue::object(
+                                                      {{"what", calls.what},
+                                                       {"calls",
+                                                        static_cast<std::int64_t>(calls.calls)},
+                                                       {"time_s", calls.time.seconds()},
+                                                       {"exposed_s", calls.exposed.seconds()}});
+                                                }))},
+       {"streams", if_recorded(JsonValue::array(e.streams,
+                                                [](const StreamTimes& stream) {
+                                                  return JsonValue::object(
+                                                      {{"name", stream.name},
+                                                       {"computing_s", stream.computing.seconds()},
+                                                       {"communicating_s",
+                                                        stream.communicating.seconds()},
+                                                       {"waiting_s", stream.waiting.seconds()}});
+                                                }))},
+       {"slack", if_recorded(JsonValue::array(e.slack,
+                                              [](const SlackLine& line) {
+                                                return JsonValue::object(
+                                                    {{"stream", line.stream},
+                                                     {"what", line.what},
+                                                     {"actions", line.actions},
+                                                     {"without", line.without},
+                                                     {"least_s", line.least.seconds()},
+                                                     {"most_s", line.most.seconds()}});
+                                              }))},
+       {"knobs", JsonValue::array(
+                     e.knobs, [&](const StepKnob& knob) { return knob_value(knob, e.row.time); })},
+       {"settings", JsonValue::array(e.settings, setting_value)}});
+}
+
+}  // namespace collsim

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/report/step_pictures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/results/action_text.hpp"
+#include "app/scenario/make_case.hpp"
+#include "app/study/run_step.hpp"
+#include "collectives/recorded_actions.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::uint64_t most_recorded_for_a_picture = 1'000'000;
+constexpr std::size_t most_kinds_of_ranks = 16;
+constexpr std::size_t most_boxes = 20'000;
+
+// What a rank computes and communicates, whoever its peers are.
+using Doings = std::vector<std::pair<Action::Kind, std::pair<std::int64_t, std::string>>>;
+
+Doings doings_of(const Workload& workload, Rank rank) {
+  Doings doings;
+  Script script = workload.script(rank);
+  while (const Action* const action = script.next())
+    if (action->kind == Action::Kind::work || action->kind == Action::Kind::collective)
+      doings.push_back({action->kind, {action->amount, action_text(*action, workload)}});
+  return doings;
+}
+
+// The first of all ranks that do the same, and how many these are.
+std::vector<std::pair<Rank, std::int64_t>> kinds_of_ranks(const Workload& workload) {
+  std::vector<std::pair<Rank, std::int64_t>> kinds;
+  std::map<Doings, std::size_t> known;
+  for (const Rank rank : workload.group()) {
+    const auto [found, is_new] = known.emplace(doings_of(workload, rank), kinds.size());
+    if (is_new)
+      kinds.emplace_back(rank, 1);
+    else
+      ++kinds[found->second].second;
+  }
+  return kinds;
+}
+
+std::string_view box_kind(const Action& action) {
+  if (action.kind == Action::Kind::collective) return "collective";
+  switch (action.label.kind) {
+    case Label::Kind::forward: return "forward";
+    case Label::Kind::backward: return "backward";
+    case Label::Kind::weights: return "weights";
+    default: return "optimizer";
+  }
+}
+
+// What is written into a box: the microbatch, else the layer or bucket.
+std::int64_t box_number(const Label& label) {
+  return label.microbatch > 0 ? label.microbatch : label.number;
+}
+
+JsonValue stream_picture(const RecordedActions& actions, const Workload& workload, Rank rank,
+                         std::size_t stream, std::size_t& boxes) {
+  JsonValue all = JsonValue::array();
+  for (const RecordedAction& one : actions.all) {
+    const Action::Kind kind = one.action.kind;
+    const bool is_drawn = kind == Action::Kind::work || kind == Action::Kind::collective;
+    if (one.rank != rank || one.action.stream != stream || !is_drawn || one.end == one.begin)
+      continue;
+    if (++boxes > most_boxes) break;
+    all.items().push_back(JsonValue::object({{"begin_s", one.begin.seconds()},
+                                             {"end_s", one.end.seconds()},
+                                             {"kind", box_kind(one.action)},
+                                             {"number", box_number(one.action.label)},
+                                             {"text", action_text(one.action, workload)}}));
+  }
+  return all;
+}
+
+JsonValue step_picture(const Case& one_case) {
+  const Workload& workload = workload_of(one_case);
+  const Simulation simulation = record_step(one_case, most_recorded_for_a_picture);
+  const RecordedActions actions = recorded_actions(workload, *simulation.timeline);
+  const auto kinds = kinds_of_ranks(workload);
+  JsonValue streams = JsonValue::array();
+  std::size_t boxes = 0;
+  for (std::size_t i = 0; i < std::min(kinds.size(), most_kinds_of_ranks); ++i)
+    for (std::size_t stream = 0; stream < workload.stream_names().size(); ++stream) {
+      JsonValue drawn = stream_picture(actions, workload, kinds[i].first, stream, boxes);
+      if (drawn.items().empty()) continue;
+      streams.items().push_back(
+          JsonValue::object({{"name", fmt::format("rank {} {}", kinds[i].first.index(),
+                                                  workload.stream_names()[stream])},
+                             {"ranks", kinds[i].second},
+                             {"boxes", std::move(drawn)}}));
+    }
+  if (boxes > most_boxes)
+    throw_error(ErrorCode::too_large, "the step has too many layers and microbatches to draw");
+  return JsonValue::object({{"step_s", simulation.time.seconds()},
+                            {"kinds", kinds.size()},
+                            {"streams", std::move(streams)}});
+}
+
+std::size_t fastest_step(const JsonValue::Array& rows) {
+  const auto faster = [](const JsonValue& a, const JsonValue& b) {
+    return at(a, "step_s").number() < at(b, "step_s").number();
+  };
+  return static_cast<std::size_t>(std::min_element(rows.begin(), rows.end(), faster) -
+                                  rows.begin());
+}
+
+}  // namespace
+
+JsonValue step_columns(const StoredResults& results) {
+  JsonValue columns = JsonValue::object();
+  for (const char* key :
+       {"workload", "ranks", "step_s", "compute_s", "hidden_s", "exposed_s", "bubble"})
+    columns.set(key, JsonValue::array(rows_of(results),
+                                      [&](const JsonValue& row) { return at(row, key); }));
+  return columns;
+}
+
+void add_step_pictures(const StoredResults& results, const Scenario& scenario,
+                       const std::optional<std::size_t>& asked_point, JsonValue& data) {
+  const JsonValue::Array& rows = rows_of(results);
+  std::set<std::size_t> chosen;
+  if (!rows.empty() && !asked_point) chosen = {0, fastest_step(rows)};
+  for (std::size_t row = 0; asked_point && row < rows.size(); ++row)
+    if (is_about(rows[row], scenario, *asked_point)) chosen = {row};
+  JsonValue pictures = JsonValue::array();
+  ClusterCache clusters;
+  for (const std::size_t row : chosen) {
+    const std::optional<std::size_t> point = point_of(scenario, rows[row], row);
+    Diagnostics diagnostics;
+    if (!point) continue;
+    try {
+      const std::optional<Case> found = make_case(scenario, *point, clusters, diagnostics);
+      if (!found) continue;
+      JsonValue picture = step_picture(*found);
+      picture.set("row", row);
+      pictures.items().push_back(std::move(picture));
+    } catch (const Error& error) {
+      data.set("why_no_picture", error.what());
+    }
+  }
+  data.set("pictures", std::move(pictures));
+}
+
+}  // namespace collsim

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/results/action_text.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace collsim {
+namespace {
+
+std::string_view label_word(Label::Kind kind) {
+  switch (kind) {
+    case Label::Kind::none: return "";
+    case Label::Kind::forward: return "forward";
+    case Label::Kind::backward: return "backward";
+    case Label::Kind::weights: return "weight gradients";
+    case Label::Kind::optimizer: return "optimizer";
+    case Label::Kind::bucket: return "gradients";
+    case Label::Kind::parameters: return "parameters";
+  }
+  return "";
+}
+
+// "layer 3", "layers 1 to 24"
+std::string numbered(std::string_view one, std::int32_t first, std::int32_t last) {
+  return first == last
+             ? fmt::format("{} {}", one, first)
+             : fmt::format("{}{} {} to {}", one, one.ends_with("ch") ? "es" : "s", first, last);
+}
+
+std::string label_text(const Label& first, const Label& last) {
+  std::string text(label_word(first.kind));
+  if (first.number > 0) text += " of " + numbered("layer", first.number, last.number);
+  return text;
+}
+
+std::string call_text(const Action& action, const Label& last, const Workload& workload) {
+  const std::string_view operation = to_string(action.call.operation);
+  const Label& label = action.label;
+  switch (label.kind) {
+    case Label::Kind::none:
+      return fmt::format("{} on {}", operation, workload.communicators()[action.communicator].name);
+    case Label::Kind::bucket:
+      return fmt::format(
+          "{} of {}", operation,
+          label.number > 0 ? numbered("bucket", label.number, last.number) : "gradients");
+    case Label::Kind::parameters:
+      return fmt::format("{} of {}", operation, numbered("layer", label.number, last.number));
+    default: return fmt::format("{}, {}", operation, label_text(label, last));
+  }
+}
+
+std::string exchange_text(const Action& action, const Label& last) {
+  const std::string where = fmt::format(
+      "{} rank {}", action.kind == Action::Kind::send ? "to" : "from", action.peer.index());
+  return action.label.kind == Label::Kind::none
+             ? where
+             : fmt::format("{}, {}", label_text(action.label, last), where);
+}
+
+}  // namespace
+
+std::string action_text(const Action& action, const Workload& workload) {
+  return action_text(action, action, workload);
+}
+
+std::string action_text(const Action& action, const Action& until, const Workload& workload) {
+  const Label& last = until.label;
+  std::string text;
+  if (action.label.microbatch > 0)
+    text = numbered("microbatch", action.label.microbatch, last.microbatch) + ": ";
+  switch (action.kind) {
+    case Action::Kind::work:
+      return text +
+             (action.label.kind == Label::Kind::none ? "work" : label_text(action.label, last));
+    case Action::Kind::collective: return text + call_text(action, last, workload);
+    case Action::Kind::send:
+    case Action::Kind::receive: return text + exchange_text(action, last);
+    case Action::Kind::drain: return text + "sending";
+    case Action::Kind::record:
+      return fmt::format("signal for {}", workload.stream_names()[action.other]);
+    case Action::Kind::wait:
+      return fmt::format("waiting for {}", workload.stream_names()[action.other]);
+  }
+  return text;
+}
+
+}  // namespace collsim

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "collectives/workload.hpp"
+
+namespace collsim {
+
+// What a line of a script is for, in words: "forward of layer 3", "all-reduce of bucket 2",
+// "microbatch 4: backward".
+[[nodiscard]] std::string action_text(const Action& action, const Workload& workload);
+// Of several alike, from the first to the last: "forward of layers 1 to 24".
+[[nodiscard]] std::string action_text(const Action& first, const Action& last,
+                                      const Workload& workload);
+
+}  // namespace collsim

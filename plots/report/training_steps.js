@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training steps: the rows, and where the time of each goes, as in figure 6 of the paper on PyTorch DDP.
+
+/** What a rank's time goes to, with its colour. */
+const stepShares = [
+  { kind: "alone", name: "computing", colour: 1, note: "a stream of the rank works, and no collective is under way" },
+  { kind: "hidden", name: "computing that hides communication", colour: 6, note: "a stream works while a collective is under way" },
+  { kind: "exposed", name: "exposed communication", colour: 2, note: "a collective is under way, and no stream works" },
+  { kind: "idle", name: "idle", colour: 8, note: "neither: waiting for messages and slower ranks" },
+];
+
+const mostStepBars = 40;
+
+/** The rows of results of training steps. @param {any} data @param {string} id @returns {Results} */
+function readSteps(data, id) {
+  const { steps: columns, params } = data;
+  const rows = columns.step_s.map((time, i) => ({
+    number: i,
+    params: params.map(({ values }) => values[i]),
+    op: columns.workload[i],
+    ranks: columns.ranks[i],
+    time,
+    compute: columns.compute_s[i],
+    hidden: columns.hidden_s[i],
+    exposed: columns.exposed_s[i],
+    idle: columns.bubble[i] * time,
+  }));
+  const paths = params.map(({ path }) => path);
+  return { id, paths, names: paths.map((path) => shortPath(path, paths)), rows, data };
+}
+
+/** @param {HTMLElement} parent @param {Results} results */
+function addStepBars(parent, results) {
+  const { rows } = results;
+  const shown = rows.slice(0, mostStepBars);
+  const bars = shown.map((row) => ({ name: stepName(results, row), shares: { alone: row.compute - row.hidden, hidden: row.hidden, exposed: row.exposed, idle: row.idle } }));
+  addFigure(parent, {
+    id: `${results.id}step-shares`,
+    title: stepSharesTitle(results),
+    text: `Means over the ranks.${shown.length < rows.length ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
+    draw: (host, width) => drawBreakdown(host, width, bars, stepSharesTitle(results), false, stepShares),
+    table: {
+      columns: [
+        { head: "row", cell: (row) => stepName(results, row), words: true },
+        { head: "ranks", cell: (row) => countText(row.ranks) },
+        { head: "step", seconds: (row) => row.time },
+        { head: "computing", seconds: (row) => row.compute },
+        { head: "hidden", seconds: (row) => row.hidden },
+        { head: "exposed", seconds: (row) => row.exposed },
+        { head: "idle", seconds: (row) => row.idle },
+      ],
+      rows,
+    },
+  });
+}
+
+/** @param {Results} results @param {Row} row */
+function stepName(results, row) {
+  return results.paths.length ? rowWords(results, row) : row.op;
+}
+
+/** "The step takes 252.5 ms, of which 14% is exposed communication" @param {Results} results */
+function stepSharesTitle(results) {
+  const { rows } = results;
+  const best = rows.reduce((a, b) => (b.time < a.time ? b : a));
+  const worst = rows.reduce((a, b) => (b.time > a.time ? b : a));
+  const parts = [["exposed communication", best.exposed], ["idle", best.idle]].filter(([, time]) => Number(time) > 0.0005 * best.time);
+  const words = parts.map(([name, time]) => `${percentText(Number(time) / best.time)} ${name}`).join(" and ");
+  const one = `${timeText(best.time)}${words ? `, ${words}` : ""}`;
+  if (rows.length === 1) return `The step takes ${one}`;
+  if (best.time === worst.time) return `All ${countText(rows.length)} steps take ${one}`;
+  return `The fastest step is ${stepName(results, best)} with ${one}; the slowest takes ${timeText(worst.time)}`;
+}
