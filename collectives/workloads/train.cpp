@@ -263,7 +263,7 @@ std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
   for (const Layer& layer : plan.model.layers) {
     if (std::find(known.begin(), known.end(), layer.activations) != known.end()) continue;
     known.push_back(layer.activations);
-    if (!turns(through_layer(plan, layer, Time{}), train.tp)) return {};
+    if (!turns(through_layer(plan, layer, Time{}, Label{}), train.tp)) return {};
   }
   for (int stage = 0; stage < train.pp && train.dp > 1; ++stage)
     if (!turns({average_gradients(plan, stage)}, train.dp)) return {};
