@@ -17,6 +17,7 @@
 #include "app/output/writers.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/vocabulary.hpp"
+#include "collectives/cost/units.hpp"
 
 namespace collsim {
 namespace {
@@ -268,6 +269,29 @@ void add_activations(std::vector<TableColumn>& columns, const std::vector<CaseRe
   columns.push_back(std::move(column));
 }
 
+// Who gives up first at the time-out of the workload, and the least one that passes.
+void add_timeout(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
+  if (std::none_of(rows.begin(), rows.end(),
+                   [](const CaseResult& row) { return row.step->timeout_s.has_value(); }))
+    return;
+  TableColumn who{"gives up", Align::left, {}};
+  std::vector<std::optional<double>> least;
+  for (const CaseResult& row : rows) {
+    const std::vector<StepResult::OfRank>& ranks = row.step->ranks;
+    const auto first =
+        std::min_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
+          return a.gives_up_s && (!b.gives_up_s || *a.gives_up_s < *b.gives_up_s);
+        });
+    const bool any = first != ranks.end() && first->gives_up_s;
+    who.cells.push_back(any ? fmt::format("rank {} at {}", first - ranks.begin(),
+                                          value_text(*first->gives_up_s, units_time))
+                            : "nobody");
+    least.emplace_back(row.step->least_timeout_s());
+  }
+  columns.push_back(std::move(who));
+  columns.push_back({"least time-out", Align::right, column_cells(least, time_units())});
+}
+
 // The times of a training step, in one unit; what no row has is left out.
 void add_step_times(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   using Value = std::optional<double>;
@@ -316,6 +340,7 @@ void add_step(std::vector<TableColumn>& columns, const Results& results) {
   TableColumn messages{"messages", Align::right, {}};
   for (const CaseResult& row : rows) messages.cells.push_back(std::to_string(row.messages));
   columns.push_back(std::move(messages));
+  add_timeout(columns, rows);
 }
 
 std::string ratio_text(double ratio) {

@@ -20,6 +20,7 @@ double instructions_of(const Workload& workload) {
   Script script = workload.script(workload.group().front());
   while (const Action* const action = script.next()) {
     ++instructions;
+    if (instructions * workload.size() > max_instructions) break;
     if (action->kind != Action::Kind::collective) continue;
     const auto& groups = workload.communicators()[action->communicator].groups;
     const AlgorithmChoice plain;

@@ -172,6 +172,10 @@ class ObjectReader;
 [[nodiscard]] std::shared_ptr<const WrittenProgram> read_program(ObjectReader& workload,
                                                                  const Cluster* cluster);
 
+// Walks the program of every rank: finds the routes of its messages, and what makes no sense.  Each
+// mistake is reported once, a program as a whole at `place`.
+void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics& diagnostics);
+
 [[nodiscard]] Workload make_workload(std::shared_ptr<const WrittenProgram> program);
 
 }  // namespace collsim

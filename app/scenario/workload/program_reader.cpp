@@ -18,9 +18,7 @@
 namespace collsim {
 namespace {
 
-using Kind = ProgramOp::Kind;
-
-constexpr std::size_t max_streams = 1000;
+using OpKind = ProgramOp::Kind;
 
 bool is_name(const std::string& word) {
   const auto fits = [](char c) {
@@ -53,7 +51,7 @@ class ProgramReader {
               "there is no buffer " + quoted(program_->buffers[buffer]),
               "declare it in \"data\", or say its \"size\" here");
     if (!diagnostics().empty() || cluster_ == nullptr) return nullptr;
-    find_routes();
+    find_routes(*program_, workload_->raw("program")->place, diagnostics());
     if (!diagnostics().empty()) return nullptr;
     return program_;
   }
@@ -92,8 +90,6 @@ class ProgramReader {
   std::size_t read_buffer_name(ObjectReader& reader, const char* key, ProgramOp& op, bool defines);
   ProgramExpression expression(ObjectReader& reader, const char* key, bool is_time = false);
   std::uint16_t stream_number(const std::string& name);
-  void find_routes();
-  void number_routes();
 
   ObjectReader* workload_;
   const Cluster* cluster_;
@@ -104,7 +100,7 @@ class ProgramReader {
   std::map<std::size_t, std::pair<const JsonValue*, std::string>> uses_;
 };
 
-// --- groups ---------------------------------------------------------------------------------------
+// --- groups --------------------------------------------------------------------------------------
 
 std::vector<Rank> ProgramReader::read_ranks(const JsonValue& list, const std::string& pointer) {
   std::vector<Rank> ranks;
@@ -164,7 +160,7 @@ void ProgramReader::read_groups() {
   }
 }
 
-// --- data -----------------------------------------------------------------------------------------
+// --- data ----------------------------------------------------------------------------------------
 
 void ProgramReader::read_values(const JsonValue& lists, const std::string& pointer,
                                 WrittenProgram::Data& data, ElementType type) {
@@ -245,7 +241,7 @@ void ProgramReader::read_data() {
   workload_->resolve("data", *written);
 }
 
-// --- blocks ---------------------------------------------------------------------------------------
+// --- blocks --------------------------------------------------------------------------------------
 
 void ProgramReader::read_on(ObjectReader& block, WrittenProgram::Block& read) {
   const auto ranks = static_cast<std::size_t>(program_->ranks);
@@ -304,7 +300,7 @@ std::vector<ProgramOp> ProgramReader::read_body(const JsonValue& list, const std
   return body;
 }
 
-// --- what is done ---------------------------------------------------------------------------------
+// --- what is done --------------------------------------------------------------------------------
 
 std::optional<ProgramOp> ProgramReader::read_op(const JsonValue& value,
                                                 const std::string& pointer) {
@@ -342,17 +338,17 @@ std::optional<ProgramOp> ProgramReader::read_op(const JsonValue& value,
 
 void ProgramReader::read_kind(ObjectReader& reader, const std::string& key, ProgramOp& op) {
   if (key == "work") {
-    op.kind = Kind::work;
+    op.kind = OpKind::work;
     const JsonValue& written = *reader.raw("work");
     if (written.is_string()) op.time = parse_time(written.string()).value;
     if (!op.time) op.number = expression(reader, "work", true);
   } else if (key == "send" || key == "receive") {
-    op.kind = key == "send" ? Kind::send : Kind::receive;
+    op.kind = key == "send" ? OpKind::send : OpKind::receive;
     read_message(reader, key == "send" ? "to" : "from", op);
   } else if (key == "set") {
     read_set(reader, op);
   } else if (key == "stream") {
-    op.kind = Kind::stream;
+    op.kind = OpKind::stream;
     const std::string name = reader.text("stream").value_or("main");
     const std::uint16_t outer = std::exchange(stream_, stream_number(name));
     op.stream = stream_;
@@ -361,7 +357,7 @@ void ProgramReader::read_kind(ObjectReader& reader, const std::string& key, Prog
       op.body = read_body(*body, reader.pointer_of("do"));
     stream_ = outer;
   } else if (key == "record" || key == "wait") {
-    op.kind = key == "record" ? Kind::record : Kind::wait;
+    op.kind = key == "record" ? OpKind::record : OpKind::wait;
     op.event = index_of(program_->events, reader.text(key).value_or(""));
     program_->waiters.resize(program_->events.size());
     auto& waiters = program_->waiters[op.event];
@@ -415,13 +411,13 @@ std::size_t ProgramReader::read_buffer_name(ObjectReader& reader, const char* ke
 
 void ProgramReader::read_message(ObjectReader& reader, const char* peer, ProgramOp& op) {
   op.size = reader.size("size");
-  op.buffer = read_buffer_name(reader, op.kind == Kind::send ? "send" : "receive", op, false);
+  op.buffer = read_buffer_name(reader, op.kind == OpKind::send ? "send" : "receive", op, false);
   op.number = expression(reader, peer);
   reader.need({peer});
 }
 
 void ProgramReader::read_set(ObjectReader& reader, ProgramOp& op) {
-  op.kind = Kind::set;
+  op.kind = OpKind::set;
   const JsonValue& written = *reader.raw("set");
   const std::string pointer = reader.pointer_of("set");
   if (!written.is_object()) {
@@ -448,7 +444,7 @@ void ProgramReader::read_set(ObjectReader& reader, ProgramOp& op) {
 }
 
 void ProgramReader::read_repeat(ObjectReader& reader, ProgramOp& op) {
-  op.kind = Kind::repeat;
+  op.kind = OpKind::repeat;
   op.number = expression(reader, "repeat");
   const auto name = reader.text("as");
   if (name) {
@@ -465,19 +461,19 @@ void ProgramReader::read_repeat(ObjectReader& reader, ProgramOp& op) {
 // On a stream of its own.
 void ProgramReader::make_async(ProgramOp& op) {
   op.is_async = true;
-  if (op.kind != Kind::collective) return;
+  if (op.kind != OpKind::collective) return;
   int& stream = program_->async_streams[op.communicator];
   const std::string& name = program_->communicators[op.communicator].name;
   if (stream < 0) stream = stream_number(name + " (asynchronous)");
 }
 
 void ProgramReader::read_group(ObjectReader& reader, ProgramOp& op) {
-  op.kind = Kind::group;
+  op.kind = OpKind::group;
   const JsonValue& written = *reader.raw("group");
   op.body = read_body(written, reader.pointer_of("group"));
   for (ProgramOp& member : op.body) {
-    const bool fits = member.kind == Kind::send || member.kind == Kind::receive ||
-                      member.kind == Kind::collective;
+    const bool fits = member.kind == OpKind::send || member.kind == OpKind::receive ||
+                      member.kind == OpKind::collective;
     if (!fits)
       diagnostics().add({.code = "not-applicable",
                          .message = "a group has messages and collectives only",
@@ -494,7 +490,7 @@ void ProgramReader::read_async(ObjectReader& reader, ProgramOp& op) {
   if (!inner) return;
   op = std::move(*inner);
   op.place = place;
-  if (op.kind != Kind::send && op.kind != Kind::receive && op.kind != Kind::collective) {
+  if (op.kind != OpKind::send && op.kind != OpKind::receive && op.kind != OpKind::collective) {
     reader.wrong("async", "not-applicable", "only messages and collectives can be asynchronous", {},
                  "put other work on a stream of its own");
     return;
@@ -544,7 +540,7 @@ void ProgramReader::read_algorithm(ObjectReader& reader, ProgramOp& op) {
 }
 
 void ProgramReader::read_call(ObjectReader& reader, const std::string& key, ProgramOp& op) {
-  op.kind = Kind::collective;
+  op.kind = OpKind::collective;
   op.call.operation = parse_operation(key);
   const Operation operation = op.call.operation;
   read_communicator(reader, op);
@@ -568,74 +564,10 @@ void ProgramReader::read_call(ObjectReader& reader, const std::string& key, Prog
   op.call.in_place = op.into == op.buffer && operation != Operation::all_to_all;
 }
 
-// --- routes ---------------------------------------------------------------------------------------
-
-void ProgramReader::find_routes() {
-  std::set<std::uint32_t> reported;  // where another rank made the same mistake
-  for (int rank = 0; rank < program_->ranks; ++rank) {
-    Diagnostics of_rank;
-    ProgramWalk walk(*program_, Rank(static_cast<std::size_t>(rank)), &of_rank);
-    while (const ProgramStep* const step = walk.next()) {
-      const Action& action = step->action;
-      const bool sends = action.kind == Action::Kind::send;
-      if (step->is_set || (!sends && action.kind != Action::Kind::receive)) continue;
-      const auto peer = static_cast<int>(action.peer.index());
-      auto& route = program_->routes[sends ? std::pair(rank, peer) : std::pair(peer, rank)];
-      int& stream = sends ? route.sender : route.receiver;
-      bool& own = sends ? route.sender_own : route.receiver_own;
-      own = own || action.other != 0 ||
-            (stream != WrittenProgram::Route::unknown && stream != action.stream);
-      stream = action.stream;
-    }
-    for (const Diagnostic& mistake : of_rank.sorted())
-      if (reported.insert(mistake.place.begin).second) diagnostics().add(mistake);
-  }
-  number_routes();
-  program_->routes_are_known = true;
-}
-
-// The messages that have streams for themselves: numbered on each rank.
-void ProgramReader::number_routes() {
-  std::vector<std::size_t> used(static_cast<std::size_t>(program_->ranks));
-  const std::size_t first = program_->streams.size();
-  for (auto& [ends, route] : program_->routes) {
-    const auto from = static_cast<std::size_t>(ends.first);
-    const auto to = static_cast<std::size_t>(ends.second);
-    if (route.sender_own) route.sender = static_cast<int>(first + used[from]++);
-    if (route.receiver_own) route.receiver = static_cast<int>(first + used[to]++);
-  }
-  const std::size_t most = used.empty() ? 0 : *std::max_element(used.begin(), used.end());
-  for (std::size_t i = 0; i < most && first + i <= max_streams; ++i)
-    program_->streams.push_back(fmt::format("message {}", i + 1));
-  if (first + most > max_streams)
-    workload_->wrong("program", "too-large",
-                     "a rank has more than 1,000 streams, counting those of its asynchronous "
-                     "messages, one per other rank and direction");
-}
-
 }  // namespace
 
 std::shared_ptr<const WrittenProgram> read_program(ObjectReader& workload, const Cluster* cluster) {
   return ProgramReader(workload, cluster).read();
-}
-
-namespace {
-
-Script program_script(std::shared_ptr<const WrittenProgram> program, Rank rank) {
-  ProgramWalk walk(*program, rank);
-  while (const ProgramStep* const step = walk.next())
-    if (!step->is_set) co_yield step->action;
-}
-
-}  // namespace
-
-Workload make_workload(std::shared_ptr<const WrittenProgram> program) {
-  Workload::Parts parts;
-  parts.group = first_ranks(static_cast<std::size_t>(program->ranks));
-  parts.stream_names = program->streams;
-  parts.communicators = program->communicators;
-  parts.script = [program](Rank rank) { return program_script(program, rank); };
-  return Workload(std::move(parts));
 }
 
 }  // namespace collsim

@@ -166,7 +166,7 @@ void ProgramWalk::repeat(const ProgramOp& op) {
   frames_.push_back({&op.body, 0, 0, *rounds, op.variable, frames_.back().stream});
 }
 
-// --- streams --------------------------------------------------------------------------------------
+// --- streams -------------------------------------------------------------------------------------
 
 void ProgramWalk::emit_record(std::uint16_t from, std::uint16_t to, const ProgramOp& op) {
   ++recorded_[{from, to}];
@@ -235,7 +235,7 @@ void ProgramWalk::group(const ProgramOp& op) {
   for (const std::uint16_t stream : streams) join(stream, op);
 }
 
-// --- messages -------------------------------------------------------------------------------------
+// --- messages ------------------------------------------------------------------------------------
 
 void ProgramWalk::message(const ProgramOp& op, bool alone) {
   const bool sends = op.kind == ProgramOp::Kind::send;
@@ -271,7 +271,7 @@ void ProgramWalk::message(const ProgramOp& op, bool alone) {
   record_event(op, stream);
 }
 
-// --- collectives ----------------------------------------------------------------------------------
+// --- collectives ---------------------------------------------------------------------------------
 
 // As Call::count wants it: the gathered vector, or the input of the others.
 std::optional<std::int64_t> ProgramWalk::count_of(const ProgramOp& op, int members, int root) {

@@ -125,6 +125,7 @@ TEST_F(Expressions, AreFormulasToo) {
   EXPECT_EQ(value("N*gamma"), 0);
   study_.rows[0].gamma = 1e-9;
   EXPECT_DOUBLE_EQ(value("N*gamma"), 0.067108864);
+  EXPECT_DOUBLE_EQ(value("(0-1) % 4"), 3);
   EXPECT_EQ(value("best + best, best = argmin(time, S)"), 128);
   EXPECT_EQ(value("sum(i = 1..2, argmin(abs(S - 16^i), S))"), 16 + 256);
   expect_text(evaluate("sum(i = 1..S/8, 1)").why_not,
@@ -171,7 +172,7 @@ TEST_F(Expressions, NameEverySyntaxMistake) {
   expect_text(said("time = 5ms"), "expected an operator, not \"=\" [=]");
   EXPECT_EQ(mistake("time = 5ms").hint, mistake("time < 5ms").hint);
   expect_text(said("time < 5ms"), "\"<\" has no meaning in an expression [<]");
-  expect_text(said("K % 2"), "\"%\" has no meaning in an expression [%]");
+  expect_text(said("K & 2"), "\"&\" has no meaning in an expression [&]");
   expect_text(said(".5"), "a number begins with a digit [.]");
   expect_text(said("\u03b1 + N/B"), "\"\u03b1\" has no meaning in an expression [\u03b1] alpha");
   expect_text(said("K\u22121"), "\"\u2212\" has no meaning in an expression [\u2212] -");

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "app/scenario/workload/program.hpp"
+
+namespace collsim {
+namespace {
+
+constexpr std::size_t max_streams = 1000;
+
+// The messages that have streams for themselves: numbered on each rank.
+void number_routes(WrittenProgram& program, const SourceRange& place, Diagnostics& diagnostics) {
+  std::vector<std::size_t> used(static_cast<std::size_t>(program.ranks));
+  const std::size_t first = program.streams.size();
+  for (auto& [ends, route] : program.routes) {
+    const auto from = static_cast<std::size_t>(ends.first);
+    const auto to = static_cast<std::size_t>(ends.second);
+    if (route.sender_own) route.sender = static_cast<int>(first + used[from]++);
+    if (route.receiver_own) route.receiver = static_cast<int>(first + used[to]++);
+  }
+  const std::size_t most = used.empty() ? 0 : *std::max_element(used.begin(), used.end());
+  for (std::size_t i = 0; i < most && first + i <= max_streams; ++i)
+    program.streams.push_back(fmt::format("message {}", i + 1));
+  if (first + most > max_streams)
+    diagnostics.add({.code = "too-large",
+                     .message = "a rank has more than 1,000 streams, counting those of its "
+                                "asynchronous messages, one per other rank and direction",
+                     .place = place,
+                     .pointer = "/workload/program"});
+}
+
+Script program_script(std::shared_ptr<const WrittenProgram> program, Rank rank) {
+  ProgramWalk walk(*program, rank);
+  while (const ProgramStep* const step = walk.next())
+    if (!step->is_set) co_yield step->action;
+}
+
+}  // namespace
+
+void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics& diagnostics) {
+  std::set<std::uint32_t> reported;  // where another rank made the same mistake
+  for (int rank = 0; rank < program.ranks; ++rank) {
+    Diagnostics of_rank;
+    ProgramWalk walk(program, Rank(static_cast<std::size_t>(rank)), &of_rank);
+    while (const ProgramStep* const step = walk.next()) {
+      const Action& action = step->action;
+      const bool sends = action.kind == Action::Kind::send;
+      if (step->is_set || (!sends && action.kind != Action::Kind::receive)) continue;
+      const auto peer = static_cast<int>(action.peer.index());
+      auto& route = program.routes[sends ? std::pair(rank, peer) : std::pair(peer, rank)];
+      int& stream = sends ? route.sender : route.receiver;
+      bool& own = sends ? route.sender_own : route.receiver_own;
+      own = own || action.other != 0 ||
+            (stream != WrittenProgram::Route::unknown && stream != action.stream);
+      stream = action.stream;
+    }
+    for (const Diagnostic& mistake : of_rank.sorted())
+      if (reported.insert(mistake.place.begin).second) diagnostics.add(mistake);
+  }
+  number_routes(program, place, diagnostics);
+  program.routes_are_known = true;
+}
+
+Workload make_workload(std::shared_ptr<const WrittenProgram> program) {
+  Workload::Parts parts;
+  parts.group = first_ranks(static_cast<std::size_t>(program->ranks));
+  parts.stream_names = program->streams;
+  parts.communicators = program->communicators;
+  parts.script = [program](Rank rank) { return program_script(program, rank); };
+  return Workload(std::move(parts));
+}
+
+}  // namespace collsim
