@@ -185,7 +185,10 @@ bool WorkloadChecker::carry_out(StreamId id) {
       if (!call(cursor)) return false;
       break;
   }
-  ++report_.actions;
+  constexpr std::uint64_t most_actions = 200'000'000;
+  if (++report_.actions > most_actions)
+    throw_error(ErrorCode::too_large, "scripts of more than ", most_actions,
+                " lines are not checked");
   next(cursor);
   return true;
 }

@@ -276,6 +276,7 @@ void add_timeout(std::vector<TableColumn>& columns, const std::vector<CaseResult
     return;
   TableColumn who{"gives up", Align::left, {}};
   std::vector<std::optional<double>> least;
+  least.reserve(rows.size());
   for (const CaseResult& row : rows) {
     const std::vector<StepResult::OfRank>& ranks = row.step->ranks;
     const auto first =
@@ -306,6 +307,7 @@ void add_step_times(std::vector<TableColumn>& columns, const std::vector<CaseRes
   std::vector<Value> all;
   for (const auto& [heading, of] : times) {
     std::vector<Value> values;
+    values.reserve(rows.size());
     for (const CaseResult& row : rows) values.push_back(of(row));
     if (std::none_of(values.begin(), values.end(),
                      [](const Value& value) { return value.value_or(0) > 0; }))

@@ -28,8 +28,8 @@ struct Failures {
 [[nodiscard]] double best_interval(const Failures& failures);
 [[nodiscard]] double young_interval(const Failures& failures);
 
-// The same with failures at given times, to the picosecond; one during a restart begins it anew.  There is no checkpoint after the last
-// step.
+// The same with failures at given times, to the picosecond; one during a restart begins it anew.
+// There is no checkpoint after the last step.
 struct Job {
   std::int64_t steps = 0;
   Time step{};

@@ -26,11 +26,11 @@ namespace collsim {
 namespace {
 
 using Order = std::vector<PipelineWork>;
-using Kind = PipelineWork::Kind;
+using Pass = PipelineWork::Kind;
 
 Order gpipe(int microbatches) {
   Order order;
-  for (const Kind kind : {Kind::forward, Kind::backward})
+  for (const Pass kind : {Pass::forward, Pass::backward})
     for (int j = 0; j < microbatches; ++j) order.push_back({kind, j});
   return order;
 }
@@ -51,10 +51,10 @@ Order one_f_one_b(int stage, int stages, int microbatches) {
   return one_by_one(
       microbatches, std::min(stages - stage - 1, microbatches),
       [](int k) {
-        return PipelineWork{Kind::forward, k};
+        return PipelineWork{Pass::forward, k};
       },
       [](int k) {
-        return PipelineWork{Kind::backward, k};
+        return PipelineWork{Pass::backward, k};
       });
 }
 
@@ -64,18 +64,18 @@ Order interleaved(int stage, int stages, int microbatches, int chunks) {
     throw_error(ErrorCode::invalid_argument,
                 "an interleaved pipeline needs a multiple of its stages as microbatches, not ",
                 microbatches, " for ", stages, " stages");
-  const auto work = [=](Kind kind, int k) {
+  const auto work = [=](Pass kind, int k) {
     const int chunk = k % (stages * chunks) / stages;
     return PipelineWork{kind, k / (stages * chunks) * stages + k % stages,
-                        kind == Kind::forward ? chunk : chunks - 1 - chunk};
+                        kind == Pass::forward ? chunk : chunks - 1 - chunk};
   };
   const int all = microbatches * chunks;
   const int warm_up = microbatches == stages
                           ? all
                           : std::min(2 * (stages - stage - 1) + (chunks - 1) * stages, all);
   return one_by_one(
-      all, warm_up, [&](int k) { return work(Kind::forward, k); },
-      [&](int k) { return work(Kind::backward, k); });
+      all, warm_up, [&](int k) { return work(Pass::forward, k); },
+      [&](int k) { return work(Pass::backward, k); });
 }
 
 Order zb_h1(int stage, int stages, int microbatches) {
@@ -83,13 +83,13 @@ Order zb_h1(int stage, int stages, int microbatches) {
   int forward = 0;
   int weights = 0;
   for (; forward < std::min(stages - stage, microbatches); ++forward)
-    order.push_back({Kind::forward, forward});
+    order.push_back({Pass::forward, forward});
   for (int j = 0; j < microbatches; ++j) {
-    order.push_back({Kind::backward, j});
-    if (j >= stage) order.push_back({Kind::weights, weights++});
-    if (forward < microbatches) order.push_back({Kind::forward, forward++});
+    order.push_back({Pass::backward, j});
+    if (j >= stage) order.push_back({Pass::weights, weights++});
+    if (forward < microbatches) order.push_back({Pass::forward, forward++});
   }
-  while (weights < microbatches) order.push_back({Kind::weights, weights++});
+  while (weights < microbatches) order.push_back({Pass::weights, weights++});
   return order;
 }
 
@@ -110,10 +110,10 @@ int most_activations(const std::vector<PipelineWork>& order) {
   int held = 0;
   int most = 0;
   const bool splits = std::any_of(order.begin(), order.end(),
-                                  [](const PipelineWork& w) { return w.kind == Kind::weights; });
+                                  [](const PipelineWork& w) { return w.kind == Pass::weights; });
   for (const PipelineWork& work : order) {
-    if (work.kind == Kind::forward) most = std::max(most, ++held);
-    if (work.kind == (splits ? Kind::weights : Kind::backward)) --held;
+    if (work.kind == Pass::forward) most = std::max(most, ++held);
+    if (work.kind == (splits ? Pass::weights : Pass::backward)) --held;
   }
   return most;
 }

@@ -75,20 +75,16 @@ std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, Tim
                                   const Label& label) {
   if (plan.train.tp == 1) return {labelled(work(train_compute, time), label)};
   std::vector<Action> actions;
+  const auto add = [&](Operation operation, const AlgorithmChoice& choice) {
+    const Call call = plan.call(operation, layer.activations, Reduction::sum, choice);
+    actions.push_back(collective(train_compute, tensor_group, call));
+  };
   for (const Time part : {half(time), time - half(time)}) {
     actions.push_back(work(train_compute, part));
-    if (plan.train.sequence_parallel) {
-      actions.push_back(collective(train_compute, tensor_group,
-                                   plan.call(Operation::reduce_scatter, layer.activations,
-                                             Reduction::sum, plan.train.reduce_scatter)));
-      actions.push_back(collective(train_compute, tensor_group,
-                                   plan.call(Operation::all_gather, layer.activations,
-                                             Reduction::sum, plan.train.all_gather)));
-    } else {
-      actions.push_back(collective(train_compute, tensor_group,
-                                   plan.call(Operation::all_reduce, layer.activations,
-                                             Reduction::sum, plan.train.all_reduce)));
-    }
+    if (!plan.train.sequence_parallel) add(Operation::all_reduce, plan.train.all_reduce);
+    if (!plan.train.sequence_parallel) continue;
+    add(Operation::reduce_scatter, plan.train.reduce_scatter);
+    add(Operation::all_gather, plan.train.all_gather);
   }
   for (Action& action : actions) action.label = label;
   return actions;

@@ -394,7 +394,7 @@ Topology::Turning turning_of_nodes(const Topology::Parts& parts, const Graph& gr
     const std::size_t first = number / of_node * gpus;
     if (!gpus_turn) return LinkPlace{static_cast<std::uint32_t>(kind), Rank(first)};
     // One cable of each purpose for every GPU.
-    return LinkPlace{static_cast<std::uint32_t>(2 * (kind / (2 * gpus)) + kind % 2),
+    return LinkPlace{static_cast<std::uint32_t>(2 * (kind / 2 / gpus) + kind % 2),
                      Rank(first + kind / 2 % gpus)};
   };
   return turning;

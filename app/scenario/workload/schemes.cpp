@@ -330,6 +330,7 @@ constexpr std::array<Scheme, 8> schemes{{{"ddp", &SchemeReader::ddp},
 const std::vector<std::string>& scheme_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
+    all.reserve(schemes.size());
     for (const Scheme& scheme : schemes) all.emplace_back(scheme.name);
     return all;
   }();

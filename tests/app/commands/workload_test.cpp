@@ -73,11 +73,22 @@ TEST(WorkloadCommands, CsvHasColumnsOnly) {
   expect_contains(ran.out, "gpipe,pipeline,4,0.33,0.33,(m+p-1)*(f+b),");
 }
 
+TEST(WorkloadCommands, CheckProvesASchemeAndShowWantsAProgram) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", ddp);
+  const Ran proved = run_collsim({"check", file});
+  EXPECT_EQ(proved.code, exit_fine);
+  expect_contains(proved.out, "ddp on 8 ranks proved, 24 collectives");
+  const Ran shown = run_collsim({"show", file});
+  EXPECT_EQ(shown.code, exit_usage);
+  expect_contains(shown.err, "only a workload with a \"program\" has numbers to show");
+}
+
 TEST(WorkloadCommands, OthersRefuseInOneSentence) {
   const Folder folder;
   const std::string file = folder.write("a.json", ddp);
-  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {"check", file}, {"show", file}, {"validate", file}, {"export", "msccl", file}}) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"validate", file}, {"export", "msccl", file}}) {
     SCOPED_TRACE(command.front());
     const Ran ran = run_collsim(command);
     EXPECT_EQ(ran.code, exit_usage);

@@ -105,7 +105,8 @@ TEST(ReadWorkload, IsTakenOnlyByWhoAsksForIt) {
 TEST(ReadWorkload, ReportsWrongSchemes) {
   expect_text(load_workload(four_layers).mistake(),
               "3:13 the workload does not say how the model is trained at /workload; add one of "
-              "ddp, fsdp, pipeline, tensor, experts, parameter-server, data-parallel, train");
+              "ddp, fsdp, pipeline, tensor, experts, parameter-server, data-parallel, train, "
+              "program");
   expect_text(load_scheme(R"("ddp": {}, "fsdp": {})").mistake(),
               "3:33 a workload has one scheme, not ddp and fsdp at /workload/fsdp; keep one; a "
               "sweep over \"workload\" compares several");
