@@ -120,9 +120,8 @@ void write_exposed(Page& page, const StepExplanation& e) {
 
 std::string slack_text(const SlackLine& line) {
   if (line.without == line.actions) return "none";
-  const std::string some = line.most > line.least
-                               ? to_text(line.least) + " to " + to_text(line.most)
-                               : to_text(line.least);
+  std::string some = line.most > line.least ? to_text(line.least) + " to " + to_text(line.most)
+                                            : to_text(line.least);
   if (line.without == 0) return some;
   return fmt::format("{} of {} none, the others {}", line.without, line.actions, some);
 }

@@ -76,21 +76,21 @@ bool on_different_nodes(const Topology& topology, Rank from, Rank to) {
 }
 
 // The content of a cell.  Sorted from near to far.
-struct Label {
+struct WayLabel {
   enum class Kind : std::uint8_t { self, link, switches, cpu, sockets, network, relays, none };
   Kind kind = Kind::self;
   std::size_t number = 0;
-  auto operator<=>(const Label&) const = default;
+  auto operator<=>(const WayLabel&) const = default;
 };
 
-Label label_of(const Way& way, bool different_nodes) {
-  using Kind = Label::Kind;
+WayLabel label_of(const Way& way, bool different_nodes) {
+  using Kind = WayLabel::Kind;
   if (!way.exists) return {Kind::none};
   if (way.gpus > 0) return {Kind::relays, way.gpus};
   if (way.nics > 0 || different_nodes) return {Kind::network};
   if (way.cpus > 1) return {Kind::sockets};
   if (way.cpus == 1) return {Kind::cpu};
-  return way.switches > 0 ? Label{Kind::switches, way.switches} : Label{Kind::link};
+  return way.switches > 0 ? WayLabel{Kind::switches, way.switches} : WayLabel{Kind::link};
 }
 
 struct Words {
@@ -98,24 +98,24 @@ struct Words {
 };
 
 // `number`: of the label, or # for any.
-Words words_for(Label::Kind kind, const std::string& number) {
+Words words_for(WayLabel::Kind kind, const std::string& number) {
   const bool one = number == "1";
   switch (kind) {
-    case Label::Kind::self: return {"X", "the rank itself"};
-    case Label::Kind::link: return {"LINK", "one link, directly"};
-    case Label::Kind::switches:
+    case WayLabel::Kind::self: return {"X", "the rank itself"};
+    case WayLabel::Kind::link: return {"LINK", "one link, directly"};
+    case WayLabel::Kind::switches:
       return {"SW" + number, one ? "over one switch" : fmt::format("over {} switches", number)};
-    case Label::Kind::cpu: return {"CPU", "over one CPU"};
-    case Label::Kind::sockets: return {"SYS", "crosses the inter-socket link (QPI/UPI)"};
-    case Label::Kind::network: return {"NET", "over NICs and the network"};
-    case Label::Kind::relays:
+    case WayLabel::Kind::cpu: return {"CPU", "over one CPU"};
+    case WayLabel::Kind::sockets: return {"SYS", "crosses the inter-socket link (QPI/UPI)"};
+    case WayLabel::Kind::network: return {"NET", "over NICs and the network"};
+    case WayLabel::Kind::relays:
       return {"R" + number, one ? "relayed by one GPU" : fmt::format("relayed by {} GPUs", number)};
-    case Label::Kind::none: return {"-", "not connected"};
+    case WayLabel::Kind::none: return {"-", "not connected"};
   }
   return {};
 }
 
-Words words_for(const Label& label) {
+Words words_for(const WayLabel& label) {
   return words_for(label.kind, std::to_string(label.number));
 }
 
@@ -139,10 +139,10 @@ std::string legend_of(PairValue value) {
   return {};
 }
 
-std::string legend_of(const std::set<Label>& labels) {
+std::string legend_of(const std::set<WayLabel>& labels) {
   std::vector<Words> lines;
   for (auto label = labels.begin(); label != labels.end();) {
-    const auto same_kind = [&](const Label& other) { return other.kind == label->kind; };
+    const auto same_kind = [&](const WayLabel& other) { return other.kind == label->kind; };
     const auto next = std::find_if_not(label, labels.end(), same_kind);
     const bool several = std::next(label) != next;
     lines.push_back(several ? words_for(label->kind, "#") : words_for(*label));
@@ -225,7 +225,7 @@ std::string topology_matrix(const Topology& topology, std::span<const Rank> rank
                             PairValue value) {
   Ways ways(topology);
   TextTable table;
-  std::set<Label> labels;
+  std::set<WayLabel> labels;
   table.add_column("", TextTable::Align::left);
   for (const Rank rank : ranks) table.add_column(topology.name(topology.node_of(rank)));
   for (const Rank from : ranks) {
@@ -237,7 +237,8 @@ std::string topology_matrix(const Topology& topology, std::span<const Rank> rank
         row.push_back(self ? "X" : number_of(way, value));
         continue;
       }
-      const Label label = self ? Label{} : label_of(way, on_different_nodes(topology, from, to));
+      const WayLabel label =
+          self ? WayLabel{} : label_of(way, on_different_nodes(topology, from, to));
       row.push_back(words_for(label).sign);
       labels.insert(label);
     }

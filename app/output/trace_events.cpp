@@ -395,7 +395,7 @@ class TraceWriter {
 
   // Of a workload: what it is for, since "work" says little there.
   [[nodiscard]] std::string name_of(const CriticalPath::Segment& segment) const {
-    const std::string kind(to_string(segment.kind));
+    std::string kind(to_string(segment.kind));
     if (!actions_ || segment.step == Step::none) return kind;
     const std::string what = actions_->text(segment.step);
     if (what.empty()) return kind;

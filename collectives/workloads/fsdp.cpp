@@ -34,6 +34,7 @@ enum FsdpStreams : std::uint8_t { fsdp_compute, fsdp_communication };
 struct FsdpPlan {
   Fsdp fsdp;
   Model model;
+  int ranks = 1;
 
   [[nodiscard]] Action call(Operation operation, std::int64_t l) const {
     const Layer& layer = model.layers[static_cast<std::size_t>(l)];
@@ -86,13 +87,15 @@ Script fsdp_step(std::shared_ptr<const FsdpPlan> plan) {
   }
   co_yield record(fsdp_communication, fsdp_compute);
   co_yield wait(fsdp_compute, fsdp_communication);
-  co_yield labelled(work(fsdp_compute, plan->model.optimizer), {Label::Kind::optimizer});
+  // Each rank updates the parameters that it keeps.
+  co_yield labelled(work(fsdp_compute, Time(plan->model.optimizer.ps() / plan->ranks)),
+                    {Label::Kind::optimizer});
 }
 
 }  // namespace
 
 Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
-  const auto plan = std::make_shared<const FsdpPlan>(FsdpPlan{fsdp, model});
+  const auto plan = std::make_shared<const FsdpPlan>(FsdpPlan{fsdp, model, ranks});
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "communication"};

@@ -21,7 +21,7 @@ struct Layer {
 struct Model {
   std::vector<Layer> layers;
   Time forward{};                       // of what is in no layer
-  Time optimizer{};                     // of all parameters
+  Time optimizer{};                     // of all parameters, on one rank
   ElementType type = ElementType::f32;  // of gradients and activations
 };
 

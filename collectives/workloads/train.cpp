@@ -13,6 +13,7 @@
 //
 // M. Shoeybi et al.: Megatron-LM, 2019.  D. Narayanan et al., SC21.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -49,6 +50,11 @@ struct TrainPlan {
   [[nodiscard]] Rank rank(Place at) const {
     return Rank(
         static_cast<std::size_t>(at.tensor + train.tp * (at.replica + train.dp * at.stage)));
+  }
+  // Of a piece's activations, what each rank of a tensor group sends: with sequence parallelism it
+  // has only its part of them.
+  [[nodiscard]] Bytes handed_on(const Piece& piece) const {
+    return train.sequence_parallel ? piece.activations / train.tp : piece.activations;
   }
   // Where the piece before or after mine is.
   [[nodiscard]] Rank neighbour(Place me, int step) const {
@@ -128,6 +134,16 @@ Bytes gradients_of(const TrainPlan& plan, int stage) {
   return bytes;
 }
 
+// Each stage updates its own parameters.
+Time update_of(const TrainPlan& plan, int stage) {
+  Bytes all = 0;
+  for (int other = 0; other < plan.train.pp; ++other) all += gradients_of(plan, other);
+  const Time whole = plan.model.optimizer;
+  if (all == 0) return Time(whole.ps() / plan.train.pp);
+  const double share = static_cast<double>(gradients_of(plan, stage)) / static_cast<double>(all);
+  return Time(std::llround(static_cast<double>(whole.ps()) * share));
+}
+
 Action average_gradients(const TrainPlan& plan, int stage) {
   return labelled(collective(gradients, replicas,
                              plan.call(Operation::all_reduce, gradients_of(plan, stage),
@@ -139,6 +155,7 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
   const Train& train = plan->train;
   const TrainPlan::Place me = plan->place(rank);
   const int last = static_cast<int>(plan->pieces.size()) - 1;
+  const bool has_neighbours = train.pp > 1;  // else the next piece is here, too
   const Rank before = plan->neighbour(me, -1);
   const Rank after = plan->neighbour(me, 1);
   const std::vector<PipelineWork> order =
@@ -149,24 +166,23 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
     const bool forward = part.kind == PipelineWork::Kind::forward;
     const bool backward = part.kind == PipelineWork::Kind::backward;
     const Bytes taken =
-        number > 0 ? plan->pieces[static_cast<std::size_t>(number - 1)].activations : 0;
-    if (forward && number > 0) {
+        number > 0 ? plan->handed_on(plan->pieces[static_cast<std::size_t>(number - 1)]) : 0;
+    const Bytes given = plan->handed_on(piece);
+    if (forward && number > 0 && has_neighbours) {
       co_yield labelled(receive(from_before, before, taken, train_compute),
                         label_of(*plan, part, 0));
       co_yield record(from_before, train_compute);
       co_yield wait(train_compute, from_before);
     }
-    if (backward && number < last) {
-      co_yield labelled(receive(from_after, after, piece.activations, train_compute),
-                        label_of(*plan, part, 0));
+    if (backward && number < last && has_neighbours) {
+      co_yield labelled(receive(from_after, after, given, train_compute), label_of(*plan, part, 0));
       co_yield record(from_after, train_compute);
       co_yield wait(train_compute, from_after);
     }
     for (const Action& action : through_piece(*plan, piece, part)) co_yield action;
-    if (forward && number < last)
-      co_yield labelled(send(train_compute, after, piece.activations, from_before),
-                        label_of(*plan, part, 0));
-    if (backward && number > 0)
+    if (forward && number < last && has_neighbours)
+      co_yield labelled(send(train_compute, after, given, from_before), label_of(*plan, part, 0));
+    if (backward && number > 0 && has_neighbours)
       co_yield labelled(send(train_compute, before, taken, from_after), label_of(*plan, part, 0));
   }
   if (train.dp > 1) {
@@ -176,7 +192,7 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
     co_yield record(gradients, train_compute);
     co_yield wait(train_compute, gradients);
   }
-  co_yield labelled(work(train_compute, plan->model.optimizer), {Label::Kind::optimizer});
+  co_yield labelled(work(train_compute, update_of(*plan, me.stage)), {Label::Kind::optimizer});
 }
 
 // The layers cut into pieces: whole layers, the first pieces one more where they do not divide

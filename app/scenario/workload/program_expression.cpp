@@ -193,8 +193,8 @@ std::optional<ProgramCondition> ProgramCondition::read(const JsonValue& written,
 }
 
 ProgramExpression::Value ProgramCondition::operator()(std::span<const double> numbers) const {
-  const ProgramExpression::Value left = left_(numbers);
-  const ProgramExpression::Value right = right_(numbers);
+  ProgramExpression::Value left = left_(numbers);
+  ProgramExpression::Value right = right_(numbers);
   if (!left.number) return left;
   if (!right.number) return right;
   return {holds(*left.number, comparison_, *right.number) ? 1.0 : 0.0, {}};
