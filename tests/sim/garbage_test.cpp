@@ -27,17 +27,18 @@
 namespace collsim::testing {
 namespace {
 
-using Programs = std::vector<std::vector<Instruction>>;  // lane after lane, position after position
+using ListedPrograms =
+    std::vector<std::vector<Instruction>>;  // lane after lane, position after position
 
 constexpr std::int64_t plenty = std::int64_t{1} << 40U;  // elements for each lane
 
-Program play(std::shared_ptr<const Programs> programs, std::size_t lane) {
+Program play(std::shared_ptr<const ListedPrograms> programs, std::size_t lane) {
   for (const Instruction& instruction : (*programs)[lane]) co_yield instruction;
 }
 
 struct Draft {
   Collective collective;
-  Programs programs;
+  ListedPrograms programs;
   int lanes = 1;
   std::optional<int> slots{};
   Symmetry symmetry = Symmetry::none;
@@ -51,7 +52,7 @@ Schedule schedule_of(const Draft& draft) {
   parts.slots = draft.slots;
   parts.symmetry = draft.symmetry;
   parts.scratch_count = [](int) { return plenty << 20U; };
-  const auto programs = std::make_shared<const Programs>(draft.programs);
+  const auto programs = std::make_shared<const ListedPrograms>(draft.programs);
   const auto lanes = static_cast<std::size_t>(draft.lanes);
   parts.program = [programs, lanes](int position, Lane lane) {
     return play(programs, static_cast<std::size_t>(position) * lanes + lane.index());
@@ -498,7 +499,7 @@ TEST(Garbage, TimesBetweenTwoRanksAreExactOrRefused) {
     RandomCase draw(seed);
     const LinkParameters link = absurd_link(draw);
     const Topology topology = make_chain(2, link);
-    Draft draft{no_duties(first_ranks(2), types[draw.up_to(3)]), Programs(2)};
+    Draft draft{no_duties(first_ranks(2), types[draw.up_to(3)]), ListedPrograms(2)};
     const Wide rate = link.bandwidth.bytes_per_second();
     const Wide alpha = link.startup.ps();
     Wide left = 0;

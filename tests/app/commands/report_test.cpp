@@ -14,22 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/app/commands/report_page.hpp"
 #include "tests/app/commands/running.hpp"
 #include "tests/contains.hpp"
 
 namespace collsim {
 namespace {
-
-std::string data_text(const std::string& page) {
-  const std::string mark = R"(id="data">)";
-  const std::size_t begin = page.find(mark) + mark.size();
-  return page.substr(begin, page.find("</script>", begin) - begin);
-}
-
-// What the page was given about each of its results.
-nlohmann::json data_of(const std::string& page) {
-  return nlohmann::json::parse(data_text(page)).at("results");
-}
 
 // The rows whose timelines are drawn.
 std::vector<int> drawn_rows(const nlohmann::json& results) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "tests/app/commands/report_page.hpp"
 #include "tests/app/commands/running.hpp"
 #include "tests/app/trace_rules.hpp"
 #include "tests/contains.hpp"
@@ -106,20 +107,13 @@ TEST(WorkloadCommands, WhatShowsCollectivesOnlyIsRefused) {
   expect_contains(ran.err, "a workload has no collective of its own to show");
 }
 
-// The data in a page that `report` wrote, of one scenario.
-json data_of(const std::string& page) {
-  const std::string begin = "<script type=\"application/json\" id=\"data\">";
-  const std::size_t from = page.find(begin) + begin.size();
-  return json::parse(page.substr(from, page.find("</script>", from) - from))["results"][0];
-}
-
 TEST(WorkloadCommands, AReportHasOneRankOfEveryStage) {
   const Folder folder;
   const std::string file = folder.write("a.json", pipelines);
   ASSERT_EQ(run_collsim({"run", file, "-o", folder.path("r.json"), "--quiet"}).code, exit_fine);
   const Ran ran = run_collsim({"report", folder.path("r.json"), "-o", folder.path("r.html")});
   ASSERT_EQ(ran.code, exit_fine) << ran.err;
-  const json data = data_of(folder.read("r.html"));
+  const json data = data_of(folder.read("r.html"))[0];
   EXPECT_EQ(data["steps"]["step_s"].size(), 4U);
   ASSERT_EQ(data["pictures"].size(), 2U);  // the first and the fastest
   EXPECT_EQ(data["pictures"][1]["row"], 3);
@@ -135,7 +129,7 @@ TEST(WorkloadCommands, AReportHasOneRankForAllThatDoTheSame) {
   const Folder folder;
   const std::string file = folder.write("a.json", ddp);
   ASSERT_EQ(run_collsim({"run", file, "-o", folder.path("page.html"), "--quiet"}).code, exit_fine);
-  const json data = data_of(folder.read("page.html"));
+  const json data = data_of(folder.read("page.html"))[0];
   const json streams = data["pictures"][0]["streams"];
   ASSERT_EQ(streams.size(), 2U);  // compute and communication
   EXPECT_EQ(streams[1]["name"], "rank 0 communication");
