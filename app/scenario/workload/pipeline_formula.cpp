@@ -10,7 +10,7 @@ bool are_alike(const std::vector<Layer>& layers) {
   const Layer& first = layers.front();
   return std::all_of(layers.begin(), layers.end(), [&](const Layer& layer) {
     return layer.forward == first.forward && layer.backward == first.backward &&
-           layer.activations == 0;
+           layer.gradients == first.gradients && layer.activations == 0;
   });
 }
 
@@ -50,8 +50,8 @@ std::optional<ClosedForm> pipeline_formula(const Train& train, const Model& mode
       break;
   }
   constexpr double per_second = 1e12;
-  form.seconds = (ps + static_cast<double>(model.optimizer.ps())) / per_second;
-  if (model.optimizer > Time{}) form.formula += " + optimizer";
+  form.seconds = (ps + static_cast<double>(model.optimizer.ps()) / train.pp) / per_second;
+  if (model.optimizer > Time{}) form.formula += " + optimizer/p";
   return form;
 }
 
