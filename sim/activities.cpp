@@ -10,7 +10,7 @@ Activities::Activities(const Programs& programs, Time timeout)
       lanes_(static_cast<std::size_t>(programs.lanes())),
       lanes_of_communicators_(programs.lanes_of_communicators()),
       stretches_(streams_ == 0 ? 0 : static_cast<std::size_t>(programs.size()) * lanes_),
-      entered_(stretches_.size()),
+      entered_(stretches_.size(), Time::never()),
       calls_(streams_ == 0 ? 0 : static_cast<std::size_t>(programs.size())),
       timeout_(timeout) {}
 
@@ -27,6 +27,7 @@ void Activities::step(std::size_t position, Lane lane, const Instruction& instru
   if (instruction.op != Op::signal || !is_stream(instruction.to)) return;
   add(stretches_[number], entered_[number], ended);
   end_call(position, entered_[number], ended);
+  entered_[number] = Time::never();
 }
 
 void Activities::end_call(std::size_t position, Time entered, Time ended) {
@@ -34,6 +35,17 @@ void Activities::end_call(std::size_t position, Time entered, Time ended) {
   calls.longest = std::max(calls.longest, ended - entered);
   if (timeout_ != Time::never() && ended - entered > timeout_)
     calls.gives_up = std::min(calls.gives_up, entered + timeout_);
+}
+
+// A call that never ended counts, too.
+Time Activities::gives_up(std::size_t position) const {
+  Time earliest = calls_[position].gives_up;
+  if (timeout_ == Time::never()) return earliest;
+  for (std::size_t lane = streams_; lane < lanes_; ++lane) {
+    const Time entered = entered_[position * lanes_ + lane];
+    if (entered != Time::never()) earliest = std::min(earliest, entered + timeout_);
+  }
+  return earliest;
 }
 
 void Activities::add(Stretches& stretches, Time begin, Time end) {
@@ -85,7 +97,7 @@ std::vector<RankActivity> Activities::of_ranks() const {
   for (std::size_t position = 0; position < result.size(); ++position) {
     RankActivity& rank = result[position];
     rank.longest_call = calls_[position].longest;
-    rank.gives_up = calls_[position].gives_up;
+    rank.gives_up = gives_up(position);
     const Stretches work = together(first, streams_);
     const Stretches calls =
         together(first + static_cast<std::ptrdiff_t>(streams_), lanes_ - streams_);

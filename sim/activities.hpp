@@ -28,6 +28,7 @@ class Activities {
   using Stretches = std::vector<Stretch>;  // in order of time, of one lane
 
   void end_call(std::size_t position, Time entered, Time ended);
+  [[nodiscard]] Time gives_up(std::size_t position) const;
   static void add(Stretches& stretches, Time begin, Time end);
   [[nodiscard]] static Stretches together(std::vector<Stretches>::const_iterator first,
                                           std::size_t lanes);
@@ -38,7 +39,8 @@ class Activities {
   std::size_t lanes_;
   std::vector<int> lanes_of_communicators_;
   std::vector<Stretches> stretches_;  // by position and lane
-  std::vector<Time> entered_;         // likewise: a communicator's lane began its latest call
+  std::vector<Time> entered_;  // likewise: a communicator's lane began its latest call; never():
+                               // it is in none
   struct Calls {
     Time longest{};
     Time gives_up = Time::never();

@@ -71,18 +71,20 @@ bool Lanes::all_received() const {
 Simulation Lanes::result(Engine engine, std::uint64_t ranks) {
   Simulation result;
   result.engine = engine;
+  result.hangs = !all_finished();
   result.finished.resize(static_cast<std::size_t>(programs.size()));
   for (const LaneState& lane : all) {
     Time& finished_at = result.finished[lane.position];
     finished_at = std::max({finished_at, lane.clock, lane.left_at});
   }
-  if (const RestingMessages::Message* const message = resting.any())
+  const RestingMessages::Message* const message = resting.any();
+  if (message != nullptr && !result.hangs)
     report_left_over(endpoint_of(message->source), endpoint_of(message->target), 1);
   std::uint64_t messages = messages_of_closed;
   for (std::size_t number = 0; number < connections.size(); ++number) {
     Connection& connection = connections[number];
     count_elements(connection);
-    if (!connection.queue.empty())
+    if (!connection.queue.empty() && !result.hangs)
       report_left_over(endpoint_of(connection.source), endpoint_of(connection.target),
                        connection.queue.waiting());
     if (connection.path.kinds != Path::within_rank) messages += connection.queue.sent;

@@ -80,7 +80,7 @@ struct Lanes {
 
   // The part of the result common to all engines: counts, with each simulated rank standing for
   // `ranks` ranks, and the time at which each has finished, by position.  Error{bad_schedule} when
-  // messages were never received.
+  // messages were never received, unless lanes wait for ever.
   [[nodiscard]] Simulation result(Engine engine, std::uint64_t ranks);
   // Error{deadlock}, naming the lanes that wait for each other.
   [[noreturn]] void report_stuck() const;

@@ -81,6 +81,9 @@ struct SimulationOptions {
   std::vector<std::pair<Rank, Time>> late = {};
   // Of collectives of a workload: RankActivity::gives_up.
   Time timeout = Time::never();
+  // Lanes that come to wait for each other for ever are not an Error{deadlock}: the result says
+  // what happened until then, and Simulation::hangs.
+  bool may_hang = false;
   std::uint64_t max_recorded_steps = 50'000'000;  // more are refused, as are 8 times more crossings
   // Of the topology and the schedule's group, for the bounds; without them, those that need no
   // search are found anew.
@@ -117,6 +120,7 @@ struct LinkUsage {
 };
 
 struct Simulation {
+  bool hangs = false;          // SimulationOptions::may_hang
   Time time;                   // until the last rank has finished, from time 0
   std::vector<Time> finished;  // per position: last instruction ended, last message left
   std::uint64_t instructions = 0;

@@ -21,6 +21,7 @@ const char* why_absent(Name name) {
       return "there is no L, because the cluster's links differ; use a number with its unit";
     case Name::bottleneck_bandwidth:
       return "there is no bottleneck_bandwidth, because no link carried data";
+    case Name::gives_up: return "no rank gives up";
     default: return "no closed form applies to this case, so it has no analytic time";
   }
 }
@@ -99,6 +100,11 @@ std::optional<double> Evaluator::look_up(Name name, const CaseResult& row,
     case Name::exposed: return row.step->exposed_s;
     case Name::hidden: return row.step->hidden_s;
     case Name::bubble: return row.step->bubble;
+    case Name::least_timeout: return row.step->least_timeout_s();
+    case Name::gives_up: {
+      const std::optional<std::size_t> first = row.step->first_to_give_up();
+      return present(first ? row.step->ranks[*first].gives_up_s : std::nullopt);
+    }
     case Name::time:
     case Name::analytic:
     case Name::algbw:

@@ -155,8 +155,9 @@ void ExpressionLanguage::must_be_available(FormulaParser& parser, const NameEntr
         in_quotes(token.text) + (is_step ? " is of a collective, and this is a training step"
                                          : " is of a training step, and this is a collective"),
         {},
-        is_step ? "a workload has step, compute, exposed, hidden and bubble"
-                : "a collective has time");
+        is_step
+            ? "a workload has step, compute, exposed, hidden, bubble, least_timeout and gives_up"
+            : "a collective has time");
     return;
   }
   const bool of_link = entry.name == Name::B || entry.name == Name::alpha || entry.name == Name::L;

@@ -14,7 +14,7 @@ namespace collsim {
 
 namespace {
 
-constexpr std::array<NameEntry, 17> metrics{{
+constexpr std::array<NameEntry, 19> metrics{{
     {"time", Name::time, units_time, ""},
     {"analytic", Name::analytic, units_time, ""},
     {"bound", Name::bound, units_time, ""},
@@ -32,6 +32,8 @@ constexpr std::array<NameEntry, 17> metrics{{
     {"exposed", Name::exposed, units_time, ""},
     {"hidden", Name::hidden, units_time, ""},
     {"bubble", Name::bubble, units_none, ""},
+    {"least_timeout", Name::least_timeout, units_time, ""},
+    {"gives_up", Name::gives_up, units_time, ""},
 }};
 
 constexpr std::array<std::string_view, 10> paths_of_symbols{

@@ -39,7 +39,9 @@ enum class Name : std::uint32_t {
   compute,
   exposed,
   hidden,
-  bubble
+  bubble,
+  least_timeout,
+  gives_up
 };
 
 struct NameEntry {

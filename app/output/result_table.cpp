@@ -278,15 +278,11 @@ void add_timeout(std::vector<TableColumn>& columns, const std::vector<CaseResult
   std::vector<std::optional<double>> least;
   least.reserve(rows.size());
   for (const CaseResult& row : rows) {
-    const std::vector<StepResult::OfRank>& ranks = row.step->ranks;
-    const auto first =
-        std::min_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) {
-          return a.gives_up_s && (!b.gives_up_s || *a.gives_up_s < *b.gives_up_s);
-        });
-    const bool any = first != ranks.end() && first->gives_up_s;
-    who.cells.push_back(any ? fmt::format("rank {} at {}", first - ranks.begin(),
-                                          value_text(*first->gives_up_s, units_time))
-                            : "nobody");
+    const std::optional<std::size_t> first = row.step->first_to_give_up();
+    who.cells.push_back(
+        first ? fmt::format("rank {} at {}", *first,
+                            value_text(*row.step->ranks[*first].gives_up_s, units_time))
+              : "nobody");
     least.emplace_back(row.step->least_timeout_s());
   }
   columns.push_back(std::move(who));

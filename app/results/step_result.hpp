@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,14 @@ struct StepResult {
   };
   std::vector<OfRank> ranks;
   std::optional<double> timeout_s;
+  // The rank that gives up first, if any does.
+  [[nodiscard]] std::optional<std::size_t> first_to_give_up() const {
+    std::optional<std::size_t> first;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      if (ranks[rank].gives_up_s && (!first || *ranks[rank].gives_up_s < *ranks[*first].gives_up_s))
+        first = rank;
+    return first;
+  }
   // The least time-out with which no rank gives up.
   [[nodiscard]] double least_timeout_s() const {
     double longest = 0;

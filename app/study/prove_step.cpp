@@ -2,11 +2,18 @@
 #include "app/study/prove_step.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "app/json/screen_text.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/workload/program.hpp"
 #include "app/scenario/workload/workload.hpp"
+#include "app/study/run_step.hpp"
 #include "collectives/workload_checker.hpp"
 
 namespace collsim {
@@ -57,6 +64,88 @@ JsonValue fault_value(const std::optional<WorkloadFault>& fault, const TrainingS
                             {"hint", fault->hint}});
 }
 
+std::string proved_text(const WorkloadReport& report, const WorkloadReport& strict,
+                        const TrainingStep& step, const Sources& sources) {
+  std::string text = fmt::format(
+      "{} on {} proved, {} and {}: all members of a group call the same in the same "
+      "order, every message is received, and no rank waits for ever\n",
+      step.scheme, count_text(step.workload.size(), "rank"),
+      count_text(static_cast<std::int64_t>(report.calls), "collective"),
+      count_text(static_cast<std::int64_t>(report.messages), "message"));
+  if (strict.fault)
+    text +=
+        "but it would hang where a send waits for its receive (rendezvous), as long "
+        "messages of MPI do:\n" +
+        fault_text(*strict.fault, step, sources);
+  else if (step.program && report.messages > 0)
+    text += "also where a send waits for its receive (rendezvous)\n";
+  return text;
+}
+
+// Ranks that give up at the same time.
+using GiveUps = std::map<Time, std::vector<std::size_t>>;
+
+GiveUps give_ups_of(const Simulation& run, const Workload& workload) {
+  GiveUps all;
+  for (std::size_t position = 0; position < run.activities.size(); ++position) {
+    const Time time = run.activities[position].gives_up;
+    if (time != Time::never())
+      all[time].push_back(workload.rank(static_cast<int>(position)).index());
+  }
+  return all;
+}
+
+// "ranks 0, 1 and 3", of many the first ones.
+std::string ranks_text(const std::vector<std::size_t>& ranks) {
+  constexpr std::size_t most = 8;
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
+  if (ranks.size() > most)
+    return fmt::format("ranks {}, ... ({} of them)",
+                       fmt::join(ranks.begin(), ranks.begin() + most, ", "), ranks.size());
+  return fmt::format("ranks {} and {}", fmt::join(ranks.begin(), ranks.end() - 1, ", "),
+                     ranks.back());
+}
+
+std::string give_ups_text(const GiveUps& all) {
+  constexpr std::size_t most = 4;
+  std::string text;
+  std::size_t lines = 0;
+  for (const auto& [time, ranks] : all) {
+    if (++lines > most) return text + "  ...\n";
+    text += fmt::format("  {} {} up at {}\n", ranks_text(ranks),
+                        ranks.size() == 1 ? "gives" : "give", to_text(time));
+  }
+  return text;
+}
+
+// Who gives up when at the time-out, which is a matter of times: the only one here.
+void add_give_ups(const Case& one_case, StepProof& proof) {
+  const Time timeout = *one_case.step->timeout;
+  const Simulation run = run_until_it_hangs(one_case);
+  const GiveUps all = give_ups_of(run, one_case.step->workload);
+  Time least;
+  for (const RankActivity& rank : run.activities) least = std::max(least, rank.longest_call);
+  proof.text += fmt::format("with its time-out of {}{}\n{}", exact_time(timeout),
+                            all.empty() ? " nobody gives up" : ":", give_ups_text(all));
+  if (!run.hangs && !all.empty())
+    proof.text += fmt::format("  a time-out of {} would pass\n", exact_time(least));
+  JsonValue list = JsonValue::array();
+  for (const auto& [time, ranks] : all)
+    for (const std::size_t rank : ranks)
+      list.items().push_back(JsonValue::object({{"rank", rank}, {"gives_up_s", time.seconds()}}));
+  proof.value.set("timeout",
+                  JsonValue::object(
+                      {{"timeout_s", timeout.seconds()},
+                       {"gives_up", std::move(list)},
+                       {"least_timeout_s", run.hangs ? JsonValue() : JsonValue(least.seconds())}}));
+}
+
+// Whether times mean something: where calls or messages do not fit together, they do not.
+bool has_times(const std::optional<WorkloadFault>& fault) {
+  return !fault || fault->kind == WorkloadFault::Kind::deadlock ||
+         fault->kind == WorkloadFault::Kind::missing;
+}
+
 }  // namespace
 
 StepProof prove_step(const Case& one_case, const Sources& sources) {
@@ -73,26 +162,9 @@ StepProof prove_step(const Case& one_case, const Sources& sources) {
                                    {"messages", report.messages},
                                    {"fault", fault_value(report.fault, step, sources)},
                                    {"rendezvous_fault", fault_value(strict.fault, step, sources)}});
-  if (report.fault) {
-    proof.text = fault_text(*report.fault, step, sources);
-    if (step.timeout)
-      proof.text += fmt::format("  a rank that waits in a collective gives up after {}\n",
-                                exact_time(*step.timeout));
-    return proof;
-  }
-  proof.text = fmt::format(
-      "{} on {} proved, {} and {}: all members of a group call the same in the same "
-      "order, every message is received, and no rank waits for ever\n",
-      step.scheme, count_text(step.workload.size(), "rank"),
-      count_text(static_cast<std::int64_t>(report.calls), "collective"),
-      count_text(static_cast<std::int64_t>(report.messages), "message"));
-  if (strict.fault)
-    proof.text +=
-        "but it would hang where a send waits for its receive (rendezvous), as long "
-        "messages of MPI do:\n" +
-        fault_text(*strict.fault, step, sources);
-  else if (step.program && report.messages > 0)
-    proof.text += "also where a send waits for its receive (rendezvous)\n";
+  proof.text = report.fault ? fault_text(*report.fault, step, sources)
+                            : proved_text(report, strict, step, sources);
+  if (step.timeout && has_times(report.fault)) add_give_ups(one_case, proof);
   return proof;
 }
 

@@ -94,20 +94,30 @@ void must_fit_together(const TrainingStep& step) {
 
 Simulation simulate_step(const Case& one_case, SimulationOptions how) {
   check_size(*one_case.step);
-  if (one_case.step->program) must_fit_together(*one_case.step);
+  if (one_case.step->program && !how.may_hang) must_fit_together(*one_case.step);
   how.late = one_case.cluster->late;
   return simulate(one_case.cluster->topology, one_case.step->workload, one_case.costs, how);
 }
 
-}  // namespace
-
-CaseResult run_step(const Case& one_case) {
-  const TrainingStep& step = *one_case.step;
+SimulationOptions activities_of(const TrainingStep& step) {
   SimulationOptions how;
   how.recording = Recording::activities;
   if (step.timeout) how.timeout = *step.timeout;
+  return how;
+}
+
+}  // namespace
+
+Simulation run_until_it_hangs(const Case& one_case) {
+  SimulationOptions how = activities_of(*one_case.step);
+  how.may_hang = true;
+  return simulate_step(one_case, how);
+}
+
+CaseResult run_step(const Case& one_case) {
+  const TrainingStep& step = *one_case.step;
   const CostModel& costs = one_case.costs;
-  const Simulation simulation = simulate_step(one_case, how);
+  const Simulation simulation = simulate_step(one_case, activities_of(step));
   CaseResult row;
   row.step = step_result(step, simulation);
   row.ranks = step.workload.size();

@@ -12,6 +12,10 @@ class Workload;
 // The row of a case that is a training step.  Throws Error.
 [[nodiscard]] CaseResult run_step(const Case& one_case);
 
+// Its run with what the ranks did (RankActivity, when they give up), also when it never ends:
+// Simulation::hangs.  Throws Error.
+[[nodiscard]] Simulation run_until_it_hangs(const Case& one_case);
+
 // Its run with every step recorded.  Throws Error, {too_large} where there are more steps.
 [[nodiscard]] Simulation record_step(const Case& one_case, std::uint64_t max_steps);
 [[nodiscard]] const Workload& workload_of(const Case& one_case);

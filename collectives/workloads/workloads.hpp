@@ -80,7 +80,20 @@ struct SlowRank {
   Rank rank{};
   double factor = 1;  // of the time of all its work
   Time delay{};       // before its step begins
+  // Every piece of its work takes longer by a random share of its own, exponential with this mean.
+  double jitter = 0;
+  std::uint64_t seed = 0;
 };
 [[nodiscard]] Workload slowed(const Workload& workload, const std::vector<SlowRank>& slow);
+
+// Noise on all ranks: a draw for each rank and piece of its work, the same for the same seed.
+struct Jitter {
+  double share = 0;  // SlowRank::jitter of every rank
+  Time delay{};      // mean of what comes before a rank's step, exponential
+  std::uint64_t seed = 1;
+};
+// In addition to what is slow anyway.
+[[nodiscard]] std::vector<SlowRank> with_jitter(std::vector<SlowRank> slow, const Jitter& jitter,
+                                                const std::vector<Rank>& ranks);
 
 }  // namespace collsim

@@ -199,6 +199,41 @@ TEST(HandPrograms, ALateRankAndTheDefaultTimeOut) {
   EXPECT_NEAR(least.seconds(), 700, 1e-6);
 }
 
+// An exception takes rank 2 away before its third all-reduce, so the others wait for ever.
+Script three_meetings(Rank rank, const AlgorithmChoice* choice) {
+  for (int meeting = 1; meeting <= 3; ++meeting) {
+    if (rank == Rank(2) && meeting == 3) co_return;
+    co_yield work(0, from_seconds(static_cast<double>(rank.index() + 1)));
+    co_yield collective(0, 0, call_of(Operation::all_reduce, 4096, *choice));
+  }
+}
+
+TEST(HandPrograms, WhoGivesUpOnARankThatIsGone) {
+  const ProgramOracle& oracle = program_oracle("missing_rank");
+  const AlgorithmChoice ring{.name = "ring"};
+  const Workload workload = workload_of(4, {"main"}, {{"world", {first_ranks(4)}, 1}},
+                                        [&](Rank rank) { return three_meetings(rank, &ring); });
+  const Topology network = make_switch(4, {Bandwidth(25'000'000'000)});
+  EXPECT_THROW(static_cast<void>(simulate(network, workload)), Error);
+  SimulationOptions options;
+  options.recording = Recording::activities;
+  options.timeout = from_seconds(600);
+  options.may_hang = true;
+  EXPECT_NE(oracle.entry["expected_text"].get<std::string>().find("ranks 0, 1, 3 abort at"),
+            std::string::npos);
+  for (const Engine engine : {Engine::dataflow, Engine::event}) {
+    options.engine = engine;
+    const Simulation run = simulate(network, workload, {}, options);
+    EXPECT_TRUE(run.hangs);
+    EXPECT_EQ(run.activities[2].gives_up, Time::never());
+    for (const std::size_t rank : {0U, 1U, 3U}) {
+      // All leave the second all-reduce after twice the slowest rank's work, but for its messages.
+      const double arrival = 2 * 4 + static_cast<double>(rank + 1);
+      EXPECT_NEAR(run.activities[rank].gives_up.seconds(), arrival + 600, 1e-3) << rank;
+    }
+  }
+}
+
 Script two_all_reduces(Bytes bytes, const AlgorithmChoice* choice) {
   co_yield collective(0, 0, call_of(Operation::all_reduce, bytes, *choice));
   co_yield collective(0, 0, call_of(Operation::all_reduce, bytes, *choice));

@@ -49,6 +49,25 @@ std::vector<SlowRank> read_slow(ObjectReader& workload, const Cluster* cluster) 
   return slow;
 }
 
+// "mean" is a share of each piece of work, or a time before the step, as in "slow".
+std::optional<Jitter> read_jitter(ObjectReader& workload) {
+  const JsonValue* const written = workload.raw("jitter");
+  if (written == nullptr) return std::nullopt;
+  ObjectReader reader(*written, workload.pointer_of("jitter"), workload.diagnostics());
+  constexpr double most = 1000;
+  constexpr std::int64_t most_seeds = 1'000'000'000;
+  Jitter jitter;
+  const JsonValue* const mean = written->is_object() ? written->find("mean") : nullptr;
+  if (mean != nullptr && mean->is_number() && mean->number() != 0)
+    jitter.share = reader.number("mean", 0, most, 0);
+  else
+    jitter.delay = reader.time("mean", Time{});
+  reader.need({"mean"}, R"(write a share of each piece of work, 0.02, or a time before the step)");
+  jitter.seed = static_cast<std::uint64_t>(reader.integer("seed", 0, most_seeds, 1));
+  workload.resolve("jitter", reader.finish());
+  return jitter;
+}
+
 // The scheme that is written; empty: none, or several.
 std::string name_of_scheme(ObjectReader& reader) {
   std::vector<std::string> written;
@@ -65,17 +84,21 @@ std::string name_of_scheme(ObjectReader& reader) {
 // What schemes and explicit programs have in common.
 struct CommonKeys {
   std::vector<SlowRank> slow;
+  std::optional<Jitter> jitter;
   std::optional<Time> timeout;
 
+  [[nodiscard]] bool any_slow() const { return !slow.empty() || jitter; }
   [[nodiscard]] TrainingStep applied_to(TrainingStep step) const {
-    if (!slow.empty()) step.workload = slowed(step.workload, slow);
+    const std::vector<SlowRank> all =
+        jitter ? with_jitter(slow, *jitter, step.workload.group()) : slow;
+    if (!all.empty()) step.workload = slowed(step.workload, all);
     step.timeout = timeout;
     return step;
   }
 };
 
 CommonKeys read_common_keys(ObjectReader& reader, const Cluster* cluster) {
-  CommonKeys common{read_slow(reader, cluster), reader.time("timeout")};
+  CommonKeys common{read_slow(reader, cluster), read_jitter(reader), reader.time("timeout")};
   if (common.timeout == Time{})
     reader.wrong("timeout", "out-of-range", "with a time-out of 0 every rank gives up at once");
   return common;
@@ -119,7 +142,7 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
   std::optional<TrainingStep> step;
   if (!scheme.empty()) {
     JsonValue of_scheme;
-    const SchemeContext all{&model, context.cluster, context.varies, !common.slow.empty()};
+    const SchemeContext all{&model, context.cluster, context.varies, common.any_slow()};
     step = read_scheme(scheme, *reader.raw(scheme), reader.pointer_of(scheme), all, diagnostics,
                        of_scheme);
     reader.resolve(scheme, std::move(of_scheme));

@@ -46,6 +46,8 @@ struct WorkloadContext {
 //   timeout                      a rank gives up when one of its collectives takes longer
 //   slow                         {"5": 1.1, "6": "10ms"}: all work of rank 5 takes 1.1 times as
 //                                long, rank 6 begins its step with 10 ms of its own
+//   jitter                       {"mean": 0.02, "seed": 1}: all work of all ranks takes longer by
+//                                random shares, {"mean": "2ms"}: their steps begin later
 //
 // All ranks of the cluster take part.  Nothing when something is wrong, which is then in the
 // diagnostics; these must be empty before.

@@ -85,6 +85,39 @@ TEST(WorkloadCommands, CheckProvesASchemeAndShowWantsAProgram) {
   expect_contains(shown.err, "only a workload with a \"program\" has numbers to show");
 }
 
+std::string three_meet(const std::string& timeout, const std::string& last) {
+  return R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 3, "link": { "bandwidth": "25GB/s", "overhead": "5us" } },
+    "workload": { "timeout": ")" +
+         timeout + R"(", "program": [
+      { "on": "all", "do": [ { "work": "rank * 1s" }, { "barrier": true } ] }, { "on": )" +
+         last + R"(, "do": [ { "barrier": true } ] } ] } })";
+}
+
+TEST(WorkloadCommands, CheckSaysWhoGivesUpWhen) {
+  const Folder folder;
+  const auto checked = [&](const std::string& text) {
+    return run_collsim({"check", folder.write("a.json", text)});
+  };
+  const Ran late = checked(three_meet("1.5s", "\"all\""));
+  EXPECT_EQ(late.code, exit_fine);
+  expect_contains(late.out,
+                  "with its time-out of 1.5s:\n  rank 0 gives up at 1.5 s\n"
+                  "  a time-out of 2.00001s would pass\n");
+  expect_contains(checked(three_meet("2.1s", "\"all\"")).out,
+                  "with its time-out of 2.1s nobody gives up\n");
+  const Ran gone = checked(three_meet("600s", "[0, 2]"));
+  EXPECT_EQ(gone.code, exit_failed);
+  expect_contains(gone.out, "call 2 of world (barrier) has 2 of 3 members");
+  expect_contains(gone.out, "with its time-out of 600s:\n  ranks 0 and 2 give up at 602 s\n");
+  const json proof = json::parse(run_collsim({"check", "--format", "json",
+                                              folder.write("b.json", three_meet("600s", "[0, 2]"))})
+                                     .out)["proofs"][0];
+  EXPECT_TRUE(proof["timeout"]["least_timeout_s"].is_null());
+  EXPECT_EQ(proof["timeout"]["gives_up"].size(), 2U);
+  EXPECT_EQ(proof["timeout"]["gives_up"][1]["rank"], 2);
+}
+
 TEST(WorkloadCommands, OthersRefuseInOneSentence) {
   const Folder folder;
   const std::string file = folder.write("a.json", ddp);

@@ -198,6 +198,17 @@ TEST(ReadWorkload, ReportsWrongSlowRanks) {
   expect_contains(load_scheme(R"("ddp": {}, "slow": {"x": "1ms"})").mistake(), "no rank \"x\"");
 }
 
+TEST(ReadWorkload, ReadsNoise) {
+  EXPECT_TRUE(load_scheme(R"("ddp": {}, "jitter": {"mean": 0.1, "seed": 7})").scenario);
+  EXPECT_TRUE(load_scheme(R"("ddp": {}, "jitter": {"mean": "2ms"})").scenario);
+  expect_contains(load_scheme(R"("ddp": {}, "jitter": {"seed": 7})").mistake(),
+                  "\"mean\" is missing");
+  expect_contains(load_scheme(R"("ddp": {}, "jitter": {"mean": -0.1})").mistake(),
+                  "-0.1 is too small");
+  expect_contains(load_scheme(R"("ddp": {}, "jitter": {"mean": 0.1, "sed": 7})").mistake(),
+                  "unknown key \"sed\"");
+}
+
 TEST(ReadWorkload, SweepsOverItsOptionsAndOverAllOfIt) {
   const Loaded buckets =
       load_scheme(R"("ddp": {})", R"("sweep": {"workload.ddp.bucket": ["1MiB", "4MiB"]})");

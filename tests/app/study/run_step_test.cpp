@@ -106,6 +106,24 @@ TEST(RunStep, ASlowRankStretchesItsWork) {
   EXPECT_NEAR(compute_of(R"("3": "15ms")").time_s(), stretched.time_s(), 1e-12);
 }
 
+TEST(RunStep, WhoGivesUpIsAMetric) {
+  const auto studied = [](const std::string& timeout, const std::string& expect) {
+    return results_of(step_scenario(
+        R"("shape": "switch", "ranks": 3, "link": {"bandwidth": "25GB/s", "overhead": "5us"})",
+        "\"timeout\": \"" + timeout +
+            R"(", "program": [{"on": "all", "do": [{"work": "rank * 1s"}, {"barrier": true}]}])",
+        "\"expect\": [{\"metric\": " + expect + "}]"));
+  };
+  const auto outcome = [&](const std::string& timeout, const std::string& expect) {
+    return studied(timeout, expect).results->expect.front();
+  };
+  EXPECT_TRUE(outcome("1.5s", R"("gives_up", "equals": "1.5s")").ok);
+  EXPECT_TRUE(outcome("1.5s", R"("least_timeout", "equals": "step")").ok);
+  const ExpectationOutcome nobody = outcome("3s", R"("gives_up", "at_least": "0s")");
+  EXPECT_FALSE(nobody.ok);
+  expect_contains(nobody.failure, "no rank gives up");
+}
+
 // Each lane of an algorithm is one of its communicator's.
 TEST(RunStep, TakesAlgorithmsOfSeveralLanes) {
   for (const char* choice : {R"("double-tree")", R"({"algorithm": "ring", "channels": 4})",
