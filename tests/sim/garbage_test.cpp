@@ -27,8 +27,7 @@
 namespace collsim::testing {
 namespace {
 
-using ListedPrograms =
-    std::vector<std::vector<Instruction>>;  // lane after lane, position after position
+using ListedPrograms = std::vector<std::vector<Instruction>>;  // lane by lane of each position
 
 constexpr std::int64_t plenty = std::int64_t{1} << 40U;  // elements for each lane
 
