@@ -9,7 +9,7 @@
 #include "app/explain/explanation_internal.hpp"
 #include "app/explain/page.hpp"
 #include "app/json/screen_text.hpp"
-#include "app/study/idle_links.hpp"
+#include "sim/idle_links.hpp"
 
 namespace collsim {
 namespace {

@@ -14,6 +14,7 @@
 #include "collectives/collective.hpp"
 #include "collectives/cost/bounds.hpp"
 #include "collectives/cost/closed_forms.hpp"
+#include "sim/idle_links.hpp"
 #include "sim/simulate.hpp"
 #include "validate/backend.hpp"
 
@@ -81,15 +82,6 @@ struct Search {
 // "chosen from 214 candidates (algorithm, channels, chunks): 37 simulated, 177 ruled out by lower
 // bounds"
 [[nodiscard]] std::string to_text(const Search& search);
-
-// "28 of 32 equal links carry nothing": links that the messages of a busy one could take instead,
-// by other ways of the same length and width.
-struct IdleLinks {
-  std::string busy;       // "leaf0->spine1"
-  std::size_t alike = 0;  // with the busy one itself
-  std::size_t idle = 0;   // carry nothing
-  bool operator==(const IdleLinks&) const = default;
-};
 
 // The answer for one case: a row of every table and of the results file.  SI units.
 struct CaseResult {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "app/scenario/vocabulary.hpp"
-#include "app/study/idle_links.hpp"
 #include "app/study/nccl.hpp"
 #include "app/study/run_step.hpp"
+#include "sim/idle_links.hpp"
 
 #include "collectives/cost/bound_text.hpp"
 #include "collectives/cost/link_load.hpp"

@@ -15,11 +15,11 @@
 #include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/presets.hpp"
-#include "app/study/idle_links.hpp"
 #include "app/study/nccl.hpp"
 #include "collectives/algorithms.hpp"
 #include "collectives/listed_schedule.hpp"
 #include "collectives/result_warnings.hpp"
+#include "sim/idle_links.hpp"
 
 namespace collsim {
 namespace {

@@ -17,6 +17,7 @@
 #include "collectives/result_warnings.hpp"
 #include "plots/engine/setting.hpp"
 #include "sim/effort.hpp"
+#include "sim/idle_links.hpp"
 #include "sim/records.hpp"
 
 #define COLLSIM_EXPORT(name) extern "C" __attribute__((export_name(#name)))
@@ -113,7 +114,8 @@ void add_formula(const Collective& collective, const AlgorithmChoice& choice,
   answer.formula_definitions = view_of(definition_lines);
 }
 
-void add_warnings(const Schedule& schedule, const Simulation& simulation) {
+void add_warnings(const Topology& topology, const Schedule& schedule,
+                  const Simulation& simulation) {
   const RunFacts ran{.algorithm = &algorithm_of(setting),
                      .ranks = schedule.collective().size(),
                      .chunks = schedule.chunks(),
@@ -127,6 +129,8 @@ void add_warnings(const Schedule& schedule, const Simulation& simulation) {
   warnings.clear();
   for (const ResultWarning warning : all_result_warnings)
     if (applies(warning, ran)) warnings += to_text(warning, ran) + '\n';
+  if (const auto idle = find_idle_links(topology, schedule, simulation.time))
+    warnings += to_text(*idle) + '\n';
   answer.warnings = view_of(warnings);
 }
 
@@ -198,7 +202,7 @@ void run(double max_steps) {
   answer.messages = static_cast<double>(simulation.messages);
   answer.instructions = static_cast<double>(simulation.instructions);
   add_formula(collective, choice, topology);
-  add_warnings(schedule, simulation);
+  add_warnings(topology, schedule, simulation);
   answer.recorded = simulation.timeline ? 1 : 0;
   records = {};
   if (simulation.timeline) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/idle_links.hpp"
-
-#include <fmt/format.h>
+#include "sim/idle_links.hpp"
 
 #include <algorithm>
 #include <map>
@@ -116,10 +114,10 @@ std::optional<IdleLinks> find_idle_links(const Topology& topology, const Schedul
 }
 
 std::string to_text(const IdleLinks& links) {
-  return fmt::format(
-      "{} of {} equal links carry nothing, while {}, whose messages could take them, is the "
-      "busiest: the routing chose so; cluster.routing=spray uses them all",
-      links.idle, links.alike, links.busy);
+  return std::to_string(links.idle) + " of " + std::to_string(links.alike) +
+         " equal links carry nothing, while " + links.busy +
+         ", whose messages could take them, is the busiest: the routing chose so; "
+         "cluster.routing=spray uses them all";
 }
 
 }  // namespace collsim
