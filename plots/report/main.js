@@ -14,7 +14,7 @@ if (severalResults) {
 }
 page.results.forEach((data, i) => {
   const id = severalResults ? `r${i + 1}-` : "";
-  const results = data.steps ? readSteps(data, id) : readResults(data, id);
+  const results = data.steps ? readTrainingSteps(data, id) : readResults(data, id);
   const section = element("section");
   if (severalResults) section.id = `r${i + 1}`;
   report.append(section);

@@ -12,7 +12,7 @@ const stepShares = [
 const mostStepBars = 40;
 
 /** The rows of results of training steps. @param {any} data @param {string} id @returns {Results} */
-function readSteps(data, id) {
+function readTrainingSteps(data, id) {
   const { steps: columns, params } = data;
   const rows = columns.step_s.map((time, i) => ({
     number: i,

@@ -74,6 +74,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.~$}])/(?:" + "|".join(("work", "home", "root
 CPP = {".cpp", ".hpp", ".cu", ".cuh"}
 CODE = CPP | {".py", ".sh", ".cmake", ".js", ".mjs", ".css"}
 NO_README = {"build", "cmake"}
+PAGE_NAME = re.compile(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
 OF_OTHERS = {"plots/vendor/d3-subset.min.js"}  # made of files that carry their own licences
 
 
@@ -266,6 +267,20 @@ def check_algorithm_list(tree):
                 if f"NAME({found[1]})" not in names:
                     line = text.count("\n", 0, found.start()) + 1
                     yield path, line, f"{found[1]} is not in algorithms/list.hpp"
+
+
+def check_page_names(tree):
+    """A page's scripts are put into one: of two functions of a name the later would be called."""
+    for page in ("report", "playground"):
+        seen = {}
+        for path, text in tree.files({".js"}, ("plots",)):
+            if path.split("/")[1] not in ("common", page):
+                continue
+            for found in PAGE_NAME.finditer(text):
+                first = seen.setdefault(found[1], path)
+                if first != path:
+                    line = text.count("\n", 0, found.start()) + 1
+                    yield path, line, f"{found[1]} is defined in {first}, too"
 
 
 CHECKS = {name[len("check_") :]: check for name, check in list(globals().items()) if name.startswith("check_")}

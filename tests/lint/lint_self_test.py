@@ -37,6 +37,10 @@ GOOD_TREE = {
     "app/json/value.hpp": HEADER + '#include "app/embedded.hpp"\n',
     "app/results/CMakeLists.txt": SCRIPT + "collsim_app_part(results SOURCES row.hpp)\n",
     "app/results/row.hpp": HEADER + '#include "app/json/value.hpp"\n',
+    "plots/README.md": "# plots\n",
+    "plots/report/main.js": LICENCE + "function show() {}\n",
+    "plots/report/table.js": LICENCE + "const rows = [];\n",
+    "plots/playground/main.js": LICENCE + "function show() {}\n",
     "tests/README.md": "# tests\n",
     "tests/sim/a_test.cpp": LICENCE + '#include <gtest/gtest.h>\n#include "topo/error.hpp"\n',
     "build/release/generated.cpp": "#include <nonsense>\n",
@@ -81,7 +85,7 @@ VIOLATIONS = [
     ("banned_calls", "topo/error.cpp", LICENCE + "int x = rand();\n", "`rand`"),
     ("banned_calls", "topo/error.cpp", LICENCE + "std::random_device x;\n", "`random_device`"),
     ("banned_calls", "topo/error.cpp", LICENCE + "auto x = std::chrono::system_clock::now();\n", "`system_clock`"),
-    ("readmes", "plots/x.json", "{}\n", "has no README.md"),
+    ("readmes", "bench/x.json", "{}\n", "has no README.md"),
     ("build_lists", "topo/CMakeLists.txt", SCRIPT + "my_error.cpp error.hpp\n", "in no CMakeLists.txt"),
     ("build_lists", "sim/CMakeLists.txt", SCRIPT + "a.cpp\n", "in no CMakeLists.txt"),
     (
@@ -90,6 +94,8 @@ VIOLATIONS = [
         LICENCE + "extern const Algorithm all_gather_gossip{};\n",
         "is not in algorithms/list.hpp",
     ),
+    ("page_names", "plots/report/table.js", LICENCE + "function show() {}\n", "defined in plots/report/main.js"),
+    ("page_names", "plots/common/axes.js", LICENCE + "const rows = [];\n", "defined in plots/"),
 ]
 
 
