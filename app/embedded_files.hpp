@@ -13,7 +13,8 @@ struct EmbeddedFile {
 };
 
 [[nodiscard]] std::span<const EmbeddedFile> embedded_presets();      // scenarios/presets/*.json but
-[[nodiscard]] std::span<const EmbeddedFile> embedded_fitted();       // its fitted.json and
+[[nodiscard]] std::span<const EmbeddedFile> embedded_fitted();       // its fitted.json,
+[[nodiscard]] std::span<const EmbeddedFile> embedded_devices();      // its devices.json and
 [[nodiscard]] std::span<const EmbeddedFile> embedded_nccl_tuners();  // its nccl-*.json
 [[nodiscard]] std::span<const EmbeddedFile> embedded_schema();       // scenarios/schema/*.json
 [[nodiscard]] std::span<const EmbeddedFile> embedded_report();       // the page of plots/report/

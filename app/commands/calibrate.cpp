@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "app/commands/calibrate_tables.hpp"
+#include "app/commands/calibrate_training.hpp"
 #include "app/commands/command.hpp"
 #include "app/commands/interrupts.hpp"
 #include "app/commands/progress.hpp"
@@ -30,6 +31,7 @@ struct CalibrateCommandOptions {
   int iterations = 11;
   int rounds = 3;
   CalibrateTablesOptions tables;
+  CalibrateTrainingOptions training;
 
   [[nodiscard]] std::string output() const {
     return tables.outputs.empty() ? std::string() : tables.outputs.front();
@@ -98,6 +100,12 @@ void print(const CalibratedMachine& machine, std::ostream& out) {
 }
 
 int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
+  if (!asked.training.table.empty()) {
+    CalibrateTrainingOptions training = asked.training;
+    training.preset = asked.tables.preset;
+    training.output = asked.output();
+    return run_calibrate_training(training, terminal);
+  }
   if (!asked.tables.files.empty()) return run_calibrate_tables(asked.tables, terminal);
   for (const auto& [given, name] : {std::pair{!asked.tables.as.empty(), "--as"},
                                     {!asked.tables.preset.empty(), "--preset"},
@@ -169,9 +177,17 @@ Action declare_calibrate(Options& command) {
                 "measure nothing: fit constants of NCCL's time to logs of nccl-tests and measured "
                 "tables, also a folder of them");
   command.value("LOG", tables.files, "LOG", "more of them, after --from").needs = "--from";
+  command.value("--from-training", options->training.table, "TABLE",
+                "measure nothing: fit the constants of a device to measured training steps of "
+                "transformers, a CSV file; needs --preset");
+  command
+      .choice("--recompute", options->training.recompute, {"none", "full"},
+              "with --from-training: what the runs computed again (default: none)")
+      .needs = "--from-training";
   command.value("--preset", tables.preset, "NAME",
                 "with --from: the machine that the logs are of, which is believed to be much like "
-                "it (default: by the name of its GPUs); \"collsim presets\"");
+                "it (default: by the name of its GPUs); with --from-training: that of the runs; "
+                "\"collsim presets\"");
   command.integer("--nodes", tables.nodes, "with --from: on how many nodes the logs ran", 1,
                   most_nodes_of_logs);
   command.value(

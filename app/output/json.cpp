@@ -165,6 +165,12 @@ JsonValue step_to_value(const CaseResult& row) {
   add(object, "activations", JsonValue::array(step.activations));
   add(object, "timeout_s", step.timeout_s);
   add(object, "least_timeout_s", step.least_timeout_s());
+  if (step.work) {
+    add(object, "mfu", step.work->mfu);
+    add(object, "hfu", step.work->hfu);
+    add(object, "tokens_per_s", step.work->tokens_per_s);
+    add(object, "memory_bytes", JsonValue::array(step.work->memory_bytes));
+  }
   add(object, "messages", row.messages);
   add(object, "wire_bytes", row.wire_bytes);
   add(object, "by_communicator", by_communicator(step));

@@ -289,6 +289,24 @@ void add_timeout(std::vector<TableColumn>& columns, const std::vector<CaseResult
   columns.push_back({"least time-out", Align::right, column_cells(least, time_units())});
 }
 
+// Of models whose FLOP are known; memory of the stage that needs most.
+void add_work(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
+  if (std::none_of(rows.begin(), rows.end(), [](const CaseResult& row) { return row.step->work; }))
+    return;
+  TableColumn mfu{"MFU", Align::right, {}};
+  TableColumn tokens{"tokens/s", Align::right, {}};
+  TableColumn memory{"memory", Align::right, {}};
+  for (const CaseResult& row : rows) {
+    const auto& work = row.step->work;
+    constexpr double gigabyte = 1e9;
+    mfu.cells.push_back(work ? fmt::format("{:.1f}%", 100 * work->mfu) : "-");
+    tokens.cells.push_back(work ? fmt::format("{:.0f}", work->tokens_per_s) : "-");
+    memory.cells.push_back(
+        work ? fmt::format("{:.1f} GB", std::ranges::max(work->memory_bytes) / gigabyte) : "-");
+  }
+  for (TableColumn* const column : {&mfu, &tokens, &memory}) columns.push_back(std::move(*column));
+}
+
 // The times of a training step, in one unit; what no row has is left out.
 void add_step_times(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   using Value = std::optional<double>;
@@ -335,6 +353,7 @@ void add_step(std::vector<TableColumn>& columns, const Results& results) {
   add_step_count(columns, results, "buckets", &StepResult::buckets);
   add_step_count(columns, results, "microbatches", &StepResult::microbatches);
   add_activations(columns, rows);
+  add_work(columns, rows);
   TableColumn messages{"messages", Align::right, {}};
   for (const CaseResult& row : rows) messages.cells.push_back(std::to_string(row.messages));
   columns.push_back(std::move(messages));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,14 @@ struct StepResult {
   std::optional<int> buckets;
   std::optional<int> microbatches;
   std::vector<int> activations;  // TrainingStep::activations
+  // Of a model whose FLOP are known: what share of the devices' peak the model's FLOP are, and all
+  // that are computed; bytes of a rank of each stage, and of a device (0: unknown).
+  struct Work {
+    double mfu = 0, hfu = 0, tokens_per_s = 0;
+    std::vector<double> memory_bytes;
+    std::int64_t device_memory = 0;
+  };
+  std::optional<Work> work = {};
   struct Communicator {
     std::string name;
     double hidden_s = 0, exposed_s = 0;  // means over the ranks

@@ -50,12 +50,19 @@ StepResult::OfRank spent(const RankActivity& rank, Time end, Time step) {
   return spent;
 }
 
+StepResult::Work done_work(const StepWork& work, Time step) {
+  const double seconds = step.seconds();
+  return {work.model_flop / (seconds * work.peak), work.flop / (seconds * work.peak),
+          work.tokens / seconds, work.memory_bytes, work.memory};
+}
+
 StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
   StepResult result;
   result.scheme = step.scheme;
   result.buckets = step.buckets;
   result.microbatches = step.microbatches;
   result.activations = step.activations;
+  if (step.work) result.work = done_work(*step.work, simulation.time);
   std::vector<std::size_t> used;  // those of several ranks
   const std::vector<Communicator>& communicators = step.workload.communicators();
   for (std::size_t i = 0; i < communicators.size(); ++i) {

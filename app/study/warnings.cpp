@@ -176,6 +176,7 @@ class Collector {
     slow_links();
     idle_links();
     late_outsiders();
+    out_of_memory();
     wrong_programs();
     sizes_of_programs();
     measure();
@@ -382,6 +383,28 @@ class Collector {
               fmt::format("{}MSCCL takes {} from {} to {} only", rows_text(rows.size(), results_),
                           list.file, bytes_to_text(list.least), bytes_to_text(list.most)));
     }
+  }
+
+  // Of the row that needs most.
+  void out_of_memory() {
+    const CaseResult* worst = nullptr;
+    double most = 1;
+    std::size_t rows = 0;
+    for (const CaseResult& row : results_.rows) {
+      if (!row.step || !row.step->work || row.step->work->device_memory == 0) continue;
+      const auto device = static_cast<double>(row.step->work->device_memory);
+      const double share = std::ranges::max(row.step->work->memory_bytes) / device;
+      rows += share > 1 ? 1 : 0;
+      if (share > most) worst = &row, most = share;
+    }
+    if (worst == nullptr) return;
+    const StepResult::Work& work = *worst->step->work;
+    const auto stage = std::ranges::max_element(work.memory_bytes);
+    constexpr double gigabyte = 1e9;
+    warn_at("workload.model", "out-of-memory",
+            fmt::format("{}stage {} needs {:.1f} GB on each rank, of which a device has {:.1f} GB",
+                        rows_text(rows, results_), stage - work.memory_bytes.begin(),
+                        *stage / gigabyte, static_cast<double>(work.device_memory) / gigabyte));
   }
 
   void measure() {

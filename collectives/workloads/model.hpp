@@ -16,12 +16,14 @@ struct Layer {
   Time backward{};
   Bytes gradients = 0;    // as many as its parameters
   Bytes activations = 0;  // that it hands to the next layer
+  Time again{};           // of the backward pass: what is computed again of the forward pass, first
 };
 
 struct Model {
   std::vector<Layer> layers;
   Time forward{};                       // of what is in no layer
   Time optimizer{};                     // of all parameters, on one rank
+  Time launch{};                        // of a pass of a layer by the host; only Train has a host
   ElementType type = ElementType::f32;  // of gradients and activations
 };
 

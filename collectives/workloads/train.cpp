@@ -8,6 +8,8 @@
 //   pipeline  stage s hands activations to s+1 and their gradients back; sending is posting
 //   data      after its last microbatch, a stage averages its gradients among the replicas, while
 //             the stages before still work
+//   host      launches what is computed, ahead of it; where it waits for messages, it is ahead by
+//             no more than a piece (only when launching has a time)
 //
 //   T = pipeline's time + what of the last all-reduces the idle time at its end does not hide
 //
@@ -25,7 +27,7 @@ namespace collsim {
 namespace {
 
 // Messages to the stage after and before come on streams of their own, so that each meets its own.
-enum TrainStreams : std::uint8_t { train_compute, from_before, from_after, gradients };
+enum TrainStreams : std::uint8_t { train_compute, from_before, from_after, gradients, host };
 enum TrainCommunicators : std::uint8_t { tensor_group, replicas };
 
 // A piece of the model.
@@ -118,12 +120,25 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
     const Time time = part.kind == PipelineWork::Kind::forward ? layer.forward
                       : in_two                                 ? half(layer.backward)
                                                                : layer.backward;
-    for (const Action& action : through_layer(plan, layer, time, label)) actions.push_back(action);
+    const Time again = part.kind == PipelineWork::Kind::backward ? layer.again : Time{};
+    for (const Time pass : {again, time - again}) {
+      if (pass == Time{} && again == Time{}) continue;
+      for (const Action& action : through_layer(plan, layer, pass, label))
+        actions.push_back(action);
+    }
   };
   const std::size_t count = piece.layers.size();
   for (std::size_t i = 0; i < count; ++i)
     add(part.kind == PipelineWork::Kind::forward ? i : count - 1 - i);
   return actions;
+}
+
+// What the host needs to launch it; a layer that is computed again is launched again.
+Time launch_of(const TrainPlan& plan, const Piece& piece, const PipelineWork& part) {
+  std::int64_t passes = 0;
+  for (const Layer& layer : piece.layers)
+    passes += part.kind == PipelineWork::Kind::backward && layer.again > Time{} ? 2 : 1;
+  return Time(plan.model.launch.ps() * passes);
 }
 
 Bytes gradients_of(const TrainPlan& plan, int stage) {
@@ -179,7 +194,17 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
       co_yield record(from_after, train_compute);
       co_yield wait(train_compute, from_after);
     }
+    const Time launch = launch_of(*plan, piece, part);
+    if (launch > Time{} && train.pp > 1) {
+      co_yield record(train_compute, host);
+      co_yield wait(host, train_compute);
+    }
+    if (launch > Time{}) co_yield work(host, launch);
     for (const Action& action : through_piece(*plan, piece, part)) co_yield action;
+    if (launch > Time{}) {
+      co_yield record(host, train_compute);
+      co_yield wait(train_compute, host);
+    }
     if (forward && number < last && has_neighbours)
       co_yield labelled(send(train_compute, after, given, from_before), label_of(*plan, part, 0));
     if (backward && number > 0 && has_neighbours)
@@ -215,9 +240,12 @@ std::vector<Piece> pieces_of(const Model& model, int count) {
         const auto part = [&](std::int64_t whole) {
           return whole * (i + 1) / parts - whole * i / parts;
         };
-        split.push_back({layer.name, Time(part(layer.forward.ps())),
-                         Time(part(layer.backward.ps())), part(layer.gradients),
-                         layer.activations});
+        split.push_back({.name = layer.name,
+                         .forward = Time(part(layer.forward.ps())),
+                         .backward = Time(part(layer.backward.ps())),
+                         .gradients = part(layer.gradients),
+                         .activations = layer.activations,
+                         .again = Time(part(layer.again.ps()))});
       }
     layers = std::move(split);
   }
@@ -294,6 +322,7 @@ Workload make_workload(const Train& train, const Model& model) {
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "from before", "from after", "gradients"};
+  if (model.launch > Time{}) parts.stream_names.emplace_back("host");
   const int all_reduce = lanes_of(Operation::all_reduce, train.all_reduce);
   const int tensor = train.sequence_parallel
                          ? std::max(lanes_of(Operation::all_gather, train.all_gather),

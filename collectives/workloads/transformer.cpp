@@ -22,6 +22,38 @@ double forward_flop_of_logits(const Transformer& model) {
   return 2 * values_between_layers(model) * number(model.vocabulary);
 }
 
+// What a forward pass of a layer moves on one of the ranks of a tensor group.
+double bytes_of_pass(const Transformer& model, int tp) {
+  const double attention =
+      5 * number(model.heads) * number(model.sequence) / (number(model.hidden) * tp);
+  return values_between_layers(model) * (10 + 24.0 / tp + attention);
+}
+
+// Of each logit, forward and backward together: a 16-bit number that becomes a 32-bit one, whose
+// maximum, difference, exponential, sum and quotient are passes of their own, and the same back.
+constexpr double bytes_of_logit = 52;
+// Of each parameter: Adam in mixed precision reads parameter, both moments (32 bits each) and the
+// gradient, and writes all three and the parameter in 16 bits.
+constexpr double bytes_of_adam = 28;
+
+// The times of one rank.
+struct DeviceShare {
+  const Device& device;
+  int tp;
+
+  [[nodiscard]] double flop(double of_group) const {
+    return of_group / (device.flops * device.efficiency * tp);
+  }
+  [[nodiscard]] double bytes(double moved) const {
+    return device.memory_bandwidth > 0 ? moved / device.memory_bandwidth : 0;
+  }
+  [[nodiscard]] double waits() const {
+    double slowest = 0;
+    for (int rank = 2; rank <= tp; ++rank) slowest += 1.0 / rank;
+    return device.latency.seconds() + 2 * device.skew.seconds() * slowest;
+  }
+};
+
 Bytes whole(double bytes) {
   return static_cast<Bytes>(std::llround(bytes));
 }
@@ -52,26 +84,32 @@ Model model_of(const Transformer& model, const Device& device, int tp) {
   if (!(device.flops > 0) || !(device.efficiency > 0))
     throw_error(ErrorCode::invalid_argument, "a device computes more than 0 FLOP/s");
   if (model.layers < 1) throw_error(ErrorCode::invalid_argument, "a transformer has layers");
-  const double rate = device.flops * device.efficiency * tp;
-  const double forward = forward_flop_of_layer(model) / rate;
-  const double again = model.recompute == Transformer::Recompute::full ? forward : 0;
+  const DeviceShare share{device, tp};
   const double bytes = number(size_of(model.type));
+  const bool again = model.recompute == Transformer::Recompute::full;
+  const double computed = share.flop(forward_flop_of_layer(model));
+  const double moved = share.bytes(bytes_of_pass(model, tp));
   Layer layer;
-  layer.forward = from_seconds(forward);
-  layer.backward = from_seconds(2 * forward + again);
+  layer.forward = from_seconds(share.waits() + computed + moved);
+  layer.again = again ? layer.forward : Time{};
+  layer.backward = from_seconds(share.waits() + 2 * (computed + moved)) + layer.again;
   layer.gradients = whole(number(parameters_of_layer(model)) * bytes / tp);
   layer.activations = whole(values_between_layers(model) * bytes);
   Model result;
   result.type = model.type;
+  result.launch = device.launch;
   for (std::int64_t i = 0; i < model.layers; ++i) {
     layer.name = concat("layer ", i + 1);
     result.layers.push_back(layer);
   }
   const double embedding = number((model.vocabulary + model.sequence) * model.hidden) * bytes / tp;
   result.layers.front().gradients += whole(embedding);
-  const double logits = forward_flop_of_logits(model) / rate;
-  result.layers.back().forward += from_seconds(logits);
-  result.layers.back().backward += from_seconds(2 * logits);
+  const double logits = number(model.sequence) * number(model.micro_batch) *
+                        number(model.vocabulary) * bytes_of_logit / tp;
+  const double forward_logits = share.flop(forward_flop_of_logits(model)) + share.bytes(logits) / 3;
+  result.layers.back().forward += from_seconds(forward_logits);
+  result.layers.back().backward += from_seconds(2 * forward_logits);
+  result.optimizer = from_seconds(share.bytes(number(parameters(model)) / tp * bytes_of_adam));
   return result;
 }
 

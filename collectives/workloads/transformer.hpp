@@ -35,10 +35,23 @@ struct Transformer {
   ElementType type = ElementType::f16;
 };
 
-// What computes it.
+inline constexpr std::int64_t megatron_vocabulary = 51'200;  // GPT-2's, padded by Megatron-LM
+
+// What computes it.  A pass of a layer takes, besides its collectives,
+//
+//   latency + FLOP / (flops efficiency) + bytes / memory_bandwidth + 2 skew (1/2 + ... + 1/t)
+//
+// of the device, and not less than `launch` of the host.  The bytes are those of the activations
+// that a layer keeps without recomputation: each is written, or read, about once; backward twice.
+// The last term is what t ranks wait for the slowest of them at each of two collectives, when each
+// comes late by an exponential time with the mean `skew`.
 struct Device {
-  double flops = 0;       // FLOP/s, at best
-  double efficiency = 1;  // what of that is reached
+  double flops = 0;             // FLOP/s, at best
+  double efficiency = 1;        // what of that is reached
+  double memory_bandwidth = 0;  // bytes/s that are reached; 0: memory is no limit
+  Time latency{};
+  Time launch{};
+  Time skew{};
 };
 
 [[nodiscard]] std::int64_t parameters_of_layer(const Transformer& model);

@@ -72,5 +72,30 @@ TEST(Transformer, TakesTheFlopOfTheMegatronPaper) {
   EXPECT_NEAR(seconds * 312e12 * 0.5 * 8 / papers, 1, 1e-9);
 }
 
+// Memory, latency and waiting for each other add to the FLOP; recomputation is a forward pass more.
+TEST(Transformer, TakesWhatTheDeviceTakesBesidesFlop) {
+  Transformer model;
+  model.layers = 2;
+  model.hidden = 1024;
+  model.heads = 16;
+  model.sequence = 1024;
+  Device device{.flops = 100e12, .memory_bandwidth = 1e12, .latency = Time(5'000'000)};
+  const double values = 1024.0 * 1024.0;
+  const double computed = 24 * values * 1024 * (1 + 1.0 / 6) / 100e12;
+  const double moved = values * (10 + 24 + 5.0 * 16) / 1e12;
+  const Layer alone = model_of(model, device, 1).layers.front();
+  EXPECT_NEAR(alone.forward.seconds(), 5e-6 + computed + moved, 1e-11);
+  EXPECT_NEAR(alone.backward.seconds(), 5e-6 + 2 * (computed + moved), 1e-11);
+  model.recompute = Transformer::Recompute::full;
+  const Layer again = model_of(model, device, 1).layers.front();
+  EXPECT_EQ(again.again, alone.forward);
+  EXPECT_EQ(again.backward, alone.backward + alone.forward);
+  const Layer together = model_of(model, device, 4).layers.front();
+  device.skew = Time(1'000'000);
+  const Layer late = model_of(model, device, 4).layers.front();
+  EXPECT_NEAR((late.forward - together.forward).seconds(), 2e-6 * (1.0 / 2 + 1.0 / 3 + 1.0 / 4),
+              2e-12);
+}
+
 }  // namespace
 }  // namespace collsim

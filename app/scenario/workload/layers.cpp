@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "app/json/screen_text.hpp"
@@ -8,6 +9,7 @@
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/vocabulary.hpp"
 #include "app/scenario/workload/workload_internal.hpp"
+#include "collectives/workloads/named_models.hpp"
 
 namespace collsim {
 namespace {
@@ -77,6 +79,34 @@ class LayersReader {
   bool fits_ = true;
 };
 
+// The layers of a model by name are its tensors of parameters; its times are spread over them by
+// the FLOP of their products.
+void read_named_model(ObjectReader& reader, Model& read) {
+  static const Vocabulary words{.what = "model", .allowed = named_models()};
+  reader.at_most_one_of({"name", "layers"});
+  static_cast<void>(reader.raw("layers"));
+  const Time forward = reader.time("forward", Time{});
+  const Time backward = reader.time("backward", Time{});
+  const auto name = reader.word("name", words);
+  if (!name) return;
+  const std::vector<ParameterTensor> tensors = parameters_of(*name);
+  double all = 0;
+  for (const ParameterTensor& tensor : tensors)
+    all += static_cast<double>(tensor.elements * tensor.positions);
+  const auto part = [&](Time whole, double flop) {
+    return Time(std::llround(static_cast<double>(whole.ps()) * flop / all));
+  };
+  double before = 0;
+  for (const ParameterTensor& tensor : tensors) {
+    const double after = before + static_cast<double>(tensor.elements * tensor.positions);
+    read.layers.push_back({.name = tensor.name,
+                           .forward = part(forward, after) - part(forward, before),
+                           .backward = part(backward, after) - part(backward, before),
+                           .gradients = tensor.elements * size_of(read.type)});
+    before = after;
+  }
+}
+
 }  // namespace
 
 Model read_trained_model(const JsonValue& model, const std::string& pointer,
@@ -86,9 +116,13 @@ Model read_trained_model(const JsonValue& model, const std::string& pointer,
   if (const auto type = reader.word("dtype", element_type_words()))
     read.type = parse_element_type(*type);
   if (!reader.has("dtype")) reader.resolve("dtype", element_type_word(read.type));
-  read.forward = reader.time("forward", Time{});
+  const bool is_named = reader.has("name");
+  if (!is_named) read.forward = reader.time("forward", Time{});
   read.optimizer = reader.time("optimizer", Time{});
-  LayersReader(reader, read).read();
+  if (is_named)
+    read_named_model(reader, read);
+  else
+    LayersReader(reader, read).read();
   resolved = reader.finish();
   return read;
 }

@@ -85,6 +85,7 @@ class SchemeReader {
   void read_algorithms(std::initializer_list<Choosable> calls);
   void read_choice(ObjectReader& algorithms, const Choosable& call);
   void read_schedule(Train& train);
+  int microbatches();
   void stages_have_all(const char* key);
   static TrainingStep plain(Workload workload) {
     return {.scheme = {}, .workload = std::move(workload)};
@@ -178,7 +179,21 @@ SchemeReader::Maker SchemeReader::fsdp() {
   };
 }
 
-// microbatches, schedule, chunks.
+// As written, or as the global batch of a transformer asks for.
+int SchemeReader::microbatches() {
+  const auto asked = context_->microbatches;
+  const std::int64_t written =
+      reader_.integer("microbatches", 1, max_microbatches, asked.value_or(1));
+  if (asked && written != *asked)
+    reader_.wrong(
+        "microbatches", "does-not-fit",
+        fmt::format("the model's global batch makes {} of each replica",
+                    *asked == 1 ? "1 microbatch" : fmt::format("{} microbatches", *asked)),
+        {}, "omit \"microbatches\"");
+  return static_cast<int>(written);
+}
+
+// schedule, chunks.
 void SchemeReader::read_schedule(Train& train) {
   static const Vocabulary schedules{
       .what = "schedule",
@@ -225,8 +240,8 @@ SchemeReader::Maker SchemeReader::pipeline() {
   Train train;
   stages_have_all("");
   train.pp = whole("stages", max_ranks, std::max(ranks(), 1));
-  reader_.need({"microbatches"});
-  train.microbatches = whole("microbatches", max_microbatches, 1);
+  if (!context_->microbatches) reader_.need({"microbatches"});
+  train.microbatches = microbatches();
   read_schedule(train);
   if (ranks() > 0 && train.pp != ranks())
     reader_.wrong(
@@ -295,7 +310,7 @@ SchemeReader::Maker SchemeReader::train() {
   train.pp = whole("pp", max_ranks, 1);
   const std::int64_t replica = std::int64_t{train.tp} * train.pp;
   train.dp = whole("dp", max_ranks, std::max<std::int64_t>(1, ranks() / replica));
-  train.microbatches = whole("microbatches", max_microbatches, 1);
+  train.microbatches = microbatches();
   read_schedule(train);
   train.sequence_parallel = reader_.boolean("sequence_parallel", false);
   if (ranks() > 0 && replica * train.dp != ranks())

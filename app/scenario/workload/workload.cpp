@@ -121,6 +121,46 @@ std::optional<TrainingStep> read_program_step(const JsonValue& workload, const s
       {.scheme = "program", .workload = make_workload(program), .program = program});
 }
 
+// "model", and what follows from it besides times and bytes.
+struct TrainedModel {
+  Model model;
+  TrainingLayout layout;
+  std::optional<TransformerReading> transformer;
+  std::optional<TrainingDevice> device;
+};
+
+void read_transformer_model(ObjectReader& workload, const JsonValue& written, TrainedModel& read) {
+  const std::size_t mistakes = workload.diagnostics().size();
+  ObjectReader reader(written, workload.pointer_of("model"), workload.diagnostics());
+  read.transformer = read_transformer(reader, read.layout);
+  workload.resolve("model", reader.finish());
+  if (!read.device)
+    workload.wrong("", "missing-key",
+                   "a transformer's times follow from a device, which is missing", {},
+                   R"(add "device": {"flops": "312TFLOP/s", "efficiency": 0.5})");
+  if (workload.diagnostics().size() == mistakes)
+    read.model = model_of(read.transformer->transformer, read.device->device, read.layout.tp);
+}
+
+TrainedModel read_model_of(ObjectReader& workload, const Cluster* cluster,
+                           const TrainingLayout& layout) {
+  TrainedModel read{.layout = layout};
+  workload.need({"model"});
+  const JsonValue* const written = workload.raw("model");
+  const bool is_transformer =
+      written != nullptr && written->is_object() && written->find("transformer") != nullptr;
+  if (is_transformer) read.device = read_device(workload, cluster);
+  if (is_transformer) {
+    read_transformer_model(workload, *written, read);
+  } else if (written != nullptr) {
+    JsonValue resolved;
+    read.model = read_trained_model(*written, workload.pointer_of("model"), workload.diagnostics(),
+                                    resolved);
+    workload.resolve("model", std::move(resolved));
+  }
+  return read;
+}
+
 }  // namespace
 
 std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::string& pointer,
@@ -131,18 +171,16 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
   ObjectReader reader(workload, pointer, diagnostics);
   static_cast<void>(reader.raw("slow"));
   const std::string scheme = name_of_scheme(reader);
-  reader.need({"model"});
-  Model model;
-  if (const JsonValue* const written = reader.raw("model")) {
-    JsonValue of_model;
-    model = read_trained_model(*written, reader.pointer_of("model"), diagnostics, of_model);
-    reader.resolve("model", std::move(of_model));
-  }
+  const TrainingLayout layout = layout_of(
+      scheme, scheme.empty() ? nullptr : reader.raw(scheme),
+      context.cluster == nullptr ? 0 : static_cast<int>(context.cluster->topology.rank_count()));
+  const TrainedModel trained = read_model_of(reader, context.cluster, layout);
   const CommonKeys common = read_common_keys(reader, context.cluster);
   std::optional<TrainingStep> step;
   if (!scheme.empty()) {
     JsonValue of_scheme;
-    const SchemeContext all{&model, context.cluster, context.varies, common.any_slow()};
+    SchemeContext all{&trained.model, {}, context.cluster, context.varies, common.any_slow()};
+    if (trained.transformer) all.microbatches = trained.transformer->microbatches;
     step = read_scheme(scheme, *reader.raw(scheme), reader.pointer_of(scheme), all, diagnostics,
                        of_scheme);
     reader.resolve(scheme, std::move(of_scheme));
@@ -156,6 +194,8 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
          .pointer = pointer,
          .hint = fmt::format("add one of {}, program", fmt::join(scheme_names(), ", "))});
   if (!diagnostics.empty() || !step) return std::nullopt;
+  if (trained.transformer)
+    step->work = work_of(*trained.transformer, *trained.device, layout, *step);
   return common.applied_to(std::move(*step));
 }
 

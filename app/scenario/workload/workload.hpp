@@ -16,6 +16,17 @@ namespace collsim {
 
 struct WrittenProgram;
 
+// What a step computes, and what memory that takes, of a model whose FLOP are known.
+struct StepWork {
+  double tokens = 0;
+  double model_flop = 0;                  // of all ranks, nothing counted twice
+  double flop = 0;                        // with what is computed again
+  double peak = 0;                        // FLOP/s of all ranks
+  std::vector<double> memory_bytes = {};  // of a rank, by stage: parameters, gradients, optimizer
+                                          // state, and activations that it keeps
+  Bytes memory = 0;                       // of a device; 0: unknown
+};
+
 // A step of training: what a scenario says in place of a collective.
 struct TrainingStep {
   std::string scheme;  // ddp, fsdp, ...
@@ -28,6 +39,7 @@ struct TrainingStep {
   std::optional<ClosedForm> formula = {};
   std::shared_ptr<const WrittenProgram> program = nullptr;  // of an explicit one (program.hpp)
   std::optional<Time> timeout = {};                         // of every collective
+  std::optional<StepWork> work = {};
 };
 
 // What "workload" is read against.
@@ -41,7 +53,8 @@ struct WorkloadContext {
 //
 //   one scheme with its options: ddp, fsdp, pipeline, tensor, experts, parameter-server,
 //                                data-parallel, train (schemes.cpp says which options)
-//   model                        what is trained (layers.cpp)
+//   model                        what is trained (layers.cpp, transformer.cpp)
+//   device                       what computes a transformer (device.cpp)
 //   or program with groups and data: what each rank does, line by line (program.hpp)
 //   timeout                      a rank gives up when one of its collectives takes longer
 //   slow                         {"5": 1.1, "6": "10ms"}: all work of rank 5 takes 1.1 times as

@@ -8,6 +8,7 @@
 
 #include "app/scenario/object_reader.hpp"
 #include "app/scenario/workload/workload.hpp"
+#include "collectives/workloads/transformer.hpp"
 #include "collectives/workloads/workloads.hpp"
 
 // The parts of "workload".  All report what is wrong and go on.
@@ -21,13 +22,54 @@ namespace collsim {
 //   forward    time of the forward pass outside of all layers
 //   optimizer  time of the update of all parameters
 //   dtype      of gradients and activations
+//   name       in place of layers: resnet-50, ... (collectives/workloads/named_models.hpp), with
+//              the times of the whole in `forward` and `backward`
 [[nodiscard]] Model read_trained_model(const JsonValue& model, const std::string& pointer,
                                        Diagnostics& diagnostics, JsonValue& resolved);
+
+// "device" of the workload, its keys on top of those of the GPU that the cluster's preset names;
+// nothing without both.
+//
+//   flops             peak rate of the type that computes: "312TFLOP/s"
+//   efficiency        what of it matrix products reach
+//   memory            "80GB", for what a stage needs
+//   memory_bandwidth  what of it is reached: "850GB/s"
+//   latency           of a pass of a layer on the device, besides what it computes
+//   launch            of a pass of a layer on the host, which is ahead of the device
+//   skew              how late a rank comes to a collective of its tensor group, in the mean
+struct TrainingDevice {
+  Device device;
+  Bytes memory = 0;  // 0: unknown
+};
+[[nodiscard]] std::optional<TrainingDevice> read_device(ObjectReader& workload,
+                                                        const Cluster* cluster);
+
+// How a scheme spreads a model over ranks, before its options are read for good.
+struct TrainingLayout {
+  int tp = 1, pp = 1, dp = 1;
+  int chunks = 1;  // pieces of the model on a stage
+  bool sequence_parallel = false;
+  int zero = 0;  // how much is spread over the replicas: see bytes_per_parameter()
+};
+[[nodiscard]] TrainingLayout layout_of(const std::string& scheme, const JsonValue* written,
+                                       int ranks);
+
+// "transformer" of the model: layers, hidden, heads, seq, vocab, micro_batch, global_batch, dtype,
+// recompute.
+struct TransformerReading {
+  Transformer transformer;
+  std::optional<std::int64_t> microbatches = {};  // of each replica, by the global batch
+};
+[[nodiscard]] TransformerReading read_transformer(ObjectReader& model,
+                                                  const TrainingLayout& layout);
+[[nodiscard]] StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
+                               const TrainingLayout& layout, const TrainingStep& step);
 
 // What a scheme is made for.
 struct SchemeContext {
   const Model* model = nullptr;
-  const Cluster* cluster = nullptr;  // null: unknown
+  std::optional<std::int64_t> microbatches = {};  // that the model asks for
+  const Cluster* cluster = nullptr;               // null: unknown
   bool varies = false;
   bool any_slow = false;
 

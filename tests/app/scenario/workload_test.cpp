@@ -223,5 +223,41 @@ TEST(ReadWorkload, SweepsOverItsOptionsAndOverAllOfIt) {
   expect_contains(wrong.mistake(), "4:55 4 is too large");
 }
 
+constexpr const char* small_transformer =
+    R"("device": {"flops": "100TFLOP/s", "efficiency": 0.5, "memory": "1GB"}, "model":
+       {"transformer": {"layers": 4, "hidden": 1024, "heads": 16, "seq": 1024, "global_batch": 8}})";
+
+TEST(ReadWorkload, ATransformerIsTrainedInItsGlobalBatch) {
+  const Loaded loaded = load_workload(std::string(R"("train": {"pp": 2},)") + small_transformer);
+  const std::optional<Case> one = case_of(loaded);
+  ASSERT_TRUE(one && one->step) << loaded.mistake();
+  EXPECT_EQ(one->step->microbatches, 4);  // 8 sequences, one at a time on each of 2 replicas
+  ASSERT_TRUE(one->step->work);
+  EXPECT_EQ(one->step->work->tokens, 8 * 1024);
+  EXPECT_EQ(one->step->work->peak, 4 * 100e12);
+  EXPECT_EQ(one->step->work->memory_bytes.size(), 2U);
+  EXPECT_EQ(one->step->work->flop, one->step->work->model_flop);  // nothing is computed again
+}
+
+TEST(ReadWorkload, ATransformerNeedsADeviceAndWholeMicrobatches) {
+  const std::string model =
+      R"("model": {"transformer": {"layers": 4, "hidden": 8, "heads": 2, "seq": 8}})";
+  expect_contains(load_workload(R"("ddp": {}, )" + model).mistake(), "device");
+  std::string odd = small_transformer;
+  odd.replace(odd.find("\"global_batch\": 8"), 17, "\"global_batch\": 7");
+  expect_contains(load_workload(R"("train": {"pp": 2},)" + odd).mistake(),
+                  "7 sequences are no whole number of microbatches of 1 on 2 replicas");
+}
+
+TEST(ReadWorkload, AModelByNameIsItsTensors) {
+  const Loaded loaded = load_workload(
+      R"("ddp": {}, "model": {"name": "resnet-50", "forward": "30ms", "backward": "60ms"})");
+  const std::optional<Case> one = case_of(loaded);
+  ASSERT_TRUE(one && one->step) << loaded.mistake();
+  EXPECT_EQ(one->step->buckets, 5);
+  expect_contains(load_workload(R"("ddp": {}, "model": {"name": "resnet-51"})").mistake(),
+                  "resnet-50");
+}
+
 }  // namespace
 }  // namespace collsim::testing

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/commands/calibrate_training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <set>
+
+#include "app/calibrate/training_fit.hpp"
+#include "app/output/text_table.hpp"
+#include "app/scenario/quantities.hpp"
+#include "app/scenario/workload/device.hpp"
+
+namespace collsim {
+namespace {
+
+struct TrainingMachine {
+  double flops = 0;
+  TrainingLinks links;
+};
+
+double bandwidth_of(const Preset& preset, const char* link) {
+  const JsonValue* const type = preset.document.find("link_types")->find(link);
+  if (type == nullptr) return 0;
+  const auto bandwidth = parse_bandwidth(type->find("bandwidth")->string());
+  return static_cast<double>(bandwidth.value.value().bytes_per_second());
+}
+
+TrainingMachine machine_of(const std::string& name) {
+  if (name.empty()) throw UsageError("--from-training needs --preset, the machine of the runs");
+  const Preset* const preset = find_preset(name);
+  if (preset == nullptr) throw UsageError("--preset: there is no preset " + name);
+  const auto flops = peak_of_preset(*preset);
+  TrainingMachine machine;
+  machine.links = {bandwidth_of(*preset, "nvlink"), bandwidth_of(*preset, "nic"), preset->gpus};
+  if (!flops || machine.links.node == 0 || machine.links.network == 0)
+    throw UsageError(
+        "--preset: training runs are fitted on machines with NVLink, NICs and GPUs "
+        "whose peak is known");
+  machine.flops = *flops;
+  return machine;
+}
+
+std::vector<double> sizes(std::vector<double> errors) {
+  for (double& error : errors) error = std::abs(error);
+  std::sort(errors.begin(), errors.end());
+  return errors;
+}
+
+double quantile(const std::vector<double>& sorted, double part) {
+  return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1))];
+}
+
+int gpus_of(const TrainingRun& run) {
+  return run.tp * run.pp * run.dp;
+}
+
+// How far the runs of each number of GPUs are from what a fit to all others predicts.
+void print_splits(const std::vector<TrainingRun>& runs, const TrainingMachine& machine,
+                  std::ostream& out) {
+  std::set<int> counts;
+  for (const TrainingRun& run : runs) counts.insert(gpus_of(run));
+  if (counts.size() < 2) return;
+  TextTable table;
+  for (const char* heading : {"GPUs left out", "runs", "half within", "95% within"})
+    table.add_column(heading);
+  for (const int count : counts) {
+    std::vector<TrainingRun> others, left_out;
+    for (const TrainingRun& run : runs) (gpus_of(run) == count ? left_out : others).push_back(run);
+    const TrainingFit fitted = fit_training(others, machine.flops, machine.links);
+    std::vector<double> errors;
+    for (const TrainingRun& run : left_out)
+      errors.push_back(step_formula(run, fitted.device, machine.links) / run.step_s - 1);
+    const std::vector<double> sorted = sizes(std::move(errors));
+    table.add_row({std::to_string(count), std::to_string(sorted.size()),
+                   fmt::format("{:.1f}%", 100 * quantile(sorted, 0.5)),
+                   fmt::format("{:.1f}%", 100 * quantile(sorted, 0.95))});
+  }
+  out << '\n' << table.text();
+}
+
+}  // namespace
+
+int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& terminal) {
+  using Recompute = Transformer::Recompute;
+  const TrainingMachine machine = machine_of(options.preset);
+  Sources sources;
+  Diagnostics diagnostics;
+  const auto source = read_source(options.table, sources, diagnostics);
+  std::vector<TrainingRun> runs;
+  if (source)
+    runs = read_training_runs(*source, sources,
+                              options.recompute == "full" ? Recompute::full : Recompute::none,
+                              diagnostics);
+  if (!diagnostics.empty()) return show_mistakes(diagnostics, sources, terminal);
+  constexpr std::size_t least_runs = 10;
+  if (runs.size() < least_runs)
+    throw UsageError(
+        fmt::format("{} runs are too few to fit to; there must be {}", runs.size(), least_runs));
+  const TrainingFit fitted = fit_training(runs, machine.flops, machine.links);
+  const std::vector<double> sorted = sizes(fitted.errors);
+  const JsonValue device = device_value(fitted.device);
+  terminal.out << fmt::format(
+      "{} constants fitted to {} runs: half within {:.1f}%, 95% within "
+      "{:.1f}% (by the formula)\n\n",
+      fitted.constants.size(), runs.size(), 100 * quantile(sorted, 0.5),
+      100 * quantile(sorted, 0.95));
+  terminal.out << "\"device\": " << to_pretty_json(device) << '\n';
+  print_splits(runs, machine, terminal.out);
+  if (options.output.empty()) return exit_fine;
+  const JsonValue file =
+      JsonValue::object({{"scenario", 1}, {"workload", JsonValue::object({{"device", device}})}});
+  write_file(options.output, terminal,
+             [&](std::ostream& out) { out << to_pretty_json(file) << '\n'; });
+  return exit_fine;
+}
+
+}  // namespace collsim

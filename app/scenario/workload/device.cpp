@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// "device" of a workload: what computes a transformer, and how much memory it has.
+#include "app/scenario/workload/device.hpp"
+
+#include <fmt/format.h>
+
+#include "app/embedded_files.hpp"
+#include "app/json/parse_json.hpp"
+#include "app/scenario/workload/workload_internal.hpp"
+
+namespace collsim {
+namespace {
+
+const JsonValue& known_devices() {
+  static const JsonValue file = parse_builtin("devices", embedded_devices().front().text);
+  const JsonValue* const devices = file.find("devices");
+  COLLSIM_CHECK(devices != nullptr, "devices.json has no \"devices\"");
+  return *devices;
+}
+
+// Null: the preset names no GPU.
+const JsonValue* known_device(const Preset& preset) {
+  const JsonValue* const name = preset.written.find("device");
+  if (name == nullptr) return nullptr;
+  const JsonValue* const known = known_devices().find(name->string());
+  COLLSIM_CHECK(known != nullptr, "there is no device " + name->string());
+  return known;
+}
+
+// Of a preset's GPU what a scenario may say; null: there is none.
+JsonValue device_of(const Cluster* cluster) {
+  if (cluster == nullptr || cluster->preset.empty()) return {};
+  const JsonValue* const known = known_device(*find_preset(cluster->preset));
+  if (known == nullptr) return {};
+  JsonValue device = *known;
+  for (const char* key : {"title", "source"}) device.erase(key);
+  return device;
+}
+
+double rate(const std::optional<Bandwidth>& bandwidth) {
+  return bandwidth ? static_cast<double>(bandwidth->bytes_per_second()) : 0;
+}
+
+double read_flops(ObjectReader& reader) {
+  const JsonValue* const written = reader.raw("flops");
+  if (written == nullptr) return 0;
+  const auto flops = written->is_string() ? parse_flops(written->string()) : std::nullopt;
+  if (!flops) {
+    reader.wrong("flops", "not-a-quantity",
+                 fmt::format("{} is no rate of computing above 0", to_json(*written, -1)), {},
+                 R"(write a number and FLOP/s, GFLOP/s or TFLOP/s, such as "312TFLOP/s")");
+    return 0;
+  }
+  reader.resolve("flops", exact_flops(*flops));
+  return *flops;
+}
+
+}  // namespace
+
+std::optional<double> parse_flops(std::string_view text) {
+  constexpr std::string_view unit = "FLOP/s";
+  if (!text.ends_with(unit)) return std::nullopt;
+  text.remove_suffix(unit.size());
+  const auto rate = parse_bandwidth(std::string(text) + "B/s");
+  if (!rate.value) return std::nullopt;
+  return static_cast<double>(rate.value->bytes_per_second());
+}
+
+std::string exact_flops(double flop_per_second) {
+  constexpr std::int64_t tera = 1'000'000'000'000;
+  const auto flops = static_cast<std::int64_t>(flop_per_second);
+  if (flops % tera == 0) return fmt::format("{}TFLOP/s", flops / tera);
+  return fmt::format("{}FLOP/s", flops);
+}
+
+std::optional<double> peak_of_preset(const Preset& preset) {
+  const JsonValue* const device = known_device(preset);
+  if (device == nullptr) return std::nullopt;
+  return parse_flops(device->find("flops")->string());
+}
+
+std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster* cluster) {
+  const JsonValue* const written = workload.raw("device");
+  JsonValue whole = device_of(cluster);
+  if (written == nullptr && !whole.is_object()) return std::nullopt;
+  if (written != nullptr && written->is_object() && whole.is_object()) {
+    for (const JsonValue::Member& member : written->members()) whole.set(member.key, member.value);
+    whole.place = written->place;
+  } else if (written != nullptr) {
+    whole = *written;
+  }
+  ObjectReader reader(whole, workload.pointer_of("device"), workload.diagnostics());
+  TrainingDevice device;
+  device.device.flops = read_flops(reader);
+  device.device.efficiency = reader.number("efficiency", 0.001, 1, 1);
+  device.device.memory_bandwidth = rate(reader.bandwidth("memory_bandwidth"));
+  device.device.latency = reader.time("latency", Time{});
+  device.device.launch = reader.time("launch", Time{});
+  device.device.skew = reader.time("skew", Time{});
+  device.memory = reader.size("memory").value_or(0);
+  reader.need({"flops"}, R"(write "flops": "312TFLOP/s", the peak for the type that computes)");
+  workload.resolve("device", reader.finish());
+  return device;
+}
+
+}  // namespace collsim

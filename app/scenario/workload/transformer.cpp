@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// "transformer" of a workload's model: the numbers of its authors; times and bytes of its layers
+// follow from them and from the device.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/json/screen_text.hpp"
+#include "app/scenario/vocabulary.hpp"
+#include "app/scenario/workload/workload_internal.hpp"
+
+namespace collsim {
+namespace {
+
+// Stated limits, far above what anyone trains, so that no product of them overflows.
+constexpr std::int64_t max_blocks = 10'000;
+constexpr std::int64_t max_width = 1'000'000;
+constexpr std::int64_t max_tokens = 100'000'000;
+constexpr std::int64_t max_batch = 10'000'000;
+
+int degree(const JsonValue& scheme, const char* key, int otherwise) {
+  const JsonValue* const written = scheme.find(key);
+  const auto value = written == nullptr ? std::nullopt : written->integer();
+  return value && *value >= 1 && *value <= max_width ? static_cast<int>(*value) : otherwise;
+}
+
+}  // namespace
+
+// What is wrong with the degrees is the business of the scheme's reader.
+TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, int ranks) {
+  static const JsonValue none = JsonValue::object();
+  const JsonValue& options = written != nullptr && written->is_object() ? *written : none;
+  const int all = std::max(ranks, 1);
+  TrainingLayout layout;
+  const bool train = scheme == "train";
+  const JsonValue* const sequence = options.find("sequence_parallel");
+  layout.sequence_parallel = sequence != nullptr && *sequence == JsonValue(true);
+  const JsonValue* const schedule = options.find("schedule");
+  if (schedule != nullptr && *schedule == JsonValue("interleaved"))
+    layout.chunks = degree(options, "chunks", 2);
+  if (scheme == "fsdp") layout.zero = degree(options, "zero", 3);
+  layout.tp = scheme == "tensor" ? all : train ? degree(options, "tp", 1) : 1;
+  layout.pp = scheme == "pipeline" ? all : train ? degree(options, "pp", 1) : 1;
+  layout.dp = std::max(1, all / layout.tp / layout.pp);
+  if (train) layout.dp = degree(options, "dp", layout.dp);
+  return layout;
+}
+
+TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& layout) {
+  using Recompute = Transformer::Recompute;
+  static const Vocabulary recomputes{.what = "recomputation",
+                                     .allowed = {"none", "selective", "full"}};
+  ObjectReader reader(*model.raw("transformer"), model.pointer_of("transformer"),
+                      model.diagnostics());
+  TransformerReading read;
+  Transformer& transformer = read.transformer;
+  transformer.layers = reader.integer("layers", 1, max_blocks, 1);
+  transformer.hidden = reader.integer("hidden", 1, max_width, 1);
+  transformer.heads = reader.integer("heads", 1, max_width, 1);
+  transformer.sequence = reader.integer("seq", 1, max_tokens, 1);
+  transformer.vocabulary = reader.integer("vocab", 0, max_tokens, megatron_vocabulary);
+  transformer.micro_batch = reader.integer("micro_batch", 1, max_batch, 1);
+  const auto global = reader.integer("global_batch", 1, max_batch);
+  transformer.type = parse_element_type(reader.word("dtype", element_type_words(), "float16"));
+  const std::string recompute = reader.word("recompute", recomputes, "none");
+  transformer.recompute = recompute == "full"        ? Recompute::full
+                          : recompute == "selective" ? Recompute::selective
+                                                     : Recompute::none;
+  reader.need({"layers", "hidden", "heads", "seq"});
+  const std::int64_t at_once = transformer.micro_batch * layout.dp;
+  if (global && *global % at_once != 0)
+    reader.wrong("global_batch", "does-not-fit",
+                 fmt::format("{} sequences are no whole number of microbatches of {} on {}",
+                             with_commas(*global), transformer.micro_batch,
+                             count_text(layout.dp, "replica")),
+                 {}, fmt::format("write a multiple of {}", at_once));
+  else if (global)
+    read.microbatches = *global / at_once;
+  model.resolve("transformer", reader.finish());
+  return read;
+}
+
+// Parameters are spread evenly over the stages, as the pipeline's layers are, but for the
+// embedding, which the first has.
+StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
+                 const TrainingLayout& layout, const TrainingStep& step) {
+  const Transformer& model = read.transformer;
+  const double micro = static_cast<double>(step.microbatches.value_or(1)) * layout.dp;
+  StepWork work;
+  work.tokens = micro * static_cast<double>(model.micro_batch * model.sequence);
+  work.flop = micro * flop(model);
+  Transformer once = model;
+  once.recompute = Transformer::Recompute::none;
+  work.model_flop = micro * flop(once);
+  work.peak = device.device.flops * layout.tp * layout.pp * layout.dp;
+  work.memory = device.memory;
+  const auto of_layers = static_cast<double>(parameters_of_layer(model) * model.layers);
+  const auto of_embedding = static_cast<double>(parameters(model)) - of_layers;
+  const double activations = activation_bytes(model, layout.tp, 1, 1, layout.sequence_parallel) /
+                             layout.pp / layout.chunks;
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    const double owned = of_layers / layout.pp + (stage == 0 ? of_embedding : 0);
+    const auto number = static_cast<std::size_t>(stage);
+    const double held = number < step.activations.size() ? step.activations[number] : 1;
+    work.memory_bytes.push_back(owned / layout.tp * bytes_per_parameter(layout.zero, layout.dp) +
+                                held * activations);
+  }
+  return work;
+}
+
+}  // namespace collsim
