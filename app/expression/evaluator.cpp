@@ -22,8 +22,17 @@ const char* why_absent(Name name) {
     case Name::bottleneck_bandwidth:
       return "there is no bottleneck_bandwidth, because no link carried data";
     case Name::gives_up: return "no rank gives up";
+    case Name::useful: return "the workload has no \"failures\"";
+    case Name::best_interval: return "the workload has no failures with an \"mtbf\"";
+    case Name::job: return "the workload has no failures with \"steps\"";
     default: return "no closed form applies to this case, so it has no analytic time";
   }
+}
+
+std::optional<double> of_job(Name name, const std::optional<StepResult::Job>& job) {
+  if (!job) return {};
+  if (name == Name::job) return job->time_s;
+  return name == Name::useful ? std::optional(job->useful) : job->best_interval_s;
 }
 
 }  // namespace
@@ -101,6 +110,9 @@ std::optional<double> Evaluator::look_up(Name name, const CaseResult& row,
     case Name::hidden: return row.step->hidden_s;
     case Name::bubble: return row.step->bubble;
     case Name::least_timeout: return row.step->least_timeout_s();
+    case Name::useful:
+    case Name::best_interval:
+    case Name::job: return present(of_job(name, row.step->job));
     case Name::gives_up: {
       const std::optional<std::size_t> first = row.step->first_to_give_up();
       return present(first ? row.step->ranks[*first].gives_up_s : std::nullopt);

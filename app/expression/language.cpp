@@ -103,7 +103,7 @@ std::size_t unit_length(std::string_view text) {
 
 bool is_time_unit(std::string_view unit) {
   return unit == "s" || unit == "ms" || unit == "us" || unit == "ns" || unit == "\u00b5s" ||
-         unit == "\u03bcs";
+         unit == "\u03bcs" || unit == "min" || unit == "h";
 }
 
 template <class T, class Convert>
@@ -155,9 +155,9 @@ void ExpressionLanguage::must_be_available(FormulaParser& parser, const NameEntr
         in_quotes(token.text) + (is_step ? " is of a collective, and this is a training step"
                                          : " is of a training step, and this is a collective"),
         {},
-        is_step
-            ? "a workload has step, compute, exposed, hidden, bubble, least_timeout and gives_up"
-            : "a collective has time");
+        is_step ? "a workload has step, compute, exposed, hidden, bubble, least_timeout, gives_up, "
+                  "useful, best_interval and job"
+                : "a collective has time");
     return;
   }
   const bool of_link = entry.name == Name::B || entry.name == Name::alpha || entry.name == Name::L;

@@ -14,7 +14,7 @@ namespace collsim {
 
 namespace {
 
-constexpr std::array<NameEntry, 19> metrics{{
+constexpr std::array<NameEntry, 22> metrics{{
     {"time", Name::time, units_time, ""},
     {"analytic", Name::analytic, units_time, ""},
     {"bound", Name::bound, units_time, ""},
@@ -34,6 +34,9 @@ constexpr std::array<NameEntry, 19> metrics{{
     {"bubble", Name::bubble, units_none, ""},
     {"least_timeout", Name::least_timeout, units_time, ""},
     {"gives_up", Name::gives_up, units_time, ""},
+    {"useful", Name::useful, units_none, ""},
+    {"best_interval", Name::best_interval, units_time, ""},
+    {"job", Name::job, units_time, ""},
 }};
 
 constexpr std::array<std::string_view, 10> paths_of_symbols{

@@ -41,7 +41,10 @@ enum class Name : std::uint32_t {
   hidden,
   bubble,
   least_timeout,
-  gives_up
+  gives_up,
+  useful,
+  best_interval,
+  job
 };
 
 struct NameEntry {

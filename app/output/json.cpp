@@ -147,6 +147,16 @@ JsonValue to_value(const StepResult::OfRank& rank) {
                             {"gives_up_s", rank.gives_up_s}});
 }
 
+// Null where there is no job, so that all rows of a sweep have the same keys.
+void add_job(JsonValue::Object& object, const std::optional<StepResult::Job>& job) {
+  const StepResult::Job one = job.value_or(StepResult::Job{});
+  add(object, "useful", job ? JsonValue(one.useful) : JsonValue());
+  add(object, "job_s", one.time_s);
+  add(object, "checkpoint_interval_s", one.interval_s);
+  add(object, "best_interval_s", one.best_interval_s);
+  add(object, "steps_done_twice", one.steps_done_twice);
+}
+
 JsonValue step_to_value(const CaseResult& row) {
   const StepResult& step = *row.step;
   JsonValue::Object object;
@@ -171,6 +181,7 @@ JsonValue step_to_value(const CaseResult& row) {
     add(object, "tokens_per_s", step.work->tokens_per_s);
     add(object, "memory_bytes", JsonValue::array(step.work->memory_bytes));
   }
+  add_job(object, step.job);
   add(object, "messages", row.messages);
   add(object, "wire_bytes", row.wire_bytes);
   add(object, "by_communicator", by_communicator(step));

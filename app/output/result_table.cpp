@@ -307,6 +307,35 @@ void add_work(std::vector<TableColumn>& columns, const std::vector<CaseResult>& 
   for (TableColumn* const column : {&mfu, &tokens, &memory}) columns.push_back(std::move(*column));
 }
 
+// What failures leave of a long job.
+void add_job(std::vector<TableColumn>& columns, const Results& results) {
+  const std::vector<CaseResult>& rows = results.rows;
+  std::vector<std::optional<double>> times, intervals, best;
+  TableColumn useful{"useful", Align::right, {}};
+  TableColumn twice{"steps twice", Align::right, {}};
+  const auto any = [](const auto& values) {
+    return std::any_of(values.begin(), values.end(), [](const auto& one) { return bool(one); });
+  };
+  for (const CaseResult& row : rows) {
+    const std::optional<StepResult::Job>& job = row.step->job;
+    const StepResult::Job one = job.value_or(StepResult::Job{});
+    times.push_back(one.time_s);
+    intervals.push_back(one.interval_s);
+    best.push_back(one.best_interval_s);
+    useful.cells.push_back(job ? fmt::format("{:.1f}%", 100 * one.useful) : "-");
+    twice.cells.push_back(one.steps_done_twice ? std::to_string(*one.steps_done_twice) : "-");
+  }
+  const bool is_swept = std::find(results.axes.begin(), results.axes.end(),
+                                  "workload.failures.interval") != results.axes.end();
+  if (any(intervals) && !is_swept)
+    columns.push_back({"checkpoint every", Align::right, column_cells(intervals, time_units())});
+  if (any(best) && best != intervals)
+    columns.push_back({"best", Align::right, column_cells(best, time_units())});
+  if (any(times)) columns.push_back({"job", Align::right, column_cells(times, time_units())});
+  columns.push_back(std::move(useful));
+  if (!any(intervals)) columns.push_back(std::move(twice));
+}
+
 // The times of a training step, in one unit; what no row has is left out.
 void add_step_times(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   using Value = std::optional<double>;
@@ -358,6 +387,9 @@ void add_step(std::vector<TableColumn>& columns, const Results& results) {
   for (const CaseResult& row : rows) messages.cells.push_back(std::to_string(row.messages));
   columns.push_back(std::move(messages));
   add_timeout(columns, rows);
+  if (std::any_of(rows.begin(), rows.end(),
+                  [](const CaseResult& row) { return row.step->job.has_value(); }))
+    add_job(columns, results);
 }
 
 std::string ratio_text(double ratio) {

@@ -48,6 +48,15 @@ struct StepResult {
   };
   std::vector<OfRank> ranks;
   std::optional<double> timeout_s;
+  // A long job of such steps whose machines fail.
+  struct Job {
+    double useful = 0;                      // the share of its time
+    std::optional<double> time_s = {};      // of the whole job, where its steps are known
+    std::optional<double> interval_s = {};  // of work between checkpoints, with random failures
+    std::optional<double> best_interval_s = {};
+    std::optional<std::int64_t> steps_done_twice = {};  // with given ones
+  };
+  std::optional<Job> job;
   // The rank that gives up first, if any does.
   [[nodiscard]] std::optional<std::size_t> first_to_give_up() const {
     std::optional<std::size_t> first;

@@ -38,9 +38,15 @@ constexpr std::array<Unit, 9> size_units{{{"B", 1},
                                           {"MiB", mebi},
                                           {"GiB", gibi},
                                           {"TiB", tebi}}};
-constexpr std::array<Unit, 6> time_units{
-    {{"ns", kilo}, {"us", mega}, {"ms", giga}, {"s", tera}, {"\u00B5s", mega}, {"\u03BCs", mega}}};
-constexpr std::size_t time_spellings = 2;  // of those: the last ones, never written
+constexpr std::array<Unit, 8> time_units{{{"ns", kilo},
+                                          {"us", mega},
+                                          {"ms", giga},
+                                          {"s", tera},
+                                          {"min", 60 * tera},
+                                          {"h", 3600 * tera},
+                                          {"\u00B5s", mega},
+                                          {"\u03BCs", mega}}};
+constexpr std::size_t time_spellings = 4;  // of those: the last ones, never written
 constexpr std::array<Unit, 19> bandwidth_units{{{"B/s", 1},
                                                 {"kB/s", kilo},
                                                 {"MB/s", mega},
@@ -74,7 +80,7 @@ struct Words {
 const Words& words_of(Dimension dimension) {
   static constexpr Words size{"a size", "of sizes", "64MiB", "B kB MB GB TB KiB MiB GiB TiB",
                               "2^63 bytes (8 EiB)"};
-  static constexpr Words time{"a time", "of times", "12.5us", "ns us ms s",
+  static constexpr Words time{"a time", "of times", "12.5us", "ns us ms s min h",
                               "2^63 picoseconds (106 days)"};
   static constexpr Words bandwidth{"a bandwidth", "of bandwidths", "25GB/s",
                                    "B/s kB/s MB/s GB/s TB/s, KiB/s MiB/s GiB/s TiB/s (bytes), b/s "
@@ -141,8 +147,8 @@ struct Decimal {
 };
 
 Decimal decimal_of(const Parts& parts) {
-  // 25 digits times the largest unit, 1.1e12, are less than 2^128.
-  constexpr std::size_t max_digits = 25;
+  // 22 digits times the largest unit, 3.6e15, are less than 2^128.
+  constexpr std::size_t max_digits = 22;
   std::string_view digits = parts.digits;
   std::string_view fraction = parts.fraction;
   while (digits.starts_with('0')) digits.remove_prefix(1);
@@ -181,7 +187,7 @@ Number scaled(std::string_view text, const Parts& parts, const Unit& unit, Dimen
       return failure("overflow", fmt::format("{} is too large", shown(text)), "",
                      fmt::format("{} must be less than {}", words.name, words.largest));
     return failure("not-a-quantity", fmt::format("{} has too many digits", shown(text)), "",
-                   "at most 25 digits are read");
+                   "at most 22 digits are read");
   }
   const Wide numerator = decimal.numerator * static_cast<Wide>(unit.size);
   const Wide denominator = decimal.denominator * static_cast<Wide>(unit.divisor);
@@ -214,7 +220,7 @@ std::string meant_unit(std::string_view unit, Dimension dimension) {
     return true;
   };
   if (dimension == Dimension::time) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> words{
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> words{
         {{"sec", "s"},
          {"secs", "s"},
          {"second", "s"},
@@ -222,7 +228,13 @@ std::string meant_unit(std::string_view unit, Dimension dimension) {
          {"nanoseconds", "ns"},
          {"microseconds", "us"},
          {"milliseconds", "ms"},
-         {"mus", "us"}}};
+         {"mus", "us"},
+         {"minute", "min"},
+         {"minutes", "min"},
+         {"mins", "min"},
+         {"hour", "h"},
+         {"hours", "h"},
+         {"hrs", "h"}}};
     for (const auto& [word, meaning] : words)
       if (small == word) small = meaning;
     replace_end("secs", "s") || replace_end("sec", "s");

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <utility>
 
 #include "app/scenario/workload/workload.hpp"
 #include "app/study/run_case.hpp"
+#include "app/study/run_job.hpp"
 #include "collectives/workload_checker.hpp"
 #include "sim/simulate.hpp"
 
@@ -127,6 +129,12 @@ CaseResult run_step(const Case& one_case) {
   const Simulation simulation = simulate_step(one_case, activities_of(step));
   CaseResult row;
   row.step = step_result(step, simulation);
+  if (step.failures)
+    row.step->job = job_of(step, simulation.time, [&](const TrainingStep& smaller) {
+      Case other = one_case;
+      other.step = std::make_shared<const TrainingStep>(smaller);
+      return simulate_step(other, {}).time;
+    });
   row.ranks = step.workload.size();
   row.time = row.kernel = simulation.time;
   if (costs.instruction_overhead == Time{} && costs.launch == Time{}) row.analytic = step.formula;

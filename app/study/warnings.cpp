@@ -30,11 +30,20 @@ struct IdleAxis {
   SourceRange place;
 };
 
+// Of training steps also: who gives up, and what is left of a long job.
+bool same_outcome(const CaseResult& a, const CaseResult& b) {
+  if (a.time != b.time) return false;
+  if (!a.step || !b.step) return true;
+  const auto useful = [](const StepResult& step) { return step.job ? step.job->useful : 0; };
+  return a.step->first_to_give_up() == b.step->first_to_give_up() &&
+         useful(*a.step) == useful(*b.step);
+}
+
 // Whether rows that differ in this axis alone take equally long, all of them.  The last axis
 // changes fastest: `stride` rows lie between neighbours on this one.
 bool changes_nothing(const std::vector<CaseResult>& rows, std::size_t length, std::size_t stride) {
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (i / stride % length > 0 && rows[i].time != rows[i - stride].time) return false;
+    if (i / stride % length > 0 && !same_outcome(rows[i], rows[i - stride])) return false;
   return true;
 }
 

@@ -48,24 +48,35 @@ JobResult run_job(const Job& job) {
   if (job.steps < 0 || job.checkpoint_every < 1 || job.step <= Time{})
     throw_error(ErrorCode::invalid_argument, "a job has steps that take some time");
   JobResult result;
-  auto failure = job.failures.begin();
+  auto next = job.failures.begin();
+  const auto by_steps = [&] { return next != job.failures.end() && next->after_steps > 0; };
+  const auto by_time = [&] { return next != job.failures.end() && next->after_steps == 0; };
+  Time step = job.step;
   std::int64_t done = 0;
   std::int64_t saved = 0;
   while (done < job.steps) {
     const bool saves = (done + 1) % job.checkpoint_every == 0 && done + 1 < job.steps;
-    const Time step_ends = result.time + job.step;
+    const Time step_ends = result.time + step;
     const Time ends = step_ends + (saves ? job.checkpoint : Time{});
-    if (failure == job.failures.end() || *failure >= ends) {
-      result.time = ends;
+    const bool is_interrupted = by_time() && next->at < ends;
+    if (!is_interrupted || next->at >= step_ends) {
       ++done;
-      if (saves) saved = done;
-      continue;
+      result.useful += step;
     }
-    if (*failure >= step_ends) ++done;
+    if (!is_interrupted) {
+      result.time = ends;
+      if (saves) saved = done;
+      if (done == job.steps || !by_steps() || next->after_steps > done) continue;
+    }
     result.steps_done_twice += done - saved;
+    result.useful -= Time((done - saved) * step.ps());
     done = saved;
-    do result.time = *failure++ + job.restart;
-    while (failure != job.failures.end() && *failure < result.time);
+    result.time = (is_interrupted ? next->at : result.time) + job.restart;
+    step = next->step.value_or(step);
+    for (++next; by_time() && next->at < result.time; ++next) {
+      result.time = next->at + job.restart;
+      step = next->step.value_or(step);
+    }
   }
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "topo/units.hpp"
@@ -28,22 +29,26 @@ struct Failures {
 [[nodiscard]] double best_interval(const Failures& failures);
 [[nodiscard]] double young_interval(const Failures& failures);
 
-// The same with failures at given times, to the picosecond; one during a restart begins it anew.
-// There is no checkpoint after the last step.
+// The same with given failures, to the picosecond; one during a restart begins it anew.  There is
+// no checkpoint after the last step.
+struct Failure {
+  Time at{};                      // or, where after_steps is not 0,
+  std::int64_t after_steps = 0;   // when so many steps have been done, with their checkpoint
+  std::optional<Time> step = {};  // of the steps from then on: other ranks go on
+};
 struct Job {
   std::int64_t steps = 0;
   Time step{};
   std::int64_t checkpoint_every = 1;  // steps
   Time checkpoint{};
   Time restart{};
-  std::vector<Time> failures{};  // in order
+  std::vector<Failure> failures{};  // in order
 };
 struct JobResult {
   Time time{};
+  Time useful{};  // of the steps that were not lost
   std::int64_t steps_done_twice = 0;
-  [[nodiscard]] double useful(const Job& job) const {
-    return static_cast<double>(job.steps) * job.step.seconds() / time.seconds();
-  }
+  [[nodiscard]] double useful_fraction() const { return useful.seconds() / time.seconds(); }
 };
 [[nodiscard]] JobResult run_job(const Job& job);
 

@@ -46,12 +46,29 @@ TEST(FailuresTest, AJobGoesBackToItsLastCheckpoint) {
     job.checkpoint = time("checkpoint_ps");
     job.restart = time("restart_ps");
     for (const json& failure : params["failures_at_ps"])
-      job.failures.emplace_back(failure.get<std::int64_t>());
+      job.failures.push_back({.at = Time(failure.get<std::int64_t>())});
     const JobResult result = run_job(job);
     EXPECT_EQ(result.time.ps(), oracle["expected_ps"]) << name;
     EXPECT_EQ(result.steps_done_twice, oracle["expected_other"]["steps_done_twice"]);
-    EXPECT_DOUBLE_EQ(result.useful(job), oracle["expected_other"]["useful_fraction"]);
+    EXPECT_DOUBLE_EQ(result.useful_fraction(), oracle["expected_other"]["useful_fraction"]);
   }
+}
+
+// 16 ranks until 40 of 100 steps are done, 12 from then on.
+TEST(FailuresTest, FewerRanksGoOn) {
+  Job job{.steps = 100, .step = Time(100), .checkpoint_every = 20, .checkpoint = Time(7)};
+  job.restart = Time(3000);
+  job.failures = {{.after_steps = 40, .step = Time(90)}};
+  const JobResult elastic = run_job(job);
+  EXPECT_EQ(elastic.time, Time(40 * 100 + 60 * 90 + 4 * 7 + 3000));
+  EXPECT_EQ(elastic.useful, Time(40 * 100 + 60 * 90));
+  EXPECT_EQ(elastic.steps_done_twice, 0);
+  // Two steps and a half behind the checkpoint, and once more while it restarts.
+  job.failures = {{.at = Time(4264), .step = Time(90)}, {.at = Time(5000)}};
+  const JobResult behind = run_job(job);
+  EXPECT_EQ(behind.time, Time(5000 + 3000 + 60 * 90 + 2 * 7));
+  EXPECT_EQ(behind.steps_done_twice, 2);
+  EXPECT_EQ(behind.useful, Time(40 * 100 + 60 * 90));
 }
 
 TEST(FailuresTest, ManyRanksHaveATail) {

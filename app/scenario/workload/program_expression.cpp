@@ -41,7 +41,7 @@ class ProgramLanguage : public FormulaLanguage {
   void number(FormulaParser& parser, FormulaToken& token) override {
     const std::string_view rest = parser.rest_from(token.end);
     const std::size_t blank = rest.starts_with(' ') ? 1 : 0;
-    for (const std::string_view unit : {"ns", "us", "µs", "μs", "ms", "s"}) {
+    for (const std::string_view unit : {"ns", "us", "µs", "μs", "ms", "s", "min", "h"}) {
       if (!rest.substr(blank).starts_with(unit)) continue;
       parser.extend_number(token, token.end + blank + unit.size());
       const Parsed<Time> time = parse_time(token.text);

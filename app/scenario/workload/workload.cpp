@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "app/json/screen_text.hpp"
@@ -86,6 +87,7 @@ struct CommonKeys {
   std::vector<SlowRank> slow;
   std::optional<Jitter> jitter;
   std::optional<Time> timeout;
+  std::optional<FailurePlan> failures;
 
   [[nodiscard]] bool any_slow() const { return !slow.empty() || jitter; }
   [[nodiscard]] TrainingStep applied_to(TrainingStep step) const {
@@ -93,15 +95,37 @@ struct CommonKeys {
         jitter ? with_jitter(slow, *jitter, step.workload.group()) : slow;
     if (!all.empty()) step.workload = slowed(step.workload, all);
     step.timeout = timeout;
+    step.failures = failures;
     return step;
   }
 };
 
 CommonKeys read_common_keys(ObjectReader& reader, const Cluster* cluster) {
-  CommonKeys common{read_slow(reader, cluster), read_jitter(reader), reader.time("timeout")};
+  const int ranks = cluster == nullptr ? 0 : static_cast<int>(cluster->topology.rank_count());
+  CommonKeys common{read_slow(reader, cluster), read_jitter(reader), reader.time("timeout"),
+                    read_failures(reader, ranks)};
   if (common.timeout == Time{})
     reader.wrong("timeout", "out-of-range", "with a time-out of 0 every rank gives up at once");
   return common;
+}
+
+// The steps of a job that goes on with fewer ranks.
+void read_smaller_steps(FailurePlan& plan, const std::string& scheme, const JsonValue& written,
+                        SchemeContext context, ObjectReader& workload, const CommonKeys& common) {
+  for (auto& [ranks, step] : plan.of_ranks) {
+    context.first_ranks_only = ranks;
+    Diagnostics own;
+    JsonValue resolved;
+    auto smaller =
+        read_scheme(scheme, written, workload.pointer_of(scheme), context, own, resolved);
+    if (smaller)
+      step = std::make_shared<const TrainingStep>(common.applied_to(std::move(*smaller)));
+    else if (!own.empty())
+      workload.wrong("failures", "does-not-fit",
+                     fmt::format("{} cannot go on: {}", count_text(ranks, "rank"),
+                                 own.sorted().front().message),
+                     {}, own.sorted().front().hint);
+  }
 }
 
 std::optional<TrainingStep> read_program_step(const JsonValue& workload, const std::string& pointer,
@@ -115,6 +139,10 @@ std::optional<TrainingStep> read_program_step(const JsonValue& workload, const s
       reader.wrong(other, "conflicting-keys", "a workload is a scheme or a program", {},
                    "keep one; \"model\" and schemes go together");
   if (context.varies) static_cast<void>(reader.raw("model"));
+  if (common.failures && !common.failures->of_ranks.empty())
+    reader.wrong("failures", "not-applicable",
+                 "a program says what each rank does, and so cannot go on with others", {},
+                 "omit \"ranks\", or use a scheme");
   resolved = reader.finish();
   if (!program || !diagnostics.empty()) return std::nullopt;
   return common.applied_to(
@@ -175,7 +203,7 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
       scheme, scheme.empty() ? nullptr : reader.raw(scheme),
       context.cluster == nullptr ? 0 : static_cast<int>(context.cluster->topology.rank_count()));
   const TrainedModel trained = read_model_of(reader, context.cluster, layout);
-  const CommonKeys common = read_common_keys(reader, context.cluster);
+  CommonKeys common = read_common_keys(reader, context.cluster);
   std::optional<TrainingStep> step;
   if (!scheme.empty()) {
     JsonValue of_scheme;
@@ -184,6 +212,8 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
     step = read_scheme(scheme, *reader.raw(scheme), reader.pointer_of(scheme), all, diagnostics,
                        of_scheme);
     reader.resolve(scheme, std::move(of_scheme));
+    if (step && common.failures)
+      read_smaller_steps(*common.failures, scheme, *reader.raw(scheme), all, reader, common);
   }
   resolved = reader.finish();
   if (scheme.empty() && diagnostics.empty())

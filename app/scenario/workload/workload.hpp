@@ -9,6 +9,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/cluster.hpp"
+#include "app/scenario/workload/failure_plan.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "collectives/workload.hpp"
 
@@ -40,6 +41,7 @@ struct TrainingStep {
   std::shared_ptr<const WrittenProgram> program = nullptr;  // of an explicit one (program.hpp)
   std::optional<Time> timeout = {};                         // of every collective
   std::optional<StepWork> work = {};
+  std::optional<FailurePlan> failures = {};                 // of a long job of such steps
 };
 
 // What "workload" is read against.
@@ -61,6 +63,7 @@ struct WorkloadContext {
 //                                long, rank 6 begins its step with 10 ms of its own
 //   jitter                       {"mean": 0.02, "seed": 1}: all work of all ranks takes longer by
 //                                random shares, {"mean": "2ms"}: their steps begin later
+//   failures                     of a long job of such steps (failure_plan.hpp)
 //
 // All ranks of the cluster take part.  Nothing when something is wrong, which is then in the
 // diagnostics; these must be empty before.

@@ -73,8 +73,11 @@ struct SchemeContext {
   bool varies = false;
   bool any_slow = false;
 
+  int first_ranks_only = 0;  // of the cluster; 0: all of them
+
   [[nodiscard]] int ranks() const {
-    return cluster == nullptr ? 0 : static_cast<int>(cluster->topology.rank_count());
+    if (cluster == nullptr || first_ranks_only > 0) return first_ranks_only;
+    return static_cast<int>(cluster->topology.rank_count());
   }
 };
 

@@ -209,6 +209,43 @@ TEST(ReadWorkload, ReadsNoise) {
                   "unknown key \"sed\"");
 }
 
+TEST(ReadWorkload, ReadsFailures) {
+  const auto with = [](const std::string& failures) {
+    return load_scheme(R"("ddp": {}, "failures": )" + failures);
+  };
+  EXPECT_TRUE(with(R"({"mtbf": "3h", "checkpoint": "1min"})").scenario);
+  const Loaded elastic = with(R"({"at": [{"steps": 4, "ranks": 2}, {"time": "1h"}], "steps": 9})");
+  const TrainingStep step = *case_of(elastic, 0).value().step;
+  EXPECT_EQ(step.workload.size(), 4);
+  EXPECT_EQ(step.failures->of_ranks.at(2)->workload.size(), 2);
+  expect_contains(with("{}").mistake(), "\"failures\" says neither how often nor when");
+  expect_contains(with(R"({"mtbf": "3h"})").mistake(), "\"checkpoint\" is missing");
+  expect_contains(with(R"({"mtbf": "0s", "checkpoint": "1s"})").mistake(), "0 is too small");
+  expect_contains(with(R"({"mtbf": "3h", "at": [], "checkpoint": "1s"})").mistake(), "\"at\"");
+  expect_contains(with(R"({"mtbf": "3h", "checkpoint": "1s", "checkpoint_every": 3})").mistake(),
+                  "\"checkpoint_every\" goes with \"at\"");
+  expect_contains(with(R"({"at": [{"ranks": 2}], "steps": 9})").mistake(),
+                  "this failure has no time");
+  expect_contains(with(R"({"at": [{"steps": 4, "ranks": 5}], "steps": 9})").mistake(),
+                  "5 is too large");
+  expect_contains(with(R"({"at": [{"steps": 9}], "steps": 9})").mistake(), "has 9 steps only");
+  expect_contains(with(R"({"at": [{"time": "2h"}, {"time": "1h"}], "steps": 9})").mistake(),
+                  "comes before the one above");
+  expect_contains(with(R"({"at": [], "interval": "1h", "steps": 9})").mistake(),
+                  "\"interval\" goes with \"mtbf\"");
+}
+
+TEST(ReadWorkload, AJobMustFitTheRanksThatGoOn) {
+  expect_contains(load_scheme(R"("tensor": {"degree": 4},
+                                 "failures": {"at": [{"steps": 4, "ranks": 3}], "steps": 9})")
+                      .mistake(),
+                  "3 ranks cannot go on: a degree of 4 does not fit 3 ranks");
+  expect_contains(load_workload(R"("program": [],
+                                   "failures": {"at": [{"steps": 4, "ranks": 3}], "steps": 9})")
+                      .mistake(),
+                  "a program says what each rank does");
+}
+
 TEST(ReadWorkload, SweepsOverItsOptionsAndOverAllOfIt) {
   const Loaded buckets =
       load_scheme(R"("ddp": {})", R"("sweep": {"workload.ddp.bucket": ["1MiB", "4MiB"]})");

@@ -124,6 +124,29 @@ TEST(RunStep, WhoGivesUpIsAMetric) {
   expect_contains(nobody.failure, "no rank gives up");
 }
 
+TEST(RunStep, ARestartWithFewerRanksIsSimulatedAgain) {
+  const auto of = [&](int ranks, const std::string& failures) {
+    return row_of(step_scenario(
+        R"("shape": "switch", "link": {"bandwidth": "100Gb/s"}, "ranks": )" + std::to_string(ranks),
+        "\"ddp\": {}, " + failures + like_bert));
+  };
+  const CaseResult job =
+      of(8, R"("failures": {"at": [{"steps": 3, "ranks": 6}], "steps": 10, "restart": "1min"}, )");
+  EXPECT_NEAR(*job.step->job->time_s, 3 * job.time_s() + 60 + 7 * of(6, "").time_s(), 1e-9);
+  EXPECT_EQ(job.step->job->steps_done_twice, 0);
+  EXPECT_EQ(job.ranks, 8);
+  const std::string random = R"("failures": {"mtbf": "1h", "checkpoint": "1min"}, )";
+  const Studied swept =
+      results_of(step_scenario(eight, "\"ddp\": {}, " + random + like_bert,
+                               R"("sweep": {"workload.failures.interval": ["5min", "1h"]})"));
+  EXPECT_EQ(swept.all_warnings(), "");  // the steps take equally long, the jobs do not
+  // Twice as many ranks as it was measured with fail twice as often.
+  const std::string often =
+      R"("failures": {"mtbf": "2h", "mtbf_ranks": 4, "checkpoint": "1min"}, )";
+  const std::string twice = R"("failures": {"mtbf": "1h", "checkpoint": "1min"}, )";
+  EXPECT_DOUBLE_EQ(of(8, often).step->job->useful, of(8, twice).step->job->useful);
+}
+
 // Each lane of an algorithm is one of its communicator's.
 TEST(RunStep, TakesAlgorithmsOfSeveralLanes) {
   for (const char* choice : {R"("double-tree")", R"({"algorithm": "ring", "channels": 4})",
