@@ -19,6 +19,7 @@
 #include "app/report/formula_curve.hpp"
 #include "app/report/results_file.hpp"
 #include "app/report/step_pictures.hpp"
+#include "app/report/step_work.hpp"
 #include "app/scenario/document_path.hpp"
 #include "topo/error.hpp"
 
@@ -280,6 +281,7 @@ JsonValue report_data(const StoredResults& results, const std::optional<std::siz
   if (!scenario) {
     data.set("why_no_picture", why_not);
   } else if (steps) {
+    data.set("step_work", step_work(results, *scenario));
     add_step_pictures(results, *scenario, asked_point, data);
   } else if (!rows_of(results).empty()) {
     ClusterCache clusters;

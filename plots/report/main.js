@@ -3,7 +3,7 @@
 
 /** The most important first: what the reader asked, then why. */
 const views = [addChunkCurve, addSizeCurves, addScaling, addComparison, addAccuracy, addRunPictures];
-const stepViews = [addStepBars, addStepPictures];
+const stepViews = [addStepBars, addStepScaling, addStepPictures];
 
 const page = JSON.parse(document.getElementById("data").textContent);
 const report = document.getElementById("report");

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training steps: the rows, and where the time of each goes, as in figure 6 of the paper on PyTorch DDP.
 
-/** What a rank's time goes to, with its colour. */
+/** What a rank's time goes to, with its colour, that of the boxes in the timeline; below it, its communication. */
 const stepShares = [
-  { kind: "alone", name: "computing", colour: 1, note: "a stream of the rank works, and no collective is under way" },
-  { kind: "hidden", name: "computing that hides communication", colour: 6, note: "a stream works while a collective is under way" },
+  { kind: "forward", name: "forward", colour: 6, note: "a stream of the rank works on the forward pass" },
+  { kind: "backward", name: "backward", colour: 1, note: "a stream of the rank works on the backward pass" },
+  { kind: "other", name: "optimizer and other work", colour: 4, note: "a stream of the rank works on something else" },
   { kind: "exposed", name: "exposed communication", colour: 2, note: "a collective is under way, and no stream works" },
+  { kind: "hidden", name: "hidden communication", colour: 5, note: "a collective is under way while a stream works" },
   { kind: "idle", name: "idle", colour: 8, note: "neither: waiting for messages and slower ranks" },
 ];
 
-const mostStepBars = 40;
+const mostStepBars = 40; // app/report/step_work.cpp knows as many
 
 /** The rows of results of training steps. @param {any} data @param {string} id @returns {Results} */
 function readTrainingSteps(data, id) {
@@ -24,6 +26,7 @@ function readTrainingSteps(data, id) {
     hidden: columns.hidden_s[i],
     exposed: columns.exposed_s[i],
     idle: columns.bubble[i] * time,
+    work: data.step_work?.[i] ?? null,
   }));
   const paths = params.map(({ path }) => path);
   return { id, paths, names: paths.map((path) => shortPath(path, paths)), rows, data };
@@ -33,11 +36,11 @@ function readTrainingSteps(data, id) {
 function addStepBars(parent, results) {
   const { rows } = results;
   const shown = rows.slice(0, mostStepBars);
-  const bars = shown.map((row) => ({ name: stepName(results, row), shares: { alone: row.compute - row.hidden, hidden: row.hidden, exposed: row.exposed, idle: row.idle } }));
+  const bars = shown.flatMap((row) => stepBarsOf(results, row));
   addFigure(parent, {
     id: `${results.id}step-shares`,
     title: stepSharesTitle(results),
-    text: `Means over the ranks.${shown.length < rows.length ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
+    text: `Means over the ranks.${bars.length > shown.length ? " Below each step its communication, hidden behind work or exposed." : ""}${shown.length < rows.length ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
     draw: (host, width) => drawBreakdown(host, width, bars, stepSharesTitle(results), false, stepShares),
     table: {
       columns: [
@@ -45,6 +48,8 @@ function addStepBars(parent, results) {
         { head: "ranks", cell: (row) => countText(row.ranks) },
         { head: "step", seconds: (row) => row.time },
         { head: "computing", seconds: (row) => row.compute },
+        { head: "forward", seconds: (row) => row.work?.forward_s ?? null },
+        { head: "backward", seconds: (row) => row.work?.backward_s ?? null },
         { head: "hidden", seconds: (row) => row.hidden },
         { head: "exposed", seconds: (row) => row.exposed },
         { head: "idle", seconds: (row) => row.idle },
@@ -52,6 +57,19 @@ function addStepBars(parent, results) {
       rows,
     },
   });
+}
+
+/** The bar of a step and, where it has any, of its communication. @param {Results} results @param {any} row */
+function stepBarsOf(results, row) {
+  const { compute, hidden, exposed, idle, work } = row;
+  const known = work && work.forward_s + work.backward_s + work.other_s;
+  const scale = known > 0 ? compute / known : 0; // streams that work at once count twice in it
+  const parts = scale
+    ? { forward: work.forward_s * scale, backward: work.backward_s * scale, other: work.other_s * scale }
+    : { other: compute };
+  const bars = [{ name: stepName(results, row), shares: { ...parts, exposed, idle } }];
+  if (hidden > 0) bars.push({ name: "communication", shares: { exposed, hidden } });
+  return bars;
 }
 
 /** @param {Results} results @param {Row} row */

@@ -51,8 +51,9 @@ test("buckets and layers of DDP stand below each other on one axis", async () =>
   const page = await open("buckets", 1366);
   const [shares] = await titles(page);
   assert.match(shares, /^The fastest step is bucket 25 MiB with 252\.5 ms, 14% exposed communication; the slowest takes 380\.2 ms$/);
-  for (const kind of ["alone", "hidden", "exposed"])
-    assert.equal(await page.$$eval(`#step-shares rect[data-kind=${kind}]`, (all) => all.length), 4);
+  const bars = (kind) => page.$$eval(`#step-shares rect[data-kind=${kind}]`, (all) => all.length);
+  for (const kind of ["forward", "backward", "other", "hidden"]) assert.equal(await bars(kind), 4, kind);
+  assert.equal(await bars("exposed"), 8); // in the step, and beside what is hidden
   const begins = await page.$$eval("#step-0 rect[data-kind=collective], #step-0 rect[data-kind=backward]", (all) =>
     all.map((one) => ({ kind: one.dataset.kind, x: Number(one.getAttribute("x")) })),
   );
@@ -60,6 +61,15 @@ test("buckets and layers of DDP stand below each other on one axis", async () =>
   assert.equal(of("collective").length, 24);
   assert.equal(of("backward").length, 24);
   assert.ok(Math.abs(of("collective")[0] - of("backward")[1]) < 0.01, "the first bucket starts when the last layer is done");
+  assertNoMistakes(page);
+  await page.context().close();
+});
+
+test("a sweep over ranks is a curve, with the scatter of its seeds", async () => {
+  const page = await open("jitter", 1366);
+  const all = await titles(page);
+  assert.match(all[1], /^128 ranks take 1\.\d+ times as long as 1$/);
+  assert.equal(await page.$$eval("#step-scaling tbody tr", (rows) => rows.length), 8);
   assertNoMistakes(page);
   await page.context().close();
 });
