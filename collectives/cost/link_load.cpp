@@ -12,7 +12,8 @@ namespace collsim {
 namespace {
 
 constexpr int most_instructions = 30'000;
-constexpr std::size_t most_searched = 1024;
+// Devices that searches for routes may look at, if each search looks at all of them.
+constexpr std::size_t most_searched = 20'000'000;
 
 struct MessagesOnLink {
   double messages = 0;
@@ -33,7 +34,9 @@ std::set<int> positions_to_read(const Collective& collective) {
 class MessageReader {
  public:
   MessageReader(const Schedule& schedule, const Topology& topology)
-      : schedule_(schedule), router_(topology) {}
+      : schedule_(schedule),
+        router_(topology),
+        devices_to_search_(topology.parts().ways == nullptr ? topology.node_count() : 0) {}
 
   // Of all lanes of a rank: the first links of what it sends, the last of what it gets.
   void read(int position) {
@@ -42,7 +45,9 @@ class MessageReader {
       const Lane lane(static_cast<std::size_t>(number));
       LaneProgram program = schedule_.program(position, lane);
       while (const Instruction* const instruction = program.next()) {
-        if (++read_ > most_instructions) return;
+        has_read_all_ =
+            has_read_all_ && ++read_ <= most_instructions && may_route(me, *instruction);
+        if (!has_read_all_) return;
         const Bytes bytes = instruction->count * size_of(schedule_.collective().type);
         if (sends(instruction->op) && instruction->to.rank != me)
           add({2 * position, router_.route(me, instruction->to.rank, lane).front()}, bytes);
@@ -54,10 +59,20 @@ class MessageReader {
     }
   }
 
-  [[nodiscard]] bool has_read_all() const { return read_ <= most_instructions; }
+  [[nodiscard]] bool has_read_all() const { return has_read_all_; }
   [[nodiscard]] const MessagesOnLinks& links() const { return links_; }
 
  private:
+  // Where routes are searched, peers that were not met before take time.
+  [[nodiscard]] bool may_route(Rank me, const Instruction& instruction) {
+    if (devices_to_search_ == 0) return true;
+    const auto meet = [&](Rank from, Rank to) {
+      if (met_.emplace(from, to).second) searched_ += devices_to_search_;
+    };
+    if (sends(instruction.op)) meet(me, instruction.to.rank);
+    if (receives(instruction.op)) meet(instruction.from.rank, me);
+    return searched_ <= most_searched;
+  }
   void add(PartOfLink part, Bytes bytes) {
     MessagesOnLink& link = links_[part];
     ++link.messages;
@@ -66,7 +81,11 @@ class MessageReader {
 
   const Schedule& schedule_;
   Router router_;
+  const std::size_t devices_to_search_;
+  std::size_t searched_ = 0;
+  std::set<std::pair<Rank, Rank>> met_;
   int read_ = 0;
+  bool has_read_all_ = true;
   MessagesOnLinks links_;
 };
 
@@ -90,11 +109,7 @@ LinkLoad::LinkLoad(const Collective& collective, const AlgorithmChoice& choice,
                    const Topology& topology) {
   const Schedule once = in_chunks(collective, choice, 1);
   const Schedule twice = in_chunks(collective, choice, 2);
-  const bool cheap_routes =
-      topology.parts().ways != nullptr || topology.rank_count() <= most_searched;
-  if (!cheap_routes || runs_in_switches(collective, choice, topology) ||
-      chooses_per_message(topology))
-    return;
+  if (runs_in_switches(collective, choice, topology) || chooses_per_message(topology)) return;
   MessageReader whole(once, topology);
   MessageReader cut(twice, topology);
   for (const int position : positions_to_read(collective)) {

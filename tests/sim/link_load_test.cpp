@@ -74,5 +74,31 @@ TEST(LinkLoad, IsThatOfTheBusiestLink) {
   EXPECT_GT(LinkLoad(sum, choice, torus).at_least(1).seconds(), 1.4e-4);
 }
 
+// A graph has no shape that knows its routes.  A ring's ranks meet two others, which is soon
+// searched; an exchange among thousands is given up, and what was read by then still holds.
+TEST(LinkLoad, ReadsLargeGraphsAsLongAsFewRoutesAreSearched) {
+  constexpr std::size_t ranks = 5000;
+  TopologyBuilder builder;
+  const NodeId hub = builder.add_node(NodeKind::network_switch);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    builder.connect(builder.add_node(NodeKind::gpu), hub, link_of(ten));
+  const Topology star = builder.build();
+  AlgorithmChoice choice;
+  choice.name = "ring";
+  const Bytes bytes = 100'000'000;
+  const double twice = 2 * (1 - 1.0 / ranks) * 1e8 / 10e9;
+  EXPECT_NEAR(LinkLoad(byte_collective(Operation::all_reduce, ranks, bytes), choice, star)
+                  .at_least(1)
+                  .seconds(),
+              twice, 1e-9);
+  choice.name = "direct";
+  const double once = (1 - 1.0 / ranks) * 1e8 / 10e9;
+  const double load = LinkLoad(byte_collective(Operation::all_to_all, ranks, bytes), choice, star)
+                          .at_least(1)
+                          .seconds();
+  EXPECT_GT(load, once / 2);
+  EXPECT_LT(load, once);
+}
+
 }  // namespace
 }  // namespace collsim::testing
