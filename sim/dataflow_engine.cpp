@@ -27,7 +27,7 @@ class DataflowNetwork {
         recorder_(recorder),
         first_user_(topology_.links().size(), no_user) {}
 
-  // Two lanes want the same link, or messages of one lane overtake each other on the way to it.
+  // Two lanes or copies of one want the same link, or messages of one lane overtake each other on the way to it.
   [[nodiscard]] bool link_is_contended() const {
     return link_is_contended_ || wiring_.messages_meet_their_copies() ||
            (links_ && !links_->is_in_order());
@@ -84,6 +84,7 @@ void DataflowNetwork<Recorder>::note_users(Connection& connection) {
   for (const LinkId id : lanes_.connections.links(connection)) {
     const Link& link = topology_.link(id);
     std::uint32_t& first = first_user_[link.resource.index()];
+    if (wiring_.has_copies_on(id)) link_is_contended_ = true;
     if (first == no_user) {
       first = connection.number;
       continue;

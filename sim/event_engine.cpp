@@ -49,7 +49,7 @@ class EventNetwork {
         posts_early_(quotient == nullptr && lanes.per_rank == 1),
         into_the_network_(links_into_the_network(topology_)),
         drains_(lanes.programs.streams() > 0),
-        flows_(topology_, lanes.connections),
+        flows_(topology_, lanes.connections, quotient),
         ways_(topology, lanes),
         posted_(lanes.all.size()),
         flowing_(lanes.all.size()) {}

@@ -10,9 +10,10 @@
 
 namespace collsim {
 
-Flows::Flows(const Topology& topology, const ConnectionTable& connections)
+Flows::Flows(const Topology& topology, const ConnectionTable& connections, const Quotient* quotient)
     : topology_(topology),
       connections_(connections),
+      quotient_(quotient),
       counts_messages_(chooses_per_message(topology)),
       constraint_of_(topology.links().size()) {
   latest_.fill(none);
@@ -33,7 +34,8 @@ void Flows::opened(const Connection& connection) {
     std::uint32_t& known = constraint_of_[link.resource.index()];
     if (known == 0) {
       const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
-      known = static_cast<std::uint32_t>(sharing_.add_constraint(bandwidth).index()) + 1;
+      const std::uint32_t copies = quotient_ != nullptr ? quotient_->copies(link.resource) : 1;
+      known = static_cast<std::uint32_t>(sharing_.add_constraint(bandwidth, copies).index()) + 1;
       under_way_.push_back(0);
     }
     route.links.emplace_back(known - 1);

@@ -9,6 +9,7 @@
 
 #include "sim/connections.hpp"
 #include "sim/max_min.hpp"
+#include "sim/quotient.hpp"
 #include "sim/radix_heap.hpp"
 #include "topo/topology.hpp"
 
@@ -29,7 +30,8 @@ namespace collsim {
 // The caller advances time.
 class Flows {
  public:
-  Flows(const Topology& topology, const ConnectionTable& connections);
+  // `quotient`: whose topology it is, or nullptr.
+  Flows(const Topology& topology, const ConnectionTable& connections, const Quotient* quotient);
 
   // Takes note of a new connection over fair links.
   void opened(const Connection& connection);
@@ -146,6 +148,7 @@ class Flows {
 
   const Topology& topology_;
   const ConnectionTable& connections_;
+  const Quotient* quotient_;
   const bool counts_messages_;
   std::vector<std::uint32_t> constraint_of_;  // by link, plus one; 0: none yet
   std::vector<Route> routes_;                 // by connection number

@@ -12,11 +12,12 @@
 
 namespace collsim {
 
-MaxMin::ConstraintId MaxMin::add_constraint(double capacity) {
+MaxMin::ConstraintId MaxMin::add_constraint(double capacity, std::uint32_t copies) {
   COLLSIM_CHECK(capacity > 0 && std::isfinite(capacity),
                 "a capacity must be positive and finite, not " + std::to_string(capacity));
   Constraint constraint;
   constraint.capacity = capacity;
+  constraint.copies = copies;
   constraints_.push_back(std::move(constraint));
   return ConstraintId(constraints_.size() - 1);
 }
@@ -220,9 +221,9 @@ void MaxMin::touch(std::uint32_t index) {
     return;
   }
   component_.push_back(index);
-  constraint.open = constraint.started;
+  constraint.open = std::int64_t{constraint.started} * constraint.copies;
   constraint.remaining = constraint.capacity;
-  constraint.share = constraint.capacity / constraint.open;
+  constraint.share = constraint.capacity / static_cast<double>(constraint.open);
 }
 
 // Most components have a few levels, which are found sooner by looking at all constraints than by
@@ -311,11 +312,13 @@ void MaxMin::close(std::uint32_t id, double level) {
 void MaxMin::settle(double level) {
   for (const std::uint32_t index : losing_) {
     Constraint& constraint = constraints_[index];
-    constraint.open -= constraint.closing;
-    constraint.remaining -= constraint.closing * level;
+    const std::int64_t closing = std::int64_t{constraint.closing} * constraint.copies;
+    constraint.open -= closing;
+    constraint.remaining -= static_cast<double>(closing) * level;
     constraint.closing = 0;
     if (constraint.open > 0)
-      constraint.share = std::max(level, constraint.remaining / constraint.open);
+      constraint.share =
+          std::max(level, constraint.remaining / static_cast<double>(constraint.open));
   }
 }
 

@@ -60,8 +60,9 @@ class MaxMin {
   using ConstraintId = Index<ConstraintTag, std::uint32_t>;
   using VariableId = Index<VariableTag, std::uint32_t>;
 
-  // Constraints are numbered 0, 1, 2, ... and stay.  capacity must be positive and finite.
-  ConstraintId add_constraint(double capacity);
+  // Constraints are numbered 0, 1, 2, ... and stay.  capacity must be positive and finite.  Each
+  // user counts as so many that are alike.
+  ConstraintId add_constraint(double capacity, std::uint32_t copies = 1);
 
   // A variable that uses each of `constraints`, of which there are some (m-fold one that is named m
   // times).  Ids are dense and used again, so that callers can keep arrays beside them.
@@ -94,9 +95,10 @@ class MaxMin {
   struct Constraint {
     double capacity = 0;
     double remaining = 0;
-    double share = 0;  // remaining / open, but never below the level that last changed it
-    std::uint32_t open = 0;
+    double share = 0;           // remaining / open, but never below the level that last changed it
+    std::int64_t open = 0;      // times copies
     std::uint32_t closing = 0;  // users closed at the present level
+    std::uint32_t copies = 1;
     std::uint32_t found = 0;
     std::uint32_t started = 0;         // users that take part
     std::uint32_t coming = 0;          // users still to be enlisted

@@ -100,11 +100,11 @@ bool Quotient::find_orbits(const Topology& topology, const Topology::Turning& tu
     if (!is_new) continue;
     Link link = topology.link(LinkId(id));
     COLLSIM_CHECK(link.resource == LinkId(id) && !link.down, "turns of a half-duplex or lost link");
-    const std::int64_t copies = turns_that_keep(place);
-    if (copies > 1 &&
-        (link.sharing == Sharing::exclusive || link.bandwidth.bytes_per_second() % copies != 0))
-      return false;
-    link.bandwidth = Bandwidth(link.bandwidth.bytes_per_second() / copies);
+    const std::uint32_t copies = turns_that_keep(place);
+    if (copies > 1 && link.sharing == Sharing::exclusive) return false;
+    const bool divides = link.bandwidth.bytes_per_second() % copies == 0;
+    if (divides) link.bandwidth = Bandwidth(link.bandwidth.bytes_per_second() / copies);
+    copies_.push_back(divides ? 1 : copies);
     link.from = NodeId(0);
     link.to = anywhere;
     link.resource = known->second;

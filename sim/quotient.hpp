@@ -20,7 +20,8 @@ namespace collsim {
 //                     connection is named by a representative and whom it sends to
 //   links             one for every orbit of links.  Where several turns leave a link where it is,
 //                     a message that crosses it does so together with as many copies of itself, so
-//                     it has only that part of the bandwidth.
+//                     it has only that part of the bandwidth; where that is no whole number of
+//                     bytes per second, flows share all of it and count as often (copies()).
 class Quotient {
  public:
   // Nothing where there are no such turns, a rank is late, or part of the machine stays out.
@@ -46,10 +47,12 @@ class Quotient {
   // One link for each orbit; as many ranks as the machine has, but no routes.
   [[nodiscard]] const Topology& topology() const { return *topology_; }
   [[nodiscard]] LinkId orbit(LinkId link) const { return orbits_[link.index()]; }
+  // How often each message on a link of topology() crosses it; 1 where its bandwidth is divided.
+  [[nodiscard]] std::uint32_t copies(LinkId link) const { return copies_[link.index()]; }
 
  private:
   Quotient(const Topology& topology, const Topology::Turning& turning, Turns turns);
-  // False when a bandwidth cannot be divided.
+  // False when an exclusive link is crossed by copies of a message.
   [[nodiscard]] bool find_orbits(const Topology& topology, const Topology::Turning& turning);
   [[nodiscard]] std::uint32_t turns_that_keep(const LinkPlace& place) const;
 
@@ -57,6 +60,7 @@ class Quotient {
   std::vector<Rank> representatives_;
   std::vector<std::uint32_t> numbers_;  // by rank
   std::vector<LinkId> orbits_;          // by link
+  std::vector<std::uint32_t> copies_;   // by link of topology_
   std::optional<Topology> topology_;
 };
 

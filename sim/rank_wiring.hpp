@@ -58,6 +58,10 @@ class RankWiring {
   }
   // A message crosses two links of one orbit: it meets its own copies.
   [[nodiscard]] bool messages_meet_their_copies() const { return messages_meet_their_copies_; }
+  // Of a link of the quotient: a message is not alone on it.
+  [[nodiscard]] bool has_copies_on(LinkId link) const {
+    return quotient_ != nullptr && quotient_->copies(link) > 1;
+  }
   [[nodiscard]] const Router::Choices* choices(const Connection& connection) {
     return router_.choices(lanes_.endpoint_of(connection.source),
                            lanes_.endpoint_of(connection.target));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -177,28 +178,72 @@ void Tree::append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& ro
   route.emplace_back(link(to.index(), true));
 }
 
-// Ends are numbered pod, leaf of the pod (group of leaves where there are rails), group of as many
-// ends as there are uplinks, end that takes one of the uplinks when it is the target, rail.  The
-// choice of uplinks turns with the ends, that of the cores with the leaves where there are as many.
+// Turns of the ends, with which the choice of uplinks and of cores turns (Tree::usual()).
+//
+// Where a leaf has g times as many ends as uplinks, end (pod, leaf l of the pod, group j of g,
+// uplink u) is reached over uplink u and core (l g + j) mod c of c.  If c divides the l g of a pod,
+// the pod does not matter.  With d = gcd(g, c) the cores have numbers (first, second) = (core / d,
+// core mod d): l turns the first, by g/d for each leaf, so that leaves c/d apart take the same
+// cores; j mod d turns the second.  What is left of j, its digit of size g/d, turns nothing if there
+// is one `first` only, and else cannot turn.
+class TreeTurns {
+ public:
+  // Digits of an end, slowest first.
+  enum Digit : std::uint32_t { pod, same_cores, leaf, group, group_of_core, uplink, rail };
+
+  // Leaves of a pod (groups of leaves where there are rails); cores of an aggregation switch, 1
+  // where there are none.
+  TreeTurns(std::size_t leaves, std::size_t groups, std::size_t cores)
+      : leaves_(leaves), groups_(groups), cores_(cores), seconds_(std::gcd(groups, cores)) {
+    if (are_there() && firsts() > 1)
+      while (inverse_ * (groups_ / seconds_) % firsts() != 1) ++inverse_;
+  }
+
+  [[nodiscard]] bool are_there() const { return leaves_ * groups_ % cores_ == 0; }
+
+  [[nodiscard]] std::vector<TurnDigit> digits(std::size_t pods, std::size_t uplinks,
+                                              std::size_t rails) const {
+    const auto number = [](std::size_t count) { return static_cast<std::uint32_t>(count); };
+    const std::uint32_t groups = number(groups_ / seconds_);
+    return {{number(pods)},
+            {number(leaves_ / firsts())},
+            {number(firsts())},
+            {groups, firsts() == 1 ? 1 : groups},
+            {number(seconds_)},
+            {number(uplinks)},
+            {number(rails), number(rails)}};
+  }
+
+  // The first of those groups of a pod, counted leaf by leaf, that are reached over a core.
+  [[nodiscard]] std::size_t first_group_over(std::size_t core) const {
+    return core / seconds_ * inverse_ % firsts() * groups_ + core % seconds_;
+  }
+
+ private:
+  [[nodiscard]] std::size_t firsts() const { return cores_ / seconds_; }
+
+  std::size_t leaves_, groups_, cores_, seconds_;
+  std::size_t inverse_ = 1;  // of g/d, modulo c/d
+};
+
 std::optional<Topology::Turning> Tree::turning() const {
-  const auto size = [](std::size_t count) { return static_cast<std::uint32_t>(count); };
   const std::size_t leaves = three_levels() ? shape_.leaves_per_pod : leaves_ / shape_.rails;
   const std::size_t per_leaf = shape_.ends_per_leaf;
   const bool full = pods_ * leaves * per_leaf * shape_.rails == ends();
   const bool even = uplinks_ > 0 && per_leaf % uplinks_ == 0;
-  const bool cores_turn = !three_levels() || (shape_.cores == leaves && per_leaf == uplinks_);
   for (const LinkParameters& link : shape_.links)
     if (link.half_duplex) return std::nullopt;
-  if (!full || !even || !cores_turn) return std::nullopt;
+  if (!full || !even) return std::nullopt;
+  const TreeTurns turns(leaves, per_leaf / uplinks_, three_levels() ? shape_.cores : 1);
+  if (!turns.are_there()) return std::nullopt;
 
   Topology::Turning turning;
-  turning.digits = {{size(pods_)},
-                    {size(leaves)},
-                    {size(per_leaf / uplinks_)},
-                    {size(uplinks_)},
-                    {size(shape_.rails), size(shape_.rails)}};
-  turning.place = [*this, leaves, per_leaf](LinkId id) {
-    constexpr std::uint32_t groups_of_ends = 1U << 2U;
+  turning.digits = turns.digits(pods_, uplinks_, shape_.rails);
+  turning.place = [*this, turns, leaves, per_leaf](LinkId id) {
+    constexpr std::uint32_t groups =
+        1U << TreeTurns::Digit::group | 1U << TreeTurns::Digit::group_of_core;
+    constexpr std::uint32_t over_core =
+        1U << TreeTurns::Digit::same_cores | 1U << TreeTurns::Digit::group;
     std::size_t cable = id.index() / 2;
     const std::uint32_t down = id.index() % 2;
     if (cable < ends()) return LinkPlace{down, Rank(cable)};
@@ -206,13 +251,14 @@ std::optional<Topology::Turning> Tree::turning() const {
     if (cable < leaves_ * uplinks_) {
       const std::size_t leaf = cable / uplinks_;
       const std::size_t first = leaf / shape_.rails * per_leaf + cable % uplinks_;
-      return LinkPlace{2 + down, Rank(first * shape_.rails + leaf % shape_.rails), groups_of_ends};
+      return LinkPlace{2 + down, Rank(first * shape_.rails + leaf % shape_.rails), groups};
     }
     cable -= leaves_ * uplinks_;  // (pod, uplink, core), without rails
     const std::size_t pod = cable / shape_.cores / uplinks_;
     const std::size_t uplink = cable / shape_.cores % uplinks_;
-    const std::size_t core = cable % shape_.cores;
-    return LinkPlace{4 + down, Rank((pod * leaves + core) * per_leaf + uplink), groups_of_ends};
+    const std::size_t group = turns.first_group_over(cable % shape_.cores);
+    return LinkPlace{4 + down, Rank(pod * leaves * per_leaf + group * uplinks_ + uplink),
+                     over_core};
   };
   return turning;
 }

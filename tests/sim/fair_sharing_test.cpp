@@ -76,6 +76,37 @@ TEST(FairSharing, ManyEqualFlowsEndTogether) {
   EXPECT_EQ(simulate(topology, schedule, {}, {.engine = Engine::symmetry}).time, microseconds(63));
 }
 
+// Seven ranks share an uplink of a leaf, and five or seven a cable to a core switch.
+TEST(FairSharing, CopiesOfARankShareWhatTheirNumberDoesNotDivide) {
+  const TreeShape two_levels{.ends = 28, .ends_per_leaf = 14, .spines = 2, .links = {fair, fair}};
+  const TreeShape three_levels{.ends = 60,
+                               .ends_per_leaf = 6,
+                               .spines = 2,
+                               .leaves_per_pod = 5,
+                               .cores = 1,
+                               .links = {fair, fair, fair}};
+  const TreeShape groups_cannot_turn{.ends = 48,
+                                     .ends_per_leaf = 6,
+                                     .spines = 2,
+                                     .leaves_per_pod = 4,
+                                     .cores = 4,
+                                     .links = {fair, fair, fair}};
+  for (const TreeShape& shape : {two_levels, three_levels, groups_cannot_turn}) {
+    const Topology topology = make_tree(shape);
+    const Bytes bytes = static_cast<Bytes>(shape.ends) * 999'983;
+    for (const auto& [operation, algorithm] :
+         {std::pair(Operation::all_to_all, "direct"), std::pair(Operation::all_to_all, "pairwise"),
+          std::pair(Operation::all_gather, "ring")}) {
+      const Schedule schedule = byte_schedule(operation, shape.ends, bytes, algorithm);
+      const Simulation all = simulate(topology, schedule, {}, {.engine = Engine::event});
+      const Simulation few = simulate(topology, schedule, {}, {.engine = Engine::symmetry});
+      EXPECT_EQ(all.time, few.time) << algorithm << " on " << shape.ends;
+      EXPECT_EQ(all.finished, few.finished) << algorithm << " on " << shape.ends;
+      EXPECT_EQ(all.fingerprint, few.fingerprint) << algorithm << " on " << shape.ends;
+    }
+  }
+}
+
 // Twice: sends so many messages to every other rank, then takes as many from each.
 Program exchange(int me, int ranks, int messages) {
   const auto data = [](int from, int to, Buffer buffer) {
