@@ -6,9 +6,11 @@
 #include <ostream>
 
 #include "app/commands/command.hpp"
+#include "app/commands/import_workload.hpp"
 #include "app/commands/measured_answers.hpp"
 #include "app/commands/results_writer.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/json/source_bytes.hpp"
 #include "app/json/value.hpp"
 #include "app/measured/measured_csv.hpp"
 #include "app/measured/measured_file.hpp"
@@ -23,6 +25,7 @@ struct ImportOptions {
   std::vector<std::string> logs, outputs;
   std::string format = "table";
   AnswerOptions answers;
+  WorkloadOptions of_workloads;
 };
 
 using Tables = std::vector<MeasuredTable>;
@@ -133,23 +136,72 @@ void refuse_open_questions(const Tables& tables) {
   if (!message.empty()) throw UsageError("nothing was written: the log does not say" + message);
 }
 
-int import_logs(const ImportOptions& options, Terminal& terminal) {
+// What the files hold: tables of logs, and workloads by the files that they are from.
+struct Imported {
+  Tables tables;
+  std::vector<std::pair<std::string, ImportedWorkload>> workloads;
+};
+
+int read_files(const ImportOptions& options, Imported& imported, Terminal& terminal) {
+  const MeasuredAnswers answers = options.answers.read();
+  const WorkloadAnswers of_workloads = options.of_workloads.read(options.answers.ranks);
+  int code = exit_fine;
+  for (const std::string& file : options.logs) {
+    Sources sources;
+    Diagnostics diagnostics;
+    const auto source = read_bytes(file, sources, diagnostics, {}, max_log_bytes);
+    if (source && looks_like_workload(sources.text(*source))) {
+      auto workload = read_workload(*source, sources, of_workloads, diagnostics);
+      if (workload) imported.workloads.emplace_back(sources.name(*source), std::move(*workload));
+    } else if (source && is_text(*source, sources, diagnostics, max_log_bytes)) {
+      for (MeasuredTable& table : read_measurements(*source, sources, diagnostics)) {
+        answer(table, answers);
+        imported.tables.push_back(std::move(table));
+      }
+    }
+    if (!diagnostics.empty()) code = show_mistakes(diagnostics, sources, terminal);
+  }
+  return code;
+}
+
+int write_workload(const ImportOptions& options, const Imported& imported, Terminal& terminal) {
+  const auto& [file, workload] = imported.workloads.front();
+  const bool as_json = options.format == "json";
+  if (imported.workloads.size() > 1 || !imported.tables.empty()) {
+    if (as_json || !options.outputs.empty())
+      throw UsageError("a workload becomes a scenario of its own: import one file at a time");
+  }
+  if (options.format == "csv") throw UsageError("a workload is written as JSON, not as CSV");
+  if (!as_json)
+    for (const auto& [name, one] : imported.workloads) terminal.out << workload_in_words(one, name);
+  if (!as_json && options.outputs.empty()) return exit_fine;
+  std::string missing;
+  for (const std::string& question : workload.questions) missing += "\n  " + question;
+  if (!missing.empty()) throw UsageError("nothing was written:" + missing);
+  const std::string text = to_pretty_json(scenario_value(workload, file)) + '\n';
+  if (as_json) terminal.out << text;
+  for (const std::string& output : options.outputs) {
+    if (output != "-" && !output.ends_with(".json"))
+      throw UsageError(fmt::format("\"{}\": a workload is written as .json", output));
+    write_file(output, terminal, [&](std::ostream& out) { out << text; });
+    if (!terminal.quiet && output != "-")
+      terminal.err << fmt::format("wrote {}; put your \"cluster\" into it, and run it\n", output);
+  }
+  return exit_fine;
+}
+
+int import_files(const ImportOptions& options, Terminal& terminal) {
   for (const std::string& output : options.outputs) {
     static_cast<void>(format_of_output(output, options.format));
     refuse_overwriting(output, options.logs);
     check_writable(output);
   }
-  const MeasuredAnswers answers = options.answers.read();
-  Tables tables;
-  int code = exit_fine;
-  for (const std::string& log : options.logs) {
-    Sources sources;
-    Diagnostics diagnostics;
-    for (MeasuredTable& table : read_measurements(log, sources, diagnostics)) {
-      answer(table, answers);
-      tables.push_back(std::move(table));
-    }
-    if (!diagnostics.empty()) code = show_mistakes(diagnostics, sources, terminal);
+  Imported imported;
+  const int code = read_files(options, imported, terminal);
+  const Tables& tables = imported.tables;
+  if (!imported.workloads.empty()) {
+    const int written = write_workload(options, imported, terminal);
+    if (tables.empty()) return code == exit_fine ? written : code;
   }
   if (tables.empty()) return code;
   if (options.outputs.empty() || !terminal.quiet)
@@ -166,14 +218,22 @@ int import_logs(const ImportOptions& options, Terminal& terminal) {
 
 Action declare_import(Options& command) {
   const auto options = std::make_shared<ImportOptions>();
-  command.value("LOG", options->logs, "FILE", log_in_words).required = true;
+  command
+      .value(
+          "LOG", options->logs, "FILE",
+          "what nccl-tests or rccl-tests printed, as pasted, or a measured table (JSON, CSV); or "
+          "a workload: a trace of PyTorch's profiler, an execution trace of PyTorch or Chakra, a "
+          "text workload of ASTRA-sim, SimAI or AICB, a CSV of DDP buckets; \"-\" reads "
+          "standard input")
+      .required = true;
   options->answers.declare(command);
+  options->of_workloads.declare(command);
   command.choice("--format", options->format, {"table", "json", "csv"},
                  "output format (default: table)");
   command.value("-o", options->outputs, "FILE",
                 "also write what was understood to a file, in the format of its suffix (.json, "
-                ".csv, .txt; may be repeated)");
-  return [options](Terminal& terminal) { return import_logs(*options, terminal); };
+                ".csv, .txt; may be repeated); of a workload: a scenario, as .json");
+  return [options](Terminal& terminal) { return import_files(*options, terminal); };
 }
 
 }  // namespace collsim

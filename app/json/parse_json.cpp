@@ -173,7 +173,9 @@ class Parser {
     for (; follows.value_or(false); follows = item_follows(false)) {
       JsonValue item;
       if (!read_value(item)) return false;
-      if (!is_long || items.size() < limits_.kept_items) {
+      const bool kept = !is_long || (items.size() < limits_.kept_items &&
+                                     (limits_.keeps == nullptr || limits_.keeps(item)));
+      if (kept) {
         items.push_back(std::move(item));
         values_kept = values_;
       } else {  // the values of items that are not kept do not count

@@ -20,12 +20,14 @@ inline constexpr std::size_t max_json_key_bytes = 1000;
 inline constexpr std::size_t max_json_values = 2'000'000;
 
 // What a document may have, and what is kept of a long one: of the array of that name in the
-// outermost object (or in objects of the outermost array) only the first items.  The others must be
-// JSON too, but are forgotten at once, so that a file may be longer than memory for its values.
+// outermost object (or in objects of the outermost array) only the first items, and of these only
+// those that `keeps` wants.  The others must be JSON too, but are forgotten at once, so that a file
+// may be longer than memory for its values.
 struct JsonLimits {
   std::size_t bytes = max_json_bytes;
   std::string_view long_list = {};
   std::size_t kept_items = 0;
+  bool (*keeps)(const JsonValue& item) = nullptr;  // none: all
 };
 // How many items of such an array were forgotten, by the place where it begins.
 using ForgottenItems = std::map<std::uint32_t, std::size_t>;

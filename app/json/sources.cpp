@@ -12,6 +12,7 @@
 
 #include "app/json/diagnostics.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/json/source_bytes.hpp"
 
 namespace collsim {
 namespace {
@@ -97,6 +98,14 @@ std::optional<std::uint32_t> read_source(const std::string& file, Sources& sourc
 std::optional<std::uint32_t> read_source(const std::string& file, Sources& sources,
                                          Diagnostics& diagnostics, const Diagnostic& asked_by,
                                          std::size_t most_bytes) {
+  const auto source = read_bytes(file, sources, diagnostics, asked_by, most_bytes);
+  if (!source || !is_text(*source, sources, diagnostics, most_bytes)) return std::nullopt;
+  return source;
+}
+
+std::optional<std::uint32_t> read_bytes(const std::string& file, Sources& sources,
+                                        Diagnostics& diagnostics, const Diagnostic& asked_by,
+                                        std::size_t most_bytes) {
   const std::string name = file == "-" ? "<stdin>" : file.empty() ? "\"\"" : file;
   std::string text;
   const std::string problem = read_all(file, text, most_bytes);
@@ -106,11 +115,15 @@ std::optional<std::uint32_t> read_source(const std::string& file, Sources& sourc
     diagnostic.message = "cannot read " + name + ": " + problem;
     return diagnostics.add(std::move(diagnostic));
   }
-  const bool whole = text.size() <= most_bytes;
-  const std::size_t bad = whole ? first_bad_byte(text) : text.size();
-  const bool is_text = bad == text.size();
-  const auto source = sources.add(Sources::Kind::file, name, std::move(text));
-  if (is_text) return source;
+  return sources.add(Sources::Kind::file, name, std::move(text));
+}
+
+bool is_text(std::uint32_t source, const Sources& sources, Diagnostics& diagnostics,
+             std::size_t most_bytes) {
+  const std::string& text = sources.text(source);
+  if (text.size() > most_bytes) return true;  // cut, perhaps within a character
+  const std::size_t bad = first_bad_byte(text);
+  if (bad == text.size()) return true;
   const auto at = static_cast<std::uint32_t>(bad);
   return diagnostics.add({.code = "not-utf8",
                           .message = "the file is not UTF-8 text",

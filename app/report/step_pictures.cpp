@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "app/results/action_text.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/study/run_step.hpp"
+#include "collectives/kinds_of_ranks.hpp"
 #include "collectives/recorded_actions.hpp"
 
 namespace collsim {
@@ -21,32 +21,6 @@ namespace {
 constexpr std::uint64_t most_recorded_for_a_picture = 1'000'000;
 constexpr std::size_t most_kinds_of_ranks = 16;
 constexpr std::size_t most_boxes = 20'000;
-
-// What a rank computes and communicates, whoever its peers are.
-using Doings = std::vector<std::pair<Action::Kind, std::pair<std::int64_t, std::string>>>;
-
-Doings doings_of(const Workload& workload, Rank rank) {
-  Doings doings;
-  Script script = workload.script(rank);
-  while (const Action* const action = script.next())
-    if (action->kind == Action::Kind::work || action->kind == Action::Kind::collective)
-      doings.push_back({action->kind, {action->amount, action_text(*action, workload)}});
-  return doings;
-}
-
-// The first of all ranks that do the same, and how many these are.
-std::vector<std::pair<Rank, std::int64_t>> kinds_of_ranks(const Workload& workload) {
-  std::vector<std::pair<Rank, std::int64_t>> kinds;
-  std::map<Doings, std::size_t> known;
-  for (const Rank rank : workload.group()) {
-    const auto [found, is_new] = known.emplace(doings_of(workload, rank), kinds.size());
-    if (is_new)
-      kinds.emplace_back(rank, 1);
-    else
-      ++kinds[found->second].second;
-  }
-  return kinds;
-}
 
 std::string_view box_kind(const Action& action) {
   if (action.kind == Action::Kind::collective) return "collective";
@@ -95,7 +69,7 @@ JsonValue step_picture(const Case& one_case) {
       streams.items().push_back(
           JsonValue::object({{"name", fmt::format("rank {} {}", kinds[i].first.index(),
                                                   workload.stream_names()[stream])},
-                             {"ranks", kinds[i].second},
+                             {"ranks", kinds[i].ranks},
                              {"boxes", std::move(drawn)}}));
     }
   if (boxes > most_boxes)

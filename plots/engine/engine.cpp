@@ -15,21 +15,14 @@
 #include "collectives/cost/bound_text.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "collectives/result_warnings.hpp"
+#include "plots/engine/border.hpp"
 #include "plots/engine/setting.hpp"
 #include "sim/effort.hpp"
 #include "sim/idle_links.hpp"
 #include "sim/records.hpp"
 
-#define COLLSIM_EXPORT(name) extern "C" __attribute__((export_name(#name)))
-
 namespace collsim {
 namespace {
-
-// Where a text or a column is.
-struct View {
-  const void* data = nullptr;
-  std::uint32_t count = 0;
-};
 
 // What is said about a case; the closed form may be missing.
 struct Answer {
@@ -63,14 +56,6 @@ Columns columns{};
 Records records;
 ClosedForm form;
 std::string text, formula_values, definition_lines, warnings, bound_cut;
-
-View view_of(const std::string& of) {
-  return {of.data(), static_cast<std::uint32_t>(of.size())};
-}
-template <class T>
-View view_of(const std::vector<T>& of) {
-  return {of.data(), static_cast<std::uint32_t>(of.size())};
-}
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 // More would take seconds.
@@ -229,6 +214,11 @@ Topology network_of_setting() {
 }
 
 }  // namespace
+
+const Setting& setting_of_page() {
+  return setting;
+}
+
 }  // namespace collsim
 
 // Where JavaScript writes the setting before it calls one of those below.

@@ -97,12 +97,12 @@ function algorithmRow(engine, setting) {
 /**
  * Makes the controls. @param {HTMLElement} parent @param {Engine} engine
  * @param {(part: Partial<PageSetting>) => void} onChange
+ * @param {{groups: any[], keys: Record<string, any>, isShown: (key: string, setting: any, engine: Engine) => boolean}} [of]
  * @returns {{show: (setting: PageSetting) => void}}
  */
-function addControls(parent, engine, onChange) {
-  const keys = settingKeys(engine);
+function addControls(parent, engine, onChange, { groups, keys, isShown } = { groups: controlGroups(), keys: settingKeys(engine), isShown: matters }) {
   const shown = [];
-  for (const group of controlGroups()) {
+  for (const group of groups) {
     const set = element("fieldset");
     set.append(element("legend", "", group.name));
     for (const control of group.controls) {
@@ -115,7 +115,7 @@ function addControls(parent, engine, onChange) {
   return {
     show: (setting) => {
       for (const { control, row, note, show } of shown) {
-        row.hidden = !matters(control.key, setting, engine);
+        row.hidden = !isShown(control.key, setting, engine);
         note.textContent = control.note(setting, engine);
         show(setting);
       }
@@ -186,7 +186,7 @@ function selectControl(control, engine, onChange) {
   select.addEventListener("change", () => onChange({ [control.key]: ["late_rank", "root"].includes(control.key) ? Number(select.value) : select.value }));
   let known = null;
   const show = (setting) => {
-    const choices = choicesFor(control.key, engine, setting);
+    const choices = control.choices ?? choicesFor(control.key, engine, setting);
     if (choices.join("\n") !== known) {
       known = choices.join("\n");
       select.replaceChildren(...choices.map((value) => new Option(choiceText(control.key, value), value)));

@@ -40,6 +40,7 @@ class Playground {
 
   /** @param {string} text */
   readAddress(text) {
+    if (text.startsWith("step=")) return location.reload(); // the page of training steps
     const { setting, a, view, notes } = readFragment(text, this.engine);
     this.setting = setting;
     this.said.setting = notes;
@@ -216,6 +217,6 @@ function drawFormula({ setting, answer }) {
 }
 
 Engine.load(packedEngine).then(
-  (engine) => new Playground(engine),
+  (engine) => (location.hash.startsWith("#step=") ? new TrainingPage(engine) : new Playground(engine)),
   (error) => showNotes([`This browser cannot run the simulator: ${error.message}`], []),
 );

@@ -2,7 +2,7 @@
 // Training steps: the rows, and where the time of each goes, as in figure 6 of the paper on PyTorch DDP.
 
 /** What a rank's time goes to, with its colour, that of the boxes in the timeline; below it, its communication. */
-const stepShares = [
+const workShares = [
   { kind: "forward", name: "forward", colour: 6, note: "a stream of the rank works on the forward pass" },
   { kind: "backward", name: "backward", colour: 1, note: "a stream of the rank works on the backward pass" },
   { kind: "other", name: "optimizer and other work", colour: 4, note: "a stream of the rank works on something else" },
@@ -41,7 +41,7 @@ function addStepBars(parent, results) {
     id: `${results.id}step-shares`,
     title: stepSharesTitle(results),
     text: `Means over the ranks.${bars.length > shown.length ? " Below each step its communication, hidden behind work or exposed." : ""}${shown.length < rows.length ? ` The first ${shown.length} of ${countText(rows.length)} rows.` : ""}`,
-    draw: (host, width) => drawBreakdown(host, width, bars, stepSharesTitle(results), false, stepShares),
+    draw: (host, width) => drawBreakdown(host, width, bars, stepSharesTitle(results), false, workShares),
     table: {
       columns: [
         { head: "row", cell: (row) => stepName(results, row), words: true },
