@@ -336,6 +336,20 @@ class Pipes(Test):
         self.shell(f"collsim run -q {self.file(scenario())} -o /dev/stdout --format json > all.json")
         json.loads((self.folder / "all.json").read_text())
 
+    def test_an_imported_trace_is_a_scenario(self):
+        trace = common.ROOT / "scenarios/training/traces/two-gpus.pt.trace.json"
+        said = self.run_collsim("import", trace, "-o", "step.json")
+        self.assertIn("1 collective of 1,000,000 bytes", said.stdout)
+        self.run_collsim("check", "step.json")
+        row = json.loads(self.run_collsim("run", "step.json", "--format", "json").stdout)["rows"][0]
+        # 60 us, the all-reduce of 2 (5 us + 500 kB / 25 GB/s) beside 40 us, 21 us.
+        self.assertAlmostEqual(row["step_s"], 131e-6, 12)
+        self.run_collsim("import", trace, "-o", "step.csv", code=2)
+        layers = self.file("DATA\n1\na -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 64 0\n", "layers.txt")
+        self.assertIn("--ranks N", self.run_collsim("import", layers, "-o", "x.json", code=2).stderr)
+        both = self.run_collsim("import", trace, layers, "-o", "x.json", code=2)
+        self.assertIn("import one file at a time", both.stderr)
+
     def test_predict_as_in_the_docs(self):
         line = "predict all-reduce -b 8 -e 8G -f 2 --preset dgx-h100 --algorithm ring --format json"
         begin = time.monotonic()
