@@ -32,8 +32,9 @@ struct Label {
     backward,
     weights,  // the weights' gradients, where they are computed apart
     optimizer,
-    bucket,     // of gradients
-    parameters  // of a layer, and their gradients
+    bucket,      // of gradients
+    parameters,  // of a layer or all, and their gradients
+    buffers      // of the model: what is no parameter
   };
   Kind kind = Kind::none;
   std::int32_t number = 0;      // of the layer or bucket, from 1; 0: of all layers

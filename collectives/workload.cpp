@@ -223,15 +223,30 @@ bool turns_members(const Call& call, int members) {
   return members == 1 || (turns.size() == 1 && turns.front().size > 1);
 }
 
-std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts) {
-  const auto ranks = static_cast<int>(parts.group.size());
-  std::set<Call> known;
-  Script script = parts.script(parts.group.front());
-  while (const Action* const action = script.next()) {
-    if (action->kind != Action::Kind::collective || !known.insert(action->call).second) continue;
-    if (!turns_members(action->call, ranks)) return {};
+std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts,
+                                           std::vector<TurnDigit> digits, std::size_t kinds) {
+  std::set<std::pair<std::uint16_t, Call>> known;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    Script script = parts.script(parts.group[kind]);
+    while (const Action* const action = script.next()) {
+      if (action->kind != Action::Kind::collective) continue;
+      if (!known.insert({action->communicator, action->call}).second) continue;
+      const auto& groups = parts.communicators[action->communicator].groups;
+      if (!turns_members(action->call, static_cast<int>(groups.front().size()))) return {};
+    }
   }
-  return {{static_cast<std::uint32_t>(ranks)}};
+  return digits;
+}
+
+std::vector<std::vector<Rank>> strided_groups(int ranks, int size, int stride) {
+  std::vector<std::vector<Rank>> groups;
+  for (int first = 0; first < ranks; ++first) {
+    if (first / stride % size != 0) continue;
+    groups.emplace_back();
+    for (int i = 0; i < size; ++i)
+      groups.back().emplace_back(static_cast<std::size_t>(first + i * stride));
+  }
+  return groups;
 }
 
 Workload::Workload(Parts parts) : Programs(completed(std::move(parts))) {}

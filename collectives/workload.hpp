@@ -52,8 +52,13 @@ class Workload : public Programs {
   [[nodiscard]] const Parts& own() const { return static_cast<const Parts&>(parts()); }
 };
 
-// Where all ranks run the same script, and all calls are of one communicator with all ranks: that
-// they may turn, if they may in every call.
-[[nodiscard]] std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts);
+// Where only the first `kinds` ranks may run different scripts, and every communicator has all
+// ranks that differ in one of these digits: the digits, if their ranks may turn in every call.
+[[nodiscard]] std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts,
+                                                         std::vector<TurnDigit> digits,
+                                                         std::size_t kinds = 1);
+
+// All groups of `size` ranks whose numbers differ by `stride`.
+[[nodiscard]] std::vector<std::vector<Rank>> strided_groups(int ranks, int size, int stride);
 
 }  // namespace collsim

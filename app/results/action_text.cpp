@@ -17,6 +17,7 @@ std::string_view label_word(Label::Kind kind) {
     case Label::Kind::optimizer: return "optimizer";
     case Label::Kind::bucket: return "gradients";
     case Label::Kind::parameters: return "parameters";
+    case Label::Kind::buffers: return "buffers";
   }
   return "";
 }
@@ -45,7 +46,10 @@ std::string call_text(const Action& action, const Label& last, const Workload& w
           "{} of {}", operation,
           label.number > 0 ? numbered("bucket", label.number, last.number) : "gradients");
     case Label::Kind::parameters:
-      return fmt::format("{} of {}", operation, numbered("layer", label.number, last.number));
+      return fmt::format(
+          "{} of {}", operation,
+          label.number > 0 ? numbered("layer", label.number, last.number) : "parameters");
+    case Label::Kind::buffers: return fmt::format("{} of buffers", operation);
     default: return fmt::format("{}, {}", operation, label_text(label, last));
   }
 }

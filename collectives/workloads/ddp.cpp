@@ -13,84 +13,168 @@
 //
 //   c_b = max(c_(b-1), r_b) + 2 (K-1) (alpha + n_b/(K B)),  T = max(backward, c_last) + optimizer
 //
+// Before all that, the constructor hands out rank 0's parameters, once, and every step hands out
+// its buffers (statistics of normalisation layers, say).  Of several passes only the last sends
+// gradients.  When a model is spread over D neighbouring devices, activations and their gradients
+// go from device to device, and devices with the same layers average theirs: D groups at a time.
+//
 // S. Li et al.: PyTorch Distributed: Experiences on Accelerating Data Parallel Training, VLDB 2020.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "collectives/workloads/workloads.hpp"
+#include "topo/error.hpp"
 
 namespace collsim {
 
 namespace {
 
-enum Streams : std::uint8_t { compute, communication };
+enum DdpStreams : std::uint8_t { compute, communication };
 constexpr int world = 0;
+
+// What one device of a replica has.
+struct DeviceShare {
+  Span layers;               // of the model
+  std::vector<int> buckets;  // layers in each
+  Time optimizer{};
+};
 
 struct DdpPlan {
   Ddp ddp;
   Model model;
-  std::vector<int> buckets;  // layers in each
+  std::vector<DeviceShare> devices;
   int ranks = 1;
 
-  [[nodiscard]] Action call(Operation operation, Bytes bytes, std::size_t bucket) const {
+  [[nodiscard]] Action call(Operation operation, Bytes bytes, const AlgorithmChoice& choice,
+                            const Label& label) const {
     Call call;
     call.operation = operation;
     call.type = model.type;
     call.count = bytes / size_of(model.type);
     call.reduction = Reduction::avg;
-    call.choice = operation == Operation::all_reduce   ? &ddp.all_reduce
-                  : operation == Operation::all_gather ? &ddp.all_gather
-                                                       : &ddp.reduce_scatter;
-    return labelled(collective(communication, world, call),
-                    {Label::Kind::bucket, static_cast<std::int32_t>(bucket)});
+    call.choice = &choice;
+    return labelled(collective(communication, world, call), label);
+  }
+  [[nodiscard]] Action reduce(Bytes bytes, const Label& label) const {
+    return ddp.sharded_optimizer ? call(Operation::reduce_scatter, bytes, ddp.reduce_scatter, label)
+                                 : call(Operation::all_reduce, bytes, ddp.all_reduce, label);
+  }
+  [[nodiscard]] Action hand_out(Bytes bytes, Label::Kind kind) const {
+    return call(Operation::broadcast, bytes, ddp.broadcast, {kind});
+  }
+  [[nodiscard]] const Layer& layer(std::int64_t number) const {
+    return model.layers[static_cast<std::size_t>(number)];
+  }
+  // The device of a rank, and whether it has others of its replica before or after it.
+  struct Place {
+    std::size_t device;
+    Rank before, after;
+    bool is_first, is_last;
+  };
+  [[nodiscard]] Place place(Rank rank) const {
+    const std::size_t device = rank.index() % devices.size();
+    const bool is_first = device == 0;
+    return {device, Rank(is_first ? 0 : rank.index() - 1), Rank(rank.index() + 1), is_first,
+            device + 1 == devices.size()};
   }
 };
 
-Script ddp_step(std::shared_ptr<const DdpPlan> plan) {
-  const Model& model = plan->model;
-  co_yield labelled(work(compute, model.forward), {Label::Kind::forward});
-  std::int32_t number = 0;
-  for (const Layer& layer : model.layers)
-    co_yield labelled(work(compute, layer.forward), {Label::Kind::forward, ++number});
+Bytes gradients_of(const Model& model, Span layers) {
+  Bytes bytes = 0;
+  for (std::int64_t l = layers.offset; l < layers.offset + layers.count; ++l)
+    bytes += model.layers[static_cast<std::size_t>(l)].gradients;
+  return bytes;
+}
 
-  std::vector<Bytes> buckets;
-  auto layer = model.layers.rbegin();
-  for (const int layers : plan->buckets) {
-    Bytes bytes = 0;
-    for (int i = 0; i < layers; ++i, ++layer, --number) {
-      co_yield labelled(work(compute, layer->backward), {Label::Kind::backward, number});
-      bytes += layer->gradients;
+// The layers of a device, from front to back, after those of the device before.
+Script ddp_forward(std::shared_ptr<const DdpPlan> plan, DdpPlan::Place at, int pass) {
+  const Span layers = plan->devices[at.device].layers;
+  const std::int64_t end = layers.offset + layers.count;
+  const auto label = [pass](std::int64_t l) {
+    return Label{Label::Kind::forward, static_cast<std::int32_t>(l + 1), pass};
+  };
+  if (at.is_first) {
+    co_yield labelled(work(compute, plan->model.forward), label(-1));
+  } else {
+    const Bytes taken = plan->layer(layers.offset - 1).activations;
+    co_yield labelled(receive(compute, at.before, taken, compute), label(-1));
+  }
+  for (std::int64_t l = layers.offset; l < end; ++l)
+    co_yield labelled(work(compute, plan->layer(l).forward), label(l));
+  if (at.is_last) co_return;
+  co_yield labelled(send(compute, at.after, plan->layer(end - 1).activations, compute), label(-1));
+}
+
+// The same from back to front; after the last layer of each bucket, the bucket, if `sends`.
+Script ddp_backward(std::shared_ptr<const DdpPlan> plan, DdpPlan::Place at, int pass, bool sends) {
+  const DeviceShare& share = plan->devices[at.device];
+  const auto label = [pass](std::int64_t l) {
+    return Label{Label::Kind::backward, static_cast<std::int32_t>(l + 1), pass};
+  };
+  std::int64_t l = share.layers.offset + share.layers.count;
+  if (!at.is_last)
+    co_yield labelled(receive(compute, at.after, plan->layer(l - 1).activations, compute),
+                      label(-1));
+  std::int32_t bucket = 0;
+  for (const int layers : share.buckets) {
+    const std::int64_t end = l;
+    while (l > end - layers) {
+      --l;
+      co_yield labelled(work(compute, plan->layer(l).backward), label(l));
     }
+    if (l == share.layers.offset && !at.is_first)
+      co_yield labelled(send(compute, at.before, plan->layer(l - 1).activations, compute),
+                        label(-1));
+    if (!sends) continue;
     co_yield record(compute, communication);
     co_yield wait(communication, compute);
-    buckets.push_back(bytes);
-    co_yield plan->call(
-        plan->ddp.sharded_optimizer ? Operation::reduce_scatter : Operation::all_reduce, bytes,
-        buckets.size());
+    co_yield plan->reduce(gradients_of(plan->model, {share.layers.buffer, l, layers}),
+                          {Label::Kind::bucket, ++bucket});
+  }
+}
+
+Script ddp_step(std::shared_ptr<const DdpPlan> plan, Rank rank) {
+  const DdpPlan::Place at = plan->place(rank);
+  const DeviceShare& share = plan->devices[at.device];
+  const Ddp& ddp = plan->ddp;
+  if (ddp.broadcast_parameters)
+    co_yield plan->hand_out(gradients_of(plan->model, share.layers), Label::Kind::parameters);
+  if (ddp.buffers > 0) co_yield plan->hand_out(ddp.buffers, Label::Kind::buffers);
+  if (ddp.broadcast_parameters || ddp.buffers > 0) {
+    co_yield record(communication, compute);
+    co_yield wait(compute, communication);
+  }
+  for (int pass = 0; pass <= ddp.no_sync; ++pass) {
+    const int number = ddp.no_sync > 0 ? pass + 1 : 0;
+    Script forward = ddp_forward(plan, at, number);
+    while (const Action* const action = forward.next()) co_yield *action;
+    Script backward = ddp_backward(plan, at, number, pass == ddp.no_sync);
+    while (const Action* const action = backward.next()) co_yield *action;
   }
   co_yield record(communication, compute);
   co_yield wait(compute, communication);
-  if (!plan->ddp.sharded_optimizer) {
-    co_yield labelled(work(compute, model.optimizer), {Label::Kind::optimizer});
-    co_return;
-  }
-  co_yield labelled(work(compute, Time(model.optimizer.ps() / plan->ranks)),
-                    {Label::Kind::optimizer});
+  co_yield labelled(work(compute, share.optimizer), {Label::Kind::optimizer});
+  if (!ddp.sharded_optimizer) co_return;
   co_yield record(compute, communication);
   co_yield wait(communication, compute);
-  for (std::size_t i = 0; i < buckets.size(); ++i)
-    co_yield plan->call(Operation::all_gather, buckets[i], i + 1);
+  std::int64_t end = share.layers.offset + share.layers.count;
+  std::int32_t bucket = 0;
+  for (const int layers : share.buckets) {
+    end -= layers;
+    co_yield plan->call(Operation::all_gather,
+                        gradients_of(plan->model, {share.layers.buffer, end, layers}),
+                        ddp.all_gather, {Label::Kind::bucket, ++bucket});
+  }
 }
 
-}  // namespace
-
-std::vector<int> layers_of_buckets(const Ddp& ddp, const Model& model) {
-  if (!ddp.overlap) return {static_cast<int>(model.layers.size())};
+std::vector<int> buckets_of(const Ddp& ddp, const Model& model, Span share) {
+  if (!ddp.overlap) return {static_cast<int>(share.count)};
   std::vector<int> buckets;
   Bytes bytes = 0;
   int layers = 0;
-  for (auto layer = model.layers.rbegin(); layer != model.layers.rend(); ++layer) {
-    bytes += layer->gradients;
+  for (std::int64_t l = share.offset + share.count; l-- > share.offset;) {
+    bytes += model.layers[static_cast<std::size_t>(l)].gradients;
     ++layers;
     if (bytes < (buckets.empty() ? ddp.first_bucket : ddp.bucket)) continue;
     buckets.push_back(layers);
@@ -100,19 +184,66 @@ std::vector<int> layers_of_buckets(const Ddp& ddp, const Model& model) {
   return buckets;
 }
 
+std::vector<DeviceShare> devices_of(const Ddp& ddp, const Model& model) {
+  const auto count = static_cast<std::int64_t>(model.layers.size());
+  if (ddp.devices_per_replica < 1 || count < ddp.devices_per_replica)
+    throw_error(ErrorCode::invalid_argument, count, " layers cannot be spread over ",
+                ddp.devices_per_replica, " devices");
+  const Span all{Buffer::input, 0, count};
+  std::vector<DeviceShare> devices;
+  for (int device = 0; device < ddp.devices_per_replica; ++device) {
+    const Span share = all.piece(device, ddp.devices_per_replica);
+    devices.push_back({share, buckets_of(ddp, model, share)});
+  }
+  return devices;
+}
+
+// Each device updates its own parameters.
+Time update_of(const DdpPlan& plan, const DeviceShare& share) {
+  const Bytes all = gradients_of(
+      plan.model, {share.layers.buffer, 0, static_cast<std::int64_t>(plan.model.layers.size())});
+  const Time whole = plan.model.optimizer;
+  if (plan.ddp.sharded_optimizer) return Time(whole.ps() / plan.ranks);
+  if (plan.devices.size() == 1) return whole;
+  if (all == 0) return Time(whole.ps() / static_cast<std::int64_t>(plan.devices.size()));
+  const auto own = static_cast<double>(gradients_of(plan.model, share.layers));
+  return Time(std::llround(static_cast<double>(whole.ps()) * own / static_cast<double>(all)));
+}
+
+}  // namespace
+
+std::vector<int> layers_of_buckets(const Ddp& ddp, const Model& model) {
+  std::vector<int> buckets;
+  const std::vector<DeviceShare> devices = devices_of(ddp, model);
+  for (auto device = devices.rbegin(); device != devices.rend(); ++device)
+    buckets.insert(buckets.end(), device->buckets.begin(), device->buckets.end());
+  return buckets;
+}
+
 Workload make_workload(const Ddp& ddp, const Model& model, int ranks) {
-  const auto plan =
-      std::make_shared<const DdpPlan>(DdpPlan{ddp, model, layers_of_buckets(ddp, model), ranks});
+  DdpPlan plan{ddp, model, devices_of(ddp, model), ranks};
+  for (DeviceShare& share : plan.devices) share.optimizer = update_of(plan, share);
+  const int devices = ddp.devices_per_replica;
+  if (ranks % devices != 0)
+    throw_error(ErrorCode::invalid_argument, ranks, " ranks are no whole number of replicas of ",
+                devices, " devices");
+  int lanes = ddp.sharded_optimizer
+                  ? std::max(lanes_of(Operation::reduce_scatter, ddp.reduce_scatter),
+                             lanes_of(Operation::all_gather, ddp.all_gather))
+                  : lanes_of(Operation::all_reduce, ddp.all_reduce);
+  if (ddp.broadcast_parameters || ddp.buffers > 0)
+    lanes = std::max(lanes, lanes_of(Operation::broadcast, ddp.broadcast));
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "communication"};
-  const int lanes = ddp.sharded_optimizer
-                        ? std::max(lanes_of(Operation::reduce_scatter, ddp.reduce_scatter),
-                                   lanes_of(Operation::all_gather, ddp.all_gather))
-                        : lanes_of(Operation::all_reduce, ddp.all_reduce);
-  parts.communicators = {{"world", {parts.group}, lanes}};
-  parts.script = [plan](Rank) { return ddp_step(plan); };
-  parts.turns = turns_of_like_ranks(parts);
+  parts.communicators = {{"world", strided_groups(ranks, ranks / devices, devices), lanes}};
+  parts.script = [plan = std::make_shared<const DdpPlan>(plan)](Rank rank) {
+    return ddp_step(plan, rank);
+  };
+  const auto count = static_cast<std::uint32_t>(devices);
+  std::vector<TurnDigit> digits{{static_cast<std::uint32_t>(ranks) / count}};
+  if (devices > 1) digits.push_back({.size = count, .step = count});
+  parts.turns = turns_of_like_ranks(parts, digits, static_cast<std::size_t>(devices));
   return Workload(std::move(parts));
 }
 

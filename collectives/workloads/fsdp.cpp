@@ -14,8 +14,13 @@
 //   G_l = max(G_(l-1), F_(l-u)) + a_l,  F_l = max(F_(l-1), G_l) + f_l
 //
 // In the backward pass the layer before is gathered before (prefetch pre) or after (post) the
-// computation of a layer, or only when it is needed (none), and always before that layer's
-// gradients go out.  The last layer is still whole when the backward pass begins.
+// computation of a layer, and before that layer's gradients go out, or after these (none).  The
+// last layer is still whole when the backward pass begins.
+//
+// Hybrid: each of R = K/G groups of G neighbouring ranks, such as nodes, keeps all parameters.
+// Layers are gathered, and their gradients scattered, within a group; then each rank averages its
+// part of the gradients with its counterparts in the other groups, on a stream of its own.  To
+// other groups it sends 2 (R-1)/R n/G bytes of a layer of n.
 //
 // Y. Zhao et al.: PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel, VLDB 2023.
 // S. Rajbhandari et al.: ZeRO: Memory Optimizations Toward Training Trillion Parameter Models,
@@ -24,34 +29,53 @@
 #include <memory>
 
 #include "collectives/workloads/workloads.hpp"
+#include "topo/error.hpp"
 
 namespace collsim {
 
 namespace {
 
-enum FsdpStreams : std::uint8_t { fsdp_compute, fsdp_communication };
+enum FsdpStreams : std::uint8_t { fsdp_compute, fsdp_communication, fsdp_replicas };
+enum FsdpCommunicators : std::uint8_t { fsdp_shards, fsdp_copies };
 
 struct FsdpPlan {
   Fsdp fsdp;
   Model model;
-  int ranks = 1;
+  bool is_hybrid = false;
 
-  [[nodiscard]] Action call(Operation operation, std::int64_t l) const {
-    const Layer& layer = model.layers[static_cast<std::size_t>(l)];
+  [[nodiscard]] Call call(Operation operation, std::int64_t l,
+                          const AlgorithmChoice& choice) const {
     Call call;
     call.operation = operation;
     call.type = model.type;
-    call.count = layer.gradients / size_of(model.type);
+    call.count = model.layers[static_cast<std::size_t>(l)].gradients / size_of(model.type);
     call.reduction = Reduction::avg;
-    call.choice = operation == Operation::all_gather ? &fsdp.all_gather : &fsdp.reduce_scatter;
-    return labelled(collective(fsdp_communication, 0, call), of(Label::Kind::parameters, l));
+    call.choice = &choice;
+    return call;
+  }
+  [[nodiscard]] Action gather(std::int64_t l) const {
+    const Call all_gather = call(Operation::all_gather, l, fsdp.all_gather);
+    return labelled(collective(fsdp_communication, fsdp_shards, all_gather),
+                    of(Label::Kind::parameters, l));
+  }
+  [[nodiscard]] Action scatter(std::int64_t l) const {
+    const Call reduce_scatter = call(Operation::reduce_scatter, l, fsdp.reduce_scatter);
+    return labelled(collective(fsdp_communication, fsdp_shards, reduce_scatter),
+                    of(Label::Kind::parameters, l));
+  }
+  // Of what `position` of the shards keeps.
+  [[nodiscard]] Action average(std::int64_t l, std::int64_t position) const {
+    Call all_reduce = call(Operation::all_reduce, l, fsdp.all_reduce);
+    all_reduce.count = Span{Buffer::input, 0, all_reduce.count}.piece(position, fsdp.shards).count;
+    return labelled(collective(fsdp_replicas, fsdp_copies, all_reduce),
+                    of(Label::Kind::parameters, l));
   }
   [[nodiscard]] static Label of(Label::Kind kind, std::int64_t l) {
     return {kind, static_cast<std::int32_t>(l + 1)};
   }
 };
 
-Script fsdp_step(std::shared_ptr<const FsdpPlan> plan) {
+Script fsdp_step(std::shared_ptr<const FsdpPlan> plan, std::int64_t position) {
   const std::vector<Layer>& layers = plan->model.layers;
   const auto count = static_cast<std::int64_t>(layers.size());
   const Fsdp& fsdp = plan->fsdp;
@@ -61,7 +85,7 @@ Script fsdp_step(std::shared_ptr<const FsdpPlan> plan) {
     const Layer& layer = layers[static_cast<std::size_t>(l)];
     if (l >= fsdp.unsharded)
       co_yield wait(fsdp_communication, fsdp_compute, l - fsdp.unsharded + 1);
-    co_yield plan->call(Operation::all_gather, l);
+    co_yield plan->gather(l);
     co_yield record(fsdp_communication, fsdp_compute);
     co_yield wait(fsdp_compute, fsdp_communication);
     co_yield labelled(work(fsdp_compute, layer.forward), plan->of(Label::Kind::forward, l));
@@ -69,42 +93,66 @@ Script fsdp_step(std::shared_ptr<const FsdpPlan> plan) {
   }
   for (std::int64_t l = count - 1; l >= 0; --l) {
     const Layer& layer = layers[static_cast<std::size_t>(l)];
-    const bool pre = fsdp.prefetch == Fsdp::Prefetch::pre;
+    const auto gathers_at = [&](Fsdp::Prefetch when) { return l > 0 && fsdp.prefetch == when; };
     if (l < count - 1) co_yield wait(fsdp_compute, fsdp_communication, 2 * count - 1 - l);
-    if (l > 0 && pre) {
+    if (gathers_at(Fsdp::Prefetch::pre)) {
       co_yield wait(fsdp_communication, fsdp_compute);
-      co_yield plan->call(Operation::all_gather, l - 1);
+      co_yield plan->gather(l - 1);
       co_yield record(fsdp_communication, fsdp_compute);
     }
     co_yield labelled(work(fsdp_compute, layer.backward), plan->of(Label::Kind::backward, l));
     co_yield record(fsdp_compute, fsdp_communication);
     co_yield wait(fsdp_communication, fsdp_compute);
-    if (l > 0 && !pre) {
-      co_yield plan->call(Operation::all_gather, l - 1);
+    if (gathers_at(Fsdp::Prefetch::post)) {
+      co_yield plan->gather(l - 1);
       co_yield record(fsdp_communication, fsdp_compute);
     }
-    co_yield plan->call(Operation::reduce_scatter, l);
+    co_yield plan->scatter(l);
+    if (plan->is_hybrid) {
+      co_yield record(fsdp_communication, fsdp_replicas);
+      co_yield wait(fsdp_replicas, fsdp_communication);
+      co_yield plan->average(l, position);
+    }
+    if (gathers_at(Fsdp::Prefetch::none)) {
+      co_yield plan->gather(l - 1);
+      co_yield record(fsdp_communication, fsdp_compute);
+    }
   }
-  co_yield record(fsdp_communication, fsdp_compute);
-  co_yield wait(fsdp_compute, fsdp_communication);
+  const int last = plan->is_hybrid ? fsdp_replicas : fsdp_communication;
+  co_yield record(last, fsdp_compute);
+  co_yield wait(fsdp_compute, last);
   // Each rank updates the parameters that it keeps.
-  co_yield labelled(work(fsdp_compute, Time(plan->model.optimizer.ps() / plan->ranks)),
+  co_yield labelled(work(fsdp_compute, Time(plan->model.optimizer.ps() / fsdp.shards)),
                     {Label::Kind::optimizer});
 }
 
 }  // namespace
 
 Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
-  const auto plan = std::make_shared<const FsdpPlan>(FsdpPlan{fsdp, model, ranks});
+  FsdpPlan plan{fsdp, model, fsdp.shards > 0 && fsdp.shards < ranks};
+  if (!plan.is_hybrid) plan.fsdp.shards = ranks;
+  const int shared_by = plan.fsdp.shards;
+  if (ranks % shared_by != 0)
+    throw_error(ErrorCode::invalid_argument, ranks, " ranks are no whole number of groups of ",
+                shared_by);
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "communication"};
-  parts.communicators = {{"world",
-                          {parts.group},
+  parts.communicators = {{plan.is_hybrid ? "shards" : "world", strided_groups(ranks, shared_by, 1),
                           std::max(lanes_of(Operation::all_gather, fsdp.all_gather),
                                    lanes_of(Operation::reduce_scatter, fsdp.reduce_scatter))}};
-  parts.script = [plan](Rank) { return fsdp_step(plan); };
-  parts.turns = turns_of_like_ranks(parts);
+  const auto turning = [](int size) { return TurnDigit{static_cast<std::uint32_t>(size)}; };
+  std::vector<TurnDigit> digits{turning(shared_by)};
+  if (plan.is_hybrid) {
+    parts.stream_names.emplace_back("replicas");
+    parts.communicators.push_back({"replicas", strided_groups(ranks, ranks / shared_by, shared_by),
+                                   lanes_of(Operation::all_reduce, fsdp.all_reduce)});
+    digits.insert(digits.begin(), turning(ranks / shared_by));
+  }
+  parts.script = [plan = std::make_shared<const FsdpPlan>(plan)](Rank rank) {
+    return fsdp_step(plan, static_cast<std::int64_t>(rank.index()) % plan->fsdp.shards);
+  };
+  parts.turns = turns_of_like_ranks(parts, digits);
   return Workload(std::move(parts));
 }
 

@@ -276,18 +276,6 @@ void check_train(const Train& train) {
                 "only an interleaved pipeline has several chunks on a stage");
 }
 
-// All groups of `size` ranks whose numbers differ by `stride`.
-std::vector<std::vector<Rank>> strided_groups(int ranks, int size, int stride) {
-  std::vector<std::vector<Rank>> groups;
-  for (int first = 0; first < ranks; ++first) {
-    if (first / stride % size != 0) continue;
-    groups.emplace_back();
-    for (int i = 0; i < size; ++i)
-      groups.back().emplace_back(static_cast<std::size_t>(first + i * stride));
-  }
-  return groups;
-}
-
 }  // namespace
 
 // Every rank of a tensor group, and every replica, does the same where all their calls cut the data

@@ -15,17 +15,26 @@ struct Ddp {
   Bytes bucket = Bytes{25} << 20;       // bucket_cap_mb
   Bytes first_bucket = Bytes{1} << 20;  // PyTorch's _DEFAULT_FIRST_BUCKET_BYTES
   bool overlap = true;                  // or one all-reduce after the backward pass
+  // Passes before the one that sends the gradients, which add up: PyTorch's no_sync().
+  int no_sync = 0;
+  Bytes buffers = 0;  // that rank 0 hands out before the first forward pass
+  // The constructor's work comes first: rank 0 hands out all parameters.
+  bool broadcast_parameters = false;
+  // Neighbouring ranks that share a replica: each has some of the layers, one after the other.
+  int devices_per_replica = 1;
   // ZeRO's first and second stage: gradients are reduced and scattered, every rank updates its part
   // of the parameters, and they are gathered.
   bool sharded_optimizer = false;
   AlgorithmChoice all_reduce = {.name = "ring"};
   AlgorithmChoice reduce_scatter = {.name = "ring"};
   AlgorithmChoice all_gather = {.name = "ring"};
+  AlgorithmChoice broadcast = {.name = "scatter-allgather"};
 };
 [[nodiscard]] Workload make_workload(const Ddp& ddp, const Model& model, int ranks);
 
 // How many layers each bucket takes, in the order in which gradients are ready, the last layer
-// first: a bucket is closed by the gradient with which it reaches its size.
+// first: a bucket is closed by the gradient with which it reaches its size, and by the first layer
+// of a device.
 [[nodiscard]] std::vector<int> layers_of_buckets(const Ddp& ddp, const Model& model);
 
 // PyTorch's DataParallel, in one process.
@@ -52,12 +61,16 @@ struct Experts {
 // PyTorch's FullyShardedDataParallel.
 struct Fsdp {
   // When the parameters of the layer before are gathered in the backward pass: before or after the
-  // computation of a layer.
-  enum class Prefetch : std::uint8_t { pre, post };
+  // computation of a layer, or when its gradients have gone out.
+  enum class Prefetch : std::uint8_t { pre, post, none };
   Prefetch prefetch = Prefetch::pre;
   int unsharded = 2;  // layers that are whole at a time, at most
+  // Neighbouring ranks that together keep the parameters once; 0: all.  Fewer than all are a
+  // hybrid: the others keep replicas.
+  int shards = 0;
   AlgorithmChoice all_gather = {.name = "ring"};
   AlgorithmChoice reduce_scatter = {.name = "ring"};
+  AlgorithmChoice all_reduce = {.name = "ring"};  // among replicas
 };
 [[nodiscard]] Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks);
 

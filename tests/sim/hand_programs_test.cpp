@@ -289,25 +289,6 @@ TEST(HandPrograms, ThreeStepsWithAStraggler) {
   expect_takes(oracle, oracle.on_switch(8), workload, oracle.expected());
 }
 
-// Several passes, and one all-reduce after the last.
-Script passes_then_sum(const ProgramOracle* oracle, const AlgorithmChoice* ring) {
-  for (std::int64_t pass = 0; pass < oracle->number("every"); ++pass) {
-    co_yield work(0, oracle->time("forward_ps"));
-    co_yield work(0, oracle->time("backward_ps"));
-  }
-  co_yield collective(0, 0, call_of(Operation::all_reduce, oracle->number("bytes"), *ring));
-}
-
-TEST(HandPrograms, PassesWithoutSynchronisation) {
-  const AlgorithmChoice ring{.name = "ring"};
-  for (const char* name : {"ddp_no_sync_1", "ddp_no_sync_8"}) {
-    const ProgramOracle& oracle = program_oracle(name);
-    const Workload workload = workload_of(8, {"main"}, {{"world", {first_ranks(8)}, 1}},
-                                          [&](Rank) { return passes_then_sum(&oracle, &ring); });
-    expect_takes(oracle, oracle.on_switch(8), workload, oracle.expected());
-  }
-}
-
 // Two messages over one fair link, on connections of their own.
 Script two_flows(Rank rank, std::vector<std::int64_t> bytes) {
   for (int stream = 0; stream < 2; ++stream) {

@@ -91,6 +91,109 @@ TEST(ProgramOracles, Fsdp) {
   EXPECT_EQ(tested, 4);
 }
 
+// Gradients add up over several passes, and leave after the last.
+TEST(ProgramOracles, DdpThatAccumulatesGradients) {
+  for (const char* name : {"ddp_no_sync_1", "ddp_no_sync_8"}) {
+    const ProgramOracle& oracle = program_oracle(name);
+    Ddp ddp;
+    ddp.no_sync = static_cast<int>(oracle.number("every")) - 1;
+    Model model;
+    model.layers.push_back(
+        {"", oracle.time("forward_ps"), oracle.time("backward_ps"), oracle.number("bytes"), 0});
+    expect_takes(oracle, oracle.on_switch(oracle.ranks()),
+                 make_workload(ddp, model, oracle.ranks()), oracle.expected());
+  }
+}
+
+// What the first ranks of all nodes send to other nodes, in the mean: pieces of a vector may differ
+// by one element.
+double bytes_to_other_nodes(const Workload& workload, int ranks_of_node) {
+  const auto node = [&](Rank rank) { return static_cast<int>(rank.index()) / ranks_of_node; };
+  double bytes = 0;
+  for (int first = 0; first < workload.size(); first += ranks_of_node)
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(workload.lanes()); ++lane) {
+      LaneProgram program = workload.program(first, Lane(lane));
+      while (const Instruction* const instruction = program.next())
+        if (sends(instruction->op) &&
+            node(instruction->to.rank) != node(Rank(static_cast<std::size_t>(first))))
+          bytes += static_cast<double>(instruction->count);
+    }
+  return bytes * ranks_of_node / workload.size();
+}
+
+// The paper's W are the replicas here, on as many nodes, of G ranks each.  Where all ranks have or
+// shard the whole model, it counts what each of W ranks sends.
+TEST(ProgramOracles, VolumesOfHybridShards) {
+  const ProgramOracle& oracle = program_oracle("volume_hybrid_shard");
+  const json& others = oracle.entry["expected_other"];
+  const auto replicas = static_cast<int>(oracle.number("W"));
+  const auto of_node = static_cast<int>(oracle.number("G"));
+  Model model;  // the last layer is not gathered again: give it nothing
+  model.layers.push_back({"", Time{}, Time{}, oracle.number("model_bytes"), 0});
+  model.layers.push_back({"", Time{}, Time{}, 0, 0});
+  Fsdp hybrid;
+  hybrid.shards = of_node;
+  EXPECT_EQ(bytes_to_other_nodes(make_workload(hybrid, model, replicas * of_node), of_node),
+            others["hybrid"]);
+  EXPECT_EQ(bytes_to_other_nodes(make_workload(Fsdp{}, model, replicas), 1),
+            others["full_sharding"]);
+  EXPECT_EQ(bytes_to_other_nodes(make_workload(Ddp{}, model, replicas), 1),
+            others["full_replication"]);
+}
+
+// 2 replicas of 2 devices; a message of 1 ms between devices, all-reduces of 2 (1 ms) among both
+// replicas.  Device 0: 10 + 1 + 10 (device 1) + 20 (its backward pass) + 1 + 20, then its bucket.
+// The bucket of device 1 leaves behind its message.
+TEST(ProgramOracles, ReplicasOfTwoDevices) {
+  Model model;
+  for (int i = 0; i < 2; ++i)
+    model.layers.push_back(
+        {"", milliseconds(10), milliseconds(20), Bytes{2'000'000}, Bytes{1'000'000}});
+  model.optimizer = milliseconds(8);
+  const Ddp ddp{.devices_per_replica = 2};
+  const Workload workload = make_workload(ddp, model, 4);
+  const Topology topology = make_switch(4, {Bandwidth(1'000'000'000)});
+  const Simulation simulation = simulate(topology, workload);
+  EXPECT_EQ(simulation.time, milliseconds(10 + 1 + 10 + 20 + 1 + 20 + 2 + 4));
+  EXPECT_EQ(simulation.finished[1], milliseconds(10 + 1 + 10 + 20 + 1 + 2 + 4));
+  EXPECT_EQ(layers_of_buckets(ddp, model), (std::vector<int>{1, 1}));
+}
+
+// Parameters, then buffers, then the step, on a chain: 2 ms, 1 ms, 30 ms and an all-reduce of 2 ms.
+TEST(ProgramOracles, TheConstructorAndEachStepHandOut) {
+  Model model;
+  model.layers.push_back({"", milliseconds(10), milliseconds(20), Bytes{2'000'000}, 0});
+  Ddp ddp;
+  ddp.broadcast = {.name = "chain"};
+  ddp.buffers = 1'000'000;
+  ddp.broadcast_parameters = true;
+  const Topology topology = make_switch(2, {Bandwidth(1'000'000'000)});
+  EXPECT_EQ(simulate(topology, make_workload(ddp, model, 2)).time, milliseconds(2 + 1 + 30 + 2));
+}
+
+// Layers of 4 MB on 2 nodes of 4: in a node, gathering or scattering one is 3 messages of 1 MB,
+// and there are 5 of these.  Averaging 1 MB with the other node takes 1 ms beside them; the last is
+// left.
+TEST(ProgramOracles, HybridShardsAverageBesideTheOthers) {
+  Model model;
+  for (int i = 0; i < 2; ++i) model.layers.push_back({"", Time{}, Time{}, Bytes{4'000'000}, 0});
+  Fsdp fsdp;
+  fsdp.shards = 4;
+  const LinkParameters link{Bandwidth(1'000'000'000)};
+  const Topology topology = make_nodes(
+      {.nodes = 2, .gpus_per_node = 4, .nics_per_node = 4, .intra_link = link, .inter_link = link});
+  const Workload workload = make_workload(fsdp, model, 8);
+  EXPECT_EQ(workload.communicators()[0].groups[1].front(), Rank(4));
+  EXPECT_EQ(workload.communicators()[1].groups[1].back(), Rank(5));
+  SimulationOptions options;
+  options.recording = Recording::activities;
+  const Simulation simulation = simulate(topology, workload, {}, options);
+  ASSERT_EQ(simulation.activities[3].communicators.size(), 2U);
+  EXPECT_EQ(simulation.activities[3].communicators[0].communicating, milliseconds(15));
+  EXPECT_EQ(simulation.activities[3].communicators[1].communicating, milliseconds(2));
+  EXPECT_EQ(simulation.time, milliseconds(16));
+}
+
 TEST(ProgramOracles, ZerosFirstStage) {
   const ProgramOracle& oracle = program_oracle("zero1_K32");
   Ddp ddp;
@@ -303,6 +406,9 @@ TEST(ProgramOracles, BySymmetryTheSame) {
   };
   expect_same(make_workload(Ddp{.bucket = 100'000}, model, 8));
   expect_same(make_workload(Fsdp{}, model, 8));
+  expect_same(make_workload(Fsdp{.shards = 4}, model, 16));
+  expect_same(
+      make_workload(Ddp{.bucket = 100'000, .no_sync = 1, .devices_per_replica = 2}, model, 8));
   expect_same(make_workload(Train{.tp = 2, .pp = 4, .dp = 4, .microbatches = 8}, model));
   expect_same(make_workload(Train{.tp = 4,
                                   .pp = 2,

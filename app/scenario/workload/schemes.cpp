@@ -82,6 +82,8 @@ class SchemeReader {
     ddp.bucket = bytes("bucket", ddp.bucket);
     ddp.first_bucket = bytes("first_bucket", ddp.first_bucket);
   }
+  void read_replicas(Ddp& ddp);
+  void read_sharding(Fsdp& fsdp, bool sharded);
   void read_algorithms(std::initializer_list<Choosable> calls);
   void read_choice(ObjectReader& algorithms, const Choosable& call);
   void read_schedule(Train& train);
@@ -145,32 +147,65 @@ TrainingStep SchemeReader::step_of(const Ddp& ddp) const {
           .buckets = static_cast<int>(layers_of_buckets(ddp, model()).size())};
 }
 
+// What PyTorch's DDP does besides buckets.
+void SchemeReader::read_replicas(Ddp& ddp) {
+  ddp.no_sync = static_cast<int>(reader_.integer("no_sync", 0, max_microbatches, 0));
+  ddp.buffers = bytes("broadcast_buffers", 0);
+  if (ddp.buffers % size_of(model().type) != 0)
+    reader_.wrong("broadcast_buffers", "not-whole-elements",
+                  fmt::format("{} is not a whole number of elements of {} bytes ({})",
+                              exact_size(ddp.buffers), size_of(model().type),
+                              element_type_word(model().type)));
+  ddp.broadcast_parameters = reader_.boolean("broadcast_parameters", false);
+  ddp.devices_per_replica = whole("devices_per_replica", max_ranks, 1);
+}
+
 SchemeReader::Maker SchemeReader::ddp() {
   Ddp ddp;
-  read_buckets(ddp);
   ddp.overlap = reader_.boolean("overlap", ddp.overlap);
-  read_algorithms({{"all_reduce", Operation::all_reduce, &ddp.all_reduce, ranks()}});
+  const std::string of_overlap = "is for gradients that leave during the backward pass";
+  const bool bucket = applies("bucket", ddp.overlap, of_overlap);
+  const bool first = applies("first_bucket", ddp.overlap, of_overlap);
+  if (bucket && first) read_buckets(ddp);
+  read_replicas(ddp);
+  const bool fits = ranks() % ddp.devices_per_replica == 0;
+  if (!fits)
+    reader_.wrong("devices_per_replica", "does-not-fit",
+                  fmt::format("{} are no whole number of replicas of {} devices",
+                              count_text(ranks(), "rank"), ddp.devices_per_replica));
+  const int replicas = fits ? ranks() / ddp.devices_per_replica : 0;
+  const bool broadcasts = ddp.broadcast_parameters || ddp.buffers > 0;
+  const Choosable all_reduce{"all_reduce", Operation::all_reduce, &ddp.all_reduce, replicas};
+  const Choosable broadcast{"broadcast", Operation::broadcast, &ddp.broadcast, replicas};
+  if (broadcasts || context_->varies)
+    read_algorithms({all_reduce, broadcast});
+  else
+    read_algorithms({all_reduce});
   return [this, ddp] { return step_of(ddp); };
 }
 
 SchemeReader::Maker SchemeReader::fsdp() {
   constexpr int full = 3;
-  static const Vocabulary prefetches{.what = "prefetch", .allowed = {"pre", "post"}};
   const bool sharded = whole("zero", full, full) == full;
-  const std::string of_full = "is for fully sharded parameters (\"zero\": 3)";
   Fsdp fsdp;
-  if (applies("unsharded", sharded, of_full))
-    fsdp.unsharded = whole("unsharded", max_pieces, fsdp.unsharded);
-  if (applies("prefetch", sharded, of_full))
-    fsdp.prefetch = reader_.word("prefetch", prefetches, "pre") == "pre" ? Fsdp::Prefetch::pre
-                                                                         : Fsdp::Prefetch::post;
+  read_sharding(fsdp, sharded);
   Ddp ddp{.sharded_optimizer = true};
   const bool bucket = applies("bucket", !sharded, "is for the first stages (\"zero\": 1 or 2)");
   const bool first =
       applies("first_bucket", !sharded, "is for the first stages (\"zero\": 1 or 2)");
   if (bucket && first) read_buckets(ddp);
-  read_algorithms({{"all_gather", Operation::all_gather, &fsdp.all_gather, ranks()},
-                   {"reduce_scatter", Operation::reduce_scatter, &fsdp.reduce_scatter, ranks()}});
+  const bool hybrid = fsdp.shards > 0 && fsdp.shards < ranks();
+  const int sharded_by = hybrid ? fsdp.shards : ranks();
+  const Choosable all_gather{"all_gather", Operation::all_gather, &fsdp.all_gather, sharded_by};
+  const Choosable scatter{"reduce_scatter", Operation::reduce_scatter, &fsdp.reduce_scatter,
+                          sharded_by};
+  if (hybrid)
+    read_algorithms(
+        {all_gather,
+         scatter,
+         {"all_reduce", Operation::all_reduce, &fsdp.all_reduce, ranks() / sharded_by}});
+  else
+    read_algorithms({all_gather, scatter});
   ddp.all_gather = fsdp.all_gather;
   ddp.reduce_scatter = fsdp.reduce_scatter;
   return [this, sharded, ddp, fsdp] {
@@ -191,6 +226,27 @@ int SchemeReader::microbatches() {
                     *asked == 1 ? "1 microbatch" : fmt::format("{} microbatches", *asked)),
         {}, "omit \"microbatches\"");
   return static_cast<int>(written);
+}
+
+void SchemeReader::read_sharding(Fsdp& fsdp, bool sharded) {
+  using Prefetch = Fsdp::Prefetch;
+  static const Vocabulary prefetches{.what = "prefetch", .allowed = {"pre", "post", "none"}};
+  const std::string of_full = "is for fully sharded parameters (\"zero\": 3)";
+  if (applies("unsharded", sharded, of_full))
+    fsdp.unsharded = whole("unsharded", max_pieces, fsdp.unsharded);
+  if (applies("prefetch", sharded, of_full)) {
+    const std::string prefetch = reader_.word("prefetch", prefetches, "pre");
+    fsdp.prefetch = prefetch == "pre"    ? Prefetch::pre
+                    : prefetch == "post" ? Prefetch::post
+                                         : Prefetch::none;
+  }
+  if (!applies("hybrid", sharded, of_full)) return;
+  fsdp.shards = whole("hybrid", max_ranks, std::max(ranks(), 1));
+  if (ranks() % fsdp.shards == 0) return;
+  reader_.wrong("hybrid", "does-not-fit",
+                fmt::format("{} are no whole number of groups of {}", count_text(ranks(), "rank"),
+                            fsdp.shards),
+                {}, "so many neighbouring ranks keep the parameters once, such as those of a node");
 }
 
 // schedule, chunks.

@@ -174,10 +174,10 @@ TEST(WorkloadCommands, AReportHasOneRankForAllThatDoTheSame) {
 TEST(WorkloadCommands, ResolvedValuesSayWhereTheyComeFrom) {
   const Folder folder;
   const Ran ran = run_collsim({"run", folder.write("a.json", ddp), "--print-resolved", "--set",
-                               "workload.ddp.overlap=false"});
+                               "workload.ddp.overlap=true"});
   EXPECT_EQ(ran.code, exit_fine) << ran.err;
   expect_contains(ran.out, "workload.ddp.overlap");
-  expect_contains(ran.out, "--set workload.ddp.overlap=false");
+  expect_contains(ran.out, "--set workload.ddp.overlap=true");
   expect_contains(ran.out, "workload.ddp.first_bucket");
 }
 

@@ -31,7 +31,8 @@ std::string resolved_scheme(const std::string& scheme, const char* name) {
 
 TEST(ReadWorkload, ShowsEveryDefault) {
   expect_text(resolved_scheme(R"("ddp": {})", "ddp"),
-              R"({"bucket":"25MiB","first_bucket":"1MiB","overlap":true,)"
+              R"({"overlap":true,"bucket":"25MiB","first_bucket":"1MiB","no_sync":0,)"
+              R"("broadcast_buffers":"0B","broadcast_parameters":false,"devices_per_replica":1,)"
               R"("algorithm":{"all_reduce":{"algorithm":"ring","chunks":1,"channels":1}}})");
   expect_text(resolved_scheme(R"("pipeline": {"microbatches": 8})", "pipeline"),
               R"({"stages":4,"microbatches":8,"schedule":"1f1b"})");
@@ -39,7 +40,7 @@ TEST(ReadWorkload, ShowsEveryDefault) {
       resolved_scheme(R"("pipeline": {"microbatches": 8, "schedule": "interleaved"})", "pipeline"),
       R"({"stages":4,"microbatches":8,"schedule":"interleaved","chunks":2})");
   expect_contains(resolved_scheme(R"("fsdp": {})", "fsdp"),
-                  R"({"zero":3,"unsharded":2,"prefetch":"pre",)");
+                  R"({"zero":3,"unsharded":2,"prefetch":"pre","hybrid":4,)");
   expect_contains(resolved_scheme(R"("train": {"tp": 2})", "train"), R"("tp":2,"pp":1,"dp":2,)");
   expect_text(resolved_scheme(R"("ddp": {})", "model"),
               R"({"dtype":"float32","forward":"0s","optimizer":"0s","layers":[{"times":4,)"
@@ -49,6 +50,8 @@ TEST(ReadWorkload, ShowsEveryDefault) {
 TEST(ReadWorkload, WhatIsResolvedMeansTheSame) {
   for (const char* scheme :
        {R"("ddp": {"overlap": false})", R"("fsdp": {"zero": 2})", R"("fsdp": {"prefetch": "post"})",
+        R"("fsdp": {"prefetch": "none", "hybrid": 2})",
+        R"("ddp": {"no_sync": 3, "broadcast_buffers": "4kB", "devices_per_replica": 2})",
         R"("pipeline": {"microbatches": 4, "schedule": "interleaved"})", R"("tensor": {})",
         R"("experts": {})", R"("parameter-server": {})", R"("data-parallel": {"inputs": "4kB"})",
         R"("train": {"pp": 2, "microbatches": 2}, "slow": {"1": 1.5, "0": "2ms"})"}) {
@@ -125,6 +128,17 @@ TEST(ReadWorkload, ReportsWhatDoesNotFitTheRanks) {
   expect_text(load_scheme(R"("tensor": {"degree": 8})").mistake(),
               "3:35 a degree of 8 does not fit 4 ranks at /workload/tensor/degree; a tensor group "
               "has all ranks; \"train\" has replicas of it, too");
+  expect_text(load_scheme(R"("ddp": {"devices_per_replica": 3})").mistake(),
+              "3:45 4 ranks are no whole number of replicas of 3 devices at "
+              "/workload/ddp/devices_per_replica");
+  expect_contains(load_scheme(R"("fsdp": {"hybrid": 3})").mistake(),
+                  "3:33 4 ranks are no whole number of groups of 3 at /workload/fsdp/hybrid");
+  expect_contains(load_workload(R"("ddp": {"devices_per_replica": 4},
+"model": {"layers": [{"times": 3, "forward": "1ms"}]})")
+                      .mistake(),
+                  "3:21 3 layers cannot be spread over 4 devices");
+  expect_contains(load_scheme(R"("ddp": {"broadcast_buffers": "6B"})").mistake(),
+                  "3:43 6B is not a whole number of elements of 4 bytes (float32)");
   expect_text(load_scheme(R"("train": {"tp": 3})").mistake(),
               "3:23 tp 3 x pp 1 x dp 1 are 3 ranks, but the cluster has 4 at /workload/train");
   expect_text(load_scheme(R"("parameter-server": {"servers": 4})").mistake(),
@@ -155,6 +169,14 @@ TEST(ReadWorkload, ReportsKeysThatMeanNothing) {
   EXPECT_TRUE(swept.scenario) << swept.mistake();
   expect_contains(load_scheme(R"("fsdp": {"zero": 1, "unsharded": 3})").mistake(),
                   "\"unsharded\" is for fully sharded parameters");
+  expect_contains(load_scheme(R"("fsdp": {"zero": 2, "hybrid": 2})").mistake(),
+                  "\"hybrid\" is for fully sharded parameters");
+  expect_contains(load_scheme(R"("fsdp": {"bucket": "1MiB"})").mistake(),
+                  "\"bucket\" is for the first stages");
+  expect_contains(load_scheme(R"("ddp": {"overlap": false, "bucket": "1MiB"})").mistake(),
+                  "\"bucket\" is for gradients that leave during the backward pass");
+  expect_contains(load_scheme(R"("ddp": {"algorithm": {"broadcast": "chain"}})").mistake(),
+                  "unknown key \"broadcast\"");
   expect_contains(load_workload(R"("pipeline": {"microbatches": 8},
 "model": {"forward": "1ms", "layers": [{"times": 4}]})")
                       .mistake(),
