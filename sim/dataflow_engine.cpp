@@ -47,6 +47,11 @@ class DataflowNetwork {
   void post(Connection& connection, Slot& slot, Time ready);
   void wake(LaneNumber lane) { lanes_.runnable.push_back(wiring_.simulated(lane)); }
   [[nodiscard]] Time all_left(LaneNumber lane) const { return lanes_.left_at(lane); }
+  // Only a clock tells what else is under way.
+  [[nodiscard]] static Time end_of_work(LaneNumber, Time began, Time duration) {
+    return began + duration;
+  }
+  static void note_call(LaneNumber, bool, Time) {}
 
  private:
   static constexpr std::uint32_t no_user = ~std::uint32_t{0};
@@ -183,6 +188,7 @@ std::optional<Simulation> simulate_by_dataflow(const Topology& topology, const P
                                                const CostModel& costs,
                                                const SimulationOptions& options,
                                                const Quotient* quotient) {
+  if (SlowedWork::matters(programs, costs)) return std::nullopt;
   return with_recorder(topology, programs, options, [&](auto& recorder) {
     Lanes lanes(programs, costs, simulated_ranks(programs, quotient));
     return run_dataflow(topology, lanes, options, quotient, recorder);

@@ -11,6 +11,7 @@
 #include "sim/engines.hpp"
 #include "sim/flows.hpp"
 #include "sim/link_queues.hpp"
+#include "sim/link_turn.hpp"
 #include "sim/radix_heap.hpp"
 #include "sim/rank_wiring.hpp"
 #include "sim/ways.hpp"
@@ -29,7 +30,7 @@ namespace {
 //
 //   while something is pending:
 //     now = the earliest time
-//     flows that end or begin now; lanes that this wakes run until their next message
+//     work and flows that end or begin now; lanes that this wakes run until their next message
 //     rounds: whoever asks for a link now, by rank, then lane, then order of sending: lanes with
 //             their next message, messages for their next link; again, until none is left
 //     new rates for the flows
@@ -51,6 +52,7 @@ class EventNetwork {
         drains_(lanes.programs.streams() > 0),
         flows_(topology_, lanes.connections, quotient),
         ways_(topology, lanes),
+        work_(lanes.programs, lanes.costs, lanes.all.size()),
         posted_(lanes.all.size()),
         flowing_(lanes.all.size()) {}
 
@@ -60,24 +62,14 @@ class EventNetwork {
   [[nodiscard]] const Flows& flows() const { return flows_; }
   [[nodiscard]] const InstructionTimes& posted(LaneNumber lane) const { return posted_[lane]; }
 
-  // Who asks for a link: a lane with its next message, or one of its messages.  By lane first.
-  class Turn {
-   public:
-    static Turn of(LaneNumber lane) { return Turn(lane, its_next_message); }
-    static Turn of(LaneNumber lane, std::uint32_t transit) { return Turn(lane, transit); }
-    [[nodiscard]] LaneNumber lane() const { return static_cast<LaneNumber>(word_ >> 32U); }
-    [[nodiscard]] bool posts() const { return transit() == its_next_message; }
-    [[nodiscard]] std::uint32_t transit() const { return static_cast<std::uint32_t>(word_); }
-    auto operator<=>(const Turn&) const = default;
-
-   private:
-    static constexpr std::uint32_t its_next_message = ~std::uint32_t{0};
-    Turn(LaneNumber lane, std::uint32_t transit) : word_((std::uint64_t{lane} << 32U) | transit) {}
-    std::uint64_t word_;
-  };
+  using Turn = LinkTurn;
 
   // Advances to the next time at which something happens; false if nothing will.
   bool advance();
+  // Ends the work that ends now.
+  void process_work() {
+    work_.process(now_, [this](LaneNumber lane) { lanes_.runnable.push_back(lane); });
+  }
   // Ends the flows that end now, and begins those that begin.
   void process_flows();
   // Who asks now and has not yet, in order; valid until the next call.
@@ -94,6 +86,10 @@ class EventNetwork {
   void post(Connection& connection, Slot& slot, Time ready);
   void wake(LaneNumber lane) { lanes_.runnable.push_back(wiring_.simulated(lane)); }
   [[nodiscard]] Time all_left(LaneNumber lane);
+  [[nodiscard]] Time end_of_work(LaneNumber lane, Time began, Time duration) {
+    return work_.end_of(lane, began, duration);
+  }
+  void note_call(LaneNumber lane, bool begins, Time at) { work_.note_call(lane, begins, at); }
 
  private:
   // A message on its way.
@@ -142,7 +138,8 @@ class EventNetwork {
   void record(const Connection& connection, const Flows::Flow& flow);
   void sort_round();
   [[nodiscard]] Time next_time() const {
-    return std::min(turns_.empty() ? Time::never() : Time(turns_.top_time()), flows_.next_event());
+    const Time turn = turns_.empty() ? Time::never() : Time(turns_.top_time());
+    return std::min({turn, flows_.next_event(), work_.next_event()});
   }
 
   const Topology& topology_;
@@ -157,6 +154,7 @@ class EventNetwork {
   const bool drains_;  // lanes may wait until all that they sent has left
   Flows flows_;
   Ways ways_;
+  SlowedWork work_;
   Time now_{};
   RadixHeap<Turn> turns_;
   std::vector<InstructionTimes> posted_;  // of the instructions with the next messages, by lane
@@ -562,6 +560,7 @@ std::optional<Simulation> run_all(const Topology& topology, Lanes& lanes,
   };
   lanes.wake_all();
   do {
+    network.process_work();
     network.process_flows();
     run_woken();
     for (auto round = network.next_round(); !round.empty(); round = network.next_round()) {

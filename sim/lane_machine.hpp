@@ -11,6 +11,7 @@
 #include "sim/lanes.hpp"
 #include "sim/participants.hpp"
 #include "sim/recorder.hpp"
+#include "sim/slowed_work.hpp"
 
 namespace collsim {
 
@@ -41,6 +42,8 @@ struct InstructionTimes {
 //   wake                 this lane may be able to continue; the engine runs it eventually
 //   all_left             when the last message of this lane so far left it; never(): not known yet,
 //                        and the lane will be woken
+//   end_of_work          when work of this lane ends that begins then; never(): as above
+//   note_call            a lane of a communicator began or ended its part of a collective
 template <class N>
 concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection& connection,
                            Slot& slot, Time ready, const InstructionTimes& times) {
@@ -52,6 +55,8 @@ concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection
   network.post(connection, slot, ready);
   network.wake(lane);
   { network.all_left(lane) } -> std::same_as<Time>;
+  { network.end_of_work(lane, ready, ready) } -> std::same_as<Time>;
+  network.note_call(lane, bool{}, ready);
 };
 
 template <Network N, class Recorder>
@@ -63,7 +68,8 @@ class LaneMachine {
         recorder_(recorder),
         most_elements_(std::numeric_limits<std::int64_t>::max() / lanes.element_size),
         free_instructions_(lanes.costs.instructions_are_free()),
-        order_is_free_(free_instructions_ && lanes.programs.exchanges_in_rounds()) {}
+        order_is_free_(free_instructions_ && lanes.programs.exchanges_in_rounds()),
+        slows_work_(SlowedWork::matters(lanes.programs, lanes.costs)) {}
 
   // Executes instructions of one lane until it ends or has to wait for something.
   void run(LaneNumber number);
@@ -82,6 +88,7 @@ class LaneMachine {
   void end(LaneState& lane, const Instruction& instruction, const InstructionTimes& times,
            Slot* received);
   void send(Connection& out, std::int64_t count, Time ready);
+  [[gnu::noinline]] void note_call(const LaneState& lane, const Instruction& instruction);
 
   [[nodiscard]] bool decode(LaneNumber number, LaneState& lane, const Instruction& instruction);
   [[nodiscard]] bool connect(LaneNumber number, Connection*& connection, Endpoint peer,
@@ -101,6 +108,7 @@ class LaneMachine {
   const std::int64_t most_elements_;  // whose bytes can be counted
   const bool free_instructions_;
   const bool order_is_free_;
+  const bool slows_work_;  // collectives do
 };
 
 template <Network N, class Recorder>
@@ -199,6 +207,12 @@ inline bool LaneMachine<N, Recorder>::execute_parts(LaneNumber number, LaneState
       return false;
   }
   times.ended = times.began + lane.work;
+  if constexpr (!takes && !gives) {
+    if (slows_work_ && lane.op == Op::work) [[unlikely]]
+      times.ended = network_.end_of_work(number, times.began, lane.work);
+    if (times.ended == Time::never()) [[unlikely]]
+      return false;
+  }
   if (gives && !network_.may_post(number, *lane.out, times)) return false;
   end<takes, gives>(lane, instruction, times, received);
   return true;
@@ -223,11 +237,25 @@ inline void LaneMachine<N, Recorder>::end(LaneState& lane, const Instruction& in
     }
   }
   lane.clock = times.ended;
+  if constexpr (takes != gives)
+    if (slows_work_) [[unlikely]]
+      note_call(lane, instruction);
   // Programs that exchange in rounds do not receive and send at once.
   if (!(takes && gives) && order_is_free_) [[unlikely]]
     lane.hash = Fingerprint::add(lane.hash, times.arrived);
   else
     lane.hash = Fingerprint::fold(lane.hash, times.ended, times.arrived);
+}
+
+// What streams and the lanes of communicators say to each other are collectives.
+template <Network N, class Recorder>
+void LaneMachine<N, Recorder>::note_call(const LaneState& lane, const Instruction& instruction) {
+  const auto streams = static_cast<std::size_t>(lanes_.programs.streams());
+  if (lane.lane.index() < streams || !orders_lanes(instruction.op)) return;
+  const bool begins = instruction.op == Op::wait;
+  const Lane other = begins ? instruction.from.lane : instruction.to.lane;
+  if (other.index() < streams)
+    network_.note_call(static_cast<LaneNumber>(&lane - lanes_.all.data()), begins, lane.clock);
 }
 
 template <Network N, class Recorder>

@@ -40,6 +40,9 @@ void check_time(const std::string& what, Time time) {
 void check_costs(const CostModel& costs) {
   check_time("instruction_overhead", costs.instruction_overhead);
   check_time("launch", costs.launch);
+  if (costs.slowdown < 0 || costs.slowdown >= CostModel::millionths)
+    throw_error(ErrorCode::invalid_argument, "slowdown must be at least 0 and less than ",
+                CostModel::millionths, " millionths, not ", costs.slowdown);
 }
 
 void check_late_ranks(const Topology& topology, const SimulationOptions& options) {
@@ -81,8 +84,8 @@ Simulation checked(Simulation simulation, const Topology& topology, const Schedu
 std::string why_not(Engine engine) {
   if (engine == Engine::dataflow)
     return "the dataflow engine needs every link to be used by one lane only (fair links: by one "
-           "connection), in the order of sending, and routes that do not depend on load; use the "
-           "event engine";
+           "connection), in the order of sending, routes that do not depend on load, and computing "
+           "that collectives do not slow down; use the event engine";
   return "the symmetry engine needs turns of the ranks that change neither the schedule nor the "
          "network nor its routes (so none by hash or load), blocks of equal length, all ranks of "
          "the machine taking part, none late, no recording of steps or links, and no link on which "

@@ -22,8 +22,10 @@ namespace collsim {
 //
 //   An instruction begins when its lane has ended the one before, the message it receives has
 //   arrived, and there is a free slot for the message it sends.  It ends after what the cost model
-//   says (nothing, in the ideal model).  The message it sends is then ready, and the lane goes on:
-//   sending is posting, the links work by themselves.
+//   says (nothing, in the ideal model).  Computing goes slower by CostModel::slowdown while a
+//   collective is under way on its rank, and ends at the first picosecond not before its exact end.
+//   The message it sends is then ready, and the lane goes on: sending is posting, the links work by
+//   themselves.
 //
 //   Exclusive links.  A message asks for the first link of its route when it is ready, for the next
 //   one L_i after it began on this one: when its head gets there.  A link serves in the order of
@@ -57,8 +59,8 @@ namespace collsim {
 // exact.
 //
 //   dataflow   Every link is used by one lane only (fair: by one connection only), so its order of
-//              use is that lane's program.  No clock is needed: run each lane until it blocks, wake
-//              whom it unblocks.  O(messages).
+//              use is that lane's program, and nothing slows computing down.  No clock is needed:
+//              run each lane until it blocks, wake whom it unblocks.  O(messages).
 //   event      Always applies.  Runs in time order; one pending event per lane, one per message
 //              between two links, one per flow.
 //   symmetry   One rank of every orbit stands for the others.  Needs a schedule and a topology that

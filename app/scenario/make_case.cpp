@@ -150,6 +150,7 @@ void read_parts(const PatchedDocument& document, const Scenario& scenario,
   if (!diagnostics.empty() || !made.cluster || !(collective || made.step)) return;
   made.costs = model.costs;
   if (made.step) {
+    made.costs.slowdown = made.step->slowdown;
     reading.one_case = std::move(made);
     return;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "topo/units.hpp"
@@ -24,6 +25,10 @@ struct CostModel {
   std::optional<Bandwidth> local_bandwidth;
   Time instruction_overhead{};
   Time launch{};  // every rank starts this much later
+  // In millionths of its speed: what computing on a rank's streams loses while a collective is
+  // under way on the rank, whose kernels take processors and memory bandwidth.
+  static constexpr std::int64_t millionths = 1'000'000;
+  std::int64_t slowdown = 0;
 
   [[nodiscard]] bool instructions_are_free() const {
     return !reduce_bandwidth && !copy_bandwidth && !second_write_bandwidth && !local_bandwidth &&

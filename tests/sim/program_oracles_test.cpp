@@ -366,6 +366,39 @@ TEST(ProgramOracles, AnAsynchronousServerWaitsForNobody) {
   EXPECT_GT(simulation.finished[0], microseconds(550));
 }
 
+// Kernels of a collective take a part of what computes: its bucket is ready at r, and takes A.
+TEST(ProgramOracles, CollectivesSlowComputingDown) {
+  const ProgramOracle& oracle = program_oracle("sm_contention_half_hidden");
+  const Time ready = oracle.time("ready_ps");
+  const Bytes bytes = oracle.time("collective_ps").ps() / 1000;  // at 1 GB/s, on two ranks
+  CostModel costs;
+  costs.slowdown = CostModel::millionths / 4;
+  EXPECT_EQ(oracle.entry["params"]["slowdown"], 0.25);
+  const auto computing = [&](Time backward, Engine engine) {
+    Model model;
+    model.layers.push_back({"", Time{}, backward - ready, 0, 0});
+    model.layers.push_back({"", Time{}, ready, bytes, 0});
+    SimulationOptions options;
+    options.recording = Recording::activities;
+    options.engine = engine;
+    const Simulation simulation = simulate(make_switch(2, {Bandwidth(1'000'000'000)}),
+                                           make_workload(Ddp{}, model, 2), costs, options);
+    EXPECT_EQ(simulation.time,
+              std::max(simulation.activities[0].computing, ready + oracle.time("collective_ps")));
+    return simulation.activities[0].computing;
+  };
+  for (const Engine engine : {Engine::event, Engine::automatic}) {
+    EXPECT_EQ(computing(oracle.time("backward_ps"), engine), oracle.expected());
+    // r + (W-r)/(1-rho), where the collective ends last.
+    EXPECT_EQ(computing(milliseconds(30), engine), Time(33'333'333'334));
+  }
+  SimulationOptions dataflow;
+  dataflow.engine = Engine::dataflow;
+  EXPECT_THROW((void)simulate(make_switch(2, {Bandwidth(1'000'000'000)}),
+                              make_workload(Ddp{}, Model{{Layer{}}}, 2), costs, dataflow),
+               Error);
+}
+
 // A rank that is late by a delay begins all its streams then, as one whose start is late.
 TEST(ProgramOracles, ADelayHoldsAllStreams) {
   Model model;
@@ -386,15 +419,17 @@ TEST(ProgramOracles, BySymmetryTheSame) {
   Model model;
   for (int i = 0; i < 8; ++i)
     model.layers.push_back({"", microseconds(5 + i), microseconds(9), 65536, 16384});
-  const auto expect_same = [](const Workload& workload) {
+  const auto expect_same = [](const Workload& workload, std::int64_t slowdown = 0) {
+    CostModel costs;
+    costs.slowdown = slowdown;
     const LinkParameters port{Bandwidth(10'000'000'000), Time{}, microseconds(2), Sharing::fair};
     const Topology topology = make_switch(static_cast<std::size_t>(workload.size()), port);
     SimulationOptions options;
     options.recording = Recording::activities;
     options.engine = Engine::symmetry;
-    const Simulation by_symmetry = simulate(topology, workload, {}, options);
+    const Simulation by_symmetry = simulate(topology, workload, costs, options);
     options.engine = Engine::event;
-    const Simulation by_events = simulate(topology, workload, {}, options);
+    const Simulation by_events = simulate(topology, workload, costs, options);
     EXPECT_EQ(by_symmetry.time, by_events.time);
     EXPECT_EQ(by_symmetry.finished, by_events.finished);
     EXPECT_EQ(by_symmetry.messages, by_events.messages);
@@ -406,7 +441,7 @@ TEST(ProgramOracles, BySymmetryTheSame) {
   };
   expect_same(make_workload(Ddp{.bucket = 100'000}, model, 8));
   expect_same(make_workload(Fsdp{}, model, 8));
-  expect_same(make_workload(Fsdp{.shards = 4}, model, 16));
+  expect_same(make_workload(Fsdp{.shards = 4}, model, 16), 123'456);
   expect_same(
       make_workload(Ddp{.bucket = 100'000, .no_sync = 1, .devices_per_replica = 2}, model, 8));
   expect_same(make_workload(Train{.tp = 2, .pp = 4, .dp = 4, .microbatches = 8}, model));

@@ -18,7 +18,8 @@ TEST(RandomPrograms, OnEveryEngineAreWhatTheReferenceSays) {
     RandomCase lot(static_cast<std::uint64_t>(seed) + 1'000'000, {.largest = 8});
     const Topology topology = lot.topology();
     const Workload workload = RandomProgram(lot, topology.rank_count()).workload();
-    const Case asked{topology, workload, lot.costs(), lot.options(topology.rank_count()).late};
+    Case asked{topology, workload, lot.costs(), lot.options(topology.rank_count()).late};
+    if (lot.chance(30)) asked.costs.slowdown = lot.up_to(CostModel::millionths);
     SCOPED_TRACE("seed " + std::to_string(seed));
     EXPECT_FALSE(check(workload).fault);
     const Reference reference = compare(asked);

@@ -16,6 +16,8 @@
 namespace collsim::testing {
 namespace {
 
+__extension__ using LongInteger = __int128;
+
 constexpr long double ps_per_second = 1e12L;
 constexpr long double precision = 1e-15L;  // what rates and times are not told apart by
 
@@ -70,6 +72,8 @@ struct LaneState {
   Time reached;                       // the current instruction
   std::optional<Time> works_until{};  // the current instruction has begun
   std::deque<Step> steps{};
+  LongInteger left_to_compute = 0;  // of work, in millionths of a picosecond, as of ...
+  Time computed_until{};
   std::size_t leaving = 0;  // messages of which it is not known when they leave
   Time left{};              // when the others have
 };
@@ -169,11 +173,43 @@ class ReferenceSimulator {
       if (!can_begin(lane)) return false;
       step.began = now_;
       lane.works_until = now_ + work(step.instruction);
+      if (step.instruction.op == Op::work) compute(lane);
       return true;
     }
     if (*lane.works_until > now_ || sends(step.instruction.op)) return false;
     end(lane);
     return true;
+  }
+
+  // ----- computing, which goes slower while a collective is under way on the rank
+
+  [[nodiscard]] std::int64_t speed(int position) {
+    return CostModel::millionths - (under_way_[position] > 0 ? costs_.slowdown : 0);
+  }
+  void compute(LaneState& lane) {
+    lane.left_to_compute = LongInteger{lane.steps.back().instruction.count} * CostModel::millionths;
+    lane.computed_until = now_;
+    lane.works_until = end_of_computing(lane);
+  }
+  [[nodiscard]] Time end_of_computing(const LaneState& lane) {
+    const LongInteger speed = this->speed(lane.position);
+    return now_ + Time(static_cast<std::int64_t>((lane.left_to_compute + speed - 1) / speed));
+  }
+  // What a lane of a communicator says to a stream, or hears from one.
+  void note_call(const LaneState& lane, const Instruction& instruction) {
+    const auto streams = static_cast<std::size_t>(programs_.streams());
+    const bool begins = instruction.op == Op::wait;
+    const Lane other = begins ? instruction.from.lane : instruction.to.lane;
+    if (lane.lane.index() < streams || other.index() >= streams) return;
+    const std::int64_t before = speed(lane.position);
+    under_way_[lane.position] += begins ? 1 : -1;
+    for (LaneState& one : lanes_) {
+      if (one.position != lane.position || one.ended || !one.works_until) continue;
+      if (one.steps.back().instruction.op != Op::work || *one.works_until <= now_) continue;
+      one.left_to_compute -= LongInteger{before} * (now_ - one.computed_until).ps();
+      one.computed_until = now_;
+      one.works_until = end_of_computing(one);
+    }
   }
 
   void work_on() {
@@ -234,6 +270,7 @@ class ReferenceSimulator {
       step.departed = step.left = step.arrived = now_;
     }
     if (instruction.op == Op::wait) --signals_[{instruction.from, self(lane)}];
+    if (orders_lanes(instruction.op)) note_call(lane, instruction);
     if (sends(instruction.op)) hand_over(lane);
     lane.reached = now_;
     go_on(lane);
@@ -532,6 +569,7 @@ class ReferenceSimulator {
   Router router_;
   Time now_;
   std::vector<LaneState> lanes_;  // by rank, then lane
+  std::map<int, int> under_way_;  // lanes that carry out a collective, by position
   std::map<std::pair<Endpoint, Endpoint>, Connection> connections_;
   std::map<std::pair<Endpoint, Endpoint>, int> signals_;  // given, not yet waited for
   std::map<std::pair<Endpoint, Rank>, Path> paths_;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "device" of a workload: what computes a transformer, and how much memory it has.
+// "device" of a workload: what computes a transformer, how much memory it has, and what collectives
+// take from it.
 #include "app/scenario/workload/device.hpp"
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "app/embedded_files.hpp"
 #include "app/json/parse_json.hpp"
 #include "app/scenario/workload/workload_internal.hpp"
+#include "collectives/cost/cost_model.hpp"
 
 namespace collsim {
 namespace {
@@ -80,9 +84,10 @@ std::optional<double> peak_of_preset(const Preset& preset) {
   return parse_flops(device->find("flops")->string());
 }
 
-std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster* cluster) {
+std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster* cluster,
+                                          bool computes) {
   const JsonValue* const written = workload.raw("device");
-  JsonValue whole = device_of(cluster);
+  JsonValue whole = computes ? device_of(cluster) : JsonValue();
   if (written == nullptr && !whole.is_object()) return std::nullopt;
   if (written != nullptr && written->is_object() && whole.is_object()) {
     for (const JsonValue::Member& member : written->members()) whole.set(member.key, member.value);
@@ -92,6 +97,12 @@ std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster*
   }
   ObjectReader reader(whole, workload.pointer_of("device"), workload.diagnostics());
   TrainingDevice device;
+  constexpr double most = 0.99;
+  device.slowdown = std::llround(reader.number("slowdown", 0, most, 0) * CostModel::millionths);
+  if (!computes) {
+    workload.resolve("device", reader.finish());
+    return device;
+  }
   device.device.flops = read_flops(reader);
   device.device.efficiency = reader.number("efficiency", 0.001, 1, 1);
   device.device.memory_bandwidth = rate(reader.bandwidth("memory_bandwidth"));

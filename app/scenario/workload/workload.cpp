@@ -12,6 +12,7 @@
 #include "app/scenario/object_reader.hpp"
 #include "app/scenario/workload/program.hpp"
 #include "app/scenario/workload/workload_internal.hpp"
+#include "collectives/cost/cost_model.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -88,6 +89,7 @@ struct CommonKeys {
   std::optional<Jitter> jitter;
   std::optional<Time> timeout;
   std::optional<FailurePlan> failures;
+  std::int64_t slowdown = 0;
 
   [[nodiscard]] bool any_slow() const { return !slow.empty() || jitter; }
   [[nodiscard]] TrainingStep applied_to(TrainingStep step) const {
@@ -96,14 +98,17 @@ struct CommonKeys {
     if (!all.empty()) step.workload = slowed(step.workload, all);
     step.timeout = timeout;
     step.failures = failures;
+    step.slowdown = slowdown;
     return step;
   }
 };
 
-CommonKeys read_common_keys(ObjectReader& reader, const Cluster* cluster) {
+CommonKeys read_common_keys(ObjectReader& reader, const Cluster* cluster,
+                            const std::optional<TrainingDevice>& device) {
   const int ranks = cluster == nullptr ? 0 : static_cast<int>(cluster->topology.rank_count());
   CommonKeys common{read_slow(reader, cluster), read_jitter(reader), reader.time("timeout"),
                     read_failures(reader, ranks)};
+  if (device) common.slowdown = device->slowdown;
   if (common.timeout == Time{})
     reader.wrong("timeout", "out-of-range", "with a time-out of 0 every rank gives up at once");
   return common;
@@ -133,7 +138,8 @@ std::optional<TrainingStep> read_program_step(const JsonValue& workload, const s
                                               Diagnostics& diagnostics, JsonValue& resolved) {
   ObjectReader reader(workload, pointer, diagnostics);
   const auto program = read_program(reader, context.cluster);
-  const CommonKeys common = read_common_keys(reader, context.cluster);
+  const CommonKeys common =
+      read_common_keys(reader, context.cluster, read_device(reader, context.cluster, false));
   for (const std::string& other : scheme_names())
     if (reader.raw(other) != nullptr && !context.varies)
       reader.wrong(other, "conflicting-keys", "a workload is a scheme or a program", {},
@@ -177,7 +183,7 @@ TrainedModel read_model_of(ObjectReader& workload, const Cluster* cluster,
   const JsonValue* const written = workload.raw("model");
   const bool is_transformer =
       written != nullptr && written->is_object() && written->find("transformer") != nullptr;
-  if (is_transformer) read.device = read_device(workload, cluster);
+  read.device = read_device(workload, cluster, is_transformer);
   if (is_transformer) {
     read_transformer_model(workload, *written, read);
   } else if (written != nullptr) {
@@ -203,7 +209,7 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
       scheme, scheme.empty() ? nullptr : reader.raw(scheme),
       context.cluster == nullptr ? 0 : static_cast<int>(context.cluster->topology.rank_count()));
   const TrainedModel trained = read_model_of(reader, context.cluster, layout);
-  CommonKeys common = read_common_keys(reader, context.cluster);
+  CommonKeys common = read_common_keys(reader, context.cluster, trained.device);
   std::optional<TrainingStep> step;
   if (!scheme.empty()) {
     JsonValue of_scheme;

@@ -41,7 +41,8 @@ struct TrainingStep {
   std::shared_ptr<const WrittenProgram> program = nullptr;  // of an explicit one (program.hpp)
   std::optional<Time> timeout = {};                         // of every collective
   std::optional<StepWork> work = {};
-  std::optional<FailurePlan> failures = {};                 // of a long job of such steps
+  std::optional<FailurePlan> failures = {};  // of a long job of such steps
+  std::int64_t slowdown = 0;                 // CostModel::slowdown
 };
 
 // What "workload" is read against.
@@ -56,7 +57,8 @@ struct WorkloadContext {
 //   one scheme with its options: ddp, fsdp, pipeline, tensor, experts, parameter-server,
 //                                data-parallel, train (schemes.cpp says which options)
 //   model                        what is trained (layers.cpp, transformer.cpp)
-//   device                       what computes a transformer (device.cpp)
+//   device                       what computes a transformer, and how much slower while collectives
+//                                are under way (device.cpp)
 //   or program with groups and data: what each rank does, line by line (program.hpp)
 //   timeout                      a rank gives up when one of its collectives takes longer
 //   slow                         {"5": 1.1, "6": "10ms"}: all work of rank 5 takes 1.1 times as

@@ -27,9 +27,10 @@ namespace collsim {
 [[nodiscard]] Model read_trained_model(const JsonValue& model, const std::string& pointer,
                                        Diagnostics& diagnostics, JsonValue& resolved);
 
-// "device" of the workload, its keys on top of those of the GPU that the cluster's preset names;
-// nothing without both.
+// "device" of the workload; nothing without one.  Where it computes a transformer, its keys come on
+// top of those of the GPU that the cluster's preset names; else only the first is read.
 //
+//   slowdown          0.1: computing is so much slower on a rank while collectives are under way there
 //   flops             peak rate of the type that computes: "312TFLOP/s"
 //   efficiency        what of it matrix products reach
 //   memory            "80GB", for what a stage needs
@@ -39,10 +40,11 @@ namespace collsim {
 //   skew              how late a rank comes to a collective of its tensor group, in the mean
 struct TrainingDevice {
   Device device;
-  Bytes memory = 0;  // 0: unknown
+  Bytes memory = 0;           // 0: unknown
+  std::int64_t slowdown = 0;  // CostModel::slowdown
 };
 [[nodiscard]] std::optional<TrainingDevice> read_device(ObjectReader& workload,
-                                                        const Cluster* cluster);
+                                                        const Cluster* cluster, bool computes);
 
 // How a scheme spreads a model over ranks, before its options are read for good.
 struct TrainingLayout {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "sim/connections.hpp"
+
+namespace collsim {
+
+// Internal to sim/.  Who asks for a link: a lane with its next message, or one of its messages.  By
+// lane first.
+class LinkTurn {
+ public:
+  static LinkTurn of(LaneNumber lane) { return {lane, its_next_message}; }
+  static LinkTurn of(LaneNumber lane, std::uint32_t transit) { return {lane, transit}; }
+  [[nodiscard]] LaneNumber lane() const { return static_cast<LaneNumber>(word_ >> 32U); }
+  [[nodiscard]] bool posts() const { return transit() == its_next_message; }
+  [[nodiscard]] std::uint32_t transit() const { return static_cast<std::uint32_t>(word_); }
+  auto operator<=>(const LinkTurn&) const = default;
+
+ private:
+  static constexpr std::uint32_t its_next_message = ~std::uint32_t{0};
+  LinkTurn(LaneNumber lane, std::uint32_t transit)
+      : word_((std::uint64_t{lane} << 32U) | transit) {}
+  std::uint64_t word_;
+};
+
+}  // namespace collsim
