@@ -4,6 +4,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/workload/expand.hpp"
 #include "app/show/buffers.hpp"
 #include "app/show/buffers_text.hpp"
 #include "app/show/program_buffers.hpp"
@@ -20,6 +21,7 @@ struct ShowOptions {
   BuffersOptions buffers;
   BuffersStyle style;
   std::string format = text_format;
+  bool expand = false;
 };
 
 int show_step(const ShowOptions& options, const Case& one_case, Terminal& terminal) {
@@ -35,6 +37,10 @@ int show(const ShowOptions& options, Terminal& terminal) {
   std::optional<ChosenCase> chosen = load_one_case(options.one_case, terminal);
   if (!chosen) return exit_usage;
 
+  if (options.expand) {
+    terminal.out << to_pretty_json(expanded(chosen->scenario, chosen->point)) << '\n';
+    return exit_fine;
+  }
   Case& one_case = chosen->chosen;
   if (one_case.step) return show_step(options, one_case, terminal);
   one_case = chosen_case(std::move(one_case));
@@ -57,6 +63,8 @@ Action declare_show(Options& command) {
                   "number of elements instead of a few (size as in nccl-tests, in elements)", 1,
                   max_shown_numbers);
   command.flag("--all", options->style.all, "all ranks, steps and numbers, without limit");
+  command.flag("--expand", options->expand,
+               "the program that a scheme of training stands for, as a scenario");
   command.choice("--format", options->format, {text_format, json_format}, "output format");
   return [options](Terminal& terminal) { return show(*options, terminal); };
 }

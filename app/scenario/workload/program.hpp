@@ -41,6 +41,7 @@ struct ProgramOp {
 
   Kind kind = Kind::work;
   bool is_async = false;
+  bool is_posted = false;    // a send that its stream does not wait for
   std::uint32_t place = 0;   // in WrittenProgram::places
   ProgramExpression number;  // seconds of work, rounds, the other rank, the root
   std::optional<Time> time;  // of work, where it is written as one

@@ -42,6 +42,7 @@ class ProgramReader {
   }
 
   std::shared_ptr<const WrittenProgram> read() {
+    read_streams();
     read_groups();
     read_data();
     read_blocks();
@@ -52,8 +53,7 @@ class ProgramReader {
               "declare it in \"data\", or say its \"size\" here");
     if (!diagnostics().empty() || cluster_ == nullptr) return nullptr;
     find_routes(*program_, workload_->raw("program")->place, diagnostics());
-    if (!diagnostics().empty()) return nullptr;
-    return program_;
+    return diagnostics().empty() ? program_ : nullptr;
   }
 
  private:
@@ -67,6 +67,7 @@ class ProgramReader {
                               .hint = std::move(hint)});
   }
 
+  void read_streams();
   void read_groups();
   std::vector<Rank> read_ranks(const JsonValue& list, const std::string& pointer);
   void read_data();
@@ -79,7 +80,7 @@ class ProgramReader {
   std::optional<ProgramOp> read_op(const JsonValue& value, const std::string& pointer);
   void read_kind(ObjectReader& reader, const std::string& key, ProgramOp& op);
   void read_async(ObjectReader& reader, ProgramOp& op);
-  void read_message(ObjectReader& reader, const char* peer, ProgramOp& op);
+  void read_message(ObjectReader& reader, const char* key, ProgramOp& op);
   void read_set(ObjectReader& reader, ProgramOp& op);
   void read_repeat(ObjectReader& reader, ProgramOp& op);
   void read_group(ObjectReader& reader, ProgramOp& op);
@@ -99,6 +100,22 @@ class ProgramReader {
   std::set<std::size_t> defined_;
   std::map<std::size_t, std::pair<const JsonValue*, std::string>> uses_;
 };
+
+// Only names them in order: a stream need not be declared.
+void ProgramReader::read_streams() {
+  const JsonValue* const written = workload_->raw("streams");
+  if (written == nullptr) return;
+  workload_->resolve("streams", *written);
+  std::vector<std::string> names;
+  bool fits = written->is_array() && !written->items().empty();
+  for (std::size_t i = 0; fits && i < written->items().size(); ++i)
+    fits = written->items()[i].is_string() && index_of(names, written->items()[i].string()) == i;
+  if (fits)
+    program_->streams = std::move(names);
+  else
+    workload_->wrong("streams", "wrong-type", "streams have different names, in a list", {},
+                     R"(write ["main", "communication"]: a rank begins on the first)");
+}
 
 // --- groups --------------------------------------------------------------------------------------
 
@@ -132,7 +149,7 @@ void ProgramReader::read_groups() {
   for (const JsonValue::Member& member : written->members()) {
     const std::string pointer = pointer_to(workload_->pointer_of("groups"), member.key);
     const JsonValue& value = member.value;
-    Communicator communicator{member.key, {}, 0};
+    Communicator communicator{member.key, {}, 1};
     std::set<Rank> seen;
     const auto add = [&](const JsonValue& list, const std::string& at) {
       const std::vector<Rank> ranks = read_ranks(list, at);
@@ -305,8 +322,8 @@ std::vector<ProgramOp> ProgramReader::read_body(const JsonValue& list, const std
 std::optional<ProgramOp> ProgramReader::read_op(const JsonValue& value,
                                                 const std::string& pointer) {
   static const std::vector<std::string> keys = [] {
-    std::vector<std::string> all{"work",   "send", "receive", "set",  "stream",
-                                 "record", "wait", "repeat",  "async"};
+    std::vector<std::string> all{"work",   "send",   "post", "receive", "set",
+                                 "stream", "record", "wait", "repeat",  "async"};
     for (const Operation operation : all_operations())
       if (operation != Operation::send_recv) all.emplace_back(to_string(operation));
     all.emplace_back("group");  // last: it is also a key of collectives
@@ -342,9 +359,10 @@ void ProgramReader::read_kind(ObjectReader& reader, const std::string& key, Prog
     const JsonValue& written = *reader.raw("work");
     if (written.is_string()) op.time = parse_time(written.string()).value;
     if (!op.time) op.number = expression(reader, "work", true);
-  } else if (key == "send" || key == "receive") {
-    op.kind = key == "send" ? OpKind::send : OpKind::receive;
-    read_message(reader, key == "send" ? "to" : "from", op);
+  } else if (key == "send" || key == "post" || key == "receive") {
+    op.kind = key == "receive" ? OpKind::receive : OpKind::send;
+    op.is_posted = key == "post";
+    read_message(reader, key.c_str(), op);
   } else if (key == "set") {
     read_set(reader, op);
   } else if (key == "stream") {
@@ -409,9 +427,10 @@ std::size_t ProgramReader::read_buffer_name(ObjectReader& reader, const char* ke
   return buffer;
 }
 
-void ProgramReader::read_message(ObjectReader& reader, const char* peer, ProgramOp& op) {
+void ProgramReader::read_message(ObjectReader& reader, const char* key, ProgramOp& op) {
+  const char* const peer = op.kind == OpKind::send ? "to" : "from";
   op.size = reader.size("size");
-  op.buffer = read_buffer_name(reader, op.kind == OpKind::send ? "send" : "receive", op, false);
+  op.buffer = read_buffer_name(reader, key, op, false);
   op.number = expression(reader, peer);
   reader.need({peer});
 }
@@ -490,9 +509,12 @@ void ProgramReader::read_async(ObjectReader& reader, ProgramOp& op) {
   if (!inner) return;
   op = std::move(*inner);
   op.place = place;
-  if (op.kind != OpKind::send && op.kind != OpKind::receive && op.kind != OpKind::collective) {
-    reader.wrong("async", "not-applicable", "only messages and collectives can be asynchronous", {},
-                 "put other work on a stream of its own");
+  const bool is_message = op.kind == OpKind::send || op.kind == OpKind::receive;
+  if (op.is_posted || (!is_message && op.kind != OpKind::collective)) {
+    reader.wrong("async", "not-applicable",
+                 op.is_posted ? "nothing waits for a post anyway"
+                              : "only messages and collectives can be asynchronous",
+                 {}, "put other work on a stream of its own");
     return;
   }
   make_async(op);
@@ -533,6 +555,10 @@ void ProgramReader::read_algorithm(ObjectReader& reader, ProgramOp& op) {
     for (const std::vector<Rank>& group : communicator.groups)
       validate(op.choice, find_algorithm(op.call.operation, op.choice.name),
                static_cast<int>(group.size()));
+    Collective all;
+    all.group = communicator.groups.front();
+    if (static_cast<int>(all.group.size()) == program_->ranks)
+      spread_over_nodes(op.choice, cluster_->topology, all);
     communicator.lanes = std::max(communicator.lanes, lanes_of(op.call.operation, op.choice));
   } catch (const Error& error) {
     reader.wrong("algorithm", error);

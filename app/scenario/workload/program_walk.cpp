@@ -266,7 +266,7 @@ void ProgramWalk::message(const ProgramOp& op, bool alone) {
     fork(stream, op);
   }
   emit(sends ? send(stream, to, bytes, theirs) : receive(stream, to, bytes, theirs), op);
-  if (sends) emit(drain(stream), op);
+  if (sends && !op.is_posted) emit(drain(stream), op);
   if (own && !alone) join(stream, op);
   record_event(op, stream);
 }
