@@ -55,6 +55,7 @@ struct Action {
     receive,     // until the next message from stream `other` of `peer` is there
     drain,       // until all that the stream has sent has left: send and drain is a blocking send
     record,      // an event for stream `other` of this rank
+    update,      // new contents of memory (workload_data.hpp), in no time
     wait         // until stream `other` has come to its latest record for this stream, or, where
                  // `amount` is not 0, to its amount-th
   };
@@ -143,6 +144,9 @@ class [[nodiscard]] Script {
 }
 [[nodiscard]] inline Action drain(int stream) {
   return action_on(Action::Kind::drain, stream, stream);
+}
+[[nodiscard]] inline Action update(int stream) {
+  return action_on(Action::Kind::update, stream, stream);
 }
 [[nodiscard]] inline Action record(int stream, int for_stream) {
   return action_on(Action::Kind::record, stream, for_stream);

@@ -115,6 +115,7 @@ Program stream_lane(const WorkloadPlan* plan, Rank me, std::uint16_t stream) {
       case Action::Kind::receive: co_yield receive(peer, bytes); break;
       case Action::Kind::drain: co_yield drain(); break;
       case Action::Kind::record: co_yield signal(lane_of(action->other)); break;
+      case Action::Kind::update: break;
       case Action::Kind::wait: {
         SignalsTaken& signals = from[action->other];
         const std::int64_t until = action->amount > 0 ? action->amount : signals.recorded;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "collectives/script.hpp"
 
 namespace collsim {
+
+struct WorkloadData;
 
 // Ranks that run collectives together, as often as wanted.  Like a name in a training program, it
 // may mean different ranks on different ranks: "tp" is the tensor-parallel group of whoever asks.
@@ -38,7 +41,8 @@ class Workload : public Programs {
   struct Parts : Programs::Parts {
     std::vector<std::string> stream_names;
     std::vector<Communicator> communicators;
-    std::function<Script(Rank)> script;  // equal each time
+    std::function<Script(Rank)> script;                  // equal each time
+    std::shared_ptr<const WorkloadData> data = nullptr;  // what it computes with, where known
   };
   explicit Workload(Parts parts);  // Error{invalid_argument}
 
@@ -47,6 +51,8 @@ class Workload : public Programs {
     return own().communicators;
   }
   [[nodiscard]] Script script(Rank rank) const { return own().script(rank); }
+  // workload_data.hpp; null: not known.
+  [[nodiscard]] const std::shared_ptr<const WorkloadData>& data() const { return own().data; }
 
  private:
   [[nodiscard]] const Parts& own() const { return static_cast<const Parts&>(parts()); }

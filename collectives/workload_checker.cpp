@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "collectives/checker/calls.hpp"
+#include "collectives/checker/step_memory.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -33,42 +35,66 @@ struct CallId {
 
 // A call that some members have come to.
 struct OpenCall {
-  Action first;
-  Rank first_rank;
-  std::set<Rank> here;
-  std::size_t gone = 0;
+  std::vector<StreamId> here;  // at most one stream of a rank
 };
+
+// The events that one stream of a rank has recorded for another.
+struct Records {
+  std::int64_t recorded = 0, taken = 0;
+  std::deque<std::uint32_t> tokens;  // of StepMemory, of those not taken
+};
+using RecordsKey = std::tuple<std::size_t, std::uint16_t, std::uint16_t>;  // position, from, for
 
 // A stream's place in the script of its rank.
 struct Cursor {
   Rank rank;
   std::uint16_t stream = 0;
-  std::unique_ptr<Script> script;
-  const Action* action = nullptr;  // the one to carry out; null: it has ended
+  bool is_ready = false;     // among those that may go on
+  bool has_arrived = false;  // at the call or receive that it is in
+  bool has_begun = false;    // that call: it counts among those of its rank
   std::uint32_t last_place = 0;
-  std::vector<std::int64_t> calls;     // so far in the script, by communicator
-  std::vector<std::int64_t> recorded;  // for this stream, by stream
-  bool has_arrived = false;            // at the call that it is in
+  std::int64_t line = -1;          // of the script, that of the action
+  std::int64_t all_calls = 0;      // so far in the script
+  const Action* action = nullptr;  // the one to carry out; null: it has ended
+  // What it needs until then: ranks may have a thousand streams with nothing to do.
+  struct Reading {
+    Script script;
+    std::vector<std::int64_t> calls;                 // so far, by communicator
+    std::map<std::uint16_t, std::int64_t> recorded;  // for this stream so far, by stream
+  };
+  std::unique_ptr<Reading> reading;
+};
+
+// The calls of a rank, in the order of its script.
+struct RankCalls {
+  std::int64_t begun = 0, ended = 0;
 };
 
 class WorkloadChecker {
  public:
-  WorkloadChecker(const Workload& workload, Sends sends)
-      : workload_(workload), sends_(sends), streams_(workload.stream_names().size()) {
+  WorkloadChecker(const Workload& workload, const CheckedLaunch& launch)
+      : workload_(workload), launch_(launch), streams_(workload.stream_names().size()) {
     find_groups();
+    const bool is_plain = launch.sends == Sends::post && !launch.collectives_at_a_time;
+    if (workload.data() && is_plain) memory_.emplace(workload);
     cursors_.resize(static_cast<std::size_t>(workload.size()) * streams_);
-    records_.resize(cursors_.size() * streams_);
+    calls_of_ranks_.resize(static_cast<std::size_t>(workload.size()));
     for (StreamId id = 0; id < cursors_.size(); ++id) begin(id);
   }
 
   WorkloadReport run() {
-    for (bool progress = true; progress && !report_.fault;) {
-      progress = false;
-      for (StreamId id = 0; id < cursors_.size() && !report_.fault; ++id)
-        while (!report_.fault && cursors_[id].action != nullptr && carry_out(id)) progress = true;
+    for (StreamId id = 0; id < cursors_.size(); ++id) wake(id);
+    while (!ready_.empty() && !report_.fault) {
+      const StreamId id = ready_.front();
+      ready_.pop_front();
+      cursors_[id].is_ready = false;
+      while (!report_.fault && cursors_[id].action != nullptr && carry_out(id)) {
+      }
     }
     if (!report_.fault) judge_waiting();
     if (!report_.fault) judge_messages();
+    if (!report_.fault && memory_) report_.fault = memory_->race();
+    if (!report_.fault && memory_) report_.fault = memory_->broken_claim();
     return std::move(report_);
   }
 
@@ -76,17 +102,32 @@ class WorkloadChecker {
   void find_groups();
   void begin(StreamId id);
   void next(Cursor& cursor);
+  // What it waited for may have come.
+  void wake(StreamId id) {
+    if (cursors_[id].action == nullptr || std::exchange(cursors_[id].is_ready, true)) return;
+    ready_.push_back(id);
+  }
+  void wake_rank(std::size_t position) {
+    for (StreamId id = position * streams_; id < (position + 1) * streams_; ++id) wake(id);
+  }
   // False: it has to wait.
   bool carry_out(StreamId id);
+  void record(const Cursor& cursor, std::size_t position);
+  bool wait(const Cursor& cursor, std::size_t position);
   bool send(const Cursor& cursor);
-  bool receive(const Cursor& cursor);
+  bool receive(Cursor& cursor);
   bool call(Cursor& cursor);
-  void compare_calls(const OpenCall& open, const Cursor& cursor, const CallId& id);
+  [[nodiscard]] bool may_begin(Cursor& cursor);
+  void end_call(const OpenCall& open, const CallId& id);
+  void compare_calls(const Cursor& first, const Cursor& cursor, const CallId& id);
+  void report_stranger(const Cursor& cursor);
 
   void judge_waiting();
   void judge_messages();
   [[nodiscard]] std::optional<StreamId> waits_for(const Cursor& cursor) const;
   [[nodiscard]] std::string wish(const Cursor& cursor) const;
+  [[nodiscard]] std::set<Rank> arrived(const CallId& id) const;
+  [[nodiscard]] std::optional<StreamId> blocker(const Cursor& cursor) const;
   void report_missing(const Cursor& cursor);
   void report_circle(StreamId from);
 
@@ -96,6 +137,12 @@ class WorkloadChecker {
   }
   [[nodiscard]] StreamId stream_id(Rank rank, std::uint16_t stream) const {
     return positions_.at(rank) * streams_ + stream;
+  }
+  [[nodiscard]] std::size_t position_of(const Cursor& cursor) const {
+    return static_cast<std::size_t>(&cursor - cursors_.data()) / streams_;
+  }
+  [[nodiscard]] checker::ScriptLine line_of(const Cursor& cursor) const {
+    return {position_of(cursor), cursor.line, cursor.action};
   }
   [[nodiscard]] std::string name_of(const CallId& id, const Call& call) const;
   [[nodiscard]] bool is_running(Rank rank) const {
@@ -110,19 +157,27 @@ class WorkloadChecker {
   struct Sent {
     Bytes bytes;
     std::uint32_t place;
+    std::vector<checker::StepValue> values;
   };
   using Route = std::pair<StreamEnd, StreamEnd>;
 
   const Workload& workload_;
-  const Sends sends_;
+  const CheckedLaunch launch_;
   const std::size_t streams_;
   std::map<Rank, std::size_t> positions_;
-  std::vector<std::map<Rank, std::uint32_t>> groups_;  // by communicator
+  struct Place {
+    std::uint32_t group = 0;
+    std::uint32_t member = 0;
+  };
+  std::vector<std::map<Rank, Place>> places_;  // by communicator
   std::vector<Cursor> cursors_;
-  std::vector<std::int64_t> records_;  // by position, from, for
+  std::deque<StreamId> ready_;
+  std::map<RecordsKey, Records> records_;
   std::map<CallId, OpenCall> open_calls_;
-  std::map<std::tuple<std::uint16_t, Rank>, std::int64_t> ended_calls_;
+  std::vector<std::vector<std::int64_t>> ended_calls_;  // by communicator and position
+  std::vector<RankCalls> calls_of_ranks_;               // by position
   std::map<Route, std::deque<Sent>> messages_;
+  std::optional<checker::StepMemory> memory_;  // where the workload says what it computes with
   WorkloadReport report_;
 };
 
@@ -130,10 +185,12 @@ void WorkloadChecker::find_groups() {
   for (int position = 0; position < workload_.size(); ++position)
     positions_[workload_.rank(position)] = static_cast<std::size_t>(position);
   for (const Communicator& communicator : workload_.communicators()) {
-    groups_.emplace_back();
-    for (std::size_t group = 0; group < communicator.groups.size(); ++group)
-      for (const Rank rank : communicator.groups[group])
-        groups_.back()[rank] = static_cast<std::uint32_t>(group);
+    places_.emplace_back();
+    ended_calls_.emplace_back(static_cast<std::size_t>(workload_.size()));
+    for (std::uint32_t group = 0; group < communicator.groups.size(); ++group) {
+      std::uint32_t member = 0;
+      for (const Rank rank : communicator.groups[group]) places_.back()[rank] = {group, member++};
+    }
   }
 }
 
@@ -141,40 +198,46 @@ void WorkloadChecker::begin(StreamId id) {
   Cursor& cursor = cursors_[id];
   cursor.rank = workload_.rank(static_cast<int>(id / streams_));
   cursor.stream = static_cast<std::uint16_t>(id % streams_);
-  cursor.script = std::make_unique<Script>(workload_.script(cursor.rank));
-  cursor.calls.resize(workload_.communicators().size());
-  cursor.recorded.resize(streams_);
+  cursor.reading.reset(
+      new Cursor::Reading{workload_.script(cursor.rank),
+                          std::vector<std::int64_t>(workload_.communicators().size()),
+                          {}});
   next(cursor);
 }
 
 void WorkloadChecker::next(Cursor& cursor) {
   if (cursor.action != nullptr) cursor.last_place = cursor.action->place;
-  cursor.has_arrived = false;
-  while ((cursor.action = cursor.script->next()) != nullptr) {
+  cursor.has_arrived = cursor.has_begun = false;
+  Cursor::Reading& reading = *cursor.reading;
+  while ((cursor.action = reading.script.next()) != nullptr) {
     const Action& action = *cursor.action;
-    if (action.kind == Action::Kind::collective) ++cursor.calls[action.communicator];
+    ++cursor.line;
+    if (action.kind == Action::Kind::collective) {
+      ++reading.calls[action.communicator];
+      ++cursor.all_calls;
+    }
     if (action.kind == Action::Kind::record && action.other == cursor.stream)
-      ++cursor.recorded[action.stream];
+      ++reading.recorded[action.stream];
     if (action.stream == cursor.stream) return;
   }
-  cursor.script.reset();
+  cursor.reading.reset();
 }
 
 bool WorkloadChecker::carry_out(StreamId id) {
   Cursor& cursor = cursors_[id];
-  const Action& action = *cursor.action;
-  const std::size_t of_rank = id / streams_ * streams_;
-  switch (action.kind) {
+  const std::size_t position = id / streams_;
+  switch (cursor.action->kind) {
     case Action::Kind::work:
-    case Action::Kind::drain: break;
-    case Action::Kind::record:
-      ++records_[(of_rank + cursor.stream) * streams_ + action.other];
+    case Action::Kind::update:
+      if (memory_) memory_->work(line_of(cursor));
       break;
-    case Action::Kind::wait: {
-      const std::int64_t until = action.amount > 0 ? action.amount : cursor.recorded[action.other];
-      if (records_[(of_rank + action.other) * streams_ + cursor.stream] < until) return false;
+    case Action::Kind::drain:
+      if (memory_) memory_->drain(position, cursor.stream);
       break;
-    }
+    case Action::Kind::record: record(cursor, position); break;
+    case Action::Kind::wait:
+      if (!wait(cursor, position)) return false;
+      break;
     case Action::Kind::send:
       if (!send(cursor)) return false;
       break;
@@ -193,6 +256,29 @@ bool WorkloadChecker::carry_out(StreamId id) {
   return true;
 }
 
+void WorkloadChecker::record(const Cursor& cursor, std::size_t position) {
+  Records& records = records_[{position, cursor.stream, cursor.action->other}];
+  ++records.recorded;
+  if (memory_) records.tokens.push_back(memory_->signal(position, cursor.stream));
+  wake(position * streams_ + cursor.action->other);
+}
+
+bool WorkloadChecker::wait(const Cursor& cursor, std::size_t position) {
+  const Action& action = *cursor.action;
+  const auto& recorded = cursor.reading->recorded;
+  const auto so_far = recorded.find(action.other);
+  const std::int64_t latest = so_far == recorded.end() ? 0 : so_far->second;
+  const std::int64_t until = action.amount > 0 ? action.amount : latest;
+  if (until == 0) return true;
+  Records& records = records_[{position, action.other, cursor.stream}];
+  if (records.recorded < until) return false;
+  for (; memory_ && records.taken < until; ++records.taken) {
+    memory_->learn(position, cursor.stream, records.tokens.front());
+    records.tokens.pop_front();
+  }
+  return true;
+}
+
 bool WorkloadChecker::send(const Cursor& cursor) {
   const Action& action = *cursor.action;
   if (action.peer == cursor.rank) {
@@ -204,24 +290,37 @@ bool WorkloadChecker::send(const Cursor& cursor) {
   }
   const StreamEnd to{action.peer, action.other};
   std::deque<Sent>& queue = messages_[{{cursor.rank, cursor.stream}, to}];
-  if (sends_ == Sends::rendezvous && has_stream(to)) {
+  const auto slots = static_cast<std::size_t>(workload_.slots().value_or(0));
+  if (workload_.slots() && queue.size() >= slots) return false;
+  if (launch_.sends == Sends::rendezvous && has_stream(to)) {
     const Action* const other = cursors_[stream_id(to.rank, to.stream)].action;
     const bool is_awaited = other != nullptr && other->kind == Action::Kind::receive &&
                             other->peer == cursor.rank && other->other == cursor.stream;
     if (!is_awaited || !queue.empty()) return false;
   }
-  queue.push_back({action.amount, action.place});
+  queue.push_back({action.amount, action.place, {}});
+  if (memory_) queue.back().values = memory_->send(line_of(cursor));
   ++report_.messages;
+  if (has_stream(to)) wake(stream_id(to.rank, to.stream));
   return true;
 }
 
-bool WorkloadChecker::receive(const Cursor& cursor) {
+bool WorkloadChecker::receive(Cursor& cursor) {
   const Action& action = *cursor.action;
-  const auto found = messages_.find({{action.peer, action.other}, {cursor.rank, cursor.stream}});
+  const StreamEnd from{action.peer, action.other};
+  const auto wake_sender = [&] {
+    if (has_stream(from)) wake(stream_id(from.rank, from.stream));
+  };
+  if (!std::exchange(cursor.has_arrived, true)) wake_sender();  // it may wait for this
+  const auto found = messages_.find({from, {cursor.rank, cursor.stream}});
   if (found == messages_.end() || found->second.empty()) return false;
-  const Sent sent = found->second.front();
+  const Sent sent = std::move(found->second.front());
   found->second.pop_front();
-  if (sent.bytes == action.amount) return true;
+  wake_sender();  // or for a slot
+  if (sent.bytes == action.amount) {
+    if (memory_) memory_->receive(line_of(cursor), sent.values);
+    return true;
+  }
   report_.fault = WorkloadFault{
       WorkloadFault::Kind::mismatch,
       {{action.peer, sent.place,
@@ -233,78 +332,91 @@ bool WorkloadChecker::receive(const Cursor& cursor) {
 }
 
 std::optional<CallId> WorkloadChecker::call_id(const Cursor& cursor, const Action& action) const {
-  const auto& groups = groups_[action.communicator];
-  const auto group = groups.find(cursor.rank);
-  if (group == groups.end()) return std::nullopt;
-  return CallId{action.communicator, group->second, cursor.calls[action.communicator]};
+  const auto& places = places_[action.communicator];
+  const auto place = places.find(cursor.rank);
+  if (place == places.end()) return std::nullopt;
+  return CallId{action.communicator, place->second.group,
+                cursor.reading->calls[action.communicator]};
 }
 
-bool WorkloadChecker::call(Cursor& cursor) {
+void WorkloadChecker::report_stranger(const Cursor& cursor) {
   const Action& action = *cursor.action;
-  const std::optional<CallId> id = call_id(cursor, action);
-  if (!id) {
-    report_.fault = WorkloadFault{
-        WorkloadFault::Kind::not_a_member,
-        {{cursor.rank, action.place,
-          concat("rank ", cursor.rank.index(), " calls ", to_string(action.call.operation), " of ",
-                 workload_.communicators()[action.communicator].name,
-                 ", to which it does not belong")}},
-        {}};
+  report_.fault = WorkloadFault{
+      WorkloadFault::Kind::not_a_member,
+      {{cursor.rank, action.place,
+        concat("rank ", cursor.rank.index(), " calls ", to_string(action.call.operation), " of ",
+               workload_.communicators()[action.communicator].name,
+               ", to which it does not belong")}},
+      {}};
+}
+
+// Calls of a rank begin in the order of its script where only so many may be under way.
+bool WorkloadChecker::may_begin(Cursor& cursor) {
+  if (!launch_.collectives_at_a_time || cursor.has_begun) return true;
+  RankCalls& calls = calls_of_ranks_[position_of(cursor)];
+  if (calls.begun != cursor.all_calls - 1 ||
+      calls.begun - calls.ended >= *launch_.collectives_at_a_time)
     return false;
-  }
-  std::int64_t& ended = ended_calls_[{id->communicator, cursor.rank}];
-  if (ended + 1 < id->number) return false;  // one call of a communicator at a time
-  const auto [place, is_first] = open_calls_.try_emplace(*id, OpenCall{action, cursor.rank, {}});
-  OpenCall& open = place->second;
-  if (!cursor.has_arrived) {
-    compare_calls(open, cursor, *id);
-    open.here.insert(cursor.rank);
-    cursor.has_arrived = true;
-    if (is_first) ++report_.calls;
-  }
-  if (open.here.size() < members(*id).size()) return false;
-  ++ended;
-  if (++open.gone == members(*id).size()) open_calls_.erase(place);
+  ++calls.begun;
+  cursor.has_begun = true;
+  wake_rank(position_of(cursor));
   return true;
 }
 
-std::string describe(const Call& call) {
-  std::string text(to_string(call.operation));
-  if (call.operation == Operation::barrier) return text;
-  text += concat(" of ", call.count, " ", to_string(call.type));
-  if (reduces(call.operation)) text += concat(", ", to_string(call.reduction));
-  if (has_root(call.operation)) text += concat(", root ", call.root);
-  return text;
+bool WorkloadChecker::call(Cursor& cursor) {
+  const std::optional<CallId> id = call_id(cursor, *cursor.action);
+  if (!id) {
+    report_stranger(cursor);
+    return false;
+  }
+  const std::int64_t ended = ended_calls_[id->communicator][position_of(cursor)];
+  if (cursor.has_arrived) {  // woken by the last member
+    if (ended < id->number) return false;
+    return true;
+  }
+  if (ended + 1 < id->number) return false;  // one call of a communicator at a time
+  if (!may_begin(cursor)) return false;
+  const auto [place, is_first] = open_calls_.try_emplace(*id);
+  OpenCall& open = place->second;
+  if (is_first)
+    ++report_.calls;
+  else
+    compare_calls(cursors_[open.here.front()], cursor, *id);
+  open.here.push_back(stream_id(cursor.rank, cursor.stream));
+  cursor.has_arrived = true;
+  if (report_.fault || open.here.size() < members(*id).size()) return false;
+  const OpenCall complete = std::move(open);
+  open_calls_.erase(place);
+  end_call(complete, *id);
+  return true;
 }
 
-// With the name of the default where there is none.
-AlgorithmChoice choice_of(const Call& call) {
-  AlgorithmChoice choice = call.choice != nullptr ? *call.choice : AlgorithmChoice{};
-  choice.name = find_algorithm(call.operation, choice.name).name;
-  return choice;
+void WorkloadChecker::end_call(const OpenCall& open, const CallId& id) {
+  std::vector<checker::ScriptLine> lines(open.here.size());
+  for (const StreamId stream : open.here) {
+    const Cursor& cursor = cursors_[stream];
+    ++ended_calls_[id.communicator][stream / streams_];
+    ++calls_of_ranks_[stream / streams_].ended;
+    wake_rank(stream / streams_);
+    lines[places_[id.communicator].at(cursor.rank).member] = line_of(cursor);
+  }
+  if (memory_) memory_->call(lines);
 }
 
-bool same_call(const Call& a, const Call& b) {
-  const bool same_root = !has_root(a.operation) || a.root == b.root;
-  const bool same_reduction = !reduces(a.operation) || a.reduction == b.reduction;
-  return a.operation == b.operation && a.count == b.count && a.type == b.type && same_root &&
-         same_reduction && (a.choice == b.choice || choice_of(a) == choice_of(b));
-}
-
-void WorkloadChecker::compare_calls(const OpenCall& open, const Cursor& cursor, const CallId& id) {
-  const Call& theirs = open.first.call;
+void WorkloadChecker::compare_calls(const Cursor& first, const Cursor& cursor, const CallId& id) {
+  const Call& theirs = first.action->call;
   const Call& ours = cursor.action->call;
-  if (same_call(theirs, ours)) return;
+  if (checker::same_call(theirs, ours)) return;
   const std::string& name = workload_.communicators()[id.communicator].name;
-  const auto algorithm = [](const Call& call) { return " by " + choice_of(call).name; };
-  const bool alike = describe(theirs) == describe(ours);
+  const auto algorithm = [](const Call& call) { return " by " + checker::choice_of(call).name; };
+  const bool alike = checker::describe(theirs) == checker::describe(ours);
   const auto site = [&](Rank rank, const Call& call, std::uint32_t place) {
     return WorkloadSite{rank, place,
-                        concat("call ", id.number, " of ", name, " is ", describe(call),
+                        concat("call ", id.number, " of ", name, " is ", checker::describe(call),
                                alike ? algorithm(call) : "", " on rank ", rank.index())};
   };
   report_.fault = WorkloadFault{WorkloadFault::Kind::mismatch,
-                                {site(open.first_rank, theirs, open.first.place),
+                                {site(first.rank, theirs, first.action->place),
                                  site(cursor.rank, ours, cursor.action->place)},
                                 "all members of a communicator call the same, in the same order"};
 }
@@ -315,6 +427,28 @@ std::string WorkloadChecker::name_of(const CallId& id, const Call& call) const {
 }
 
 // --- when nothing goes on ------------------------------------------------------------------------
+
+std::set<Rank> WorkloadChecker::arrived(const CallId& id) const {
+  std::set<Rank> ranks;
+  const auto open = open_calls_.find(id);
+  if (open == open_calls_.end()) return ranks;
+  for (const StreamId stream : open->second.here) ranks.insert(cursors_[stream].rank);
+  return ranks;
+}
+
+// Where only so many calls may be under way: a stream of the rank with one that must begin or end
+// before this one begins.
+std::optional<StreamId> WorkloadChecker::blocker(const Cursor& cursor) const {
+  if (!launch_.collectives_at_a_time || cursor.has_begun) return std::nullopt;
+  const std::size_t position = position_of(cursor);
+  for (StreamId id = position * streams_; id < (position + 1) * streams_; ++id) {
+    const Cursor& other = cursors_[id];
+    if (other.action != nullptr && &other != &cursor &&
+        (other.has_begun || other.all_calls < cursor.all_calls))
+      return id;
+  }
+  return std::nullopt;
+}
 
 // A stream that must act before this one can; none: of a rank that has ended.
 std::optional<StreamId> WorkloadChecker::waits_for(const Cursor& cursor) const {
@@ -327,11 +461,11 @@ std::optional<StreamId> WorkloadChecker::waits_for(const Cursor& cursor) const {
     const StreamEnd peer{action.peer, action.other};
     return has_stream(peer) ? if_running(stream_id(peer.rank, peer.stream)) : std::nullopt;
   }
+  if (const auto other = blocker(cursor)) return other;
   const CallId id = *call_id(cursor, action);
-  const auto open = open_calls_.find(id);
+  const std::set<Rank> here = arrived(id);
   for (const Rank rank : members(id)) {
-    const bool is_here = open != open_calls_.end() && open->second.here.contains(rank);
-    if (is_here) continue;
+    if (here.contains(rank)) continue;
     for (std::uint16_t stream = 0; stream < streams_; ++stream)
       if (const auto running = if_running(stream_id(rank, stream)))
         if (*running != stream_id(cursor.rank, cursor.stream)) return running;
@@ -353,13 +487,19 @@ std::string WorkloadChecker::wish(const Cursor& cursor) const {
     default: break;
   }
   const CallId id = *call_id(cursor, action);
-  const auto open = open_calls_.find(id);
-  std::string missing;
-  for (const Rank rank : members(id)) {
-    if (open != open_calls_.end() && open->second.here.contains(rank)) continue;
-    missing += concat(missing.empty() ? "rank " : ", ", rank.index());
-  }
-  return concat(who, " waits in ", name_of(id, action.call), " for ", missing);
+  if (const auto other = blocker(cursor))
+    return concat(who, " waits with ", name_of(id, action.call),
+                  " until the rank's call before has ",
+                  cursors_[*other].has_begun ? "ended" : "begun");
+  const std::set<Rank> here = arrived(id);
+  constexpr std::size_t most_named = 8;
+  std::size_t missing = 0;
+  std::string names;
+  for (const Rank rank : members(id))
+    if (!here.contains(rank) && ++missing <= most_named)
+      names += concat(names.empty() ? "rank " : ", ", rank.index());
+  if (missing > most_named) names += concat(" and ", missing - most_named, " others");
+  return concat(who, " waits in ", name_of(id, action.call), " for ", names);
 }
 
 void WorkloadChecker::judge_waiting() {
@@ -389,13 +529,12 @@ void WorkloadChecker::report_missing(const Cursor& cursor) {
   };
   if (action.kind == Action::Kind::collective) {
     const CallId id = *call_id(cursor, action);
-    const auto open = open_calls_.find(id);
-    const std::size_t here = open == open_calls_.end() ? 0 : open->second.here.size();
-    fault.sites.push_back(
-        {cursor.rank, action.place,
-         concat(name_of(id, action.call), " has ", here, " of ", members(id).size(), " members")});
+    const std::set<Rank> here = arrived(id);
+    fault.sites.push_back({cursor.rank, action.place,
+                           concat(name_of(id, action.call), " has ", here.size(), " of ",
+                                  members(id).size(), " members")});
     for (const Rank rank : members(id))
-      if (open == open_calls_.end() || !open->second.here.contains(rank)) ended(rank);
+      if (!here.contains(rank)) ended(rank);
   } else {
     fault.sites.push_back({cursor.rank, action.place, wish(cursor)});
     ended(action.kind == Action::Kind::wait ? cursor.rank : action.peer);
@@ -415,7 +554,9 @@ void WorkloadChecker::report_circle(StreamId from) {
     sends = sends || cursor.action->kind == Action::Kind::send;
     id = waits_for(cursor);
   } while (id && *id != from);
-  if (calls_only)
+  if (calls_only && launch_.collectives_at_a_time)
+    fault.hint = "they would go on if all ranks called them in the same order";
+  else if (calls_only)
     fault.hint =
         "they would go on if each communicator had a stream of its own, or if all ranks used the "
         "same order";
@@ -447,8 +588,8 @@ std::string to_text(const WorkloadFault& fault) {
   return text;
 }
 
-WorkloadReport check(const Workload& workload, Sends sends) {
-  return WorkloadChecker(workload, sends).run();
+WorkloadReport check(const Workload& workload, const CheckedLaunch& launch) {
+  return WorkloadChecker(workload, launch).run();
 }
 
 }  // namespace collsim

@@ -20,9 +20,25 @@ namespace collsim {
 //              elements, type, reduction, root, algorithm.  Messages have the size that their
 //              receiver expects, and each has one.
 //   progress   no deadlock whatever the timing, even if no member may leave a collective before all
-//              have come, as with NCCL; with Sends::rendezvous even if a send waits for its
-//              receive, as MPI may with long messages and NCCL does outside of a group.
+//              have come, as with NCCL, and with the workload's slots; and as CheckedLaunch says
+//   races      where the workload says what it computes with (workload_data.hpp): of two uses of an
+//              item by a rank, one of them a write, one has ended before the other begins, because
+//              one stream does both or events between its streams say so.  That another rank
+//              answers in between does not count: nothing need make that order memory.
+//   claims     of such a workload: replicas are the same after the step, the optimizer reads the
+//              mean of all gradients, each counted once
 enum class Sends : std::uint8_t { post, rendezvous };
+
+// How the ranks carry out what their scripts ask for.  Races and claims do not depend on it, and
+// are looked at only where it is as given here.
+struct CheckedLaunch {
+  // Rendezvous: a send waits for its receive, as MPI may with long messages and NCCL does outside
+  // of a group.  What passes so passes with any number of slots.
+  Sends sends = Sends::post;
+  // A GPU may have room for so many collectives only, which then begin in the order in which the
+  // rank asks for them.
+  std::optional<int> collectives_at_a_time = {};
+};
 
 // One rank's part in what is wrong.
 struct WorkloadSite {
@@ -33,11 +49,13 @@ struct WorkloadSite {
 
 struct WorkloadFault {
   enum class Kind : std::uint8_t {
-    mismatch,     // calls that are not the same, messages of another size
-    missing,      // a rank has ended that others still need
-    deadlock,     // ranks that wait for each other
-    unreceived,   // a message that nobody receives
-    not_a_member  // a call of a communicator to which the rank does not belong
+    mismatch,      // calls that are not the same, messages of another size
+    missing,       // a rank has ended that others still need
+    deadlock,      // ranks that wait for each other
+    unreceived,    // a message that nobody receives
+    not_a_member,  // a call of a communicator to which the rank does not belong
+    race,          // two uses of an item that nothing orders
+    wrong_data     // a claim that does not hold
   };
   Kind kind{};
   std::vector<WorkloadSite> sites;  // a circle is in order: each waits for the next
@@ -45,14 +63,19 @@ struct WorkloadFault {
 };
 [[nodiscard]] std::string to_text(const WorkloadFault& fault);  // of several lines
 
+// The step ends, and its times mean something, whatever it computes.
+[[nodiscard]] inline bool concerns_data_only(const WorkloadFault& fault) {
+  return fault.kind == WorkloadFault::Kind::race || fault.kind == WorkloadFault::Kind::wrong_data;
+}
+
 struct WorkloadReport {
   std::optional<WorkloadFault> fault;  // the first one; none: it is right
   std::uint64_t actions = 0;           // of all ranks
   std::uint64_t calls = 0;             // collectives, each counted once
   std::uint64_t messages = 0;
 };
-// Cost O(actions of all ranks x streams), and a look at every stream for each wait of the longest
-// chain of them; memory O(ranks x streams^2) and what is under way.
-[[nodiscard]] WorkloadReport check(const Workload& workload, Sends sends = Sends::post);
+// Cost O(actions of all ranks x streams), and what they use; memory O(ranks x streams), what is
+// under way, and what ranks have used.
+[[nodiscard]] WorkloadReport check(const Workload& workload, const CheckedLaunch& launch = {});
 
 }  // namespace collsim

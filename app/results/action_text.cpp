@@ -81,6 +81,7 @@ std::string action_text(const Action& action, const Action& until, const Workloa
     case Action::Kind::send:
     case Action::Kind::receive: return text + exchange_text(action, last);
     case Action::Kind::drain: return text + "sending";
+    case Action::Kind::update: return text + "set";
     case Action::Kind::record:
       return fmt::format("signal for {}", workload.stream_names()[action.other]);
     case Action::Kind::wait:

@@ -109,6 +109,7 @@ class ProgramRun {
     const auto peer = static_cast<int>(action.peer.index());
     switch (action.kind) {
       case Action::Kind::work:
+      case Action::Kind::update:
       case Action::Kind::drain: return true;
       case Action::Kind::record:
         ++records_[{cursor.rank, action.stream, action.other}];

@@ -15,6 +15,7 @@
 #include "app/scenario/workload/workload.hpp"
 #include "app/study/run_step.hpp"
 #include "collectives/workload_checker.hpp"
+#include "collectives/workload_data.hpp"
 
 namespace collsim {
 namespace {
@@ -26,6 +27,8 @@ std::string_view word_of(WorkloadFault::Kind kind) {
     case WorkloadFault::Kind::deadlock: return "deadlock";
     case WorkloadFault::Kind::unreceived: return "unreceived";
     case WorkloadFault::Kind::not_a_member: return "not-a-member";
+    case WorkloadFault::Kind::race: return "race";
+    case WorkloadFault::Kind::wrong_data: return "wrong-data";
   }
   return "?";
 }
@@ -64,21 +67,57 @@ JsonValue fault_value(const std::optional<WorkloadFault>& fault, const TrainingS
                             {"hint", fault->hint}});
 }
 
-std::string proved_text(const WorkloadReport& report, const WorkloadReport& strict,
+// What else is proved where the workload says what it computes with.
+std::string data_text(const Workload& workload) {
+  if (!workload.data()) return {};
+  const auto& claims = workload.data()->claims;
+  const auto claimed = [&](WorkloadData::Claim::Kind kind) {
+    return std::any_of(claims.begin(), claims.end(),
+                       [kind](const auto& one) { return one.kind == kind; });
+  };
+  std::string text = "; no stream touches data that another one may still use";
+  if (claimed(WorkloadData::Claim::Kind::mean) || claimed(WorkloadData::Claim::Kind::part_of_mean))
+    text += ", the optimizer reads the mean of all gradients, each counted once";
+  if (claimed(WorkloadData::Claim::Kind::same)) text += ", and replicas are the same afterwards";
+  return text;
+}
+
+// The same step where it has less room.
+struct StricterReports {
+  WorkloadReport rendezvous, one_at_a_time;
+};
+
+StricterReports stricter_reports(const TrainingStep& step) {
+  StricterReports reports;
+  // The sends of schemes are posted on purpose.
+  if (step.program) reports.rendezvous = check(step.workload, {Sends::rendezvous});
+  if (step.workload.communicators().size() > 1)
+    reports.one_at_a_time = check(step.workload, {.collectives_at_a_time = 1});
+  return reports;
+}
+
+std::string proved_text(const WorkloadReport& report, const StricterReports& stricter,
                         const TrainingStep& step, const Sources& sources) {
   std::string text = fmt::format(
       "{} on {} proved, {} and {}: all members of a group call the same in the same "
-      "order, every message is received, and no rank waits for ever\n",
+      "order, every message is received, and no rank waits for ever{}\n",
       step.scheme, count_text(step.workload.size(), "rank"),
       count_text(static_cast<std::int64_t>(report.calls), "collective"),
-      count_text(static_cast<std::int64_t>(report.messages), "message"));
-  if (strict.fault)
+      count_text(static_cast<std::int64_t>(report.messages), "message"), data_text(step.workload));
+  if (stricter.rendezvous.fault)
     text +=
         "but it would hang where a send waits for its receive (rendezvous), as long "
         "messages of MPI do:\n" +
-        fault_text(*strict.fault, step, sources);
+        fault_text(*stricter.rendezvous.fault, step, sources);
   else if (step.program && report.messages > 0)
     text += "also where a send waits for its receive (rendezvous)\n";
+  if (stricter.one_at_a_time.fault)
+    text +=
+        "but it would hang where a GPU runs one collective at a time, in the order in which they "
+        "are called:\n" +
+        fault_text(*stricter.one_at_a_time.fault, step, sources);
+  else if (step.workload.communicators().size() > 1)
+    text += "also where a GPU runs one collective at a time\n";
   return text;
 }
 
@@ -143,7 +182,7 @@ void add_give_ups(const Case& one_case, StepProof& proof) {
 // Whether times mean something: where calls or messages do not fit together, they do not.
 bool has_times(const std::optional<WorkloadFault>& fault) {
   return !fault || fault->kind == WorkloadFault::Kind::deadlock ||
-         fault->kind == WorkloadFault::Kind::missing;
+         fault->kind == WorkloadFault::Kind::missing || concerns_data_only(*fault);
 }
 
 }  // namespace
@@ -151,19 +190,19 @@ bool has_times(const std::optional<WorkloadFault>& fault) {
 StepProof prove_step(const Case& one_case, const Sources& sources) {
   const TrainingStep& step = *one_case.step;
   const WorkloadReport report = check(step.workload);
-  // The sends of schemes are posted on purpose.
-  WorkloadReport strict;
-  if (!report.fault && step.program) strict = check(step.workload, Sends::rendezvous);
+  const StricterReports stricter = report.fault ? StricterReports{} : stricter_reports(step);
   StepProof proof;
   proof.proved = !report.fault;
-  proof.value = JsonValue::object({{"proved", proof.proved},
-                                   {"actions", report.actions},
-                                   {"collectives", report.calls},
-                                   {"messages", report.messages},
-                                   {"fault", fault_value(report.fault, step, sources)},
-                                   {"rendezvous_fault", fault_value(strict.fault, step, sources)}});
+  proof.value = JsonValue::object(
+      {{"proved", proof.proved},
+       {"actions", report.actions},
+       {"collectives", report.calls},
+       {"messages", report.messages},
+       {"fault", fault_value(report.fault, step, sources)},
+       {"rendezvous_fault", fault_value(stricter.rendezvous.fault, step, sources)},
+       {"one_at_a_time_fault", fault_value(stricter.one_at_a_time.fault, step, sources)}});
   proof.text = report.fault ? fault_text(*report.fault, step, sources)
-                            : proved_text(report, strict, step, sources);
+                            : proved_text(report, stricter, step, sources);
   if (step.timeout && has_times(report.fault)) add_give_ups(one_case, proof);
   return proof;
 }

@@ -14,8 +14,9 @@ namespace collsim {
 struct StepProof {
   bool proved = false;
   std::string text;
-  JsonValue value;  // {proved, actions, collectives, messages, fault, rendezvous_fault},
-      // and of a step with a time-out {timeout: {timeout_s, gives_up, least_timeout_s}}
+  // {proved, actions, collectives, messages, fault, rendezvous_fault, one_at_a_time_fault},
+  // and of a step with a time-out {timeout: {timeout_s, gives_up, least_timeout_s}}
+  JsonValue value;
 };
 // Of a case with a step.  That it would hang if sends waited for their receives is said, but does
 // not refuse it: sends are posted here.  Throws Error.

@@ -96,7 +96,7 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
 // The simulator would name lanes; this names what its author wrote.
 void must_fit_together(const TrainingStep& step) {
   const WorkloadReport report = check(step.workload);
-  if (report.fault)
+  if (report.fault && !concerns_data_only(*report.fault))
     throw_error(ErrorCode::deadlock, "this program never ends: " + to_text(*report.fault) +
                                          "\n  \"collsim check\" names the lines");
 }

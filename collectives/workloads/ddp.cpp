@@ -23,6 +23,7 @@
 #include <cmath>
 #include <memory>
 
+#include "collectives/workloads/step_data.hpp"
 #include "collectives/workloads/workloads.hpp"
 #include "topo/error.hpp"
 
@@ -244,6 +245,7 @@ Workload make_workload(const Ddp& ddp, const Model& model, int ranks) {
   std::vector<TurnDigit> digits{{static_cast<std::uint32_t>(ranks) / count}};
   if (devices > 1) digits.push_back({.size = count, .step = count});
   parts.turns = turns_of_like_ranks(parts, digits, static_cast<std::size_t>(devices));
+  if (devices == 1) parts.data = data_of(ddp, model, parts.group);
   return Workload(std::move(parts));
 }
 

@@ -28,6 +28,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "collectives/workloads/step_data.hpp"
 #include "collectives/workloads/workloads.hpp"
 #include "topo/error.hpp"
 
@@ -153,6 +154,7 @@ Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
     return fsdp_step(plan, static_cast<std::int64_t>(rank.index()) % plan->fsdp.shards);
   };
   parts.turns = turns_of_like_ranks(parts, digits);
+  if (!plan.is_hybrid) parts.data = data_of(fsdp, model, parts.group);
   return Workload(std::move(parts));
 }
 

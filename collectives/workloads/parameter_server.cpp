@@ -13,6 +13,7 @@
 // M. Li et al.: Scaling Distributed Machine Learning with the Parameter Server, OSDI 2014.
 #include <memory>
 
+#include "collectives/workloads/step_data.hpp"
 #include "collectives/workloads/workloads.hpp"
 #include "topo/error.hpp"
 
@@ -49,8 +50,9 @@ Script server_step(std::shared_ptr<const ServerPlan> plan, int server) {
     co_yield receive(stream, worker(w), shard, 0);
     if (plan->scheme.asynchronous) co_yield send(stream, worker(w), shard, 0);
   }
-  for (int w = 0; w < plan->workers && !plan->scheme.asynchronous; ++w)
-    co_yield send(0, worker(w), shard, 0);
+  if (plan->scheme.asynchronous) co_return;
+  co_yield update(0);
+  for (int w = 0; w < plan->workers; ++w) co_yield send(0, worker(w), shard, 0);
 }
 
 }  // namespace
@@ -74,6 +76,7 @@ Workload make_workload(const ParameterServer& scheme, const Model& model, int ra
     return server < 0 ? worker_step(plan, static_cast<int>(rank.index()))
                       : server_step(plan, server);
   };
+  parts.data = data_of(scheme, ranks);
   return Workload(std::move(parts));
 }
 

@@ -63,6 +63,7 @@ Workload slowed(const Workload& workload, const std::vector<SlowRank>& slow) {
   parts.stream_names = workload.stream_names();
   parts.communicators = workload.communicators();
   parts.slots = workload.slots();
+  parts.data = workload.data();
   std::unordered_map<std::size_t, SlowRank> by_rank;
   for (const SlowRank& one : slow) by_rank.emplace(one.rank.index(), one);
   parts.script = [workload, by_rank = std::move(by_rank)](Rank rank) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 
+#include "collectives/workloads/step_data.hpp"
 #include "collectives/workloads/workloads.hpp"
 #include "topo/error.hpp"
 
@@ -105,6 +106,13 @@ Label label_of(const TrainPlan& plan, const PipelineWork& part, std::int32_t lay
   return {kind, layer, plan.train.microbatches > 1 ? part.microbatch + 1 : 0};
 }
 
+// A message that hands a microbatch on.
+Action of_part(const TrainPlan& plan, const PipelineWork& part, Action message) {
+  message.label = label_of(plan, part, 0);
+  message.place = static_cast<std::uint32_t>(part.chunk);
+  return message;
+}
+
 std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
                                   const PipelineWork& part) {
   std::vector<Action> actions;
@@ -130,6 +138,7 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
   const std::size_t count = piece.layers.size();
   for (std::size_t i = 0; i < count; ++i)
     add(part.kind == PipelineWork::Kind::forward ? i : count - 1 - i);
+  for (Action& action : actions) action.place = static_cast<std::uint32_t>(part.chunk);
   return actions;
 }
 
@@ -184,13 +193,12 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
         number > 0 ? plan->handed_on(plan->pieces[static_cast<std::size_t>(number - 1)]) : 0;
     const Bytes given = plan->handed_on(piece);
     if (forward && number > 0 && has_neighbours) {
-      co_yield labelled(receive(from_before, before, taken, train_compute),
-                        label_of(*plan, part, 0));
+      co_yield of_part(*plan, part, receive(from_before, before, taken, train_compute));
       co_yield record(from_before, train_compute);
       co_yield wait(train_compute, from_before);
     }
     if (backward && number < last && has_neighbours) {
-      co_yield labelled(receive(from_after, after, given, train_compute), label_of(*plan, part, 0));
+      co_yield of_part(*plan, part, receive(from_after, after, given, train_compute));
       co_yield record(from_after, train_compute);
       co_yield wait(train_compute, from_after);
     }
@@ -206,9 +214,9 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
       co_yield wait(train_compute, host);
     }
     if (forward && number < last && has_neighbours)
-      co_yield labelled(send(train_compute, after, given, from_before), label_of(*plan, part, 0));
+      co_yield of_part(*plan, part, send(train_compute, after, given, from_before));
     if (backward && number > 0 && has_neighbours)
-      co_yield labelled(send(train_compute, before, taken, from_after), label_of(*plan, part, 0));
+      co_yield of_part(*plan, part, send(train_compute, before, taken, from_after));
   }
   if (train.dp > 1) {
     co_yield record(train_compute, gradients);
@@ -320,6 +328,7 @@ Workload make_workload(const Train& train, const Model& model) {
                          {"dp", strided_groups(ranks, train.dp, train.tp), all_reduce}};
   parts.turns = turns_of(*plan);
   parts.script = [plan](Rank rank) { return train_step(plan, rank); };
+  parts.data = data_of(train, model);
   return Workload(std::move(parts));
 }
 

@@ -43,7 +43,7 @@ std::vector<Communicator> world(std::size_t ranks) {
 }
 
 WorkloadFault fault_of(const Workload& workload, Sends sends = Sends::post) {
-  const WorkloadReport report = check(workload, sends);
+  const WorkloadReport report = check(workload, {sends});
   EXPECT_TRUE(report.fault) << "it is right";
   return report.fault.value_or(WorkloadFault{});
 }
@@ -53,16 +53,32 @@ TEST(WorkloadChecker, GeneratorsAreRight) {
   for (int i = 0; i < 4; ++i)
     model.layers.push_back({"", microseconds(5), microseconds(9), 4096, 1024});
   for (const Sends sends : {Sends::post, Sends::rendezvous}) {
-    EXPECT_FALSE(check(make_workload(Ddp{}, model, 4), sends).fault);
-    EXPECT_FALSE(check(make_workload(Fsdp{}, model, 4), sends).fault);
-    EXPECT_FALSE(check(make_workload(DataParallel{4096, 4096}, model, 4), sends).fault);
-    EXPECT_FALSE(check(make_workload(ParameterServer{2}, model, 6), sends).fault);
-    EXPECT_FALSE(check(make_workload(Experts{}, model, 4), sends).fault);
+    EXPECT_FALSE(check(make_workload(Ddp{}, model, 4), {sends}).fault);
+    EXPECT_FALSE(check(make_workload(Fsdp{}, model, 4), {sends}).fault);
+    EXPECT_FALSE(check(make_workload(DataParallel{4096, 4096}, model, 4), {sends}).fault);
+    EXPECT_FALSE(check(make_workload(ParameterServer{2}, model, 6), {sends}).fault);
+    EXPECT_FALSE(check(make_workload(Experts{}, model, 4), {sends}).fault);
   }
   const WorkloadReport report =
       check(make_workload(Train{.tp = 2, .pp = 2, .dp = 2, .microbatches = 4}, model));
   EXPECT_FALSE(report.fault);
   EXPECT_EQ(report.messages, 4U * 4 * 2);  // 4 replicas of a stage, 4 microbatches, both ways
+}
+
+TEST(WorkloadChecker, OneCollectiveAtATimeNeedsTheSameOrderOnAllRanks) {
+  const std::vector<Communicator> two{{"tp", {first_ranks(2)}, 1}, {"dp", {first_ranks(2)}, 1}};
+  const Workload workload =
+      written({{all_reduce(0), all_reduce(1, 8, 1)}, {all_reduce(1, 8, 1), all_reduce(0)}}, two,
+              {"main", "other"});
+  EXPECT_FALSE(check(workload).fault);
+  EXPECT_FALSE(check(workload, {.collectives_at_a_time = 2}).fault);
+  const WorkloadReport report = check(workload, {.collectives_at_a_time = 1});
+  ASSERT_TRUE(report.fault);
+  EXPECT_EQ(to_text(*report.fault),
+            "rank 0 waits in call 1 of tp (all-reduce) for rank 1\n"
+            "rank 1 waits with call 1 of tp (all-reduce) until the rank's call before has ended\n"
+            "rank 1 waits in call 1 of dp (all-reduce) for rank 0: none of them can go on\n"
+            "  they would go on if all ranks called them in the same order");
 }
 
 TEST(WorkloadChecker, BothReceiveFirst) {

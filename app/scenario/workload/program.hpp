@@ -14,6 +14,7 @@
 #include "app/scenario/cluster/cluster.hpp"
 #include "app/scenario/workload/program_expression.hpp"
 #include "collectives/workload.hpp"
+#include "collectives/workload_data.hpp"
 
 // An explicit "program": what its author wrote, as a small tree that is walked lazily, so that a
 // loop of a million rounds takes no more memory than one round.
@@ -178,5 +179,9 @@ class ObjectReader;
 void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics& diagnostics);
 
 [[nodiscard]] Workload make_workload(std::shared_ptr<const WrittenProgram> program);
+
+// Which buffers the lines of a program use: these are the items.  Nothing is claimed of them.
+[[nodiscard]] std::shared_ptr<const WorkloadData> data_of(
+    const std::shared_ptr<const WrittenProgram>& program);
 
 }  // namespace collsim

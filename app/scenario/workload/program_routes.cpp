@@ -35,8 +35,7 @@ void number_routes(WrittenProgram& program, const SourceRange& place, Diagnostic
 
 Script program_script(std::shared_ptr<const WrittenProgram> program, Rank rank) {
   ProgramWalk walk(*program, rank);
-  while (const ProgramStep* const step = walk.next())
-    if (!step->is_set) co_yield step->action;
+  while (const ProgramStep* const step = walk.next()) co_yield step->action;
 }
 
 }  // namespace
@@ -71,6 +70,7 @@ Workload make_workload(std::shared_ptr<const WrittenProgram> program) {
   parts.stream_names = program->streams;
   parts.communicators = program->communicators;
   parts.script = [program](Rank rank) { return program_script(program, rank); };
+  parts.data = data_of(program);
   return Workload(std::move(parts));
 }
 

@@ -368,8 +368,7 @@ void ProgramWalk::set(const ProgramOp& op) {
       shape.count = std::max(shape.count, count);
     }
     shapes_[assignment.buffer] = shape;
-    Action action;
-    action.stream = frames_.back().stream;
+    Action action = update(frames_.back().stream);
     action.place = op.place;
     pending_.push_back({action, &op, true, i});
   }

@@ -85,6 +85,24 @@ TEST(WorkloadCommands, CheckProvesASchemeAndShowWantsAProgram) {
   expect_contains(shown.err, "only a workload with a \"program\" has numbers to show");
 }
 
+TEST(WorkloadCommands, CheckNamesTheLinesOfARaceAndRunStillTellsTheTime) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "shape": "switch", "ranks": 2, "link": { "bandwidth": "25GB/s", "overhead": "5us" } },
+    "workload": { "data": { "x": "8B" }, "program": [
+      { "on": 0, "do": [
+        { "async": { "send": "x", "to": 1 } },
+        { "set": { "x": "2" } } ] },
+      { "on": 1, "do": [ { "receive": "x", "from": 0 } ] } ] } })");
+  const Ran ran = run_collsim({"check", file});
+  EXPECT_EQ(ran.code, exit_failed);
+  expect_contains(ran.out, file + ":5:9: rank 0: send to rank 1 reads x,\n" + file +
+                               ":6:9: rank 0: set writes x, perhaps before that has ended\n");
+  const json proof = json::parse(run_collsim({"check", "--format", "json", file}).out);
+  EXPECT_EQ(proof["proofs"][0]["fault"]["kind"], "race");
+  EXPECT_EQ(run_collsim({"run", file}).code, exit_fine);
+}
+
 std::string three_meet(const std::string& timeout, const std::string& last) {
   return R"({ "scenario": 1,
     "cluster": { "shape": "switch", "ranks": 3, "link": { "bandwidth": "25GB/s", "overhead": "5us" } },

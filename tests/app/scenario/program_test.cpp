@@ -35,7 +35,7 @@ std::int64_t picoseconds(const std::string& workload) {
 }
 
 std::string fault_of(const std::string& workload, Sends sends = Sends::post) {
-  const WorkloadReport report = check(program_case(workload).step->workload, sends);
+  const WorkloadReport report = check(program_case(workload).step->workload, {sends});
   return report.fault ? to_text(*report.fault) : "";
 }
 
@@ -160,6 +160,45 @@ TEST(Programs, MismatchedCountsAreNamedOnBothRanks) {
       {"on": 0, "do": [{"send": "x", "to": 1}]}, {"on": 1, "do": [{"receive": "x", "from": 0}]}])");
   expect_contains(fault, "rank 0 sends 8 bytes");
   expect_contains(fault, "rank 1 expects 4 bytes");
+}
+
+TEST(Programs, ABufferMustNotBeTouchedBeforeTheWait) {
+  const std::string data = R"("data": {"x": "8B", "y": "8B"}, "program": [)";
+  const auto fault = [&](const std::string& sender, const std::string& receiver) {
+    return fault_of(data + R"({"on": 0, "do": [)" + sender + R"(]}, {"on": 1, "do": [)" + receiver +
+                    "]}]");
+  };
+  const std::string send = R"({"async": {"send": "x", "to": 1}, "as": "h"})";
+  const std::string receive = R"({"async": {"receive": "x", "from": 0}, "as": "h"})";
+  const std::string set = R"({"set": {"x": "2"}})", use = R"({"set": {"y": "x"}})";
+  const std::string wait = R"({"wait": "h"})";
+  EXPECT_EQ(fault(send + "," + wait + "," + set, receive + "," + wait + "," + use), "");
+  EXPECT_EQ(fault(send + "," + use, receive), "");  // reading does not hurt what is sent
+  EXPECT_EQ(fault(send + "," + set + "," + wait, receive),
+            "rank 0: send to rank 1 reads x\n"
+            "rank 0: set writes x, perhaps before that has ended\n"
+            "  let stream main wait for stream message 1 between the two; for what is "
+            "asynchronous, wait for its handle");
+  expect_contains(fault(send, receive + "," + use + "," + wait),
+                  "rank 1: receive from rank 0 writes x\nrank 1: set reads x");
+}
+
+TEST(Programs, StreamsThatShareABufferTakeTurns) {
+  const auto fault = [&](const std::string& between, const std::string& before = {}) {
+    return fault_of(R"("data": {"g": "8B"}, "program": [{"on": "all", "do": [
+        {"set": {"g": "1"}}, {"record": "ready"},
+        {"stream": "comm", "do": [{"wait": "ready"}, {"all-reduce": "g"}, {"record": "done"}]},)" +
+                    between +
+                    R"({"set": {"g": "g / 4"}}, {"record": "again"}, {"stream": "comm", "do": [)" +
+                    before + R"({"all-reduce": "g"}]}]}])");
+  };
+  const std::string done = R"({"wait": "done"},)";
+  const std::string again = R"({"wait": "again"},)";
+  EXPECT_EQ(fault(done, again), "");
+  expect_contains(fault(done),
+                  "g, perhaps before that has ended\n  let stream comm wait for stream main");
+  expect_contains(fault("", again),
+                  "g, perhaps before that has ended\n  let stream main wait for stream comm");
 }
 
 }  // namespace

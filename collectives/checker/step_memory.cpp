@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/checker/step_memory.hpp"
+
+#include <string>
+#include <utility>
+
+#include "topo/error.hpp"
+
+namespace collsim::checker {
+
+namespace {
+
+std::string text_of(const Action& action, const Workload& workload) {
+  const auto peer = [&] { return concat("rank ", action.peer.index()); };
+  switch (action.kind) {
+    case Action::Kind::send: return "send to " + peer();
+    case Action::Kind::receive: return "receive from " + peer();
+    case Action::Kind::collective:
+      return concat(to_string(action.call.operation), " of ",
+                    workload.communicators()[action.communicator].name);
+    case Action::Kind::update: return "set";
+    default: break;
+  }
+  const auto number = action.label.number > 0 ? concat(" of layer ", action.label.number) : "";
+  switch (action.label.kind) {
+    case Label::Kind::forward: return "forward pass" + number;
+    case Label::Kind::backward: return "backward pass" + number;
+    case Label::Kind::weights: return "weight gradients" + number;
+    case Label::Kind::optimizer: return "optimizer";
+    default: return "work";
+  }
+}
+
+}  // namespace
+
+StepMemory::StepMemory(const Workload& workload)
+    : workload_(workload),
+      data_(*workload.data()),
+      streams_(workload.stream_names().size()),
+      lanes_(2 * streams_ + workload.communicators().size()),
+      knowledge_(workload.size(), static_cast<int>(lanes_), false),
+      accesses_(static_cast<std::size_t>(workload.size()) * data_.items) {
+  if (!data_.claims.empty()) values_.emplace(workload, data_);
+}
+
+const Uses& StepMemory::uses_of(const ScriptLine& line, Uses& uses) const {
+  uses.reads.clear();
+  uses.writes.clear();
+  data_.uses(workload_.rank(static_cast<int>(line.position)), *line.action, uses);
+  return uses;
+}
+
+void StepMemory::must_follow(std::uint32_t lane, const ScriptLine& line, std::uint32_t item,
+                             const Epoch& earlier, bool earlier_wrote, bool writes) {
+  if (race_ || knowledge_.follows(lane, earlier)) return;
+  const std::size_t number = earlier.lane % lanes_;
+  const bool in_flight = number >= streams_ && number < 2 * streams_;
+  race_ = Race{line.position, earlier.step, line.number, earlier_wrote, writes, in_flight, item};
+}
+
+void StepMemory::read(std::uint32_t lane, const ScriptLine& line, std::uint32_t item) {
+  Accesses& known = accesses(line, item);
+  if (known.writer) must_follow(lane, line, item, *known.writer, true, false);
+  const Epoch now = knowledge_.now(lane, line.number);
+  // Of two reads by one lane the later one is the harder to follow.
+  for (Epoch& reader : known.readers)
+    if (reader.lane == lane) {
+      reader = now;
+      return;
+    }
+  known.readers.push_back(now);
+}
+
+void StepMemory::write(std::uint32_t lane, const ScriptLine& line, std::uint32_t item) {
+  Accesses& known = accesses(line, item);
+  if (known.writer) must_follow(lane, line, item, *known.writer, true, true);
+  for (const Epoch& reader : known.readers) must_follow(lane, line, item, reader, false, true);
+  known.writer = knowledge_.now(lane, line.number);
+  known.readers.clear();
+}
+
+void StepMemory::touch(std::uint32_t lane, const ScriptLine& line, const Uses& uses) {
+  for (const Items& items : uses.reads)
+    for (std::uint32_t item = items.begin; item < items.end; ++item) read(lane, line, item);
+  for (const Items& items : uses.writes)
+    for (std::uint32_t item = items.begin; item < items.end; ++item) write(lane, line, item);
+}
+
+void StepMemory::work(const ScriptLine& line) {
+  const Uses& uses = uses_of(line, uses_);
+  touch(stream_lane(line.position, line.action->stream), line, uses);
+  if (values_) values_->work(line.position, line.action->label, uses);
+}
+
+std::vector<StepValue> StepMemory::send(const ScriptLine& line) {
+  const Uses& uses = uses_of(line, uses_);
+  const std::uint32_t flight = flight_lane(line.position, line.action->stream);
+  hand_over(stream_lane(line.position, line.action->stream), flight);
+  touch(flight, line, uses);
+  return values_ ? values_->read(line.position, uses) : std::vector<StepValue>();
+}
+
+void StepMemory::receive(const ScriptLine& line, const std::vector<StepValue>& message) {
+  const Uses& uses = uses_of(line, uses_);
+  touch(stream_lane(line.position, line.action->stream), line, uses);
+  if (values_) values_->write(line.position, uses, message);
+}
+
+void StepMemory::call(const std::vector<ScriptLine>& members) {
+  std::vector<StepValues::Member> of_call;
+  for (const ScriptLine& line : members) {
+    const Uses& uses = uses_of(line, uses_);
+    const std::uint32_t stream = stream_lane(line.position, line.action->stream);
+    const std::uint32_t communicator =
+        lane(line.position, 2 * streams_ + line.action->communicator);
+    hand_over(stream, communicator);
+    touch(communicator, line, uses);
+    hand_over(communicator, stream);
+    if (values_) of_call.push_back({line.position, uses});
+  }
+  if (values_) values_->call(members.front().action->call, of_call);
+}
+
+Action StepMemory::action_at(std::size_t position, std::int64_t line) const {
+  Script script = workload_.script(workload_.rank(static_cast<int>(position)));
+  const Action* action = script.next();
+  while (line-- > 0) action = script.next();
+  return *action;
+}
+
+std::optional<WorkloadFault> StepMemory::race() {
+  if (!race_) return std::nullopt;
+  Race race = *std::exchange(race_, std::nullopt);
+  if (race.later < race.earlier) {  // in the order in which its author reads it
+    std::swap(race.earlier, race.later);
+    std::swap(race.earlier_wrote, race.later_writes);
+  }
+  const Rank rank = workload_.rank(static_cast<int>(race.position));
+  const Action earlier = action_at(race.position, race.earlier);
+  const Action later = action_at(race.position, race.later);
+  const std::string who = concat("rank ", rank.index(), ": ");
+  const std::string item = data_.name(race.item);
+  const std::string& first = workload_.stream_names()[earlier.stream];
+  const std::string& second = workload_.stream_names()[later.stream];
+  WorkloadFault fault{WorkloadFault::Kind::race, {}, {}};
+  fault.sites.push_back({rank, earlier.place,
+                         concat(who, text_of(earlier, workload_),
+                                race.earlier_wrote ? " writes " : " reads ", item)});
+  fault.sites.push_back(
+      {rank, later.place,
+       concat(who, text_of(later, workload_), race.later_writes ? " writes " : " reads ", item,
+              ", perhaps before that has ended")});
+  const bool posted = race.in_flight && earlier.stream == later.stream;
+  fault.hint = posted ? concat("drain stream ", first, ": its message may not have left before")
+                      : concat("let stream ", second, " wait for stream ", first,
+                               " between the two; for what is asynchronous, wait for its handle");
+  return fault;
+}
+
+std::optional<WorkloadFault> StepMemory::broken_claim() const {
+  if (!values_) return std::nullopt;
+  const std::optional<StepValues::Broken> found = values_->broken_claim();
+  if (!found) return std::nullopt;
+  const WorkloadData::Claim& claim = *found->claim;
+  const std::string item = data_.name(found->item);
+  WorkloadFault fault{WorkloadFault::Kind::wrong_data, {}, {}};
+  const auto site = [&](Rank rank, const std::string& text) {
+    fault.sites.push_back({rank, 0, text});
+  };
+  if (claim.kind == WorkloadData::Claim::Kind::same) {
+    site(found->rank, concat("rank ", found->rank.index(), ": after the step ", item,
+                             " differs from that of rank ", found->other.index()));
+    fault.hint = "replicas that differ train different models";
+  } else {
+    const std::string which =
+        claim.kind == WorkloadData::Claim::Kind::mean ? "the mean" : "its part of the mean";
+    site(found->rank, concat("rank ", found->rank.index(), ": ", item, " is not ", which, " of ",
+                             data_.name(claim.of + found->item - claim.items.begin), " on ",
+                             claim.groups[found->group].size(), " ranks"));
+    fault.hint = "each gradient counts once, and is averaged before the optimizer reads it";
+  }
+  return fault;
+}
+
+}  // namespace collsim::checker

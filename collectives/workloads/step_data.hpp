@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "collectives/workload_data.hpp"
+#include "collectives/workloads/workloads.hpp"
+
+// What the lines of the generators' scripts compute with, as their labels say: parameters and
+// gradients by layer, what goes forward (activations) and backward (their gradients) as one item
+// each, for every microbatch and piece of the model on a stage.  A line without a label uses
+// nothing.
+//
+// All claim that the optimizer reads the mean of the gradients of all replicas, each counted once;
+// those whose replicas hold whole parameters, that these are the same after the step.
+
+namespace collsim {
+
+// Of replicas on one device each.
+[[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Ddp& ddp, const Model& model,
+                                                          const std::vector<Rank>& ranks);
+// Of parameters that all ranks share.  Gathered ones are in as many places as may be whole at a time, which layers take in turn:
+// one more than `unsharded` where that is 1, because the backward pass gathers ahead.
+[[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Fsdp& fsdp, const Model& model,
+                                                          const std::vector<Rank>& ranks);
+// Action::place is the piece of the model on the stage.
+[[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& model);
+// Servers keep what each worker has sent; it has no labels.  An asynchronous one answers with what
+// it has then, so nothing is claimed of it.
+[[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const ParameterServer& scheme, int ranks);
+
+}  // namespace collsim
