@@ -36,6 +36,8 @@ struct OneConnection {
   void post(Connection&, Slot& slot, Time ready) const { slot.time = ready + latency; }
   void wake(LaneNumber lane) { lanes.runnable.push_back(lane); }
   static Time all_left(LaneNumber) { return {}; }
+  static Time end_of_work(LaneNumber, Time began, Time duration) { return began + duration; }
+  static void note_call(LaneNumber, bool, Time) {}
 
   Lanes& lanes;
   Time latency{};
