@@ -2,8 +2,11 @@
 #include "sim/effort.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <vector>
+
+#include "sim/quotient.hpp"
 
 namespace collsim {
 namespace {
@@ -131,6 +134,12 @@ Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice) {
           .instructions = sum.instructions,
           .bytes = bytes_per_lane * schedule.size() * schedule.lanes() +
                    bytes_per_connection * sum.peers + bytes_per_message * sum.posted};
+}
+
+std::size_t ranks_for_each(const Topology& topology, const Schedule& schedule,
+                           const CostModel& costs) {
+  const std::optional<Quotient> quotient = Quotient::of(topology, schedule, costs);
+  return quotient ? quotient->order() : 1;
 }
 
 }  // namespace collsim

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "collectives/algorithms.hpp"
+#include "collectives/cost/cost_model.hpp"
 #include "collectives/schedule.hpp"
+#include "topo/topology.hpp"
 
 namespace collsim {
 
@@ -20,5 +23,9 @@ struct Effort {
 };
 // make_schedule() must have made the schedule from this choice.
 [[nodiscard]] Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice);
+
+// For how many ranks each simulated one may stand by turns of the ranks; 1: all are simulated.
+[[nodiscard]] std::size_t ranks_for_each(const Topology& topology, const Schedule& schedule,
+                                         const CostModel& costs);
 
 }  // namespace collsim

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "topo/parts.hpp"
@@ -231,6 +232,18 @@ void check_half_duplex(const Topology& topology, const std::vector<Link>& links)
   }
 }
 
+// Turns stay where all links of each kind have changed alike, so that none tells two ranks apart.
+bool still_turns(const Topology::Turning& turning, const std::vector<Link>& links) {
+  std::unordered_map<std::uint32_t, const Link*> by_kind;
+  return std::none_of(links.begin(), links.end(), [&](const Link& link) {
+    const LinkPlace place = turning.place(LinkId(static_cast<std::size_t>(&link - links.data())));
+    const Link& alike = *by_kind.try_emplace(place.kind, &link).first->second;
+    return link.half_duplex || link.down || link.bandwidth != alike.bandwidth ||
+           link.latency != alike.latency || link.startup != alike.startup ||
+           link.sharing != alike.sharing || link.protocols != alike.protocols;
+  });
+}
+
 }  // namespace
 
 Topology Topology::with_changed_links(std::span<const LinkChange> changes) const {
@@ -253,12 +266,14 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
     if (!parameters.half_duplex && changed.half_duplex) separate(parts.links, changed.resource);
   }
   check_half_duplex(*this, parts.links);
-  parts.turnings.clear();
   const bool fixed = parts.routes_ignore_bandwidth || parts.routing == Routing::dimension_order;
   if (bandwidth_changed && !fixed && parts.ways != nullptr) {
     parts.ways = nullptr;
     if (parts.routing == Routing::usual) parts.routing = Routing::first;
   }
+  std::erase_if(parts.turnings, [&](const Turning& turning) {
+    return (bandwidth_changed && !fixed) || !still_turns(turning, parts.links);
+  });
   return Topology(std::move(parts));
 }
 

@@ -126,9 +126,9 @@ class Topology {
   };
   [[nodiscard]] const std::vector<Turning>& turnings() const { return parts_->turnings; }
 
-  // The same topology except for some links ("one slow link").  Loses symmetry; keeps its routes if
-  // only startup or latency changed, and recomputes them if a bandwidth did (the fixed routes of
-  // `nodes`, fat-tree and dragonfly never change, as in real fabrics).
+  // The same topology except for some links ("one slow link").  Keeps symmetry where all links of a
+  // kind change alike, and its routes if only startup or latency changed; else recomputes them (but
+  // the fixed routes of `nodes`, fat-tree and dragonfly never change, as in real fabrics).
   //
   // Changes apply in order. half_duplex given for one direction holds for both, and the last change
   // wins: full duplex for one direction followed by the old, half-duplex parameters() for the other

@@ -372,18 +372,23 @@ double work_of(const Case& one_case) {
   const Schedule& schedule = *one_case.schedule;
   const Topology& topology = one_case.cluster->topology;
   const double crossed = mean_route_length(topology, schedule);
-  const bool shared = std::any_of(topology.links().begin(), topology.links().end(),
-                                  [](const Link& link) { return link.sharing == Sharing::fair; });
+  const auto is_shared = [](const Link& link) { return link.sharing == Sharing::fair; };
+  const auto shared_links = static_cast<std::size_t>(
+      std::count_if(topology.links().begin(), topology.links().end(), is_shared));
+  const bool all_are_shared = shared_links == topology.links().size();
   // Every message on shared links changes the rates of others.
   const double instructions =
-      effort_of(one_case, schedule).instructions * crossed * (shared ? 4 : 1);
-  // Longer routes share links with those of other ranks, so one rank cannot stand for all.
-  const bool one_stands_for_all =
-      schedule.symmetry() != Symmetry::none && one_case.cluster->late.empty() && crossed <= 2 &&
-      !topology.turnings().empty() && one_case.collective.group.size() == topology.rank_count();
+      effort_of(one_case, schedule).instructions * crossed * (shared_links > 0 ? 4 : 1);
+  // Longer routes share links with those of other ranks, and which of them comes first matters
+  // where messages queue.
+  const bool some_may_stand_for_all =
+      one_case.cluster->late.empty() && (crossed <= 2 || all_are_shared);
+  const double simulated =
+      some_may_stand_for_all
+          ? instructions / static_cast<double>(ranks_for_each(topology, schedule, one_case.costs))
+          : instructions;
   // Every simulation also looks at every link and lane.
-  return (one_stands_for_all ? instructions / schedule.size() : instructions) +
-         static_cast<double>(topology.links().size()) + 100.0 * schedule.size();
+  return simulated + static_cast<double>(topology.links().size()) + 100.0 * schedule.size();
 }
 
 Attempt attempt(const Case& one_case, WorkBudget& budget) {

@@ -259,6 +259,8 @@ DrawnCase draw_case(const Scenario& scenario, std::size_t point, ClusterCache& c
       return {{}, "its scenario is not valid: " + diagnostics.sorted().front().message, {}};
     return simulate_case(std::move(*found), row, most_steps, with_steps);
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::too_large)
+      return {{}, "the run has more steps, or messages on links, than a page can show", {}};
     return {{}, error.what(), {}};
   }
 }

@@ -89,10 +89,13 @@ function heatTitle(one, works) {
   const count = countText(works.length);
   if (works.length === 1) return `One link carries everything; it is busy ${percentText(works[0].busy)} of the time`;
   const { all, none, most } = togetherOf(works, one.time_s);
-  if (all > 0.995) return `${works.length === 2 ? "Both" : `All ${count}`} links are busy from start to end`;
+  const every = works.length === 2 ? "Both" : `All ${count}`;
+  // Messages on shared links need not take all that a link has.
+  const work = d3.min(works, ({ busy }) => busy) > 0.99 * all ? "are busy" : "carry messages";
+  if (all > 0.995) return `${every} links ${work} from start to end`;
   if (none > 1 - 1e-9) return "No link is ever busy";
   if (none > 0.5) return `No link is busy for ${partText(none)} of the time`;
-  if (all >= 0.01) return `${works.length === 2 ? "Both" : `All ${count}`} links are busy at once for ${percentText(all)} of the time`;
+  if (all >= 0.01) return `${every} links ${work} at once for ${percentText(all)} of the time`;
   return most === 1 ? `Of ${count} links one is busy at a time` : `Of ${count} links at most ${countText(most)} are busy at once`;
 }
 

@@ -249,9 +249,9 @@ test("where the time of several rows goes", () => {
   assert.equal(title([["a", 0, 0], ["b", 0, 0]]), "No row takes any time");
 });
 
-/** Links of a case, with what went over each: [from, to] in seconds. */
+/** Links of a case of 10 s, with what went over each: [from, to] in seconds. */
 function worksOf(...links) {
-  return links.map((spans, i) => ({ name: `${i}→${i + 1}`, busy: 0.5, from: spans.map(([from]) => from), to: spans.map(([, to]) => to), weight: spans.map(() => 1) }));
+  return links.map((spans, i) => ({ name: `${i}→${i + 1}`, busy: spans.reduce((sum, [from, to]) => sum + to - from, 0) / 10, from: spans.map(([from]) => from), to: spans.map(([, to]) => to), weight: spans.map(() => 1) }));
 }
 
 test("how much of each moment a link was busy", () => {
@@ -268,6 +268,8 @@ test("when links work together", () => {
   assert.equal(title([[0, 4]], [[4, 8]], [[8, 10]]), "Of 3 links one is busy at a time");
   assert.equal(title([[0, 4]], [[3, 8]], [[7, 10]]), "Of 3 links at most 2 are busy at once");
   assert.equal(title([[9, 10]], [[9, 10]]), "No link is busy for 90% of the time");
+  const half = worksOf([[0, 10]], [[0, 10]]).map((work) => ({ ...work, busy: 0.5 }));
+  assert.equal(page.heatTitle({ time_s: 10 }, half), "Both links carry messages from start to end");
   assert.equal(page.heatTitle({ time_s: 0 }, worksOf([[0, 0]], [[0, 0]])), "No link is ever busy");
   assert.equal(page.heatTitle({ time_s: 0 }, worksOf([[0, 0]])), "No link is ever busy");
 });

@@ -2,6 +2,7 @@
 //
 // A network that claims turns must look the same after each of them: links lie where the turned
 // links lay, and routes are turned routes.
+#include <array>
 #include <bit>
 #include <map>
 #include <optional>
@@ -147,7 +148,7 @@ TEST(Turnings, OfOtherTreesAndDragonflies) {
                                       .ranks = ranks,
                                       .oversubscription = ratios,
                                       .links = {plain_link, plain_link, plain_link}})),
-                   ranks == 0 && ratios[0] == 1 ? 1 : 0);
+                   ranks == 0 ? 1 : 0);
   for (const int cables : {2, 3})
     expect_turns(make_dragonfly({.groups = 4,
                                  .routers_per_group = 3,
@@ -155,6 +156,24 @@ TEST(Turnings, OfOtherTreesAndDragonflies) {
                                  .link = plain_link,
                                  .global_link = link_of(1),
                                  .cables = cables}));
+}
+
+// Two pods each.  Groups of ends and cores that are multiples of each other or not, and fewer cores
+// than leaves.
+TEST(Turnings, OfOversubscribedTreesOfThreeLevels) {
+  const auto tree = [](std::size_t leaves, std::size_t groups, std::size_t cores) {
+    return make_tree({.name = "tree",
+                      .ends = 2 * leaves * 2 * groups,
+                      .ends_per_leaf = 2 * groups,
+                      .spines = 2,
+                      .leaves_per_pod = leaves,
+                      .cores = cores,
+                      .links = {plain_link, link_of(1), link_of(2)}});
+  };
+  for (const auto& [leaves, groups, cores] : std::vector<std::array<std::size_t, 3>>{
+           {6, 2, 6}, {6, 3, 6}, {8, 1, 4}, {4, 3, 4}, {2, 4, 2}, {3, 4, 6}, {10, 3, 5}, {6, 4, 3}})
+    expect_turns(tree(leaves, groups, cores));
+  expect_turns(tree(4, 1, 8), 0);  // which cores depends on the pod
 }
 
 TEST(Turnings, OfNodes) {
@@ -256,6 +275,29 @@ TEST(Turnings, OfGraphsJoinedByNetworks) {
 TEST(Turnings, AreNotClaimedWhereThereAreNone) {
   EXPECT_TRUE(make_chain(4, plain_link).turnings().empty());
   EXPECT_TRUE(make_mesh({4, 4}, plain_link).turnings().empty());
+}
+
+TEST(Turnings, StayWhereAllLinksOfAKindChangeAlike) {
+  const auto changed = [](const Topology& topology, std::size_t first, std::size_t count,
+                          Time latency, std::int64_t slower = 1) {
+    std::vector<Topology::LinkChange> changes;
+    for (std::size_t id = first; id < first + count; ++id) {
+      LinkParameters parameters = topology.parameters(LinkId(id));
+      parameters.latency = latency;
+      parameters.bandwidth = Bandwidth(parameters.bandwidth.bytes_per_second() / slower);
+      changes.push_back({LinkId(id), parameters});
+    }
+    return topology.with_changed_links(changes);
+  };
+  const Topology tree = make_fat_tree(4, plain_link);
+  const std::size_t cables = tree.links().size() / 3;
+  expect_turns(changed(tree, cables, cables, microseconds(3), 2));
+  expect_turns(changed(tree, cables, cables - 2, microseconds(3)), 0);
+  expect_turns(changed(tree, 0, 1, {}, 2), 0);
+  const Topology torus = make_torus({3, 4}, plain_link);
+  expect_turns(changed(torus, 0, torus.links().size(), microseconds(3)));
+  // Its routes are searched from then on.
+  expect_turns(changed(torus, 0, torus.links().size(), {}, 2), 0);
 }
 
 // --- common turns -------------------------------------------------------------------------------

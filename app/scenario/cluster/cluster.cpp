@@ -29,6 +29,10 @@ constexpr std::size_t most_changes = 1024;
 // More are not searched for the one that was meant.
 constexpr std::size_t names_kept = 1001;
 
+// What change_link() reads.
+constexpr std::array<std::string_view, 6> link_keys = {"bandwidth", "latency", "overhead",
+                                                       "down",      "sharing", "duplex"};
+
 class Changes {
  public:
   // Neighbouring links.
@@ -38,11 +42,11 @@ class Changes {
 
   explicit Changes(const Topology* topology) : topology_(topology) {}
 
-  // One item of the list; false when it was wrong.
+  // The next item of the list; false when it was wrong.
   bool read(ObjectReader& item);
-  // Those links that are another thing than before.
   // All links of the devices that a list of switches names; false when it was wrong.
   bool take_down(ObjectReader& cluster, std::string_view key);
+  // Those links that are another thing than before.
   [[nodiscard]] std::vector<Topology::LinkChange> all() const {
     std::vector<Topology::LinkChange> changes;
     for (const auto& [link, parameters] : changed_)
@@ -58,10 +62,13 @@ class Changes {
   bool collect_chosen(ObjectReader& item, std::vector<LinkId>& links);
   [[nodiscard]] std::span<const LinkId> links_from(NodeId from);
   [[nodiscard]] std::string links_in_words(NodeId from);
+  bool refuse_second_value(ObjectReader& item, const std::vector<LinkId>& links);
   void report_unknown(ObjectReader& item, std::string_view key, const std::string& name);
 
   const Topology* topology_;  // null: unknown
   std::map<LinkId, LinkParameters> changed_;
+  std::map<std::pair<std::string_view, LinkId>, std::size_t> item_with_;  // by key and link
+  std::size_t items_ = 0;                                                 // read so far
   std::vector<LinkId> by_source_;  // all links by where they start; made when first needed
   std::string known_devices_;      // in words; the same
 };
@@ -198,9 +205,29 @@ bool Changes::collect_chosen(ObjectReader& item, std::vector<LinkId>& links) {
   return item.wrong("level", "no-such-link", "no link of this level has these ends");
 }
 
+// Two items may change different things of a link, but not the same.
+bool Changes::refuse_second_value(ObjectReader& item, const std::vector<LinkId>& links) {
+  for (const std::string_view key : link_keys) {
+    if (!item.has(key)) continue;
+    for (const LinkId link : links) {
+      const auto [known, is_new] = item_with_.try_emplace({key, link}, items_);
+      if (is_new || known->second == items_) continue;
+      return item.wrong(
+          key, "changed-twice",
+          fmt::format("items {} and {} of \"links_override\" (counted from 0) both say \"{}\" of "
+                      "the link {}",
+                      known->second, items_, key, topology_->name(link)),
+          {}, "take the link out of one of them");
+    }
+  }
+  return true;
+}
+
 bool Changes::read(ObjectReader& item) {
   std::vector<LinkId> links;
   bool fine = collect_chosen(item, links);
+  fine = refuse_second_value(item, links) && fine;
+  ++items_;
   // Read the keys even when there is no link, so that all mistakes are found at once.
   LinkParameters ignored{.bandwidth = Bandwidth(1)};
   if (!fine) links.clear();

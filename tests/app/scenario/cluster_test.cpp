@@ -286,6 +286,16 @@ TEST(LinksOverride, ChangesSwitchesNicsAndPresetsToo) {
   expect_text(two.description, "pcie-gen4-8gpu x 2 (16 ranks), 2 links changed");
 }
 
+TEST(LinksOverride, TwoItemsMayNotSayTheSameOfALink) {
+  expect_text(
+      mistake_of(with_link(R"("shape": "leaf-spine", "leaves": 2, "ranks_per_leaf": 2,
+          "links_override": [{"from": "gpu0", "to": "leaf0", "latency": "1us"},
+                             {"level": "spine", "bandwidth": "10GB/s"},
+                             {"from": "leaf[0-1]", "to": "spine1", "bandwidth": "5GB/s"}])")),
+      "/cluster/links_override/2/bandwidth: items 1 and 2 of \"links_override\" (counted from 0) "
+      "both say \"bandwidth\" of the link leaf0->spine1 |  | take the link out of one of them");
+}
+
 TEST(LinksOverride, MistakesAreExplained) {
   const auto mistake = [](const std::string& items) {
     return mistake_of(with_link(R"("shape": "chain", "ranks": 4, "links_override": )" + items));
