@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/quotient.hpp"
+#include "topo/routes.hpp"
 
 namespace collsim {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr double bytes_per_lane = 512;
 constexpr double bytes_per_connection = 200;
 constexpr double bytes_per_message = 100;  // on its way between two links
+constexpr double bytes_per_way = 450;      // of a connection with several
 
 constexpr auto longest_lane = static_cast<double>(max_instructions_per_lane);
 
@@ -120,7 +122,7 @@ void add(Sample& sum, const Sample& sample, double times) {
 
 }  // namespace
 
-Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice) {
+Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice, double ways) {
   const Sampler sampler(choice, schedule);
   const Positions positions = positions_of(schedule);
   const double others = schedule.size() - static_cast<double>(positions.single.size());
@@ -133,7 +135,22 @@ Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice) {
   return {.per_lane = sum.longest,
           .instructions = sum.instructions,
           .bytes = bytes_per_lane * schedule.size() * schedule.lanes() +
-                   bytes_per_connection * sum.peers + bytes_per_message * sum.posted};
+                   bytes_per_connection * sum.peers + bytes_per_message * sum.posted +
+                   (ways > 1 ? bytes_per_way * ways * sum.peers : 0)};
+}
+
+double ways_of_messages(const Topology& topology, const std::vector<Rank>& group) {
+  if (!chooses_per_message(topology) || group.size() < 2) return 1;
+  constexpr std::size_t pairs = 16;
+  Router router(topology);
+  double ways = 0;
+  for (std::size_t pair = 1; pair <= pairs; ++pair) {
+    const Rank to = group[pair * (group.size() - 1) / pairs];
+    ways += to == group.front()
+                ? 1.0
+                : static_cast<double>(router.choices(group.front(), to).ways.size());
+  }
+  return ways / pairs;
 }
 
 std::size_t ranks_for_each(const Topology& topology, const Schedule& schedule,

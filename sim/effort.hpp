@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "collectives/algorithms.hpp"
 #include "collectives/cost/cost_model.hpp"
@@ -21,8 +22,12 @@ struct Effort {
   double instructions = 0;  // of all ranks
   double bytes = 0;         // of memory: lanes, connections, messages sent before any is received
 };
-// make_schedule() must have made the schedule from this choice.
-[[nodiscard]] Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice);
+// make_schedule() must have made the schedule from this choice.  `ways`: ways_of_messages().
+[[nodiscard]] Effort effort_of(const Schedule& schedule, const AlgorithmChoice& choice,
+                               double ways = 1);
+
+// Over how many ways messages are sprayed, or among how many they choose; a mean of some pairs.
+[[nodiscard]] double ways_of_messages(const Topology& topology, const std::vector<Rank>& group);
 
 // For how many ranks each simulated one may stand by turns of the ranks; 1: all are simulated.
 [[nodiscard]] std::size_t ranks_for_each(const Topology& topology, const Schedule& schedule,

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <set>
 
+#include "app/study/run_case.hpp"
+
 namespace collsim {
 namespace {
 
 Effort effort_in(Case one_case, int chunks) {
   one_case.choice.chunk_size.reset();
   one_case.choice.chunks = chunks;
-  return effort_of(make_schedule(one_case.collective, one_case.choice), one_case.choice);
+  return effort_of(one_case, make_schedule(one_case.collective, one_case.choice));
 }
 
 Bytes longest_message(const Case& one_case, const Algorithm& algorithm) {

@@ -22,6 +22,7 @@
 #include "collectives/cost/uniform_network.hpp"
 #include "collectives/schedule.hpp"
 #include "sim/causal_chain.hpp"
+#include "topo/routes.hpp"
 
 namespace collsim {
 namespace {
@@ -59,7 +60,7 @@ Simulation simulation_of(const Case& one_case, const Schedule& schedule, const C
   if (engine != Engine::automatic)
     return simulate(one_case.cluster->topology, schedule, one_case.costs, how);
   const Effort effort = effort_of(one_case, schedule);
-  if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
+  if (exceeds_lane_limit(effort)) throw_too_large(one_case, effort, schedule);
   std::unique_lock<std::mutex> turn;
   if (options.turns != nullptr && effort.bytes > much_memory_bytes)
     turn = std::unique_lock(*options.turns);
@@ -67,14 +68,14 @@ Simulation simulation_of(const Case& one_case, const Schedule& schedule, const C
     if (options.bottleneck_bandwidth) how.recording = Recording::summary;
     return simulate(one_case.cluster->topology, schedule, one_case.costs, how);
   }
-  if (options.bottleneck_bandwidth) throw_too_large(effort, schedule);
+  if (options.bottleneck_bandwidth) throw_too_large(one_case, effort, schedule);
   how.engine = Engine::symmetry;
   try {
     return simulate(one_case.cluster->topology, schedule, one_case.costs, how);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::engine_not_applicable) throw;
   }
-  throw_too_large(effort, schedule);
+  throw_too_large(one_case, effort, schedule);
 }
 
 CaseResult row_of(const Case& asked, const CaseOptions& options,
@@ -227,6 +228,34 @@ Chosen fastest(const Case& asked, const CaseOptions& options) {
   });
 }
 
+// Beside fewer ranks: what keeps one of them from standing for others.
+std::string what_else_would_help(const Case& one_case, const Effort& effort) {
+  if (exceeds_lane_limit(effort)) return "";
+  const Topology& topology = one_case.cluster->topology;
+  if (chooses_per_message(topology))
+    return fmt::format(
+        "; each pair of ranks has about {:.0f} ways here, all of which take memory: \"routing\" by "
+        "which a pair has one way takes less",
+        ways_of_messages(topology, one_case.collective.group));
+  if (has_late_rank(one_case)) return "; every rank is simulated because one is late";
+  const auto is_down = [](const Link& link) { return link.down; };
+  if (std::any_of(topology.links().begin(), topology.links().end(), is_down))
+    return "; every rank is simulated because links are down";
+  Case even = one_case;
+  const std::int64_t ranks = one_case.collective.size();
+  const std::int64_t left = even.collective.count % ranks;
+  if (left == 0 || !one_case.schedule || one_case.choice.list) return "";
+  even.collective.count -= left;
+  if (even.collective.count == 0) even.collective.count = ranks;
+  even.schedule.reset();
+  even = with_schedule(std::move(even));
+  if (ranks_for_each(topology, *even.schedule, even.costs) == 1) return "";
+  return fmt::format(
+      "; every rank is simulated because their parts differ by an element: with a "
+      "size that is a multiple of {} one rank may stand for others",
+      bytes_to_text(ranks * size_of(even.collective.type)));
+}
+
 std::string number(double value) {
   return value < 1e15 ? fmt::format("{:.2g}", value) : "more than 1e15";
 }
@@ -273,7 +302,7 @@ Case with_calibrated_costs(Case asked) {
   const Time launch = one_case.costs.launch;
   const Schedule& schedule = *one_case.schedule;
   const Effort effort = effort_of(one_case, schedule);
-  if (exceeds_lane_limit(effort)) throw_too_large(effort, schedule);
+  if (exceeds_lane_limit(effort)) throw_too_large(one_case, effort, schedule);
   const Bytes size = working_set(schedule);
   if (exceeds_total_limit(effort)) {
     one_case.costs = calibration->costs_at(size, 1.0 * schedule.size() * schedule.lanes());
@@ -309,7 +338,7 @@ Case within_limits(Case asked) {
   Case one_case = with_schedule(chosen_case(std::move(asked)));
   const Effort effort = effort_of(one_case, *one_case.schedule);
   if (exceeds_lane_limit(effort) || exceeds_total_limit(effort))
-    throw_too_large(effort, *one_case.schedule);
+    throw_too_large(one_case, effort, *one_case.schedule);
   return one_case;
 }
 
@@ -321,7 +350,7 @@ bool exceeds_total_limit(const Effort& effort) {
   return effort.instructions > max_instructions || effort.bytes > max_simulation_bytes;
 }
 
-void throw_too_large(const Effort& effort, const Schedule& schedule) {
+void throw_too_large(const Case& one_case, const Effort& effort, const Schedule& schedule) {
   std::string knobs = fmt::format("{} rank{}", schedule.size(), schedule.size() == 1 ? "" : "s");
   std::string fewer = "ranks";
   if (schedule.chunks() > 1) {
@@ -343,9 +372,9 @@ void throw_too_large(const Effort& effort, const Schedule& schedule) {
     size = fmt::format("about {} GB of memory (limit: {} GB)", std::ceil(effort.bytes / 1e9),
                        max_simulation_bytes / 1e9);
   throw_error(ErrorCode::too_large,
-              fmt::format("too large to simulate: {} by {} with {} takes {}; use fewer {}",
+              fmt::format("too large to simulate: {} by {} with {} takes {}; use fewer {}{}",
                           to_string(schedule.collective().operation), schedule.algorithm(), knobs,
-                          size, fewer));
+                          size, fewer, what_else_would_help(one_case, effort)));
 }
 
 }  // namespace collsim

@@ -63,7 +63,8 @@ inline constexpr double max_simulation_bytes = 8e9;
 inline constexpr double much_memory_bytes = 250e6;
 
 [[nodiscard]] inline Effort effort_of(const Case& one_case, const Schedule& schedule) {
-  return effort_of(schedule, one_case.choice);
+  return effort_of(schedule, one_case.choice,
+                   ways_of_messages(one_case.cluster->topology, one_case.collective.group));
 }
 
 // Beyond a limit: on one lane alone, or for the sum of all ranks.  The latter may still be
@@ -72,6 +73,7 @@ inline constexpr double much_memory_bytes = 250e6;
 [[nodiscard]] bool exceeds_total_limit(const Effort& effort);
 
 // Error{too_large} with the numbers, the limit and what would make the case smaller.
-[[noreturn]] void throw_too_large(const Effort& effort, const Schedule& schedule);
+[[noreturn]] void throw_too_large(const Case& one_case, const Effort& effort,
+                                  const Schedule& schedule);
 
 }  // namespace collsim

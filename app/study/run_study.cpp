@@ -98,7 +98,7 @@ void look_at(const Scenario& scenario, std::size_t point, ClusterCache& clusters
     const std::optional<Case> found = make_case(scenario, point, clusters, diagnostics);
     if (found && found->schedule)
       if (const Effort effort = effort_of(*found, *found->schedule); exceeds_lane_limit(effort))
-        throw_too_large(effort, *found->schedule);
+        throw_too_large(*found, effort, *found->schedule);
   } catch (const Error& error) {
     diagnostics.add(diagnostic_of(scenario, error));
   }

@@ -187,6 +187,44 @@ TEST(RunCase, RefusesMoreInstructionsInAllThanTheLimit) {
                [&] { (void)run_case(point); });
 }
 
+// One rank would stand for all of them, but for one thing that the message names.
+TEST(RunCase, SaysWhyEveryRankOfATooLargeCaseIsSimulated) {
+  LinkParameters link = link_of(gigabytes_per_second(10));
+  link.sharing = Sharing::fair;
+  const Topology network =
+      make_tree({.ends = 6144, .ends_per_leaf = 48, .spines = 16, .links = {link, link}});
+  const auto expect_refusal = [](const Topology& topology, Bytes bytes, const std::string& why) {
+    expect_error(ErrorCode::too_large, {why}, [&] {
+      (void)run_case(case_on(topology, Operation::all_to_all, bytes, "direct"));
+    });
+  };
+  const Bytes whole = Bytes{6144} * 1000;
+  EXPECT_NO_THROW((void)run_case(case_on(network, Operation::all_to_all, whole, "direct")));
+  expect_refusal(network, whole + 8, "because their parts differ by an element");
+  expect_refusal(with_routing(network, Routing::spray, 0), whole,
+                 "each pair of ranks has about 16 ways here");
+  LinkParameters down = link;
+  down.down = true;
+  const std::size_t links = network.links().size();
+  const std::vector<Topology::LinkChange> changes = {{LinkId(links - 1), down},
+                                                     {LinkId(links - 2), down}};
+  expect_refusal(network.with_changed_links(changes), whole, "because links are down");
+}
+
+// 1,024 ranks alone would fit.
+TEST(RunCase, CountsTheWaysThatMessagesAreSprayedOver) {
+  LinkParameters link = link_of(gigabytes_per_second(10));
+  link.sharing = Sharing::fair;
+  const Topology network =
+      make_tree({.ends = 1024, .ends_per_leaf = 32, .spines = 32, .links = {link, link}});
+  const Case point = case_on(with_routing(network, Routing::spray, 0), Operation::all_to_all,
+                             mebibytes(1), "direct");
+  const double ways = ways_of_messages(point.cluster->topology, point.collective.group);
+  EXPECT_GT(ways, 28);
+  EXPECT_LE(ways, 32);
+  expect_error(ErrorCode::too_large, {"GB of memory"}, [&] { (void)run_case(point); });
+}
+
 TEST(RunCase, RefusesMoreMemoryThanTheLimit) {
   const LinkParameters link = link_of(gigabytes_per_second(10));
   Case point = case_on(make_mesh({64, 64}, link), Operation::all_to_all, gibibytes(1), "direct");
