@@ -172,7 +172,7 @@ std::vector<int> ProgramWriter::lines_of(Rank rank, bool relative) {
     } else if (action->kind == Action::Kind::record) {
       const StreamPair pair{action->stream, action->other};
       written = JsonValue::object({{"record", event(pair, records.recorded[pair] + 1)}});
-    } else {
+    } else if (action->kind != Action::Kind::update) {  // which takes no time
       written = line(*action, rank, relative);
     }
     records.note(*action);

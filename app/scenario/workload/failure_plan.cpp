@@ -27,6 +27,7 @@ class FailuresReader {
     if (!is_random && !reader_->has("at"))
       reader_->wrong("", "missing-key", "\"failures\" says neither how often nor when", {},
                      R"(add "mtbf": "3h", or "at": [{"time": "1h"}])");
+    static_cast<void>(reader_->raw("at"));
     is_random ? read_random() : read_given();
     return std::move(plan_);
   }
@@ -74,7 +75,7 @@ void FailuresReader::read_given() {
       reader_->wrong(key, "not-applicable", fmt::format("\"{}\" goes with \"mtbf\"", key), {},
                      "omit it");
   read_entries(job);
-  reader_->need({"steps"}, "of the whole job");
+  if (reader_->has("at")) reader_->need({"steps"}, "of the whole job");
   plan_.steps = job.steps;
   plan_.job = std::move(job);
 }

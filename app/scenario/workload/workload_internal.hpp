@@ -30,7 +30,7 @@ namespace collsim {
 // "device" of the workload; nothing without one.  Where it computes a transformer, its keys come on
 // top of those of the GPU that the cluster's preset names; else only the first is read.
 //
-//   slowdown          0.1: computing is so much slower on a rank while collectives are under way there
+//   slowdown          0.1: computing is so much slower on a rank while collectives are under way
 //   flops             peak rate of the type that computes: "312TFLOP/s"
 //   efficiency        what of it matrix products reach
 //   memory            "80GB", for what a stage needs
