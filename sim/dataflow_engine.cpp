@@ -27,7 +27,8 @@ class DataflowNetwork {
         recorder_(recorder),
         first_user_(topology_.links().size(), no_user) {}
 
-  // Two lanes or copies of one want the same link, or messages of one lane overtake each other on the way to it.
+  // Two lanes, or copies of one, want the same link, or messages of one lane overtake each other on
+  // the way to it.
   [[nodiscard]] bool link_is_contended() const {
     return link_is_contended_ || wiring_.messages_meet_their_copies() ||
            (links_ && !links_->is_in_order());

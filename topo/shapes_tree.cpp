@@ -184,8 +184,8 @@ void Tree::append(Rank from, Rank to, std::uint64_t way, std::vector<LinkId>& ro
 // uplink u) is reached over uplink u and core (l g + j) mod c of c.  If c divides the l g of a pod,
 // the pod does not matter.  With d = gcd(g, c) the cores have numbers (first, second) = (core / d,
 // core mod d): l turns the first, by g/d for each leaf, so that leaves c/d apart take the same
-// cores; j mod d turns the second.  What is left of j, its digit of size g/d, turns nothing if there
-// is one `first` only, and else cannot turn.
+// cores; j mod d turns the second.  What is left of j, its digit of size g/d, turns nothing if
+// there is one `first` only, and else cannot turn.
 class TreeTurns {
  public:
   // Digits of an end, slowest first.
