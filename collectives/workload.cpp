@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "collectives/workloads/turns.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -216,26 +217,55 @@ int lanes_of(Operation operation, const AlgorithmChoice& choice) {
   return choice.channels * find_algorithm(operation, choice.name).lanes;
 }
 
+namespace {
+
+std::vector<TurnDigit> turns_of_call(const Call& call, int members) {
+  return make_schedule(collective_of(call, first_ranks(static_cast<std::size_t>(members))),
+                       call.choice ? *call.choice : AlgorithmChoice{})
+      .turns();
+}
+
+}  // namespace
+
 bool turns_members(const Call& call, int members) {
-  const std::vector<TurnDigit> turns =
-      make_schedule(collective_of(call, first_ranks(static_cast<std::size_t>(members))),
-                    call.choice ? *call.choice : AlgorithmChoice{})
-          .turns();
+  const std::vector<TurnDigit> turns = turns_of_call(call, members);
   return members == 1 || (turns.size() == 1 && turns.front().size > 1);
 }
 
-std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts,
-                                           std::vector<TurnDigit> digits, std::size_t kinds) {
-  std::set<std::pair<std::uint16_t, Call>> known;
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    Script script = parts.script(parts.group[kind]);
-    while (const Action* const action = script.next()) {
-      if (action->kind != Action::Kind::collective) continue;
-      if (!known.insert({action->communicator, action->call}).second) continue;
-      const auto& groups = parts.communicators[action->communicator].groups;
-      if (!turns_members(action->call, static_cast<int>(groups.front().size()))) return {};
-    }
+std::vector<TurnDigit> turns_of_members(const std::set<Call>& calls, int members) {
+  const auto all = static_cast<std::uint32_t>(members);
+  std::uint32_t of_node = 1;
+  for (const Call& call : calls) {
+    if (turns_members(call, members)) continue;
+    const std::vector<TurnDigit> turns = turns_of_call(call, members);
+    const bool of_nodes = turns.size() == 2 && turns.front().step == 1;
+    if (!of_nodes || (of_node > 1 && of_node != turns.back().size)) return {};
+    of_node = turns.back().size;
   }
+  if (of_node == 1) return {{all}};
+  return {{all / of_node}, {.size = of_node, .step = of_node}};
+}
+
+std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts, int kinds) {
+  std::vector<std::set<Call>> calls(parts.communicators.size());
+  for (int kind = 0; kind < kinds; ++kind) {
+    Script script = parts.script(parts.group[static_cast<std::size_t>(kind)]);
+    while (const Action* const action = script.next())
+      if (action->kind == Action::Kind::collective)
+        calls[action->communicator].insert(action->call);
+  }
+  std::vector<TurnDigit> digits;
+  for (std::size_t c = calls.size(); c-- > 0;) {
+    const auto& group = parts.communicators[c].groups.front();
+    const auto turns = turns_of_members(calls[c], static_cast<int>(group.size()));
+    if (turns.empty()) return {};
+    digits.insert(digits.end(), turns.begin(), turns.end());
+  }
+  if (kinds == 1) return digits;
+  // Not claimed where nodes are digits, too: messages between the kinds would not meet.
+  if (digits.size() > parts.communicators.size()) return {};
+  const auto fixed = static_cast<std::uint32_t>(kinds);
+  digits.push_back({.size = fixed, .step = fixed});
   return digits;
 }
 

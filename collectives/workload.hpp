@@ -58,11 +58,11 @@ class Workload : public Programs {
   [[nodiscard]] const Parts& own() const { return static_cast<const Parts&>(parts()); }
 };
 
-// Where only the first `kinds` ranks may run different scripts, and every communicator has all
-// ranks that differ in one of these digits: the digits, if their ranks may turn in every call.
+// Where each block of `kinds` neighbouring ranks runs the scripts of the first block, and each
+// communicator has the ranks that differ in one digit of their number, the last communicator in the
+// highest: these digits, if their ranks may turn in every call.
 [[nodiscard]] std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts,
-                                                         std::vector<TurnDigit> digits,
-                                                         std::size_t kinds = 1);
+                                                         int kinds = 1);
 
 // All groups of `size` ranks whose numbers differ by `stride`.
 [[nodiscard]] std::vector<std::vector<Rank>> strided_groups(int ranks, int size, int stride);

@@ -28,35 +28,80 @@ using Columns = std::map<std::string_view, std::size_t>;
 constexpr const char* needed_columns[] = {
     "tp", "pp", "dp", "global_batch", "micro_batch", "hidden", "heads", "layers", "seq"};
 
-// Nothing when a number is missing, not positive, or the batch is no whole number of microbatches.
-std::optional<TrainingRun> run_of(const std::vector<std::string_view>& cells,
-                                  const Columns& columns) {
-  bool right = true;
-  const auto number = [&](std::string_view name) {
-    const auto column = columns.find(name);
-    const bool there = column != columns.end() && column->second < cells.size();
-    const double value = there ? number_in<double>(cells[column->second]).value_or(0) : 0;
-    right = right && value > 0 && value < 1e12;
-    return right ? value : 1.0;
-  };
-  const auto whole = [&](std::string_view name) { return std::llround(number(name)); };
+// The cells of a row by the names of their columns.
+class RunCells {
+ public:
+  RunCells(const std::vector<std::string_view>& cells, const Columns& columns)
+      : cells_(&cells), columns_(&columns) {}
+
+  [[nodiscard]] bool right() const { return right_; }
+  [[nodiscard]] bool has(std::string_view name) const { return !text(name).empty(); }
+  [[nodiscard]] std::string_view text(std::string_view name) const {
+    const auto column = columns_->find(name);
+    if (column == columns_->end() || column->second >= cells_->size()) return {};
+    return (*cells_)[column->second];
+  }
+  // Must be above 0.
+  double number(std::string_view name) {
+    const double value = number_in<double>(text(name)).value_or(0);
+    right_ = right_ && value > 0 && value < 1e12;
+    return right_ ? value : 1;
+  }
+  std::int64_t whole(std::string_view name) { return std::llround(number(name)); }
+  std::int64_t whole(std::string_view name, std::int64_t otherwise) {
+    return has(name) ? whole(name) : otherwise;
+  }
+  // The number of the word; the first where there is none.
+  int word(std::string_view name, std::initializer_list<std::string_view> words) {
+    if (!has(name)) return 0;
+    const auto* const found = std::find(words.begin(), words.end(), text(name));
+    right_ = right_ && found != words.end();
+    return static_cast<int>(found - words.begin());
+  }
+
+ private:
+  const std::vector<std::string_view>* cells_;
+  const Columns* columns_;
+  bool right_ = true;
+};
+
+// Nothing when a number is missing or not positive, a word unknown, or the batch no whole number of
+// microbatches.
+std::optional<TrainingRun> run_of(RunCells cells, Transformer::Recompute otherwise) {
+  using Recompute = Transformer::Recompute;
   TrainingRun run;
-  run.tp = static_cast<int>(whole("tp"));
-  run.pp = static_cast<int>(whole("pp"));
-  run.dp = static_cast<int>(whole("dp"));
-  run.model.layers = whole("layers");
-  run.model.hidden = whole("hidden");
-  run.model.heads = whole("heads");
-  run.model.sequence = whole("seq");
-  run.model.micro_batch = whole("micro_batch");
-  run.model.vocabulary = megatron_vocabulary;
+  run.tp = static_cast<int>(cells.whole("tp"));
+  run.pp = static_cast<int>(cells.whole("pp"));
+  run.dp = static_cast<int>(cells.whole("dp"));
+  run.chunks = static_cast<int>(cells.whole("chunks", 1));
+  run.sharded = cells.word("scheme", {"train", "fsdp"}) == 1;
+  run.sequence_parallel = cells.word("sequence_parallel", {"false", "true"}) == 1;
+  run.source = cells.text("source");
+  run.model.layers = cells.whole("layers");
+  run.model.hidden = cells.whole("hidden");
+  run.model.heads = cells.whole("heads");
+  run.model.sequence = cells.whole("seq");
+  run.model.micro_batch = cells.whole("micro_batch");
+  run.model.vocabulary = cells.whole("vocab", megatron_vocabulary);
+  run.model.fused_attention =
+      cells.has("attention") ? cells.word("attention", {"plain", "fused"}) == 1 : run.sharded;
+  run.model.recompute = otherwise;
+  if (cells.has("recompute"))
+    run.model.recompute =
+        static_cast<Recompute>(cells.word("recompute", {"none", "selective", "full"}));
   const std::int64_t at_once = run.model.micro_batch * run.dp;
-  right = right && whole("global_batch") % std::max<std::int64_t>(at_once, 1) == 0;
-  run.microbatches = whole("global_batch") / std::max<std::int64_t>(at_once, 1);
+  const std::int64_t batch = cells.whole("global_batch");
   run.step_s =
-      columns.contains("iteration_ms") ? number("iteration_ms") / 1e3 : number("iteration_s");
-  return right ? std::optional(run) : std::nullopt;
+      cells.has("iteration_ms") ? cells.number("iteration_ms") / 1e3 : cells.number("iteration_s");
+  if (!cells.right() || batch % at_once != 0 || (run.sharded && run.tp * run.pp > 1))
+    return std::nullopt;
+  run.microbatches = batch / at_once;
+  return run;
 }
+
+// How much an error of a constant by a factor e weighs beside those of runs: little, so that it
+// decides only where runs do not.
+constexpr double belief_weight = 0.3;
 
 double ring(double ranks, double bytes, double bandwidth) {
   return ranks > 1 ? 2 * (ranks - 1) / ranks * bytes / bandwidth : 0;
@@ -89,27 +134,62 @@ std::vector<TrainingRun> read_training_runs(std::uint32_t source, const Sources&
       if (!diagnostics.empty()) return {};
       continue;
     }
-    if (auto run = run_of(cells, columns)) {
-      run->model.recompute = recompute;
-      runs.push_back(*run);
+    if (auto run = run_of({cells, columns}, recompute)) {
+      runs.push_back(*std::move(run));
     } else {
       diagnostics.add({.code = "bad-row",
                        .message = fmt::format("{}:{}: the row is no run: numbers must be there and "
-                                              "above 0, and a batch whole microbatches",
+                                              "above 0, words known, a batch whole microbatches",
                                               sources.name(source), number)});
     }
   }
   return runs;
 }
 
-double step_formula(const TrainingRun& run, const Device& device, const TrainingLinks& links) {
-  Transformer whole = run.model;
-  whole.layers = std::max<std::int64_t>(whole.layers, 2);  // so that the first has no logits
-  const Model model = model_of(whole, device, run.tp);
-  const Layer& layer = model.layers.front();
-  const Layer& last = model.layers.back();
-  const bool crosses = run.tp > links.gpus_per_node;
-  const double in_group = crosses ? links.network * links.gpus_per_node : links.node;
+namespace {
+
+// A run's times of passes and its messages, as far as its schemes have them in common.
+struct FormulaParts {
+  const TrainingRun& run;
+  const TrainingLinks& links;
+  Model model;
+
+  FormulaParts(const TrainingRun& of, const Device& device, const TrainingLinks& network)
+      : run(of), links(network) {
+    Transformer whole = run.model;
+    whole.layers = std::max<std::int64_t>(whole.layers, 2);  // so that the first has no logits
+    model = model_of(whole, device, {run.tp, run.sequence_parallel});
+  }
+  [[nodiscard]] const Layer& layer() const { return model.layers.front(); }
+  [[nodiscard]] double forward_logits() const {
+    return (model.layers.back().forward - layer().forward).seconds();
+  }
+  [[nodiscard]] double backward_logits() const {
+    return (model.layers.back().backward - layer().backward).seconds();
+  }
+  [[nodiscard]] bool one_node(int gpus) const { return gpus <= links.gpus_per_node; }
+};
+
+double sharded_formula(const FormulaParts& parts) {
+  const TrainingRun& run = parts.run;
+  const Layer& layer = parts.layer();
+  const double bandwidth =
+      parts.one_node(run.dp) ? parts.links.node : parts.links.network * parts.links.gpus_per_node;
+  const double gather =
+      ring(run.dp, static_cast<double>(parts.model.layers.back().gradients), bandwidth) / 2;
+  const double passes =
+      std::max(layer.forward.seconds(), gather) + std::max(layer.backward.seconds(), 2 * gather);
+  const double logits = parts.forward_logits() + parts.backward_logits();
+  return static_cast<double>(run.microbatches) *
+             (static_cast<double>(run.model.layers) * passes + logits) +
+         gather + parts.model.optimizer.seconds() / run.dp;
+}
+
+double pipelined_formula(const FormulaParts& parts, const Device& device) {
+  const TrainingRun& run = parts.run;
+  const TrainingLinks& links = parts.links;
+  const Layer& layer = parts.layer();
+  const double in_group = parts.one_node(run.tp) ? links.node : links.network * links.gpus_per_node;
   const auto activations = static_cast<double>(layer.activations);
   const double all_reduces = 2 * ring(run.tp, activations, in_group);
   const double again = layer.again > Time{} ? 2 : 1;
@@ -117,56 +197,80 @@ double step_formula(const TrainingRun& run, const Device& device, const Training
   const double host = layers * device.launch.seconds();
   const double forward = layers * (layer.forward.seconds() + all_reduces);
   const double backward = layers * (layer.backward.seconds() + again * all_reduces);
-  const double forward_logits = (last.forward - layer.forward).seconds();
-  const double backward_logits = (last.backward - layer.backward).seconds();
+  const double last_forward = forward + parts.forward_logits();
+  const double last_backward = backward + parts.backward_logits();
   const auto m = static_cast<double>(run.microbatches);
-  const bool one_node = run.tp * run.pp * run.dp <= links.gpus_per_node;
-  const double hop = activations / (one_node ? links.node : links.network);
-  double pipeline = 0;
-  if (run.pp == 1) {
-    pipeline =
-        m * std::max(forward + backward + forward_logits + backward_logits, (1 + again) * host);
-  } else {  // a host that waits for messages is ahead by one pass only
-    const double others = std::max(forward, host) + std::max(backward, again * host);
-    const double slowest = std::max(forward + forward_logits, host) +
-                           std::max(backward + backward_logits, again * host);
-    pipeline = m * slowest + (run.pp - 1) * (others + 2 * hop) + (m - 1) * 2 * hop;
-  }
+  if (run.pp == 1) return m * std::max(last_forward + last_backward, (1 + again) * host);
+  // A host that waits for messages is ahead by one pass only.
+  const double hop =
+      activations / (parts.one_node(run.tp * run.pp * run.dp) ? links.node : links.network);
+  const double others = std::max(forward, host) + std::max(backward, again * host);
+  const double slowest = std::max(last_forward, host) + std::max(last_backward, again * host);
+  return m * slowest + (run.pp - 1) * (others / run.chunks + 2 * hop) +
+         (m - 1) * 2 * hop * run.chunks;
+}
+
+}  // namespace
+
+double step_formula(const TrainingRun& run, const Device& device, const TrainingLinks& links) {
+  const FormulaParts parts(run, device, links);
+  if (run.sharded) return sharded_formula(parts);
   const double bytes = static_cast<double>(parameters(run.model)) / run.tp / run.pp *
                        static_cast<double>(size_of(run.model.type));
   const double replicas =
-      run.tp * run.dp <= links.gpus_per_node
+      parts.one_node(run.tp * run.dp)
           ? links.node
           : links.network * std::max(1.0, static_cast<double>(links.gpus_per_node) / run.tp);
-  return pipeline + ring(run.dp, bytes, replicas) + model.optimizer.seconds() / run.pp;
+  return pipelined_formula(parts, device) + ring(run.dp, bytes, replicas) +
+         parts.model.optimizer.seconds() / run.pp;
 }
 
-TrainingFit fit_training(const std::vector<TrainingRun>& runs, double flops,
+TrainingFit fit_training(const std::vector<TrainingRun>& runs, const Device& known,
                          const TrainingLinks& links) {
-  const auto device_at = [flops](const std::vector<double>& x) {
-    return Device{.flops = flops,
-                  .efficiency = x[0],
-                  .memory_bandwidth = x[1],
-                  .latency = from_seconds(x[2]),
-                  .launch = from_seconds(x[3]),
-                  .skew = from_seconds(x[4])};
+  std::map<std::string, double> of_source;
+  for (const TrainingRun& run : runs) ++of_source[run.source];
+  const double all = static_cast<double>(runs.size()) / static_cast<double>(of_source.size());
+  std::vector<double> weights;  // of errors; their squares are added up
+  weights.reserve(runs.size());
+  for (const TrainingRun& run : runs) weights.push_back(std::sqrt(all / of_source[run.source]));
+  const auto device_at = [&known](const std::vector<double>& x) {
+    Device device = known;
+    device.efficiency = x[0];
+    device.attention = x[1];
+    device.memory_bandwidth = x[2];
+    device.latency = from_seconds(x[3]);
+    device.launch = from_seconds(x[4]);
+    device.skew = from_seconds(x[5]);
+    return device;
   };
-  const Predictions predicted = [&](const std::vector<double>& x) {
-    const Device device = device_at(x);
+  const auto times_with = [&](const Device& device) {
     std::vector<double> times;
+    times.reserve(runs.size());
     for (const TrainingRun& run : runs) times.push_back(step_formula(run, device, links));
     return times;
   };
+  const std::vector<double> likely{known.efficiency,       known.attention,
+                                   known.memory_bandwidth, known.latency.seconds(),
+                                   known.launch.seconds(), known.skew.seconds()};
+  const Predictions predicted = [&](const std::vector<double>& x) {
+    std::vector<double> times = times_with(device_at(x));
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = std::pow(times[i], weights[i]);
+    for (const double value : x) times.push_back(std::pow(value, belief_weight));
+    return times;
+  };
   std::vector<double> measured;
-  for (const TrainingRun& run : runs) measured.push_back(run.step_s);
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    measured.push_back(std::pow(runs[i].step_s, weights[i]));
+  for (const double value : likely) measured.push_back(std::pow(value, belief_weight));
   TrainingFit result;
-  result.constants = fit(predicted, measured, {0.6, 1e12, 400e-6, 1500e-6, 100e-6});
+  result.constants = fit(predicted, measured, likely, likely.size());
   std::vector<double> x;
+  x.reserve(result.constants.size());
   for (const Fitted& constant : result.constants) x.push_back(constant.value);
   result.device = device_at(x);
-  const std::vector<double> times = predicted(x);
+  const std::vector<double> times = times_with(result.device);
   for (std::size_t i = 0; i < times.size(); ++i)
-    result.errors.push_back(times[i] / measured[i] - 1);
+    result.errors.push_back(times[i] / runs[i].step_s - 1);
   return result;
 }
 
@@ -176,6 +280,7 @@ JsonValue device_value(const Device& device) {
   return JsonValue::object(
       {{"flops", exact_flops(device.flops)},
        {"efficiency", std::round(device.efficiency * digits) / digits},
+       {"attention", std::round(device.attention * digits) / digits},
        {"memory_bandwidth", fmt::format("{:.1f}GB/s", device.memory_bandwidth / 1e9)},
        {"latency", microseconds(device.latency)},
        {"launch", microseconds(device.launch)},

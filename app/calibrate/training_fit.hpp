@@ -14,17 +14,23 @@
 
 namespace collsim {
 
-// A measured step of a transformer, spread as Megatron-LM spreads it.
+// A measured step of a transformer, spread as Megatron-LM spreads it, or fully sharded.
 struct TrainingRun {
   Transformer model;
+  bool sharded = false;  // FSDP: tp and pp are 1
+  bool sequence_parallel = false;
   int tp = 1, pp = 1, dp = 1;
+  int chunks = 1;  // pieces of the model on a stage
   std::int64_t microbatches = 1;
   double step_s = 0;
+  std::string source;  // of the row, where the table says it
 };
 
 // A table with a line of names, separated by commas: tp, pp, dp, global_batch, micro_batch, hidden,
-// heads, layers, seq and iteration_ms or iteration_s are needed, others are passed over.  Tables do
-// not say what was computed again: `recompute` does, for all rows.
+// heads, layers, seq and iteration_ms or iteration_s are needed.  scheme (train, fsdp), recompute
+// (none, selective, full), attention (plain, fused), sequence_parallel (true, false), chunks, vocab
+// and source may be there; others are passed over.  For tables that do not say what was computed
+// again, `recompute` does.
 [[nodiscard]] std::vector<TrainingRun> read_training_runs(std::uint32_t source,
                                                           const Sources& sources,
                                                           Transformer::Recompute recompute,
@@ -41,17 +47,24 @@ struct TrainingLinks {
 // stages, f and b for a stage's passes with their collectives (and not less than the host needs),
 // and f' and b' for those of the last stage, which has the logits:
 //
-//   T = m (f' + b') + (p - 1) (f + b) + messages + all-reduce among replicas + optimizer
+//   T = m (f' + b') + (p - 1) (f + b) / v + messages + all-reduce among replicas + optimizer
+//
+// where v is the number of pieces on a stage.  Sharded, a pass of a layer takes no less than
+// gathering its parameters (backward: and scattering its gradients):
+//
+//   T = m (L (max(f, g) + max(b, 2 g)) + logits) + g + optimizer / K
 [[nodiscard]] double step_formula(const TrainingRun& run, const Device& device,
                                   const TrainingLinks& links);
 
-// efficiency, memory_bandwidth, latency, launch and skew of a device with the given peak.
+// efficiency, attention, memory_bandwidth, latency, launch and skew of a device with the peak of
+// `known`, whose other constants are what is thought likely where the runs say little.  Sources
+// with many runs count no more than those with few.
 struct TrainingFit {
   Device device;
   std::vector<Fitted> constants;  // in this order
   std::vector<double> errors;     // formula / measured - 1, of each run
 };
-[[nodiscard]] TrainingFit fit_training(const std::vector<TrainingRun>& runs, double flops,
+[[nodiscard]] TrainingFit fit_training(const std::vector<TrainingRun>& runs, const Device& known,
                                        const TrainingLinks& links);
 
 // "device" of a workload.

@@ -17,7 +17,7 @@ namespace collsim {
 namespace {
 
 struct TrainingMachine {
-  double flops = 0;
+  Device device;  // of the preset: what is likely before any run is seen
   TrainingLinks links;
 };
 
@@ -32,14 +32,14 @@ TrainingMachine machine_of(const std::string& name) {
   if (name.empty()) throw UsageError("--from-training needs --preset, the machine of the runs");
   const Preset* const preset = find_preset(name);
   if (preset == nullptr) throw UsageError("--preset: there is no preset " + name);
-  const auto flops = peak_of_preset(*preset);
+  const auto device = device_of_preset(*preset);
   TrainingMachine machine;
   machine.links = {bandwidth_of(*preset, "nvlink"), bandwidth_of(*preset, "nic"), preset->gpus};
-  if (!flops || machine.links.node == 0 || machine.links.network == 0)
+  if (!device || machine.links.node == 0 || machine.links.network == 0)
     throw UsageError(
         "--preset: training runs are fitted on machines with NVLink, NICs and GPUs "
         "whose peak is known");
-  machine.flops = *flops;
+  machine.device = *device;
   return machine;
 }
 
@@ -69,7 +69,7 @@ void print_splits(const std::vector<TrainingRun>& runs, const TrainingMachine& m
   for (const int count : counts) {
     std::vector<TrainingRun> others, left_out;
     for (const TrainingRun& run : runs) (gpus_of(run) == count ? left_out : others).push_back(run);
-    const TrainingFit fitted = fit_training(others, machine.flops, machine.links);
+    const TrainingFit fitted = fit_training(others, machine.device, machine.links);
     std::vector<double> errors;
     for (const TrainingRun& run : left_out)
       errors.push_back(step_formula(run, fitted.device, machine.links) / run.step_s - 1);
@@ -99,7 +99,7 @@ int run_calibrate_training(const CalibrateTrainingOptions& options, Terminal& te
   if (runs.size() < least_runs)
     throw UsageError(
         fmt::format("{} runs are too few to fit to; there must be {}", runs.size(), least_runs));
-  const TrainingFit fitted = fit_training(runs, machine.flops, machine.links);
+  const TrainingFit fitted = fit_training(runs, machine.device, machine.links);
   const std::vector<double> sorted = sizes(fitted.errors);
   const JsonValue device = device_value(fitted.device);
   terminal.out << fmt::format(

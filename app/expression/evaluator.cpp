@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include "app/expression/expression.hpp"
@@ -117,6 +118,13 @@ std::optional<double> Evaluator::look_up(Name name, const CaseResult& row,
       const std::optional<std::size_t> first = row.step->first_to_give_up();
       return present(first ? row.step->ranks[*first].gives_up_s : std::nullopt);
     }
+    case Name::mfu:
+      return present(row.step->work ? std::optional(row.step->work->mfu) : std::nullopt);
+    case Name::hfu:
+      return present(row.step->work ? std::optional(row.step->work->hfu) : std::nullopt);
+    case Name::memory:
+      return present(row.step->work ? std::optional(std::ranges::max(row.step->work->memory_bytes))
+                                    : std::nullopt);
     case Name::time:
     case Name::analytic:
     case Name::algbw:

@@ -155,9 +155,11 @@ void ExpressionLanguage::must_be_available(FormulaParser& parser, const NameEntr
         in_quotes(token.text) + (is_step ? " is of a collective, and this is a training step"
                                          : " is of a training step, and this is a collective"),
         {},
-        is_step ? "a workload has step, compute, exposed, hidden, bubble, least_timeout, gives_up, "
-                  "useful, best_interval and job"
-                : "a collective has time");
+        is_step
+            ? "a workload has step, compute, exposed, hidden, bubble, least_timeout and "
+              "gives_up, with failures useful, best_interval and job; that of a transformer mfu, "
+              "hfu and memory"
+            : "a collective has time");
     return;
   }
   const bool of_link = entry.name == Name::B || entry.name == Name::alpha || entry.name == Name::L;

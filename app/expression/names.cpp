@@ -14,7 +14,7 @@ namespace collsim {
 
 namespace {
 
-constexpr std::array<NameEntry, 22> metrics{{
+constexpr std::array<NameEntry, 25> metrics{{
     {"time", Name::time, units_time, ""},
     {"analytic", Name::analytic, units_time, ""},
     {"bound", Name::bound, units_time, ""},
@@ -37,6 +37,9 @@ constexpr std::array<NameEntry, 22> metrics{{
     {"useful", Name::useful, units_none, ""},
     {"best_interval", Name::best_interval, units_time, ""},
     {"job", Name::job, units_time, ""},
+    {"mfu", Name::mfu, units_none, ""},
+    {"hfu", Name::hfu, units_none, ""},
+    {"memory", Name::memory, units_size, ""},
 }};
 
 constexpr std::array<std::string_view, 10> paths_of_symbols{

@@ -44,7 +44,10 @@ enum class Name : std::uint32_t {
   gives_up,
   useful,
   best_interval,
-  job
+  job,
+  mfu,
+  hfu,
+  memory
 };
 
 struct NameEntry {

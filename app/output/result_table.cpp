@@ -294,17 +294,20 @@ void add_work(std::vector<TableColumn>& columns, const std::vector<CaseResult>& 
   if (std::none_of(rows.begin(), rows.end(), [](const CaseResult& row) { return row.step->work; }))
     return;
   TableColumn mfu{"MFU", Align::right, {}};
+  TableColumn hfu{"HFU", Align::right, {}};
   TableColumn tokens{"tokens/s", Align::right, {}};
   TableColumn memory{"memory", Align::right, {}};
   for (const CaseResult& row : rows) {
     const auto& work = row.step->work;
     constexpr double gigabyte = 1e9;
     mfu.cells.push_back(work ? fmt::format("{:.1f}%", 100 * work->mfu) : "-");
+    hfu.cells.push_back(work ? fmt::format("{:.1f}%", 100 * work->hfu) : "-");
     tokens.cells.push_back(work ? fmt::format("{:.0f}", work->tokens_per_s) : "-");
     memory.cells.push_back(
         work ? fmt::format("{:.1f} GB", std::ranges::max(work->memory_bytes) / gigabyte) : "-");
   }
-  for (TableColumn* const column : {&mfu, &tokens, &memory}) columns.push_back(std::move(*column));
+  for (TableColumn* const column : {&mfu, &hfu, &tokens, &memory})
+    columns.push_back(std::move(*column));
 }
 
 // What failures leave of a long job.

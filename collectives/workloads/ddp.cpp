@@ -146,11 +146,11 @@ Script ddp_step(std::shared_ptr<const DdpPlan> plan, Rank rank) {
     co_yield record(communication, compute);
     co_yield wait(compute, communication);
   }
-  for (int pass = 0; pass <= ddp.no_sync; ++pass) {
-    const int number = ddp.no_sync > 0 ? pass + 1 : 0;
+  for (int pass = 1; pass <= ddp.microbatches; ++pass) {
+    const int number = ddp.microbatches > 1 ? pass : 0;
     Script forward = ddp_forward(plan, at, number);
     while (const Action* const action = forward.next()) co_yield *action;
-    Script backward = ddp_backward(plan, at, number, pass == ddp.no_sync);
+    Script backward = ddp_backward(plan, at, number, pass == ddp.microbatches);
     while (const Action* const action = backward.next()) co_yield *action;
   }
   co_yield record(communication, compute);
@@ -241,10 +241,7 @@ Workload make_workload(const Ddp& ddp, const Model& model, int ranks) {
   parts.script = [plan = std::make_shared<const DdpPlan>(plan)](Rank rank) {
     return ddp_step(plan, rank);
   };
-  const auto count = static_cast<std::uint32_t>(devices);
-  std::vector<TurnDigit> digits{{static_cast<std::uint32_t>(ranks) / count}};
-  if (devices > 1) digits.push_back({.size = count, .step = count});
-  parts.turns = turns_of_like_ranks(parts, digits, static_cast<std::size_t>(devices));
+  parts.turns = turns_of_like_ranks(parts, devices);
   if (devices == 1) parts.data = data_of(ddp, model, parts.group);
   return Workload(std::move(parts));
 }

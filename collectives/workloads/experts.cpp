@@ -61,7 +61,7 @@ Workload make_workload(const Experts& scheme, const Model& model, int ranks) {
   parts.script = [plan = std::make_shared<const ExpertsPlan>(ExpertsPlan{scheme, model})](Rank) {
     return experts_step(plan);
   };
-  parts.turns = turns_of_like_ranks(parts, {{static_cast<std::uint32_t>(ranks)}});
+  parts.turns = turns_of_like_ranks(parts);
   return Workload(std::move(parts));
 }
 

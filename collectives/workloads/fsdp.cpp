@@ -15,7 +15,8 @@
 //
 // In the backward pass the layer before is gathered before (prefetch pre) or after (post) the
 // computation of a layer, and before that layer's gradients go out, or after these (none).  The
-// last layer is still whole when the backward pass begins.
+// last layer is still whole when the backward pass begins.  Several microbatches do all of this one
+// after the other, and the optimizer comes after the last.
 //
 // Hybrid: each of R = K/G groups of G neighbouring ranks, such as nodes, keeps all parameters.
 // Layers are gathered, and their gradients scattered, within a group; then each rank averages its
@@ -29,6 +30,7 @@
 #include <memory>
 
 #include "collectives/workloads/step_data.hpp"
+#include "collectives/workloads/turns.hpp"
 #include "collectives/workloads/workloads.hpp"
 #include "topo/error.hpp"
 
@@ -43,87 +45,111 @@ struct FsdpPlan {
   Fsdp fsdp;
   Model model;
   bool is_hybrid = false;
+  int copies = 1;  // of the parameters
 
-  [[nodiscard]] Call call(Operation operation, std::int64_t l,
+  [[nodiscard]] std::int64_t elements(std::int64_t l) const {
+    return model.layers[static_cast<std::size_t>(l)].gradients / size_of(model.type);
+  }
+  [[nodiscard]] Call call(Operation operation, std::int64_t count, int members,
                           const AlgorithmChoice& choice) const {
     Call call;
     call.operation = operation;
     call.type = model.type;
-    call.count = model.layers[static_cast<std::size_t>(l)].gradients / size_of(model.type);
+    call.count = padded(count, members * choice.channels);
     call.reduction = Reduction::avg;
     call.choice = &choice;
     return call;
   }
-  [[nodiscard]] Action gather(std::int64_t l) const {
-    const Call all_gather = call(Operation::all_gather, l, fsdp.all_gather);
+  [[nodiscard]] Action gather(std::int64_t l, std::int32_t microbatch) const {
+    const Call all_gather = call(Operation::all_gather, elements(l), fsdp.shards, fsdp.all_gather);
     return labelled(collective(fsdp_communication, fsdp_shards, all_gather),
-                    of(Label::Kind::parameters, l));
+                    of(Label::Kind::parameters, l, microbatch));
   }
-  [[nodiscard]] Action scatter(std::int64_t l) const {
-    const Call reduce_scatter = call(Operation::reduce_scatter, l, fsdp.reduce_scatter);
+  [[nodiscard]] Action scatter(std::int64_t l, std::int32_t microbatch) const {
+    const Call reduce_scatter =
+        call(Operation::reduce_scatter, elements(l), fsdp.shards, fsdp.reduce_scatter);
     return labelled(collective(fsdp_communication, fsdp_shards, reduce_scatter),
-                    of(Label::Kind::parameters, l));
+                    of(Label::Kind::parameters, l, microbatch));
   }
-  // Of what `position` of the shards keeps.
-  [[nodiscard]] Action average(std::int64_t l, std::int64_t position) const {
-    Call all_reduce = call(Operation::all_reduce, l, fsdp.all_reduce);
-    all_reduce.count = Span{Buffer::input, 0, all_reduce.count}.piece(position, fsdp.shards).count;
+  // Of the part that a rank keeps.
+  [[nodiscard]] Action average(std::int64_t l, std::int32_t microbatch) const {
+    const std::int64_t part = padded(elements(l), fsdp.shards) / fsdp.shards;
+    const Call all_reduce = call(Operation::all_reduce, part, copies, fsdp.all_reduce);
     return labelled(collective(fsdp_replicas, fsdp_copies, all_reduce),
-                    of(Label::Kind::parameters, l));
+                    of(Label::Kind::parameters, l, microbatch));
   }
-  [[nodiscard]] static Label of(Label::Kind kind, std::int64_t l) {
-    return {kind, static_cast<std::int32_t>(l + 1)};
+  [[nodiscard]] Label of(Label::Kind kind, std::int64_t l, std::int32_t microbatch) const {
+    return {kind, static_cast<std::int32_t>(l + 1), fsdp.microbatches > 1 ? microbatch + 1 : 0};
   }
 };
 
-Script fsdp_step(std::shared_ptr<const FsdpPlan> plan, std::int64_t position) {
-  const std::vector<Layer>& layers = plan->model.layers;
-  const auto count = static_cast<std::int64_t>(layers.size());
-  const Fsdp& fsdp = plan->fsdp;
-
-  co_yield labelled(work(fsdp_compute, plan->model.forward), {Label::Kind::forward});
+Script fsdp_forward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbatch) {
+  const auto count = static_cast<std::int64_t>(plan->model.layers.size());
+  const int unsharded = plan->fsdp.unsharded;
+  const std::int64_t passes = 2 * count * microbatch;  // of layers before
   for (std::int64_t l = 0; l < count; ++l) {
-    const Layer& layer = layers[static_cast<std::size_t>(l)];
-    if (l >= fsdp.unsharded)
-      co_yield wait(fsdp_communication, fsdp_compute, l - fsdp.unsharded + 1);
-    co_yield plan->gather(l);
+    const Layer& layer = plan->model.layers[static_cast<std::size_t>(l)];
+    if (l >= unsharded) co_yield wait(fsdp_communication, fsdp_compute, passes + l - unsharded + 1);
+    co_yield plan->gather(l, microbatch);
     co_yield record(fsdp_communication, fsdp_compute);
     co_yield wait(fsdp_compute, fsdp_communication);
-    co_yield labelled(work(fsdp_compute, layer.forward), plan->of(Label::Kind::forward, l));
+    co_yield labelled(work(fsdp_compute, layer.forward),
+                      plan->of(Label::Kind::forward, l, microbatch));
     co_yield record(fsdp_compute, fsdp_communication);
   }
+}
+
+Script fsdp_backward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbatch) {
+  const auto count = static_cast<std::int64_t>(plan->model.layers.size());
+  const auto gathers_at = [&](std::int64_t l, Fsdp::Prefetch when) {
+    return l > 0 && plan->fsdp.prefetch == when;
+  };
+  // How often communication told compute before: of layers that were gathered, all but the last
+  // twice, and of the end of a microbatch, unless replicas tell of that.
+  const std::int64_t gathered = (2 * count - (plan->is_hybrid ? 1 : 0)) * microbatch;
   for (std::int64_t l = count - 1; l >= 0; --l) {
-    const Layer& layer = layers[static_cast<std::size_t>(l)];
-    const auto gathers_at = [&](Fsdp::Prefetch when) { return l > 0 && fsdp.prefetch == when; };
-    if (l < count - 1) co_yield wait(fsdp_compute, fsdp_communication, 2 * count - 1 - l);
-    if (gathers_at(Fsdp::Prefetch::pre)) {
+    const Layer& layer = plan->model.layers[static_cast<std::size_t>(l)];
+    if (l < count - 1)
+      co_yield wait(fsdp_compute, fsdp_communication, gathered + 2 * count - 1 - l);
+    if (gathers_at(l, Fsdp::Prefetch::pre)) {
       co_yield wait(fsdp_communication, fsdp_compute);
-      co_yield plan->gather(l - 1);
+      co_yield plan->gather(l - 1, microbatch);
       co_yield record(fsdp_communication, fsdp_compute);
     }
-    co_yield labelled(work(fsdp_compute, layer.backward), plan->of(Label::Kind::backward, l));
+    co_yield labelled(work(fsdp_compute, layer.backward),
+                      plan->of(Label::Kind::backward, l, microbatch));
     co_yield record(fsdp_compute, fsdp_communication);
     co_yield wait(fsdp_communication, fsdp_compute);
-    if (gathers_at(Fsdp::Prefetch::post)) {
-      co_yield plan->gather(l - 1);
+    if (gathers_at(l, Fsdp::Prefetch::post)) {
+      co_yield plan->gather(l - 1, microbatch);
       co_yield record(fsdp_communication, fsdp_compute);
     }
-    co_yield plan->scatter(l);
+    co_yield plan->scatter(l, microbatch);
     if (plan->is_hybrid) {
       co_yield record(fsdp_communication, fsdp_replicas);
       co_yield wait(fsdp_replicas, fsdp_communication);
-      co_yield plan->average(l, position);
+      co_yield plan->average(l, microbatch);
     }
-    if (gathers_at(Fsdp::Prefetch::none)) {
-      co_yield plan->gather(l - 1);
+    if (gathers_at(l, Fsdp::Prefetch::none)) {
+      co_yield plan->gather(l - 1, microbatch);
       co_yield record(fsdp_communication, fsdp_compute);
     }
   }
+}
+
+Script fsdp_step(std::shared_ptr<const FsdpPlan> plan) {
   const int last = plan->is_hybrid ? fsdp_replicas : fsdp_communication;
-  co_yield record(last, fsdp_compute);
-  co_yield wait(fsdp_compute, last);
+  co_yield labelled(work(fsdp_compute, plan->model.forward), {Label::Kind::forward});
+  for (std::int32_t microbatch = 0; microbatch < plan->fsdp.microbatches; ++microbatch) {
+    Script forward = fsdp_forward(plan, microbatch);
+    while (const Action* const action = forward.next()) co_yield *action;
+    Script backward = fsdp_backward(plan, microbatch);
+    while (const Action* const action = backward.next()) co_yield *action;
+    co_yield record(last, fsdp_compute);
+    co_yield wait(fsdp_compute, last);
+  }
   // Each rank updates the parameters that it keeps.
-  co_yield labelled(work(fsdp_compute, Time(plan->model.optimizer.ps() / fsdp.shards)),
+  co_yield labelled(work(fsdp_compute, Time(plan->model.optimizer.ps() / plan->fsdp.shards)),
                     {Label::Kind::optimizer});
 }
 
@@ -136,25 +162,21 @@ Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
   if (ranks % shared_by != 0)
     throw_error(ErrorCode::invalid_argument, ranks, " ranks are no whole number of groups of ",
                 shared_by);
+  plan.copies = ranks / shared_by;
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "communication"};
   parts.communicators = {{plan.is_hybrid ? "shards" : "world", strided_groups(ranks, shared_by, 1),
                           std::max(lanes_of(Operation::all_gather, fsdp.all_gather),
                                    lanes_of(Operation::reduce_scatter, fsdp.reduce_scatter))}};
-  const auto turning = [](int size) { return TurnDigit{static_cast<std::uint32_t>(size)}; };
-  std::vector<TurnDigit> digits{turning(shared_by)};
   if (plan.is_hybrid) {
     parts.stream_names.emplace_back("replicas");
-    parts.communicators.push_back({"replicas", strided_groups(ranks, ranks / shared_by, shared_by),
+    parts.communicators.push_back({"replicas", strided_groups(ranks, plan.copies, shared_by),
                                    lanes_of(Operation::all_reduce, fsdp.all_reduce)});
-    digits.insert(digits.begin(), turning(ranks / shared_by));
   }
-  parts.script = [plan = std::make_shared<const FsdpPlan>(plan)](Rank rank) {
-    return fsdp_step(plan, static_cast<std::int64_t>(rank.index()) % plan->fsdp.shards);
-  };
-  parts.turns = turns_of_like_ranks(parts, digits);
-  if (!plan.is_hybrid) parts.data = data_of(fsdp, model, parts.group);
+  parts.script = [plan = std::make_shared<const FsdpPlan>(plan)](Rank) { return fsdp_step(plan); };
+  parts.turns = turns_of_like_ranks(parts);
+  if (!plan.is_hybrid && fsdp.microbatches == 1) parts.data = data_of(fsdp, model, parts.group);
   return Workload(std::move(parts));
 }
 

@@ -17,9 +17,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "collectives/workloads/step_data.hpp"
+#include "collectives/workloads/turns.hpp"
 #include "collectives/workloads/workloads.hpp"
 #include "topo/error.hpp"
 
@@ -169,10 +171,10 @@ Time update_of(const TrainPlan& plan, int stage) {
 }
 
 Action average_gradients(const TrainPlan& plan, int stage) {
-  return labelled(collective(gradients, replicas,
-                             plan.call(Operation::all_reduce, gradients_of(plan, stage),
-                                       Reduction::avg, plan.train.all_reduce)),
-                  {Label::Kind::bucket});
+  const AlgorithmChoice& choice = plan.train.gradients;
+  Call call = plan.call(Operation::all_reduce, gradients_of(plan, stage), Reduction::avg, choice);
+  call.count = padded(call.count, plan.train.dp * choice.channels);
+  return labelled(collective(gradients, replicas, call), {Label::Kind::bucket});
 }
 
 Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
@@ -286,28 +288,25 @@ void check_train(const Train& train) {
 
 }  // namespace
 
-// Every rank of a tensor group, and every replica, does the same where all their calls cut the data
-// evenly.
+// Ranks of a tensor group, and replicas, do the same as others as far as their calls let them.
 std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
   const Train& train = plan.train;
-  const auto turns = [&](const std::vector<Action>& actions, int members) {
-    return std::all_of(actions.begin(), actions.end(), [&](const Action& action) {
-      return action.kind != Action::Kind::collective || turns_members(action.call, members);
-    });
-  };
-  std::vector<Bytes> known;
-  for (const Layer& layer : plan.model.layers) {
-    if (std::find(known.begin(), known.end(), layer.activations) != known.end()) continue;
-    known.push_back(layer.activations);
-    if (!turns(through_layer(plan, layer, Time{}, Label{}), train.tp)) return {};
-  }
+  std::set<Call> of_tensor_groups, of_replicas;
+  for (const Layer& layer : plan.model.layers)
+    for (const Action& action : through_layer(plan, layer, Time{}, Label{}))
+      if (action.kind == Action::Kind::collective) of_tensor_groups.insert(action.call);
   for (int stage = 0; stage < train.pp && train.dp > 1; ++stage)
-    if (!turns({average_gradients(plan, stage)}, train.dp)) return {};
-  const auto digit = [](int size, bool free) {
-    const auto all = static_cast<std::uint32_t>(size);
-    return TurnDigit{.size = all, .step = free ? 1 : all};
-  };
-  return {digit(train.pp, false), digit(train.dp, true), digit(train.tp, true)};
+    of_replicas.insert(average_gradients(plan, stage).call);
+  const std::vector<TurnDigit> tensor = turns_of_members(of_tensor_groups, train.tp);
+  const std::vector<TurnDigit> replicas = turns_of_members(of_replicas, train.dp);
+  // Not claimed where both stages and nodes are digits: their messages would not meet.
+  const bool is_pipeline_of_nodes = train.pp > 1 && tensor.size() + replicas.size() > 2;
+  if (tensor.empty() || replicas.empty() || is_pipeline_of_nodes) return {};
+  const auto stages = static_cast<std::uint32_t>(train.pp);
+  std::vector<TurnDigit> digits{{.size = stages, .step = stages}};
+  digits.insert(digits.end(), replicas.begin(), replicas.end());
+  digits.insert(digits.end(), tensor.begin(), tensor.end());
+  return digits;
 }
 
 Workload make_workload(const Train& train, const Model& model) {
@@ -325,7 +324,8 @@ Workload make_workload(const Train& train, const Model& model) {
                                     lanes_of(Operation::reduce_scatter, train.reduce_scatter))
                          : all_reduce;
   parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), tensor},
-                         {"dp", strided_groups(ranks, train.dp, train.tp), all_reduce}};
+                         {"dp", strided_groups(ranks, train.dp, train.tp),
+                          lanes_of(Operation::all_reduce, train.gradients)}};
   parts.turns = turns_of(*plan);
   parts.script = [plan](Rank rank) { return train_step(plan, rank); };
   parts.data = data_of(train, model);

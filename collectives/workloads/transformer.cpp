@@ -22,11 +22,21 @@ double forward_flop_of_logits(const Transformer& model) {
   return 2 * values_between_layers(model) * number(model.vocabulary);
 }
 
-// What a forward pass of a layer moves on one of the ranks of a tensor group.
-double bytes_of_pass(const Transformer& model, int tp) {
-  const double attention =
-      5 * number(model.heads) * number(model.sequence) / (number(model.hidden) * tp);
-  return values_between_layers(model) * (10 + 24.0 / tp + attention);
+// 4 b s^2 h: scores, and the mean of values that they weigh.
+double forward_flop_of_attention(const Transformer& model) {
+  return 4 * values_between_layers(model) * number(model.sequence);
+}
+
+// Of the scores on one rank of a tensor group, as values of a hidden width.
+double scores(const Transformer& model, int tp) {
+  if (model.fused_attention) return 0;
+  return 5 * number(model.heads) * number(model.sequence) / (number(model.hidden) * tp);
+}
+
+// What of a layer's activations without scores one rank of a tensor group has: without sequence
+// parallelism, every rank has those that are not of the products.
+double kept_without_scores(TensorGroup group) {
+  return group.sequence_parallel ? 34.0 / group.size : 10 + 24.0 / group.size;
 }
 
 // Of each logit, forward and backward together: a 16-bit number that becomes a 32-bit one, whose
@@ -44,6 +54,9 @@ struct DeviceShare {
   [[nodiscard]] double flop(double of_group) const {
     return of_group / (device.flops * device.efficiency * tp);
   }
+  [[nodiscard]] double attention(double of_group) const {
+    return of_group / (device.flops * device.attention * tp);
+  }
   [[nodiscard]] double bytes(double moved) const {
     return device.memory_bandwidth > 0 ? moved / device.memory_bandwidth : 0;
   }
@@ -53,6 +66,22 @@ struct DeviceShare {
     return device.latency.seconds() + 2 * device.skew.seconds() * slowest;
   }
 };
+
+// The forward pass of a layer, and what of the backward pass is attention computed again.
+struct PassTimes {
+  double computed = 0, attention_again = 0;
+};
+
+PassTimes times_of_pass(const Transformer& model, const DeviceShare& share, TensorGroup group) {
+  const double values = values_between_layers(model);
+  const double of_attention = forward_flop_of_attention(model);
+  const double of_scores = share.bytes(values * scores(model, group.size));
+  const double attention = share.attention(of_attention) + of_scores;
+  const double products = share.flop(forward_flop_of_layer(model) - of_attention) +
+                          share.bytes(values * kept_without_scores(group));
+  const bool again = model.recompute == Transformer::Recompute::selective;
+  return {products + attention, again ? attention : 0};
+}
 
 Bytes whole(double bytes) {
   return static_cast<Bytes>(std::llround(bytes));
@@ -75,24 +104,28 @@ double forward_flop_of_layer(const Transformer& model) {
 }
 
 double flop(const Transformer& model) {
-  const double passes = model.recompute == Transformer::Recompute::full ? 4 : 3;
-  return passes * number(model.layers) * forward_flop_of_layer(model) +
+  using Recompute = Transformer::Recompute;
+  const double again = model.recompute == Recompute::full        ? forward_flop_of_layer(model)
+                       : model.recompute == Recompute::selective ? forward_flop_of_attention(model)
+                                                                 : 0;
+  return number(model.layers) * (3 * forward_flop_of_layer(model) + again) +
          3 * forward_flop_of_logits(model);
 }
 
-Model model_of(const Transformer& model, const Device& device, int tp) {
-  if (!(device.flops > 0) || !(device.efficiency > 0))
+Model model_of(const Transformer& model, const Device& device, TensorGroup group) {
+  if (!(device.flops > 0) || !(device.efficiency > 0) || !(device.attention > 0))
     throw_error(ErrorCode::invalid_argument, "a device computes more than 0 FLOP/s");
   if (model.layers < 1) throw_error(ErrorCode::invalid_argument, "a transformer has layers");
+  const int tp = group.size;
   const DeviceShare share{device, tp};
   const double bytes = number(size_of(model.type));
   const bool again = model.recompute == Transformer::Recompute::full;
-  const double computed = share.flop(forward_flop_of_layer(model));
-  const double moved = share.bytes(bytes_of_pass(model, tp));
+  const PassTimes pass = times_of_pass(model, share, group);
   Layer layer;
-  layer.forward = from_seconds(share.waits() + computed + moved);
+  layer.forward = from_seconds(share.waits() + pass.computed);
   layer.again = again ? layer.forward : Time{};
-  layer.backward = from_seconds(share.waits() + 2 * (computed + moved)) + layer.again;
+  layer.backward =
+      from_seconds(share.waits() + 2 * pass.computed + pass.attention_again) + layer.again;
   layer.gradients = whole(number(parameters_of_layer(model)) * bytes / tp);
   layer.activations = whole(values_between_layers(model) * bytes);
   Model result;
@@ -113,23 +146,13 @@ Model model_of(const Transformer& model, const Device& device, int tp) {
   return result;
 }
 
-double activation_bytes(const Transformer& model, int tp, int pp, int chunks,
-                        bool sequence_parallel) {
-  const double values = values_between_layers(model);
-  const double attention =
-      5 * number(model.heads) * number(model.sequence) / (number(model.hidden) * tp);
-  double of_layer = 0;
-  switch (model.recompute) {
-    case Transformer::Recompute::none:
-      of_layer = (sequence_parallel ? 34.0 / tp : 10 + 24.0 / tp) + attention;
-      break;
-    case Transformer::Recompute::selective:
-      of_layer = sequence_parallel ? 34.0 / tp : 10 + 24.0 / tp;
-      break;
-    case Transformer::Recompute::full: of_layer = sequence_parallel ? 2.0 / tp : 2; break;
-  }
+double activation_bytes(const Transformer& model, TensorGroup group, int pp, int chunks) {
+  double of_layer = kept_without_scores(group);
+  if (model.recompute == Transformer::Recompute::none) of_layer += scores(model, group.size);
+  if (model.recompute == Transformer::Recompute::full)
+    of_layer = group.sequence_parallel ? 2.0 / group.size : 2;
   const double more = chunks > 1 ? 1 + (pp - 1.0) / (pp * chunks) : 1;
-  return values * number(model.layers) * of_layer * more;
+  return values_between_layers(model) * number(model.layers) * of_layer * more;
 }
 
 double bytes_per_parameter(int zero_stage, int ranks) {

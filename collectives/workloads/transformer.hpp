@@ -14,10 +14,12 @@ namespace collsim {
 //   parameters   of a layer 12 h^2 + 13 h, of the embedding (V + s) h
 //   FLOP         of a layer forward 24 b s h^2 (1 + s/6h), of the logits 2 b s h V; backward twice
 //                that, three times where the forward pass of the layer is computed again.  All
-//                together 96 B s L h^2 (1 + s/6h + V/16Lh) for B sequences with full recomputation
+//                together 96 B s L h^2 (1 + s/6h + V/16Lh) for B sequences with full recomputation.
+//                4 b s^2 h of a layer's are attention's, which selective recomputation does again
 //   activations  between layers b s h values; kept by a layer s b h (10 + 24/t + 5 a s/(h t))
 //                bytes of 16-bit numbers, 34 s b h/t with selective recomputation and sequence
-//                parallelism, 2 s b h with full recomputation
+//                parallelism, 2 s b h with full recomputation.  Attention in one kernel
+//                (FlashAttention) keeps no scores, which are the 5 a s/(h t)
 //
 // D. Narayanan et al.: Efficient Large-Scale Language Model Training on GPU Clusters Using
 // Megatron-LM, SC21.  V. Korthikanti et al.: Reducing Activation Recomputation in Large Transformer
@@ -32,6 +34,7 @@ struct Transformer {
   std::int64_t vocabulary = 0;
   std::int64_t micro_batch = 1;
   Recompute recompute = Recompute::none;
+  bool fused_attention = false;
   ElementType type = ElementType::f16;
 };
 
@@ -41,13 +44,15 @@ inline constexpr std::int64_t megatron_vocabulary = 51'200;  // GPT-2's, padded 
 //
 //   latency + FLOP / (flops efficiency) + bytes / memory_bandwidth + 2 skew (1/2 + ... + 1/t)
 //
-// of the device, and not less than `launch` of the host.  The bytes are those of the activations
-// that a layer keeps without recomputation: each is written, or read, about once; backward twice.
+// of the device, and not less than `launch` of the host; attention's FLOP have an efficiency of
+// their own.  The bytes are those of the activations that a layer keeps without recomputation: each
+// is written, or read, about once; backward twice.
 // The last term is what t ranks wait for the slowest of them at each of two collectives, when each
 // comes late by an exponential time with the mean `skew`.
 struct Device {
   double flops = 0;             // FLOP/s, at best
-  double efficiency = 1;        // what of that is reached
+  double efficiency = 1;        // what of that products with parameters reach, ...
+  double attention = 1;         // ... and those of attention
   double memory_bandwidth = 0;  // bytes/s that are reached; 0: memory is no limit
   Time latency{};
   Time launch{};
@@ -61,14 +66,20 @@ struct Device {
 [[nodiscard]] double forward_flop_of_layer(const Transformer& model);
 [[nodiscard]] double flop(const Transformer& model);  // forward, backward and what is done again
 
-// Its layers with the times and bytes of one of `tp` ranks; the last has the logits, the first the
-// embedding.
-[[nodiscard]] Model model_of(const Transformer& model, const Device& device, int tp);
+// How a transformer is spread over ranks, as far as the times of its layers depend on it.
+struct TensorGroup {
+  int size = 1;
+  bool sequence_parallel = false;
+};
+
+// Its layers with the times and bytes of one rank of a tensor group; the last has the logits, the
+// first the embedding.
+[[nodiscard]] Model model_of(const Transformer& model, const Device& device, TensorGroup group);
 
 // Activations that the first of `pp` stages keeps with 1F1B, in bytes; `chunks` pieces of the model
 // on each stage need a little more.
-[[nodiscard]] double activation_bytes(const Transformer& model, int tp, int pp, int chunks,
-                                      bool sequence_parallel);
+[[nodiscard]] double activation_bytes(const Transformer& model, TensorGroup group, int pp,
+                                      int chunks);
 
 // What a rank keeps for each parameter with Adam in mixed precision: 2 bytes of parameter and
 // gradient each, 12 of optimizer state; ZeRO's stages spread over `ranks` the state (1), the

@@ -12,12 +12,11 @@ namespace collsim {
 
 // PyTorch's DistributedDataParallel.
 struct Ddp {
+  int microbatches = 1;                 // all but the last keep their gradients (no_sync)
   Bytes bucket = Bytes{25} << 20;       // bucket_cap_mb
   Bytes first_bucket = Bytes{1} << 20;  // PyTorch's _DEFAULT_FIRST_BUCKET_BYTES
   bool overlap = true;                  // or one all-reduce after the backward pass
-  // Passes before the one that sends the gradients, which add up: PyTorch's no_sync().
-  int no_sync = 0;
-  Bytes buffers = 0;  // that rank 0 hands out before the first forward pass
+  Bytes buffers = 0;                    // that rank 0 hands out before the first forward pass
   // The constructor's work comes first: rank 0 hands out all parameters.
   bool broadcast_parameters = false;
   // Neighbouring ranks that share a replica: each has some of the layers, one after the other.
@@ -64,10 +63,11 @@ struct Fsdp {
   // computation of a layer, or when its gradients have gone out.
   enum class Prefetch : std::uint8_t { pre, post, none };
   Prefetch prefetch = Prefetch::pre;
-  int unsharded = 2;  // layers that are whole at a time, at most
   // Neighbouring ranks that together keep the parameters once; 0: all.  Fewer than all are a
   // hybrid: the others keep replicas.
   int shards = 0;
+  int unsharded = 2;     // layers that are whole at a time, at most
+  int microbatches = 1;  // each gathers parameters, and reduces and scatters gradients
   AlgorithmChoice all_gather = {.name = "ring"};
   AlgorithmChoice reduce_scatter = {.name = "ring"};
   AlgorithmChoice all_reduce = {.name = "ring"};  // among replicas
@@ -82,7 +82,8 @@ struct Train {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int chunks = 1;  // interleaved: pieces of the model on every stage
   bool sequence_parallel = false;
-  AlgorithmChoice all_reduce = {.name = "ring"};
+  AlgorithmChoice gradients = {.name = "ring"};   // all-reduce among replicas
+  AlgorithmChoice all_reduce = {.name = "ring"};  // and the others in tensor groups
   AlgorithmChoice all_gather = {.name = "ring"};
   AlgorithmChoice reduce_scatter = {.name = "ring"};
 };

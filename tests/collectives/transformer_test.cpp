@@ -34,10 +34,10 @@ TEST(Transformer, KeepsTheActivationsOfThePaper) {
     const int pp = params["pp"];
     const int chunks = params["interleave"];
     const json& expected = oracle["expected_other"];
-    EXPECT_DOUBLE_EQ(activation_bytes(model, tp, pp, chunks, false) / gib,
+    EXPECT_DOUBLE_EQ(activation_bytes(model, {tp, false}, pp, chunks) / gib,
                      expected["activations_gib"]);
     model.recompute = Transformer::Recompute::selective;
-    EXPECT_NEAR(activation_bytes(model, tp, pp, chunks, true) / gib,
+    EXPECT_NEAR(activation_bytes(model, {tp, true}, pp, chunks) / gib,
                 expected["activations_selective_sequence_gib"], 1e-9);
   }
 }
@@ -66,7 +66,7 @@ TEST(Transformer, TakesTheFlopOfTheMegatronPaper) {
   const double b = 4, s = 2048, l = 96, h = 12288, v = 51200;
   const double papers = 96 * b * s * l * h * h * (1 + s / (6 * h) + v / (16 * l * h));
   EXPECT_NEAR(flop(gpt3) / papers, 1, 1e-12);
-  const Model model = model_of(gpt3, {312e12, 0.5}, 8);
+  const Model model = model_of(gpt3, {312e12, 0.5, 0.5}, {8});
   double seconds = 0;
   for (const Layer& layer : model.layers) seconds += (layer.forward + layer.backward).seconds();
   EXPECT_NEAR(seconds * 312e12 * 0.5 * 8 / papers, 1, 1e-9);
@@ -83,18 +83,39 @@ TEST(Transformer, TakesWhatTheDeviceTakesBesidesFlop) {
   const double values = 1024.0 * 1024.0;
   const double computed = 24 * values * 1024 * (1 + 1.0 / 6) / 100e12;
   const double moved = values * (10 + 24 + 5.0 * 16) / 1e12;
-  const Layer alone = model_of(model, device, 1).layers.front();
+  const Layer alone = model_of(model, device, {}).layers.front();
   EXPECT_NEAR(alone.forward.seconds(), 5e-6 + computed + moved, 1e-11);
   EXPECT_NEAR(alone.backward.seconds(), 5e-6 + 2 * (computed + moved), 1e-11);
   model.recompute = Transformer::Recompute::full;
-  const Layer again = model_of(model, device, 1).layers.front();
+  const Layer again = model_of(model, device, {}).layers.front();
   EXPECT_EQ(again.again, alone.forward);
   EXPECT_EQ(again.backward, alone.backward + alone.forward);
-  const Layer together = model_of(model, device, 4).layers.front();
+  const Layer together = model_of(model, device, {4}).layers.front();
   device.skew = Time(1'000'000);
-  const Layer late = model_of(model, device, 4).layers.front();
+  const Layer late = model_of(model, device, {4}).layers.front();
   EXPECT_NEAR((late.forward - together.forward).seconds(), 2e-6 * (1.0 / 2 + 1.0 / 3 + 1.0 / 4),
               2e-12);
+}
+
+// One kernel moves no scores; what is computed again selectively is attention, with them.
+TEST(Transformer, AttentionIsOneKernelOrSeveral) {
+  Transformer model;
+  model.layers = 2;
+  model.hidden = 1024;
+  model.heads = 16;
+  model.sequence = 1024;
+  const Device device{.flops = 100e12, .attention = 0.5, .memory_bandwidth = 1e12};
+  const double values = 1024.0 * 1024.0;
+  const double scores = values * 5 * 16 / 1e12;
+  const double attention = 4 * values * 1024 / 100e12 / 0.5;
+  const Layer plain = model_of(model, device, {}).layers.front();
+  model.recompute = Transformer::Recompute::selective;
+  const Layer again = model_of(model, device, {}).layers.front();
+  EXPECT_NEAR((again.backward - plain.backward).seconds(), attention + scores, 1e-11);
+  model.fused_attention = true;
+  const Layer fused = model_of(model, device, {}).layers.front();
+  EXPECT_NEAR((plain.forward - fused.forward).seconds(), scores, 1e-11);
+  EXPECT_NEAR((fused.backward - fused.forward - fused.forward).seconds(), attention, 1e-11);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST(ProgramOracles, DdpThatAccumulatesGradients) {
   for (const char* name : {"ddp_no_sync_1", "ddp_no_sync_8"}) {
     const ProgramOracle& oracle = program_oracle(name);
     Ddp ddp;
-    ddp.no_sync = static_cast<int>(oracle.number("every")) - 1;
+    ddp.microbatches = static_cast<int>(oracle.number("every"));
     Model model;
     model.layers.push_back(
         {"", oracle.time("forward_ps"), oracle.time("backward_ps"), oracle.number("bytes"), 0});
@@ -414,36 +414,85 @@ TEST(ProgramOracles, ADelayHoldsAllStreams) {
             simulate(topology, workload, {}, late).time);
 }
 
-// One rank of every kind stands for the others, on links that share fairly.
-TEST(ProgramOracles, BySymmetryTheSame) {
+// Each microbatch of FSDP does all of a step but the optimizer; DDP averages after the last.
+TEST(ProgramOracles, MicrobatchesComeOneAfterTheOther) {
+  Model model;
+  Time computing;
+  for (int i = 0; i < 5; ++i) {
+    model.layers.push_back({"", microseconds(20 + i), microseconds(40), 1 << 20, 0});
+    computing += model.layers.back().forward + model.layers.back().backward;
+  }
+  model.optimizer = microseconds(8);
+  const Topology topology = make_switch(4, {Bandwidth(10'000'000'000), Time{}, microseconds(2)});
+  const auto time_of = [&](const auto& scheme) {
+    return simulate(topology, make_workload(scheme, model, 4)).time;
+  };
+  const Time updated(model.optimizer.ps() / 4);
+  EXPECT_EQ(time_of(Fsdp{.microbatches = 3}).ps(),
+            3 * (time_of(Fsdp{}) - updated).ps() + updated.ps());
+  EXPECT_EQ(time_of(Ddp{.microbatches = 3}).ps(), time_of(Ddp{}).ps() + 2 * computing.ps());
+}
+
+void expect_same_by_symmetry(const Workload& workload, const Topology& topology,
+                             std::int64_t slowdown = 0) {
+  CostModel costs;
+  costs.slowdown = slowdown;
+  SimulationOptions options;
+  options.recording = Recording::activities;
+  options.engine = Engine::symmetry;
+  const Simulation by_symmetry = simulate(topology, workload, costs, options);
+  options.engine = Engine::event;
+  const Simulation by_events = simulate(topology, workload, costs, options);
+  EXPECT_EQ(by_symmetry.time, by_events.time);
+  EXPECT_EQ(by_symmetry.finished, by_events.finished);
+  EXPECT_EQ(by_symmetry.messages, by_events.messages);
+  EXPECT_EQ(by_symmetry.fingerprint, by_events.fingerprint);
+  for (std::size_t rank = 0; rank < by_events.activities.size(); ++rank) {
+    EXPECT_EQ(by_symmetry.activities[rank].computing, by_events.activities[rank].computing);
+    EXPECT_EQ(by_symmetry.activities[rank].exposed, by_events.activities[rank].exposed);
+  }
+}
+
+Model layers_for_symmetry() {
   Model model;
   for (int i = 0; i < 8; ++i)
     model.layers.push_back({"", microseconds(5 + i), microseconds(9), 65536, 16384});
+  return model;
+}
+
+// In nodes, where a channel of a ring enters each at another GPU; 65,536 bytes are padded for that.
+TEST(ProgramOracles, BySymmetryOfNodesTheSame) {
+  const Model model = layers_for_symmetry();
+  NodesShape shape{
+      .intra_link = {Bandwidth(100'000'000'000), Time{}, microseconds(1), Sharing::fair},
+      .inter_link = {Bandwidth(10'000'000'000), Time{}, microseconds(2), Sharing::fair}};
+  shape.nodes = 3;
+  shape.gpus_per_node = shape.nics_per_node = 4;
+  const Topology nodes = make_nodes(shape);
+  const auto ring_of = [](int channels) {
+    AlgorithmChoice ring{.name = "ring"};
+    ring.channels = ring.per_node = channels;
+    return ring;
+  };
+  const Fsdp fsdp{.all_gather = ring_of(4), .reduce_scatter = ring_of(4)};
+  expect_same_by_symmetry(make_workload(fsdp, model, 12), nodes);
+  const Train train{.tp = 2, .dp = 6, .microbatches = 2, .gradients = ring_of(2)};
+  expect_same_by_symmetry(make_workload(train, model), nodes);
+}
+
+// One rank of every kind stands for the others, on links that share fairly.
+TEST(ProgramOracles, BySymmetryTheSame) {
+  const Model model = layers_for_symmetry();
   const auto expect_same = [](const Workload& workload, std::int64_t slowdown = 0) {
-    CostModel costs;
-    costs.slowdown = slowdown;
     const LinkParameters port{Bandwidth(10'000'000'000), Time{}, microseconds(2), Sharing::fair};
-    const Topology topology = make_switch(static_cast<std::size_t>(workload.size()), port);
-    SimulationOptions options;
-    options.recording = Recording::activities;
-    options.engine = Engine::symmetry;
-    const Simulation by_symmetry = simulate(topology, workload, costs, options);
-    options.engine = Engine::event;
-    const Simulation by_events = simulate(topology, workload, costs, options);
-    EXPECT_EQ(by_symmetry.time, by_events.time);
-    EXPECT_EQ(by_symmetry.finished, by_events.finished);
-    EXPECT_EQ(by_symmetry.messages, by_events.messages);
-    EXPECT_EQ(by_symmetry.fingerprint, by_events.fingerprint);
-    for (std::size_t rank = 0; rank < by_events.activities.size(); ++rank) {
-      EXPECT_EQ(by_symmetry.activities[rank].computing, by_events.activities[rank].computing);
-      EXPECT_EQ(by_symmetry.activities[rank].exposed, by_events.activities[rank].exposed);
-    }
+    expect_same_by_symmetry(workload, make_switch(static_cast<std::size_t>(workload.size()), port),
+                            slowdown);
   };
   expect_same(make_workload(Ddp{.bucket = 100'000}, model, 8));
   expect_same(make_workload(Fsdp{}, model, 8));
   expect_same(make_workload(Fsdp{.shards = 4}, model, 16), 123'456);
   expect_same(
-      make_workload(Ddp{.bucket = 100'000, .no_sync = 1, .devices_per_replica = 2}, model, 8));
+      make_workload(Ddp{.microbatches = 2, .bucket = 100'000, .devices_per_replica = 2}, model, 8));
   expect_same(make_workload(Train{.tp = 2, .pp = 4, .dp = 4, .microbatches = 8}, model));
   expect_same(make_workload(Train{.tp = 4,
                                   .pp = 2,

@@ -32,14 +32,17 @@ const JsonValue* known_device(const Preset& preset) {
   return known;
 }
 
-// Of a preset's GPU what a scenario may say; null: there is none.
-JsonValue device_of(const Cluster* cluster) {
-  if (cluster == nullptr || cluster->preset.empty()) return {};
-  const JsonValue* const known = known_device(*find_preset(cluster->preset));
+// Of a GPU what a scenario may say.
+JsonValue what_may_be_said(const JsonValue* known) {
   if (known == nullptr) return {};
   JsonValue device = *known;
   for (const char* key : {"title", "source"}) device.erase(key);
   return device;
+}
+
+JsonValue device_of(const Cluster* cluster) {
+  if (cluster == nullptr || cluster->preset.empty()) return {};
+  return what_may_be_said(known_device(*find_preset(cluster->preset)));
 }
 
 double rate(const std::optional<Bandwidth>& bandwidth) {
@@ -60,6 +63,19 @@ double read_flops(ObjectReader& reader) {
   return *flops;
 }
 
+TrainingDevice read_constants(ObjectReader& reader) {
+  TrainingDevice device;
+  device.device.flops = read_flops(reader);
+  device.device.efficiency = reader.number("efficiency", 0.001, 1, 1);
+  device.device.attention = reader.number("attention", 0.001, 1, device.device.efficiency);
+  device.device.memory_bandwidth = rate(reader.bandwidth("memory_bandwidth"));
+  device.device.latency = reader.time("latency", Time{});
+  device.device.launch = reader.time("launch", Time{});
+  device.device.skew = reader.time("skew", Time{});
+  device.memory = reader.size("memory").value_or(0);
+  return device;
+}
+
 }  // namespace
 
 std::optional<double> parse_flops(std::string_view text) {
@@ -78,10 +94,14 @@ std::string exact_flops(double flop_per_second) {
   return fmt::format("{}FLOP/s", flops);
 }
 
-std::optional<double> peak_of_preset(const Preset& preset) {
-  const JsonValue* const device = known_device(preset);
-  if (device == nullptr) return std::nullopt;
-  return parse_flops(device->find("flops")->string());
+std::optional<Device> device_of_preset(const Preset& preset) {
+  JsonValue known = what_may_be_said(known_device(preset));
+  if (!known.is_object()) return std::nullopt;
+  Diagnostics diagnostics;
+  ObjectReader reader(known, "", diagnostics);
+  const TrainingDevice device = read_constants(reader);
+  COLLSIM_CHECK(diagnostics.empty(), "a device of devices.json is wrong");
+  return device.device;
 }
 
 std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster* cluster,
@@ -96,20 +116,15 @@ std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster*
     whole = *written;
   }
   ObjectReader reader(whole, workload.pointer_of("device"), workload.diagnostics());
-  TrainingDevice device;
   constexpr double most = 0.99;
-  device.slowdown = std::llround(reader.number("slowdown", 0, most, 0) * CostModel::millionths);
+  const std::int64_t slowdown =
+      std::llround(reader.number("slowdown", 0, most, 0) * CostModel::millionths);
+  TrainingDevice device = computes ? read_constants(reader) : TrainingDevice{};
+  device.slowdown = slowdown;
   if (!computes) {
     workload.resolve("device", reader.finish());
     return device;
   }
-  device.device.flops = read_flops(reader);
-  device.device.efficiency = reader.number("efficiency", 0.001, 1, 1);
-  device.device.memory_bandwidth = rate(reader.bandwidth("memory_bandwidth"));
-  device.device.latency = reader.time("latency", Time{});
-  device.device.launch = reader.time("launch", Time{});
-  device.device.skew = reader.time("skew", Time{});
-  device.memory = reader.size("memory").value_or(0);
   reader.need({"flops"}, R"(write "flops": "312TFLOP/s", the peak for the type that computes)");
   workload.resolve("device", reader.finish());
   return device;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "app/scenario/presets.hpp"
+#include "collectives/workloads/transformer.hpp"
 
 namespace collsim {
 
@@ -13,8 +14,7 @@ namespace collsim {
 [[nodiscard]] std::optional<double> parse_flops(std::string_view text);
 [[nodiscard]] std::string exact_flops(double flop_per_second);
 
-// Peak FLOP/s of the GPU that a preset names (scenarios/presets/devices.json); nothing: it names
-// none.
-[[nodiscard]] std::optional<double> peak_of_preset(const Preset& preset);
+// The GPU that a preset names (scenarios/presets/devices.json); nothing: it names none.
+[[nodiscard]] std::optional<Device> device_of_preset(const Preset& preset);
 
 }  // namespace collsim

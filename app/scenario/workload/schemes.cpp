@@ -22,12 +22,14 @@ constexpr std::int64_t max_microbatches = 100'000;
 constexpr std::int64_t max_pieces = 1'000;
 constexpr std::int64_t max_pipeline_work = 10'000'000;
 
-// A collective whose algorithm can be chosen, and among how many ranks (0: unknown).
+// A collective whose algorithm can be chosen, and among how many ranks (0: unknown), so far apart.
 struct Choosable {
   const char* key;
   Operation operation;
   AlgorithmChoice* choice;
   int members;
+  int stride = 1;
+  const Choosable* also = nullptr;  // takes the same, in groups of its own
 };
 
 class SchemeReader {
@@ -59,6 +61,9 @@ class SchemeReader {
 
  private:
   [[nodiscard]] int ranks() const { return context_->ranks(); }
+  [[nodiscard]] bool on_preset() const {
+    return context_->cluster != nullptr && !context_->cluster->preset.empty();
+  }
   [[nodiscard]] const Model& model() const { return *context_->model; }
 
   Bytes bytes(const char* key, Bytes otherwise) {
@@ -86,11 +91,21 @@ class SchemeReader {
   void read_sharding(Fsdp& fsdp, bool sharded);
   void read_algorithms(std::initializer_list<Choosable> calls);
   void read_choice(ObjectReader& algorithms, const Choosable& call);
+  void spread(const Choosable& call, bool chosen) const;
   void read_schedule(Train& train);
   int microbatches();
+  int passes();
   void stages_have_all(const char* key);
   static TrainingStep plain(Workload workload) {
     return {.scheme = {}, .workload = std::move(workload)};
+  }
+  // Of schemes that mostly have one, which needs no column.
+  static std::optional<int> shown(int microbatches) {
+    return microbatches > 1 ? std::optional(microbatches) : std::nullopt;
+  }
+  static TrainingStep with_microbatches(int microbatches, TrainingStep step) {
+    step.microbatches = shown(microbatches);
+    return step;
   }
   [[nodiscard]] TrainingStep step_of(const Ddp& ddp) const;
   [[nodiscard]] TrainingStep step_of(const Train& train) const;
@@ -117,6 +132,7 @@ void SchemeReader::read_choice(ObjectReader& algorithms, const Choosable& call) 
   const JsonValue* const written = algorithms.raw(call.key);
   AlgorithmChoice& choice = *call.choice;
   const std::size_t mistakes = algorithms.diagnostics().size();
+  bool chosen = false;  // how many channels
   if (written != nullptr && written->is_string()) {
     choice.name = algorithms.word(call.key, words).value_or(choice.name);
   } else {
@@ -125,31 +141,48 @@ void SchemeReader::read_choice(ObjectReader& algorithms, const Choosable& call) 
                        algorithms.diagnostics());
     choice.name = inner.word("algorithm", words, choice.name);
     choice.chunks = static_cast<int>(inner.integer("chunks", 1, max_chunks, 1));
-    choice.channels = static_cast<int>(inner.integer("channels", 1, max_channels, 1));
+    const auto channels = inner.integer("channels", 1, max_channels);
+    chosen = channels.has_value();
+    choice.channels = static_cast<int>(channels.value_or(1));
+    if (!chosen && !on_preset()) inner.resolve("channels", std::int64_t{1});
     algorithms.resolve(call.key, inner.finish());
   }
   if (call.members < 1 || algorithms.diagnostics().size() > mistakes) return;
-  try {
-    validate(choice, find_algorithm(call.operation, choice.name), call.members);
-  } catch (const Error& error) {
-    algorithms.wrong(call.key, error);
-    return;
+  if (call.also != nullptr) *call.also->choice = choice;
+  for (const Choosable* one = &call; one != nullptr; one = one->also) {
+    try {
+      validate(choice, find_algorithm(call.operation, choice.name), one->members);
+    } catch (const Error& error) {
+      algorithms.wrong(call.key, error);
+      return;
+    }
   }
-  if (call.members != ranks()) return;
-  Collective all;
-  all.group = first_ranks(static_cast<std::size_t>(ranks()));
-  spread_over_nodes(choice, context_->cluster->topology, all);
+  for (const Choosable* one = &call; one != nullptr; one = one->also) spread(*one, chosen);
+}
+
+// On presets, each GPU of a node has a channel of a ring over several nodes that enters the node
+// there, unless their number is chosen: as NCCL has them, so that all NICs are used.
+void SchemeReader::spread(const Choosable& call, bool chosen) const {
+  if (context_->cluster == nullptr) return;
+  std::vector<Rank> group;
+  for (int member = 0; member < call.members; ++member)
+    group.emplace_back(static_cast<std::size_t>(member * call.stride));
+  const int of_node = members_per_node(context_->cluster->topology, group);
+  if (of_node == call.members) return;
+  AlgorithmChoice& choice = *call.choice;
+  if (!chosen && on_preset() && choice.name == "ring") choice.channels = of_node;
+  if (choice.channels > 1) choice.per_node = of_node;
 }
 
 TrainingStep SchemeReader::step_of(const Ddp& ddp) const {
   return {.scheme = {},
           .workload = make_workload(ddp, model(), ranks()),
-          .buckets = static_cast<int>(layers_of_buckets(ddp, model()).size())};
+          .buckets = static_cast<int>(layers_of_buckets(ddp, model()).size()),
+          .microbatches = shown(ddp.microbatches)};
 }
 
 // What PyTorch's DDP does besides buckets.
 void SchemeReader::read_replicas(Ddp& ddp) {
-  ddp.no_sync = static_cast<int>(reader_.integer("no_sync", 0, max_microbatches, 0));
   ddp.buffers = bytes("broadcast_buffers", 0);
   if (ddp.buffers % size_of(model().type) != 0)
     reader_.wrong("broadcast_buffers", "not-whole-elements",
@@ -162,6 +195,7 @@ void SchemeReader::read_replicas(Ddp& ddp) {
 
 SchemeReader::Maker SchemeReader::ddp() {
   Ddp ddp;
+  ddp.microbatches = passes();
   ddp.overlap = reader_.boolean("overlap", ddp.overlap);
   const std::string of_overlap = "is for gradients that leave during the backward pass";
   const bool bucket = applies("bucket", ddp.overlap, of_overlap);
@@ -175,8 +209,10 @@ SchemeReader::Maker SchemeReader::ddp() {
                               count_text(ranks(), "rank"), ddp.devices_per_replica));
   const int replicas = fits ? ranks() / ddp.devices_per_replica : 0;
   const bool broadcasts = ddp.broadcast_parameters || ddp.buffers > 0;
-  const Choosable all_reduce{"all_reduce", Operation::all_reduce, &ddp.all_reduce, replicas};
-  const Choosable broadcast{"broadcast", Operation::broadcast, &ddp.broadcast, replicas};
+  const Choosable all_reduce{"all_reduce", Operation::all_reduce, &ddp.all_reduce, replicas,
+                             ddp.devices_per_replica};
+  const Choosable broadcast{"broadcast", Operation::broadcast, &ddp.broadcast, replicas,
+                            ddp.devices_per_replica};
   if (broadcasts || context_->varies)
     read_algorithms({all_reduce, broadcast});
   else
@@ -189,7 +225,8 @@ SchemeReader::Maker SchemeReader::fsdp() {
   const bool sharded = whole("zero", full, full) == full;
   Fsdp fsdp;
   read_sharding(fsdp, sharded);
-  Ddp ddp{.sharded_optimizer = true};
+  fsdp.microbatches = microbatches();
+  Ddp ddp{.microbatches = fsdp.microbatches, .sharded_optimizer = true};
   const bool bucket = applies("bucket", !sharded, "is for the first stages (\"zero\": 1 or 2)");
   const bool first =
       applies("first_bucket", !sharded, "is for the first stages (\"zero\": 1 or 2)");
@@ -200,17 +237,17 @@ SchemeReader::Maker SchemeReader::fsdp() {
   const Choosable scatter{"reduce_scatter", Operation::reduce_scatter, &fsdp.reduce_scatter,
                           sharded_by};
   if (hybrid)
-    read_algorithms(
-        {all_gather,
-         scatter,
-         {"all_reduce", Operation::all_reduce, &fsdp.all_reduce, ranks() / sharded_by}});
+    read_algorithms({all_gather,
+                     scatter,
+                     {"all_reduce", Operation::all_reduce, &fsdp.all_reduce, ranks() / sharded_by,
+                      sharded_by}});
   else
     read_algorithms({all_gather, scatter});
   ddp.all_gather = fsdp.all_gather;
   ddp.reduce_scatter = fsdp.reduce_scatter;
   return [this, sharded, ddp, fsdp] {
     if (!sharded) return step_of(ddp);
-    return plain(make_workload(fsdp, model(), ranks()));
+    return with_microbatches(fsdp.microbatches, plain(make_workload(fsdp, model(), ranks())));
   };
 }
 
@@ -247,6 +284,19 @@ void SchemeReader::read_sharding(Fsdp& fsdp, bool sharded) {
                 fmt::format("{} are no whole number of groups of {}", count_text(ranks(), "rank"),
                             fsdp.shards),
                 {}, "so many neighbouring ranks keep the parameters once, such as those of a node");
+}
+
+// The same; or how many passes come before the one that sends the gradients.
+int SchemeReader::passes() {
+  if (!reader_.has("no_sync")) return microbatches();
+  reader_.at_most_one_of({"microbatches", "no_sync"});
+  const std::int64_t written = reader_.integer("no_sync", 0, max_microbatches - 1, 0) + 1;
+  if (context_->microbatches && written != *context_->microbatches)
+    reader_.wrong("no_sync", "does-not-fit",
+                  fmt::format("the model's global batch makes {} passes of each replica",
+                              *context_->microbatches),
+                  {}, "omit \"no_sync\"");
+  return static_cast<int>(written);
 }
 
 // schedule, chunks.
@@ -311,6 +361,7 @@ SchemeReader::Maker SchemeReader::tensor() {
   Train train;
   stages_have_all("");
   train.tp = whole("degree", max_ranks, std::max(ranks(), 1));
+  train.microbatches = microbatches();
   train.sequence_parallel = reader_.boolean("sequence_parallel", false);
   if (ranks() > 0 && train.tp != ranks())
     reader_.wrong(
@@ -323,7 +374,9 @@ SchemeReader::Maker SchemeReader::tensor() {
          {"reduce_scatter", Operation::reduce_scatter, &train.reduce_scatter, ranks()}});
   else
     read_algorithms({{"all_reduce", Operation::all_reduce, &train.all_reduce, ranks()}});
-  return [this, train] { return plain(make_workload(train, model())); };
+  return [this, train] {
+    return with_microbatches(train.microbatches, plain(make_workload(train, model())));
+  };
 }
 
 SchemeReader::Maker SchemeReader::experts() {
@@ -375,9 +428,10 @@ SchemeReader::Maker SchemeReader::train() {
                               train.tp, train.pp, train.dp, replica * train.dp, ranks()));
   const bool fits = reader_.diagnostics().empty();
   const auto members = [&](int count) { return fits ? count : 0; };
+  const Choosable of_replicas{"all_reduce", Operation::all_reduce, &train.gradients,
+                              members(train.dp), train.tp};
   read_algorithms(
-      {{"all_reduce", Operation::all_reduce, &train.all_reduce,
-        members(train.dp > 1 ? train.dp : train.tp)},
+      {{"all_reduce", Operation::all_reduce, &train.all_reduce, members(train.tp), 1, &of_replicas},
        {"all_gather", Operation::all_gather, &train.all_gather, members(train.tp)},
        {"reduce_scatter", Operation::reduce_scatter, &train.reduce_scatter, members(train.tp)}});
   return [this, train] { return step_of(train); };

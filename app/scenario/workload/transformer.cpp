@@ -40,6 +40,7 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   if (schedule != nullptr && *schedule == JsonValue("interleaved"))
     layout.chunks = degree(options, "chunks", 2);
   if (scheme == "fsdp") layout.zero = degree(options, "zero", 3);
+  layout.fused_attention = scheme == "fsdp" || scheme == "ddp";
   layout.tp = scheme == "tensor" ? all : train ? degree(options, "tp", 1) : 1;
   layout.pp = scheme == "pipeline" ? all : train ? degree(options, "pp", 1) : 1;
   layout.dp = std::max(1, all / layout.tp / layout.pp);
@@ -51,6 +52,8 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
   using Recompute = Transformer::Recompute;
   static const Vocabulary recomputes{.what = "recomputation",
                                      .allowed = {"none", "selective", "full"}};
+  static const Vocabulary attentions{
+      .what = "attention", .allowed = {"plain", "fused"}, .aliases = {{"flash", "fused"}}};
   ObjectReader reader(*model.raw("transformer"), model.pointer_of("transformer"),
                       model.diagnostics());
   TransformerReading read;
@@ -67,6 +70,8 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
   transformer.recompute = recompute == "full"        ? Recompute::full
                           : recompute == "selective" ? Recompute::selective
                                                      : Recompute::none;
+  const char* const usual = layout.fused_attention ? "fused" : "plain";
+  transformer.fused_attention = reader.word("attention", attentions, usual) == "fused";
   reader.need({"layers", "hidden", "heads", "seq"});
   const std::int64_t at_once = transformer.micro_batch * layout.dp;
   if (global && *global % at_once != 0)
@@ -97,8 +102,8 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
   work.memory = device.memory;
   const auto of_layers = static_cast<double>(parameters_of_layer(model) * model.layers);
   const auto of_embedding = static_cast<double>(parameters(model)) - of_layers;
-  const double activations = activation_bytes(model, layout.tp, 1, 1, layout.sequence_parallel) /
-                             layout.pp / layout.chunks;
+  const double activations =
+      activation_bytes(model, layout.tensor_group(), 1, 1) / layout.pp / layout.chunks;
   for (int stage = 0; stage < layout.pp; ++stage) {
     const double owned = of_layers / layout.pp + (stage == 0 ? of_embedding : 0);
     const auto number = static_cast<std::size_t>(stage);

@@ -118,7 +118,7 @@ CommonKeys read_common_keys(ObjectReader& reader, const Cluster* cluster,
 void read_smaller_steps(FailurePlan& plan, const std::string& scheme, const JsonValue& written,
                         SchemeContext context, ObjectReader& workload, const CommonKeys& common) {
   for (auto& [ranks, step] : plan.of_ranks) {
-    context.first_ranks_only = ranks;
+    context.some = ranks;
     Diagnostics own;
     JsonValue resolved;
     auto smaller =
@@ -173,7 +173,21 @@ void read_transformer_model(ObjectReader& workload, const JsonValue& written, Tr
                    "a transformer's times follow from a device, which is missing", {},
                    R"(add "device": {"flops": "312TFLOP/s", "efficiency": 0.5})");
   if (workload.diagnostics().size() == mistakes)
-    read.model = model_of(read.transformer->transformer, read.device->device, read.layout.tp);
+    read.model =
+        model_of(read.transformer->transformer, read.device->device, read.layout.tensor_group());
+}
+
+// Schemes without microbatches take all sequences of a replica at once.
+bool takes_global_batch(const TransformerReading& read, const TrainingStep& step,
+                        ObjectReader& workload) {
+  if (!read.microbatches || *read.microbatches == step.microbatches.value_or(1)) return true;
+  workload.wrong("model", "not-applicable",
+                 fmt::format("{} has no microbatches, and the model's global batch asks for {} of "
+                             "each replica",
+                             step.scheme, *read.microbatches),
+                 {},
+                 "omit \"global_batch\"; train, pipeline, tensor, ddp and fsdp have microbatches");
+  return false;
 }
 
 TrainedModel read_model_of(ObjectReader& workload, const Cluster* cluster,
@@ -205,15 +219,18 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
   ObjectReader reader(workload, pointer, diagnostics);
   static_cast<void>(reader.raw("slow"));
   const std::string scheme = name_of_scheme(reader);
-  const TrainingLayout layout = layout_of(
-      scheme, scheme.empty() ? nullptr : reader.raw(scheme),
-      context.cluster == nullptr ? 0 : static_cast<int>(context.cluster->topology.rank_count()));
+  SchemeContext all{.cluster = context.cluster, .varies = context.varies};
+  const auto there = all.ranks() > 0 ? std::int64_t{all.ranks()} : std::int64_t{max_ranks};
+  if (const auto some = reader.integer("ranks", 1, there)) all.some = static_cast<int>(*some);
+  const TrainingLayout layout =
+      layout_of(scheme, scheme.empty() ? nullptr : reader.raw(scheme), all.ranks());
   const TrainedModel trained = read_model_of(reader, context.cluster, layout);
   CommonKeys common = read_common_keys(reader, context.cluster, trained.device);
   std::optional<TrainingStep> step;
   if (!scheme.empty()) {
     JsonValue of_scheme;
-    SchemeContext all{&trained.model, {}, context.cluster, context.varies, common.any_slow()};
+    all.model = &trained.model;
+    all.any_slow = common.any_slow();
     if (trained.transformer) all.microbatches = trained.transformer->microbatches;
     step = read_scheme(scheme, *reader.raw(scheme), reader.pointer_of(scheme), all, diagnostics,
                        of_scheme);
@@ -230,6 +247,8 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
          .pointer = pointer,
          .hint = fmt::format("add one of {}, program", fmt::join(scheme_names(), ", "))});
   if (!diagnostics.empty() || !step) return std::nullopt;
+  if (trained.transformer && !takes_global_batch(*trained.transformer, *step, reader))
+    return std::nullopt;
   if (trained.transformer)
     step->work = work_of(*trained.transformer, *trained.device, layout, *step);
   return common.applied_to(std::move(*step));

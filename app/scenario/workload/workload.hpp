@@ -67,8 +67,8 @@ struct WorkloadContext {
 //                                random shares, {"mean": "2ms"}: their steps begin later
 //   failures                     of a long job of such steps (failure_plan.hpp)
 //
-// All ranks of the cluster take part.  Nothing when something is wrong, which is then in the
-// diagnostics; these must be empty before.
+// The first `ranks` ranks of the cluster take part, by default all.  Nothing when something is
+// wrong, which is then in the diagnostics; these must be empty before.
 [[nodiscard]] std::optional<TrainingStep> read_workload(const JsonValue& workload,
                                                         const std::string& pointer,
                                                         const WorkloadContext& context,

@@ -32,7 +32,8 @@ namespace collsim {
 //
 //   slowdown          0.1: computing is so much slower on a rank while collectives are under way
 //   flops             peak rate of the type that computes: "312TFLOP/s"
-//   efficiency        what of it matrix products reach
+//   efficiency        what of it products with parameters reach
+//   attention         what of it those of attention reach; default: efficiency
 //   memory            "80GB", for what a stage needs
 //   memory_bandwidth  what of it is reached: "850GB/s"
 //   latency           of a pass of a layer on the device, besides what it computes
@@ -52,12 +53,17 @@ struct TrainingLayout {
   int chunks = 1;  // pieces of the model on a stage
   bool sequence_parallel = false;
   int zero = 0;  // how much is spread over the replicas: see bytes_per_parameter()
+  // What is usual where a scheme comes from: PyTorch fuses attention, Megatron-LM as published in
+  // 2021 does not.
+  bool fused_attention = false;
+
+  [[nodiscard]] TensorGroup tensor_group() const { return {tp, sequence_parallel}; }
 };
 [[nodiscard]] TrainingLayout layout_of(const std::string& scheme, const JsonValue* written,
                                        int ranks);
 
 // "transformer" of the model: layers, hidden, heads, seq, vocab, micro_batch, global_batch, dtype,
-// recompute.
+// recompute, attention.
 struct TransformerReading {
   Transformer transformer;
   std::optional<std::int64_t> microbatches = {};  // of each replica, by the global batch
@@ -74,12 +80,10 @@ struct SchemeContext {
   const Cluster* cluster = nullptr;               // null: unknown
   bool varies = false;
   bool any_slow = false;
-
-  int first_ranks_only = 0;  // of the cluster; 0: all of them
+  std::optional<int> some = {};  // so many ranks of the cluster take part, the first
 
   [[nodiscard]] int ranks() const {
-    if (cluster == nullptr || first_ranks_only > 0) return first_ranks_only;
-    return static_cast<int>(cluster->topology.rank_count());
+    return some.value_or(cluster == nullptr ? 0 : static_cast<int>(cluster->topology.rank_count()));
   }
 };
 

@@ -31,7 +31,7 @@ std::string resolved_scheme(const std::string& scheme, const char* name) {
 
 TEST(ReadWorkload, ShowsEveryDefault) {
   expect_text(resolved_scheme(R"("ddp": {})", "ddp"),
-              R"({"overlap":true,"bucket":"25MiB","first_bucket":"1MiB","no_sync":0,)"
+              R"({"microbatches":1,"overlap":true,"bucket":"25MiB","first_bucket":"1MiB",)"
               R"("broadcast_buffers":"0B","broadcast_parameters":false,"devices_per_replica":1,)"
               R"("algorithm":{"all_reduce":{"algorithm":"ring","chunks":1,"channels":1}}})");
   expect_text(resolved_scheme(R"("pipeline": {"microbatches": 8})", "pipeline"),
@@ -40,7 +40,7 @@ TEST(ReadWorkload, ShowsEveryDefault) {
       resolved_scheme(R"("pipeline": {"microbatches": 8, "schedule": "interleaved"})", "pipeline"),
       R"({"stages":4,"microbatches":8,"schedule":"interleaved","chunks":2})");
   expect_contains(resolved_scheme(R"("fsdp": {})", "fsdp"),
-                  R"({"zero":3,"unsharded":2,"prefetch":"pre","hybrid":4,)");
+                  R"({"zero":3,"unsharded":2,"prefetch":"pre","hybrid":4,"microbatches":1,)");
   expect_contains(resolved_scheme(R"("train": {"tp": 2})", "train"), R"("tp":2,"pp":1,"dp":2,)");
   expect_text(resolved_scheme(R"("ddp": {})", "model"),
               R"({"dtype":"float32","forward":"0s","optimizer":"0s","layers":[{"times":4,)"
@@ -306,6 +306,27 @@ TEST(ReadWorkload, ATransformerNeedsADeviceAndWholeMicrobatches) {
   odd.replace(odd.find("\"global_batch\": 8"), 17, "\"global_batch\": 7");
   expect_contains(load_workload(R"("train": {"pp": 2},)" + odd).mistake(),
                   "7 sequences are no whole number of microbatches of 1 on 2 replicas");
+}
+
+TEST(ReadWorkload, SchemesWithoutMicrobatchesTakeNoGlobalBatch) {
+  const Loaded fsdp = load_workload(std::string(R"("fsdp": {},)") + small_transformer);
+  const std::optional<Case> sharded = case_of(fsdp);
+  ASSERT_TRUE(sharded && sharded->step) << fsdp.mistake();
+  EXPECT_EQ(sharded->step->microbatches, 2);
+  EXPECT_EQ(sharded->step->work->tokens, 8 * 1024);
+  expect_contains(
+      load_workload(std::string(R"("parameter-server": {},)") + small_transformer).mistake(),
+      "parameter-server has no microbatches, and the model's global batch asks for 2");
+}
+
+TEST(ReadWorkload, SomeRanksOfTheClusterTakePart) {
+  const Loaded two =
+      load_workload(std::string(R"("ranks": 2, "train": {"pp": 2},)") + small_transformer);
+  const std::optional<Case> pipeline = case_of(two);
+  ASSERT_TRUE(pipeline && pipeline->step) << two.mistake();
+  EXPECT_EQ(pipeline->step->workload.size(), 2);
+  EXPECT_EQ(pipeline->step->microbatches, 8);
+  expect_contains(load_scheme(R"("ranks": 5, "ddp": {})").mistake(), "5 is too large");
 }
 
 TEST(ReadWorkload, AModelByNameIsItsTensors) {

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How far simulated training steps are from published ones, which are not part of this repository.
+
+usage: training_accuracy.py COLLSIM TABLES [-o REPORT] [--runs FILE]
+
+TABLES is a folder with the tables named below.  Every row is asked as a scenario, on a preset with
+the device that comes with it.  --runs also writes the rows as tables for `collsim calibrate
+--from-training`, by which the presets' devices were fitted: FILE.a100.csv and FILE.h100.csv.
+"""
+import argparse
+import collections
+import concurrent.futures
+import csv
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+
+COLUMNS = ("source,scheme,tp,pp,dp,chunks,global_batch,micro_batch,hidden,heads,layers,seq,vocab,"
+           "recompute,sequence_parallel,attention,iteration_s").split(",")
+CONSTANTS = {"fitted for each kind of GPU, six": "efficiency, attention, memory_bandwidth, latency, launch, skew",
+             "fixed for all, two": "bytes moved of a logit (52) and of a parameter in Adam (28)"}
+MPT = {"760m": (1536, 12, 24), "1b": (2048, 16, 24), "7b": (4096, 32, 32), "30b": (7168, 56, 48),
+       "70b": (8192, 64, 80)}
+# Of the rows of Megatron's first table, which does not say it: what fits its memory.
+MICRO_BATCH = {"1.7": 16, "7.5": 4, "39.1": 4, "145.6": 2, "529.6": 1}
+
+
+def row(source, gpus, tp, pp, dp, batch, micro, hidden, heads, layers, seq, seconds, **more):
+    known = {"source": source, "gpus": int(gpus), "tp": int(tp), "pp": int(pp), "dp": int(dp),
+             "global_batch": int(batch), "micro_batch": int(micro), "hidden": int(hidden),
+             "heads": int(heads), "layers": int(layers), "seq": int(seq), "iteration_s": float(seconds),
+             "scheme": "train", "chunks": 1, "vocab": 51200, "recompute": "none",
+             "sequence_parallel": "false", "attention": "plain", "preset": "dgx-a100"}
+    known.update(more)
+    return known
+
+
+def table(folder, name):
+    with open(os.path.join(folder, name + ".csv"), encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def megatron(source, r, seconds, **more):
+    return row(source, r["gpus"], r["tp"], r["pp"], r["dp"], r["global_batch"], r["micro_batch"],
+               r["hidden"], r["heads"], r["layers"], r["seq"], seconds, **more)
+
+
+def read_rows(folder):
+    rows = []
+    for r in table(folder, "vtrain_single_node_a100"):
+        rows.append(megatron("vTrain on one node", r, float(r["iteration_ms"]) / 1e3))
+    for r in table(folder, "vtrain_multi_node_a100"):
+        rows.append(megatron(f"vTrain {r['params_b']} B on {r['gpus']} GPUs", r,
+                             float(r["iteration_ms"]) / 1e3, recompute="full"))
+    for r in table(folder, "megatron_sc21"):
+        if r["scheme"] != "ptd-p":
+            continue
+        micro = int(r["micro_batch"] or MICRO_BATCH[r["params_b"]])
+        while int(r["global_batch"]) // int(r["dp"]) % micro:
+            micro //= 2
+        r.update(micro_batch=micro, seq=2048)
+        rows.append(megatron("Megatron-LM SC21", r, r["step_s_from_flops"], recompute="full"))
+    for r in table(folder, "korthikanti_table5"):
+        full = r["recompute"] == "full"
+        r.update(heads={"22B": 64, "530B": 128}[r["model"]])
+        rows.append(megatron("Korthikanti et al.", r, r["iteration_s"], chunks=int(r["interleave"]),
+                             recompute="full" if full else "selective",
+                             sequence_parallel="false" if full else "true"))
+    for r in table(folder, "llm_foundry_fsdp"):
+        if r["gpu"] not in ("a100_80gb", "a100_40gb", "h100_80gb") or "fp8" in r["precision"]:
+            continue
+        hidden, heads, layers = MPT[r["model"]]
+        name = {"a100_80gb": "A100 80 GB", "a100_40gb": "A100 40 GB", "h100_80gb": "H100"}[r["gpu"]]
+        rows.append(row(f"LLM Foundry FSDP on {name}", r["gpus"], 1, 1, r["gpus"], r["global_batch"],
+                        r["micro_batch"], hidden, heads, layers, r["seq"], r["step_s_from_tokens"],
+                        scheme="fsdp", attention="fused", vocab=50368, model=r["model"],
+                        recompute="full" if r["activation_checkpointing"] == "True" else "none",
+                        preset="dgx-h100" if r["gpu"] == "h100_80gb" else "dgx-a100"))
+    return rows
+
+
+def scenario(r, device):
+    nodes = -(-r["gpus"] // 8)
+    model = {key: r[key] for key in ("layers", "hidden", "heads", "seq", "vocab", "micro_batch",
+                                     "global_batch", "recompute", "attention")}
+    scheme = {}
+    if r["scheme"] == "train":
+        scheme = {"tp": r["tp"], "pp": r["pp"], "dp": r["dp"],
+                  "sequence_parallel": r["sequence_parallel"] == "true"}
+        if r["chunks"] > 1:
+            scheme.update(schedule="interleaved", chunks=r["chunks"])
+    workload = {r["scheme"]: scheme, "model": {"transformer": model}}
+    if r["gpus"] < 8:
+        workload["ranks"] = r["gpus"]
+    if device:
+        workload["device"] = device
+    return {"scenario": 1, "cluster": {"preset": r["preset"], "nodes": nodes}, "workload": workload}
+
+
+def step_seconds(collsim, r, device=None):
+    run = subprocess.run([collsim, "run", "-", "--format", "json"], capture_output=True, text=True,
+                         input=json.dumps(scenario(r, device)), check=False)
+    if run.returncode != 0:
+        raise SystemExit(f"{run.stderr}\nin {json.dumps(scenario(r, device))}")
+    return json.loads(run.stdout)["rows"][0]["step_s"]
+
+
+def errors(collsim, rows, device=None):
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        seconds = list(pool.map(lambda r: step_seconds(collsim, r, device), rows))
+    for r, predicted in zip(rows, seconds):
+        r["predicted_s"] = predicted
+    return [predicted / r["iteration_s"] - 1 for r, predicted in zip(rows, seconds)]
+
+
+def quantile(sizes, part):
+    ordered = sorted(sizes)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+
+def line(name, found):
+    sizes = [abs(error) for error in found]
+    return (f"| {name} | {len(found)} | {100 * statistics.median(sizes):.1f} % | "
+            f"{100 * quantile(sizes, 0.95):.1f} % | {100 * statistics.median(found):+.1f} % |")
+
+
+def write_runs(path, rows):
+    with open(path, "w", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def splits(collsim, rows):
+    """Each number of GPUs of one node, predicted with a device fitted to all other runs."""
+    for left_out in (2, 4, 8):
+        others = [r for r in rows if r["gpus"] != left_out]
+        with tempfile.TemporaryDirectory() as folder:
+            write_runs(folder + "/runs.csv", others)
+            subprocess.run([collsim, "calibrate", "--from-training", folder + "/runs.csv", "--preset",
+                            "dgx-a100", "-o", folder + "/machine.json"], check=True,
+                           capture_output=True)
+            with open(folder + "/machine.json", encoding="utf-8") as file:
+                device = json.load(file)["workload"]["device"]
+        asked = [r for r in rows if r["gpus"] == left_out]
+        yield line(f"{left_out} GPUs, fitted to the others", errors(collsim, asked, device))
+
+
+def spreads(rows):
+    """T m/(m+p-1) of 175 B models, inside a tensor degree: largest / smallest."""
+    groups = collections.defaultdict(list)
+    for r in rows:
+        if r["source"].startswith("vTrain 175"):
+            m = r["global_batch"] / r["dp"] / r["micro_batch"]
+            share = m / (m + r["pp"] - 1)
+            groups[r["tp"]].append((r["predicted_s"] * share, r["iteration_s"] * share))
+    for tp, times in sorted(groups.items()):
+        columns = (" | ".join(f"{100 * (max(column) / statistics.median(column) - 1):+.1f} % / "
+                              f"{100 * (min(column) / statistics.median(column) - 1):+.1f} %"
+                              for column in zip(*times)))
+        yield f"| {tp} | {len(times)} | {columns} |"
+
+
+def over_gpus(rows):
+    """FSDP: throughput per GPU against that of the fewest GPUs with the same settings."""
+    groups = collections.defaultdict(list)
+    for r in rows:
+        if r["scheme"] == "fsdp":
+            accumulated = r["global_batch"] // r["dp"] // r["micro_batch"]
+            groups[(r["source"], r["model"], r["seq"], r["micro_batch"], accumulated, r["recompute"])].append(r)
+    for (source, model, _, micro, _, _), group in groups.items():
+        group.sort(key=lambda r: r["gpus"])
+        first = group[0]
+        for r in group[1:]:
+            predicted = first["predicted_s"] / r["predicted_s"]
+            measured = first["iteration_s"] / r["iteration_s"]
+            yield predicted / measured - 1, (
+                f"| {source}, {model}, {micro} sequences | {first['gpus']} to {r['gpus']} | "
+                f"{measured:.3f} | {predicted:.3f} |")
+
+
+def report(collsim, rows):
+    by_source = collections.defaultdict(list)
+    for r in rows:
+        by_source[r["source"]].append(r)
+    text = ["# Training steps: predicted and published", "",
+            "Written by `./dev accuracy`. Published steps of transformers, each asked as a scenario with `train` or `fsdp` on the "
+            "presets", "`dgx-a100` and `dgx-h100` with the devices that come with them. Those are fitted by `collsim calibrate "
+            "--from-training` to the", "same rows: to all of A100 with 80 GB, and to those of H100. The tables are not part of this "
+            "repository.", "",
+            *(f"- Constants {kind}: {names}" for kind, names in CONSTANTS.items()), "",
+            "| Runs | Rows | Half within | 95 % within | Median |", "|---|---|---|---|---|"]
+    for source, group in by_source.items():
+        text.append(line(source, errors(collsim, group)))
+    text += ["", "One node, each number of GPUs predicted with a device fitted to the others:", "",
+             "| Runs | Rows | Half within | 95 % within | Median |", "|---|---|---|---|---|",
+             *splits(collsim, by_source["vTrain on one node"]), "",
+             "T m/(m+p-1) of the 175 B models, largest and smallest against the median inside a tensor degree:", "",
+             "| tp | Rows | Predicted | Measured |", "|---|---|---|---|", *spreads(rows), "",
+             "FSDP over numbers of GPUs: throughput per GPU against that of the fewest:", "",
+             "| Runs | GPUs | Measured | Predicted |", "|---|---|---|---|"]
+    ratios = list(over_gpus(rows))
+    text += [one for _, one in ratios]
+    text += ["", f"The largest of these errors is {100 * max(abs(error) for error, _ in ratios):.1f} %."]
+    return "\n".join(text) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("collsim")
+    parser.add_argument("tables")
+    parser.add_argument("-o", dest="output")
+    parser.add_argument("--runs")
+    asked = parser.parse_args()
+    rows = read_rows(asked.tables)
+    if asked.runs:
+        write_runs(asked.runs + ".a100.csv", [r for r in rows if r["preset"] == "dgx-a100" and "40 GB" not in r["source"]])
+        write_runs(asked.runs + ".h100.csv", [r for r in rows if r["preset"] == "dgx-h100"])
+    text = report(asked.collsim, rows)
+    print(text, end="")
+    if asked.output:
+        with open(asked.output, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+if __name__ == "__main__":
+    main()
