@@ -34,10 +34,9 @@ function addStepScaling(parent, results) {
 
 /** Of the rows of one curve, those with as many ranks. @param {Group} group */
 function byRanks({ rows }) {
-  return [...d3.group(rows, (row) => row.ranks)].map(([ranks, members]) => {
-    const times = members.map((row) => row.time);
-    return { ranks, time: d3.median(times), exposed: d3.median(members, (row) => row.exposed), low: d3.min(times), high: d3.max(times) };
-  });
+  const known = new Map();
+  for (const { ranks, time } of rows) known.set(ranks, [...(known.get(ranks) ?? []), time]);
+  return [...known].map(([ranks, times]) => ({ ranks, time: d3.median(times), low: d3.min(times), high: d3.max(times) }));
 }
 
 /** @param {Group} group @param {boolean} alone */
