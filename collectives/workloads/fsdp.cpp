@@ -73,8 +73,8 @@ struct FsdpPlan {
   }
   // Of the part that a rank keeps.
   [[nodiscard]] Action average(std::int64_t l, std::int32_t microbatch) const {
-    const std::int64_t part = padded(elements(l), fsdp.shards) / fsdp.shards;
-    const Call all_reduce = call(Operation::all_reduce, part, copies, fsdp.all_reduce);
+    Call all_reduce = call(Operation::all_reduce, 0, copies, fsdp.all_reduce);
+    all_reduce.count = padded(elements(l), fsdp.shards) / fsdp.shards;
     return labelled(collective(fsdp_replicas, fsdp_copies, all_reduce),
                     of(Label::Kind::parameters, l, microbatch));
   }

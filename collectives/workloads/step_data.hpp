@@ -19,9 +19,9 @@ namespace collsim {
 // Of replicas on one device each.
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Ddp& ddp, const Model& model,
                                                           const std::vector<Rank>& ranks);
-// Of parameters that all ranks share, and one microbatch.  Gathered ones are in as many places as may be whole at a
-// time, which layers take in turn: one more than `unsharded` where that is 1, because the backward
-// pass gathers ahead.
+// Of parameters that all ranks share, and one microbatch.  Gathered ones are in as many places as
+// may be whole at a time, which layers take in turn: one more than `unsharded` where that is 1,
+// because the backward pass gathers ahead.
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Fsdp& fsdp, const Model& model,
                                                           const std::vector<Rank>& ranks);
 // Action::place is the piece of the model on the stage.

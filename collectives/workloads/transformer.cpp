@@ -47,7 +47,7 @@ constexpr double bytes_of_logit = 52;
 constexpr double bytes_of_adam = 28;
 
 // The times of one rank.
-struct DeviceShare {
+struct DeviceRates {
   const Device& device;
   int tp;
 
@@ -72,7 +72,7 @@ struct PassTimes {
   double computed = 0, attention_again = 0;
 };
 
-PassTimes times_of_pass(const Transformer& model, const DeviceShare& share, TensorGroup group) {
+PassTimes times_of_pass(const Transformer& model, const DeviceRates& share, TensorGroup group) {
   const double values = values_between_layers(model);
   const double of_attention = forward_flop_of_attention(model);
   const double of_scores = share.bytes(values * scores(model, group.size));
@@ -117,7 +117,7 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
     throw_error(ErrorCode::invalid_argument, "a device computes more than 0 FLOP/s");
   if (model.layers < 1) throw_error(ErrorCode::invalid_argument, "a transformer has layers");
   const int tp = group.size;
-  const DeviceShare share{device, tp};
+  const DeviceRates share{device, tp};
   const double bytes = number(size_of(model.type));
   const bool again = model.recompute == Transformer::Recompute::full;
   const PassTimes pass = times_of_pass(model, share, group);

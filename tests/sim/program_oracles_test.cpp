@@ -476,7 +476,7 @@ TEST(ProgramOracles, BySymmetryOfNodesTheSame) {
   };
   const Fsdp fsdp{.all_gather = ring_of(4), .reduce_scatter = ring_of(4)};
   expect_same_by_symmetry(make_workload(fsdp, model, 12), nodes);
-  const Train train{.tp = 2, .dp = 6, .microbatches = 2, .gradients = ring_of(2)};
+  const Train train{.dp = 12, .microbatches = 2, .gradients = ring_of(4)};
   expect_same_by_symmetry(make_workload(train, model), nodes);
 }
 
