@@ -19,7 +19,7 @@ namespace collsim {
 
 namespace {
 
-struct Device {
+struct GraphDevice {
   std::string name;
   NodeKind kind;
 };
@@ -62,7 +62,7 @@ class Graph {
   [[nodiscard]] std::size_t count(NodeKind kind) const {
     return count_[static_cast<std::size_t>(kind)];
   }
-  [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  [[nodiscard]] const std::vector<GraphDevice>& devices() const { return devices_; }
   [[nodiscard]] const std::vector<Cable>& cables() const { return cables_; }
 
  private:
@@ -84,7 +84,7 @@ class Graph {
   Refusal report_unknown(ObjectReader& link, std::string_view key, const std::string& name);
 
   ObjectReader* cluster_;
-  std::vector<Device> devices_;
+  std::vector<GraphDevice> devices_;
   std::vector<Cable> cables_;
   std::unordered_map<std::string, std::size_t> by_name_;
   std::array<std::size_t, 4> count_{};  // of each kind
@@ -213,7 +213,7 @@ bool Graph::read_device(const Item& item, JsonValue& resolved) {
 
 Refusal Graph::report_unknown(ObjectReader& link, std::string_view key, const std::string& name) {
   if (names_.empty()) {
-    for (const Device& device : devices_) names_.push_back(device.name);
+    for (const GraphDevice& device : devices_) names_.push_back(device.name);
     devices_in_words_ =
         names_.empty() ? "no devices are listed" : "devices are " + in_words(names_);
   }
@@ -318,14 +318,14 @@ std::optional<Network> read_network(ObjectReader& cluster, const Graph& graph) {
 // `nodes` copies of the graph.
 Topology::Parts copies(const Graph& graph, const Network& network) {
   const auto nodes = static_cast<std::size_t>(network.nodes);
-  const std::vector<Device>& devices = graph.devices();
+  const std::vector<GraphDevice>& devices = graph.devices();
   const bool several = nodes > 1;
   Topology::Parts parts;
   parts.shape = "explicit";
   for (std::size_t node = 0; node < nodes; ++node) {
     const std::string prefix = several ? fmt::format("node{}.", node) : "";
     const std::size_t first = parts.kinds.size();
-    for (const Device& device : devices) {
+    for (const GraphDevice& device : devices) {
       const bool gpu = device.kind == NodeKind::gpu;
       std::string name =
           several && gpu ? fmt::format("gpu{}", parts.rank_nodes.size()) : prefix + device.name;

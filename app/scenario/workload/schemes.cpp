@@ -289,6 +289,7 @@ void SchemeReader::read_sharding(Fsdp& fsdp, bool sharded) {
 // The same; or how many passes come before the one that sends the gradients.
 int SchemeReader::passes() {
   if (!reader_.has("no_sync")) return microbatches();
+  static_cast<void>(reader_.raw("microbatches"));
   reader_.at_most_one_of({"microbatches", "no_sync"});
   const std::int64_t written = reader_.integer("no_sync", 0, max_microbatches - 1, 0) + 1;
   if (context_->microbatches && written != *context_->microbatches)
