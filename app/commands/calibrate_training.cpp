@@ -71,6 +71,7 @@ void print_splits(const std::vector<TrainingRun>& runs, const TrainingMachine& m
     for (const TrainingRun& run : runs) (gpus_of(run) == count ? left_out : others).push_back(run);
     const TrainingFit fitted = fit_training(others, machine.device, machine.links);
     std::vector<double> errors;
+    errors.reserve(left_out.size());
     for (const TrainingRun& run : left_out)
       errors.push_back(step_formula(run, fitted.device, machine.links) / run.step_s - 1);
     const std::vector<double> sorted = sizes(std::move(errors));

@@ -74,7 +74,7 @@ class ProgramText {
     for (auto& [item, name] : event_) name = fmt::format("e{}", ++number);
   }
 
-  JsonValue value_of(const WorkItem& item) const {
+  [[nodiscard]] JsonValue value_of(const WorkItem& item) const {
     if (!item.operation) return JsonValue::object({{"work", time_in_us(item.us)}});
     JsonValue call = JsonValue::object();
     const std::string operation(to_string(*item.operation));

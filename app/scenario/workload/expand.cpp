@@ -147,7 +147,7 @@ void ProgramWriter::note_route(Rank from, Rank to, const StreamPair& streams) {
 // As many names as needed for the latest record of a name to be the one that is meant.
 std::string ProgramWriter::event(const StreamPair& pair, std::int64_t number) const {
   const std::vector<std::string>& streams = workload_->stream_names();
-  const std::string name = fmt::format("{} for {}", streams[pair.first], streams[pair.second]);
+  std::string name = fmt::format("{} for {}", streams[pair.first], streams[pair.second]);
   const auto found = names_.find(pair);
   if (found == names_.end() || found->second == 1) return name;
   return fmt::format("{} {}", name, (number - 1) % found->second + 1);

@@ -165,6 +165,7 @@ void SchemeReader::read_choice(ObjectReader& algorithms, const Choosable& call) 
 void SchemeReader::spread(const Choosable& call, bool chosen) const {
   if (context_->cluster == nullptr) return;
   std::vector<Rank> group;
+  group.reserve(static_cast<std::size_t>(call.members));
   for (int member = 0; member < call.members; ++member)
     group.emplace_back(static_cast<std::size_t>(member * call.stride));
   const int of_node = members_per_node(context_->cluster->topology, group);
