@@ -69,7 +69,8 @@ test("a sweep over ranks is a curve, with the scatter of its seeds", async () =>
   const page = await open("jitter", 1366);
   const all = await titles(page);
   assert.match(all[1], /^128 ranks take 1\.\d+ times as long as 1$/);
-  assert.equal(await page.$$eval("#step-scaling tbody tr", (rows) => rows.length), 8);
+  assert.equal(await page.locator("#step-scaling .series .mark.dot").count(), 4); // of 8 rows, two seeds each
+  assert.equal(await page.locator("#step-scaling .series .error-bar").count(), 4);
   assertNoMistakes(page);
   await page.context().close();
 });
