@@ -34,15 +34,17 @@ struct WorkloadData {
   // What must hold after the step.
   struct Claim {
     enum class Kind : std::uint8_t {
-      same,         // `items` are the same on all ranks of a group
-      mean,         // the optimizer has read (none: memory holds) the mean of what work last wrote
-                    // to `of` on the ranks of a group, each counted once
-      part_of_mean  // the same, of which each rank has its part
+      same,          // `items` are the same on all ranks of a group
+      mean,          // the optimizer has read (none: memory holds) the mean of what work last wrote
+                     // to `of` on the ranks of a group, each counted once
+      part_of_mean,  // the same, of which each rank has its part
+      sum            // the first rank of a group has the sum in place of the mean
     };
     Kind kind = Kind::same;
     Items items{};
     std::uint32_t of = 0;  // the first item, as many as in `items`
     std::vector<std::vector<Rank>> groups;
+    std::size_t parts = 0;  // of a mean, which the ranks have in turns; 0: as many as ranks
   };
 
   std::uint32_t items = 0;  // of every rank

@@ -78,6 +78,8 @@ std::string data_text(const Workload& workload) {
   std::string text = "; no stream touches data that another one may still use";
   if (claimed(WorkloadData::Claim::Kind::mean) || claimed(WorkloadData::Claim::Kind::part_of_mean))
     text += ", the optimizer reads the mean of all gradients, each counted once";
+  if (claimed(WorkloadData::Claim::Kind::sum))
+    text += ", the optimizer reads all gradients, each counted once";
   if (claimed(WorkloadData::Claim::Kind::same)) text += ", and replicas are the same afterwards";
   return text;
 }

@@ -172,8 +172,10 @@ std::optional<WorkloadFault> StepMemory::broken_claim() const {
                              " differs from that of rank ", found->other.index()));
     fault.hint = "replicas that differ train different models";
   } else {
-    const std::string which =
-        claim.kind == WorkloadData::Claim::Kind::mean ? "the mean" : "its part of the mean";
+    const std::string which = claim.kind == WorkloadData::Claim::Kind::mean ? "the mean"
+                              : claim.kind == WorkloadData::Claim::Kind::sum
+                                  ? "the sum"
+                                  : "its part of the mean";
     site(found->rank, concat("rank ", found->rank.index(), ": ", item, " is not ", which, " of ",
                              data_.name(claim.of + found->item - claim.items.begin), " on ",
                              claim.groups[found->group].size(), " ranks"));

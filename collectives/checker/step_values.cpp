@@ -166,19 +166,22 @@ std::optional<StepValues::Broken> StepValues::broken(const WorkloadData::Claim& 
                                                      std::size_t group) const {
   const std::vector<Rank>& ranks = claim.groups[group];
   const auto place = [this](Rank rank) { return positions_.at(rank); };
+  const std::size_t parts = claim.parts > 0 ? claim.parts : ranks.size();
   for (std::uint32_t item = claim.items.begin; item < claim.items.end; ++item) {
     std::vector<StepValue> worked;
     if (claim.kind != WorkloadData::Claim::Kind::same)
       for (const Rank rank : ranks)
         worked.push_back(held(place(rank), claim.of + item - claim.items.begin).worked);
+    const bool adds = claim.kind == WorkloadData::Claim::Kind::sum;
     const StepValue wanted = claim.kind == WorkloadData::Claim::Kind::same
                                  ? held(place(ranks.front()), item).now
-                                 : reduced(Reduction::avg, worked);
-    for (std::size_t member = 0; member < ranks.size(); ++member) {
+                                 : reduced(adds ? Reduction::sum : Reduction::avg, worked);
+    for (std::size_t member = 0; member < (adds ? 1 : ranks.size()); ++member) {
       const Held& one = held(place(ranks[member]), item);
       const bool as_part = claim.kind == WorkloadData::Claim::Kind::part_of_mean;
       const bool as_read = claim.kind != WorkloadData::Claim::Kind::same && one.optimized != 0;
-      if ((as_read ? one.optimized : one.now) != (as_part ? part_of(wanted, member) : wanted))
+      if ((as_read ? one.optimized : one.now) !=
+          (as_part ? part_of(wanted, member % parts) : wanted))
         return Broken{&claim, group, ranks[member], ranks.front(), item};
     }
   }

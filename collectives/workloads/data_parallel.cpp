@@ -10,6 +10,7 @@
 // while all others wait.
 #include <memory>
 
+#include "collectives/workloads/step_data.hpp"
 #include "collectives/workloads/workloads.hpp"
 
 namespace collsim {
@@ -38,7 +39,9 @@ Script data_parallel_step(std::shared_ptr<const DataParallelPlan> plan, Rank ran
   co_yield plan->call(Operation::broadcast, plan->gradients);
   co_yield labelled(work(0, plan->forward), {Label::Kind::forward});
   co_yield plan->call(Operation::gather, plan->scheme.outputs);
-  co_yield plan->call(Operation::scatter, plan->scheme.outputs);
+  Action errors = plan->call(Operation::scatter, plan->scheme.outputs);
+  errors.place = place_of_errors;
+  co_yield errors;
   co_yield labelled(work(0, plan->backward), {Label::Kind::backward});
   co_yield plan->call(Operation::reduce, plan->gradients);
   if (rank == Rank(0)) co_yield labelled(work(0, plan->optimizer), {Label::Kind::optimizer});
@@ -64,6 +67,7 @@ Workload make_workload(const DataParallel& scheme, const Model& model, int ranks
   parts.script = [plan = std::make_shared<const DataParallelPlan>(plan)](Rank rank) {
     return data_parallel_step(plan, rank);
   };
+  parts.data = data_of(scheme, parts.group);
   return Workload(std::move(parts));
 }
 

@@ -242,7 +242,7 @@ Workload make_workload(const Ddp& ddp, const Model& model, int ranks) {
     return ddp_step(plan, rank);
   };
   parts.turns = turns_of_like_ranks(parts, devices);
-  if (devices == 1) parts.data = data_of(ddp, model, parts.group);
+  parts.data = data_of(ddp, model, parts.group);
   return Workload(std::move(parts));
 }
 

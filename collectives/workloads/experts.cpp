@@ -9,6 +9,7 @@
 // D. Lepikhin et al.: GShard, ICLR 2021.
 #include <memory>
 
+#include "collectives/workloads/step_data.hpp"
 #include "collectives/workloads/workloads.hpp"
 
 namespace collsim {
@@ -62,6 +63,7 @@ Workload make_workload(const Experts& scheme, const Model& model, int ranks) {
     return experts_step(plan);
   };
   parts.turns = turns_of_like_ranks(parts);
+  parts.data = data_of(scheme, model, parts.group);
   return Workload(std::move(parts));
 }
 

@@ -176,7 +176,7 @@ Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
   }
   parts.script = [plan = std::make_shared<const FsdpPlan>(plan)](Rank) { return fsdp_step(plan); };
   parts.turns = turns_of_like_ranks(parts);
-  if (!plan.is_hybrid && fsdp.microbatches == 1) parts.data = data_of(fsdp, model, parts.group);
+  parts.data = data_of(plan.fsdp, model, parts.group);
   return Workload(std::move(parts));
 }
 

@@ -2,6 +2,7 @@
 #include "collectives/workloads/step_data.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "topo/error.hpp"
@@ -17,24 +18,32 @@ struct Tensors {
   std::uint32_t layers = 0;
   std::uint32_t flows = 1;   // microbatches x pieces on a stage
   std::uint32_t places = 0;  // of gathered parameters
+  std::uint32_t apart = 1;   // microbatches whose gradients are not added up
 
   [[nodiscard]] Items parameters() const { return {0, layers}; }
-  [[nodiscard]] Items gradients() const { return {layers, 2 * layers}; }
-  [[nodiscard]] Items parts_of_gradients() const { return {2 * layers, 3 * layers}; }
-  [[nodiscard]] std::uint32_t forward(std::uint32_t flow) const { return 3 * layers + flow; }
-  [[nodiscard]] std::uint32_t backward(std::uint32_t flow) const {
-    return 3 * layers + flows + flow;
+  [[nodiscard]] Items gradients() const { return {layers, layers + apart * layers}; }
+  [[nodiscard]] Items parts_of_gradients() const {
+    return {gradients().end, gradients().end + apart * layers};
   }
+  [[nodiscard]] std::uint32_t forward(std::uint32_t flow) const {
+    return parts_of_gradients().end + flow;
+  }
+  [[nodiscard]] std::uint32_t backward(std::uint32_t flow) const { return forward(flows) + flow; }
   [[nodiscard]] std::uint32_t gathered(std::uint32_t layer) const {
-    return 3 * layers + 2 * flows + layer % places;
+    return backward(flows) + layer % places;
   }
-  [[nodiscard]] std::uint32_t all() const { return 3 * layers + 2 * flows + places; }
+  [[nodiscard]] std::uint32_t all() const { return backward(flows) + places; }
 
   [[nodiscard]] std::string name(std::uint32_t item) const {
     if (item < layers) return concat("the parameters of layer ", item + 1);
-    if (item < 2 * layers) return concat("the gradients of layer ", item - layers + 1);
-    if (item < 3 * layers) return concat("the rank's gradients of layer ", item - 2 * layers + 1);
-    const std::uint32_t flow = item - 3 * layers;
+    if (item < forward(0)) {
+      const bool is_part = item >= parts_of_gradients().begin;
+      const std::uint32_t number = item - (is_part ? parts_of_gradients() : gradients()).begin;
+      return concat(is_part ? "the rank's gradients" : "the gradients", " of layer ",
+                    number % layers + 1,
+                    apart > 1 ? concat(" of microbatch ", number / layers + 1) : std::string());
+    }
+    const std::uint32_t flow = item - forward(0);
     const auto number = [this](std::uint32_t which) {
       return flows > 1 ? concat(" ", which + 1) : std::string();
     };
@@ -44,6 +53,10 @@ struct Tensors {
   }
 };
 
+std::uint32_t flow_of(const Label& label) {
+  return static_cast<std::uint32_t>(std::max(1, label.microbatch) - 1);
+}
+
 Items one(std::uint32_t item) {
   return {item, item + 1};
 }
@@ -52,6 +65,11 @@ Items one(std::uint32_t item) {
 Items of_layer(const Items& all, std::int32_t number) {
   const auto item = all.begin + static_cast<std::uint32_t>(number - 1);
   return {item, item + 1};
+}
+
+Items gradients_of(const Tensors& tensors, const Label& label) {
+  const std::uint32_t before = tensors.apart > 1 ? flow_of(label) * tensors.layers : 0;
+  return of_layer({tensors.gradients().begin + before, tensors.gradients().end}, label.number);
 }
 
 // A layer's part of a pass: forward, backward, or the weights' gradients alone.
@@ -66,8 +84,9 @@ void add_pass(const Tensors& tensors, const Label& label, const Items& parameter
   uses.reads.push_back(one(tensors.backward(flow)));
   if (label.kind == Label::Kind::backward) uses.writes.push_back(one(tensors.backward(flow)));
   if (label.number == 0) return;
-  uses.reads.push_back(of_layer(tensors.gradients(), label.number));  // which add up
-  uses.writes.push_back(uses.reads.back());
+  const Items gradients = gradients_of(tensors, label);
+  if (tensors.apart == 1) uses.reads.push_back(gradients);  // which add up
+  uses.writes.push_back(gradients);
 }
 
 void add_optimizer(const Items& gradients, const Items& parameters, Uses& uses) {
@@ -81,50 +100,114 @@ bool is_pass(const Label& label) {
          label.kind == Label::Kind::weights;
 }
 
-std::uint64_t own(Rank rank) {
-  return (std::uint64_t{1} << 40) + rank.index();
+// What only this rank has.
+std::uint64_t own(Rank rank, std::uint32_t item) {
+  return (std::uint64_t{1} << 60) + (std::uint64_t{item} << 28) + rank.index();
+}
+
+}  // namespace
+
+namespace {
+
+// The layers of one device of a replica, and where its buckets end, the last layers first.
+struct DeviceLayers {
+  Items layers;
+  std::vector<std::uint32_t> ends;
+};
+
+std::vector<DeviceLayers> layers_of_devices(const Ddp& ddp, const Model& model) {
+  const std::vector<int> buckets = layers_of_buckets(ddp, model);  // the last device's first
+  const Span all{Buffer::input, 0, static_cast<std::int64_t>(model.layers.size())};
+  std::vector<DeviceLayers> devices(static_cast<std::size_t>(ddp.devices_per_replica));
+  auto bucket = buckets.begin();
+  for (std::size_t device = devices.size(); device-- > 0;) {
+    const Span share = all.piece(static_cast<std::int64_t>(device), ddp.devices_per_replica);
+    const auto begin = static_cast<std::uint32_t>(share.offset);
+    const auto end = begin + static_cast<std::uint32_t>(share.count);
+    devices[device] = {{begin, end}, {end}};
+    std::vector<std::uint32_t>& ends = devices[device].ends;
+    while (ends.back() > begin) ends.push_back(ends.back() - static_cast<std::uint32_t>(*bucket++));
+  }
+  return devices;
+}
+
+// What a rank does with its device's layers.
+void add_uses_of_ddp(const Tensors& tensors, const DeviceLayers& device, const Action& line,
+                     Uses& uses) {
+  const auto of_device = [&device](const Items& all) {
+    return Items{all.begin + device.layers.begin, all.begin + device.layers.end};
+  };
+  const Label& label = line.label;
+  const std::uint32_t flow = flow_of(label);
+  const Items handed =
+      one(label.kind == Label::Kind::forward ? tensors.forward(flow) : tensors.backward(flow));
+  switch (line.kind) {
+    case Action::Kind::work:
+      if (is_pass(label))
+        add_pass(tensors, label, of_layer(tensors.parameters(), label.number), flow, uses);
+      if (label.kind == Label::Kind::optimizer)
+        add_optimizer(of_device(tensors.gradients()), of_device(tensors.parameters()), uses);
+      break;
+    case Action::Kind::send: uses.reads.push_back(handed); break;
+    case Action::Kind::receive: uses.writes.push_back(handed); break;
+    case Action::Kind::collective:
+      if (label.kind == Label::Kind::parameters)
+        uses.reads.push_back(of_device(tensors.parameters()));
+      if (label.kind == Label::Kind::bucket) {
+        const auto bucket = static_cast<std::size_t>(label.number);
+        const bool gathers = line.call.operation == Operation::all_gather;
+        const std::uint32_t base = gathers ? 0 : tensors.gradients().begin;
+        uses.reads.push_back({base + device.ends[bucket], base + device.ends[bucket - 1]});
+      }
+      uses.writes = uses.reads;
+      break;
+    default: break;
+  }
 }
 
 }  // namespace
 
 std::shared_ptr<const WorkloadData> data_of(const Ddp& ddp, const Model& model,
                                             const std::vector<Rank>& ranks) {
-  const Tensors tensors{.layers = static_cast<std::uint32_t>(model.layers.size())};
-  std::vector<std::uint32_t> ends{tensors.layers};  // of buckets, which go from the last layer down
-  for (const int layers : layers_of_buckets(ddp, model))
-    ends.push_back(ends.back() - static_cast<std::uint32_t>(layers));
+  const Tensors tensors{.layers = static_cast<std::uint32_t>(model.layers.size()),
+                        .flows = static_cast<std::uint32_t>(ddp.microbatches)};
+  const auto devices =
+      std::make_shared<const std::vector<DeviceLayers>>(layers_of_devices(ddp, model));
   WorkloadData data;
   data.items = tensors.all();
   data.name = [tensors](std::uint32_t item) { return tensors.name(item); };
-  data.uses = [tensors, ends](Rank, const Action& line, Uses& uses) {
-    const Label& label = line.label;
-    if (line.kind == Action::Kind::work && is_pass(label))
-      add_pass(tensors, label, of_layer(tensors.parameters(), label.number), 0, uses);
-    if (line.kind == Action::Kind::work && label.kind == Label::Kind::optimizer)
-      add_optimizer(tensors.gradients(), tensors.parameters(), uses);
-    if (line.kind == Action::Kind::collective && label.kind == Label::Kind::parameters)
-      uses = {.reads = {tensors.parameters()}, .writes = {tensors.parameters()}};
-    if (line.kind != Action::Kind::collective || label.kind != Label::Kind::bucket) return;
-    const auto bucket = static_cast<std::size_t>(label.number);
-    const bool gathers = line.call.operation == Operation::all_gather;
-    const std::uint32_t base = gathers ? 0 : tensors.gradients().begin;
-    uses.reads.push_back({base + ends[bucket], base + ends[bucket - 1]});
-    uses.writes = uses.reads;
+  data.uses = [tensors, devices](Rank rank, const Action& line, Uses& uses) {
+    add_uses_of_ddp(tensors, (*devices)[rank.index() % devices->size()], line, uses);
   };
-  data.initial = [tensors](Rank rank, std::uint32_t item) -> std::uint64_t {
-    if (item < tensors.layers) return item + 1;
-    return item == tensors.forward(0) ? own(rank) : 0;
+  // Without the constructor's broadcast, replicas begin alike.
+  const bool begin_alike = !ddp.broadcast_parameters;
+  const std::size_t count = devices->size();
+  data.initial = [=](Rank rank, std::uint32_t item) -> std::uint64_t {
+    if (item < tensors.layers) return begin_alike ? item + 1 : own(rank, item);
+    const bool is_input = item >= tensors.forward(0) && item < tensors.backward(0);
+    return is_input && rank.index() % count == 0 ? own(rank, item) : 0;
   };
   const auto mean = ddp.sharded_optimizer ? Claim::Kind::part_of_mean : Claim::Kind::mean;
-  data.claims = {{mean, tensors.gradients(), tensors.gradients().begin, {ranks}},
-                 {Claim::Kind::same, tensors.parameters(), 0, {ranks}}};
+  for (std::size_t device = 0; device < count; ++device) {
+    std::vector<Rank> group;
+    for (std::size_t member = device; member < ranks.size(); member += count)
+      group.push_back(ranks[member]);
+    const Items layers = (*devices)[device].layers;
+    const std::uint32_t gradients = tensors.gradients().begin;
+    const Items averaged{gradients + layers.begin, gradients + layers.end};
+    data.claims.push_back({mean, averaged, averaged.begin, {group}});
+    data.claims.push_back({Claim::Kind::same, layers, 0, {group}});
+  }
   return std::make_shared<const WorkloadData>(std::move(data));
 }
 
 std::shared_ptr<const WorkloadData> data_of(const Fsdp& fsdp, const Model& model,
                                             const std::vector<Rank>& ranks) {
+  const auto microbatches = static_cast<std::uint32_t>(fsdp.microbatches);
   const Tensors tensors{.layers = static_cast<std::uint32_t>(model.layers.size()),
-                        .places = static_cast<std::uint32_t>(std::max(2, fsdp.unsharded))};
+                        .flows = microbatches,
+                        .places = static_cast<std::uint32_t>(std::max(2, fsdp.unsharded)),
+                        .apart = microbatches};
   WorkloadData data;
   data.items = tensors.all();
   data.name = [tensors](std::uint32_t item) { return tensors.name(item); };
@@ -133,25 +216,120 @@ std::shared_ptr<const WorkloadData> data_of(const Fsdp& fsdp, const Model& model
     const Items gathered =
         one(tensors.gathered(static_cast<std::uint32_t>(std::max(1, label.number) - 1)));
     if (line.kind == Action::Kind::work && is_pass(label))
-      add_pass(tensors, label, gathered, 0, uses);
+      add_pass(tensors, label, gathered, flow_of(label), uses);
     if (line.kind == Action::Kind::work && label.kind == Label::Kind::optimizer)
       add_optimizer(tensors.parts_of_gradients(), tensors.parameters(), uses);
     if (line.kind != Action::Kind::collective || label.kind != Label::Kind::parameters) return;
-    if (line.call.operation == Operation::all_gather) {
-      uses.reads.push_back(of_layer(tensors.parameters(), label.number));
-      uses.writes.push_back(gathered);
-    } else {
-      uses.reads.push_back(of_layer(tensors.gradients(), label.number));
-      uses.writes.push_back(of_layer(tensors.parts_of_gradients(), label.number));
+    const Items whole = gradients_of(tensors, label);
+    const Items part = one(whole.begin + tensors.gradients().size());
+    switch (line.call.operation) {
+      case Operation::all_gather:
+        uses = {{of_layer(tensors.parameters(), label.number)}, {gathered}};
+        break;
+      case Operation::reduce_scatter: uses = {{whole}, {part}}; break;
+      default: uses = {{part}, {part}}; break;  // averaged with the other copies
     }
   };
-  data.initial = [tensors](Rank rank, std::uint32_t item) -> std::uint64_t {
-    return item < tensors.layers || item == tensors.forward(0) ? own(rank) + item : 0;
+  const auto shards = static_cast<std::size_t>(fsdp.shards);
+  data.initial = [tensors, shards](Rank rank, std::uint32_t item) -> std::uint64_t {
+    const bool is_input = item >= tensors.forward(0) && item < tensors.backward(0);
+    if (item < tensors.layers) return own(Rank(rank.index() % shards), item);
+    return is_input ? own(rank, item) : 0;
   };
-  data.claims = {{Claim::Kind::part_of_mean,
-                  tensors.parts_of_gradients(),
-                  tensors.gradients().begin,
-                  {ranks}}};
+  data.claims = {{.kind = Claim::Kind::part_of_mean,
+                  .items = tensors.parts_of_gradients(),
+                  .of = tensors.gradients().begin,
+                  .groups = {ranks},
+                  .parts = shards}};
+  if (shards < ranks.size()) {
+    data.claims.push_back({Claim::Kind::same, tensors.parameters(), 0, {}});
+    data.claims.back().groups.resize(shards);
+    for (std::size_t member = 0; member < ranks.size(); ++member)
+      data.claims.back().groups[member % shards].push_back(ranks[member]);
+  }
+  return std::make_shared<const WorkloadData>(std::move(data));
+}
+
+std::shared_ptr<const WorkloadData> data_of(const Experts& scheme, const Model& model,
+                                            const std::vector<Rank>& ranks) {
+  const Tensors tensors{.layers = static_cast<std::uint32_t>(model.layers.size())};
+  WorkloadData data;
+  data.items = tensors.all();
+  data.name = [tensors](std::uint32_t item) { return tensors.name(item); };
+  data.uses = [tensors](Rank, const Action& line, Uses& uses) {
+    const Label& label = line.label;
+    if (line.kind == Action::Kind::work && is_pass(label))
+      add_pass(tensors, label, of_layer(tensors.parameters(), label.number), 0, uses);
+    if (line.kind == Action::Kind::work && label.kind == Label::Kind::optimizer)
+      add_optimizer(tensors.gradients(), tensors.parameters(), uses);
+    if (line.kind != Action::Kind::collective) return;
+    const bool forward = label.kind == Label::Kind::forward;
+    uses.reads.push_back(one(forward ? tensors.forward(0) : tensors.backward(0)));
+    uses.writes = uses.reads;
+  };
+  data.initial = [tensors](Rank rank, std::uint32_t item) -> std::uint64_t {
+    const bool is_input = item == tensors.forward(0);
+    return item < tensors.layers || is_input ? own(rank, item) : 0;
+  };
+  if (scheme.forward_only) return std::make_shared<const WorkloadData>(std::move(data));
+  data.claims = {{Claim::Kind::sum, tensors.gradients(), tensors.gradients().begin, {}}};
+  for (const Rank rank : ranks) data.claims.front().groups.push_back({rank});
+  return std::make_shared<const WorkloadData>(std::move(data));
+}
+
+std::shared_ptr<const WorkloadData> data_of(const DataParallel&, const std::vector<Rank>& ranks) {
+  enum Kept : std::uint32_t {
+    parameters,
+    replica,
+    inputs,
+    activations,
+    outputs,
+    errors,
+    gradients,
+    sum,
+    count
+  };
+  WorkloadData data;
+  data.items = count;
+  data.name = [](std::uint32_t item) {
+    constexpr std::array<const char*, count> names{
+        "the parameters",         "the replica",  "the inputs",
+        "the rank's activations", "the outputs",  "the gradients of the rank's outputs",
+        "the rank's gradients",   "the gradients"};
+    return std::string(names.at(item));
+  };
+  data.uses = [](Rank rank, const Action& line, Uses& uses) {
+    const bool is_root = rank == Rank(0);
+    if (line.kind == Action::Kind::collective) {
+      const bool of_errors = line.place == place_of_errors;
+      switch (line.call.operation) {
+        case Operation::scatter:
+          uses = {{one(of_errors ? outputs : inputs)}, {one(of_errors ? errors : activations)}};
+          break;
+        case Operation::broadcast: uses = {{one(parameters)}, {one(replica)}}; break;
+        case Operation::gather: uses = {{one(activations)}, {one(outputs)}}; break;
+        default: uses = {{one(gradients)}, {one(sum)}}; break;
+      }
+      const bool to_root =
+          line.call.operation == Operation::gather || line.call.operation == Operation::reduce;
+      if (!is_root) (to_root ? uses.writes : uses.reads).clear();
+      return;
+    }
+    switch (line.label.kind) {
+      case Label::Kind::forward:
+        uses = {{{replica, replica + 1}, one(activations)}, {one(activations)}};
+        break;
+      case Label::Kind::backward:
+        uses = {{one(replica), one(activations), one(errors)}, {one(gradients)}};
+        break;
+      default: add_optimizer(one(sum), one(parameters), uses); break;
+    }
+  };
+  data.initial = [](Rank rank, std::uint32_t item) -> std::uint64_t {
+    return rank == Rank(0) && (item == parameters || item == inputs) ? item + 1 : 0;
+  };
+  data.claims = {{Claim::Kind::sum, one(sum), gradients, {ranks}},
+                 {Claim::Kind::same, one(replica), 0, {ranks}}};
   return std::make_shared<const WorkloadData>(std::move(data));
 }
 
@@ -189,11 +367,11 @@ std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& mod
   data.initial = [tensors, tp, dp](Rank rank, std::uint32_t item) -> std::uint64_t {
     const auto place = static_cast<int>(rank.index());
     if (item < tensors.layers)  // each rank of a tensor group has its part
-      return own(Rank(static_cast<std::size_t>(place % tp))) + (std::uint64_t{item} << 20);
+      return own(Rank(static_cast<std::size_t>(place % tp)), item);
     const std::uint32_t flow = item - tensors.forward(0);
     const bool is_input = item >= tensors.forward(0) && flow < tensors.flows;
     const auto replica = static_cast<std::size_t>(place / tp % dp);
-    return is_input ? own(Rank(replica)) + (std::uint64_t{item} << 20) : 0;
+    return is_input ? own(Rank(replica), item) : 0;
   };
   std::vector<std::vector<Rank>> replicas;
   for (int stage = 0; stage < train.pp; ++stage)
@@ -243,7 +421,7 @@ std::shared_ptr<const WorkloadData> data_of(const ParameterServer& scheme, int r
   };
   data.initial = [=](Rank rank, std::uint32_t item) -> std::uint64_t {
     if (rank.index() >= workers) return 0;
-    return item < servers ? item + 1 : item == 2 * servers ? own(rank) : 0;
+    return item < servers ? item + 1 : item == 2 * servers ? own(rank, item) : 0;
   };
   if (waits_for_all) {
     data.claims = {{Claim::Kind::same, {0, servers}, 0, {{}}}};

@@ -11,18 +11,27 @@
 // each, for every microbatch and piece of the model on a stage.  A line without a label uses
 // nothing.
 //
-// All claim that the optimizer reads the mean of the gradients of all replicas, each counted once;
-// those whose replicas hold whole parameters, that these are the same after the step.
+// All claim that the optimizer reads the mean (or sum) of the gradients of all replicas, each
+// counted once; those whose replicas hold whole parameters, or the same parts of them, that these
+// are the same after the step.
 
 namespace collsim {
 
-// Of replicas on one device each.
+// Of what the constructor hands out, only rank 0 has it before.
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Ddp& ddp, const Model& model,
                                                           const std::vector<Rank>& ranks);
-// Of parameters that all ranks share, and one microbatch.  Gathered ones are in as many places as
-// may be whole at a time, which layers take in turn: one more than `unsharded` where that is 1,
-// because the backward pass gathers ahead.
+// With its shards as the workload has them.  Each microbatch has gradients of its own, because they
+// are scattered before they are added up.  Gathered parameters are in as many places as may be
+// whole at a time, which layers take in turn: one more than `unsharded` where that is 1, because
+// the backward pass gathers ahead.
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Fsdp& fsdp, const Model& model,
+                                                          const std::vector<Rank>& ranks);
+// Every rank has experts and tokens of its own, and updates these experts alone.
+[[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Experts& scheme, const Model& model,
+                                                          const std::vector<Rank>& ranks);
+// GPU 0 has parameters, inputs and the sum of the gradients.
+inline constexpr std::uint32_t place_of_errors = 1;  // Action::place: gradients of outputs
+[[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const DataParallel& scheme,
                                                           const std::vector<Rank>& ranks);
 // Action::place is the piece of the model on the stage.
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& model);

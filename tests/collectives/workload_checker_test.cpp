@@ -55,6 +55,13 @@ TEST(WorkloadChecker, GeneratorsAreRight) {
   for (const Sends sends : {Sends::post, Sends::rendezvous}) {
     EXPECT_FALSE(check(make_workload(Ddp{}, model, 4), {sends}).fault);
     EXPECT_FALSE(check(make_workload(Fsdp{}, model, 4), {sends}).fault);
+    EXPECT_FALSE(
+        check(make_workload(Fsdp{.shards = 2, .unsharded = 1, .microbatches = 3}, model, 6),
+              {sends})
+            .fault);
+    EXPECT_FALSE(
+        check(make_workload(Ddp{.microbatches = 3, .devices_per_replica = 2}, model, 6), {sends})
+            .fault);
     EXPECT_FALSE(check(make_workload(DataParallel{4096, 4096}, model, 4), {sends}).fault);
     EXPECT_FALSE(check(make_workload(ParameterServer{2}, model, 6), {sends}).fault);
     EXPECT_FALSE(check(make_workload(Experts{}, model, 4), {sends}).fault);

@@ -435,11 +435,13 @@ class StepExecutor {
       std::vector<HeldSum> worked;
       for (const Rank rank : group) worked.push_back(worked_[rank.index()][claim.of + i]);
       const bool is_same = claim.kind == WorkloadData::Claim::Kind::same;
-      for (std::size_t member = 0; member < group.size(); ++member) {
+      const bool is_sum = claim.kind == WorkloadData::Claim::Kind::sum;
+      for (std::size_t member = 0; member < (is_sum ? 1 : group.size()); ++member) {
         const std::size_t rank = group[member].index();
-        HeldSum wanted =
-            is_same ? memory_[group.front().index()][item] : added(worked, Reduction::avg);
-        if (claim.kind == WorkloadData::Claim::Kind::part_of_mean) wanted = part(wanted, member);
+        HeldSum wanted = is_same ? memory_[group.front().index()][item]
+                                 : added(worked, is_sum ? Reduction::sum : Reduction::avg);
+        if (claim.kind == WorkloadData::Claim::Kind::part_of_mean)
+          wanted = part(wanted, claim.parts > 0 ? member % claim.parts : member);
         const HeldSum& found =
             !is_same && optimized_[rank][item] ? *optimized_[rank][item] : memory_[rank][item];
         if (!same_sum(found, wanted))

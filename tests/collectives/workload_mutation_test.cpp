@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <random>
@@ -133,6 +134,25 @@ bool drop_line(ListedWorkload& step, Action::Kind kind, StepLot& lot) {
   return line.has_value();
 }
 
+// So that calls still match, and what they should have handed over is missing.
+bool drop_call_of_all(ListedWorkload& step, StepLot& lot) {
+  const auto is_call = [](const ListedLine& line) {
+    return line.action.kind == Action::Kind::collective;
+  };
+  const auto calls = static_cast<std::size_t>(
+      std::count_if(step.lines.front().begin(), step.lines.front().end(), is_call));
+  if (calls == 0) return false;
+  const std::size_t dropped = drawn(lot, calls);
+  for (auto& lines : step.lines) {
+    auto found = lines.begin();
+    for (std::size_t number = 0; (found = std::find_if(found, lines.end(), is_call)) != lines.end();
+         ++number, ++found)
+      if (number == dropped) break;
+    if (found != lines.end()) lines.erase(found);
+  }
+  return true;
+}
+
 bool swap_calls(ListedWorkload& step, StepLot& lot) {
   auto& lines = step.lines[drawn(lot, step.lines.size())];
   const auto one = some_line(lines, Action::Kind::collective, lot);
@@ -177,6 +197,7 @@ constexpr StepMutation step_mutations[] = {
      [](ListedWorkload& step, StepLot& lot) {
        return drop_line(step, Action::Kind::collective, lot);
      }},
+    {"drop a collective of all ranks", drop_call_of_all},
     {"swap two collectives", swap_calls},
     {"retarget a send", retarget_send},
     {"free early", free_early},
@@ -293,6 +314,14 @@ std::vector<Workload> small_steps() {
       make_workload(Ddp{.bucket = 4096, .first_bucket = 1, .sharded_optimizer = true}, model, 2),
       make_workload(Fsdp{}, model, 2),
       make_workload(Fsdp{.prefetch = Fsdp::Prefetch::post}, model, 3),
+      make_workload(Fsdp{.shards = 2, .microbatches = 2}, model, 4),
+      make_workload(Ddp{.microbatches = 2,
+                        .bucket = 1,
+                        .broadcast_parameters = true,
+                        .devices_per_replica = 2},
+                    model, 4),
+      make_workload(DataParallel{4096, 4096}, model, 3),
+      make_workload(Experts{}, model, 3),
       make_workload(ParameterServer{2}, model, 4),
       make_workload(Train{.tp = 2, .pp = 1, .dp = 2, .microbatches = 1}, model),
       make_workload(Train{.tp = 1, .pp = 3, .dp = 1, .microbatches = 3}, model),
@@ -316,6 +345,7 @@ TEST(WorkloadMutation, OfGenerators) {
   }
   print(tallies);
   EXPECT_EQ(tallies["drop a collective"].refused, tallies["drop a collective"].mutants);
+  EXPECT_GT(tallies["drop a collective of all ranks"].refused, 0);
 }
 
 }  // namespace
