@@ -116,17 +116,20 @@ std::vector<ParameterTensor> gpt_2() {
   return tensors.take();
 }
 
-std::vector<ParameterTensor> llama_2_7b() {
-  constexpr std::int64_t h = 4096, inner = 11008, words = 32000, layers = 32, tokens = 4096;
+std::vector<ParameterTensor> llama(const Transformer& model) {
+  const std::int64_t h = model.hidden, words = model.vocabulary;
+  const std::int64_t width_of_keys = h * model.heads_of_keys / model.heads;
   TensorList tensors;
-  tensors.positions = tokens;
+  tensors.positions = model.sequence;
   tensors.add_table("embed_tokens.weight", words * h);
-  for (int layer = 0; layer < layers; ++layer) {
+  for (int layer = 0; layer < model.layers; ++layer) {
     const std::string name = concat("layers.", layer, ".");
-    for (const char* part : {"q", "k", "v", "o"})
-      tensors.add(concat(name, "self_attn.", part, "_proj.weight"), h * h);
+    tensors.add(name + "self_attn.q_proj.weight", h * h);
+    for (const char* part : {"k", "v"})
+      tensors.add(concat(name, "self_attn.", part, "_proj.weight"), h * width_of_keys);
+    tensors.add(name + "self_attn.o_proj.weight", h * h);
     for (const char* part : {"gate", "up", "down"})
-      tensors.add(concat(name, "mlp.", part, "_proj.weight"), h * inner);
+      tensors.add(concat(name, "mlp.", part, "_proj.weight"), h * model.inner);
     tensors.add(name + "input_layernorm.weight", h);
     tensors.add(name + "post_attention_layernorm.weight", h);
   }
@@ -135,10 +138,48 @@ std::vector<ParameterTensor> llama_2_7b() {
   return tensors.take();
 }
 
+struct NamedTransformer {
+  const char* name;
+  std::int64_t layers, hidden, heads, heads_of_keys, inner, tokens, words;
+};
+constexpr std::array<NamedTransformer, 4> transformers{{
+    {"llama-2-7b", 32, 4096, 32, 32, 11008, 4096, 32000},
+    {"llama-2-70b", 80, 8192, 64, 8, 28672, 4096, 32000},
+    {"llama-3-8b", 32, 4096, 32, 8, 14336, 8192, 128256},
+    {"llama-3-70b", 80, 8192, 64, 8, 28672, 8192, 128256},
+}};
+
 }  // namespace
 
+const std::vector<std::string>& named_transformers() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const NamedTransformer& one : transformers) all.emplace_back(one.name);
+    return all;
+  }();
+  return names;
+}
+
+Transformer transformer_of(std::string_view name) {
+  for (const NamedTransformer& one : transformers)
+    if (name == one.name)
+      return {.architecture = Transformer::Architecture::llama,
+              .layers = one.layers,
+              .hidden = one.hidden,
+              .heads = one.heads,
+              .heads_of_keys = one.heads_of_keys,
+              .inner = one.inner,
+              .sequence = one.tokens,
+              .vocabulary = one.words};
+  throw_error(ErrorCode::unknown_name, "there is no transformer ", name);
+}
+
 const std::vector<std::string>& named_models() {
-  static const std::vector<std::string> names{"resnet-50", "bert-base", "gpt-2", "llama-2-7b"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all{"resnet-50", "bert-base", "gpt-2"};
+    all.insert(all.end(), named_transformers().begin(), named_transformers().end());
+    return all;
+  }();
   return names;
 }
 
@@ -146,8 +187,7 @@ std::vector<ParameterTensor> parameters_of(std::string_view model) {
   if (model == "resnet-50") return resnet_50();
   if (model == "bert-base") return bert_base();
   if (model == "gpt-2") return gpt_2();
-  if (model == "llama-2-7b") return llama_2_7b();
-  throw_error(ErrorCode::unknown_name, "there is no model ", model);
+  return llama(transformer_of(model));
 }
 
 }  // namespace collsim

@@ -13,6 +13,26 @@ double number(std::int64_t value) {
   return static_cast<double>(value);
 }
 
+bool is_gpt(const Transformer& model) {
+  return model.architecture == Transformer::Architecture::gpt;
+}
+
+std::int64_t inner_of(const Transformer& model) {
+  return model.inner > 0 ? model.inner : usual_inner(model.architecture, model.hidden);
+}
+
+// Width of all keys of a token, or of all values.
+std::int64_t width_of_keys(const Transformer& model) {
+  const std::int64_t heads = model.heads_of_keys > 0 ? model.heads_of_keys : model.heads;
+  return model.hidden * heads / model.heads;
+}
+
+// Parameters of a layer that every token is multiplied with.
+std::int64_t multiplied_of_layer(const Transformer& model) {
+  const std::int64_t of_mlp = (is_gpt(model) ? 2 : 3) * inner_of(model);
+  return model.hidden * (2 * model.hidden + 2 * width_of_keys(model) + of_mlp);
+}
+
 // s b h: the values that a layer hands to the next.
 double values_between_layers(const Transformer& model) {
   return number(model.sequence) * number(model.micro_batch) * number(model.hidden);
@@ -35,8 +55,13 @@ double scores(const Transformer& model, int tp) {
 
 // What of a layer's activations without scores one rank of a tensor group has: without sequence
 // parallelism, every rank has those that are not of the products.
-double kept_without_scores(TensorGroup group) {
-  return group.sequence_parallel ? 34.0 / group.size : 10 + 24.0 / group.size;
+double kept_without_scores(const Transformer& model, TensorGroup group) {
+  const double h = number(model.hidden);
+  const double of_mlp = (is_gpt(model) ? 4 : 8) * number(inner_of(model)) / h;
+  const double of_products = 4 + 4 * number(width_of_keys(model)) / h + of_mlp;
+  const double others = is_gpt(model) ? 10 : 8;
+  return group.sequence_parallel ? (others + of_products) / group.size
+                                 : others + of_products / group.size;
 }
 
 // Of each logit, forward and backward together: a 16-bit number that becomes a 32-bit one, whose
@@ -78,7 +103,7 @@ PassTimes times_of_pass(const Transformer& model, const DeviceRates& share, Tens
   const double of_scores = share.bytes(values * scores(model, group.size));
   const double attention = share.attention(of_attention) + of_scores;
   const double products = share.flop(forward_flop_of_layer(model) - of_attention) +
-                          share.bytes(values * kept_without_scores(group));
+                          share.bytes(values * kept_without_scores(model, group));
   const bool again = model.recompute == Transformer::Recompute::selective;
   return {products + attention, again ? attention : 0};
 }
@@ -89,18 +114,36 @@ Bytes whole(double bytes) {
 
 }  // namespace
 
+std::int64_t usual_inner(Transformer::Architecture architecture, std::int64_t hidden) {
+  constexpr std::int64_t whole = 256;
+  if (architecture == Transformer::Architecture::gpt) return 4 * hidden;
+  return (8 * hidden / 3 + whole - 1) / whole * whole;
+}
+
 std::int64_t parameters_of_layer(const Transformer& model) {
-  return 12 * model.hidden * model.hidden + 13 * model.hidden;
+  const std::int64_t biases =
+      2 * model.hidden + 2 * width_of_keys(model) + inner_of(model) + model.hidden;
+  const std::int64_t of_norms = (is_gpt(model) ? 4 : 2) * model.hidden;
+  return multiplied_of_layer(model) + of_norms + (is_gpt(model) ? biases : 0);
+}
+
+std::int64_t parameters_before_layers(const Transformer& model) {
+  return (model.vocabulary + (is_gpt(model) ? model.sequence : 0)) * model.hidden;
+}
+
+std::int64_t parameters_after_layers(const Transformer& model) {
+  return is_gpt(model) ? 0 : (model.vocabulary + 1) * model.hidden;
 }
 
 std::int64_t parameters(const Transformer& model) {
-  return model.layers * parameters_of_layer(model) +
-         (model.vocabulary + model.sequence) * model.hidden;
+  return parameters_before_layers(model) + model.layers * parameters_of_layer(model) +
+         parameters_after_layers(model);
 }
 
 double forward_flop_of_layer(const Transformer& model) {
-  return 24 * values_between_layers(model) * number(model.hidden) *
-         (1 + number(model.sequence) / (6 * number(model.hidden)));
+  return 2 * number(model.sequence) * number(model.micro_batch) *
+             number(multiplied_of_layer(model)) +
+         forward_flop_of_attention(model);
 }
 
 double flop(const Transformer& model) {
@@ -135,8 +178,8 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
     layer.name = concat("layer ", i + 1);
     result.layers.push_back(layer);
   }
-  const double embedding = number((model.vocabulary + model.sequence) * model.hidden) * bytes / tp;
-  result.layers.front().gradients += whole(embedding);
+  result.layers.front().gradients += whole(number(parameters_before_layers(model)) * bytes / tp);
+  result.layers.back().gradients += whole(number(parameters_after_layers(model)) * bytes / tp);
   const double logits = number(model.sequence) * number(model.micro_batch) *
                         number(model.vocabulary) * bytes_of_logit / tp;
   const double forward_logits = share.flop(forward_flop_of_logits(model)) + share.bytes(logits) / 3;
@@ -147,7 +190,7 @@ Model model_of(const Transformer& model, const Device& device, TensorGroup group
 }
 
 double activation_bytes(const Transformer& model, TensorGroup group, int pp, int chunks) {
-  double of_layer = kept_without_scores(group);
+  double of_layer = kept_without_scores(model, group);
   if (model.recompute == Transformer::Recompute::none) of_layer += scores(model, group.size);
   if (model.recompute == Transformer::Recompute::full)
     of_layer = group.sequence_parallel ? 2.0 / group.size : 2;

@@ -9,27 +9,37 @@ namespace collsim {
 
 // A transformer as its authors describe it, and what a step of it costs.  With h hidden, a heads,
 // L layers, s tokens in a sequence, V words in the vocabulary, b sequences in a microbatch, t ranks
-// of a tensor group, p stages:
+// of a tensor group, p stages; k heads of keys and values (a unless said otherwise), together
+// w = h k/a wide, and an MLP of the inner width f (4 h):
 //
-//   parameters   of a layer 12 h^2 + 13 h, of the embedding (V + s) h
+//   GPT          parameters of a layer 12 h^2 + 13 h, of the embedding (V + s) h, with positions;
+//                the table of words is that of the logits, too
+//   Llama        no biases, an MLP of three products (SwiGLU) and positions by rotation: of a layer
+//                2 h^2 + 2 h w + 3 h f + 2 h, V h of the embedding, and V h + h of the logits
 //   FLOP         of a layer forward 24 b s h^2 (1 + s/6h), of the logits 2 b s h V; backward twice
 //                that, three times where the forward pass of the layer is computed again.  All
 //                together 96 B s L h^2 (1 + s/6h + V/16Lh) for B sequences with full recomputation.
-//                4 b s^2 h of a layer's are attention's, which selective recomputation does again
+//                4 b s^2 h of a layer's are attention's, which selective recomputation does again.
+//                Of Llama forward 4 b s (h^2 + h w) + 6 b s h f + 4 b s^2 h
 //   activations  between layers b s h values; kept by a layer s b h (10 + 24/t + 5 a s/(h t))
 //                bytes of 16-bit numbers, 34 s b h/t with selective recomputation and sequence
 //                parallelism, 2 s b h with full recomputation.  Attention in one kernel
-//                (FlashAttention) keeps no scores, which are the 5 a s/(h t)
+//                (FlashAttention) keeps no scores, which are the 5 a s/(h t).  Llama has no masks
+//                of dropout: 8 + (4 + 4 w/h + 8 f/h)/t in place of 10 + 24/t
 //
 // D. Narayanan et al.: Efficient Large-Scale Language Model Training on GPU Clusters Using
 // Megatron-LM, SC21.  V. Korthikanti et al.: Reducing Activation Recomputation in Large Transformer
-// Models, MLSys 2023.
+// Models, MLSys 2023.  H. Touvron et al.: Llama 2, 2023.
 struct Transformer {
   enum class Recompute : std::uint8_t { none, selective, full };
+  enum class Architecture : std::uint8_t { gpt, llama };
 
+  Architecture architecture = Architecture::gpt;
   std::int64_t layers = 1;
   std::int64_t hidden = 1;
   std::int64_t heads = 1;
+  std::int64_t heads_of_keys = 0;  // and of values; 0: `heads`
+  std::int64_t inner = 0;          // width; 0: usual_inner()
   std::int64_t sequence = 1;
   std::int64_t vocabulary = 0;
   std::int64_t micro_batch = 1;
@@ -59,7 +69,12 @@ struct Device {
   Time skew{};
 };
 
+// 4 h; of Llama 8/3 h in whole multiples of 256, as many products.
+[[nodiscard]] std::int64_t usual_inner(Transformer::Architecture architecture, std::int64_t hidden);
+
 [[nodiscard]] std::int64_t parameters_of_layer(const Transformer& model);
+[[nodiscard]] std::int64_t parameters_before_layers(const Transformer& model);
+[[nodiscard]] std::int64_t parameters_after_layers(const Transformer& model);
 [[nodiscard]] std::int64_t parameters(const Transformer& model);
 
 // Of one microbatch, on all ranks of a tensor group together.

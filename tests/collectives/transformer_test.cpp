@@ -72,6 +72,28 @@ TEST(Transformer, TakesTheFlopOfTheMegatronPaper) {
   EXPECT_NEAR(seconds * 312e12 * 0.5 * 8 / papers, 1, 1e-9);
 }
 
+// Fewer heads of keys have fewer parameters and keep fewer bytes; three products take the FLOP of
+// two that are half as wide again.
+TEST(Transformer, MayShareKeysAndGateItsMlp) {
+  Transformer model;
+  model.layers = 2;
+  model.hidden = 1024;
+  model.heads = 16;
+  model.sequence = 1024;
+  Transformer shared = model;
+  shared.heads_of_keys = 4;
+  EXPECT_EQ(parameters_of_layer(model) - parameters_of_layer(shared), 2 * (1024 + 1) * 768);
+  EXPECT_DOUBLE_EQ(activation_bytes(model, {2}, 1, 1) - activation_bytes(shared, {2}, 1, 1),
+                   1024.0 * 1024 * 2 * 4 * 0.75 / 2);
+  Transformer gated = model;
+  gated.architecture = Transformer::Architecture::llama;
+  EXPECT_EQ(usual_inner(gated.architecture, gated.hidden), 2816);
+  gated.inner = 2048;
+  model.inner = 3072;
+  EXPECT_DOUBLE_EQ(forward_flop_of_layer(gated), forward_flop_of_layer(model));
+  EXPECT_EQ(parameters_of_layer(gated), 4 * 1024 * 1024 + 3 * 1024 * 2048 + 2 * 1024);
+}
+
 // Memory, latency and waiting for each other add to the FLOP; recomputation is a forward pass more.
 TEST(Transformer, TakesWhatTheDeviceTakesBesidesFlop) {
   Transformer model;

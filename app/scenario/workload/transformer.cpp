@@ -9,6 +9,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/scenario/vocabulary.hpp"
 #include "app/scenario/workload/workload_internal.hpp"
+#include "collectives/workloads/named_models.hpp"
 
 namespace collsim {
 namespace {
@@ -48,6 +49,38 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   return layout;
 }
 
+namespace {
+
+// A name gives what is not written.
+void read_shape(ObjectReader& reader, Transformer& transformer) {
+  using Architecture = Transformer::Architecture;
+  static const Vocabulary names{.what = "transformer", .allowed = named_transformers()};
+  static const Vocabulary architectures{.what = "architecture", .allowed = {"gpt", "llama"}};
+  if (!reader.has("name")) reader.need({"layers", "hidden", "heads", "seq"});
+  if (const auto name = reader.word("name", names)) transformer = transformer_of(*name);
+  const bool is_gpt = transformer.architecture == Architecture::gpt;
+  const std::string architecture =
+      reader.word("architecture", architectures, is_gpt ? "gpt" : "llama");
+  transformer.architecture = architecture == "gpt" ? Architecture::gpt : Architecture::llama;
+  transformer.layers = reader.integer("layers", 1, max_blocks, transformer.layers);
+  transformer.hidden = reader.integer("hidden", 1, max_width, transformer.hidden);
+  transformer.heads = reader.integer("heads", 1, max_width, transformer.heads);
+  const std::int64_t inner = usual_inner(transformer.architecture, transformer.hidden);
+  transformer.inner =
+      reader.integer("ffn", 1, 4 * max_width, transformer.inner > 0 ? transformer.inner : inner);
+  const std::int64_t keys = transformer.heads_of_keys;
+  transformer.heads_of_keys =
+      reader.integer("kv_heads", 1, max_width, keys > 0 ? keys : transformer.heads);
+  if (transformer.heads % transformer.heads_of_keys != 0)
+    reader.wrong("kv_heads", "does-not-fit",
+                 fmt::format("{} of attention cannot share {} of keys and values evenly",
+                             count_text(transformer.heads, "head"), transformer.heads_of_keys));
+  transformer.sequence = reader.integer("seq", 1, max_tokens, transformer.sequence);
+  transformer.vocabulary = reader.integer("vocab", 0, max_tokens, transformer.vocabulary);
+}
+
+}  // namespace
+
 TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& layout) {
   using Recompute = Transformer::Recompute;
   static const Vocabulary recomputes{.what = "recomputation",
@@ -58,11 +91,8 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
                       model.diagnostics());
   TransformerReading read;
   Transformer& transformer = read.transformer;
-  transformer.layers = reader.integer("layers", 1, max_blocks, 1);
-  transformer.hidden = reader.integer("hidden", 1, max_width, 1);
-  transformer.heads = reader.integer("heads", 1, max_width, 1);
-  transformer.sequence = reader.integer("seq", 1, max_tokens, 1);
-  transformer.vocabulary = reader.integer("vocab", 0, max_tokens, megatron_vocabulary);
+  transformer.vocabulary = megatron_vocabulary;
+  read_shape(reader, transformer);
   transformer.micro_batch = reader.integer("micro_batch", 1, max_batch, 1);
   const auto global = reader.integer("global_batch", 1, max_batch);
   transformer.type = parse_element_type(reader.word("dtype", element_type_words(), "float16"));
@@ -72,7 +102,6 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
                                                      : Recompute::none;
   const char* const usual = layout.fused_attention ? "fused" : "plain";
   transformer.fused_attention = reader.word("attention", attentions, usual) == "fused";
-  reader.need({"layers", "hidden", "heads", "seq"});
   const std::int64_t at_once = transformer.micro_batch * layout.dp;
   if (global && *global % at_once != 0)
     reader.wrong("global_batch", "does-not-fit",
@@ -86,8 +115,8 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
   return read;
 }
 
-// Parameters are spread evenly over the stages, as the pipeline's layers are, but for the
-// embedding, which the first has.
+// Parameters are spread evenly over the stages, as the pipeline's layers are, but for those before
+// and after all layers.
 StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
                  const TrainingLayout& layout, const TrainingStep& step) {
   const Transformer& model = read.transformer;
@@ -101,11 +130,13 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
   work.peak = device.device.flops * layout.tp * layout.pp * layout.dp;
   work.memory = device.memory;
   const auto of_layers = static_cast<double>(parameters_of_layer(model) * model.layers);
-  const auto of_embedding = static_cast<double>(parameters(model)) - of_layers;
+  const auto before = static_cast<double>(parameters_before_layers(model));
+  const auto after = static_cast<double>(parameters_after_layers(model));
   const double activations =
       activation_bytes(model, layout.tensor_group(), 1, 1) / layout.pp / layout.chunks;
   for (int stage = 0; stage < layout.pp; ++stage) {
-    const double owned = of_layers / layout.pp + (stage == 0 ? of_embedding : 0);
+    const double owned =
+        of_layers / layout.pp + (stage == 0 ? before : 0) + (stage + 1 == layout.pp ? after : 0);
     const auto number = static_cast<std::size_t>(stage);
     const double held = number < step.activations.size() ? step.activations[number] : 1;
     work.memory_bytes.push_back(owned / layout.tp * bytes_per_parameter(layout.zero, layout.dp) +

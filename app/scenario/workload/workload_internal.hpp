@@ -62,8 +62,8 @@ struct TrainingLayout {
 [[nodiscard]] TrainingLayout layout_of(const std::string& scheme, const JsonValue* written,
                                        int ranks);
 
-// "transformer" of the model: layers, hidden, heads, seq, vocab, micro_batch, global_batch, dtype,
-// recompute, attention.
+// "transformer" of the model: layers, hidden, heads, seq, kv_heads, ffn, architecture, vocab, or a
+// name for all of these; micro_batch, global_batch, dtype, recompute, attention.
 struct TransformerReading {
   Transformer transformer;
   std::optional<std::int64_t> microbatches = {};  // of each replica, by the global batch
