@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "collectives/checker/calls.hpp"
@@ -43,7 +42,6 @@ struct Records {
   std::int64_t recorded = 0, taken = 0;
   std::deque<std::uint32_t> tokens;  // of StepMemory, of those not taken
 };
-using RecordsKey = std::tuple<std::size_t, std::uint16_t, std::uint16_t>;  // position, from, for
 
 // A stream's place in the script of its rank.
 struct Cursor {
@@ -68,6 +66,7 @@ struct Cursor {
 // The calls of a rank, in the order of its script.
 struct RankCalls {
   std::int64_t begun = 0, ended = 0;
+  bool holds_back = false;  // a stream, until one of them has ended
 };
 
 class WorkloadChecker {
@@ -79,6 +78,8 @@ class WorkloadChecker {
     if (workload.data() && is_plain) memory_.emplace(workload);
     cursors_.resize(static_cast<std::size_t>(workload.size()) * streams_);
     calls_of_ranks_.resize(static_cast<std::size_t>(workload.size()));
+    records_.resize(cursors_.size());
+    messages_.resize(cursors_.size());
     for (StreamId id = 0; id < cursors_.size(); ++id) begin(id);
   }
 
@@ -136,7 +137,7 @@ class WorkloadChecker {
     return workload_.communicators()[id.communicator].groups[id.group];
   }
   [[nodiscard]] StreamId stream_id(Rank rank, std::uint16_t stream) const {
-    return positions_.at(rank) * streams_ + stream;
+    return *position_of_rank(rank) * streams_ + stream;
   }
   [[nodiscard]] std::size_t position_of(const Cursor& cursor) const {
     return static_cast<std::size_t>(&cursor - cursors_.data()) / streams_;
@@ -151,7 +152,12 @@ class WorkloadChecker {
     return false;
   }
   [[nodiscard]] bool has_stream(const StreamEnd& end) const {
-    return positions_.contains(end.rank) && end.stream < streams_;
+    return position_of_rank(end.rank) && end.stream < streams_;
+  }
+  [[nodiscard]] std::optional<std::size_t> position_of_rank(Rank rank) const {
+    if (rank.index() >= positions_.size()) return std::nullopt;
+    const std::int32_t position = positions_[rank.index()];
+    return position < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(position));
   }
 
   struct Sent {
@@ -159,37 +165,44 @@ class WorkloadChecker {
     std::uint32_t place;
     std::vector<checker::StepValue> values;
   };
-  using Route = std::pair<StreamEnd, StreamEnd>;
-
   const Workload& workload_;
   const CheckedLaunch launch_;
   const std::size_t streams_;
-  std::map<Rank, std::size_t> positions_;
+  std::vector<std::int32_t> positions_;  // by rank; -1: it takes no part
   struct Place {
+    bool is_member = false;
     std::uint32_t group = 0;
     std::uint32_t member = 0;
   };
-  std::vector<std::map<Rank, Place>> places_;  // by communicator
+  std::vector<std::vector<Place>> places_;  // by communicator and position
   std::vector<Cursor> cursors_;
   std::deque<StreamId> ready_;
-  std::map<RecordsKey, Records> records_;
+  std::vector<std::map<std::uint16_t, Records>>
+      records_;  // by who waits, and the stream of its rank
   std::map<CallId, OpenCall> open_calls_;
-  std::vector<std::vector<std::int64_t>> ended_calls_;  // by communicator and position
-  std::vector<RankCalls> calls_of_ranks_;               // by position
-  std::map<Route, std::deque<Sent>> messages_;
+  std::vector<std::vector<std::int64_t>> ended_calls_;           // by communicator and position
+  std::vector<RankCalls> calls_of_ranks_;                        // by position
+  std::vector<std::map<StreamEnd, std::deque<Sent>>> messages_;  // by sender
   std::optional<checker::StepMemory> memory_;  // where the workload says what it computes with
   WorkloadReport report_;
 };
 
 void WorkloadChecker::find_groups() {
-  for (int position = 0; position < workload_.size(); ++position)
-    positions_[workload_.rank(position)] = static_cast<std::size_t>(position);
+  for (int position = 0; position < workload_.size(); ++position) {
+    const std::size_t rank = workload_.rank(position).index();
+    if (rank >= positions_.size()) positions_.resize(rank + 1, -1);
+    positions_[rank] = position;
+  }
   for (const Communicator& communicator : workload_.communicators()) {
-    places_.emplace_back();
+    places_.emplace_back(static_cast<std::size_t>(workload_.size()));
     ended_calls_.emplace_back(static_cast<std::size_t>(workload_.size()));
     for (std::uint32_t group = 0; group < communicator.groups.size(); ++group) {
       std::uint32_t member = 0;
-      for (const Rank rank : communicator.groups[group]) places_.back()[rank] = {group, member++};
+      for (const Rank rank : communicator.groups[group]) {
+        if (const auto position = position_of_rank(rank))
+          places_.back()[*position] = {true, group, member};
+        ++member;
+      }
     }
   }
 }
@@ -257,7 +270,7 @@ bool WorkloadChecker::carry_out(StreamId id) {
 }
 
 void WorkloadChecker::record(const Cursor& cursor, std::size_t position) {
-  Records& records = records_[{position, cursor.stream, cursor.action->other}];
+  Records& records = records_[position * streams_ + cursor.action->other][cursor.stream];
   ++records.recorded;
   if (memory_) records.tokens.push_back(memory_->signal(position, cursor.stream));
   wake(position * streams_ + cursor.action->other);
@@ -270,7 +283,7 @@ bool WorkloadChecker::wait(const Cursor& cursor, std::size_t position) {
   const std::int64_t latest = so_far == recorded.end() ? 0 : so_far->second;
   const std::int64_t until = action.amount > 0 ? action.amount : latest;
   if (until == 0) return true;
-  Records& records = records_[{position, action.other, cursor.stream}];
+  Records& records = records_[position * streams_ + cursor.stream][action.other];
   if (records.recorded < until) return false;
   for (; memory_ && records.taken < until; ++records.taken) {
     memory_->learn(position, cursor.stream, records.tokens.front());
@@ -289,7 +302,7 @@ bool WorkloadChecker::send(const Cursor& cursor) {
     return false;
   }
   const StreamEnd to{action.peer, action.other};
-  std::deque<Sent>& queue = messages_[{{cursor.rank, cursor.stream}, to}];
+  std::deque<Sent>& queue = messages_[stream_id(cursor.rank, cursor.stream)][to];
   const auto slots = static_cast<std::size_t>(workload_.slots().value_or(0));
   if (workload_.slots() && queue.size() >= slots) return false;
   if (launch_.sends == Sends::rendezvous && has_stream(to)) {
@@ -312,8 +325,10 @@ bool WorkloadChecker::receive(Cursor& cursor) {
     if (has_stream(from)) wake(stream_id(from.rank, from.stream));
   };
   if (!std::exchange(cursor.has_arrived, true)) wake_sender();  // it may wait for this
-  const auto found = messages_.find({from, {cursor.rank, cursor.stream}});
-  if (found == messages_.end() || found->second.empty()) return false;
+  if (!has_stream(from)) return false;
+  auto& sent_there = messages_[stream_id(from.rank, from.stream)];
+  const auto found = sent_there.find({cursor.rank, cursor.stream});
+  if (found == sent_there.end() || found->second.empty()) return false;
   const Sent sent = std::move(found->second.front());
   found->second.pop_front();
   wake_sender();  // or for a slot
@@ -332,11 +347,9 @@ bool WorkloadChecker::receive(Cursor& cursor) {
 }
 
 std::optional<CallId> WorkloadChecker::call_id(const Cursor& cursor, const Action& action) const {
-  const auto& places = places_[action.communicator];
-  const auto place = places.find(cursor.rank);
-  if (place == places.end()) return std::nullopt;
-  return CallId{action.communicator, place->second.group,
-                cursor.reading->calls[action.communicator]};
+  const Place& place = places_[action.communicator][position_of(cursor)];
+  if (!place.is_member) return std::nullopt;
+  return CallId{action.communicator, place.group, cursor.reading->calls[action.communicator]};
 }
 
 void WorkloadChecker::report_stranger(const Cursor& cursor) {
@@ -374,8 +387,11 @@ bool WorkloadChecker::call(Cursor& cursor) {
     if (ended < id->number) return false;
     return true;
   }
-  if (ended + 1 < id->number) return false;  // one call of a communicator at a time
-  if (!may_begin(cursor)) return false;
+  // One call of a communicator at a time.
+  if (ended + 1 < id->number || !may_begin(cursor)) {
+    calls_of_ranks_[position_of(cursor)].holds_back = true;
+    return false;
+  }
   const auto [place, is_first] = open_calls_.try_emplace(*id);
   OpenCall& open = place->second;
   if (is_first)
@@ -396,9 +412,11 @@ void WorkloadChecker::end_call(const OpenCall& open, const CallId& id) {
   for (const StreamId stream : open.here) {
     const Cursor& cursor = cursors_[stream];
     ++ended_calls_[id.communicator][stream / streams_];
-    ++calls_of_ranks_[stream / streams_].ended;
-    wake_rank(stream / streams_);
-    lines[places_[id.communicator].at(cursor.rank).member] = line_of(cursor);
+    RankCalls& calls = calls_of_ranks_[stream / streams_];
+    ++calls.ended;
+    wake(stream);
+    if (std::exchange(calls.holds_back, false)) wake_rank(stream / streams_);
+    lines[places_[id.communicator][stream / streams_].member] = line_of(cursor);
   }
   if (memory_) memory_->call(lines);
 }
@@ -520,7 +538,7 @@ void WorkloadChecker::report_missing(const Cursor& cursor) {
   const Action& action = *cursor.action;
   WorkloadFault fault{WorkloadFault::Kind::missing, {}, {}};
   const auto ended = [&](Rank rank) {
-    if (!positions_.contains(rank)) return;
+    if (!position_of_rank(rank)) return;
     std::uint32_t last = 0;
     for (std::uint16_t stream = 0; stream < streams_; ++stream)
       last = std::max(last, cursors_[stream_id(rank, stream)].last_place);
@@ -566,16 +584,17 @@ void WorkloadChecker::report_circle(StreamId from) {
 }
 
 void WorkloadChecker::judge_messages() {
-  for (const auto& [route, sent] : messages_) {
-    if (sent.empty()) continue;
-    const auto& [from, to] = route;
-    report_.fault = WorkloadFault{WorkloadFault::Kind::unreceived,
-                                  {{from.rank, sent.front().place,
-                                    concat("rank ", from.rank.index(), " sends a message to rank ",
-                                           to.rank.index(), ", which does not receive it")}},
-                                  {}};
-    return;
-  }
+  for (StreamId sender = 0; sender < messages_.size(); ++sender)
+    for (const auto& [to, sent] : messages_[sender]) {
+      if (sent.empty()) continue;
+      const Rank from = cursors_[sender].rank;
+      report_.fault = WorkloadFault{WorkloadFault::Kind::unreceived,
+                                    {{from, sent.front().place,
+                                      concat("rank ", from.index(), " sends a message to rank ",
+                                             to.rank.index(), ", which does not receive it")}},
+                                    {}};
+      return;
+    }
 }
 
 }  // namespace
