@@ -86,6 +86,8 @@ std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, Tim
                                   const Label& label) {
   if (plan.train.tp == 1) return {labelled(work(train_compute, time), label)};
   std::vector<Action> actions;
+  constexpr std::size_t most = 6;  // of two parts, each with two calls at most
+  actions.reserve(most);
   const auto add = [&](Operation operation, const AlgorithmChoice& choice) {
     const Call call = plan.call(operation, layer.activations, Reduction::sum, choice);
     actions.push_back(collective(train_compute, tensor_group, call));
@@ -118,6 +120,7 @@ Action of_part(const TrainPlan& plan, const PipelineWork& part, Action message) 
 std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
                                   const PipelineWork& part) {
   std::vector<Action> actions;
+  actions.reserve(piece.layers.size() * (plan.train.tp == 1 ? 2 : 12));  // at most, done twice
   const bool in_two = plan.train.schedule == PipelineSchedule::zb_h1;
   const auto add = [&](std::size_t i) {
     const Layer& layer = piece.layers[i];
