@@ -180,6 +180,8 @@ JsonValue step_to_value(const CaseResult& row) {
     add(object, "hfu", step.work->hfu);
     add(object, "tokens_per_s", step.work->tokens_per_s);
     add(object, "memory_bytes", JsonValue::array(step.work->memory_bytes));
+    add(object, "out_of_memory",
+        step.work->out_of_memory.empty() ? JsonValue() : JsonValue(step.work->out_of_memory));
   }
   add_job(object, step.job);
   add(object, "messages", row.messages);

@@ -11,6 +11,7 @@
 
 #include "app/results/action_text.hpp"
 #include "app/scenario/make_case.hpp"
+#include "app/study/memory_over_time.hpp"
 #include "app/study/run_step.hpp"
 #include "collectives/kinds_of_ranks.hpp"
 #include "collectives/recorded_actions.hpp"
@@ -21,6 +22,7 @@ namespace {
 constexpr std::uint64_t most_recorded_for_a_picture = 1'000'000;
 constexpr std::size_t most_kinds_of_ranks = 16;
 constexpr std::size_t most_boxes = 20'000;
+constexpr std::size_t most_memory_curves = 8;  // as many as the page has colours
 
 std::string_view box_kind(const Action& action) {
   if (action.kind == Action::Kind::collective) return "collective";
@@ -55,6 +57,21 @@ JsonValue stream_picture(const RecordedActions& actions, const Workload& workloa
   return all;
 }
 
+JsonValue memory_curves(const TrainingStep& step, const RecordedActions& actions) {
+  JsonValue curves = JsonValue::array();
+  const auto kinds = kinds_of_ranks(step.workload);
+  for (std::size_t i = 0; i < std::min(kinds.size(), most_memory_curves); ++i) {
+    const auto points = memory_over_time(step, actions, kinds[i].first);
+    if (points.empty()) continue;
+    curves.items().push_back(
+        JsonValue::object({{"name", fmt::format("rank {}", kinds[i].first.index())},
+                           {"points", JsonValue::array(points, [](const MemoryPoint& point) {
+                              return JsonValue::array({point.time.seconds(), point.bytes});
+                            })}}));
+  }
+  return curves;
+}
+
 JsonValue step_picture(const Case& one_case) {
   const Workload& workload = workload_of(one_case);
   const Simulation simulation = record_step(one_case, most_recorded_for_a_picture);
@@ -74,9 +91,12 @@ JsonValue step_picture(const Case& one_case) {
     }
   if (boxes > most_boxes)
     throw_error(ErrorCode::too_large, "the step has too many layers and microbatches to draw");
+  const TrainingStep& step = *one_case.step;
   return JsonValue::object({{"step_s", simulation.time.seconds()},
                             {"kinds", kinds.size()},
-                            {"streams", std::move(streams)}});
+                            {"streams", std::move(streams)},
+                            {"memory", memory_curves(step, actions)},
+                            {"device_bytes", step.work ? step.work->memory : 0}});
 }
 
 std::size_t fastest_step(const JsonValue::Array& rows) {

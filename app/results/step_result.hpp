@@ -33,6 +33,7 @@ struct StepResult {
     double mfu = 0, hfu = 0, tokens_per_s = 0;
     std::vector<double> memory_bytes;
     std::int64_t device_memory = 0;
+    std::string out_of_memory = {};  // "at forward of layer 7"; empty: it fits
   };
   std::optional<Work> work = {};
   struct Communicator {

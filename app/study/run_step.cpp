@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/study/run_step.hpp"
 
+#include "app/study/memory_over_time.hpp"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -52,10 +54,15 @@ StepResult::OfRank spent(const RankActivity& rank, Time end, Time step) {
   return spent;
 }
 
-StepResult::Work done_work(const StepWork& work, Time step) {
-  const double seconds = step.seconds();
-  return {work.model_flop / (seconds * work.peak), work.flop / (seconds * work.peak),
-          work.tokens / seconds, work.memory_bytes, work.memory};
+StepResult::Work done_work(const TrainingStep& step, Time time) {
+  const StepWork& work = *step.work;
+  const double seconds = time.seconds();
+  return {work.model_flop / (seconds * work.peak),
+          work.flop / (seconds * work.peak),
+          work.tokens / seconds,
+          work.memory_bytes,
+          work.memory,
+          out_of_memory(step)};
 }
 
 StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
@@ -64,7 +71,7 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
   result.buckets = step.buckets;
   result.microbatches = step.microbatches;
   result.activations = step.activations;
-  if (step.work) result.work = done_work(*step.work, simulation.time);
+  if (step.work) result.work = done_work(step, simulation.time);
   std::vector<std::size_t> used;  // those of several ranks
   const std::vector<Communicator>& communicators = step.workload.communicators();
   for (std::size_t i = 0; i < communicators.size(); ++i) {

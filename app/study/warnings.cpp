@@ -410,10 +410,12 @@ class Collector {
     const StepResult::Work& work = *worst->step->work;
     const auto stage = std::ranges::max_element(work.memory_bytes);
     constexpr double gigabyte = 1e9;
-    warn_at("workload.model", "out-of-memory",
-            fmt::format("{}stage {} needs {:.1f} GB on each rank, of which a device has {:.1f} GB",
-                        rows_text(rows, results_), stage - work.memory_bytes.begin(),
-                        *stage / gigabyte, static_cast<double>(work.device_memory) / gigabyte));
+    warn_at(
+        "workload.model", "out-of-memory",
+        fmt::format("{}stage {} needs {:.1f} GB on each rank, of which a device has {:.1f} GB; "
+                    "it runs out {}",
+                    rows_text(rows, results_), stage - work.memory_bytes.begin(), *stage / gigabyte,
+                    static_cast<double>(work.device_memory) / gigabyte, work.out_of_memory));
   }
 
   void measure() {

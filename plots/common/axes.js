@@ -19,6 +19,7 @@
 const quantities = {
   time: { name: "time", text: timeText, units: timeUnits },
   size: { name: "size", text: bytesText, units: byteUnits, base: 2 },
+  memory: { name: "memory", text: memoryText, units: memoryUnits },
   rate: { name: "bandwidth", text: rateText, units: rateUnits },
   chunks: { name: "chunks", text: countText, base: 2, whole: true },
   ranks: { name: "ranks", text: countText, base: 2, whole: true },

@@ -24,6 +24,15 @@ const timeUnits = [
   { size: 1, name: "s" },
 ];
 
+/** As makers of GPUs count. @type {Unit[]} */
+const memoryUnits = [
+  { size: 1, name: "B" },
+  { size: 1e3, name: "kB" },
+  { size: 1e6, name: "MB" },
+  { size: 1e9, name: "GB" },
+  { size: 1e12, name: "TB" },
+];
+
 /** @type {Unit[]} */
 const rateUnits = [
   { size: 1, name: "B/s" },
@@ -74,6 +83,11 @@ function columnTexts(values, units, common) {
 /** "64 MiB" @param {number} bytes */
 function bytesText(bytes) {
   return inLargestUnit(bytes, byteUnits);
+}
+
+/** "42.41 GB" @param {number} bytes */
+function memoryText(bytes) {
+  return inLargestUnit(bytes, memoryUnits);
 }
 
 /** "3.282 ms"; zero is "0 s". @param {number} seconds */

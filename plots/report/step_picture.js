@@ -24,6 +24,7 @@ function addStepPictures(parent, results) {
         rows: boxes,
       },
     });
+    addMemoryCurve(parent, results, row, picture);
   }
   if (data.why_no_picture) parent.append(element("p", "notice", `No timeline: ${data.why_no_picture}.`));
 }

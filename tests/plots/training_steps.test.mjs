@@ -3,7 +3,7 @@
 // usage: COLLSIM=collsim node --test training_steps.test.mjs
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -19,9 +19,9 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function open(name, width) {
+async function open(name, width, from = scenarios) {
   const file = join(folder, `${name}.html`);
-  execFileSync(process.env.COLLSIM, ["run", join(scenarios, `${name}.json`), "--quiet", "-o", file], { stdio: "ignore" });
+  execFileSync(process.env.COLLSIM, ["run", join(from, `${name}.json`), "--quiet", "-o", file], { stdio: "ignore" });
   const page = await openFile(browser, file, { viewport: { width, height: 900 } });
   await page.waitForSelector("footer");
   return page;
@@ -41,6 +41,21 @@ test("a pipeline is drawn as in textbooks, at every width", async () => {
     for (const kind of ["forward", "backward", "weights"]) assert.equal(await boxes(kind), 4 * 8, kind);
     assert.equal(await page.$$eval("#step-3 text.row-name", (all) => all.length), 4);
     assert.match(await page.$eval("#step-0 rect[data-kind=backward] title", (one) => one.textContent), /microbatch 1: backward of layer 1: 20 ms, from 170 ms/);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `no scrolling sideways at ${width}`);
+    assertNoMistakes(page);
+    await page.context().close();
+  }
+});
+
+test("memory over time stands below the streams, with what a device has", async () => {
+  const transformer = { layers: 24, hidden: 4096, heads: 32, seq: 2048, micro_batch: 2, global_batch: 16 };
+  const workload = { train: { tp: 2, pp: 4, dp: 1 }, model: { transformer }, device: { memory: "30GB" } };
+  writeFileSync(join(folder, "memory.json"), JSON.stringify({ scenario: 1, cluster: { preset: "dgx-a100" }, workload }));
+  for (const width of [1366, 360]) {
+    const page = await open("memory", width, folder);
+    assert.match((await titles(page)).at(-1), /^train: at most 36\.38 GB of memory, on rank 0; a device has 30 GB$/);
+    const words = await page.$$eval("#memory-0 svg text", (all) => all.map((one) => one.textContent));
+    for (const name of ["rank 0", "rank 2", "rank 4", "rank 6", "device: 30 GB"]) assert.ok(words.includes(name), name);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `no scrolling sideways at ${width}`);
     assertNoMistakes(page);
     await page.context().close();

@@ -41,6 +41,7 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   if (schedule != nullptr && *schedule == JsonValue("interleaved"))
     layout.chunks = degree(options, "chunks", 2);
   if (scheme == "fsdp") layout.zero = degree(options, "zero", 3);
+  if (layout.zero == 3) layout.most_whole = std::max(2, degree(options, "unsharded", 2)) + 2;
   layout.fused_attention = scheme == "fsdp" || scheme == "ddp";
   layout.tp = scheme == "tensor" ? all : train ? degree(options, "tp", 1) : 1;
   layout.pp = scheme == "pipeline" ? all : train ? degree(options, "pp", 1) : 1;
@@ -134,13 +135,21 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
   const auto after = static_cast<double>(parameters_after_layers(model));
   const double activations =
       activation_bytes(model, layout.tensor_group(), 1, 1) / layout.pp / layout.chunks;
+  const auto pieces = static_cast<std::int64_t>(layout.pp) * layout.chunks;
+  work.activation_bytes = activations * static_cast<double>(pieces) /
+                          static_cast<double>(std::max(model.layers, pieces));
+  work.whole_bytes =
+      static_cast<double>(parameters_of_layer(model)) * static_cast<double>(size_of(model.type));
+  work.most_whole =
+      std::min(static_cast<double>(layout.most_whole), 2 * static_cast<double>(model.layers));
   for (int stage = 0; stage < layout.pp; ++stage) {
     const double owned =
         of_layers / layout.pp + (stage == 0 ? before : 0) + (stage + 1 == layout.pp ? after : 0);
     const auto number = static_cast<std::size_t>(stage);
     const double held = number < step.activations.size() ? step.activations[number] : 1;
-    work.memory_bytes.push_back(owned / layout.tp * bytes_per_parameter(layout.zero, layout.dp) +
-                                held * activations);
+    work.kept_bytes.push_back(owned / layout.tp * bytes_per_parameter(layout.zero, layout.dp));
+    work.memory_bytes.push_back(work.kept_bytes.back() + held * activations +
+                                work.most_whole * work.whole_bytes);
   }
   return work;
 }

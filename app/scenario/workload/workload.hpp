@@ -20,12 +20,15 @@ struct WrittenProgram;
 // What a step computes, and what memory that takes, of a model whose FLOP are known.
 struct StepWork {
   double tokens = 0;
-  double model_flop = 0;                  // of all ranks, nothing counted twice
-  double flop = 0;                        // with what is computed again
-  double peak = 0;                        // FLOP/s of all ranks
-  std::vector<double> memory_bytes = {};  // of a rank, by stage: parameters, gradients, optimizer
-                                          // state, and activations that it keeps
-  Bytes memory = 0;                       // of a device; 0: unknown
+  double model_flop = 0;  // of all ranks, nothing counted twice
+  double flop = 0;        // with what is computed again
+  double peak = 0;        // FLOP/s of all ranks
+  // Of a rank, by stage: all the time, and at most (study/memory_over_time.hpp).
+  std::vector<double> kept_bytes = {}, memory_bytes = {};
+  double activation_bytes = 0;  // of a layer and a microbatch
+  double whole_bytes = 0;       // of a layer's parameters, or gradients, that FSDP has whole ...
+  double most_whole = 0;        // ... and how many of them it has at once
+  Bytes memory = 0;             // of a device; 0: unknown
 };
 
 // A step of training: what a scenario says in place of a collective.

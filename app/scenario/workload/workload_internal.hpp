@@ -53,6 +53,9 @@ struct TrainingLayout {
   int chunks = 1;  // pieces of the model on a stage
   bool sequence_parallel = false;
   int zero = 0;  // how much is spread over the replicas: see bytes_per_parameter()
+  // Layers whose parameters FSDP has whole at once, and those whose gradients it has: one in its
+  // backward pass, the other being scattered.
+  int most_whole = 0;
   // What is usual where a scheme comes from: PyTorch fuses attention, Megatron-LM as published in
   // 2021 does not.
   bool fused_attention = false;

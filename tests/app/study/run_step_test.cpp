@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "app/scenario/make_case.hpp"
+#include "app/study/memory_over_time.hpp"
+#include "app/study/run_step.hpp"
 #include "tests/app/study/scenarios.hpp"
 #include "tests/contains.hpp"
 
@@ -24,6 +29,79 @@ const std::string thirty_ms =
 
 CaseResult row_of(const std::string& scenario) {
   return results_of(scenario).results->rows.front();
+}
+
+// --- memory -----------------------------------------------------------------------------------
+
+constexpr const char* small_transformer =
+    R"("model": {"transformer": {"layers": 8, "hidden": 1024, "heads": 16, "seq": 1024}},
+       "device": {"flops": "100TFLOP/s", "memory": )";
+
+struct MemoryCurve {
+  double kept = 0, most = 0, last = 0;
+};
+MemoryCurve memory_of_rank(const std::string& scenario, std::size_t rank) {
+  Studied studied;
+  load(studied, scenario);
+  ClusterCache clusters;
+  const auto found = make_case(*studied.scenario, {}, clusters, studied.diagnostics);
+  const Simulation run = record_step(*found, 1'000'000);
+  const auto points = memory_over_time(
+      *found->step, recorded_actions(found->step->workload, *run.timeline), Rank(rank));
+  const std::vector<double>& kept = found->step->work->kept_bytes;
+  MemoryCurve curve{kept[kept.size() == 1 ? 0 : rank], 0, points.back().bytes};
+  for (const MemoryPoint& point : points) curve.most = std::max(curve.most, point.bytes);
+  return curve;
+}
+
+// The curve of every stage reaches what the row says, and returns to what is kept.
+TEST(RunStep, MemoryOverTimeReachesWhatTheRowSays) {
+  for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zb-h1"}) {
+    const std::string scenario =
+        step_scenario(four_stages, std::string(R"("pipeline": {"microbatches": 8, "schedule": ")") +
+                                       schedule + "\"}, " + small_transformer + "\"80GB\"}");
+    const CaseResult row = row_of(scenario);
+    for (std::size_t stage = 0; stage < 4; ++stage) {
+      const MemoryCurve curve = memory_of_rank(scenario, stage);
+      EXPECT_NEAR(curve.most / row.step->work->memory_bytes[stage], 1, 1e-12) << schedule << stage;
+      EXPECT_NEAR(curve.last / curve.kept, 1, 1e-12) << schedule << stage;
+    }
+    EXPECT_EQ(row.step->work->out_of_memory, "");
+  }
+}
+
+// Layers that are gathered come and go; the row says as many as there may be.
+TEST(RunStep, MemoryOfFsdpHasWholeLayers) {
+  const std::string scenario =
+      step_scenario(eight, std::string(R"("fsdp": {}, )") + small_transformer + "\"80GB\"}");
+  const double row = row_of(scenario).step->work->memory_bytes.front();
+  const MemoryCurve curve = memory_of_rank(scenario, 3);
+  const double layer = 2 * (12 * 1024.0 * 1024 + 13 * 1024);
+  EXPECT_LE(curve.most, row * (1 + 1e-12));
+  EXPECT_GE(curve.most, row - 2 * layer);
+  EXPECT_NEAR(curve.last / curve.kept, 1, 1e-12);
+}
+
+// Of 1F1B the first of four stages holds four microbatches, each of two layers.
+TEST(RunStep, MemoryRunsOutAtALayer) {
+  const auto with_memory = [](const std::string& memory) {
+    const Studied studied =
+        results_of(step_scenario(four_stages, std::string(R"("pipeline": {"microbatches": 8}, )") +
+                                                  small_transformer + "\"" + memory + "\"}"));
+    return studied.warning("out-of-memory");
+  };
+  const CaseResult row =
+      row_of(step_scenario(four_stages, std::string(R"("pipeline": {"microbatches": 8}, )") +
+                                            small_transformer + "\"80GB\"}"));
+  const auto most = static_cast<std::int64_t>(row.step->work->memory_bytes.front());
+  const double layer = 1024.0 * 1024 * (34 + 5.0 * 16);
+  const auto less = [&](double layers) {
+    return std::to_string(most - static_cast<std::int64_t>(layers * layer)) + "B";
+  };
+  EXPECT_EQ(with_memory(less(-0.5)), "");
+  expect_contains(with_memory(less(0.5)), "; it runs out at microbatch 4: forward of layer 2");
+  expect_contains(with_memory(less(2.5)), "; it runs out at microbatch 3: forward of layer 2");
+  expect_contains(with_memory("10MB"), "; it runs out before the first layer");
 }
 
 // Recursion of DDP's buckets, by hand: the last of 24 all-reduces ends at 248.474 ms.
