@@ -262,8 +262,6 @@ std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts, int kin
     digits.insert(digits.end(), turns.begin(), turns.end());
   }
   if (kinds == 1) return digits;
-  // Not claimed where nodes are digits, too: messages between the kinds would not meet.
-  if (digits.size() > parts.communicators.size()) return {};
   const auto fixed = static_cast<std::uint32_t>(kinds);
   digits.push_back({.size = fixed, .step = fixed});
   return digits;

@@ -46,7 +46,8 @@ class DataflowNetwork {
     return true;
   }
   void post(Connection& connection, Slot& slot, Time ready);
-  void wake(LaneNumber lane) { lanes_.runnable.push_back(wiring_.simulated(lane)); }
+  void wake(LaneNumber lane) { lanes_.runnable.push_back(lane); }
+  void wake_receiver(const Connection& connection) { wake(wiring_.simulated(connection.target)); }
   [[nodiscard]] Time all_left(LaneNumber lane) const { return lanes_.left_at(lane); }
   // Only a clock tells what else is under way.
   [[nodiscard]] static Time end_of_work(LaneNumber, Time began, Time duration) {

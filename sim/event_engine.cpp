@@ -84,7 +84,8 @@ class EventNetwork {
   [[nodiscard]] bool may_post(LaneNumber lane, const Connection& connection,
                               const InstructionTimes& times);
   void post(Connection& connection, Slot& slot, Time ready);
-  void wake(LaneNumber lane) { lanes_.runnable.push_back(wiring_.simulated(lane)); }
+  void wake(LaneNumber lane) { lanes_.runnable.push_back(lane); }
+  void wake_receiver(const Connection& connection) { wake(wiring_.simulated(connection.target)); }
   [[nodiscard]] Time all_left(LaneNumber lane);
   [[nodiscard]] Time end_of_work(LaneNumber lane, Time began, Time duration) {
     return work_.end_of(lane, began, duration);
@@ -465,7 +466,7 @@ inline void EventNetwork<Recorder>::arrive(Connection& way, std::uint64_t messag
   if constexpr (Recorder::enabled) recorder_.arrived(connection, message, arrival);
   if (!connection.queue.receiver_waits) return;
   connection.queue.receiver_waits = false;
-  wake(connection.target);
+  wake_receiver(connection);
 }
 
 template <class Recorder>

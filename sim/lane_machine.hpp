@@ -40,6 +40,7 @@ struct InstructionTimes {
 //                        to its arrival, not before `ready`, or to never(); a signal is there at
 //                        once
 //   wake                 this lane may be able to continue; the engine runs it eventually
+//   wake_receiver        the lane that receives from a connection, or stands for it
 //   all_left             when the last message of this lane so far left it; never(): not known yet,
 //                        and the lane will be woken
 //   end_of_work          when work of this lane ends that begins then; never(): as above
@@ -54,6 +55,7 @@ concept Network = requires(N network, LaneNumber lane, Endpoint peer, Connection
   network.release(connection, Direction::out);
   network.post(connection, slot, ready);
   network.wake(lane);
+  network.wake_receiver(connection);
   { network.all_left(lane) } -> std::same_as<Time>;
   { network.end_of_work(lane, ready, ready) } -> std::same_as<Time>;
   network.note_call(lane, bool{}, ready);
@@ -266,7 +268,7 @@ inline void LaneMachine<N, Recorder>::send(Connection& out, std::int64_t count, 
   network_.post(out, slot, ready);
   if (queue.receiver_waits && (N::arrivals_are_known || slot.time != Time::never())) {
     queue.receiver_waits = false;
-    network_.wake(out.target);
+    network_.wake_receiver(out);
   }
 }
 

@@ -302,9 +302,7 @@ std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
     of_replicas.insert(average_gradients(plan, stage).call);
   const std::vector<TurnDigit> tensor = turns_of_members(of_tensor_groups, train.tp);
   const std::vector<TurnDigit> replicas = turns_of_members(of_replicas, train.dp);
-  // Not claimed where both stages and nodes are digits: their messages would not meet.
-  const bool is_pipeline_of_nodes = train.pp > 1 && tensor.size() + replicas.size() > 2;
-  if (tensor.empty() || replicas.empty() || is_pipeline_of_nodes) return {};
+  if (tensor.empty() || replicas.empty()) return {};
   const auto stages = static_cast<std::uint32_t>(train.pp);
   std::vector<TurnDigit> digits{{.size = stages, .step = stages}};
   digits.insert(digits.end(), replicas.begin(), replicas.end());

@@ -35,6 +35,7 @@ struct OneConnection {
   static bool may_post(LaneNumber, const Connection&, const InstructionTimes&) { return true; }
   void post(Connection&, Slot& slot, Time ready) const { slot.time = ready + latency; }
   void wake(LaneNumber lane) { lanes.runnable.push_back(lane); }
+  void wake_receiver(const Connection& connection) { wake(connection.target); }
   static Time all_left(LaneNumber) { return {}; }
   static Time end_of_work(LaneNumber, Time began, Time duration) { return began + duration; }
   static void note_call(LaneNumber, bool, Time) {}

@@ -478,6 +478,16 @@ TEST(ProgramOracles, BySymmetryOfNodesTheSame) {
   expect_same_by_symmetry(make_workload(fsdp, model, 12), nodes);
   const Train train{.dp = 12, .microbatches = 2, .gradients = ring_of(4)};
   expect_same_by_symmetry(make_workload(train, model), nodes);
+  // Several kinds of ranks, each kind in several nodes.
+  shape.nodes = 4;
+  const Topology more = make_nodes(shape);
+  for (const int tp : {1, 2}) {
+    const Train pipeline{
+        .tp = tp, .pp = 2, .dp = 8 / tp, .microbatches = 4, .gradients = ring_of(4 / tp)};
+    expect_same_by_symmetry(make_workload(pipeline, model), more);
+  }
+  const Ddp ddp{.bucket = 100'000, .devices_per_replica = 2, .all_reduce = ring_of(2)};
+  expect_same_by_symmetry(make_workload(ddp, model, 16), more);
 }
 
 // One rank of every kind stands for the others, on links that share fairly.
