@@ -170,7 +170,7 @@ struct FormulaParts {
   [[nodiscard]] bool one_node(int gpus) const { return gpus <= links.gpus_per_node; }
 };
 
-double sharded_formula(const FormulaParts& parts) {
+double sharded_formula(const FormulaParts& parts, const Device& device) {
   const TrainingRun& run = parts.run;
   const Layer& layer = parts.layer();
   const double bandwidth =
@@ -180,9 +180,10 @@ double sharded_formula(const FormulaParts& parts) {
   const double passes =
       std::max(layer.forward.seconds(), gather) + std::max(layer.backward.seconds(), 2 * gather);
   const double logits = parts.forward_logits() + parts.backward_logits();
-  return static_cast<double>(run.microbatches) *
-             (static_cast<double>(run.model.layers) * passes + logits) +
-         gather + parts.model.optimizer.seconds() / run.dp;
+  const auto layers = static_cast<double>(run.model.layers);
+  const double host = layers * device.launch.seconds() * (layer.again > Time{} ? 3 : 2);
+  return static_cast<double>(run.microbatches) * std::max(layers * passes + logits, host) + gather +
+         parts.model.optimizer.seconds() / run.dp;
 }
 
 double pipelined_formula(const FormulaParts& parts, const Device& device) {
@@ -214,7 +215,7 @@ double pipelined_formula(const FormulaParts& parts, const Device& device) {
 
 double step_formula(const TrainingRun& run, const Device& device, const TrainingLinks& links) {
   const FormulaParts parts(run, device, links);
-  if (run.sharded) return sharded_formula(parts);
+  if (run.sharded) return sharded_formula(parts, device);
   const double bytes = static_cast<double>(parameters(run.model)) / run.tp / run.pp *
                        static_cast<double>(size_of(run.model.type));
   const double replicas =

@@ -23,6 +23,7 @@
 #include <cmath>
 #include <memory>
 
+#include "collectives/workloads/launch.hpp"
 #include "collectives/workloads/step_data.hpp"
 #include "collectives/workloads/workloads.hpp"
 #include "topo/error.hpp"
@@ -31,7 +32,7 @@ namespace collsim {
 
 namespace {
 
-enum DdpStreams : std::uint8_t { compute, communication };
+enum DdpStreams : std::uint8_t { compute, communication, ddp_host };
 constexpr int world = 0;
 
 // What one device of a replica has.
@@ -102,7 +103,9 @@ Script ddp_forward(std::shared_ptr<const DdpPlan> plan, DdpPlan::Place at, int p
     co_yield labelled(receive(compute, at.before, taken, compute), label(-1));
   }
   for (std::int64_t l = layers.offset; l < end; ++l)
-    co_yield labelled(work(compute, plan->layer(l).forward), label(l));
+    for (const Action& action :
+         launched_pass(plan->model, plan->layer(l), label(l), compute, ddp_host))
+      co_yield action;
   if (at.is_last) co_return;
   co_yield labelled(send(compute, at.after, plan->layer(end - 1).activations, compute), label(-1));
 }
@@ -122,7 +125,9 @@ Script ddp_backward(std::shared_ptr<const DdpPlan> plan, DdpPlan::Place at, int 
     const std::int64_t end = l;
     while (l > end - layers) {
       --l;
-      co_yield labelled(work(compute, plan->layer(l).backward), label(l));
+      for (const Action& action :
+           launched_pass(plan->model, plan->layer(l), label(l), compute, ddp_host))
+        co_yield action;
     }
     if (l == share.layers.offset && !at.is_first)
       co_yield labelled(send(compute, at.before, plan->layer(l - 1).activations, compute),
@@ -237,6 +242,7 @@ Workload make_workload(const Ddp& ddp, const Model& model, int ranks) {
   Workload::Parts parts;
   parts.group = first_ranks(static_cast<std::size_t>(ranks));
   parts.stream_names = {"compute", "communication"};
+  if (model.launch > Time{}) parts.stream_names.emplace_back("host");
   parts.communicators = {{"world", strided_groups(ranks, ranks / devices, devices), lanes}};
   parts.script = [plan = std::make_shared<const DdpPlan>(plan)](Rank rank) {
     return ddp_step(plan, rank);

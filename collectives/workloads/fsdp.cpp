@@ -29,6 +29,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "collectives/workloads/launch.hpp"
 #include "collectives/workloads/step_data.hpp"
 #include "collectives/workloads/turns.hpp"
 #include "collectives/workloads/workloads.hpp"
@@ -78,6 +79,12 @@ struct FsdpPlan {
     return labelled(collective(fsdp_replicas, fsdp_copies, all_reduce),
                     of(Label::Kind::parameters, l, microbatch));
   }
+  // The host's stream is the last one.
+  [[nodiscard]] std::vector<Action> pass(Label::Kind kind, std::int64_t l,
+                                         std::int32_t microbatch) const {
+    return launched_pass(model, model.layers[static_cast<std::size_t>(l)], of(kind, l, microbatch),
+                         fsdp_compute, is_hybrid ? fsdp_replicas + 1 : fsdp_communication + 1);
+  }
   [[nodiscard]] Label of(Label::Kind kind, std::int64_t l, std::int32_t microbatch) const {
     return {kind, static_cast<std::int32_t>(l + 1), fsdp.microbatches > 1 ? microbatch + 1 : 0};
   }
@@ -88,13 +95,11 @@ Script fsdp_forward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbatc
   const int unsharded = plan->fsdp.unsharded;
   const std::int64_t passes = 2 * count * microbatch;  // of layers before
   for (std::int64_t l = 0; l < count; ++l) {
-    const Layer& layer = plan->model.layers[static_cast<std::size_t>(l)];
     if (l >= unsharded) co_yield wait(fsdp_communication, fsdp_compute, passes + l - unsharded + 1);
     co_yield plan->gather(l, microbatch);
     co_yield record(fsdp_communication, fsdp_compute);
     co_yield wait(fsdp_compute, fsdp_communication);
-    co_yield labelled(work(fsdp_compute, layer.forward),
-                      plan->of(Label::Kind::forward, l, microbatch));
+    for (const Action& action : plan->pass(Label::Kind::forward, l, microbatch)) co_yield action;
     co_yield record(fsdp_compute, fsdp_communication);
   }
 }
@@ -108,7 +113,6 @@ Script fsdp_backward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbat
   // twice, and of the end of a microbatch, unless replicas tell of that.
   const std::int64_t gathered = (2 * count - (plan->is_hybrid ? 1 : 0)) * microbatch;
   for (std::int64_t l = count - 1; l >= 0; --l) {
-    const Layer& layer = plan->model.layers[static_cast<std::size_t>(l)];
     if (l < count - 1)
       co_yield wait(fsdp_compute, fsdp_communication, gathered + 2 * count - 1 - l);
     if (gathers_at(l, Fsdp::Prefetch::pre)) {
@@ -116,8 +120,7 @@ Script fsdp_backward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbat
       co_yield plan->gather(l - 1, microbatch);
       co_yield record(fsdp_communication, fsdp_compute);
     }
-    co_yield labelled(work(fsdp_compute, layer.backward),
-                      plan->of(Label::Kind::backward, l, microbatch));
+    for (const Action& action : plan->pass(Label::Kind::backward, l, microbatch)) co_yield action;
     co_yield record(fsdp_compute, fsdp_communication);
     co_yield wait(fsdp_communication, fsdp_compute);
     if (gathers_at(l, Fsdp::Prefetch::post)) {
@@ -174,6 +177,7 @@ Workload make_workload(const Fsdp& fsdp, const Model& model, int ranks) {
     parts.communicators.push_back({"replicas", strided_groups(ranks, plan.copies, shared_by),
                                    lanes_of(Operation::all_reduce, fsdp.all_reduce)});
   }
+  if (model.launch > Time{}) parts.stream_names.emplace_back("host");
   parts.script = [plan = std::make_shared<const FsdpPlan>(plan)](Rank) { return fsdp_step(plan); };
   parts.turns = turns_of_like_ranks(parts);
   parts.data = data_of(plan.fsdp, model, parts.group);

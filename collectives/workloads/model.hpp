@@ -23,7 +23,7 @@ struct Model {
   std::vector<Layer> layers;
   Time forward{};                       // of what is in no layer
   Time optimizer{};                     // of all parameters, on one rank
-  Time launch{};                        // of a pass of a layer by the host; only Train has a host
+  Time launch{};                        // of a pass of a layer by the host, of Ddp, Fsdp and Train
   ElementType type = ElementType::f32;  // of gradients and activations
 };
 

@@ -104,6 +104,28 @@ TEST(RunStep, MemoryRunsOutAtALayer) {
   expect_contains(with_memory("10MB"), "; it runs out before the first layer");
 }
 
+// A host that is slower than the device sets the pace: 8 layers forward and backward, computed
+// again or not; one that is faster costs nothing.
+TEST(RunStep, TheHostLaunchesEveryPass) {
+  const auto step_of = [](const std::string& scheme, const std::string& recompute,
+                          const std::string& launch) {
+    const CaseResult row = row_of(step_scenario(
+        eight, scheme + R"(, "model": {"transformer": {"layers": 8, "hidden": 1024, "heads": 16,
+                           "seq": 1024, "recompute": ")" +
+                   recompute + R"("}}, "device": {"flops": "100TFLOP/s", "launch": ")" + launch +
+                   "\"}"));
+    return row.time_s();
+  };
+  for (const char* scheme :
+       {R"("ddp": {})", R"("fsdp": {})", R"("fsdp": {"hybrid": 4})", R"("train": {"dp": 8})"}) {
+    const double without = step_of(scheme, "none", "0ms");
+    EXPECT_EQ(step_of(scheme, "none", "10us"), without) << scheme;
+    EXPECT_GE(step_of(scheme, "none", "100ms"), 16 * 0.1) << scheme;
+    EXPECT_LE(step_of(scheme, "none", "100ms"), 16 * 0.1 + without) << scheme;
+    EXPECT_GE(step_of(scheme, "full", "100ms"), 24 * 0.1) << scheme;
+  }
+}
+
 // Recursion of DDP's buckets, by hand: the last of 24 all-reduces ends at 248.474 ms.
 TEST(RunStep, SaysWhereTheTimeGoes) {
   const CaseResult row = row_of(step_scenario(eight, "\"ddp\": {}, " + like_bert));
