@@ -233,7 +233,8 @@ inline void ConnectionTable::set_links(Connection& connection, std::span<const L
   Path& path = connection.path;
   if (links.size() > path.links_room) make_room_for_links(path, links.size());
   path.links_count = static_cast<std::uint32_t>(links.size());
-  std::copy(links.begin(), links.end(), links_.begin() + path.links_begin);
+  LinkId* place = links_.data() + path.links_begin;
+  for (const LinkId link : links) *place++ = link;  // too few for memmove
 }
 
 }  // namespace collsim

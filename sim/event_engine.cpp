@@ -242,7 +242,7 @@ inline void EventNetwork<Recorder>::note_links(Connection& connection) {
 // freed slots may still lie in the future and matter; so not where slots are limited.  A single
 // message that flows when both ends have turned away rests without a connection.
 template <class Recorder>
-void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
+inline void EventNetwork<Recorder>::release(Connection& connection, Direction direction) {
   connection.queue.users &= static_cast<std::uint8_t>(~bit_of(direction));
   if (drains_ && direction == Direction::out) [[unlikely]]
     lanes_.note_left(connection);

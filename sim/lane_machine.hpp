@@ -317,8 +317,10 @@ template <Network N, class Recorder>
 }
 
 template <Network N, class Recorder>
-inline bool LaneMachine<N, Recorder>::connect(LaneNumber number, Connection*& connection,
-                                              Endpoint peer, Direction direction) {
+[[gnu::always_inline]] inline bool LaneMachine<N, Recorder>::connect(LaneNumber number,
+                                                                     Connection*& connection,
+                                                                     Endpoint peer,
+                                                                     Direction direction) {
   Connection* const before = connection;
   connection = network_.connect(number, peer, direction);
   if (before != nullptr && before != connection) network_.release(*before, direction);

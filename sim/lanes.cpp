@@ -22,7 +22,7 @@ Lanes::Lanes(const Programs& the_programs, const CostModel& the_costs, std::size
                                           " lanes each are more than 268,435,456 lanes");
   all.resize(ranks * per_rank);
   for (std::size_t number = 0; number < all.size(); ++number) {
-    all[number].position = static_cast<std::uint32_t>(number / per_rank);
+    place(all[number], static_cast<std::uint32_t>(number / per_rank));
     all[number].lane = Lane(number % per_rank);
     all[number].clock = costs.launch;
   }

@@ -39,14 +39,19 @@ struct LaneState {
   Progress progress = Progress::not_started;
   Lane lane{};
   std::uint32_t position = 0;
+  Rank rank{};
 };
 
 struct Lanes {
   // Lanes for this many ranks, in order of position; they start at `launch`.
   Lanes(const Programs& programs, const CostModel& costs, std::size_t ranks);
 
-  [[nodiscard]] Endpoint endpoint_of(const LaneState& lane) const {
-    return {programs.rank(static_cast<int>(lane.position)), lane.lane};
+  void place(LaneState& lane, std::uint32_t position) const {
+    lane.position = position;
+    lane.rank = programs.rank(static_cast<int>(position));
+  }
+  [[nodiscard]] static Endpoint endpoint_of(const LaneState& lane) {
+    return {lane.rank, lane.lane};
   }
   [[nodiscard]] Endpoint endpoint_of(LaneNumber lane) const { return endpoint_of(all[lane]); }
   void wake_all();

@@ -61,7 +61,7 @@ Quotient::Quotient(const Topology& topology, const Topology::Turning& turning, T
   const std::size_t ranks = topology.rank_count();
   numbers_.resize(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const Rank its = turns_.representative(Rank(rank));
+    const Rank its = first_of_orbit(Rank(rank));
     if (its == Rank(rank)) {
       numbers_[rank] = static_cast<std::uint32_t>(representatives_.size());
       representatives_.push_back(its);
@@ -90,11 +90,17 @@ bool Quotient::find_orbits(const Topology& topology, const Topology::Turning& tu
   const NodeId anywhere(topology.rank_count());
 
   std::unordered_map<std::uint64_t, LinkId> orbit_at;
+  std::optional<std::uint64_t> latest;  // the same orbit again, as a rule
   orbits_.reserve(topology.links().size());
   for (std::size_t id = 0; id < topology.links().size(); ++id) {
     const LinkPlace place = turning.place(LinkId(id));
-    const Rank first = turns_.representative(place.at);
+    const Rank first = first_of_orbit(place.at);
     const std::uint64_t key = (std::uint64_t{place.kind} << 32U) | first.index();
+    if (key == latest) {
+      orbits_.push_back(orbits_.back());
+      continue;
+    }
+    latest = key;
     const auto [known, is_new] = orbit_at.try_emplace(key, LinkId(parts.links.size()));
     orbits_.push_back(known->second);
     if (!is_new) continue;

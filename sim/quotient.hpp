@@ -52,6 +52,9 @@ class Quotient {
 
  private:
   Quotient(const Topology& topology, const Topology::Turning& turning, Turns turns);
+  [[nodiscard]] Rank first_of_orbit(Rank rank) const {
+    return order() == numbers_.size() ? Rank(0) : turns_.representative(rank);
+  }
   // False when an exclusive link is crossed by copies of a message.
   [[nodiscard]] bool find_orbits(const Topology& topology, const Topology::Turning& turning);
   [[nodiscard]] std::uint32_t turns_that_keep(const LinkPlace& place) const;

@@ -15,10 +15,10 @@ RankWiring::RankWiring(const Topology& topology, Lanes& lanes, const SimulationO
       quotient_(quotient) {
   for (std::size_t number = 0; number < lanes.all.size(); ++number) {
     const std::size_t member = number / lanes.per_rank;
-    lanes.all[number].position =
-        quotient != nullptr
-            ? static_cast<std::uint32_t>(quotient->representatives()[member].index())
-            : participants_.position_at(member);
+    lanes.place(lanes.all[number],
+                quotient != nullptr
+                    ? static_cast<std::uint32_t>(quotient->representatives()[member].index())
+                    : participants_.position_at(member));
   }
   for (const auto& [rank, late] : options.late) {
     const std::uint32_t member = participants_.member_of(rank);

@@ -16,7 +16,7 @@ namespace collsim {
 // representatives exist; they send to lanes of any rank, numbered by rank, and links are orbits.
 class RankWiring {
  public:
-  // Gives the lanes their positions, and those of late ranks their start.
+  // Gives the lanes their positions and ranks, and those of late ranks their start.
   RankWiring(const Topology& topology, Lanes& lanes, const SimulationOptions& options,
              const Quotient* quotient);
 

@@ -41,6 +41,24 @@ Wide wide(Time time) {
 struct Traffic {
   Wide out = 0;
   Wide in = 0;
+  bool operator==(const Traffic&) const = default;
+};
+
+// Of the pieces of the members; the longer ones come first.
+class PieceLengths {
+ public:
+  explicit PieceLengths(const Collective& collective)
+      : shorter_(collective.count / collective.size()),
+        longer_(collective.count % collective.size()),
+        element_size_(size_of(collective.type)) {}
+  [[nodiscard]] Wide bytes_of(int position) const {
+    return static_cast<Wide>((shorter_ + (position < longer_ ? 1 : 0)) * element_size_);
+  }
+
+ private:
+  std::int64_t shorter_;
+  std::int64_t longer_;
+  Bytes element_size_;
 };
 
 // The members of a block, as far as traffic depends on it.
@@ -49,6 +67,7 @@ struct BlockTotals {
   Wide bytes = 0;  // of their pieces
   bool has_root = false;
   Traffic messages;  // send_recv
+  bool operator==(const BlockTotals&) const = default;
 };
 
 Traffic rooted(bool has_root, Wide others, Wide own, bool away_from_root) {
@@ -58,8 +77,8 @@ Traffic rooted(bool has_root, Wide others, Wide own, bool away_from_root) {
 
 Traffic traffic_of(const Collective& collective, const BlockTotals& part) {
   const auto members = static_cast<Wide>(collective.size());
-  const auto all = static_cast<Wide>(collective.bytes());
   if (part.members == 0 || part.members == members) return {};
+  const auto all = static_cast<Wide>(collective.bytes());
   const Wide others = all - part.bytes;
   switch (collective.operation) {
     case Operation::broadcast: return rooted(part.has_root, all, all, true);
@@ -85,7 +104,7 @@ std::vector<std::pair<int, int>> messages_of(const Collective& collective) {
   return messages;
 }
 
-std::vector<BlockTotals> parts_of(const Collective& collective, const Division& division) {
+std::vector<BlockTotals> totals_of(const Collective& collective, const Division& division) {
   std::vector<BlockTotals> parts(division.blocks.size());
   const auto part_of = [&](int position) -> BlockTotals* {
     COLLSIM_CHECK(position >= 0 && position < collective.size(),
@@ -93,13 +112,11 @@ std::vector<BlockTotals> parts_of(const Collective& collective, const Division& 
     const std::uint32_t block = division.block_of[static_cast<std::size_t>(position)];
     return block == Division::no_block ? nullptr : &parts[block];
   };
-  // The longer pieces come first.
-  const std::int64_t shorter = collective.count / collective.size();
-  const std::int64_t longer = collective.count % collective.size();
+  const PieceLengths lengths(collective);
   for (int p = 0; p < collective.size(); ++p)
     if (BlockTotals* const part = part_of(p)) {
       ++part->members;
-      part->bytes += static_cast<Wide>((shorter + (p < longer ? 1 : 0)) * size_of(collective.type));
+      part->bytes += lengths.bytes_of(p);
       part->has_root = part->has_root || p == collective.root;
     }
   if (collective.operation != Operation::send_recv) return parts;
@@ -111,6 +128,24 @@ std::vector<BlockTotals> parts_of(const Collective& collective, const Division& 
     if (target != nullptr) target->messages.in += static_cast<Wide>(collective.bytes());
   }
   return parts;
+}
+
+// see(traffic) of every block, in order.  Members alone need no table: there are most of them.
+template <class See>
+void for_each_block(const Collective& collective, const Division& division, const See& see) {
+  BlockTotals latest;
+  Traffic traffic;
+  const auto see_block = [&](const BlockTotals& totals) {
+    if (totals != latest) traffic = traffic_of(collective, latest = totals);  // few are not alike
+    see(traffic);
+  };
+  if (division.kind == Division::Kind::ranks && collective.operation != Operation::send_recv) {
+    const PieceLengths lengths(collective);
+    for (int p = 0; p < collective.size(); ++p)
+      see_block({1, lengths.bytes_of(p), p == collective.root, {}});
+  } else {
+    for (const BlockTotals& totals : totals_of(collective, division)) see_block(totals);
+  }
 }
 
 // For how long `bytes` keep links of this capacity busy.  Nothing where there is no link: such a
@@ -172,6 +207,12 @@ void see_border(LargestTraffic& largest, const Boundary& border, const Traffic& 
         border.both_ways(), CutDirection::both);
 }
 
+// As far as see_border() looks.
+bool are_alike(const Boundary& a, const Boundary& b) {
+  return a.out == b.out && a.in == b.in && a.startup_out == b.startup_out &&
+         a.startup_in == b.startup_in && a.half_duplex == b.half_duplex && a.fair == b.fair;
+}
+
 LargestTraffic largest_traffic(const Collective& collective, const NetworkCuts& cuts) {
   const auto bytes = static_cast<Wide>(collective.bytes());
   // Fair links are crossed last: while one is busy, messages may fly over the exclusive ones.
@@ -180,15 +221,21 @@ LargestTraffic largest_traffic(const Collective& collective, const NetworkCuts& 
   LargestTraffic largest;
   for (std::size_t number = 0; number < cuts.divisions().size(); ++number) {
     const Division& division = cuts.divisions()[number];
-    const std::vector<BlockTotals> parts = parts_of(collective, division);
-    Boundary all;
-    for (std::size_t b = 0; b < parts.size(); ++b) {
-      see_border(largest, division.blocks[b], traffic_of(collective, parts[b]), flight, number, b);
-      all.add(division.blocks[b]);
-    }
+    Traffic latest;
+    std::size_t b = 0;
+    for_each_block(collective, division, [&](const Traffic& traffic) {
+      // Most blocks are like the one before.
+      const bool alike =
+          b > 0 && traffic == latest && are_alike(division.blocks[b], division.blocks[b - 1]);
+      if (!alike) see_border(largest, division.blocks[b], traffic, flight, number, b);
+      latest = traffic;
+      ++b;
+    });
     if (collective.operation != Operation::all_reduce || !division.is_complete) continue;
+    Boundary all;
+    for (const Boundary& border : division.blocks) all.add(border);
     // 2 (M-1) N among M blocks that know all of their own data.
-    const Wide among_blocks = 2 * static_cast<Wide>(parts.size() - 1) * bytes;
+    const Wide among_blocks = 2 * static_cast<Wide>(division.blocks.size() - 1) * bytes;
     see_border(largest, all, {among_blocks, among_blocks}, flight, number, std::nullopt);
   }
   return largest;
@@ -197,12 +244,10 @@ LargestTraffic largest_traffic(const Collective& collective, const NetworkCuts& 
 // How many ranks are involved when one must reach them, or they one.
 std::size_t spread_over(const Collective& collective, const NetworkCuts& cuts) {
   if (collective.operation == Operation::barrier) return collective.group.size();
-  const std::vector<BlockTotals> parts = parts_of(collective, cuts.divisions().front());
-  const auto with_traffic = static_cast<std::size_t>(
-      std::count_if(parts.begin(), parts.end(), [&](const BlockTotals& part) {
-        const Traffic traffic = traffic_of(collective, part);
-        return traffic.in > 0 || traffic.out > 0;
-      }));
+  std::size_t with_traffic = 0;
+  for_each_block(collective, cuts.divisions().front(), [&](const Traffic& traffic) {
+    if (traffic.in > 0 || traffic.out > 0) ++with_traffic;
+  });
   return collective.operation == Operation::send_recv ? std::min<std::size_t>(with_traffic, 2)
                                                       : with_traffic;
 }

@@ -25,23 +25,16 @@ void add_capacity(std::uint64_t& sum, std::uint64_t more) {
 // Of one link that leaves the one block and enters the other.
 void add_crossing(const Link& link, LinkId id, Boundary* from, Boundary* to) {
   const auto bandwidth = static_cast<std::uint64_t>(link.bandwidth.bytes_per_second());
-  Boundary crossed;
-  crossed.fair = link.sharing == Sharing::fair;
-  if (link.half_duplex && link.resource == id) crossed.half_duplex = bandwidth;
-  if (from != nullptr) {
-    Boundary out = crossed;
-    out.out = bandwidth;
-    out.links_out = 1;
-    out.startup_out = link.startup.ps();
-    from->add(out);
-  }
-  if (to != nullptr) {
-    Boundary in = crossed;
-    in.in = bandwidth;
-    in.links_in = 1;
-    in.startup_in = link.startup.ps();
-    to->add(in);
-  }
+  const auto cross = [&](Boundary& border, std::uint64_t& sum, std::uint32_t& links,
+                         std::int64_t& startup) {
+    add_capacity(sum, bandwidth);
+    ++links;
+    startup = std::min(startup, link.startup.ps());
+    if (link.half_duplex && link.resource == id) add_capacity(border.half_duplex, bandwidth);
+    if (link.sharing == Sharing::fair) border.fair = true;
+  };
+  if (from != nullptr) cross(*from, from->out, from->links_out, from->startup_out);
+  if (to != nullptr) cross(*to, to->in, to->links_in, to->startup_in);
 }
 
 // Blocks get the numbers 0, 1, ... in the order in which members meet them.
@@ -120,8 +113,8 @@ class DivisionFinder {
       alone[topology_.node_of(group_[p]).index()] = static_cast<std::uint32_t>(p);
     divisions_.push_back(make_division(topology_, group_, Division::Kind::ranks, alone));
     if (group_.size() < 2) return std::move(divisions_);
-    if (const std::vector<std::size_t> dims = grid_dims(topology_); !dims.empty()) {
-      for (const GridLine& line : narrow_lines(topology_, group_, dims)) {
+    if (const auto lines = narrow_lines(topology_, group_)) {
+      for (const GridLine& line : *lines) {
         if (!add(Division::Kind::line, line.block_of_device)) continue;
         divisions_.back().dimension = line.dimension;
         divisions_.back().from = line.from;

@@ -5,7 +5,7 @@
 #include <bit>
 #include <functional>
 #include <numeric>
-#include <optional>
+#include <utility>
 
 namespace collsim {
 namespace {
@@ -24,14 +24,16 @@ std::optional<GridStep> grid_step(const Link& link, const std::vector<std::size_
   std::size_t a = link.from.index();
   std::size_t b = link.to.index();
   std::optional<GridStep> step;
-  for (std::size_t d = dims.size(); d-- > 0; a /= dims[d], b /= dims[d]) {
-    const std::size_t x = a % dims[d];
-    const std::size_t y = b % dims[d];
+  for (std::size_t d = dims.size(); d-- > 0 && a != b;) {
+    const std::size_t places = dims[d];
+    const std::size_t x = d == 0 ? a : a % places;
+    const std::size_t y = d == 0 ? b : b % places;
+    if (d > 0) a /= places, b /= places;
     if (x == y) continue;
     if (step) return std::nullopt;
-    if ((x + 1) % dims[d] == y)
+    if (y == (x + 1 == places ? 0 : x + 1))
       step = GridStep{d, x, true};
-    else if ((y + 1) % dims[d] == x)
+    else if (x == (y + 1 == places ? 0 : y + 1))
       step = GridStep{d, y, false};
     else
       return std::nullopt;
@@ -76,8 +78,8 @@ std::vector<NarrowLine> narrowest_lines(const Places& at) {
     const std::size_t inside = end <= places ? at.before[end] - at.before[from]
                                              : members - at.before[from] + at.before[end - places];
     if (inside == 0 || inside == members) return;
-    const std::size_t last = (end - 1) % places;
-    const std::size_t previous = (from + places - 1) % places;
+    const std::size_t last = end <= places ? end - 1 : end - 1 - places;
+    const std::size_t previous = from > 0 ? from - 1 : places - 1;
     const double capacity =
         std::min(at.up[last] + at.down[previous], at.down[last] + at.up[previous]);
     if (capacity == 0) return;
@@ -92,9 +94,7 @@ std::vector<NarrowLine> narrowest_lines(const Places& at) {
   return found;
 }
 
-}  // namespace
-
-std::vector<std::size_t> grid_dims(const Topology& topology) {
+std::vector<std::vector<std::size_t>> possible_dims(const Topology& topology) {
   const std::size_t ranks = topology.rank_count();
   if (topology.node_count() != ranks || ranks < 3) return {};
   std::vector<std::vector<std::size_t>> guesses;
@@ -102,35 +102,28 @@ std::vector<std::size_t> grid_dims(const Topology& topology) {
   guesses.push_back({ranks});
   if (std::has_single_bit(ranks))
     guesses.emplace_back(static_cast<std::size_t>(std::countr_zero(ranks)), 2);
-  for (const std::vector<std::size_t>& dims : guesses) {
-    const std::size_t places =
-        std::accumulate(dims.begin(), dims.end(), std::size_t{1}, std::multiplies<>{});
-    const auto links = topology.links();
-    if (places == ranks && std::all_of(links.begin(), links.end(), [&](const Link& link) {
-          return grid_step(link, dims).has_value();
-        }))
-      return dims;
-  }
-  return {};
+  std::erase_if(guesses, [ranks](const std::vector<std::size_t>& dims) {
+    return std::accumulate(dims.begin(), dims.end(), std::size_t{1}, std::multiplies<>{}) != ranks;
+  });
+  return guesses;
 }
 
-std::vector<GridLine> narrow_lines(const Topology& topology, std::span<const Rank> group,
-                                   const std::vector<std::size_t>& dims) {
-  std::vector<Places> at(dims.size());
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    at[d].up.resize(dims[d]);
-    at[d].down.resize(dims[d]);
-    at[d].before.resize(dims[d] + 1);
-  }
+// Sees every link and its step; false as soon as one is none.
+template <class See>
+bool for_each_step(const Topology& topology, const std::vector<std::size_t>& dims, const See& see) {
   for (const Link& link : topology.links()) {
-    if (link.down) continue;
     const std::optional<GridStep> step = grid_step(link, dims);
-    auto& way = step->up ? at[step->dimension].up : at[step->dimension].down;
-    way[step->from] += static_cast<double>(link.bandwidth.bytes_per_second());
+    if (!step) return false;
+    see(link, *step);
   }
+  return true;
+}
+
+std::vector<GridLine> lines_of(std::vector<Places> at, const Topology& topology,
+                               std::span<const Rank> group, const std::vector<std::size_t>& dims) {
   const auto place_of = [&](std::size_t rank, std::size_t dimension) {
     for (std::size_t d = dims.size() - 1; d > dimension; --d) rank /= dims[d];
-    return rank % dims[dimension];
+    return dimension == 0 ? rank : rank % dims[dimension];
   };
   std::vector<GridLine> lines;
   for (std::size_t d = 0; d < dims.size(); ++d) {
@@ -149,6 +142,32 @@ std::vector<GridLine> narrow_lines(const Topology& topology, std::span<const Ran
     }
   }
   return lines;
+}
+
+}  // namespace
+
+std::vector<std::size_t> grid_dims(const Topology& topology) {
+  for (const std::vector<std::size_t>& dims : possible_dims(topology))
+    if (for_each_step(topology, dims, [](const Link&, const GridStep&) {})) return dims;
+  return {};
+}
+
+std::optional<std::vector<GridLine>> narrow_lines(const Topology& topology,
+                                                  std::span<const Rank> group) {
+  for (const std::vector<std::size_t>& dims : possible_dims(topology)) {
+    std::vector<Places> at(dims.size());
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      at[d].up.resize(dims[d]);
+      at[d].down.resize(dims[d]);
+      at[d].before.resize(dims[d] + 1);
+    }
+    if (for_each_step(topology, dims, [&](const Link& link, const GridStep& step) {
+          auto& way = step.up ? at[step.dimension].up : at[step.dimension].down;
+          if (!link.down) way[step.from] += static_cast<double>(link.bandwidth.bytes_per_second());
+        }))
+      return lines_of(std::move(at), topology, group, dims);
+  }
+  return std::nullopt;
 }
 
 }  // namespace collsim

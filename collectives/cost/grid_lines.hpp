@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,9 +25,8 @@ struct GridLine {
 };
 
 // Of every dimension the one that is narrowest, and the one that is narrowest for the pairs of
-// members that it separates.
-[[nodiscard]] std::vector<GridLine> narrow_lines(const Topology& topology,
-                                                 std::span<const Rank> group,
-                                                 const std::vector<std::size_t>& dims);
+// members that it separates.  Nothing where grid_dims() is empty.
+[[nodiscard]] std::optional<std::vector<GridLine>> narrow_lines(const Topology& topology,
+                                                                std::span<const Rank> group);
 
 }  // namespace collsim
