@@ -80,6 +80,11 @@ std::optional<TrainingRun> run_of(RunCells cells, Transformer::Recompute otherwi
   run.model.layers = cells.whole("layers");
   run.model.hidden = cells.whole("hidden");
   run.model.heads = cells.whole("heads");
+  run.model.architecture = cells.word("architecture", {"gpt", "llama"}) == 1
+                               ? Transformer::Architecture::llama
+                               : Transformer::Architecture::gpt;
+  run.model.heads_of_keys = cells.whole("kv_heads", run.model.heads);
+  run.model.inner = cells.whole("ffn", usual_inner(run.model.architecture, run.model.hidden));
   run.model.sequence = cells.whole("seq");
   run.model.micro_batch = cells.whole("micro_batch");
   run.model.vocabulary = cells.whole("vocab", megatron_vocabulary);
@@ -175,8 +180,9 @@ double sharded_formula(const FormulaParts& parts, const Device& device) {
   const Layer& layer = parts.layer();
   const double bandwidth =
       parts.one_node(run.dp) ? parts.links.node : parts.links.network * parts.links.gpus_per_node;
+  const auto of_layer = static_cast<double>(parameters_of_layer(run.model));
   const double gather =
-      ring(run.dp, static_cast<double>(parts.model.layers.back().gradients), bandwidth) / 2;
+      ring(run.dp, of_layer * static_cast<double>(size_of(run.model.type)), bandwidth) / 2;
   const double passes =
       std::max(layer.forward.seconds(), gather) + std::max(layer.backward.seconds(), 2 * gather);
   const double logits = parts.forward_logits() + parts.backward_logits();

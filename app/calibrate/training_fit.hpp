@@ -28,9 +28,9 @@ struct TrainingRun {
 
 // A table with a line of names, separated by commas: tp, pp, dp, global_batch, micro_batch, hidden,
 // heads, layers, seq and iteration_ms or iteration_s are needed.  scheme (train, fsdp), recompute
-// (none, selective, full), attention (plain, fused), sequence_parallel (true, false), chunks, vocab
-// and source may be there; others are passed over.  For tables that do not say what was computed
-// again, `recompute` does.
+// (none, selective, full), attention (plain, fused), sequence_parallel (true, false), chunks,
+// vocab, architecture (gpt, llama), kv_heads, ffn and source may be there; others are passed over.
+// For tables that do not say what was computed again, `recompute` does.
 [[nodiscard]] std::vector<TrainingRun> read_training_runs(std::uint32_t source,
                                                           const Sources& sources,
                                                           Transformer::Recompute recompute,
@@ -53,6 +53,8 @@ struct TrainingLinks {
 // gathering its parameters (backward: and scattering its gradients):
 //
 //   T = m (L (max(f, g) + max(b, 2 g)) + logits) + g + optimizer / K
+//
+// and no less than the host needs for the passes.
 [[nodiscard]] double step_formula(const TrainingRun& run, const Device& device,
                                   const TrainingLinks& links);
 
