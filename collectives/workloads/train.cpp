@@ -4,7 +4,8 @@
 // t + tp (d + dp s), t of the tensor group, d of the replicas, s of the pipeline's stages.
 //
 //   tensor    each layer is spread over tp ranks: two all-reduces of its activations forward, two
-//             backward (with sequence parallelism, each is a reduce-scatter and an all-gather)
+//             backward (with sequence parallelism, each is a reduce-scatter and an all-gather);
+//             of a layer that is cut over several stages, each all-reduce is where its half ends
 //   pipeline  stage s hands activations to s+1 and their gradients back; sending is posting
 //   data      after its last microbatch, a stage averages its gradients among the replicas, while
 //             the stages before still work
@@ -37,6 +38,7 @@ enum TrainCommunicators : std::uint8_t { tensor_group, replicas };
 struct Piece {
   std::vector<Layer> layers;
   std::vector<std::int32_t> numbers;  // of the layers in the model, from 1
+  std::vector<int> halves;            // of each layer, those that end here
   Bytes activations = 0;              // that it hands on
 };
 
@@ -81,8 +83,9 @@ Time half(Time time) {
   return Time(time.ps() / 2);
 }
 
-// A layer's computation, in two parts with an all-reduce among the tensor group after each.
-std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, Time time,
+// A layer's computation, in two halves with an all-reduce among the tensor group after each; of a
+// part of a layer, with one after it where a half ends.
+std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, int halves, Time time,
                                   const Label& label) {
   if (plan.train.tp == 1) return {labelled(work(train_compute, time), label)};
   std::vector<Action> actions;
@@ -92,8 +95,11 @@ std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, Tim
     const Call call = plan.call(operation, layer.activations, Reduction::sum, choice);
     actions.push_back(collective(train_compute, tensor_group, call));
   };
-  for (const Time part : {half(time), time - half(time)}) {
+  std::vector<Time> parts{time};
+  if (halves == 2) parts = {half(time), time - half(time)};
+  for (const Time part : parts) {
     actions.push_back(work(train_compute, part));
+    if (halves == 0) continue;
     if (!plan.train.sequence_parallel) add(Operation::all_reduce, plan.train.all_reduce);
     if (!plan.train.sequence_parallel) continue;
     add(Operation::reduce_scatter, plan.train.reduce_scatter);
@@ -136,7 +142,7 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
     const Time again = part.kind == PipelineWork::Kind::backward ? layer.again : Time{};
     for (const Time pass : {again, time - again}) {
       if (pass == Time{} && again == Time{}) continue;
-      for (const Action& action : through_layer(plan, layer, pass, label))
+      for (const Action& action : through_layer(plan, layer, piece.halves[i], pass, label))
         actions.push_back(action);
     }
   };
@@ -268,9 +274,11 @@ std::vector<Piece> pieces_of(const Model& model, int count) {
         static_cast<std::int64_t>(i), count);
     result[i].layers.assign(layers.begin() + span.offset,
                             layers.begin() + span.offset + span.count);
-    for (std::int64_t layer = span.offset; layer < span.offset + span.count; ++layer)
-      result[i].numbers.push_back(
-          static_cast<std::int32_t>(static_cast<std::size_t>(layer) / parts_of_layer + 1));
+    for (std::int64_t layer = span.offset; layer < span.offset + span.count; ++layer) {
+      const auto parts = static_cast<std::int64_t>(parts_of_layer), part = layer % parts;
+      result[i].numbers.push_back(static_cast<std::int32_t>(layer / parts + 1));
+      result[i].halves.push_back(static_cast<int>(2 * (part + 1) / parts - 2 * part / parts));
+    }
     result[i].activations = result[i].layers.back().activations;
   }
   return result;
@@ -296,7 +304,7 @@ std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
   const Train& train = plan.train;
   std::set<Call> of_tensor_groups, of_replicas;
   for (const Layer& layer : plan.model.layers)
-    for (const Action& action : through_layer(plan, layer, Time{}, Label{}))
+    for (const Action& action : through_layer(plan, layer, 2, Time{}, Label{}))
       if (action.kind == Action::Kind::collective) of_tensor_groups.insert(action.call);
   for (int stage = 0; stage < train.pp && train.dp > 1; ++stage)
     of_replicas.insert(average_gradients(plan, stage).call);
