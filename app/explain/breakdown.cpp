@@ -337,7 +337,19 @@ class LinkWatch {
   const Timeline& timeline_;
 };
 
-std::optional<BusiestLink> busiest_link(const Topology& topology, const Simulation& simulation) {
+std::optional<BusiestLink::Rate> rate_under_protocol(const Case& one_case, LinkId id) {
+  const Topology& topology = one_case.cluster->topology;
+  const Link& link = topology.link(id);
+  if (!one_case.protocol) return std::nullopt;
+  const std::optional<ProtocolCost>& cost =
+      cost_of(topology.protocols_of(link), *one_case.protocol);
+  if (!cost || cost->per_chunk != 0 || cost->rate == 1) return std::nullopt;
+  const double own = static_cast<double>(link.bandwidth.bytes_per_second()) / cost->rate;
+  return BusiestLink::Rate{*one_case.protocol, link.bandwidth, Bandwidth(std::llround(own))};
+}
+
+std::optional<BusiestLink> busiest_link(const Case& one_case, const Simulation& simulation) {
+  const Topology& topology = one_case.cluster->topology;
   const LinkUsage* busiest = nullptr;
   std::size_t at = 0;
   std::size_t equal = 0;
@@ -359,6 +371,7 @@ std::optional<BusiestLink> busiest_link(const Topology& topology, const Simulati
   result.bytes = busiest->bytes;
   result.busy = busiest->busy;
   result.equally_busy = equal;
+  result.rate = rate_under_protocol(one_case, LinkId(at));
   // The other direction of a half duplex link keeps it busy too, and is counted by itself.
   if (!simulation.timeline || topology.link(LinkId(at)).half_duplex) return result;
 
@@ -474,7 +487,7 @@ Breakdown explain_breakdown(const Case& one_case, const Schedule& schedule,
                             const Simulation& simulation) {
   Breakdown result;
   result.instructions = simulation.instructions;
-  result.busiest = busiest_link(one_case.cluster->topology, simulation);
+  result.busiest = busiest_link(one_case, simulation);
   result.every_step_recorded = simulation.timeline.has_value();
   if (result.every_step_recorded)
     add_path(one_case, simulation, critical_path(one_case.cluster->topology, schedule, simulation),

@@ -69,6 +69,12 @@ struct BusiestLink {
   std::optional<Time> fill;   // until its first message
   std::optional<Time> gaps;   // between messages, and where others shared the path
   std::optional<Time> drain;  // after its last byte
+  // Under a protocol of NCCL: what of the link's own bandwidth it has.
+  struct Rate {
+    LinkProtocol protocol{};
+    Bandwidth has, own;
+  };
+  std::optional<Rate> rate;
 };
 
 // A line of the critical path: one event, or several of the same kind one after the other.

@@ -187,7 +187,11 @@ void write_busiest_link(Page& page, const Explanation& e) {
     add(*link.drain, "after its last byte (drain: the others must finish)");
     text += idle.empty() ? "; it is never idle" : "; it is idle for " + idle;
   }
-  page.paragraph(text + ".");
+  text += ".";
+  if (link.rate)
+    text += fmt::format(" Of its {}, {} leaves it {}.", to_text(link.rate->own),
+                        to_string(link.rate->protocol), to_text(link.rate->has));
+  page.paragraph(text);
   if (e.row.idle_links) page.paragraph(to_text(*e.row.idle_links) + ".");
 }
 
