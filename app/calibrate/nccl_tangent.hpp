@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,11 +55,12 @@ class NcclTangent {
   [[nodiscard]] Value at(const ConstantsSeen& constants) const;
 
  private:
-  // c * a or c / a, perhaps times what goes with a: growth with a hop, per_chunk with a rate.
+  // c * a or c / a, perhaps times or over what goes with a: growth with a hop, per_chunk with a
+  // rate, and what GPUs have of a network's rate with that.
   struct Term {
     ConstantPlace a;
     bool inverse = false;
-    bool with_companion = false;
+    std::optional<ConstantPlace> companion = {};
     double c = 0;
   };
   struct Way {
