@@ -47,6 +47,7 @@ std::vector<Held> activations_of(const std::vector<const RecordedAction*>& actio
       if (is_of_layer(one->action, kind)) held[passage_of(one->action)].until(one->end);
   }
   std::vector<Held> all;
+  all.reserve(held.size());
   for (const auto& [passage, one] : held) all.push_back(one);
   return all;
 }

@@ -154,6 +154,7 @@ constexpr std::array<NamedTransformer, 4> transformers{{
 const std::vector<std::string>& named_transformers() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
+    all.reserve(transformers.size());
     for (const NamedTransformer& one : transformers) all.emplace_back(one.name);
     return all;
   }();

@@ -85,6 +85,28 @@ TEST(WorkloadCommands, CheckProvesASchemeAndShowWantsAProgram) {
   expect_contains(shown.err, "only a workload with a \"program\" has numbers to show");
 }
 
+TEST(WorkloadCommands, CheckSaysWhatItProvesOfTheData) {
+  const std::string mean = ", the optimizer reads the mean of all gradients, each counted once";
+  const std::string each = ", the optimizer reads all gradients, each counted once";
+  const std::string same = ", and replicas are the same afterwards";
+  const std::pair<std::string, std::string> known[] = {
+      {R"("fsdp": {"hybrid": 2, "microbatches": 2})", mean + same},
+      {R"("ddp": {"devices_per_replica": 2})", mean + same},
+      {R"("data-parallel": {"inputs": "1MB", "outputs": "1kB"})", each + same},
+      {R"("experts": {})", each}};
+  const Folder folder;
+  for (const auto& [scheme, proved] : known) {
+    const std::string file = folder.write("a.json", R"({ "scenario": 1,
+      "cluster": { "shape": "switch", "ranks": 4, "link": { "bandwidth": "25GB/s", "overhead": "5us" } },
+      "workload": { )" + scheme + R"(, "model": { "layers": [
+        { "times": 4, "forward": "1ms", "backward": "2ms", "gradients": "1MB", "activations": "1kB" } ] } } })");
+    const Ran ran = run_collsim({"check", file});
+    EXPECT_EQ(ran.code, exit_fine) << scheme << ran.err;
+    expect_contains(ran.out,
+                    "no stream touches data that another one may still use" + proved + "\n");
+  }
+}
+
 TEST(WorkloadCommands, CheckNamesTheLinesOfARaceAndRunStillTellsTheTime) {
   const Folder folder;
   const std::string file = folder.write("a.json", R"({ "scenario": 1,
