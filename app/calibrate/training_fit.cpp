@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "app/json/screen_text.hpp"
 #include "app/scenario/workload/device.hpp"
+#include "collectives/cost/cost_model.hpp"
 
 namespace collsim {
 namespace {
@@ -105,12 +108,9 @@ std::optional<TrainingRun> run_of(RunCells cells, Transformer::Recompute otherwi
 }
 
 // How much an error of a constant by a factor e weighs beside those of runs: little, so that it
-// decides only where runs do not.
-constexpr double belief_weight = 0.3;
-
-double ring(double ranks, double bytes, double bandwidth) {
-  return ranks > 1 ? 2 * (ranks - 1) / ranks * bytes / bandwidth : 0;
-}
+// decides only where runs do not.  But what collectives take from computing lies with their kernels
+// more than with a GPU, and of runs only those that hide many of them tell it.
+constexpr std::array<double, 7> belief_weights{0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 3};
 
 }  // namespace
 
@@ -156,11 +156,13 @@ namespace {
 // A run's times of passes and its messages, as far as its schemes have them in common.
 struct FormulaParts {
   const TrainingRun& run;
-  const TrainingLinks& links;
+  const TrainingLinks::Ways& ways;
+  int gpus_per_node;
   Model model;
 
-  FormulaParts(const TrainingRun& of, const Device& device, const TrainingLinks& network)
-      : run(of), links(network) {
+  FormulaParts(const TrainingRun& of, const Device& device, const TrainingLinks& links,
+               const TrainingLinks::Ways& under)
+      : run(of), ways(under), gpus_per_node(links.gpus_per_node) {
     Transformer whole = run.model;
     whole.layers = std::max<std::int64_t>(whole.layers, 2);  // so that the first has no logits
     model = model_of(whole, device, {run.tp, run.sequence_parallel});
@@ -172,19 +174,23 @@ struct FormulaParts {
   [[nodiscard]] double backward_logits() const {
     return (model.layers.back().backward - layer().backward).seconds();
   }
-  [[nodiscard]] bool one_node(int gpus) const { return gpus <= links.gpus_per_node; }
+  [[nodiscard]] bool one_node(int gpus) const { return gpus <= gpus_per_node; }
+  // An all-reduce of so many bytes among ranks `stride` apart.
+  [[nodiscard]] double all_reduce(int ranks, double bytes, int stride = 1) const {
+    if (ranks == 1) return 0;
+    const int members = one_node(ranks * stride) ? ranks : std::max(1, gpus_per_node / stride);
+    return ring_seconds(2.0 * (ranks - 1), bytes, ranks, members, ways.node, ways.network);
+  }
 };
 
-double sharded_formula(const FormulaParts& parts, const Device& device) {
+double sharded_formula(const FormulaParts& parts, const Device& device, double slower) {
   const TrainingRun& run = parts.run;
   const Layer& layer = parts.layer();
-  const double bandwidth =
-      parts.one_node(run.dp) ? parts.links.node : parts.links.network * parts.links.gpus_per_node;
   const auto of_layer = static_cast<double>(parameters_of_layer(run.model));
   const double gather =
-      ring(run.dp, of_layer * static_cast<double>(size_of(run.model.type)), bandwidth) / 2;
-  const double passes =
-      std::max(layer.forward.seconds(), gather) + std::max(layer.backward.seconds(), 2 * gather);
+      parts.all_reduce(run.dp, of_layer * static_cast<double>(size_of(run.model.type))) / 2;
+  const double passes = std::max(layer.forward.seconds() + slower * gather, gather) +
+                        std::max(layer.backward.seconds() + 2 * slower * gather, 2 * gather);
   const double logits = parts.forward_logits() + parts.backward_logits();
   const auto layers = static_cast<double>(run.model.layers);
   const double host = layers * device.launch.seconds() * (layer.again > Time{} ? 3 : 2);
@@ -194,11 +200,9 @@ double sharded_formula(const FormulaParts& parts, const Device& device) {
 
 double pipelined_formula(const FormulaParts& parts, const Device& device) {
   const TrainingRun& run = parts.run;
-  const TrainingLinks& links = parts.links;
   const Layer& layer = parts.layer();
-  const double in_group = parts.one_node(run.tp) ? links.node : links.network * links.gpus_per_node;
   const auto activations = static_cast<double>(layer.activations);
-  const double all_reduces = 2 * ring(run.tp, activations, in_group);
+  const double all_reduces = 2 * parts.all_reduce(run.tp, activations);
   const double again = layer.again > Time{} ? 2 : 1;
   const double layers = static_cast<double>(run.model.layers) / run.pp;
   const double host = layers * device.launch.seconds();
@@ -209,30 +213,36 @@ double pipelined_formula(const FormulaParts& parts, const Device& device) {
   const auto m = static_cast<double>(run.microbatches);
   if (run.pp == 1) return m * std::max(last_forward + last_backward, (1 + again) * host);
   // A host that waits for messages is ahead by one pass only.
-  const double hop =
-      activations / (parts.one_node(run.tp * run.pp * run.dp) ? links.node : links.network);
+  const ProtocolWay& way =
+      parts.one_node(run.tp * run.pp * run.dp) ? parts.ways.node : parts.ways.network;
+  const double hop = way.flight + activations / way.rate;
   const double others = std::max(forward, host) + std::max(backward, again * host);
   const double slowest = std::max(last_forward, host) + std::max(last_backward, again * host);
-  return m * slowest + (run.pp - 1) * (others / run.chunks + 2 * hop) +
-         (m - 1) * 2 * hop * run.chunks;
+  return m * slowest + (run.pp - 1) * (others / run.chunks + 2 * hop);
+}
+
+double step_under(const TrainingLinks::Ways& ways, const TrainingRun& run,
+                  const TrainingDevice& device, const TrainingLinks& links) {
+  const FormulaParts parts(run, device.device, links, ways);
+  const double slower = static_cast<double>(device.slowdown) / CostModel::millionths;
+  if (run.sharded) return sharded_formula(parts, device.device, slower);
+  const double bytes = static_cast<double>(parameters(run.model)) / run.tp / run.pp *
+                       static_cast<double>(size_of(run.model.type));
+  return pipelined_formula(parts, device.device) + parts.all_reduce(run.dp, bytes, run.tp) +
+         parts.model.optimizer.seconds() / run.pp;
 }
 
 }  // namespace
 
-double step_formula(const TrainingRun& run, const Device& device, const TrainingLinks& links) {
-  const FormulaParts parts(run, device, links);
-  if (run.sharded) return sharded_formula(parts, device);
-  const double bytes = static_cast<double>(parameters(run.model)) / run.tp / run.pp *
-                       static_cast<double>(size_of(run.model.type));
-  const double replicas =
-      parts.one_node(run.tp * run.dp)
-          ? links.node
-          : links.network * std::max(1.0, static_cast<double>(links.gpus_per_node) / run.tp);
-  return pipelined_formula(parts, device) + ring(run.dp, bytes, replicas) +
-         parts.model.optimizer.seconds() / run.pp;
+double step_formula(const TrainingRun& run, const TrainingDevice& device,
+                    const TrainingLinks& links) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const TrainingLinks::Ways& ways : links.protocols)
+    least = std::min(least, step_under(ways, run, device, links));
+  return least;
 }
 
-TrainingFit fit_training(const std::vector<TrainingRun>& runs, const Device& known,
+TrainingFit fit_training(const std::vector<TrainingRun>& runs, const TrainingDevice& known,
                          const TrainingLinks& links) {
   std::map<std::string, double> of_source;
   for (const TrainingRun& run : runs) ++of_source[run.source];
@@ -241,34 +251,42 @@ TrainingFit fit_training(const std::vector<TrainingRun>& runs, const Device& kno
   weights.reserve(runs.size());
   for (const TrainingRun& run : runs) weights.push_back(std::sqrt(all / of_source[run.source]));
   const auto device_at = [&known](const std::vector<double>& x) {
-    Device device = known;
+    TrainingDevice changed = known;
+    Device& device = changed.device;
     device.efficiency = x[0];
     device.attention = x[1];
     device.memory_bandwidth = x[2];
     device.latency = from_seconds(x[3]);
     device.launch = from_seconds(x[4]);
     device.skew = from_seconds(x[5]);
-    return device;
+    changed.slowdown = std::llround(std::min(x[6], 0.99) * CostModel::millionths);
+    return changed;
   };
-  const auto times_with = [&](const Device& device) {
+  const auto times_with = [&](const TrainingDevice& device) {
     std::vector<double> times;
     times.reserve(runs.size());
     for (const TrainingRun& run : runs) times.push_back(step_formula(run, device, links));
     return times;
   };
-  const std::vector<double> likely{known.efficiency,       known.attention,
-                                   known.memory_bandwidth, known.latency.seconds(),
-                                   known.launch.seconds(), known.skew.seconds()};
+  const Device& before = known.device;
+  const std::vector<double> likely{before.efficiency,
+                                   before.attention,
+                                   before.memory_bandwidth,
+                                   before.latency.seconds(),
+                                   before.launch.seconds(),
+                                   before.skew.seconds(),
+                                   static_cast<double>(known.slowdown) / CostModel::millionths};
   const Predictions predicted = [&](const std::vector<double>& x) {
     std::vector<double> times = times_with(device_at(x));
     for (std::size_t i = 0; i < times.size(); ++i) times[i] = std::pow(times[i], weights[i]);
-    for (const double value : x) times.push_back(std::pow(value, belief_weight));
+    for (std::size_t i = 0; i < x.size(); ++i) times.push_back(std::pow(x[i], belief_weights[i]));
     return times;
   };
   std::vector<double> measured;
   for (std::size_t i = 0; i < runs.size(); ++i)
     measured.push_back(std::pow(runs[i].step_s, weights[i]));
-  for (const double value : likely) measured.push_back(std::pow(value, belief_weight));
+  for (std::size_t i = 0; i < likely.size(); ++i)
+    measured.push_back(std::pow(likely[i], belief_weights[i]));
   TrainingFit result;
   result.constants = fit(predicted, measured, likely, likely.size());
   std::vector<double> x;
@@ -281,7 +299,8 @@ TrainingFit fit_training(const std::vector<TrainingRun>& runs, const Device& kno
   return result;
 }
 
-JsonValue device_value(const Device& device) {
+JsonValue device_value(const TrainingDevice& fitted) {
+  const Device& device = fitted.device;
   constexpr double digits = 1e4;
   const auto microseconds = [](Time time) { return fmt::format("{:.1f}us", time.seconds() * 1e6); };
   return JsonValue::object(
@@ -291,7 +310,10 @@ JsonValue device_value(const Device& device) {
        {"memory_bandwidth", fmt::format("{:.1f}GB/s", device.memory_bandwidth / 1e9)},
        {"latency", microseconds(device.latency)},
        {"launch", microseconds(device.launch)},
-       {"skew", microseconds(device.skew)}});
+       {"skew", microseconds(device.skew)},
+       {"slowdown",
+        std::round(static_cast<double>(fitted.slowdown) / CostModel::millionths * digits) /
+            digits}});
 }
 
 }  // namespace collsim

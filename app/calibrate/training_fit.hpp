@@ -10,6 +10,8 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/workload/device.hpp"
+#include "app/scenario/workload/step_protocol.hpp"
 #include "collectives/workloads/transformer.hpp"
 
 namespace collsim {
@@ -36,40 +38,46 @@ struct TrainingRun {
                                                           Transformer::Recompute recompute,
                                                           Diagnostics& diagnostics);
 
-// The machine besides its devices: bandwidths of a GPU into its node, and of a NIC for each GPU.
+// The machine besides its devices: the way from one GPU of a node to another, and to the next node,
+// under each protocol of NCCL (step_protocol.hpp).
 struct TrainingLinks {
-  double node = 0, network = 0;  // bytes/s
+  struct Ways {
+    ProtocolWay node, network;
+  };
+  std::vector<Ways> protocols;
   int gpus_per_node = 1;
 };
 
-// The step by a formula, so that a fit can ask for it many thousands of times; what it simplifies
-// is that messages cost bandwidth alone, and that replicas begin together.  With m microbatches, p
+// The step by a formula, under the protocol with which it takes least, so that a fit can ask for it
+// many thousands of times; what it simplifies is that collectives are rings (ring_seconds()), and
+// that replicas begin together.  With m microbatches, p
 // stages, f and b for a stage's passes with their collectives (and not less than the host needs),
 // and f' and b' for those of the last stage, which has the logits:
 //
 //   T = m (f' + b') + (p - 1) (f + b) / v + messages + all-reduce among replicas + optimizer
 //
 // where v is the number of pieces on a stage.  Sharded, a pass of a layer takes no less than
-// gathering its parameters (backward: and scattering its gradients):
+// gathering its parameters, g (backward: and scattering its gradients), during which computing is
+// slower by the share s:
 //
-//   T = m (L (max(f, g) + max(b, 2 g)) + logits) + g + optimizer / K
+//   T = m (L (max(f + s g, g) + max(b + 2 s g, 2 g)) + logits) + g + optimizer / K
 //
-// and no less than the host needs for the passes.
-[[nodiscard]] double step_formula(const TrainingRun& run, const Device& device,
+// and, each of the m times, no less than the host needs for the passes.
+[[nodiscard]] double step_formula(const TrainingRun& run, const TrainingDevice& device,
                                   const TrainingLinks& links);
 
-// efficiency, attention, memory_bandwidth, latency, launch and skew of a device with the peak of
-// `known`, whose other constants are what is thought likely where the runs say little.  Sources
-// with many runs count no more than those with few.
+// efficiency, attention, memory_bandwidth, latency, launch, skew and slowdown of a device with the
+// peak of `known`, whose other constants are what is thought likely where the runs say little.
+// Sources with many runs count no more than those with few.
 struct TrainingFit {
-  Device device;
+  TrainingDevice device;
   std::vector<Fitted> constants;  // in this order
   std::vector<double> errors;     // formula / measured - 1, of each run
 };
-[[nodiscard]] TrainingFit fit_training(const std::vector<TrainingRun>& runs, const Device& known,
-                                       const TrainingLinks& links);
+[[nodiscard]] TrainingFit fit_training(const std::vector<TrainingRun>& runs,
+                                       const TrainingDevice& known, const TrainingLinks& links);
 
 // "device" of a workload.
-[[nodiscard]] JsonValue device_value(const Device& device);
+[[nodiscard]] JsonValue device_value(const TrainingDevice& device);
 
 }  // namespace collsim

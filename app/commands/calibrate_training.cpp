@@ -10,22 +10,36 @@
 
 #include "app/calibrate/training_fit.hpp"
 #include "app/output/text_table.hpp"
+#include "app/scenario/make_case.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/workload/device.hpp"
+#include "app/scenario/workload/step_protocol.hpp"
 
 namespace collsim {
 namespace {
 
 struct TrainingMachine {
-  Device device;  // of the preset: what is likely before any run is seen
+  TrainingDevice device;  // of the preset: what is likely before any run is seen
   TrainingLinks links;
 };
 
-double bandwidth_of(const Preset& preset, const char* link) {
-  const JsonValue* const type = preset.document.find("link_types")->find(link);
-  if (type == nullptr) return 0;
-  const auto bandwidth = parse_bandwidth(type->find("bandwidth")->string());
-  return static_cast<double>(bandwidth.value.value().bytes_per_second());
+// Two nodes, so that there is a way from one to the other.
+TrainingLinks links_of(const Preset& preset) {
+  Diagnostics diagnostics;
+  ClusterCache clusters;
+  const auto cluster =
+      clusters.get(JsonValue::object({{"preset", preset.name}, {"nodes", 2}}), diagnostics);
+  TrainingLinks links{.protocols = {}, .gpus_per_node = preset.gpus};
+  if (!cluster || preset.gpus < 2) return links;
+  const Rank last_of_node(static_cast<std::size_t>(preset.gpus) - 1);
+  const Rank first_of_next(static_cast<std::size_t>(preset.gpus));
+  for (const LinkProtocol protocol : ring_protocols) {
+    const TrainingLinks::Ways ways{
+        way_between(cluster->topology, Rank(0), Rank(1), protocol),
+        way_between(cluster->topology, last_of_node, first_of_next, protocol)};
+    if (ways.node.rate > 0 && ways.network.rate > 0) links.protocols.push_back(ways);
+  }
+  return links;
 }
 
 TrainingMachine machine_of(const std::string& name) {
@@ -33,14 +47,12 @@ TrainingMachine machine_of(const std::string& name) {
   const Preset* const preset = find_preset(name);
   if (preset == nullptr) throw UsageError("--preset: there is no preset " + name);
   const auto device = device_of_preset(*preset);
-  TrainingMachine machine;
-  machine.links = {bandwidth_of(*preset, "nvlink"), bandwidth_of(*preset, "nic"), preset->gpus};
-  if (!device || machine.links.node == 0 || machine.links.network == 0)
+  const TrainingLinks links = links_of(*preset);
+  if (!device || links.protocols.empty())
     throw UsageError(
-        "--preset: training runs are fitted on machines with NVLink, NICs and GPUs "
+        "--preset: training runs are fitted on machines with NICs, NCCL's protocols and GPUs "
         "whose peak is known");
-  machine.device = *device;
-  return machine;
+  return {*device, links};
 }
 
 std::vector<double> sizes(std::vector<double> errors) {

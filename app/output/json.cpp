@@ -163,6 +163,7 @@ JsonValue step_to_value(const CaseResult& row) {
   add(object, "params", to_value(row.params));
   add(object, "workload", step.scheme);
   add(object, "ranks", row.ranks);
+  if (row.protocol) add(object, "protocol", to_string(*row.protocol));
   add(object, "step_s", row.time_s());
   add(object, "analytic_s", row.analytic ? number(row.analytic->seconds) : JsonValue());
   add(object, "formula", row.analytic ? JsonValue(row.analytic->formula) : JsonValue());

@@ -105,6 +105,12 @@ void read_step(const JsonValue& workload, const ModelReading& model, bool varies
                Diagnostics& diagnostics, PointReading& reading) {
   std::optional<TrainingStep> step = read_workload(
       workload, "/workload", {made.cluster.get(), varies}, diagnostics, reading.workload);
+  if (step && step->protocol) {
+    auto cluster = std::make_shared<Cluster>(*made.cluster);
+    cluster->topology = cluster->topology.under(step->protocol->protocol, step->protocol->message);
+    if (cluster->link) cluster->link = cluster->topology.parameters(LinkId(0));
+    made.cluster = std::move(cluster);
+  }
   if (step) made.step = std::make_shared<const TrainingStep>(std::move(*step));
   if (model.calibration)
     diagnostics.add({.code = "not-applicable",

@@ -103,9 +103,12 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
 // The simulator would name lanes; this names what its author wrote.
 void must_fit_together(const TrainingStep& step) {
   const WorkloadReport report = check(step.workload);
-  if (report.fault && !concerns_data_only(*report.fault))
-    throw_error(ErrorCode::deadlock, "this program never ends: " + to_text(*report.fault) +
-                                         "\n  \"collsim check\" names the lines");
+  if (!report.fault || concerns_data_only(*report.fault)) return;
+  std::string fault = to_text(*report.fault);  // a line for each rank
+  for (std::size_t end = fault.find('\n'); end != std::string::npos; end = fault.find('\n', end))
+    fault.replace(end, fault.find_first_not_of(" \n", end) - end, "; ");
+  throw_error(ErrorCode::deadlock,
+              "this program never ends: " + fault + "; \"collsim check\" names the lines");
 }
 
 Simulation simulate_step(const Case& one_case, SimulationOptions how) {
@@ -143,6 +146,7 @@ CaseResult run_step(const Case& one_case) {
       return simulate_step(other, {}).time;
     });
   row.ranks = step.workload.size();
+  if (step.protocol) row.protocol = step.protocol->protocol;
   row.time = row.kernel = simulation.time;
   if (costs.instruction_overhead == Time{} && costs.launch == Time{}) row.analytic = step.formula;
   row.messages = simulation.messages;

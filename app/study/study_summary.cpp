@@ -25,7 +25,10 @@ std::string what_is_done(const std::vector<CaseResult>& rows) {
   if (first.step) {
     if (is_shared(rows, [](const CaseResult& row) { return row.step->scheme; }))
       text = first.step->scheme + ", ";
-    return text + "one training step";
+    text += "one training step";
+    if (first.protocol && is_shared(rows, [](const CaseResult& row) { return row.protocol; }))
+      text += fmt::format(" under {}", to_string(*first.protocol));
+    return text;
   }
   if (is_shared(rows, [](const CaseResult& row) { return row.algorithm; }))
     text += first.algorithm + " ";

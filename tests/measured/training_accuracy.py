@@ -20,7 +20,7 @@ import tempfile
 
 COLUMNS = ("source,scheme,tp,pp,dp,chunks,global_batch,micro_batch,hidden,heads,layers,seq,vocab,"
            "recompute,sequence_parallel,attention,iteration_s").split(",")
-CONSTANTS = {"fitted for each kind of GPU, six": "efficiency, attention, memory_bandwidth, latency, launch, skew",
+CONSTANTS = {"fitted for each kind of GPU, seven": "efficiency, attention, memory_bandwidth, latency, launch, skew, slowdown",
              "fixed for all, two": "bytes moved of a logit (52) and of a parameter in Adam (28)"}
 MPT = {"760m": (1536, 12, 24), "1b": (2048, 16, 24), "7b": (4096, 32, 32), "30b": (7168, 56, 48),
        "70b": (8192, 64, 80)}

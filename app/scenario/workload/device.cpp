@@ -63,6 +63,11 @@ double read_flops(ObjectReader& reader) {
   return *flops;
 }
 
+std::int64_t read_slowdown(ObjectReader& reader) {
+  constexpr double most = 0.99;
+  return std::llround(reader.number("slowdown", 0, most, 0) * CostModel::millionths);
+}
+
 TrainingDevice read_constants(ObjectReader& reader) {
   TrainingDevice device;
   device.device.flops = read_flops(reader);
@@ -73,6 +78,7 @@ TrainingDevice read_constants(ObjectReader& reader) {
   device.device.launch = reader.time("launch", Time{});
   device.device.skew = reader.time("skew", Time{});
   device.memory = reader.size("memory").value_or(0);
+  device.slowdown = read_slowdown(reader);
   return device;
 }
 
@@ -94,14 +100,14 @@ std::string exact_flops(double flop_per_second) {
   return fmt::format("{}FLOP/s", flops);
 }
 
-std::optional<Device> device_of_preset(const Preset& preset) {
+std::optional<TrainingDevice> device_of_preset(const Preset& preset) {
   JsonValue known = what_may_be_said(known_device(preset));
   if (!known.is_object()) return std::nullopt;
   Diagnostics diagnostics;
   ObjectReader reader(known, "", diagnostics);
   const TrainingDevice device = read_constants(reader);
   COLLSIM_CHECK(diagnostics.empty(), "a device of devices.json is wrong");
-  return device.device;
+  return device;
 }
 
 std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster* cluster,
@@ -116,15 +122,12 @@ std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster*
     whole = *written;
   }
   ObjectReader reader(whole, workload.pointer_of("device"), workload.diagnostics());
-  constexpr double most = 0.99;
-  const std::int64_t slowdown =
-      std::llround(reader.number("slowdown", 0, most, 0) * CostModel::millionths);
-  TrainingDevice device = computes ? read_constants(reader) : TrainingDevice{};
-  device.slowdown = slowdown;
   if (!computes) {
+    const TrainingDevice device{.device = {}, .slowdown = read_slowdown(reader)};
     workload.resolve("device", reader.finish());
     return device;
   }
+  const TrainingDevice device = read_constants(reader);
   reader.need({"flops"}, R"(write "flops": "312TFLOP/s", the peak for the type that computes)");
   workload.resolve("device", reader.finish());
   return device;

@@ -14,7 +14,13 @@ namespace collsim {
 [[nodiscard]] std::optional<double> parse_flops(std::string_view text);
 [[nodiscard]] std::string exact_flops(double flop_per_second);
 
+// A device as scenarios know it.
+struct TrainingDevice {
+  Device device;
+  Bytes memory = 0;           // 0: unknown
+  std::int64_t slowdown = 0;  // CostModel::slowdown
+};
 // The GPU that a preset names (scenarios/presets/devices.json); nothing: it names none.
-[[nodiscard]] std::optional<Device> device_of_preset(const Preset& preset);
+[[nodiscard]] std::optional<TrainingDevice> device_of_preset(const Preset& preset);
 
 }  // namespace collsim

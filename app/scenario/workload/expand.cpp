@@ -311,7 +311,7 @@ JsonValue expanded(const Scenario& scenario, std::size_t point) {
   const auto step = read_workload(scheme, "/workload", context, diagnostics, resolved);
   COLLSIM_CHECK(step.has_value(), "a workload that was read reads back");
   JsonValue program = ProgramWriter(step->workload).write();
-  for (const char* key : {"slow", "jitter", "timeout"})
+  for (const char* key : {"slow", "jitter", "timeout", "protocol"})
     if (const JsonValue* const said = at.workload.find(key)) program.set(key, *said);
   if (const JsonValue* const device = at.workload.find("device"))
     if (const JsonValue* const slowdown = device->find("slowdown"))

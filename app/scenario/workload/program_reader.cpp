@@ -13,6 +13,7 @@
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/vocabulary.hpp"
 #include "app/scenario/workload/program.hpp"
+#include "app/scenario/workload/workload_internal.hpp"
 #include "topo/error.hpp"
 
 namespace collsim {
@@ -548,17 +549,15 @@ void ProgramReader::read_algorithm(ObjectReader& reader, ProgramOp& op) {
   std::erase_if(words.allowed, [](const std::string& word) { return is_policy(word); });
   op.choice.name = reader.word("algorithm", words, words.allowed.front());
   op.choice.chunks = static_cast<int>(reader.integer("chunks", 1, max_chunks, 1));
-  op.choice.channels = static_cast<int>(reader.integer("channels", 1, max_channels, 1));
+  const auto channels = reader.integer("channels", 1, max_channels);
+  op.choice.channels = static_cast<int>(channels.value_or(1));
   if (op.communicator >= program_->communicators.size() || cluster_ == nullptr) return;
   Communicator& communicator = program_->communicators[op.communicator];
   try {
     for (const std::vector<Rank>& group : communicator.groups)
       validate(op.choice, find_algorithm(op.call.operation, op.choice.name),
                static_cast<int>(group.size()));
-    Collective all;
-    all.group = communicator.groups.front();
-    if (static_cast<int>(all.group.size()) == program_->ranks)
-      spread_over_nodes(op.choice, cluster_->topology, all);
+    spread_over_nics(op.choice, channels.has_value(), *cluster_, communicator.groups);
     communicator.lanes = std::max(communicator.lanes, lanes_of(op.call.operation, op.choice));
   } catch (const Error& error) {
     reader.wrong("algorithm", error);

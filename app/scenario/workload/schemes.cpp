@@ -160,19 +160,13 @@ void SchemeReader::read_choice(ObjectReader& algorithms, const Choosable& call) 
   for (const Choosable* one = &call; one != nullptr; one = one->also) spread(*one, chosen);
 }
 
-// On presets, each GPU of a node has a channel of a ring over several nodes that enters the node
-// there, unless their number is chosen: as NCCL has them, so that all NICs are used.
 void SchemeReader::spread(const Choosable& call, bool chosen) const {
   if (context_->cluster == nullptr) return;
   std::vector<Rank> group;
   group.reserve(static_cast<std::size_t>(call.members));
   for (int member = 0; member < call.members; ++member)
     group.emplace_back(static_cast<std::size_t>(member * call.stride));
-  const int of_node = members_per_node(context_->cluster->topology, group);
-  if (of_node == call.members) return;
-  AlgorithmChoice& choice = *call.choice;
-  if (!chosen && on_preset() && choice.name == "ring") choice.channels = of_node;
-  if (choice.channels > 1) choice.per_node = of_node;
+  spread_over_nics(*call.choice, chosen, *context_->cluster, {group});
 }
 
 TrainingStep SchemeReader::step_of(const Ddp& ddp) const {
@@ -462,6 +456,17 @@ const std::vector<std::string>& scheme_names() {
     return all;
   }();
   return names;
+}
+
+void spread_over_nics(AlgorithmChoice& choice, bool chosen, const Cluster& cluster,
+                      const std::vector<std::vector<Rank>>& groups) {
+  const int of_node = members_per_node(cluster.topology, groups.front());
+  for (const std::vector<Rank>& group : groups) {
+    const int members = members_per_node(cluster.topology, group);
+    if (members != of_node || static_cast<std::size_t>(members) == group.size()) return;
+  }
+  if (!chosen && !cluster.preset.empty() && choice.name == "ring") choice.channels = of_node;
+  if (choice.channels > 1) choice.per_node = of_node;
 }
 
 std::optional<TrainingStep> read_scheme(const std::string& name, const JsonValue& written,

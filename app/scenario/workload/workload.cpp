@@ -90,15 +90,17 @@ struct CommonKeys {
   std::optional<Time> timeout;
   std::optional<FailurePlan> failures;
   std::int64_t slowdown = 0;
+  ProtocolWish protocol;
 
   [[nodiscard]] bool any_slow() const { return !slow.empty() || jitter; }
-  [[nodiscard]] TrainingStep applied_to(TrainingStep step) const {
+  [[nodiscard]] TrainingStep applied_to(TrainingStep step, const Topology& network) const {
     const std::vector<SlowRank> all =
         jitter ? with_jitter(slow, *jitter, step.workload.group()) : slow;
     if (!all.empty()) step.workload = slowed(step.workload, all);
     step.timeout = timeout;
     step.failures = failures;
     step.slowdown = slowdown;
+    step.protocol = protocol_of(protocol, step.workload, network);
     return step;
   }
 };
@@ -109,9 +111,15 @@ CommonKeys read_common_keys(ObjectReader& reader, const Cluster* cluster,
   CommonKeys common{read_slow(reader, cluster), read_jitter(reader), reader.time("timeout"),
                     read_failures(reader, ranks)};
   if (device) common.slowdown = device->slowdown;
+  common.protocol = read_protocol_wish(reader, cluster == nullptr ? nullptr : &cluster->topology);
   if (common.timeout == Time{})
     reader.wrong("timeout", "out-of-range", "with a time-out of 0 every rank gives up at once");
   return common;
+}
+
+// Where the cluster has protocols, so that none is one of several.
+void show_protocol(const TrainingStep& step, JsonValue& resolved) {
+  if (step.protocol) resolved.set("protocol", to_string(step.protocol->protocol));
 }
 
 // The steps of a job that goes on with fewer ranks.
@@ -124,7 +132,8 @@ void read_smaller_steps(FailurePlan& plan, const std::string& scheme, const Json
     auto smaller =
         read_scheme(scheme, written, workload.pointer_of(scheme), context, own, resolved);
     if (smaller)
-      step = std::make_shared<const TrainingStep>(common.applied_to(std::move(*smaller)));
+      step = std::make_shared<const TrainingStep>(
+          common.applied_to(std::move(*smaller), context.cluster->topology));
     else if (!own.empty())
       workload.wrong("failures", "does-not-fit",
                      fmt::format("{} cannot go on: {}", count_text(ranks, "rank"),
@@ -151,8 +160,11 @@ std::optional<TrainingStep> read_program_step(const JsonValue& workload, const s
                  "omit \"ranks\", or use a scheme");
   resolved = reader.finish();
   if (!program || !diagnostics.empty()) return std::nullopt;
-  return common.applied_to(
-      {.scheme = "program", .workload = make_workload(program), .program = program});
+  TrainingStep step = common.applied_to(
+      {.scheme = "program", .workload = make_workload(program), .program = program},
+      context.cluster->topology);
+  show_protocol(step, resolved);
+  return step;
 }
 
 // "model", and what follows from it besides times and bytes.
@@ -251,7 +263,9 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
     return std::nullopt;
   if (trained.transformer)
     step->work = work_of(*trained.transformer, *trained.device, layout, *step);
-  return common.applied_to(std::move(*step));
+  step = common.applied_to(std::move(*step), context.cluster->topology);
+  show_protocol(*step, resolved);
+  return step;
 }
 
 JsonValue laid_over(const JsonValue& value, const JsonValue& written) {

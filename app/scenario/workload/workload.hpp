@@ -10,6 +10,7 @@
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/cluster.hpp"
 #include "app/scenario/workload/failure_plan.hpp"
+#include "app/scenario/workload/step_protocol.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "collectives/workload.hpp"
 
@@ -46,6 +47,7 @@ struct TrainingStep {
   std::optional<StepWork> work = {};
   std::optional<FailurePlan> failures = {};  // of a long job of such steps
   std::int64_t slowdown = 0;                 // CostModel::slowdown
+  std::optional<StepProtocol> protocol = {};
 };
 
 // What "workload" is read against.
@@ -63,6 +65,7 @@ struct WorkloadContext {
 //   device                       what computes a transformer, and how much slower while collectives
 //                                are under way (device.cpp)
 //   or program with groups and data: what each rank does, line by line (program.hpp)
+//   protocol                     of NCCL, that messages are sent under (step_protocol.hpp)
 //   timeout                      a rank gives up when one of its collectives takes longer
 //   slow                         {"5": 1.1, "6": "10ms"}: all work of rank 5 takes 1.1 times as
 //                                long, rank 6 begins its step with 10 ms of its own

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/scenario/object_reader.hpp"
+#include "app/scenario/workload/device.hpp"
 #include "app/scenario/workload/workload.hpp"
 #include "collectives/workloads/transformer.hpp"
 #include "collectives/workloads/workloads.hpp"
@@ -39,11 +40,6 @@ namespace collsim {
 //   latency           of a pass of a layer on the device, besides what it computes
 //   launch            of a pass of a layer on the host, which is ahead of the device
 //   skew              how late a rank comes to a collective of its tensor group, in the mean
-struct TrainingDevice {
-  Device device;
-  Bytes memory = 0;           // 0: unknown
-  std::int64_t slowdown = 0;  // CostModel::slowdown
-};
 [[nodiscard]] std::optional<TrainingDevice> read_device(ObjectReader& workload,
                                                         const Cluster* cluster, bool computes);
 
@@ -92,6 +88,12 @@ struct SchemeContext {
 
 // In the order in which messages show them.
 [[nodiscard]] const std::vector<std::string>& scheme_names();
+
+// Where the groups span nodes: channel c enters each node at its c-th member.  On presets there are
+// as many channels of a ring as a node has members, unless their number is `chosen`: as NCCL has
+// them, so that all NICs are used.  Nothing where groups lie differently in their nodes.
+void spread_over_nics(AlgorithmChoice& choice, bool chosen, const Cluster& cluster,
+                      const std::vector<std::vector<Rank>>& groups);
 
 // The options of a scheme, and the step.  Nothing when anything was wrong, here or before.
 [[nodiscard]] std::optional<TrainingStep> read_scheme(

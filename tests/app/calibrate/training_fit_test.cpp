@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/cost/cost_model.hpp"
 #include "collectives/workloads/named_models.hpp"
 
 namespace collsim {
@@ -49,20 +50,34 @@ TEST(TrainingFit, TheFormulaOfAShardedLlama) {
   TrainingRun run =
       read_runs(",architecture,kv_heads,ffn,vocab,scheme", ",llama,8,14336,128256,fsdp")
           .runs.front();
-  const Device device{.flops = 1e15};
-  const TrainingLinks links{.node = 400e9, .network = 50e9, .gpus_per_node = 8};
-  const double computed = 2 * flop(run.model) / device.flops;
+  const TrainingDevice device{.device = {.flops = 1e15}};
+  const TrainingLinks links{.protocols = {{{0, 400e9}, {0, 50e9}}}, .gpus_per_node = 8};
+  const double computed = 2 * flop(run.model) / device.device.flops;
   const double gather = 7.0 / 8 * 2 * static_cast<double>(parameters_of_layer(run.model)) / 400e9;
   EXPECT_NEAR(step_formula(run, device, links), computed + gather, 1e-6 * computed);
   run.microbatches = 4;
   EXPECT_NEAR(step_formula(run, device, links), 2 * computed + gather, 1e-6 * computed);
 }
 
+// While gathering is under way computing is slower; of two protocols the faster is taken.
+TEST(TrainingFit, GatheringSlowsComputing) {
+  const TrainingRun run = read_runs(",scheme", ",fsdp").runs.front();
+  const TrainingLinks links{.protocols = {{{0, 400e9}, {0, 50e9}}}, .gpus_per_node = 8};
+  TrainingDevice device{.device = {.flops = 1e15}};
+  const double alone = step_formula(run, device, links);
+  device.slowdown = CostModel::millionths / 4;
+  const double gather = 7.0 / 8 * 2 * static_cast<double>(parameters_of_layer(run.model)) / 400e9;
+  EXPECT_NEAR(step_formula(run, device, links) - alone, 2 * 32 * 3 * gather / 4, 1e-6 * alone);
+  TrainingLinks both = links;
+  both.protocols.insert(both.protocols.begin(), {{0, 100e9}, {0, 10e9}});
+  EXPECT_EQ(step_formula(run, device, both), step_formula(run, device, links));
+}
+
 // A slow host sets the pace.
 TEST(TrainingFit, TheHostLaunchesEveryPass) {
   const TrainingRun run = read_runs(",scheme", ",fsdp").runs.front();
-  const Device device{.flops = 1e18, .launch = Time(1'000'000'000'000)};
-  const TrainingLinks links{.node = 400e12, .network = 50e12, .gpus_per_node = 8};
+  const TrainingDevice device{.device = {.flops = 1e18, .launch = Time(1'000'000'000'000)}};
+  const TrainingLinks links{.protocols = {{{0, 400e12}, {0, 50e12}}}, .gpus_per_node = 8};
   EXPECT_NEAR(step_formula(run, device, links), 2 * 2 * 32, 0.01);
 }
 
