@@ -38,7 +38,7 @@ class Churn {
 std::vector<Case> event_queue_cases() {
   return {{.name = "event_queue/50000_pending",
            .item = "events",
-           .limit = {.instructions = 450, .loops = 2.3},
+           .limit = {.instructions = 372, .loops = 2.3},
            .prepare = [] {
              const auto churn = std::make_shared<Churn>(50'000);
              return [churn] { return churn->turn(1'000'000); };

@@ -207,7 +207,7 @@ void MaxMin::discover(std::uint32_t first) {
       ++open_variables_;
       for (const std::uint32_t constraint : uses(variable)) touch(constraint);
     }
-    users.resize(kept);
+    if (kept < users.size()) users.resize(kept);  // seldom
   }
 }
 

@@ -24,17 +24,20 @@ namespace collsim {
 //
 //   last       the last popped time
 //   current    the values whose time is `last`
-//   bucket b   the entries whose time first differs from `last` in bit b, counted from the top:
-//              every time in bucket b is smaller than every time in bucket b + 1
+//   bucket b   the entries whose time first differs from `last` in digit b / 16, counted from the
+//              top, and has b mod 16 there, of 16 hexadecimal digits: every time in bucket b is
+//              smaller than every time in bucket b + 1
 //
 // pop takes from `current`; when that is empty, `last` becomes the smallest time of the lowest
-// bucket, whose entries all move to lower buckets.  An entry thus moves at most 63 times and in
+// bucket, whose entries all move to lower buckets.  An entry thus moves at most 15 times and in
 // practice a few times, whatever the number of entries: O(1) in the size of the queue, where a
 // heap pays O(log n) cache misses.  Buckets keep their memory.
 template <class Value>
 class RadixHeap {
  public:
-  [[nodiscard]] bool empty() const { return filled_ == 0 && sorted_.empty() && late_.empty(); }
+  [[nodiscard]] bool empty() const {
+    return filled_levels_ == 0 && sorted_.empty() && late_.empty();
+  }
 
   void push(std::int64_t time, Value value) {
     COLLSIM_CHECK(time >= last_, "pushed time " + std::to_string(time) +
@@ -92,7 +95,8 @@ class RadixHeap {
     for (Bucket& bucket : buckets_) bucket.clear();
     sorted_.clear();
     late_.clear();
-    filled_ = 0;
+    filled_levels_ = 0;
+    filled_.fill(0);
     last_ = 0;
   }
 
@@ -113,20 +117,30 @@ class RadixHeap {
   static constexpr auto larger = [](const Value& a, const Value& b) { return b < a; };
 
   [[nodiscard]] std::size_t lowest() const {
-    return static_cast<std::size_t>(std::countr_zero(filled_));
+    const auto level = static_cast<std::size_t>(std::countr_zero(filled_levels_));
+    return level * digits + static_cast<std::size_t>(std::countr_zero(filled_[level]));
   }
 
   void put(std::int64_t time, Value value) {
     const auto different = static_cast<std::uint64_t>(time ^ last_);
-    const auto bit = static_cast<std::size_t>(std::bit_width(different) - 1);
-    filled_ |= std::uint64_t{1} << bit;
-    Bucket& bucket = buckets_[bit];
+    const auto level = static_cast<std::size_t>(std::bit_width(different) - 1) / bits;
+    const auto digit = static_cast<std::size_t>(time >> (level * bits)) % digits;
+    filled_levels_ |= 1U << level;
+    filled_[level] |= 1U << digit;
+    Bucket& bucket = buckets_[level * digits + digit];
     bucket.earliest = std::min(bucket.earliest, time);
     bucket.entries.push_back({time, value});
   }
 
+  // The lowest bucket will be empty.
+  void leave_lowest() {
+    std::uint32_t& filled = filled_[static_cast<std::size_t>(std::countr_zero(filled_levels_))];
+    filled &= filled - 1;
+    if (filled == 0) filled_levels_ &= filled_levels_ - 1;
+  }
+
   Value pop_only_entry(Bucket& bucket) {
-    filled_ &= filled_ - 1;
+    leave_lowest();
     last_ = bucket.earliest;
     const Value value = bucket.entries.front().value;
     bucket.clear();
@@ -140,7 +154,7 @@ class RadixHeap {
 
   // The lowest bucket's earliest values go to `values`, the others to lower buckets.
   void take_earliest(Bucket& bucket, std::vector<Value>& values) {
-    filled_ &= filled_ - 1;
+    leave_lowest();
     const std::int64_t earliest = last_ = bucket.earliest;
     for (const Entry& entry : bucket.entries) {
       if (entry.time == earliest)
@@ -151,8 +165,13 @@ class RadixHeap {
     bucket.clear();
   }
 
-  std::array<Bucket, 63> buckets_;
-  std::uint64_t filled_ = 0;  // bit b: bucket b has entries
+  static constexpr std::size_t bits = 4;  // of a digit
+  static constexpr std::size_t digits = 1U << bits;
+  static constexpr std::size_t levels = 64 / bits;
+
+  std::array<Bucket, levels * digits> buckets_;
+  std::array<std::uint32_t, levels> filled_{};  // bit d: bucket d of a level has entries
+  std::uint32_t filled_levels_ = 0;             // bit l: one of level l has
   std::int64_t last_ = 0;
   std::vector<Value> sorted_;  // values at `last`, the smallest at the back ...
   std::vector<Value> late_;    // ... and a heap of those pushed since, the smallest at the front
