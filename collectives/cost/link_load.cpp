@@ -44,17 +44,23 @@ class MessageReader {
     for (int number = 0; number < schedule_.lanes(); ++number) {
       const Lane lane(static_cast<std::size_t>(number));
       LaneProgram program = schedule_.program(position, lane);
+      LastLink sent, received;
       while (const Instruction* const instruction = program.next()) {
         has_read_all_ =
             has_read_all_ && ++read_ <= most_instructions && may_route(me, *instruction);
         if (!has_read_all_) return;
         const Bytes bytes = instruction->count * size_of(schedule_.collective().type);
-        if (sends(instruction->op) && instruction->to.rank != me)
-          add({2 * position, router_.route(me, instruction->to.rank, lane).front()}, bytes);
-        if (receives(instruction->op) && instruction->from.rank != me)
-          add({2 * position + 1,
-               router_.route(instruction->from.rank, me, instruction->from.lane).back()},
-              bytes);
+        if (sends(instruction->op) && instruction->to.rank != me) {
+          if (sent.peer != instruction->to)
+            sent = {instruction->to, router_.route(me, instruction->to.rank, lane).front()};
+          add({2 * position, sent.link}, bytes);
+        }
+        if (receives(instruction->op) && instruction->from.rank != me) {
+          const Endpoint from = instruction->from;
+          if (received.peer != from)
+            received = {from, router_.route(from.rank, me, from.lane).back()};
+          add({2 * position + 1, received.link}, bytes);
+        }
       }
     }
   }
@@ -63,6 +69,12 @@ class MessageReader {
   [[nodiscard]] const MessagesOnLinks& links() const { return links_; }
 
  private:
+  // Of a lane's last message: most lanes go on with the same peers.
+  struct LastLink {
+    std::optional<Endpoint> peer;
+    LinkId link;
+  };
+
   // Where routes are searched, peers that were not met before take time.
   [[nodiscard]] bool may_route(Rank me, const Instruction& instruction) {
     if (devices_to_search_ == 0) return true;
