@@ -52,7 +52,8 @@ class PieceLengths {
         longer_(collective.count % collective.size()),
         element_size_(size_of(collective.type)) {}
   [[nodiscard]] Wide bytes_of(int position) const {
-    return static_cast<Wide>((shorter_ + (position < longer_ ? 1 : 0)) * element_size_);
+    const Bytes bytes = (shorter_ + (position < longer_ ? 1 : 0)) * element_size_;
+    return static_cast<Wide>(bytes);
   }
 
  private:
