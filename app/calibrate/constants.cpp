@@ -17,7 +17,7 @@ namespace collsim {
 namespace {
 
 constexpr std::array of_a_protocol = {Quantity::hop, Quantity::growth, Quantity::rate,
-                                      Quantity::per_chunk, Quantity::between_nodes};
+                                      Quantity::per_chunk};
 constexpr std::array of_a_machine = {Quantity::base, Quantity::host, Quantity::pair,
                                      Quantity::local_rate, Quantity::per_peer};
 
@@ -27,7 +27,6 @@ const char* key_of(Quantity quantity) {
     case Quantity::growth: return "growth";
     case Quantity::rate: return "rate";
     case Quantity::per_chunk: return "per_chunk";
-    case Quantity::between_nodes: return "between_nodes";
     case Quantity::base: return "base";
     case Quantity::host: return "host";
     case Quantity::pair: return "pair";
@@ -179,7 +178,6 @@ Topology with_changed_protocols(const Topology& topology, const Change& gpu,
       cost->hop = change.of({Quantity::hop, protocol}, cost->hop);
       cost->growth *= change.of({Quantity::growth, protocol});
       cost->rate *= change.of({Quantity::rate, protocol});
-      if (leads_out[kind] != 0) cost->rate *= gpu.of({Quantity::between_nodes, protocol});
       cost->per_chunk = std::llround(static_cast<double>(cost->per_chunk) *
                                      change.of({Quantity::per_chunk, protocol}));
     }
@@ -228,8 +226,7 @@ std::string text_of(Constant constant, double value) {
 
 bool is_time(Quantity quantity) {
   return quantity != Quantity::growth && quantity != Quantity::rate &&
-         quantity != Quantity::per_chunk && quantity != Quantity::between_nodes &&
-         quantity != Quantity::local_rate;
+         quantity != Quantity::per_chunk && quantity != Quantity::local_rate;
 }
 
 MachineConstants MachineConstants::read(const JsonValue& document) {

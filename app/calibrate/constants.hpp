@@ -20,8 +20,6 @@ namespace collsim {
 //
 //   of a protocol   hop, growth, rate, per_chunk (bytes): on the way from one GPU to the next
 //                   (topo/protocols.hpp)
-//                   between_nodes, of Simple: the rate of a network's NICs for GPUs that have it,
-//                   as a multiple of the network's own rate
 //   launch          base, host, pair, and besides local_rate (local_bandwidth as a share of the
 //                   GPU's link) and per_peer (app/scenario/model.hpp)
 enum class Quantity : std::uint8_t {
@@ -29,7 +27,6 @@ enum class Quantity : std::uint8_t {
   growth,
   rate,
   per_chunk,
-  between_nodes,
   base,
   host,
   pair,
@@ -39,7 +36,7 @@ enum class Quantity : std::uint8_t {
 
 struct Constant {
   Quantity quantity{};
-  std::optional<LinkProtocol> protocol = {};  // of hop, growth, rate, per_chunk, between_nodes
+  std::optional<LinkProtocol> protocol = {};  // of hop, growth and rate
 };
 [[nodiscard]] std::span<const Constant> all_constants();
 [[nodiscard]] std::size_t index_of(Constant constant);  // among them

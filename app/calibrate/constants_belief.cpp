@@ -20,7 +20,6 @@ Belief belief_in_gpu(Quantity quantity, std::optional<LinkProtocol> protocol) {
   if (quantity == Quantity::growth && protocol == LinkProtocol::p2p_simple) return {6e-4, 1};
   if (quantity == Quantity::growth) return {0.23, 0};
   if (quantity == Quantity::per_chunk) return {9.7 * kib, 0.4};
-  if (quantity == Quantity::between_nodes) return {1, 0, 0.25};
   const bool hop = quantity == Quantity::hop;
   if (protocol == LinkProtocol::ll)
     return hop ? Belief{1.15 * us, 0.25} : Belief{0.48, narrow, narrow};
@@ -38,14 +37,8 @@ Belief belief_in_gpu(Quantity quantity, std::optional<LinkProtocol> protocol) {
   }
 }
 
-// A NIC carries what its data sheet says, less some percent: four nodes of H100 with NICs of 50
-// GB/s all-reduce at 45.7 GB/s a NIC in the sizes in which NCCL's tuner prefers the ring.  What
-// falls short of that is owed to the GPUs.
-constexpr double rate_of_simple = 0.915, narrow_rate = 0.1;
-
 Belief belief_in_network(Quantity quantity, LinkProtocol protocol) {
   const bool hop = quantity == Quantity::hop;
-  if (!hop && protocol == LinkProtocol::simple) return {rate_of_simple, narrow_rate, narrow_rate};
   const double value = [&] {
     switch (protocol) {
       case LinkProtocol::ll: return hop ? 6.3 * us : 0.27;
@@ -53,7 +46,7 @@ Belief belief_in_network(Quantity quantity, LinkProtocol protocol) {
       case LinkProtocol::p2p_ll: return hop ? 7.4 * us : 0.27;
       case LinkProtocol::p2p_simple: return hop ? 21.2 * us : 0.89;
       case LinkProtocol::nvls: return hop ? 20 * us : 0.89;
-      default: return 14.4 * us;  // Simple
+      default: return hop ? 14.4 * us : 0.89;
     }
   }();
   return {value, 0.25, of_all_networks};

@@ -18,15 +18,6 @@ namespace {
 struct TypeKind {
   const KindConstants* present = nullptr;
   const KindConstants* wanted = nullptr;
-  // Of a network's: the kind of the GPUs that it joins.
-  const TypeKind* gpus = nullptr;
-
-  [[nodiscard]] double change(Constant constant) const {
-    double by = change_of(constant, *present, *wanted);
-    if (gpus != nullptr && constant.quantity == Quantity::rate)
-      by *= gpus->change({Quantity::between_nodes, constant.protocol});
-    return by;
-  }
 };
 
 JsonValue scaled_time(const JsonValue& time, double by) {
@@ -49,7 +40,7 @@ JsonValue changed_protocols(JsonValue protocols, const TypeKind& kind) {
     JsonValue* const row = protocols.find(to_string(*constant.protocol));
     const std::string key = name_of(constant).substr(name_of(constant).find('.') + 1);
     const JsonValue* const value = row == nullptr ? nullptr : row->find(key);
-    const double by = kind.change(constant);
+    const double by = change_of(constant, *kind.present, *kind.wanted);
     if (value != nullptr && by != 1) row->set(key, scaled(constant, *value, by));
   }
   return protocols;
@@ -88,12 +79,10 @@ JsonValue machine_file(const std::string& preset_name, std::int64_t nodes,
   COLLSIM_CHECK(preset != nullptr, "preset " + preset_name);
   const std::string kind_of_network = network.empty() ? preset->network : network;
   const JsonValue whole = on_network(*preset, kind_of_network);
-  const std::string& gpu_kind = preset->written.find("gpu")->string();
-  const TypeKind gpus{&present.gpus.at(gpu_kind), &wanted.gpus.at(gpu_kind)};
   const auto kind_of = [&](const std::string& kind) -> TypeKind {
     if (kind == "free") return {};
     if (kind == "network")
-      return {&present.networks.at(kind_of_network), &wanted.networks.at(kind_of_network), &gpus};
+      return {&present.networks.at(kind_of_network), &wanted.networks.at(kind_of_network)};
     return {&present.gpus.at(kind), &wanted.gpus.at(kind)};
   };
   JsonValue override_value = JsonValue::object();
@@ -108,7 +97,9 @@ JsonValue machine_file(const std::string& preset_name, std::int64_t nodes,
   cluster.set("override", std::move(override_value));
   cluster.set("fitted", to_value(fit));
   return JsonValue::object(
-      {{"cluster", std::move(cluster)}, {"model", changed_model(*whole.find("model"), gpus)}});
+      {{"cluster", std::move(cluster)},
+       {"model",
+        changed_model(*whole.find("model"), kind_of(preset->written.find("gpu")->string()))}});
 }
 
 }  // namespace collsim

@@ -18,25 +18,24 @@ constexpr double small_step = 0.1;
 // Slower than the fastest by more than this: no fit makes it the fastest at once.
 constexpr double far_behind = 3;
 
-// The constant of whose share a part is multiplied by this one, or divided; nothing: this one
-// stands alone.  A part of hop is multiplied by growth, one of 1 / rate by per_chunk; all of 1 /
-// rate of a network is divided by what such GPUs have of it.
-std::optional<ConstantPlace> companion_to(ConstantPlace place) {
-  const Constant& one = all_constants()[place.constant];
-  switch (one.quantity) {
-    case Quantity::growth: return ConstantPlace{place.of, index_of({Quantity::hop, one.protocol})};
-    case Quantity::per_chunk:
-      return ConstantPlace{place.of, index_of({Quantity::rate, one.protocol})};
-    case Quantity::between_nodes:
-      return ConstantPlace{ConstantPlace::network, index_of({Quantity::rate, one.protocol})};
-    default: return std::nullopt;
-  }
+// What a part of a constant's share is multiplied by: of hop by growth, of 1 / rate by per_chunk.
+std::size_t companion_of(std::size_t constant) {
+  const Constant& one = all_constants()[constant];
+  const bool hop = one.quantity == Quantity::hop;
+  return index_of({hop ? Quantity::growth : Quantity::per_chunk, one.protocol});
+}
+
+// The constant whose companion this is; nothing: it is none.
+std::optional<std::size_t> companion_to(std::size_t constant) {
+  const Constant& one = all_constants()[constant];
+  if (one.quantity == Quantity::growth) return index_of({Quantity::hop, one.protocol});
+  if (one.quantity == Quantity::per_chunk) return index_of({Quantity::rate, one.protocol});
+  return std::nullopt;
 }
 
 bool is_rate(std::size_t constant) {
   const Quantity quantity = all_constants()[constant].quantity;
-  return quantity == Quantity::rate || quantity == Quantity::local_rate ||
-         quantity == Quantity::between_nodes;
+  return quantity == Quantity::rate || quantity == Quantity::local_rate;
 }
 
 bool is_base(std::size_t constant) {
@@ -82,8 +81,6 @@ class Simulated {
   }
   [[nodiscard]] bool has(ConstantPlace place) const {
     const ConstantsSeen seen = constants_seen(kinds_, here_);
-    const bool between = all_constants()[place.constant].quantity == Quantity::between_nodes;
-    if (between && seen.network == nullptr) return false;
     const KindConstants* const of = place.of == ConstantPlace::gpu ? seen.gpu : seen.network;
     return of != nullptr && (*of)[place.constant] && *(*of)[place.constant] > 0;
   }
@@ -145,7 +142,7 @@ NcclTangent::NcclTangent(const Case& asked, const KindsOfCase& kinds,
     for (const ConstantPlace place : places_for(*cases[i].protocol)) {
       if (!simulated.has(place)) continue;
       if (is_base(place.constant)) {  // every rank starts so much later
-        way.kernel.push_back({place, false, {}, 1});
+        way.kernel.push_back({place, false, false, 1});
         way.fixed_s -= seen.at(place);
       }
       if (Simulated::is_known(cases[i], place.constant)) continue;
@@ -156,17 +153,19 @@ NcclTangent::NcclTangent(const Case& asked, const KindsOfCase& kinds,
       const double part =
           change / (is_rate(place.constant) ? 1 / (1 + small_step) - 1 : small_step);
       if (part < 1e-12) continue;
-      const std::optional<ConstantPlace> main = companion_to(place);
-      Term term{main.value_or(place), is_rate(main.value_or(place).constant), {}, 1};
-      if (main) term.companion = place;
+      const std::optional<std::size_t> main = companion_to(place.constant);
+      Term term{{place.of, main.value_or(place.constant)},
+                is_rate(main.value_or(place.constant)),
+                main.has_value(),
+                1};
       term.c = part / value_of(term, seen);
       (of_host ? way.host : way.kernel).push_back(term);
-      if (!of_host && !term.companion) way.fixed_s -= part;
+      if (!of_host && !term.with_companion) way.fixed_s -= part;
     }
     // hop changed both hop and hop * growth: the second is no part of the first.
     for (Term& alone : way.kernel)
       for (const Term& both : way.kernel)
-        if (both.companion && !alone.companion && alone.a == both.a)
+        if (both.with_companion && !alone.with_companion && alone.a == both.a)
           alone.c *= 1 - value_of(both, seen) / value_of(alone, seen);
     if (way.fixed_s < 0) {  // wavering counted something twice
       const double all = times[i].kernel_s - way.fixed_s;
@@ -180,9 +179,8 @@ NcclTangent::NcclTangent(const Case& asked, const KindsOfCase& kinds,
 double NcclTangent::value_of(const Term& term, const ConstantsSeen& constants) {
   const double a = constants.at(term.a);
   const double alone = term.c * (term.inverse ? 1 / a : a);
-  if (!term.companion) return alone;
-  const double with = constants.at(*term.companion);
-  return is_rate(term.companion->constant) ? alone / with : alone * with;
+  if (!term.with_companion) return alone;
+  return alone * constants.at({term.a.of, companion_of(term.a.constant)});
 }
 
 double NcclTangent::time_of(const Way& way, const ConstantsSeen& constants) {
@@ -210,8 +208,8 @@ NcclTangent::Value NcclTangent::at(const ConstantsSeen& constants) const {
   const auto add = [&](const Term& term, double outer) {
     const double part = outer * value_of(term, constants) / value.time_s;
     value.slopes.push_back({term.a, term.inverse ? -part : part});
-    if (term.companion)
-      value.slopes.push_back({*term.companion, is_rate(term.companion->constant) ? -part : part});
+    if (term.with_companion)
+      value.slopes.push_back({{term.a.of, companion_of(term.a.constant)}, part});
   };
   constexpr double step = 1e-4;
   const double by_kernel =

@@ -3,8 +3,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,12 +53,11 @@ class NcclTangent {
   [[nodiscard]] Value at(const ConstantsSeen& constants) const;
 
  private:
-  // c * a or c / a, perhaps times or over what goes with a: growth with a hop, per_chunk with a
-  // rate, and what GPUs have of a network's rate with that.
+  // c * a or c / a, perhaps times what goes with a: growth with a hop, per_chunk with a rate.
   struct Term {
     ConstantPlace a;
     bool inverse = false;
-    std::optional<ConstantPlace> companion = {};
+    bool with_companion = false;
     double c = 0;
   };
   struct Way {

@@ -86,15 +86,6 @@ class Constants {
     return std::max(own, Time{});
   }
 
-  // The network's, as far as GPUs of this kind have it; nothing is known to a fifth digit.
-  [[nodiscard]] double rate_between_nodes(const std::string& protocol) const {
-    const double rate = part(part(part(*network_, "protocols"), protocol), "rate").number();
-    const JsonValue* const of_gpus = part(*gpu_, "protocols").find(protocol);
-    const JsonValue* const share = of_gpus == nullptr ? nullptr : of_gpus->find("between_nodes");
-    constexpr double digits = 1e4;
-    return share == nullptr ? rate : std::round(digits * rate * share->number()) / digits;
-  }
-
   [[nodiscard]] JsonValue protocols_of(const JsonValue& type) const {
     const std::string& kind = kind_of(type);
     JsonValue all = JsonValue::object();
@@ -108,9 +99,7 @@ class Constants {
       else
         for (const JsonValue::Member& constant :
              part(part(constants_of(kind), "protocols"), name).members())
-          if (constant.key != "hop" && constant.key != "between_nodes")
-            row.set(constant.key, constant.value);
-      if (kind == "network") row.set("rate", rate_between_nodes(name));
+          if (constant.key != "hop") row.set(constant.key, constant.value);
       all.set(name, std::move(row));
     }
     return all;

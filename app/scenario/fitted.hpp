@@ -26,10 +26,10 @@ namespace collsim {
 //                   "networks": { "ib": [ ... ] },
 //                   "most_nodes": [ { "gpu": "hopper", "all-gather": 1, "all-reduce": 1 },
 //                                   { "gpu": "hopper", "network": "ib", "all-reduce": 4 }, ...] } }
+//
 // A hop here is the whole way from GPU to GPU: of a network from a GPU of one node to one of
-// another.  `rate` is the share of a link's bandwidth that a protocol has; on a NIC it is the
-// network's times the GPUs' `between_nodes`, which is 1 unless a protocol of theirs says otherwise.
-// The last pass over a rank's own block runs at local_rate times the bandwidth of a GPU's links.
+// another.  `rate` is the share of a link's bandwidth that a protocol has.  The last pass over a
+// rank's own block runs at local_rate times the bandwidth of all links of a GPU.
 [[nodiscard]] const JsonValue& fitted_constants();
 
 // "a100", "hopper", ..., "common": what a machine starts from that nobody has measured.

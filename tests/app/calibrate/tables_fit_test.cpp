@@ -152,34 +152,6 @@ TEST(NcclTangent, SaysWhatASimulationWithOtherConstantsWould) {
   }
 }
 
-// What GPUs have of a network's rate stands beside that rate, in tangents and in written machines.
-TEST(NcclTangent, KnowsWhatGpusHaveOfANetworksRate) {
-  MachineConstants other = present();
-  *other.gpus.at("blackwell")[at(Quantity::between_nodes, LinkProtocol::simple)] *= 0.8;
-  *other.networks.at("ib")[at(Quantity::rate, LinkProtocol::simple)] *= 1.1;
-  MeasuredTable table = empty_table("reduce-scatter");
-  table.preset = "dgx-b200";
-  table.ranks = 16;
-  table.nodes = 2;
-  table.rows = {{Bytes{1} << 30, 1}};
-  const std::vector<FitRow> rows = rows_of(table);
-  const double before = predict_rows(rows, present(), present()).front().time_s;
-  const double simulated = predict_rows(rows, present(), other).front().time_s;
-  EXPECT_GT(simulated, 1.08 * before);
-  const NcclTangent tangent(rows[0].measured.asked, rows[0].kinds, present(), present());
-  EXPECT_NEAR(tangent.at(constants_seen(rows[0].kinds, other)).time_s / simulated, 1, 0.01);
-  const auto rate_of_nic = [&](const MachineConstants& constants) {
-    const JsonValue file = machine_file("dgx-b200", 2, "", present(), constants, {});
-    return file.find("cluster")
-        ->find("override")
-        ->find("nic.protocols")
-        ->find("Simple")
-        ->find("rate")
-        ->number();
-  };
-  EXPECT_NEAR(rate_of_nic(other) / rate_of_nic(present()), 0.88, 1e-9);
-}
-
 TEST(MachineFile, IsAPresetWithTheChangedConstants) {
   const JsonValue file = machine_file("dgx-h100", 1, "", present(), changed(), {0.03, 0.12, 45, 2});
   const JsonValue& changed_hop =

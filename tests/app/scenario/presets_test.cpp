@@ -416,33 +416,6 @@ TEST(Presets, LinksOfAWayAddUpToTheFittedHop) {
   }
 }
 
-double fitted_rate(std::string_view kinds, const std::string& kind, const char* key) {
-  const JsonValue& constants = *fitted_constants().find(kinds)->find(kind);
-  const JsonValue* const value = constants.find("protocols")->find("Simple")->find(key);
-  return value == nullptr ? 1 : value->number();
-}
-
-// Under Simple a NIC has what the network's have and such GPUs make of it.
-TEST(Presets, NicsHaveTheNetworksRateAsFarAsTheGpusGoAlong) {
-  for (const auto& [preset, gpu] : {std::pair{"dgx-h100", "hopper"}, {"dgx-b200", "blackwell"}}) {
-    const Cluster cluster = cluster_of(R"({"preset": ")" + std::string(preset) +
-                                       R"(", "nodes": 2, "network": "roce"})");
-    const double rate =
-        fitted_rate("networks", "roce", "rate") * fitted_rate("gpus", gpu, "between_nodes");
-    int nics = 0;
-    for (const Link& link : cluster.topology.links()) {
-      if (cluster.topology.kind(link.from) != NodeKind::nic ||
-          cluster.topology.kind(link.to) != NodeKind::network_switch)
-        continue;
-      const auto& simple = cost_of(cluster.topology.protocols_of(link), LinkProtocol::simple);
-      ASSERT_TRUE(simple.has_value());
-      EXPECT_NEAR(simple->rate, rate, 1e-4) << preset;
-      ++nics;
-    }
-    EXPECT_EQ(nics, 16);
-  }
-}
-
 // What the model's local_rate multiplies.
 TEST(Presets, LinksPerGpuAreThoseOfTheTopology) {
   for (const Preset& preset : presets()) {
