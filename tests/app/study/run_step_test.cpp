@@ -31,6 +31,16 @@ CaseResult row_of(const std::string& scenario) {
   return results_of(scenario).results->rows.front();
 }
 
+// One layer over four stages: 2 ms of it on each, 1 ms to hand its activations on three times, and
+// one all-reduce of 1 ms at the end of each half; the same backward.
+TEST(RunStep, PartsOfALayerHaveTheAllReducesOfItsHalves) {
+  const CaseResult row =
+      row_of(step_scenario(R"("shape": "switch", "ranks": 8, "link": {"bandwidth": "1GB/s"})",
+                           R"("train": {"tp": 2, "pp": 4, "microbatches": 1}, "model": {"layers": [
+                         {"forward": "8ms", "backward": "8ms", "activations": "1MB"}]})"));
+  EXPECT_NEAR(row.time_s(), 2 * (8e-3 + 3e-3 + 2e-3), 1e-12);
+}
+
 // --- memory -----------------------------------------------------------------------------------
 
 constexpr const char* small_transformer =
