@@ -26,6 +26,10 @@ const char* why_absent(Name name) {
     case Name::useful: return "the workload has no \"failures\"";
     case Name::best_interval: return "the workload has no failures with an \"mtbf\"";
     case Name::job: return "the workload has no failures with \"steps\"";
+    case Name::mfu:
+    case Name::hfu:
+    case Name::memory:
+      return "only a step whose model is a \"transformer\" has MFU, HFU and memory";
     default: return "no closed form applies to this case, so it has no analytic time";
   }
 }

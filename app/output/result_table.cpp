@@ -310,6 +310,20 @@ void add_work(std::vector<TableColumn>& columns, const std::vector<CaseResult>& 
     columns.push_back(std::move(*column));
 }
 
+// A job that fails again before it comes to a checkpoint takes longer than anyone waits.
+std::vector<std::string> job_cells(std::vector<std::optional<double>> times) {
+  constexpr double century = 100 * 365.25 * 24 * 3600;
+  std::vector<bool> endless;
+  for (std::optional<double>& time : times) {
+    endless.push_back(time && *time > century);
+    if (endless.back()) time.reset();
+  }
+  std::vector<std::string> cells = column_cells(times, time_units());
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (endless[i]) cells[i] = "> 100 years";
+  return cells;
+}
+
 // What failures leave of a long job.
 void add_job(std::vector<TableColumn>& columns, const Results& results) {
   const std::vector<CaseResult>& rows = results.rows;
@@ -334,7 +348,7 @@ void add_job(std::vector<TableColumn>& columns, const Results& results) {
     columns.push_back({"checkpoint every", Align::right, column_cells(intervals, time_units())});
   if (any(best) && best != intervals)
     columns.push_back({"best", Align::right, column_cells(best, time_units())});
-  if (any(times)) columns.push_back({"job", Align::right, column_cells(times, time_units())});
+  if (any(times)) columns.push_back({"job", Align::right, job_cells(times)});
   columns.push_back(std::move(useful));
   if (!any(intervals)) columns.push_back(std::move(twice));
 }

@@ -17,13 +17,21 @@
 namespace collsim {
 namespace {
 
+// A stated limit, which a walk through one script comes to in less than a second.
+constexpr std::uint64_t max_actions_of_a_rank = 5'000'000;
+
 // Roughly what simulating takes, from the script of one rank: what the members of a communicator
 // do in a ring.
 double instructions_of(const Workload& workload) {
   double instructions = 0;
+  std::uint64_t actions = 0;
   Script script = workload.script(workload.group().front());
   while (const Action* const action = script.next()) {
     ++instructions;
+    if (++actions > max_actions_of_a_rank)
+      throw_error(ErrorCode::too_large,
+                  "too large to simulate: a rank does more than 5,000,000 things; use fewer "
+                  "layers, microbatches or rounds of \"repeat\"");
     if (instructions * workload.size() > max_instructions) break;
     if (action->kind != Action::Kind::collective) continue;
     const auto& groups = workload.communicators()[action->communicator].groups;

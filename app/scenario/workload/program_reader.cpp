@@ -553,6 +553,7 @@ void ProgramReader::read_algorithm(ObjectReader& reader, ProgramOp& op) {
   op.choice.channels = static_cast<int>(channels.value_or(1));
   if (op.communicator >= program_->communicators.size() || cluster_ == nullptr) return;
   Communicator& communicator = program_->communicators[op.communicator];
+  if (communicator.groups.empty()) return;  // reported where the group is written
   try {
     for (const std::vector<Rank>& group : communicator.groups)
       validate(op.choice, find_algorithm(op.call.operation, op.choice.name),

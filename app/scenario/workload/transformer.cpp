@@ -47,6 +47,8 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   layout.pp = scheme == "pipeline" ? all : train ? degree(options, "pp", 1) : 1;
   layout.dp = std::max(1, all / layout.tp / layout.pp);
   if (train) layout.dp = degree(options, "dp", layout.dp);
+  layout.sharded_by = layout.dp;
+  if (layout.zero == 3) layout.sharded_by = std::min(degree(options, "hybrid", layout.dp), all);
   return layout;
 }
 
@@ -69,6 +71,10 @@ void read_shape(ObjectReader& reader, Transformer& transformer) {
   const std::int64_t inner = usual_inner(transformer.architecture, transformer.hidden);
   transformer.inner =
       reader.integer("ffn", 1, 4 * max_width, transformer.inner > 0 ? transformer.inner : inner);
+  if (transformer.heads > 0 && transformer.hidden % transformer.heads != 0)
+    reader.wrong("heads", "does-not-fit",
+                 fmt::format("{} values of a token cannot be divided evenly among {}",
+                             transformer.hidden, count_text(transformer.heads, "head")));
   const std::int64_t keys = transformer.heads_of_keys;
   transformer.heads_of_keys =
       reader.integer("kv_heads", 1, max_width, keys > 0 ? keys : transformer.heads);
@@ -147,7 +153,8 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
         of_layers / layout.pp + (stage == 0 ? before : 0) + (stage + 1 == layout.pp ? after : 0);
     const auto number = static_cast<std::size_t>(stage);
     const double held = number < step.activations.size() ? step.activations[number] : 1;
-    work.kept_bytes.push_back(owned / layout.tp * bytes_per_parameter(layout.zero, layout.dp));
+    work.kept_bytes.push_back(owned / layout.tp *
+                              bytes_per_parameter(layout.zero, layout.sharded_by));
     work.memory_bytes.push_back(work.kept_bytes.back() + held * activations +
                                 work.most_whole * work.whole_bytes);
   }

@@ -176,7 +176,6 @@ struct TrainedModel {
 };
 
 void read_transformer_model(ObjectReader& workload, const JsonValue& written, TrainedModel& read) {
-  const std::size_t mistakes = workload.diagnostics().size();
   ObjectReader reader(written, workload.pointer_of("model"), workload.diagnostics());
   read.transformer = read_transformer(reader, read.layout);
   workload.resolve("model", reader.finish());
@@ -184,9 +183,13 @@ void read_transformer_model(ObjectReader& workload, const JsonValue& written, Tr
     workload.wrong("", "missing-key",
                    "a transformer's times follow from a device, which is missing", {},
                    R"(add "device": {"flops": "312TFLOP/s", "efficiency": 0.5})");
-  if (workload.diagnostics().size() == mistakes)
+  if (!workload.diagnostics().empty()) return;
+  try {
     read.model =
         model_of(read.transformer->transformer, read.device->device, read.layout.tensor_group());
+  } catch (const Error& error) {
+    workload.wrong("model", error);
+  }
 }
 
 // Schemes without microbatches take all sequences of a replica at once.

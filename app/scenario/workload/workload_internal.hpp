@@ -48,7 +48,8 @@ struct TrainingLayout {
   int tp = 1, pp = 1, dp = 1;
   int chunks = 1;  // pieces of the model on a stage
   bool sequence_parallel = false;
-  int zero = 0;  // how much is spread over the replicas: see bytes_per_parameter()
+  int zero = 0;        // how much is spread over ranks, see bytes_per_parameter(), ...
+  int sharded_by = 1;  // ... and over how many: the replicas, or what "hybrid" says
   // Layers whose parameters FSDP has whole at once, and those whose gradients it has: one in its
   // backward pass, the other being scattered.
   int most_whole = 0;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/output/testing.hpp"
+#include "tests/contains.hpp"
 #include "tests/golden.hpp"
 
 namespace collsim::testing {
@@ -31,6 +32,17 @@ TEST(StepTable, ShowsWhatThereIs) {
               "        step     compute    exposed  bubble  buckets  activations  messages\n"
               "  250.000 ms  200.000 ms  50.000 ms   12.5%        3  2 1                12\n"
               "  207.500 ms  200.000 ms   7.500 ms    0.0%        3  5                  12\n");
+}
+
+// The mean of a job that hardly ever comes to a checkpoint.
+TEST(StepTable, AJobThatNeverEndsHasNoDate) {
+  Results results;
+  results.rows = {step_row(0.25, 0), step_row(0.25, 0)};
+  results.rows[0].step->job = StepResult::Job{.useful = 0, .time_s = 1e40};
+  results.rows[1].step->job = StepResult::Job{.useful = 0.5, .time_s = 7200};
+  const std::string text = written(results, Format::table, {.quiet = true});
+  expect_contains(text, "  > 100 years    0.0%");
+  expect_contains(text, "       7200 s   50.0%");
 }
 
 }  // namespace

@@ -155,6 +155,16 @@ TEST(Programs, RefusesWhatMakesNoSense) {
                   "the number of rounds is -1");
 }
 
+TEST(Programs, AGroupWithoutRanksIsNamedOnce) {
+  for (const char* const groups : {"[]", "5", "[[], [1]]"}) {
+    const Loaded loaded =
+        load_program("\"groups\": {\"tp\": " + std::string(groups) +
+                     R"(}, "program": [{"do": [{"barrier": true, "group": "tp"}]}])");
+    EXPECT_EQ(loaded.diagnostics.size(), 1U) << groups;
+    expect_contains(loaded.mistake(), "/workload/groups/tp");
+  }
+}
+
 TEST(Programs, MismatchedCountsAreNamedOnBothRanks) {
   const std::string fault = fault_of(R"("data": {"x": [[1, 2], [1], [1], [1]]}, "program": [
       {"on": 0, "do": [{"send": "x", "to": 1}]}, {"on": 1, "do": [{"receive": "x", "from": 0}]}])");

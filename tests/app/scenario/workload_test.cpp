@@ -308,6 +308,34 @@ TEST(ReadWorkload, ATransformerNeedsADeviceAndWholeMicrobatches) {
                   "7 sequences are no whole number of microbatches of 1 on 2 replicas");
 }
 
+TEST(ReadWorkload, WhatATransformerCannotBeIsNamedWhereItIsWritten) {
+  const auto with = [](const std::string& device, const std::string& heads) {
+    return load_workload(R"("train": {}, "device": {"flops": ")" + device +
+                         R"("}, "model": {"transformer": {"layers": 4, "hidden": 1024, "heads": )" +
+                         heads + R"(, "seq": 1024}})")
+        .mistake();
+  };
+  for (const char* const flops : {"100TFLOPS", "0FLOP/s", "1e308FLOP/s"})
+    expect_contains(with(flops, "16"), "is no rate of computing above 0 at /workload/device/flops");
+  expect_contains(with("100FLOP/s", "16"), "exceeds 64 bits of picoseconds");
+  expect_contains(with("100FLOP/s", "16"), "/workload/model");
+  expect_contains(with("100TFLOP/s", "15"), "cannot be divided evenly among 15 heads");
+}
+
+// Parameters in 16 bits, gradients and Adam's 12 bytes, of 4 ranks.
+TEST(ReadWorkload, ParametersAreKeptByTheRanksOfAShard) {
+  const auto memory = [](const std::string& fsdp) {
+    const Loaded loaded = load_workload("\"fsdp\": " + fsdp + ", " + small_transformer);
+    return case_of(loaded).value().step->work->memory_bytes.front();
+  };
+  const double all = memory(R"({"hybrid": 1})");
+  const double half = memory(R"({"hybrid": 2})");
+  const double quarter = memory("{}");
+  const double parameters = 4.0 * (12 * 1024 + 13) * 1024 + (51200 + 1024) * 1024.0;
+  EXPECT_NEAR(all - half, 8 * parameters, 1);
+  EXPECT_NEAR(half - quarter, 4 * parameters, 1);
+}
+
 TEST(ReadWorkload, SchemesWithoutMicrobatchesTakeNoGlobalBatch) {
   const Loaded fsdp = load_workload(std::string(R"("fsdp": {},)") + small_transformer);
   const std::optional<Case> sharded = case_of(fsdp);

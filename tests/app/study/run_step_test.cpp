@@ -304,5 +304,20 @@ TEST(RunStep, WhatIsTooLargeIsRefused) {
   expect_contains(studied.messages()[0], "too large to simulate");
 }
 
+// A billion rounds are not walked through to find out.
+TEST(RunStep, AnEndlessLoopIsRefusedSoon) {
+  const Studied studied = study(step_scenario(
+      four_stages,
+      R"("program": [{"on": 0, "do": [{"repeat": 1000000000, "do": [{"work": "1us"}]}]}])"));
+  ASSERT_EQ(studied.messages().size(), 1U);
+  expect_contains(studied.messages()[0], "a rank does more than 5,000,000 things");
+}
+
+TEST(RunStep, OnlyTransformersHaveMfu) {
+  const Studied studied = results_of(step_scenario(
+      eight, "\"ddp\": {}, " + like_bert, R"("expect": [{"metric": "mfu", "at_least": 0.1}])"));
+  expect_contains(studied.results->expect.front().failure, "whose model is a \"transformer\"");
+}
+
 }  // namespace
 }  // namespace collsim::testing
