@@ -12,6 +12,7 @@
 #include "app/output/text_table.hpp"
 #include "app/scenario/fitted.hpp"
 #include "app/scenario/quantities.hpp"
+#include "app/scenario/workload/device.hpp"
 
 namespace collsim {
 namespace {
@@ -100,6 +101,17 @@ std::string link_type_text(const std::string& name, const JsonValue& type) {
   return text + folded("             ", type.find("source")->find("protocols")->string());
 }
 
+// What computes the transformers of workloads.
+std::string device_text(const JsonValue& device) {
+  std::string numbers;
+  for (const JsonValue::Member& member : device.members())
+    if (member.key != "title" && member.key != "source")
+      numbers +=
+          fmt::format("{}{} {}", numbers.empty() ? "" : ", ", member.key, plain_text(member.value));
+  return folded("device of workloads: ", device.find("title")->string() + ": " + numbers) +
+         folded("                     ", device.find("source")->string());
+}
+
 std::string other_networks(const Preset& preset) {
   std::string others;
   for (const std::string& word : network_words().allowed)
@@ -117,6 +129,7 @@ std::string preset_text(const Preset& preset) {
   text += "\n" + folded("", launch_text(*document.find("model")));
   text += folded("", fmt::format("network: {}; \"network\" may also be {}", preset.network,
                                  other_networks(preset)));
+  if (const JsonValue* const device = known_device(preset)) text += device_text(*device);
   const std::string& example = document.find("link_types")->members().front().key;
   return text + fmt::format(
                     "\nin a scenario:\n"

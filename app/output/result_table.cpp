@@ -48,26 +48,30 @@ std::string key_of(const CaseResult& row, const Counts& counts) {
 
 // Of rows with the same task: the fastest and the slowest.
 struct Group {
-  std::size_t fastest = 0;
-  Time slowest;
+  Time fastest, slowest;
 };
+
+std::string task_of(const CaseResult& row) {
+  return key_of(row, [](const std::string& path) { return !is_a_choice(path); });
+}
 
 std::map<std::string, Group> groups_of(const std::vector<CaseResult>& rows) {
   std::map<std::string, Group> groups;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto key = key_of(rows[i], [](const std::string& path) { return !is_a_choice(path); });
-    Group& group = groups.try_emplace(key, Group{i, rows[i].time}).first->second;
-    if (rows[i].time < rows[group.fastest].time) group.fastest = i;
-    group.slowest = std::max(group.slowest, rows[i].time);
+  for (const CaseResult& row : rows) {
+    Group& group = groups.try_emplace(task_of(row), Group{row.time, row.time}).first->second;
+    group.fastest = std::min(group.fastest, row.time);
+    group.slowest = std::max(group.slowest, row.time);
   }
   return groups;
 }
 
 void mark_fastest(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {
   const std::map<std::string, Group> groups = groups_of(rows);
-  for (const auto& [key, group] : groups)
-    if (group.slowest > rows[group.fastest].time)
-      remarks[group.fastest] = groups.size() == 1 ? "<- best of these" : "<- best";
+  const char* const best = groups.size() == 1 ? "<- best of these" : "<- best";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Group& group = groups.at(task_of(rows[i]));
+    if (group.slowest > group.fastest && rows[i].time == group.fastest) remarks[i] = best;
+  }
 }
 
 void mark_worse_than_whole(const std::vector<CaseResult>& rows, std::vector<std::string>& remarks) {

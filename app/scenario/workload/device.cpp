@@ -23,15 +23,6 @@ const JsonValue& known_devices() {
   return *devices;
 }
 
-// Null: the preset names no GPU.
-const JsonValue* known_device(const Preset& preset) {
-  const JsonValue* const name = preset.written.find("device");
-  if (name == nullptr) return nullptr;
-  const JsonValue* const known = known_devices().find(name->string());
-  COLLSIM_CHECK(known != nullptr, "there is no device " + name->string());
-  return known;
-}
-
 // Of a GPU what a scenario may say.
 JsonValue what_may_be_said(const JsonValue* known) {
   if (known == nullptr) return {};
@@ -98,6 +89,14 @@ std::string exact_flops(double flop_per_second) {
   const auto flops = static_cast<std::int64_t>(flop_per_second);
   if (flops % tera == 0) return fmt::format("{}TFLOP/s", flops / tera);
   return fmt::format("{}FLOP/s", flops);
+}
+
+const JsonValue* known_device(const Preset& preset) {
+  const JsonValue* const name = preset.written.find("device");
+  if (name == nullptr) return nullptr;
+  const JsonValue* const known = known_devices().find(name->string());
+  COLLSIM_CHECK(known != nullptr, "there is no device " + name->string());
+  return known;
 }
 
 std::optional<TrainingDevice> device_of_preset(const Preset& preset) {

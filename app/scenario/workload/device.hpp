@@ -22,5 +22,7 @@ struct TrainingDevice {
 };
 // The GPU that a preset names (scenarios/presets/devices.json); nothing: it names none.
 [[nodiscard]] std::optional<TrainingDevice> device_of_preset(const Preset& preset);
+// The same as written, with "title" and "source"; null: it names none.
+[[nodiscard]] const JsonValue* known_device(const Preset& preset);
 
 }  // namespace collsim

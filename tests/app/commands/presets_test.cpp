@@ -60,6 +60,12 @@ TEST(PresetsCommand, GivesAllNumbersAsJson) {
   EXPECT_EQ(*value, find_preset("dgx-h100")->document);
 }
 
+TEST(PresetsCommand, SaysWhatComputesTransformers) {
+  const std::string text = run_collsim({"presets", "show", "dgx-h100"}).out;
+  expect_contains(text, "device of workloads: NVIDIA H100 SXM: flops 989TFLOP/s, efficiency ");
+  expect_contains(text, "NVIDIA H100 data sheet");
+}
+
 TEST(PresetsCommand, MistakesAreExplained) {
   const Ran unknown = run_collsim({"presets", "show", "dgx-h10"});
   EXPECT_EQ(unknown.code, exit_usage);

@@ -34,6 +34,21 @@ TEST(StepTable, ShowsWhatThereIs) {
               "  207.500 ms  200.000 ms   7.500 ms    0.0%        3  5                  12\n");
 }
 
+// So nobody takes the first of several for the only one.
+TEST(StepTable, AllThatAreFastestAreMarked) {
+  Results results;
+  results.axes = {"workload.ddp.bucket"};
+  results.rows = {step_row(0.2, 0), step_row(0.2, 0), step_row(0.3, 0)};
+  for (std::size_t i = 0; i < 3; ++i)
+    results.rows[i].params = {{"workload.ddp.bucket", JsonValue(static_cast<std::int64_t>(i))}};
+  const std::string text = written(results, Format::table, {.quiet = true});
+  const auto first = text.find("<- best of these");
+  ASSERT_NE(first, std::string::npos);
+  const auto second = text.find("<- best of these", first + 1);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_EQ(text.find("<- best of these", second + 1), std::string::npos);
+}
+
 // The mean of a job that hardly ever comes to a checkpoint.
 TEST(StepTable, AJobThatNeverEndsHasNoDate) {
   Results results;
