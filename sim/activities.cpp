@@ -5,8 +5,9 @@
 
 namespace collsim {
 
-Activities::Activities(const Programs& programs, Time timeout)
+Activities::Activities(const Programs& programs, Time timeout, std::optional<int> host)
     : streams_(static_cast<std::size_t>(programs.streams())),
+      host_(host),
       lanes_(static_cast<std::size_t>(programs.lanes())),
       lanes_of_communicators_(programs.lanes_of_communicators()),
       stretches_(streams_ == 0 ? 0 : static_cast<std::size_t>(programs.size()) * lanes_),
@@ -57,11 +58,12 @@ void Activities::add(Stretches& stretches, Time begin, Time end) {
 }
 
 Activities::Stretches Activities::together(std::vector<Stretches>::const_iterator first,
-                                           std::size_t lanes) {
-  if (lanes == 1) return *first;
+                                           std::size_t lanes, std::optional<int> without) {
+  if (lanes == 1 && !without) return *first;
   Stretches all;
   for (std::size_t lane = 0; lane < lanes; ++lane, ++first)
-    all.insert(all.end(), first->begin(), first->end());
+    if (!without || lane != static_cast<std::size_t>(*without))
+      all.insert(all.end(), first->begin(), first->end());
   std::sort(all.begin(), all.end(),
             [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
   Stretches merged;
@@ -98,12 +100,13 @@ std::vector<RankActivity> Activities::of_ranks() const {
     RankActivity& rank = result[position];
     rank.longest_call = calls_[position].longest;
     rank.gives_up = gives_up(position);
-    const Stretches work = together(first, streams_);
+    const Stretches work = together(first, streams_, host_);
     const Stretches calls =
         together(first + static_cast<std::ptrdiff_t>(streams_), lanes_ - streams_);
-    rank.computing = length(work);
     rank.communicating = length(calls);
     rank.exposed = outside(calls, work);
+    rank.computing = length(work);
+    if (host_) rank.computing = length(together(first, lanes_)) - rank.exposed;
     auto lane = first + static_cast<std::ptrdiff_t>(streams_);
     for (const int lanes : lanes_of_communicators_) {
       const Stretches own = together(lane, static_cast<std::size_t>(lanes));

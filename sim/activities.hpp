@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "collectives/programs.hpp"
@@ -13,7 +14,7 @@ namespace collsim {
 // the recorder sees it.  Memory grows with the number of separate stretches.
 class Activities {
  public:
-  Activities(const Programs& programs, Time timeout);
+  Activities(const Programs& programs, Time timeout, std::optional<int> host);
 
   // An instruction of a lane was executed, in the order of that lane.
   void step(std::size_t position, Lane lane, const Instruction& instruction, Time began,
@@ -31,11 +32,12 @@ class Activities {
   [[nodiscard]] Time gives_up(std::size_t position) const;
   static void add(Stretches& stretches, Time begin, Time end);
   [[nodiscard]] static Stretches together(std::vector<Stretches>::const_iterator first,
-                                          std::size_t lanes);
+                                          std::size_t lanes, std::optional<int> without = {});
   [[nodiscard]] static Time length(const Stretches& stretches);
   [[nodiscard]] static Time outside(const Stretches& of, const Stretches& others);
 
   std::size_t streams_;
+  std::optional<int> host_;
   std::size_t lanes_;
   std::vector<int> lanes_of_communicators_;
   std::vector<Stretches> stretches_;  // by position and lane

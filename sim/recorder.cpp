@@ -17,7 +17,7 @@ TimelineRecorder::TimelineRecorder(const Topology& topology, const Programs& pro
       max_steps_(std::min<std::uint64_t>(options.max_recorded_steps, Step::none)),
       slots_(programs.slots() ? static_cast<std::uint64_t>(*programs.slots()) : 0),
       ranks_(static_cast<std::size_t>(programs.size())),
-      activities_(programs, options.timeout),
+      activities_(programs, options.timeout, options.host),
       links_(topology.links().size()),
       lanes_(static_cast<std::size_t>(programs.lanes())) {
   if (!full_) return;

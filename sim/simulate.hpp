@@ -83,6 +83,8 @@ struct SimulationOptions {
   std::vector<std::pair<Rank, Time>> late = {};
   // Of collectives of a workload: RankActivity::gives_up.
   Time timeout = Time::never();
+  // The stream of a workload, if any, on which hosts launch what the others do: RankActivity.
+  std::optional<int> host = {};
   // Lanes that come to wait for each other for ever are not an Error{deadlock}: the result says
   // what happened until then, and Simulation::hangs.
   bool may_hang = false;
@@ -102,7 +104,9 @@ struct RankUsage {
 
 // What a rank of a workload did.  Recorded by activities, summary and full.
 struct RankActivity {
-  Time computing;      // at least one of its streams works
+  // At least one of its streams works; what the host launches hides no collective, and counts only
+  // where none is under way.
+  Time computing;
   Time communicating;  // a collective is under way on it, be it only waiting for another rank
   Time exposed;        // of that, while no stream works
   // Of a single collective, from when this rank came to it: a shorter time-out would have ended it.

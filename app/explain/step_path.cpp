@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "app/explain/step_internal.hpp"
 #include "app/results/action_text.hpp"
+#include "app/study/run_step.hpp"
 #include "sim/slack.hpp"
 
 namespace collsim {
@@ -125,10 +127,13 @@ Time outside(Time begin, Time end, const std::vector<std::pair<Time, Time>>& str
   return sum;
 }
 
-std::vector<std::pair<Time, Time>> computing_of(const RecordedActions& actions, Rank rank) {
+// What the host launches hides nothing.
+std::vector<std::pair<Time, Time>> computing_of(const RecordedActions& actions, Rank rank,
+                                                std::optional<int> host) {
   std::vector<std::pair<Time, Time>> all;
   for (const RecordedAction& one : actions.all)
-    if (one.rank == rank && one.action.kind == Action::Kind::work && one.end > one.begin)
+    if (one.rank == rank && one.action.kind == Action::Kind::work && one.end > one.begin &&
+        one.action.stream != host)
       all.emplace_back(one.begin, one.end);
   std::sort(all.begin(), all.end());
   std::vector<std::pair<Time, Time>> apart;
@@ -141,7 +146,7 @@ std::vector<std::pair<Time, Time>> computing_of(const RecordedActions& actions, 
 }
 
 void add_calls(const RecordedActions& actions, const Workload& workload, StepExplanation& result) {
-  const auto computing = computing_of(actions, result.last_rank);
+  const auto computing = computing_of(actions, result.last_rank, host_of(workload));
   std::vector<std::pair<ActionRun, ExposedCalls>> families;
   for (const RecordedAction& one : actions.all) {
     if (one.rank != result.last_rank || one.action.kind != Action::Kind::collective) continue;

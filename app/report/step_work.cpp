@@ -29,11 +29,12 @@ struct WorkSums {
 
 JsonValue work_of(const Workload& workload, std::uint64_t& lines_left) {
   WorkSums sums;
+  const std::optional<int> host = host_of(workload);
   for (const Rank rank : workload.group()) {
     Script script = workload.script(rank);
     while (const Action* const action = script.next()) {
       if (lines_left-- == 0) return {};
-      if (action->kind == Action::Kind::work) sums.add(*action);
+      if (action->kind == Action::Kind::work && action->stream != host) sums.add(*action);
     }
   }
   const double ranks = workload.size();

@@ -8,8 +8,8 @@ namespace collsim {
 
 // For the page, what the ranks of each row compute, by what it is for:
 //   [{forward_s, backward_s, other_s}, ...]
-// the means over the ranks.  Null where the scripts are too long to be read, and of all rows behind
-// those that are drawn.
+// the means over the ranks; what hosts launch is not in it.  Null where the scripts are too long to
+// be read, and of all rows behind those that are drawn.
 [[nodiscard]] JsonValue step_work(const StoredResults& results, const Scenario& scenario);
 
 }  // namespace collsim

@@ -12,7 +12,8 @@ namespace collsim {
 
 // How the ranks spent a training step, in seconds.
 //
-//   compute   at least one of a rank's streams works
+//   compute   at least one of a rank's streams works; what its host launches counts only where
+//             nothing else is under way
 //   hidden    a collective is under way on it meanwhile
 //   exposed   one is under way, and no stream works
 //   bubble    the share of the step that is neither: waiting for messages, and for slower ranks

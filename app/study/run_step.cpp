@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -130,6 +131,7 @@ SimulationOptions activities_of(const TrainingStep& step) {
   SimulationOptions how;
   how.recording = Recording::activities;
   if (step.timeout) how.timeout = *step.timeout;
+  how.host = host_of(step.workload);
   return how;
 }
 
@@ -174,6 +176,13 @@ Simulation record_step(const Case& one_case, std::uint64_t max_steps) {
 
 const Workload& workload_of(const Case& one_case) {
   return one_case.step->workload;
+}
+
+std::optional<int> host_of(const Workload& workload) {
+  const std::vector<std::string>& names = workload.stream_names();
+  const auto host = std::ranges::find(names, "host");
+  if (host == names.end()) return std::nullopt;
+  return static_cast<int>(host - names.begin());
 }
 
 }  // namespace collsim

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
 #include "sim/simulate.hpp"
@@ -19,5 +21,8 @@ class Workload;
 // Its run with every step recorded.  Throws Error, {too_large} where there are more steps.
 [[nodiscard]] Simulation record_step(const Case& one_case, std::uint64_t max_steps);
 [[nodiscard]] const Workload& workload_of(const Case& one_case);
+
+// The stream called "host", whose work launches what the others do and hides no collective.
+[[nodiscard]] std::optional<int> host_of(const Workload& workload);
 
 }  // namespace collsim

@@ -63,9 +63,10 @@ function addStepBars(parent, results) {
 function stepBarsOf(results, row) {
   const { compute, hidden, exposed, idle, work } = row;
   const known = work && work.forward_s + work.backward_s + work.other_s;
-  const scale = known > 0 ? compute / known : 0; // streams that work at once count twice in it
+  const scale = known > 0 ? Math.min(1, compute / known) : 0; // streams that work at once count twice in it
+  const launching = Math.max(0, compute - known); // by the host, while the rank does nothing else
   const parts = scale
-    ? { forward: work.forward_s * scale, backward: work.backward_s * scale, other: work.other_s * scale }
+    ? { forward: work.forward_s * scale, backward: work.backward_s * scale, other: work.other_s * scale + launching }
     : { other: compute };
   const bars = [{ name: stepName(results, row), shares: { ...parts, exposed, idle } }];
   if (hidden > 0) bars.push({ name: "communication", shares: { exposed, hidden } });

@@ -173,6 +173,7 @@ void ProgramReader::read_groups() {
         else
           wrong(value.items()[i], pointer_to(pointer, i), "wrong-type", "this is no list of ranks");
     }
+    if (communicator.groups.empty()) communicator.groups.emplace_back();  // wrong, see above
     program_->communicators.push_back(std::move(communicator));
     program_->async_streams.push_back(-1);
   }
@@ -527,8 +528,7 @@ void ProgramReader::read_async(ObjectReader& reader, ProgramOp& op) {
 void ProgramReader::read_communicator(ObjectReader& reader, ProgramOp& op) {
   const std::string name = reader.text("group").value_or("world");
   auto& all = program_->communicators;
-  const auto named = [&](const Communicator& one) { return one.name == name; };
-  auto found = std::find_if(all.begin(), all.end(), named);
+  auto found = std::ranges::find(all, name, &Communicator::name);
   if (found == all.end() && name == "world") {
     all.push_back({"world", {first_ranks(static_cast<std::size_t>(program_->ranks))}, 0});
     program_->async_streams.push_back(-1);
@@ -553,7 +553,6 @@ void ProgramReader::read_algorithm(ObjectReader& reader, ProgramOp& op) {
   op.choice.channels = static_cast<int>(channels.value_or(1));
   if (op.communicator >= program_->communicators.size() || cluster_ == nullptr) return;
   Communicator& communicator = program_->communicators[op.communicator];
-  if (communicator.groups.empty()) return;  // reported where the group is written
   try {
     for (const std::vector<Rank>& group : communicator.groups)
       validate(op.choice, find_algorithm(op.call.operation, op.choice.name),

@@ -304,6 +304,28 @@ TEST(RunStep, WhatIsTooLargeIsRefused) {
   expect_contains(studied.messages()[0], "too large to simulate");
 }
 
+// Launching takes none of the device's time, so a collective beside it is exposed.
+TEST(RunStep, WhatTheHostLaunchesHidesNothing) {
+  const auto row = [](const std::string& name, const std::string& launching) {
+    return row_of(step_scenario(
+        R"("shape": "switch", "ranks": 2, "link": {"bandwidth": "1GB/s"})",
+        R"("streams": ["main", ")" + name + R"("], "program": [{"do": [{"stream": ")" + name +
+            R"(", "do": [{"work": ")" + launching +
+            R"("}]}, {"all-reduce": "x", "size": "10MB"}, {"work": "5ms"}]}])"));
+  };
+  const CaseResult launched = row("host", "25ms");  // the collective takes 10 ms
+  EXPECT_NEAR(launched.step->exposed_s, 0.010, 1e-9);
+  EXPECT_NEAR(launched.step->hidden_s, 0, 1e-12);
+  EXPECT_NEAR(launched.step->compute_s, 0.015, 1e-9);
+  EXPECT_NEAR(launched.step->bubble, 0, 1e-9);
+  const CaseResult soon = row("host", "8ms");
+  EXPECT_NEAR(soon.step->exposed_s, 0.010, 1e-9);
+  EXPECT_NEAR(soon.step->compute_s, 0.005, 1e-9);
+  const CaseResult computed = row("other", "25ms");
+  EXPECT_NEAR(computed.step->hidden_s, 0.010, 1e-9);
+  EXPECT_NEAR(computed.step->compute_s, 0.025, 1e-9);
+}
+
 // A billion rounds are not walked through to find out.
 TEST(RunStep, AnEndlessLoopIsRefusedSoon) {
   const Studied studied = study(step_scenario(
@@ -311,6 +333,23 @@ TEST(RunStep, AnEndlessLoopIsRefusedSoon) {
       R"("program": [{"on": 0, "do": [{"repeat": 1000000000, "do": [{"work": "1us"}]}]}])"));
   ASSERT_EQ(studied.messages().size(), 1U);
   expect_contains(studied.messages()[0], "a rank does more than 5,000,000 things");
+}
+
+TEST(RunStep, RanksThatDoNotFitTogetherAreNamedInOneSentence) {
+  const auto message = [](const std::string& first, const std::string& second) {
+    const Studied studied = study(
+        step_scenario(R"("shape": "switch", "ranks": 2, "link": {"bandwidth": "25GB/s"})",
+                      R"("groups": {"a": [0, 1], "b": [0, 1]}, "program": [{"on": 0, "do": [)" +
+                          first + R"(]}, {"on": 1, "do": [)" + second + "]}]"));
+    return studied.messages().empty() ? std::string() : studied.messages()[0];
+  };
+  const std::string a = R"({"barrier": true, "group": "a"})";
+  const std::string b = R"({"barrier": true, "group": "b"})";
+  const std::string crossed = message(a + ", " + b, b + ", " + a);
+  expect_contains(crossed,
+                  "this program never ends: rank 0 waits in call 1 of a (barrier) for "
+                  "rank 1; rank 1 waits in call 1 of b (barrier) for rank 0");
+  EXPECT_EQ(crossed.find('\n'), std::string::npos);
 }
 
 TEST(RunStep, OnlyTransformersHaveMfu) {
