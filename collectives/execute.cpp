@@ -273,6 +273,29 @@ int exponent_limit(ElementType type) {
   }
 }
 
+Bytestring drawn_input(const Collective& collective, int position, std::uint64_t seed,
+                       std::mt19937_64& random) {
+  const int ranks = collective.size();
+  const Bytes element = size_of(collective.type);
+  const bool product = collective.reduction == Reduction::prod;
+  // With more ranks than the type can add up or multiply, only every n-th may contribute.
+  const double limit = product ? exponent_limit(collective.type)
+                               : std::min(exact_limit(collective.type), largest_input_sum);
+  const auto every = static_cast<std::uint64_t>(ranks / limit) + 1;
+  const auto largest = static_cast<std::uint64_t>(
+      std::clamp(limit * static_cast<double>(every) / ranks, 1.0, 100.0));
+  const bool contributes = (static_cast<std::uint64_t>(position) + seed) % every == 0;
+  const std::int64_t count = input_count(collective, position);
+  Bytestring input(static_cast<std::size_t>(count * element));
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::uint64_t value = product ? random() % 2 : random() % (largest + 1);
+    if (!contributes) value = 0;
+    from_number(collective.type, static_cast<double>(product ? value + 1 : value),
+                input.data() + i * element);
+  }
+  return input;
+}
+
 }  // namespace
 
 RankMemory::RankMemory(const Schedule& schedule, int position, const Bytestring& input)
@@ -358,28 +381,16 @@ Bytestring expected_output(const Collective& collective, const std::vector<Bytes
 
 std::vector<Bytestring> make_test_inputs(const Collective& collective, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  const int ranks = collective.size();
-  const Bytes element = size_of(collective.type);
-  const bool product = collective.reduction == Reduction::prod;
-  // With more ranks than the type can add up or multiply, only every n-th may contribute.
-  const double limit = product ? exponent_limit(collective.type)
-                               : std::min(exact_limit(collective.type), largest_input_sum);
-  const auto every = static_cast<std::uint64_t>(ranks / limit) + 1;
-  const auto largest = static_cast<std::uint64_t>(
-      std::clamp(limit * static_cast<double>(every) / ranks, 1.0, 100.0));
   std::vector<Bytestring> inputs;
-  for (int position = 0; position < ranks; ++position) {
-    const std::int64_t count = input_count(collective, position);
-    Bytestring& input = inputs.emplace_back(static_cast<std::size_t>(count * element));
-    for (std::int64_t i = 0; i < count; ++i) {
-      const bool contributes = (static_cast<std::uint64_t>(position) + seed) % every == 0;
-      std::uint64_t value = product ? random() % 2 : random() % (largest + 1);
-      if (!contributes) value = 0;
-      from_number(collective.type, static_cast<double>(product ? value + 1 : value),
-                  input.data() + i * element);
-    }
-  }
+  for (int position = 0; position < collective.size(); ++position)
+    inputs.push_back(drawn_input(collective, position, seed, random));
   return inputs;
+}
+
+Bytestring make_test_input(const Collective& collective, int position, std::uint64_t seed,
+                           std::uint64_t variant) {
+  std::mt19937_64 random(variant);
+  return drawn_input(collective, position, seed, random);
 }
 
 }  // namespace collsim

@@ -104,5 +104,8 @@ struct ExecutionResult {
 // more ranks than the type counts exactly: zeros and ones).
 [[nodiscard]] std::vector<std::vector<std::byte>> make_test_inputs(const Collective& collective,
                                                                    std::uint64_t seed);
+// One such input.  With the same seed those of all positions go together, whatever their variants.
+[[nodiscard]] std::vector<std::byte> make_test_input(const Collective& collective, int position,
+                                                     std::uint64_t seed, std::uint64_t variant);
 
 }  // namespace collsim

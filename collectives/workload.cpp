@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/workload.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -52,6 +53,8 @@ void check_schedule(const Schedule& schedule, const CommunicatorMembers& members
                 " lanes, but its communicator has ", members.lanes);
 }
 
+}  // namespace
+
 // What the programs of a workload share.
 struct WorkloadPlan {
   std::size_t streams = 0;
@@ -94,20 +97,55 @@ struct WorkloadPlan {
   }
 };
 
-// Signals from another stream.
-struct SignalsTaken {
-  std::int64_t recorded = 0;  // so far in the script
-  std::int64_t taken = 0;
+namespace {
+
+// The lines of a rank's script for one stream.
+class LinesOfStream {
+ public:
+  LinesOfStream(const WorkloadPlan& plan, Rank rank, std::uint16_t stream)
+      : plan_(plan), script_(plan.script(rank)), stream_(stream), from_(plan.streams) {}
+
+  // The next one; nullptr at the end.
+  const Action* next() {
+    while (const Action* const action = plan_.next(script_)) {
+      ++number_;
+      if (action->kind == Action::Kind::record && action->other == stream_)
+        ++from_[action->stream].recorded;
+      if (action->stream == stream_) return action;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::int64_t number() const { return number_; }  // of the latest, in the script
+
+  // How many signals a wait takes that is the latest line.
+  [[nodiscard]] std::int64_t signals_of(const Action& wait) {
+    SignalsTaken& signals = from_[wait.other];
+    const std::int64_t until = wait.amount > 0 ? wait.amount : signals.recorded;
+    return until - std::exchange(signals.taken, std::max(signals.taken, until));
+  }
+  // At the end: of those from another stream, how many nobody waited for.
+  [[nodiscard]] std::int64_t left_over(std::size_t other) const {
+    return from_[other].recorded - from_[other].taken;
+  }
+
+ private:
+  // Signals from another stream.
+  struct SignalsTaken {
+    std::int64_t recorded = 0;  // so far in the script
+    std::int64_t taken = 0;
+  };
+
+  const WorkloadPlan& plan_;
+  Script script_;
+  const std::uint16_t stream_;
+  std::int64_t number_ = -1;
+  std::vector<SignalsTaken> from_;
 };
 
 Program stream_lane(const WorkloadPlan* plan, Rank me, std::uint16_t stream) {
   const auto lane_of = [me](std::size_t lane) { return Endpoint{me, Lane(lane)}; };
-  std::vector<SignalsTaken> from(plan->streams);
-  Script script = plan->script(me);
-  while (const Action* const action = plan->next(script)) {
-    if (action->kind == Action::Kind::record && action->other == stream)
-      ++from[action->stream].recorded;
-    if (action->stream != stream) continue;
+  LinesOfStream lines(*plan, me, stream);
+  while (const Action* const action = lines.next()) {
     const Endpoint peer{action->peer, Lane(action->other)};
     const Span bytes{Buffer::input, 0, action->amount};
     switch (action->kind) {
@@ -117,12 +155,10 @@ Program stream_lane(const WorkloadPlan* plan, Rank me, std::uint16_t stream) {
       case Action::Kind::drain: co_yield drain(); break;
       case Action::Kind::record: co_yield signal(lane_of(action->other)); break;
       case Action::Kind::update: break;
-      case Action::Kind::wait: {
-        SignalsTaken& signals = from[action->other];
-        const std::int64_t until = action->amount > 0 ? action->amount : signals.recorded;
-        for (; signals.taken < until; ++signals.taken) co_yield wait(lane_of(action->other));
+      case Action::Kind::wait:
+        for (std::int64_t left = lines.signals_of(*action); left > 0; --left)
+          co_yield wait(lane_of(action->other));
         break;
-      }
       case Action::Kind::collective: {
         const auto lanes = static_cast<std::size_t>(plan->schedule(*action, me).lanes());
         const std::size_t first = plan->communicators[action->communicator].first_lane;
@@ -132,8 +168,8 @@ Program stream_lane(const WorkloadPlan* plan, Rank me, std::uint16_t stream) {
       }
     }
   }
-  for (std::size_t other = 0; other < from.size(); ++other)  // what nobody waited for
-    for (; from[other].taken < from[other].recorded; ++from[other].taken)
+  for (std::size_t other = 0; other < plan->streams; ++other)  // what nobody waited for
+    for (std::int64_t left = lines.left_over(other); left > 0; --left)
       co_yield wait(lane_of(other));
 }
 
@@ -198,6 +234,7 @@ Workload::Parts completed(Workload::Parts parts) {
       roles.emplace_back(static_cast<std::uint16_t>(plan->communicators.size() - 1),
                          Lane(static_cast<std::size_t>(lane)));
   }
+  parts.plan = plan;
   parts.lanes = static_cast<int>(lanes);
   parts.element_size = 1;
   const std::vector<Rank> group = parts.group;
@@ -279,5 +316,27 @@ std::vector<std::vector<Rank>> strided_groups(int ranks, int size, int stride) {
 }
 
 Workload::Workload(Parts parts) : Programs(completed(std::move(parts))) {}
+
+std::vector<StreamLine> Workload::lines(Rank rank, int stream) const {
+  const WorkloadPlan& plan = *own().plan;
+  LinesOfStream of_stream(plan, rank, static_cast<std::uint16_t>(stream));
+  std::vector<StreamLine> all;
+  while (const Action* const action = of_stream.next()) {
+    std::int64_t instructions = 1;
+    if (action->kind == Action::Kind::update) instructions = 0;
+    if (action->kind == Action::Kind::wait)
+      instructions = std::max<std::int64_t>(0, of_stream.signals_of(*action));
+    if (action->kind == Action::Kind::collective)
+      instructions = 2 * plan.schedule(*action, rank).lanes();
+    const std::uint32_t first = all.empty() ? 0 : all.back().end;
+    all.push_back(
+        {*action, of_stream.number(), first, first + static_cast<std::uint32_t>(instructions)});
+  }
+  return all;
+}
+
+const Schedule& Workload::schedule(const Action& call, Rank rank) const {
+  return own().plan->schedule(call, rank);
+}
 
 }  // namespace collsim

@@ -12,6 +12,7 @@
 namespace collsim {
 
 struct WorkloadData;
+struct WorkloadPlan;  // workload.cpp
 
 // Ranks that run collectives together, as often as wanted.  Like a name in a training program, it
 // may mean different ranks on different ranks: "tp" is the tensor-parallel group of whoever asks.
@@ -26,6 +27,14 @@ struct Communicator {
 
 // Whether each of `members` ranks does the same in a call as the one before, renaming its peers.
 [[nodiscard]] bool turns_members(const Call& call, int members);
+
+// A line of a script, and the instructions with which its stream carries it out: [first, end) of
+// the stream's lane.  An update takes none.
+struct StreamLine {
+  Action action;
+  std::int64_t number = 0;  // in the script, from 0
+  std::uint32_t first = 0, end = 0;
+};
 
 // Several things at once: computing, collectives on several groups, messages.  What each rank does
 // is its script; a step of training is a workload.
@@ -43,6 +52,7 @@ class Workload : public Programs {
     std::vector<Communicator> communicators;
     std::function<Script(Rank)> script;                  // equal each time
     std::shared_ptr<const WorkloadData> data = nullptr;  // what it computes with, where known
+    std::shared_ptr<const WorkloadPlan> plan = nullptr;  // follows, too
   };
   explicit Workload(Parts parts);  // Error{invalid_argument}
 
@@ -51,6 +61,10 @@ class Workload : public Programs {
     return own().communicators;
   }
   [[nodiscard]] Script script(Rank rank) const { return own().script(rank); }
+  // The lines of a rank's script that a stream carries out, in order.
+  [[nodiscard]] std::vector<StreamLine> lines(Rank rank, int stream) const;
+  // What a rank's call stands for.  Not for several threads at a time, like program().
+  [[nodiscard]] const Schedule& schedule(const Action& call, Rank rank) const;
   // workload_data.hpp; null: not known.
   [[nodiscard]] const std::shared_ptr<const WorkloadData>& data() const { return own().data; }
 

@@ -22,11 +22,11 @@ using checker::StreamEnd, checker::StreamId;
 
 class WorkloadChecker {
  public:
-  WorkloadChecker(const Workload& workload, const CheckedLaunch& launch)
+  WorkloadChecker(const Workload& workload, const CheckedLaunch& launch, StepContents* contents)
       : workload_(workload), launch_(launch), streams_(workload.stream_names().size()) {
     find_groups();
     const bool is_plain = launch.sends == Sends::post && !launch.collectives_at_a_time;
-    if (workload.data() && is_plain) memory_.emplace(workload);
+    if (workload.data() && is_plain) memory_.emplace(workload, contents);
     cursors_.resize(static_cast<std::size_t>(workload.size()) * streams_);
     calls_of_ranks_.resize(static_cast<std::size_t>(workload.size()));
     records_.resize(cursors_.size());
@@ -558,8 +558,9 @@ std::string to_text(const WorkloadFault& fault) {
   return text;
 }
 
-WorkloadReport check(const Workload& workload, const CheckedLaunch& launch) {
-  return WorkloadChecker(workload, launch).run();
+WorkloadReport check(const Workload& workload, const CheckedLaunch& launch,
+                     StepContents* contents) {
+  return WorkloadChecker(workload, launch, contents).run();
 }
 
 }  // namespace collsim

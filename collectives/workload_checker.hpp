@@ -68,6 +68,17 @@ struct WorkloadFault {
   return fault.kind == WorkloadFault::Kind::race || fault.kind == WorkloadFault::Kind::wrong_data;
 }
 
+// What the lines of the scripts read and write in a complete run: numbers, equal where contents are
+// (0: nothing).
+struct StepContents {
+  struct OfLine {
+    std::vector<std::uint64_t> reads;  // of a receive, the message
+    std::vector<std::uint64_t> writes;
+  };
+  std::vector<std::vector<OfLine>> lines;                 // by position and line of its script
+  std::vector<std::vector<std::uint64_t>> before, after;  // by position and item
+};
+
 struct WorkloadReport {
   std::optional<WorkloadFault> fault;  // the first one; none: it is right
   std::uint64_t actions = 0;           // of all ranks
@@ -76,6 +87,8 @@ struct WorkloadReport {
 };
 // Cost O(actions of all ranks x streams), and what they use; memory O(ranks x streams), what is
 // under way, and what ranks have used.
-[[nodiscard]] WorkloadReport check(const Workload& workload, const CheckedLaunch& launch = {});
+// `contents` are filled where the workload says what it computes with.
+[[nodiscard]] WorkloadReport check(const Workload& workload, const CheckedLaunch& launch = {},
+                                   StepContents* contents = nullptr);
 
 }  // namespace collsim

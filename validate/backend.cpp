@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collectives/checker.hpp"
+#include "collectives/workload_checker.hpp"
 #include "validate/cuda/cuda_backend.hpp"
 #include "validate/cuda/nccl_backend.hpp"
 #include "validate/host/host_backend.hpp"
@@ -26,17 +27,27 @@ double time_limit(const RunOptions& options) {
   return to_set_up_s + 2 * options.patience_s * (options.warmup + options.iterations + runs_beside);
 }
 
+// Why it must not run; empty: it may.
+std::string fault_of(const RunCase& run_case) {
+  if (run_case.workload() != nullptr) {
+    const WorkloadReport report = check(*run_case.workload());
+    if (!report.fault || concerns_data_only(*report.fault)) return "";
+    return "the step is wrong and was not run: " + to_text(*report.fault);
+  }
+  const CheckReport report = check(run_case.schedule());
+  return report.ok ? "" : "the schedule is wrong and was not run: " + report.fault->text;
+}
+
 // No wrong schedule gets to run: it might wait for ever, or write where it should not.
-template <RunOutcome (*run)(const RunCase&, const RunOptions&)>
+template <RunOutcome (*run)(const RunCase&, const RunOptions&), bool takes_steps = false>
 RunOutcome prove_and_run(const RunCase& run_case, const RunOptions& options) {
+  if (run_case.workload() != nullptr && !takes_steps)
+    return NoMeasurement{NoMeasurement::Why::unavailable,
+                         "training steps run on threads only: use --backend host"};
   return run_in_child(
       [&]() -> RunOutcome {
-        if (!options.trust_schedule) {
-          const CheckReport report = check(run_case.schedule);
-          if (!report.ok)
-            return NoMeasurement{NoMeasurement::Why::bad_schedule,
-                                 "the schedule is wrong and was not run: " + report.fault->text};
-        }
+        if (std::string fault = options.trust_schedule ? "" : fault_of(run_case); !fault.empty())
+          return NoMeasurement{NoMeasurement::Why::bad_schedule, std::move(fault)};
         return run(run_case, options);
       },
       time_limit(options));
@@ -57,7 +68,7 @@ std::optional<std::string> cuda_unavailable_in_child() {
 }
 
 constexpr std::array<Backend, 3> every_backend = {{
-    {"host", "CPU threads, one for each lane", always_available, prove_and_run<run_on_host>},
+    {"host", "CPU threads, one for each lane", always_available, prove_and_run<run_on_host, true>},
     {"cuda", "thread blocks of the GPUs of this machine, one for each lane",
      cuda_unavailable_in_child, prove_and_run<run_on_cuda>},
     {"nccl", "NVIDIA's own library, one rank on each GPU", nccl_unavailable,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,17 +11,26 @@
 
 #include "collectives/schedule.hpp"
 #include "collectives/timeline.hpp"
+#include "validate/emulated_machine.hpp"
 #include "validate/lane_job.hpp"
-#include "validate/pacing.hpp"
 
 namespace collsim {
 
+class Workload;
+
 // One case to run for real.
 struct RunCase {
-  Schedule schedule;
+  std::variant<Schedule, std::shared_ptr<const Workload>> what;  // a collective or a step
   Protocol protocol = Protocol::simple;
   // Emulate this machine's links; null: unpaced.
   std::optional<EmulatedMachine> paced = {};
+
+  // Null: a collective.
+  [[nodiscard]] const Workload* workload() const {
+    const auto* const step = std::get_if<std::shared_ptr<const Workload>>(&what);
+    return step == nullptr ? nullptr : step->get();
+  }
+  [[nodiscard]] const Schedule& schedule() const { return std::get<Schedule>(what); }
 };
 
 struct RunOptions {

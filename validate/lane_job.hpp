@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "collectives/element.hpp"
 #include "collectives/instruction.hpp"
 
 namespace collsim {
@@ -33,12 +34,14 @@ inline constexpr std::uint64_t low_latency_data = 8;  // bytes of data in a line
 struct LaneStep {
   std::uint64_t source = 0;        // bytes from the start of the rank's memory
   std::uint64_t destination = 0;   // likewise
-  std::uint64_t bytes = 0;         // the same for source, destination and message
+  std::uint64_t bytes = 0;         // the same for source, destination and message; of work: ns
   std::uint32_t from = no_wire;    // the wire it receives (or waits) on
   std::uint32_t to = no_wire;      // the wire it sends (or signals) on
   std::uint32_t from_message = 0;  // which message of that wire, from 0
   std::uint32_t to_message = 0;
   Op op = Op::copy;
+  ElementType type = ElementType::u8;  // of what is combined, and how
+  Reduction reduction = Reduction::sum;
 };
 
 // A connection between two lanes.  Each counter has its own 128-byte line in the memory of the lane
@@ -46,11 +49,13 @@ struct LaneStep {
 // message k of run r has number r * messages + k, and its data is in slot number % slots.  A
 // connection for signals has no slots: its sender never waits.
 struct Wire {
-  std::uint64_t* tail = nullptr;      // messages written in total; the receiver polls
-  std::uint64_t* head = nullptr;      // messages consumed in total; the sender polls
-  std::byte* data = nullptr;          // the slots, on the receiver's side
-  std::uint64_t* arrivals = nullptr;  // paced: per slot, when its message arrives (ns)
-  std::uint64_t slot_bytes = 0;       // from one slot to the next
+  std::uint64_t* tail = nullptr;  // messages written in total; the receiver polls
+  std::uint64_t* head = nullptr;  // messages consumed in total; the sender polls
+  std::byte* data = nullptr;      // the slots, on the receiver's side
+  // Paced, ns: per slot, when its message arrives or, once that has been taken out, when the slot
+  // was free again; without slots, when each signal of a run was given.
+  std::uint64_t* arrivals = nullptr;
+  std::uint64_t slot_bytes = 0;  // from one slot to the next
   std::uint32_t slots = 0;
   std::uint32_t messages = 0;  // of one run
 };

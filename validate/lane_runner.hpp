@@ -24,8 +24,9 @@ namespace collsim {
 //   pause(p, seen, times)    waiting for the word at p to change from `seen`: spin, yield, sleep
 //   pause_for_line(times)    the same for a line or a lock, whose writer does not wake waiters
 //   sleep_until(t)           until now() is t
+//   begins(step), ended(step)   for whoever watches the lane; the leader calls them
 //
-// Mover<Policy> moves and combines bytes, each thread its part:
+// Mover<Policy> moves and combines bytes, each thread its part; of(step) is the mover for a step:
 //   move(policy, from, to, also_to, bytes)                to := from (also_to too unless null)
 //   combine(policy, message, source, to, also_to, bytes)  to := message (+) source, likewise
 //   combine_word(message, source)                         8 bytes, whole elements
@@ -34,6 +35,11 @@ namespace collsim {
 // acquires `tail` before it reads; it releases `head` after its last read, and the sender acquires
 // `head` before it writes the slot again.  Threads of a team are ordered by its barriers in
 // between.  With `ll` every word carries its own number, and only `head` orders.
+//
+// Paced.  A lane has a clock of its own: the moment until which it is busy on the emulated machine.
+// It does the real work as soon as the data are there, and publishes it at the moment at which that
+// machine would have; a message, a signal and a slot that is free again bring the moment along.  So
+// a lane that wakes up late is not late on the emulated machine, and catches up.
 //
 // Nothing waits forever: see wait_until().
 template <class Policy, class Mover>
@@ -49,7 +55,9 @@ class LaneRunner {
     if (!policy_.all(leads() && come_together())) return false;
     for (std::uint32_t i = 0; i < job_.step_count; ++i) {
       step_ = i;
+      if (leads()) policy_.begins(i);
       if (!step(job_.steps[i])) return false;
+      if (leads()) policy_.ended(i);
     }
     if (leads()) {
       job_.times->end = policy_.now();
@@ -75,14 +83,15 @@ class LaneRunner {
         job_.start_lead_ns == 0 ? policy_.now() : policy_.load(&shared.start_at);
     policy_.sleep_until(start + job_.late_ns);
     job_.times->start = start;
+    ready_ = left_ = start + job_.late_ns;
     return true;
   }
 
   COLLSIM_LANE_CODE bool step(const LaneStep& step) {
-    if (leads() && job_.step_times) times().reached = policy_.now();
+    if (leads() && job_.step_times) times().reached = job_.paced ? ready_ : policy_.now();
     if (!policy_.all(!leads() || may_begin(step))) return false;
-    if (leads()) began_ = policy_.now();
-    if (leads() && job_.step_times) times().began = began_;
+    if (leads() && !job_.paced) ready_ = policy_.now();
+    if (leads() && job_.step_times) times().began = ready_;
     if (!transfer(step)) return false;
     if (leads()) finish(step);
     return true;
@@ -100,16 +109,17 @@ class LaneRunner {
         const WaitKind kind = signal ? WaitKind::signal : WaitKind::message;
         if (!wait_until(wire.tail, number + 1, kind, step.from)) return false;
       }
-      if (!signal && job_.paced)
-        policy_.sleep_until(policy_.load(&wire.arrivals[slot(wire, number)]));
+      if (job_.paced) not_before(policy_.load(&wire.arrivals[moment(wire, number)]));
     }
     if (step.to != no_wire && step.op != Op::signal) {
       const Wire& wire = job_.wires[step.to];
       const std::uint64_t number = run_ * wire.messages + step.to_message;
-      if (number >= wire.slots &&
-          !wait_until(wire.head, number + 1 - wire.slots, WaitKind::slot, step.to))
-        return false;
+      if (number >= wire.slots) {
+        if (!wait_until(wire.head, number + 1 - wire.slots, WaitKind::slot, step.to)) return false;
+        if (job_.paced) not_before(policy_.load(&wire.arrivals[slot(wire, number)]));
+      }
     }
+    if (step.op == Op::drain && job_.paced) not_before(left_);
     return true;
   }
 
@@ -119,7 +129,8 @@ class LaneRunner {
   }
 
   COLLSIM_LANE_CODE bool transfer(const LaneStep& step) {
-    if (orders_lanes(step.op)) return true;  // all() of step() was a barrier
+    // all() of step() was a barrier
+    if (orders_lanes(step.op) || takes_time_only(step.op)) return true;
     if (protocol_ == Protocol::ll && (step.from != no_wire || step.to != no_wire))
       return policy_.all_agree(transfer_lines(step));
     std::byte* const source = job_.memory + step.source;
@@ -130,9 +141,9 @@ class LaneRunner {
     std::byte* const first = destination ? destination : out;
     std::byte* const second = destination ? out : nullptr;
     if (step.op == Op::local_reduce)
-      mover_.combine(policy_, destination, source, destination, nullptr, step.bytes);
+      mover_.of(step).combine(policy_, destination, source, destination, nullptr, step.bytes);
     else if (reduces(step.op))
-      mover_.combine(policy_, in, source, first, second, step.bytes);
+      mover_.of(step).combine(policy_, in, source, first, second, step.bytes);
     else
       mover_.move(policy_, in ? in : source, first, second, step.bytes);
     policy_.barrier();
@@ -142,18 +153,26 @@ class LaneRunner {
   // Leader only: the lane continues, and publishes what it did.  If it times out, its team learns
   // of it at their next barrier.
   COLLSIM_LANE_CODE void finish(const LaneStep& step) {
-    if (job_.paced) policy_.sleep_until(began_ + emulated_cost(step));
-    const std::uint64_t now = policy_.now();
+    if (job_.paced) ready_ += emulated_cost(step);
+    if (step.op == Op::work) ready_ += step.bytes;
+    if (job_.paced || step.op == Op::work) policy_.sleep_until(ready_);
+    const std::uint64_t now = job_.paced ? ready_ : policy_.now();
     if (job_.step_times) times().ended = now;
     if (step.to != no_wire) {
       const Wire& wire = job_.wires[step.to];
       const std::uint64_t number = run_ * wire.messages + step.to_message;
-      if (job_.paced && step.op != Op::signal && !post(step, wire, number, now)) return;
+      if (job_.paced && step.op == Op::signal)
+        policy_.store(&wire.arrivals[moment(wire, number)], now);
+      else if (job_.paced && !post(step, wire, number, now))
+        return;
       if (counts_messages() || step.op == Op::signal) policy_.store_release(wire.tail, number + 1);
     }
     if (step.from != no_wire && step.op != Op::wait) {
       const Wire& wire = job_.wires[step.from];
-      policy_.store_release(wire.head, run_ * wire.messages + step.from_message + 1);
+      const std::uint64_t number = run_ * wire.messages + step.from_message;
+      // When the slot is free again, for whoever fills it next.
+      if (job_.paced) policy_.store(&wire.arrivals[slot(wire, number)], now);
+      policy_.store_release(wire.head, number + 1);
     }
   }
 
@@ -172,7 +191,7 @@ class LaneRunner {
       if (in && !receive_line(in + i, step, value)) return false;
       if (reads(step.op)) {
         const std::uint64_t own = read_bytes(job_.memory + step.source + at, bytes);
-        value = in ? mover_.combine_word(value, own) : own;
+        value = in ? mover_.of(step).combine_word(value, own) : own;
       }
       if (stores(step.op)) write_bytes(job_.memory + step.destination + at, value, bytes);
       if (out) send_line(out + i, flag_of(step.to, step.to_message), value);
@@ -193,7 +212,7 @@ class LaneRunner {
       policy_.pause_for_line(times);
       if (!is_time_to_look(times)) continue;
       if (begin == 0) begin = policy_.now();
-      if (is_hopeless(begin)) {
+      if (is_hopeless(begin, job_.patience_ns)) {
         complain(WaitKind::lines, step.from, flag, low >> 32U);
         return false;
       }
@@ -233,7 +252,12 @@ class LaneRunner {
 
   // --- paced ------------------------------------------------------------------------------------
 
+  COLLSIM_LANE_CODE void not_before(std::uint64_t time) {
+    if (time > ready_) ready_ = time;
+  }
+
   [[nodiscard]] COLLSIM_LANE_CODE std::uint64_t emulated_cost(const LaneStep& step) const {
+    if (takes_time_only(step.op)) return 0;
     const PacedLinks& paced = *job_.paced;
     double per_byte = reduces(step.op) ? paced.reduce_ns_per_byte : paced.copy_ns_per_byte;
     if (stores(step.op) && sends(step.op)) per_byte += paced.second_write_ns_per_byte;
@@ -263,6 +287,7 @@ class LaneRunner {
     }
     policy_.unclaim(paced.lock);
     policy_.store(&wire.arrivals[slot(wire, number)], static_cast<std::uint64_t>(arrives));
+    if (const auto left = static_cast<std::uint64_t>(leaves); left > left_) left_ = left;
     if (!job_.step_times) return true;
     times().departed = static_cast<std::uint64_t>(departs);
     times().left = static_cast<std::uint64_t>(leaves);
@@ -281,7 +306,7 @@ class LaneRunner {
     const std::uint64_t begin = policy_.now();
     for (std::uint32_t times = 1; !policy_.claim(job_.paced->lock); ++times) {
       policy_.pause_for_line(times);
-      if (!is_time_to_look(times) || !is_hopeless(begin)) continue;
+      if (!is_time_to_look(times) || !is_hopeless(begin, job_.patience_ns)) continue;
       complain(WaitKind::links, wire, 0, 0);
       return false;
     }
@@ -297,11 +322,13 @@ class LaneRunner {
     std::uint64_t seen = policy_.load_acquire(word);
     if (seen >= least) return true;
     const std::uint64_t begin = policy_.now();
+    // Whoever is to give a signal may itself wait for a message, and then tells more.
+    const std::uint64_t patience = job_.patience_ns * (kind == WaitKind::signal ? 2 : 1);
     for (std::uint32_t times = 1;; ++times) {
       policy_.pause(word, seen, times);
       seen = policy_.load_acquire(word);
       if (seen >= least) return true;
-      if (is_time_to_look(times) && is_hopeless(begin)) {
+      if (is_time_to_look(times) && is_hopeless(begin, patience)) {
         complain(kind, wire, least, seen);
         return false;
       }
@@ -312,8 +339,8 @@ class LaneRunner {
   [[nodiscard]] COLLSIM_LANE_CODE bool is_time_to_look(std::uint32_t times) const {
     return times % Policy::turns_between_looks == 0;
   }
-  [[nodiscard]] COLLSIM_LANE_CODE bool is_hopeless(std::uint64_t begin) {
-    return policy_.load(&verdict().abort) != 0 || policy_.now() - begin > job_.patience_ns;
+  [[nodiscard]] COLLSIM_LANE_CODE bool is_hopeless(std::uint64_t begin, std::uint64_t patience) {
+    return policy_.load(&verdict().abort) != 0 || policy_.now() - begin > patience;
   }
   [[nodiscard]] COLLSIM_LANE_CODE RunShared& verdict() const {
     return job_.verdict ? *job_.verdict : *job_.shared;
@@ -339,6 +366,11 @@ class LaneRunner {
                                                             std::uint64_t number) {
     return number % wire.slots;
   }
+  // Where the time of a message or signal is written down.
+  [[nodiscard]] COLLSIM_LANE_CODE static std::uint64_t moment(const Wire& wire,
+                                                              std::uint64_t number) {
+    return number % (wire.slots > 0 ? wire.slots : wire.messages);
+  }
   [[nodiscard]] COLLSIM_LANE_CODE std::byte* data_of(std::uint32_t wire,
                                                      std::uint32_t message) const {
     const Wire& w = job_.wires[wire];
@@ -360,8 +392,9 @@ class LaneRunner {
   const Mover& mover_;
   const LaneJob& job_;
   const Protocol protocol_;
-  std::uint64_t run_ = 0;  // runs before this one
-  std::uint64_t began_ = 0;
+  std::uint64_t run_ = 0;    // runs before this one
+  std::uint64_t ready_ = 0;  // when the step could begin; paced: the emulated clock
+  std::uint64_t left_ = 0;   // paced: when all that was sent has left
   std::uint32_t step_ = 0;
 };
 

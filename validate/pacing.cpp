@@ -28,9 +28,9 @@ class Pacer {
     pacing_.copy_ns_per_byte = ns_per_byte(machine.costs.copy_bandwidth);
     pacing_.second_write_ns_per_byte = ns_per_byte(machine.costs.second_write_bandwidth);
     pacing_.reduce_ns_per_byte = ns_per_byte(machine.costs.reduce_bandwidth);
-    for (int position = 0; position < plan.schedule.size(); ++position)
+    for (int position = 0; position < plan.programs.size(); ++position)
       pacing_.late_ns.push_back(static_cast<std::uint64_t>(
-          ns(machine.costs.launch + late_of(machine, plan.schedule.rank(position)))));
+          ns(machine.costs.launch + late_of(machine, plan.programs.rank(position)))));
   }
 
   Pacing pacing() {
@@ -49,7 +49,7 @@ class Pacer {
   }
 
   [[nodiscard]] Rank rank_of(std::uint32_t lane) const {
-    return plan_.schedule.rank(static_cast<int>(plan_.lanes[lane].position));
+    return plan_.programs.rank(static_cast<int>(plan_.lanes[lane].position));
   }
 
   void pace(std::uint32_t wire) {

@@ -2,21 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
-#include "collectives/cost/cost_model.hpp"
-#include "topo/topology.hpp"
+#include "validate/emulated_machine.hpp"
 #include "validate/plan.hpp"
 
 namespace collsim {
-
-// The machine that a paced run emulates.
-struct EmulatedMachine {
-  Topology topology;
-  CostModel costs;
-  std::vector<std::pair<Rank, Time>> late;
-};
 
 // How the messages of every wire of a plan are held back.  Links are resources: both directions of
 // a half-duplex cable are one.

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <span>
 #include <utility>
+
+#include "validate/plan_layout.hpp"
 
 namespace collsim {
 namespace {
 
-constexpr std::uint64_t area_alignment = 256;
 constexpr std::uint64_t slot_alignment = 128;
 
 constexpr std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
@@ -27,49 +29,73 @@ std::string name(const Endpoint& end) {
   return "rank " + std::to_string(end.rank.index()) + " lane " + std::to_string(end.lane.index());
 }
 
-PlannedMemory memory_of(const Schedule& schedule, int position) {
-  const Collective& collective = schedule.collective();
-  const auto element = static_cast<std::uint64_t>(size_of(collective.type));
-  const auto bytes = [&](std::int64_t count) {
-    return static_cast<std::uint64_t>(count) * element;
-  };
-  const Aliasing shared = aliasing(collective, position);
-  PlannedMemory memory;
-  memory.input_bytes = bytes(input_count(collective, position));
-  memory.output_bytes = bytes(output_count(collective, position));
-  if (shared.shared) {
-    memory.input = bytes(shared.input_at);
-    memory.output = bytes(shared.output_at);
-  } else {
-    memory.output = rounded_up(memory.input_bytes, area_alignment);
+// What a stream is doing, as its author would say it.
+std::string text_of(const Workload& workload, const PlannedLine& planned) {
+  const Action& action = planned.line.action;
+  const auto stream = [&](std::size_t number) { return workload.stream_names()[number]; };
+  std::string text = "stream " + stream(action.stream) + ", ";
+  switch (action.kind) {
+    case Action::Kind::work: return text + "work";
+    case Action::Kind::drain: return text + "drain";
+    case Action::Kind::update: return text + "set";
+    case Action::Kind::send: return text + "send to rank " + std::to_string(action.peer.index());
+    case Action::Kind::receive:
+      return text + "receive from rank " + std::to_string(action.peer.index());
+    case Action::Kind::record: return text + "record for stream " + stream(action.other);
+    case Action::Kind::wait: return text + "wait for stream " + stream(action.other);
+    case Action::Kind::collective: break;
   }
-  memory.scratch =
-      rounded_up(std::max(memory.input + memory.input_bytes, memory.output + memory.output_bytes),
-                 area_alignment);
-  memory.bytes =
-      rounded_up(memory.scratch + bytes(schedule.scratch_count(position)), area_alignment);
-  return memory;
+  return text + std::string(to_string(action.call.operation)) + " of " +
+         workload.communicators()[action.communicator].name + " (call " +
+         std::to_string(planned.call) + ")";
+}
+
+// The lane of a step: "rank 3 stream compute", "rank 3 communicator world".
+std::string name(const Workload& workload, const Endpoint& end) {
+  std::string text = "rank " + std::to_string(end.rank.index());
+  const auto streams = static_cast<std::size_t>(workload.streams());
+  if (end.lane.index() < streams)
+    return text + " stream " + workload.stream_names()[end.lane.index()];
+  std::size_t lanes = streams;
+  for (const Communicator& communicator : workload.communicators()) {
+    lanes += static_cast<std::size_t>(communicator.lanes);
+    if (end.lane.index() < lanes) return text + " communicator " + communicator.name;
+  }
+  return text;
+}
+
+// "rank 3 stream comm, all-reduce of world (call 2)": what a lane is doing that is at a step.
+std::string name(const Workload& workload, const Endpoint& end, std::span<const PlannedLine> lines,
+                 std::uint32_t step) {
+  for (const PlannedLine& line : lines)
+    if (line.first <= step && step < line.end)
+      return "rank " + std::to_string(end.rank.index()) + " " + text_of(workload, line);
+  return name(workload, end);
 }
 
 // Pulls every program once and lays it out.
 class Planner {
  public:
-  Planner(const Schedule& schedule, Protocol protocol, const PlanLimits& limits)
+  template <class Kind>
+  Planner(const Kind& programs, Protocol protocol, const PlanLimits& limits)
       : limits_(limits),
-        element_(static_cast<std::uint64_t>(size_of(schedule.collective().type))),
-        plan_{.schedule = schedule, .protocol = protocol} {}
+        element_(static_cast<std::uint64_t>(programs.element_size())),
+        layout_(layout_of(programs)),
+        plan_{.programs = programs, .protocol = protocol} {}
 
-  Plan plan() {
-    const Schedule& schedule = plan_.schedule;
+  Plan plan(std::optional<Schedule> schedule, std::optional<Workload> workload) {
+    plan_.schedule = std::move(schedule);
+    plan_.workload = std::move(workload);
+    const Programs& programs = plan_.programs;
     std::uint64_t bytes = 0;
-    for (int position = 0; position < schedule.size(); ++position) {
-      positions_[schedule.rank(position)] = position;
-      plan_.memory.push_back(memory_of(schedule, position));
+    for (int position = 0; position < programs.size(); ++position)
+      positions_[programs.rank(position)] = position;
+    for (int position = 0; position < programs.size(); ++position) {
+      plan_.memory.push_back(layout_->begin_rank(position));
       bytes += plan_.memory.back().bytes;
       if (bytes > limits_.bytes) too_much_memory();
+      for (int lane = 0; lane < programs.lanes(); ++lane) add_lane(position, lane);
     }
-    for (int position = 0; position < schedule.size(); ++position)
-      for (int lane = 0; lane < schedule.lanes(); ++lane) add_lane(position, lane);
     size_wires();
     if (plan_.bytes() > limits_.bytes) too_much_memory();
     return std::move(plan_);
@@ -88,13 +114,18 @@ class Planner {
     lane_ = PlannedLane{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(lane),
                         static_cast<std::uint32_t>(plan_.steps.size()), 0};
     const Lane id{static_cast<std::size_t>(lane)};
-    me_ = {plan_.schedule.rank(position), id};
-    LaneProgram program = plan_.schedule.program(position, id);
+    me_ = {plan_.programs.rank(position), id};
+    layout_->begin_lane(id);
+    LaneProgram program = plan_.programs.program(position, id);
     while (const Instruction* instruction = program.next()) {
       add_step(*instruction);
       ++lane_.step_count;
     }
-    if (lane_.step_count == 0) return;
+    const std::vector<PlannedLine> lines = layout_->take_lines();
+    lane_.first_line = static_cast<std::uint32_t>(plan_.lines.size());
+    lane_.line_count = static_cast<std::uint32_t>(lines.size());
+    plan_.lines.insert(plan_.lines.end(), lines.begin(), lines.end());
+    if (lane_.step_count == 0 && lines.empty()) return;
     numbers_[me_] = static_cast<std::uint32_t>(plan_.lanes.size());
     plan_.lanes.push_back(lane_);
   }
@@ -106,12 +137,17 @@ class Planner {
                       " instructions; this schedule has more: use fewer ranks or chunks");
     const Op op = instruction.op;
     if (!exists(op)) refuse("is not an instruction");
+    const PlanLayout::Place& place = layout_->next(instruction);
     LaneStep step;
     step.op = op;
-    step.bytes = orders_lanes(op) ? 0 : static_cast<std::uint64_t>(instruction.count) * element_;
-    if (!orders_lanes(op)) {
-      if (reads(op)) step.source = place_of(instruction.source());
-      if (stores(op)) step.destination = place_of(instruction.destination());
+    step.type = place.type;
+    step.reduction = place.reduction;
+    if (takes_time_only(op)) {
+      step.bytes = static_cast<std::uint64_t>((instruction.count + 500) / 1000);  // ps
+    } else if (!orders_lanes(op)) {
+      step.bytes = static_cast<std::uint64_t>(instruction.count) * element_;
+      if (reads(op)) step.source = place_of(instruction.source(), place);
+      if (stores(op)) step.destination = place_of(instruction.destination(), place);
     }
     if (takes_from_lane(op)) {
       Ends& ends = ends_of(instruction.from, me_, op == Op::wait);
@@ -127,24 +163,26 @@ class Planner {
     plan_.instructions.push_back(instruction);
   }
 
+  [[nodiscard]] std::string name_of(const Endpoint& end) const {
+    return plan_.workload ? name(*plan_.workload, end) : name(end);
+  }
   [[noreturn]] void refuse(const std::string& why) const {
+    const std::string who =
+        plan_.workload ? name(*plan_.workload, me_, layout_->take_lines(), lane_.step_count)
+                       : name(me_);
     throw_error(ErrorCode::bad_schedule,
-                name(me_) + " step " + std::to_string(lane_.step_count) + " " + why);
+                who + " step " + std::to_string(lane_.step_count) + " " + why);
   }
 
-  [[nodiscard]] std::uint64_t place_of(const Span& span) const {
-    const PlannedMemory& memory = plan_.memory[lane_.position];
-    const int position = static_cast<int>(lane_.position);
-    const Collective& collective = plan_.schedule.collective();
-    std::int64_t count = 0;
-    std::uint64_t begin = 0;
+  [[nodiscard]] std::uint64_t place_of(const Span& span, const PlanLayout::Place& place) const {
+    const PlannedMemory& buffers = place.buffers;
+    std::uint64_t bytes = 0, begin = place.at;
     switch (span.buffer) {
-      case Buffer::input: count = input_count(collective, position), begin = memory.input; break;
-      case Buffer::output: count = output_count(collective, position), begin = memory.output; break;
-      case Buffer::scratch:
-        count = plan_.schedule.scratch_count(position), begin = memory.scratch;
-        break;
+      case Buffer::input: bytes = buffers.input_bytes, begin += buffers.input; break;
+      case Buffer::output: bytes = buffers.output_bytes, begin += buffers.output; break;
+      case Buffer::scratch: bytes = buffers.scratch_bytes, begin += buffers.scratch; break;
     }
+    const auto count = static_cast<std::int64_t>(bytes / element_);
     if (span.offset < 0 || span.count < 0 || span.offset > count ||
         span.count > count - span.offset)
       refuse("leaves its " + std::string(to_string(span.buffer)));
@@ -154,8 +192,8 @@ class Planner {
   Ends& ends_of(const Endpoint& from, const Endpoint& to, bool signals) {
     const Endpoint& other = from == me_ ? to : from;
     if (!positions_.contains(other.rank) ||
-        other.lane.index() >= static_cast<std::size_t>(plan_.schedule.lanes()))
-      refuse("names " + name(other) + ", which does not exist");
+        other.lane.index() >= static_cast<std::size_t>(plan_.programs.lanes()))
+      refuse("names " + name_of(other) + ", which does not exist");
     if ((other.rank == me_.rank) != signals || other == me_)
       refuse(signals ? "orders lanes of different ranks" : "sends to a lane of the same rank");
     const auto [at, is_new] = ends_.try_emplace({from, to});
@@ -187,7 +225,7 @@ class Planner {
       wire.messages = std::max(ends.sent, ends.received);
       if (!ends.signals) {
         const auto wanted = static_cast<std::uint32_t>(
-            plan_.schedule.slots().value_or(static_cast<int>(wire.messages)));
+            plan_.programs.slots().value_or(static_cast<int>(wire.messages)));
         wire.slots = std::clamp<std::uint32_t>(wanted, 1, std::max(1U, wire.messages));
         const std::uint64_t largest = *std::max_element(ends.sizes.begin(), ends.sizes.end());
         wire.slot_bytes = rounded_up(wire_bytes(largest, plan_.protocol), slot_alignment);
@@ -201,7 +239,7 @@ class Planner {
     const auto at = numbers_.find(end);
     if (at == numbers_.end())
       throw_error(ErrorCode::bad_schedule,
-                  name(end) + " is the peer of a lane but has no instructions");
+                  name_of(end) + " is the peer of a lane but has no instructions");
     return at->second;
   }
 
@@ -215,6 +253,7 @@ class Planner {
 
   PlanLimits limits_;
   std::uint64_t element_;
+  std::unique_ptr<PlanLayout> layout_;
   Plan plan_;
   std::map<Rank, int> positions_;
   std::map<std::pair<Endpoint, Endpoint>, Ends> ends_;
@@ -226,7 +265,7 @@ class Planner {
 
 Endpoint end_of(const Plan& plan, std::uint32_t number) {
   const PlannedLane& lane = plan.lanes[number];
-  return {plan.schedule.rank(static_cast<int>(lane.position)), Lane(lane.lane)};
+  return {plan.programs.rank(static_cast<int>(lane.position)), Lane(lane.lane)};
 }
 
 Time time_after(std::uint64_t ns, std::uint64_t start) {
@@ -243,25 +282,38 @@ std::uint64_t Plan::bytes() const {
 }
 
 Plan make_plan(const Schedule& schedule, Protocol protocol, const PlanLimits& limits) {
-  return Planner(schedule, protocol, limits).plan();
+  return Planner(schedule, protocol, limits).plan(schedule, {});
+}
+
+Plan make_plan(const Workload& workload, Protocol protocol, const PlanLimits& limits) {
+  return Planner(workload, protocol, limits).plan({}, workload);
 }
 
 std::string describe(const Trouble& trouble, const Plan& plan, double waited_s) {
-  const std::string me = name(end_of(plan, trouble.lane));
+  const auto name_of = [&plan](std::uint32_t lane) {
+    const Endpoint end = end_of(plan, lane);
+    return plan.workload ? name(*plan.workload, end) : name(end);
+  };
+  const PlannedLane& lane = plan.lanes[trouble.lane];
+  const std::span<const PlannedLine> lines =
+      std::span(plan.lines).subspan(lane.first_line, lane.line_count);
+  const std::string me = plan.workload
+                             ? name(*plan.workload, end_of(plan, trouble.lane), lines, trouble.step)
+                             : name_of(trouble.lane);
   char waited[32];
-  std::snprintf(waited, sizeof waited, "%.3g s", waited_s);
+  const bool for_signal = trouble.kind == WaitKind::signal;
+  std::snprintf(waited, sizeof waited, "%.3g s", for_signal ? 2 * waited_s : waited_s);
   if (trouble.kind == WaitKind::start)
     return me + " waited " + waited +
            " for the other lanes to start: " + std::to_string(trouble.seen) + " of " +
            std::to_string(trouble.wanted) + " had come";
   if (trouble.wire == no_wire) return me + " gave up";
-  const std::uint32_t first = plan.lanes[trouble.lane].first_step;
-  const LaneStep& step = plan.steps[first + trouble.step];
+  const LaneStep& step = plan.steps[lane.first_step + trouble.step];
   const PlannedWire& wire = plan.wires[trouble.wire];
   std::string text = me + " step " + std::to_string(trouble.step) + " (" + to_string(step.op) +
                      ") waited " + waited;
-  const std::string sender = " from " + name(end_of(plan, wire.sender));
-  const std::string receiver = name(end_of(plan, wire.receiver));
+  const std::string sender = " from " + name_of(wire.sender);
+  const std::string receiver = name_of(wire.receiver);
   const std::string received = std::to_string(step.from_message) + sender;
   // Counters go on from run to run.
   const auto in_this_run = [&](std::uint64_t before) {
@@ -281,6 +333,11 @@ std::string describe(const Trouble& trouble, const Plan& plan, double waited_s) 
              " to send message " + std::to_string(step.to_message) + ": " +
              in_this_run(left_before) + " had been taken out";
   }
+}
+
+std::string name_of_line(const Plan& plan, int position, const PlannedLine& line) {
+  return "rank " + std::to_string(plan.programs.rank(position).index()) + " " +
+         text_of(*plan.workload, line);
 }
 
 Timeline measured_timeline(const Plan& plan, const std::vector<StepTimes>& times,

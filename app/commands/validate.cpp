@@ -79,12 +79,25 @@ class Validation {
     if (!options_.trace.empty()) choose_recorded(*scenario);
     const std::string& log = scenario->measure.file;
     if (log.empty() || !options_.backend.empty()) return scenario;
+    if (scenario->is_step()) {
+      diagnostics.add({.code = "no-measured-steps",
+                       .message = "training steps are compared with runs only, not with files",
+                       .place = place_of_file(*scenario),
+                       .pointer = "/measure/file",
+                       .hint = "leave it out, or use --backend host"});
+      return std::nullopt;
+    }
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     const std::string path = (folder / log).lexically_normal().string();
     refuse_outputs_onto(path);
     file_ = MeasuredFile::read(path, sources, diagnostics);
     if (!file_ || !options_for_runs_are_absent(*scenario, diagnostics)) return std::nullopt;
     return scenario;
+  }
+
+  static SourceRange place_of_file(const Scenario& scenario) {
+    const JsonValue* const file = value_at(scenario.resolved, "measure.file");
+    return file != nullptr ? file->place : SourceRange{};
   }
 
   // Nothing runs when a file says what ran.
@@ -98,7 +111,6 @@ class Validation {
         {options_.no_check, "--no-check"},
         {options_.threads_per_lane > 0, "--threads-per-lane"},
     };
-    const JsonValue* const file = value_at(scenario.resolved, "measure.file");
     bool absent = true;
     for (const auto& [given, name] : options) {
       if (!given) continue;
@@ -106,7 +118,7 @@ class Validation {
       diagnostics.add(
           {.code = "nothing-runs",
            .message = fmt::format("{} has no effect on results read from this file", name),
-           .place = file != nullptr ? file->place : SourceRange{},
+           .place = place_of_file(scenario),
            .pointer = "/measure/file",
            .hint = "use --backend host, cuda or nccl to run it instead"});
     }
@@ -115,7 +127,8 @@ class Validation {
 
   std::optional<Scenario> load_on_machine(const std::string& file, Sources& sources,
                                           Diagnostics& diagnostics) {
-    const LoadOptions load = load_options_of(options_.run);
+    LoadOptions load = load_options_of(options_.run);
+    load.workloads = true;
     if (options_.machine.empty()) return load_scenario(file, load, sources, diagnostics);
     std::optional<JsonValue> document = read_with_includes(file, sources, diagnostics);
     const std::optional<JsonValue> machine =
@@ -234,8 +247,8 @@ class Validation {
 
   void write_trace_of(const RecordedRun& run, const Scenario& scenario, const Comparison& how) {
     const Topology& topology = run.one_case.cluster->topology;
-    const Simulation recorded = as_simulation(run.schedule, run.timeline);
-    const TraceInput input{topology, &run.schedule, recorded,
+    const Simulation recorded = as_simulation(run.programs, run.timeline);
+    const TraceInput input{topology, run.what, recorded,
                            scenario.title.empty() ? scenario.name : scenario.title,
                            how_it_was_measured(how)};
     try {

@@ -76,9 +76,11 @@ JsonValue measured_to_value(const CaseResult& row) {
   add(object, "error", number(row.error()));
   add(object, "data", to_string(measured.data));
   if (!measured.wrong_data.empty()) add(object, "wrong_data", measured.wrong_data);
-  add(object, "algbw_bytes_per_s", number(row.measured_algbw()));
-  add(object, "busbw_bytes_per_s",
-      number(row.measured_algbw() * busbw_factor(row.operation, row.ranks)));
+  if (!row.step) {
+    add(object, "algbw_bytes_per_s", number(row.measured_algbw()));
+    add(object, "busbw_bytes_per_s",
+        number(row.measured_algbw() * busbw_factor(row.operation, row.ranks)));
+  }
   add(object, "backend", measured.backend);
   add(object, "protocol",
       measured.is_average ? JsonValue() : JsonValue(to_string(measured.protocol)));
@@ -157,6 +159,14 @@ void add_job(JsonValue::Object& object, const std::optional<StepResult::Job>& jo
   add(object, "steps_done_twice", one.steps_done_twice);
 }
 
+void add_measured(JsonValue::Object& object, const CaseResult& row) {
+  add(object, "measured", measured_to_value(row));
+  if (row.not_measured)
+    add(object, "not_measured",
+        JsonValue::object(
+            {{"why", to_value(row.not_measured->why)}, {"reason", row.not_measured->reason}}));
+}
+
 JsonValue step_to_value(const CaseResult& row) {
   const StepResult& step = *row.step;
   JsonValue::Object object;
@@ -192,6 +202,7 @@ JsonValue step_to_value(const CaseResult& row) {
       JsonValue::array(step.ranks, [](const StepResult::OfRank& rank) { return to_value(rank); }));
   add(object, "engine", to_string(row.engine));
   add(object, "fingerprint", fmt::format("{:016x}", row.fingerprint));
+  if (row.measured || row.not_measured) add_measured(object, row);
   return object;
 }
 
@@ -246,11 +257,7 @@ JsonValue row_to_value(const CaseResult& row) {
   add(object, "best_chunks", form != nullptr ? number(form->best_chunks) : JsonValue());
   add(object, "engine", to_string(row.engine));
   add(object, "fingerprint", fmt::format("{:016x}", row.fingerprint));
-  add(object, "measured", measured_to_value(row));
-  if (row.not_measured)
-    add(object, "not_measured",
-        JsonValue::object(
-            {{"why", to_value(row.not_measured->why)}, {"reason", row.not_measured->reason}}));
+  add_measured(object, row);
   return object;
 }
 

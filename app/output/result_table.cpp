@@ -475,7 +475,9 @@ TextTable result_table(const Results& results) {
   std::vector<TableColumn> columns;
   if (!results.rows.empty()) {
     add_params(columns, results);
-    if (results.rows.front().step)
+    if (results.rows.front().step && results.comparison)
+      add_comparison_columns(columns, results.rows);
+    else if (results.rows.front().step)
       add_step(columns, results);
     else
       add_collective(columns, results);

@@ -63,6 +63,6 @@ TraceSummary write_trace(std::ostream& out, const TraceInput& input,
 // A measured timeline in the form in which write_trace() takes simulated ones: each message with
 // its receiver, and the time at which every rank had finished.  Everything else of a simulation is
 // empty.
-[[nodiscard]] Simulation as_simulation(const Schedule& schedule, Timeline timeline);
+[[nodiscard]] Simulation as_simulation(const Programs& programs, Timeline timeline);
 
 }  // namespace collsim

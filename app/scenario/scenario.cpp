@@ -151,7 +151,7 @@ class ScenarioReader {
                        .message = "this command takes a collective, not a training step",
                        .place = written != nullptr ? written->place : document_.place,
                        .pointer = "/workload",
-                       .hint = "run, explain, trace and report take workloads"});
+                       .hint = "run, explain, trace, report and validate take workloads"});
   }
 
   void check_not_swept(const SetOption& option) {

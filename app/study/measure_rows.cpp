@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "app/study/auto_candidates.hpp"
 #include "app/study/run_case.hpp"
+#include "app/study/run_step.hpp"
 #include "collectives/checker.hpp"
+#include "collectives/workload.hpp"
 #include "validate/plan.hpp"
 
 namespace collsim {
@@ -37,8 +40,7 @@ RunOptions run_options(const CaseResult& predicted, const MeasureOptions& option
 }
 
 // Without pacing all ranks start at once.
-std::string missing_in_native_runs(const Case& one_case) {
-  const auto& group = one_case.collective.group;
+std::string missing_in_native_runs(const Case& one_case, const std::vector<Rank>& group) {
   const bool late = std::any_of(
       one_case.cluster->late.begin(), one_case.cluster->late.end(), [&](const auto& rank_and_time) {
         const auto& [rank, time] = rank_and_time;
@@ -65,12 +67,43 @@ Measured measured_of(Measurement measurement, const MeasureOptions& options) {
   return measured;
 }
 
+RunCase case_to_run(const Case& one_case, const MeasureOptions& options,
+                    std::variant<Schedule, std::shared_ptr<const Workload>> what) {
+  RunCase run_case{std::move(what), options.how.protocol};
+  if (options.how.paced)
+    run_case.paced =
+        EmulatedMachine{one_case.cluster->topology, one_case.costs, one_case.cluster->late};
+  return run_case;
+}
+
+RunOutcome measure_step(const Case& one_case, const CaseResult& row, const MeasureOptions& options,
+                        bool record) {
+  const Workload& workload = workload_of(one_case);
+  RunOptions run = run_options(row, options, record);
+  run.trust_schedule = false;
+  RunOutcome outcome =
+      options.run(case_to_run(one_case, options, std::make_shared<const Workload>(workload)), run);
+  auto* const measured = std::get_if<Measurement>(&outcome);
+  if (measured == nullptr) return outcome;
+  if (one_case.costs.slowdown > 0)
+    measured->notes.push_back(
+        "the prediction counts device.slowdown, which real runs of work that only takes time have "
+        "not");
+  if (!options.how.paced)
+    if (std::string missing = missing_in_native_runs(one_case, workload.group()); !missing.empty())
+      measured->notes.push_back(std::move(missing));
+  if (record && options.recorded && measured->timeline)
+    options.recorded({one_case, workload, &workload, *measured->timeline});
+  return outcome;
+}
+
 RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCache& clusters,
                        const CaseResult& row, const MeasureOptions& options) {
   if (!options.run) return NoMeasurement{NoMeasurement::Why::unavailable, options.unavailable};
   Diagnostics diagnostics;
   std::optional<Case> one_case = make_case(scenario, number, clusters, diagnostics);
   COLLSIM_CHECK(one_case, "a row that was simulated can be made again");
+  if (one_case->step) return measure_step(*one_case, row, options, options.record == number);
   if (one_case->choice.name == "auto")
     *one_case = as_chosen(*one_case, row.algorithm, row.channels, row.chunks);
   const bool record = options.record == number;
@@ -80,7 +113,7 @@ RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCach
     RunOutcome outcome = measure_schedule(*one_case, schedule, row, options, record);
     const Measurement* const measured = std::get_if<Measurement>(&outcome);
     if (record && options.recorded && measured != nullptr && measured->timeline)
-      options.recorded({*one_case, schedule, *measured->timeline});
+      options.recorded({*one_case, schedule, &schedule, *measured->timeline});
     return outcome;
   } catch (const Error& error) {
     return NoMeasurement{why_of(error.code()), error.what()};
@@ -103,16 +136,13 @@ RunOutcome measure_schedule(const Case& one_case, const Schedule& schedule,
     return NoMeasurement{NoMeasurement::Why::bad_schedule,
                          "the schedule is wrong and was not run: " +
                              (report.fault ? report.fault->text : std::string("no reason given"))};
-  RunCase run_case{schedule, options.how.protocol};
-  if (options.how.paced)
-    run_case.paced =
-        EmulatedMachine{one_case.cluster->topology, one_case.costs, one_case.cluster->late};
-  RunOutcome outcome = options.run(run_case, run_options(predicted, options, record));
+  RunOutcome outcome = options.run(case_to_run(one_case, options, schedule),
+                                   run_options(predicted, options, record));
   auto* const measured = std::get_if<Measurement>(&outcome);
   if (measured != nullptr && measured->times_s.empty())
     return NoMeasurement{NoMeasurement::Why::failed, "the run ended without a time"};
   if (measured != nullptr && !options.how.paced)
-    if (std::string missing = missing_in_native_runs(one_case); !missing.empty())
+    if (std::string missing = missing_in_native_runs(one_case, schedule.group()); !missing.empty())
       measured->notes.push_back(std::move(missing));
   return outcome;
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "app/results/results.hpp"
 #include "app/scenario/scenario.hpp"
@@ -19,7 +20,8 @@ using RunForReal = std::function<RunOutcome(const RunCase&, const RunOptions&)>;
 // A recorded run of one row.
 struct RecordedRun {
   const Case& one_case;
-  const Schedule& schedule;
+  const Programs& programs;
+  std::variant<const Schedule*, const Workload*> what;  // the same
   const Timeline& timeline;
 };
 

@@ -33,14 +33,41 @@ std::string text_of(const Action& action, const Workload& workload) {
 
 }  // namespace
 
-StepMemory::StepMemory(const Workload& workload)
+StepMemory::StepMemory(const Workload& workload, StepContents* contents)
     : workload_(workload),
       data_(*workload.data()),
       streams_(workload.stream_names().size()),
       lanes_(2 * streams_ + workload.communicators().size()),
       knowledge_(workload.size(), static_cast<int>(lanes_), false),
-      accesses_(static_cast<std::size_t>(workload.size()) * data_.items) {
-  if (!data_.claims.empty()) values_.emplace(workload, data_);
+      accesses_(static_cast<std::size_t>(workload.size()) * data_.items),
+      contents_(contents) {
+  if (!data_.claims.empty() || contents != nullptr) values_.emplace(workload, data_);
+  if (contents == nullptr) return;
+  contents->lines.resize(static_cast<std::size_t>(workload.size()));
+  for (std::size_t position = 0; position < contents->lines.size(); ++position)
+    contents->before.push_back(values_->read(position, {{{0, data_.items}}, {}}));
+  contents->after = contents->before;
+}
+
+StepContents::OfLine& StepMemory::contents_of(const ScriptLine& line) {
+  auto& lines = contents_->lines[line.position];
+  const auto number = static_cast<std::size_t>(line.number);
+  if (lines.size() <= number) lines.resize(number + 1);
+  return lines[number];
+}
+
+void StepMemory::note_reads(const ScriptLine& line, const Uses& uses) {
+  if (contents_ != nullptr) contents_of(line).reads = values_->read(line.position, uses);
+}
+
+void StepMemory::note_writes(const ScriptLine& line, const Uses& uses) {
+  if (contents_ == nullptr) return;
+  std::vector<StepValue>& writes = contents_of(line).writes;
+  writes = values_->read(line.position, {uses.writes, {}});
+  std::size_t next = 0;
+  for (const Items& items : uses.writes)
+    for (std::uint32_t item = items.begin; item < items.end; ++item)
+      contents_->after[line.position][item] = writes[next++];
 }
 
 const Uses& StepMemory::uses_of(const ScriptLine& line, Uses& uses) const {
@@ -89,7 +116,9 @@ void StepMemory::touch(std::uint32_t lane, const ScriptLine& line, const Uses& u
 void StepMemory::work(const ScriptLine& line) {
   const Uses& uses = uses_of(line, uses_);
   touch(stream_lane(line.position, line.action->stream), line, uses);
+  note_reads(line, uses);
   if (values_) values_->work(line.position, line.action->label, uses);
+  note_writes(line, uses);
 }
 
 std::vector<StepValue> StepMemory::send(const ScriptLine& line) {
@@ -97,6 +126,7 @@ std::vector<StepValue> StepMemory::send(const ScriptLine& line) {
   const std::uint32_t flight = flight_lane(line.position, line.action->stream);
   hand_over(stream_lane(line.position, line.action->stream), flight);
   touch(flight, line, uses);
+  note_reads(line, uses);
   return values_ ? values_->read(line.position, uses) : std::vector<StepValue>();
 }
 
@@ -104,6 +134,8 @@ void StepMemory::receive(const ScriptLine& line, const std::vector<StepValue>& m
   const Uses& uses = uses_of(line, uses_);
   touch(stream_lane(line.position, line.action->stream), line, uses);
   if (values_) values_->write(line.position, uses, message);
+  if (contents_ != nullptr) contents_of(line).reads = message;
+  note_writes(line, uses);
 }
 
 void StepMemory::call(const std::vector<ScriptLine>& members) {
@@ -116,9 +148,11 @@ void StepMemory::call(const std::vector<ScriptLine>& members) {
     hand_over(stream, communicator);
     touch(communicator, line, uses);
     hand_over(communicator, stream);
+    note_reads(line, uses);
     if (values_) of_call.push_back({line.position, uses});
   }
   if (values_) values_->call(members.front().action->call, of_call);
+  for (std::size_t i = 0; i < of_call.size(); ++i) note_writes(members[i], of_call[i].uses);
 }
 
 Action StepMemory::action_at(std::size_t position, std::int64_t line) const {

@@ -28,8 +28,9 @@ struct ScriptLine {
 // posted and not yet seen leave, and one for each communicator, which does one call at a time.
 class StepMemory {
  public:
-  // A workload that says what it computes with.
-  explicit StepMemory(const Workload& workload);
+  // A workload that says what it computes with.  `contents`, unless null, get what lines read and
+  // write.
+  StepMemory(const Workload& workload, StepContents* contents);
 
   // Of a record; for the wait that takes it.
   [[nodiscard]] std::uint32_t signal(std::size_t position, std::uint16_t stream) {
@@ -80,6 +81,9 @@ class StepMemory {
   [[nodiscard]] Accesses& accesses(const ScriptLine& line, std::uint32_t item) {
     return accesses_[line.position * data_.items + item];
   }
+  [[nodiscard]] StepContents::OfLine& contents_of(const ScriptLine& line);
+  void note_reads(const ScriptLine& line, const Uses& uses);
+  void note_writes(const ScriptLine& line, const Uses& uses);
   [[nodiscard]] const Uses& uses_of(const ScriptLine& line, Uses& uses) const;
   void touch(std::uint32_t lane, const ScriptLine& line, const Uses& uses);
   void read(std::uint32_t lane, const ScriptLine& line, std::uint32_t item);
@@ -94,7 +98,8 @@ class StepMemory {
   std::size_t streams_, lanes_;
   Knowledge knowledge_;
   std::vector<Accesses> accesses_;    // by position and item
-  std::optional<StepValues> values_;  // where something is claimed
+  std::optional<StepValues> values_;  // where something is claimed, or for contents_
+  StepContents* contents_;
   std::optional<Race> race_;
   Uses uses_;
 };

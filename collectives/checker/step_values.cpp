@@ -67,12 +67,16 @@ StepValues::StepValues(const Workload& workload, const WorkloadData& data)
     secrets_.push_back({secret, inverse_of(secret)});
   }
   held_.resize(items_ * static_cast<std::size_t>(workload.size()));
+  const auto initial = [&data](Rank rank, std::uint32_t item) {
+    const std::uint64_t own = (std::uint64_t{rank.index()} << 32) + item + 1;
+    return data.initial ? data.initial(rank, item) : own;
+  };
   for (int place = 0; place < workload.size(); ++place) {
     const auto position = static_cast<std::size_t>(place);
     const Rank rank = workload.rank(place);
     positions_[rank] = position;
     for (std::uint32_t item = 0; item < items_; ++item)
-      if (const std::uint64_t content = data.initial(rank, item); content != 0)
+      if (const std::uint64_t content = initial(rank, item); content != 0)
         held(position, item).now = mixed(1, content);
   }
 }

@@ -157,7 +157,7 @@ void expect_sound(const Plan& plan, const Placement& placement, const MemoryLayo
       stretches.add(counter, line, "a counter's line");
     }
     stretches.add(places.data, wire.slots * wire.slot_bytes, "slots");
-    stretches.add(places.arrivals, wire.slots * sizeof(std::uint64_t), "arrival times");
+    stretches.add(places.arrivals, wire.moments() * sizeof(std::uint64_t), "arrival times");
   }
   for (std::uint32_t gpu = 0; gpu < placement.gpus(); ++gpu) {
     const MemoryLayout::OfGpu& places = layout.gpus[gpu];

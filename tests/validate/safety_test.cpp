@@ -126,7 +126,7 @@ TEST(Safety, LinksThatNobodyGivesBackEndInADiagnosis) {
     options.waiting = Waiting::sleep;
     options.patience_s = 0.2;
     HostMachine machine(plan, options);
-    machine.fill(make_test_inputs(plan.schedule.collective(), 1));
+    machine.fill(make_test_inputs(plan.schedule->collective(), 1));
     EXPECT_FALSE(machine.run<StolenLock>(1));
     expect_contains(machine.trouble(), " waited 0.2 s for the emulated links to rank ");
   }

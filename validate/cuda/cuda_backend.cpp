@@ -22,7 +22,7 @@ Plan plan_for(const RunCase& run_case, const std::vector<Gpu>& gpus) {
   const std::size_t used = run_case.paced ? 1 : gpus.size();
   for (std::size_t i = 0; i < used; ++i) limits.bytes += free_memory(gpus[i]);
   try {
-    return make_plan(run_case.schedule, run_case.protocol, limits);
+    return make_plan(run_case.schedule(), run_case.protocol, limits);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::too_large) throw;
     throw NoMeasurement{
@@ -37,7 +37,7 @@ class CudaRun {
       : options_(options),
         gpus_(find_gpus()),
         plan_(plan_for(run_case, gpus_)),
-        collective_(plan_.schedule.collective()) {
+        collective_(plan_.schedule->collective()) {
     if (run_case.paced) pacing_ = make_pacing(plan_, *run_case.paced);
     place();
     const std::size_t used = placement_.gpus();

@@ -24,7 +24,7 @@ std::uint64_t load(const std::uint64_t& word) {
 }  // namespace
 
 const void* kernel_for(const Plan& plan) {
-  const Collective& collective = plan.schedule.collective();
+  const Collective& collective = plan.schedule->collective();
   return plan.protocol == Protocol::ll ? low_latency_kernel(collective.type, collective.reduction)
                                        : simple_kernel(collective.type, collective.reduction);
 }
@@ -190,8 +190,8 @@ LaneLaunch CudaMachine::launch_of(std::size_t gpu) const {
   launch.meeting.here = at<std::uint64_t>(layout_.meeting);
   launch.meeting.gpu = static_cast<std::uint32_t>(place);
   launch.meeting.gpus = static_cast<std::uint32_t>(busy.size());
-  launch.type = plan_.schedule.collective().type;
-  launch.reduction = plan_.schedule.collective().reduction;
+  launch.type = plan_.schedule->collective().type;
+  launch.reduction = plan_.schedule->collective().reduction;
   launch.steps_in_shared_memory = placement_.steps_in_shared_memory;
   launch.wires = static_cast<std::uint32_t>(plan_.wires.size());
   return launch;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "validate/lane_job.hpp"
 #include "validate/portable.hpp"
 
 namespace collsim {
@@ -22,6 +23,11 @@ template <class Arithmetic>
 class DeviceMover {
  public:
   COLLSIM_LANE_CODE explicit DeviceMover(const Arithmetic& arithmetic) : arithmetic_(arithmetic) {}
+
+  // A launch combines one type in one way.
+  [[nodiscard]] COLLSIM_LANE_CODE const DeviceMover& of(const LaneStep& /*step*/) const {
+    return *this;
+  }
 
   template <class Policy>
   COLLSIM_LANE_CODE void move(const Policy& policy, const std::byte* from, std::byte* to,

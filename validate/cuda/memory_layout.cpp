@@ -52,7 +52,7 @@ class Layouter {
     places.tail = take(at_receiver, line);
     places.head = take(at_sender, line);
     places.data = take(at_receiver, wire.slots * wire.slot_bytes);
-    places.arrivals = take(at_receiver, wire.slots * sizeof(std::uint64_t));
+    places.arrivals = take(at_receiver, wire.moments() * sizeof(std::uint64_t));
   }
 
   void place_lanes(std::uint32_t gpu, bool record) {

@@ -48,7 +48,7 @@ std::vector<int> devices_of(const std::vector<Gpu>& gpus) {
 class NcclRun {
  public:
   NcclRun(const RunCase& run_case, const RunOptions& options, NcclChoice choice)
-      : collective_(run_case.schedule.collective()),
+      : collective_(run_case.schedule().collective()),
         options_(options),
         patience_s_(nccl_patience_s(collective_, options.patience_s)),
         iterations_(std::max(1, options.iterations)) {
@@ -57,7 +57,8 @@ class NcclRun {
     const std::vector<Gpu> gpus = gpus_for(collective_);
     if (work_.calls.empty())
       throw unavailable("there is nothing to measure: without elements NCCL does nothing");
-    const auto settings_notes = apply(nccl_settings(run_case.schedule, run_case.protocol, choice));
+    const auto settings_notes =
+        apply(nccl_settings(run_case.schedule(), run_case.protocol, choice));
     NcclSearch search = load_nccl();
     if (!search.library) throw unavailable(search.problem);
     note("NCCL " + nccl_version_text(search.library->version) + " (" + search.library->path + ")");

@@ -6,8 +6,10 @@
 
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
+#include "collectives/workload_checker.hpp"
 #include "validate/data_check.hpp"
 #include "validate/host/host_machine.hpp"
+#include "validate/host/step_watch.hpp"
 #include "validate/host/threads.hpp"
 
 namespace collsim {
@@ -18,7 +20,8 @@ using Inputs = std::vector<std::vector<std::byte>>;
 class HostRun {
  public:
   HostRun(const RunCase& run_case, const RunOptions& options)
-      : options_(options), plan_(make_plan(run_case.schedule, run_case.protocol)) {
+      : options_(options), plan_(plan_for(run_case)) {
+    if (plan_.workload && options.check) watch_step();
     if (run_case.paced) pacing_ = make_pacing(plan_, *run_case.paced);
     threads_ = plan_.lanes.size() * static_cast<std::size_t>(threads_per_lane());
     measured_.device = std::to_string(usable_cores()) + " cores of " + processor_name();
@@ -34,32 +37,40 @@ class HostRun {
       measured_.notes.push_back("there were more threads than the " +
                                 std::to_string(usable_cores()) +
                                 " cores: they took turns, which predictions do not model");
-    const Collective& collective = plan_.schedule.collective();
-    inputs_ = make_test_inputs(collective, options_.seed);
     HostMachine machine(plan_, host_options());
-    machine.fill(inputs_);
-    const int before = std::max(options_.warmup, options_.check ? 1 : 0);
-    const bool again = options_.check && before > 0;
-    if (again && !machine.run<HostPolicy>(1)) return stuck(machine);
-    if (again) check(machine);
-    if (!machine.run<HostPolicy>(before - (again ? 1 : 0) + options_.iterations))
-      return stuck(machine);
+    if (plan_.schedule) machine.fill(make_test_inputs(plan_.schedule->collective(), options_.seed));
+    if (checks_data() && !run_checked(machine, options_.seed)) return stuck(machine);
+    const int before = std::max(0, options_.warmup - (checks_data() ? 1 : 0));
+    if (!machine.run<HostPolicy>(before + options_.iterations)) return stuck(machine);
     measured_.times_s.assign(machine.times_s().end() - options_.iterations,
                              machine.times_s().end());
     if (!go_on(machine)) return stuck(machine);
     // Once more when caches are warm and slots have been used, with other data: what an earlier run
     // left behind would not pass for a result.
-    if (options_.check && !pacing_) {
-      inputs_ = make_test_inputs(collective, options_.seed + 1);
-      machine.fill(inputs_);
-      if (!machine.run<HostPolicy>(1)) return stuck(machine);
-      check(machine);
-    }
+    if (checks_data() && !pacing_ && !run_checked(machine, options_.seed + 1))
+      return stuck(machine);
     if (options_.timeline) record();
     return std::move(measured_);
   }
 
  private:
+  static Plan plan_for(const RunCase& run_case) {
+    return run_case.workload() != nullptr ? make_plan(*run_case.workload(), run_case.protocol)
+                                          : make_plan(run_case.schedule(), run_case.protocol);
+  }
+  // A step's data are checked where it is certain what they are.
+  void watch_step() {
+    const WorkloadReport report = collsim::check(*plan_.workload, {}, &contents_);
+    watches_step_ = !report.fault || report.fault->kind == WorkloadFault::Kind::wrong_data;
+    if (report.fault)
+      measured_.notes.push_back(
+          (watches_step_ ? "the step computes something wrong: " : "the data were not checked: ") +
+          to_text(*report.fault));
+  }
+  [[nodiscard]] bool checks_data() const {
+    return options_.check && (plan_.schedule || watches_step_);
+  }
+
   [[nodiscard]] int threads_per_lane() const { return std::max(1, options_.threads_per_lane); }
   [[nodiscard]] bool is_crowded() const { return threads_ > usable_cores(); }
   [[nodiscard]] HostOptions host_options() const {
@@ -89,13 +100,38 @@ class HostRun {
     return true;
   }
 
-  void check(const HostMachine& machine) {
+  // One run with data of this seed; false if it stalled.
+  bool run_checked(HostMachine& machine, std::uint64_t seed) {
+    if (plan_.workload) return run_watched(machine, seed);
+    const Inputs inputs = make_test_inputs(plan_.schedule->collective(), seed);
+    machine.fill(inputs);
+    if (!machine.run<HostPolicy>(1)) return false;
+    check(machine, inputs);
+    return true;
+  }
+
+  bool run_watched(HostMachine& machine, std::uint64_t seed) {
+    StepWatch watch(plan_, contents_, seed);
+    std::vector<std::byte*> memory;
+    for (int position = 0; position < plan_.programs.size(); ++position)
+      memory.push_back(machine.memory(position));
+    watch.begin_run(std::move(memory));
+    machine.watch(watch.of_lanes());
+    const bool ended = machine.run<HostPolicy>(1);
+    machine.watch({});
+    if (!ended || measured_.data == DataVerdict::wrong) return ended;
+    measured_.wrong_data = watch.wrong();
+    measured_.data = measured_.wrong_data.empty() ? DataVerdict::right : DataVerdict::wrong;
+    return true;
+  }
+
+  void check(const HostMachine& machine, const Inputs& inputs) {
     if (measured_.data == DataVerdict::wrong) return;
     measured_.data = DataVerdict::right;
-    const Collective& collective = plan_.schedule.collective();
+    const Collective& collective = plan_.schedule->collective();
     for (int position = 0; position < collective.size(); ++position) {
       const auto output = finished_output(collective, position, machine.output(position));
-      measured_.wrong_data = first_difference(collective, inputs_, position, output);
+      measured_.wrong_data = first_difference(collective, inputs, position, output);
       if (measured_.wrong_data.empty()) continue;
       measured_.data = DataVerdict::wrong;
       return;
@@ -107,7 +143,6 @@ class HostRun {
     HostOptions host = host_options();
     host.record = true;
     HostMachine machine(plan_, host);
-    machine.fill(inputs_);
     if (machine.run<HostPolicy>(std::max(1, options_.warmup) + 1))
       measured_.timeline = machine.timeline();
     else
@@ -118,7 +153,8 @@ class HostRun {
   Plan plan_;
   std::optional<Pacing> pacing_;
   std::size_t threads_ = 0;
-  Inputs inputs_;
+  StepContents contents_;  // of a step
+  bool watches_step_ = false;
   Measurement measured_;
 };
 

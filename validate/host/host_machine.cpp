@@ -62,7 +62,9 @@ void HostMachine::lay_out() {
     if (planned.slots > 0) {
       blocks_.push_back(allocate(planned.slots * planned.slot_bytes));
       wire.data = blocks_.back().get();
-      blocks_.push_back(allocate(planned.slots * sizeof(std::uint64_t)));
+    }
+    if (options_.pacing) {
+      blocks_.push_back(allocate(planned.moments() * sizeof(std::uint64_t)));
       wire.arrivals = reinterpret_cast<std::uint64_t*>(blocks_.back().get());
     }
     wires_.push_back(wire);
@@ -116,10 +118,15 @@ void HostMachine::fill(std::span<const std::vector<std::byte>> inputs) {
   for (std::size_t position = 0; position < memory_.size(); ++position) {
     const PlannedMemory& rank = plan_.memory[position];
     std::fill_n(memory_[position].get(), rank.bytes, poison);
-    if (!inputs[position].empty())
+    if (position < inputs.size() && !inputs[position].empty())
       std::memcpy(memory_[position].get() + rank.input, inputs[position].data(),
                   inputs[position].size());
   }
+}
+
+void HostMachine::watch(std::span<LaneWatch* const> watches) {
+  for (std::size_t lane = 0; lane < teams_.size(); ++lane)
+    teams_[lane]->watch = watches.empty() ? nullptr : watches[lane];
 }
 
 void HostMachine::collect_time(std::size_t run) {

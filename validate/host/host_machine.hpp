@@ -46,6 +46,12 @@ class HostMachine {
   template <class Policy>
   [[nodiscard]] bool run(int runs);
 
+  // One for each lane, or null; none any more: an empty list.
+  void watch(std::span<LaneWatch* const> watches);
+  [[nodiscard]] std::byte* memory(int position) {
+    return memory_[static_cast<std::size_t>(position)].get();
+  }
+
   [[nodiscard]] const std::vector<double>& times_s() const { return times_s_; }  // of every run
   [[nodiscard]] std::vector<std::byte> output(int position) const;               // raw
   [[nodiscard]] std::string trouble() const;
@@ -91,8 +97,7 @@ class HostMachine {
 
 template <class Policy>
 bool HostMachine::run(int runs) {
-  const Collective& collective = plan_.schedule.collective();
-  const HostMover mover(collective.type, collective.reduction);
+  const HostMover mover;
   for (LaneLog& log : logs_) {
     log.runs.clear();
     log.runs.reserve(static_cast<std::size_t>(runs));  // here, where memory that lacks can be told

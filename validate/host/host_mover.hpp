@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "collectives/element.hpp"
+#include "validate/lane_job.hpp"
 
 namespace collsim {
 
@@ -15,7 +16,10 @@ namespace collsim {
 // through the first-level cache.
 class HostMover {
  public:
+  HostMover() = default;  // moves, and combines as steps say
   HostMover(ElementType type, Reduction reduction) : type_(type), reduction_(reduction) {}
+
+  [[nodiscard]] static HostMover of(const LaneStep& step) { return {step.type, step.reduction}; }
 
   template <class Policy>
   void move(const Policy& policy, const std::byte* from, std::byte* to, std::byte* also_to,
@@ -71,8 +75,8 @@ class HostMover {
     return {begin, end - begin};
   }
 
-  ElementType type_;
-  Reduction reduction_;
+  ElementType type_ = ElementType::u8;
+  Reduction reduction_ = Reduction::sum;
 };
 
 }  // namespace collsim

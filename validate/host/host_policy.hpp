@@ -13,6 +13,17 @@
 
 namespace collsim {
 
+// Hears of every step of a lane: before it begins, and when the lane has published it.
+class LaneWatch {
+ public:
+  LaneWatch() = default;
+  LaneWatch(const LaneWatch&) = delete;
+  LaneWatch& operator=(const LaneWatch&) = delete;
+  virtual ~LaneWatch() = default;
+  virtual void begins(std::uint32_t step) = 0;
+  virtual void ended(std::uint32_t step) = 0;
+};
+
 // What the threads of one lane share.
 struct LaneTeam {
   explicit LaneTeam(int size) : threads(size), meeting(size) {}
@@ -20,6 +31,7 @@ struct LaneTeam {
   std::barrier<> meeting;
   std::atomic<bool> leader_says{false};
   std::atomic<int> disagree{0};
+  LaneWatch* watch = nullptr;
 };
 
 // How a thread waits for another.
@@ -35,7 +47,7 @@ class HostPolicy {
   HostPolicy(LaneTeam& team, int thread, Waiting waiting)
       : team_(team), thread_(thread), waiting_(waiting) {}
 
-  static constexpr std::uint32_t turns_between_looks = 64;
+  static constexpr std::uint32_t turns_between_looks = 8;  // of 2 ms each, when it sleeps
 
   [[nodiscard]] std::uint64_t thread() const { return static_cast<std::uint64_t>(thread_); }
   [[nodiscard]] std::uint64_t threads() const { return static_cast<std::uint64_t>(team_.threads); }
@@ -112,6 +124,13 @@ class HostPolicy {
       spin_a_little();
     else
       std::this_thread::yield();
+  }
+
+  void begins(std::uint32_t step) const {
+    if (team_.watch != nullptr) team_.watch->begins(step);
+  }
+  void ended(std::uint32_t step) const {
+    if (team_.watch != nullptr) team_.watch->ended(step);
   }
 
   // A sleeper wakes up late, so spin for the last stretch.

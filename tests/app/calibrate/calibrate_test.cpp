@@ -28,13 +28,13 @@ CostModel true_costs() {
 }
 
 RunOutcome run_simulated(const RunCase& run_case, const RunOptions& options) {
-  const Topology topology = shared_memory(run_case.schedule.size(), latency_s);
+  const Topology topology = shared_memory(run_case.schedule().size(), latency_s);
   Measurement measured;
   measured.device = "a simulator";
   const Calibration truth{{{1, true_costs(), true_lanes_at_full_speed}}};
   const CostModel costs =
-      calibrated_costs(topology, run_case.schedule, working_set(run_case.schedule), truth);
-  const double time = simulate(topology, run_case.schedule, costs).time.seconds();
+      calibrated_costs(topology, run_case.schedule(), working_set(run_case.schedule()), truth);
+  const double time = simulate(topology, run_case.schedule(), costs).time.seconds();
   measured.times_s.assign(static_cast<std::size_t>(options.iterations), time);
   return measured;
 }

@@ -107,6 +107,38 @@ TEST_F(Validate, TheScenarioSaysHowAndOptionsWin) {
   EXPECT_FALSE(runs.options[2].check);
 }
 
+std::string step_scenario(const std::string& more = "") {
+  return R"({"scenario": 1,
+    "cluster": {"shape": "switch", "ranks": 2, "link": {"bandwidth": "1GB/s"}},
+    "workload": {"program": [{"on": "all", "do": [{"work": "10ms"}]}]})" +
+         more + "}";
+}
+
+TEST_F(Validate, MeasuresTrainingSteps) {
+  runs.answers = {measurement_of(10.5e-3)};
+  const std::string step = folder_.write("step.json", step_scenario());
+  const Ran ran = validate({step}, with_error("10%"));
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  ASSERT_NE(runs.cases.at(0).workload(), nullptr);
+  expect_contains(ran.out, "predicted");
+  expect_contains(ran.out, "-4.8%  right");
+  EXPECT_EQ(validate({step}, with_error("1%")).code, exit_failed);
+  const json row = json::parse(validate({step}, [](ValidateOptions& options) {
+                                 options.run.format = "json";
+                               }).out)["rows"][0];
+  EXPECT_EQ(row["step_s"], 0.01);
+  EXPECT_EQ(row["measured"]["time_s"], 0.0105);
+  EXPECT_FALSE(row["measured"].contains("algbw_bytes_per_s"));
+}
+
+TEST_F(Validate, ComparesTrainingStepsWithRunsOnly) {
+  const std::string step =
+      folder_.write("step.json", step_scenario(R"(, "measure": {"file": "old.json"})"));
+  const Ran ran = validate({step});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_contains(ran.err, "training steps are compared with runs only, not with files");
+}
+
 TEST_F(Validate, EndsWith1PastTheLargestError) {
   EXPECT_EQ(validate({file()}, with_error("1%")).code, exit_fine);
   runs.answers = {measurement_of(200e-6)};

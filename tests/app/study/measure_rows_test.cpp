@@ -41,7 +41,7 @@ TEST(MeasureRows, FillsEveryRowInTurn) {
   ASSERT_EQ(runs.cases.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
     const CaseResult& row = studied.results->rows[i];
-    EXPECT_EQ(runs.cases[i].schedule.chunks(), row.chunks);
+    EXPECT_EQ(runs.cases[i].schedule().chunks(), row.chunks);
     EXPECT_EQ(runs.cases[i].protocol, Protocol::ll);
     ASSERT_TRUE(row.measured);
     EXPECT_DOUBLE_EQ(row.measured->times.median_s, 0.01 * static_cast<double>(i + 2));
@@ -74,8 +74,8 @@ TEST(MeasureRows, RunsWhatAutoChose) {
     "sweep": {"collective.size": ["8B", "4MiB"]}})");
   std::set<std::string> names;
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(runs.cases[i].schedule.algorithm(), studied.results->rows[i].algorithm);
-    names.insert(runs.cases[i].schedule.algorithm());
+    EXPECT_EQ(runs.cases[i].schedule().algorithm(), studied.results->rows[i].algorithm);
+    names.insert(runs.cases[i].schedule().algorithm());
   }
   EXPECT_EQ(names.size(), 2U) << "small and large want different algorithms";
 }
@@ -235,7 +235,7 @@ TEST(MeasureRows, RecordsTheRowThatWasAskedFor) {
   int recorded = 0;
   options.recorded = [&](const RecordedRun& run) {
     ++recorded;
-    EXPECT_EQ(run.schedule.chunks(), 2);
+    EXPECT_EQ(std::get<const Schedule*>(run.what)->chunks(), 2);
     EXPECT_EQ(run.timeline.steps.size(), 3U);
     EXPECT_EQ(run.one_case.choice.chunks, 2);
   };

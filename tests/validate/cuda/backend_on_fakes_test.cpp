@@ -180,7 +180,7 @@ TEST_F(CudaBackend, TimelinesHaveEveryStep) {
   const Measurement measurement = measured(run_case, options);
   ASSERT_TRUE(measurement.timeline);
   const std::vector<Step>& steps = measurement.timeline->steps;
-  EXPECT_EQ(steps.size(), make_plan(run_case.schedule, Protocol::simple).steps.size());
+  EXPECT_EQ(steps.size(), make_plan(run_case.schedule(), Protocol::simple).steps.size());
   for (const Step& step : steps) {
     EXPECT_LE(step.reached, step.began);
     EXPECT_LE(step.began, step.ended);

@@ -32,6 +32,13 @@ class FakePolicy : public HostPolicy {
   std::uint64_t ahead_;
 };
 
+// A kernel's launch says what it combines, and how.
+class FakeMover : public HostMover {
+ public:
+  using HostMover::HostMover;
+  [[nodiscard]] const FakeMover& of(const LaneStep& /*step*/) const { return *this; }
+};
+
 void run_lane(const LaneLaunch& launch, Protocol protocol, std::uint64_t ahead_ns,
               std::size_t block) {
   const LaneJob& job = launch.jobs[block];
@@ -39,8 +46,8 @@ void run_lane(const LaneLaunch& launch, Protocol protocol, std::uint64_t ahead_n
   FakePolicy policy(team, ahead_ns);
   while (testing::fake_gpus_are_deaf) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   if (block == 0 && launch.meeting.gpus > 1 && !gpus_meet(launch.meeting, job, policy)) return;
-  const HostMover mover(launch.type, launch.reduction);
-  LaneRunner<FakePolicy, HostMover>(policy, mover, job, protocol).run();
+  const FakeMover mover(launch.type, launch.reduction);
+  LaneRunner<FakePolicy, FakeMover>(policy, mover, job, protocol).run();
 }
 
 void bounce(PingPong* shared, PingTimes* times, std::uint64_t ahead_ns, bool begins) {

@@ -117,9 +117,9 @@ TEST_F(NcclBackend, FindsWrongData) {
 
 TEST_F(NcclBackend, ARoundedAverageIsRightAndANoteSaysSo) {
   RunCase run_case = case_of(Operation::all_reduce, 7, 1000);
-  Collective collective = run_case.schedule.collective();
+  Collective collective = run_case.schedule().collective();
   collective.reduction = Reduction::avg;
-  run_case.schedule = make_schedule(collective);
+  run_case.what = make_schedule(collective);
   const RunOutcome outcome = run_on_nccl(run_case, quick());
   EXPECT_EQ(std::get<Measurement>(outcome).data, DataVerdict::right);
   EXPECT_TRUE(has_note(std::get<Measurement>(outcome), "average"));
@@ -180,9 +180,9 @@ TEST_F(NcclBackend, FewerGpusThanRanksCannotBeCompared) {
 
 TEST_F(NcclBackend, PositionsGoToGpusInOrder) {
   RunCase run_case = case_of(Operation::all_reduce, 2, 10);
-  Collective collective = run_case.schedule.collective();
+  Collective collective = run_case.schedule().collective();
   collective.group = {Rank(60), Rank(3)};
-  run_case.schedule = make_schedule(collective);
+  run_case.what = make_schedule(collective);
   setenv("FAKE_NCCL", "hangs", 1);
   expect_none(run_on_nccl(run_case, quick(0.05)), NoMeasurement::Why::stuck,
               "late: rank 60 on GPU 0, rank 3 on GPU 1");
