@@ -193,8 +193,11 @@ def report(collsim, rows):
             "repository.", "",
             *(f"- Constants {kind}: {names}" for kind, names in CONSTANTS.items()), "",
             "| Runs | Rows | Half within | 95 % within | Median |", "|---|---|---|---|---|"]
+    pooled = []
     for source, group in by_source.items():
-        text.append(line(source, errors(collsim, group)))
+        pooled += (found := errors(collsim, group))
+        text.append(line(source, found))
+    text.append(line("all", pooled))
     text += ["", "One node, each number of GPUs predicted with a device fitted to the others:", "",
              "| Runs | Rows | Half within | 95 % within | Median |", "|---|---|---|---|---|",
              *splits(collsim, by_source["vTrain on one node"]), "",
