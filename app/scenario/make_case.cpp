@@ -105,12 +105,8 @@ void read_step(const JsonValue& workload, const ModelReading& model, bool varies
                Diagnostics& diagnostics, PointReading& reading) {
   std::optional<TrainingStep> step = read_workload(
       workload, "/workload", {made.cluster.get(), varies}, diagnostics, reading.workload);
-  if (step && step->protocol) {
-    auto cluster = std::make_shared<Cluster>(*made.cluster);
-    cluster->topology = cluster->topology.under(step->protocol->protocol, step->protocol->message);
-    if (cluster->link) cluster->link = cluster->topology.parameters(LinkId(0));
-    made.cluster = std::move(cluster);
-  }
+  made.bare_cluster = made.cluster;
+  if (step) made.cluster = cluster_of(*step, made.cluster);
   if (step) made.step = std::make_shared<const TrainingStep>(std::move(*step));
   if (model.calibration)
     diagnostics.add({.code = "not-applicable",
@@ -365,6 +361,15 @@ PointReading read_point(const Scenario& scenario, std::size_t point, const Unkno
   read_parts(document, scenario, unknown, clusters, own, reading);
   for (Diagnostic& diagnostic : own.sorted()) diagnostics.add(std::move(diagnostic));
   return reading;
+}
+
+std::shared_ptr<const Cluster> cluster_of(const TrainingStep& step,
+                                          std::shared_ptr<const Cluster> bare) {
+  if (!step.protocol) return bare;
+  auto cluster = std::make_shared<Cluster>(*bare);
+  cluster->topology = cluster->topology.under(step.protocol->protocol, step.protocol->message);
+  if (cluster->link) cluster->link = cluster->topology.parameters(LinkId(0));
+  return cluster;
 }
 
 std::optional<Case> make_case(const Scenario& scenario, std::size_t point, ClusterCache& clusters,

@@ -33,6 +33,10 @@ class ClusterCache {
 [[nodiscard]] std::optional<Case> make_case(const Scenario& scenario, std::size_t point,
                                             ClusterCache& clusters, Diagnostics& diagnostics);
 
+// The cluster as the messages of a step use it, under its protocol.
+[[nodiscard]] std::shared_ptr<const Cluster> cluster_of(const TrainingStep& step,
+                                                        std::shared_ptr<const Cluster> bare);
+
 // --- for load_scenario() ---
 
 // What axes that are wrong would have set.

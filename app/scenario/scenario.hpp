@@ -33,6 +33,7 @@ struct Case {
   std::shared_ptr<const Cluster> cluster;  // shared by the points that do not change it
   // A training step (workload/workload.hpp), which all ranks take part in; null: the collective.
   std::shared_ptr<const TrainingStep> step;
+  std::shared_ptr<const Cluster> bare_cluster;  // of a step: before its protocol
   Collective collective;
   AlgorithmChoice choice;  // its name is that of the table, or "auto", or of a listed schedule
   OpenKnobs open;

@@ -12,7 +12,7 @@
 
 #include "app/scenario/presets.hpp"
 #include "app/study/nccl_machine.hpp"
-#include "app/study/nccl_rings.hpp"
+#include "app/scenario/nccl_rings.hpp"
 
 namespace collsim {
 namespace {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "app/scenario/make_case.hpp"
 #include "app/scenario/workload/workload.hpp"
 #include "app/study/run_case.hpp"
 #include "app/study/run_job.hpp"
@@ -153,6 +154,7 @@ CaseResult run_step(const Case& one_case) {
     row.step->job = job_of(step, simulation.time, [&](const TrainingStep& smaller) {
       Case other = one_case;
       other.step = std::make_shared<const TrainingStep>(smaller);
+      other.cluster = cluster_of(smaller, one_case.bare_cluster);
       return simulate_step(other, {}).time;
     });
   row.ranks = step.workload.size();

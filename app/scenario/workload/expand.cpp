@@ -229,7 +229,7 @@ JsonValue ProgramWriter::call(const Action& action, Rank rank) {
   const AlgorithmChoice choice = call.choice != nullptr ? *call.choice : AlgorithmChoice{};
   if (!choice.name.empty()) written.set("algorithm", choice.name);
   if (choice.chunks != 1) written.set("chunks", choice.chunks);
-  if (choice.channels != 1) written.set("channels", choice.channels);
+  if (choice.channels != 1 && choice.orders.empty()) written.set("channels", choice.channels);
   if (reduces(call.operation) && call.reduction != Reduction::sum)
     written.set("reduction", std::string(to_string(call.reduction)));
   if (has_root(call.operation) && call.root != 0)

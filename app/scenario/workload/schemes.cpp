@@ -5,9 +5,11 @@
 #include <array>
 #include <functional>
 #include <initializer_list>
+#include <set>
 #include <utility>
 
 #include "app/json/screen_text.hpp"
+#include "app/scenario/nccl_rings.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/scenario/vocabulary.hpp"
 #include "app/scenario/workload/workload_internal.hpp"
@@ -458,14 +460,44 @@ const std::vector<std::string>& scheme_names() {
   return names;
 }
 
+namespace {
+
+// The rings of all groups, if they are the same.
+std::vector<std::vector<int>> direct_rings_of(const Topology& network,
+                                              const std::vector<std::vector<Rank>>& groups) {
+  const std::vector<int>& dims = network.dims();
+  const std::size_t of_node =
+      dims.size() == 2 ? static_cast<std::size_t>(dims[1]) : network.rank_count();
+  std::set<std::vector<std::size_t>> places;  // in their nodes
+  std::optional<std::vector<std::vector<int>>> rings;
+  for (const std::vector<Rank>& group : groups) {
+    std::vector<std::size_t> place;
+    for (const Rank rank : group) place.push_back(rank.index() % of_node);
+    if (!places.insert(std::move(place)).second) continue;
+    auto found = rings_of_direct_links(network, group);
+    if (rings && *rings != found) return {};
+    rings = std::move(found);
+  }
+  return rings.value_or(std::vector<std::vector<int>>{});
+}
+
+}  // namespace
+
 void spread_over_nics(AlgorithmChoice& choice, bool chosen, const Cluster& cluster,
                       const std::vector<std::vector<Rank>>& groups) {
   const int of_node = members_per_node(cluster.topology, groups.front());
+  const bool inside = static_cast<std::size_t>(of_node) == groups.front().size();
   for (const std::vector<Rank>& group : groups) {
     const int members = members_per_node(cluster.topology, group);
-    if (members != of_node || static_cast<std::size_t>(members) == group.size()) return;
+    if (members != of_node || (static_cast<std::size_t>(members) == group.size()) != inside) return;
   }
-  if (!chosen && !cluster.preset.empty() && choice.name == "ring") choice.channels = of_node;
+  const bool as_nccl = !chosen && !cluster.preset.empty() && choice.name == "ring";
+  if (inside) {
+    if (as_nccl && of_node > 2) choice.orders = direct_rings_of(cluster.topology, groups);
+    if (!choice.orders.empty()) choice.channels = static_cast<int>(choice.orders.size());
+    return;
+  }
+  if (as_nccl) choice.channels = of_node;
   if (choice.channels > 1) choice.per_node = of_node;
 }
 

@@ -18,57 +18,118 @@ namespace {
 
 constexpr Bytes long_message = 1 << 20;
 
-bool is_of_rings(Operation operation) {
-  return operation == Operation::all_reduce || operation == Operation::all_gather ||
-         operation == Operation::reduce_scatter;
-}
-
-// A call whose work a ring does, of one rank; how often it is made, and with whom.
-struct RingCall {
-  const std::vector<Rank>* group = nullptr;
+// Messages of a rank, as far as choosing goes: so many one after the other, of so many bytes.
+struct MessageChain {
+  double messages = 0;
   double bytes = 0;
-  double steps = 0;
   double times = 0;
+  double crossing = 0;  // the share that goes to another node
+  double shares = 1;    // of a link in a node, because so many channels cross it
+  std::pair<Rank, Rank> inside, between;
 };
 
-std::vector<RingCall> ring_calls(const Workload& workload, Rank rank) {
-  std::map<std::pair<std::uint16_t, Call>, double> times;
-  Script script = workload.script(rank);
-  while (const Action* const action = script.next())
-    if (action->kind == Action::Kind::collective && is_of_rings(action->call.operation))
-      ++times[{action->communicator, action->call}];
-  std::vector<RingCall> calls;
-  for (const auto& [key, count] : times) {
-    const auto& [communicator, call] = key;
-    const auto& groups = workload.communicators()[communicator].groups;
-    const auto mine = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return std::find(group.begin(), group.end(), rank) != group.end();
-    });
-    if (mine == groups.end() || mine->size() < 2) continue;
-    const double there_and_back = call.operation == Operation::all_reduce ? 2 : 1;
-    calls.push_back({&*mine, static_cast<double>(call.count * size_of(call.type)),
-                     there_and_back * static_cast<double>(mine->size() - 1), count});
+double chain_length(const Call& call, double ranks) {
+  switch (call.operation) {
+    case Operation::all_reduce: return 2 * (ranks - 1);
+    case Operation::all_gather:
+    case Operation::reduce_scatter:
+    case Operation::all_to_all:
+    case Operation::gather:
+    case Operation::scatter: return ranks - 1;
+    case Operation::broadcast:  // scatter and all-gather, or the reverse
+    case Operation::reduce: return ranks - 1 + std::ceil(std::log2(ranks));
+    case Operation::barrier: return std::ceil(std::log2(ranks));
+    case Operation::send_recv: return 1;
   }
-  return calls;
+  return 1;
 }
 
-double seconds_of(const RingCall& call, const Topology& network, LinkProtocol protocol) {
-  const std::vector<Rank>& group = *call.group;
-  const auto members = static_cast<std::size_t>(members_per_node(network, group));
-  ProtocolWay inside, between;
-  if (members > 1) inside = way_between(network, group[0], group[1], protocol);
-  if (members < group.size())
-    between = way_between(network, group[members - 1], group[members], protocol);
-  return ring_seconds(call.steps, call.bytes, static_cast<double>(group.size()),
-                      static_cast<double>(members), inside, between);
+MessageChain chain_of(const Call& call, const std::vector<Rank>& group, const Topology& network) {
+  const auto ranks = static_cast<double>(group.size());
+  const AlgorithmChoice plain;
+  const AlgorithmChoice& choice = call.choice != nullptr ? *call.choice : plain;
+  MessageChain chain{.messages = chain_length(call, ranks),
+                     .bytes = static_cast<double>(call.count * size_of(call.type))};
+  if (call.operation != Operation::send_recv) chain.bytes /= ranks;
+  chain.bytes /= choice.channels;
+  if (choice.orders.empty()) chain.shares = choice.channels;
+  chain.inside = {group[0], group[1]};
+  if (members_per_node(network, group) == static_cast<int>(group.size())) return chain;
+  const auto of_node = static_cast<std::size_t>(network.dims().back());
+  double crossing = 0;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const std::pair neighbours(group[i], group[(i + 1) % group.size()]);
+    const bool crosses = neighbours.first.index() / of_node != neighbours.second.index() / of_node;
+    (crosses ? chain.between : chain.inside) = neighbours;
+    if (crosses) ++crossing;
+  }
+  chain.crossing = crossing / ranks;
+  if (call.operation == Operation::all_to_all && crossing > 1)
+    chain.crossing = (ranks - ranks / crossing) / (ranks - 1);
+  return chain;
 }
 
-LinkProtocol fastest_protocol(const std::vector<RingCall>& calls, const Topology& network) {
-  LinkProtocol best = LinkProtocol::simple;
+// What ranks do, of whom a few stand for all; how often each does it.
+class ChainsOfStep {
+ public:
+  ChainsOfStep(const Workload& workload, const Topology& network)
+      : workload_(workload), network_(network) {
+    constexpr std::size_t most_asked = 16;
+    const std::vector<Rank>& all = workload.group();
+    const std::size_t asked = std::min(all.size(), most_asked);
+    for (std::size_t i = 0; i < asked; ++i) ask(all[i * all.size() / asked]);
+  }
+  [[nodiscard]] const std::vector<MessageChain>& all() const { return chains_; }
+
+ private:
+  void ask(Rank rank) {
+    std::map<std::pair<std::uint16_t, Call>, double> calls;
+    std::map<std::pair<Rank, std::int64_t>, double> sends;
+    Script script = workload_.script(rank);
+    while (const Action* const action = script.next()) {
+      if (action->kind == Action::Kind::collective)
+        ++calls[{action->communicator, action->call}];
+      else if (action->kind == Action::Kind::send && action->peer != rank)
+        ++sends[{action->peer, action->amount}];
+    }
+    for (const auto& [send, times] : sends)
+      chains_.push_back({.messages = 1,
+                         .bytes = static_cast<double>(send.second),
+                         .times = times,
+                         .inside = {rank, send.first}});
+    for (const auto& [call, times] : calls) {
+      const auto& groups = workload_.communicators()[call.first].groups;
+      const auto mine = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+        return std::find(group.begin(), group.end(), rank) != group.end();
+      });
+      if (mine == groups.end() || mine->size() < 2) continue;
+      chains_.push_back(chain_of(call.second, *mine, network_));
+      chains_.back().times = times;
+    }
+  }
+
+  const Workload& workload_;
+  const Topology& network_;
+  std::vector<MessageChain> chains_;
+};
+
+double seconds_of(const MessageChain& chain, const Topology& network, LinkProtocol protocol) {
+  const ProtocolWay inside =
+      way_between(network, chain.inside.first, chain.inside.second, protocol);
+  ProtocolWay between;
+  if (chain.crossing > 0)
+    between = way_between(network, chain.between.first, chain.between.second, protocol);
+  return chain_seconds(chain.messages, chain.bytes, chain.crossing, chain.shares, inside, between);
+}
+
+LinkProtocol fastest_protocol(const std::vector<MessageChain>& chains, const Topology& network,
+                              const std::vector<LinkProtocol>& carried) {
+  LinkProtocol best = carried.back();
   double least = std::numeric_limits<double>::infinity();
-  for (const LinkProtocol protocol : ring_protocols) {
+  for (const LinkProtocol protocol : carried) {
     double seconds = 0;
-    for (const RingCall& call : calls) seconds += call.times * seconds_of(call, network, protocol);
+    for (const MessageChain& chain : chains)
+      seconds += chain.times * seconds_of(chain, network, protocol);
     if (seconds == 0 || seconds >= least) continue;
     least = seconds;
     best = protocol;
@@ -76,13 +137,28 @@ LinkProtocol fastest_protocol(const std::vector<RingCall>& calls, const Topology
   return best;
 }
 
-Bytes mean_message(const std::vector<RingCall>& calls) {
-  double bytes = 0, times = 0;
-  for (const RingCall& call : calls) {
-    bytes += call.times * call.bytes / static_cast<double>(call.group->size());
-    times += call.times;
+Bytes mean_message(const std::vector<MessageChain>& chains) {
+  double bytes = 0, messages = 0;
+  for (const MessageChain& chain : chains) {
+    bytes += chain.times * chain.messages * chain.bytes;
+    messages += chain.times * chain.messages;
   }
-  return times > 0 ? std::llround(bytes / times) : long_message;
+  return messages > 0 ? std::llround(bytes / messages) : long_message;
+}
+
+std::vector<LinkProtocol> carried_by(const Topology& network) {
+  std::vector<LinkProtocol> carried;
+  for (const LinkProtocol protocol : ring_protocols)
+    if (network.carries(protocol)) carried.push_back(protocol);
+  return carried;
+}
+
+std::string protocols_in_words(const Topology& network) {
+  std::string carried;
+  for (const LinkProtocol protocol : carried_by(network))
+    carried += (carried.empty() ? "" : ", ") + std::string(to_string(protocol));
+  if (carried.empty()) return "omit \"protocol\"; links of presets know NCCL's protocols";
+  return "they say it of " + carried;
 }
 
 }  // namespace
@@ -98,18 +174,18 @@ ProtocolWish read_protocol_wish(ObjectReader& workload, const Topology* network)
   if (wish.forced && network != nullptr && !network->carries(*wish.forced))
     workload.wrong("protocol", "not-applicable",
                    "the links of this cluster do not say what " + *word + " costs", {},
-                   "omit \"protocol\"; links of presets know NCCL's protocols");
+                   protocols_in_words(*network));
   return wish;
 }
 
 std::optional<StepProtocol> protocol_of(const ProtocolWish& wish, const Workload& workload,
                                         const Topology& network) {
-  const bool carried = std::all_of(ring_protocols.begin(), ring_protocols.end(),
-                                   [&](LinkProtocol one) { return network.carries(one); });
-  if (wish.none || (!wish.forced && !carried)) return std::nullopt;
-  const std::vector<RingCall> calls = ring_calls(workload, workload.group().front());
-  const LinkProtocol protocol = wish.forced ? *wish.forced : fastest_protocol(calls, network);
-  return StepProtocol{protocol, mean_message(calls)};
+  const std::vector<LinkProtocol> carried = carried_by(network);
+  if (wish.none || carried.empty()) return std::nullopt;
+  const ChainsOfStep chains(workload, network);
+  const LinkProtocol protocol =
+      wish.forced ? *wish.forced : fastest_protocol(chains.all(), network, carried);
+  return StepProtocol{protocol, mean_message(chains.all())};
 }
 
 ProtocolWay way_between(const Topology& network, Rank from, Rank to, LinkProtocol protocol) {
@@ -126,16 +202,21 @@ ProtocolWay way_between(const Topology& network, Rank from, Rank to, LinkProtoco
   return way;
 }
 
-double ring_seconds(double steps, double n, double ranks, double members, const ProtocolWay& inside,
-                    const ProtocolWay& between) {
-  const double crossing = members < ranks ? 1 / members : 0;
-  const double channels = crossing > 0 ? members : 1;
-  const double block = n / ranks / channels;
-  const double wire_inside = members > 1 ? block / inside.rate * channels : 0;
-  const double wire_between = crossing > 0 ? block / between.rate : 0;
+double chain_seconds(double messages, double bytes, double crossing, double shares,
+                     const ProtocolWay& inside, const ProtocolWay& between) {
+  const double wire_inside = crossing < 1 ? bytes * shares / inside.rate : 0;
+  const double wire_between = crossing > 0 ? bytes / between.rate : 0;
   const double mean =
       (1 - crossing) * (inside.flight + wire_inside) + crossing * (between.flight + wire_between);
-  return steps * std::max({mean, wire_inside, wire_between});
+  return messages * std::max({mean, wire_inside, wire_between});
+}
+
+double ring_seconds(double steps, double n, double ranks, double members, const ProtocolWay& inside,
+                    const ProtocolWay& between) {
+  const bool crosses = members < ranks;
+  const double channels = crosses ? members : 1;
+  return chain_seconds(steps, n / ranks / channels, crosses ? 1 / members : 0, channels, inside,
+                       between);
 }
 
 }  // namespace collsim

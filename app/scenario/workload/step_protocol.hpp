@@ -18,9 +18,8 @@ class Workload;
 //   LL, LL128, Simple   that one
 //   none                the links' own latency and overhead
 //
-// By default, where the links carry all three, the one under which rings of the collectives that
-// the first rank calls take least in all, by ring_seconds(); Simple where it calls nothing that is
-// a ring's work; none elsewhere.
+// By default, where the links carry some, the one under which what a few ranks send takes least in
+// all, by chain_seconds(); none elsewhere.
 struct ProtocolWish {
   bool none = false;
   std::optional<LinkProtocol> forced = {};
@@ -28,7 +27,7 @@ struct ProtocolWish {
 // A protocol that the cluster's links do not carry is a mistake.
 [[nodiscard]] ProtocolWish read_protocol_wish(ObjectReader& workload, const Topology* network);
 
-// Under which protocol, and of how many bytes the messages are: the mean of those of rings.
+// Under which protocol, and of how many bytes the messages are in the mean.
 struct StepProtocol {
   LinkProtocol protocol = LinkProtocol::simple;
   Bytes message = 0;
@@ -49,10 +48,15 @@ struct ProtocolWay {
 [[nodiscard]] ProtocolWay way_between(const Topology& network, Rank from, Rank to,
                                       LinkProtocol protocol);
 
-// About how long a ring with n bytes takes for so many steps, each with a block of n / ranks, where
-// `members` of its ranks share a node, and each of them has a channel that enters there:
+// About how long so many messages take, each sent when the one before has come; a share of them
+// goes to another node, and those in a node have one of so many shares of its links:
 //
-//   steps max(mean of (flight + b/B) around the ring, the longest b/B)    b = n / (ranks channels)
+//   messages max(mean of (flight + b/B), the longest b/B)
+[[nodiscard]] double chain_seconds(double messages, double bytes, double crossing, double shares,
+                                   const ProtocolWay& inside, const ProtocolWay& between);
+
+// About how long a ring with n bytes takes for so many steps, each with a block of n / ranks, where
+// `members` of its ranks share a node, and each of them has a channel that enters there.
 [[nodiscard]] double ring_seconds(double steps, double n, double ranks, double members,
                                   const ProtocolWay& inside, const ProtocolWay& between);
 

@@ -92,7 +92,8 @@ struct SchemeContext {
 
 // Where the groups span nodes: channel c enters each node at its c-th member.  On presets there are
 // as many channels of a ring as a node has members, unless their number is `chosen`: as NCCL has
-// them, so that all NICs are used.  Nothing where groups lie differently in their nodes.
+// them, so that all NICs are used; and in nodes whose GPUs are joined directly a ring's channels go
+// along those links (nccl_rings.hpp).  Nothing where groups lie differently in their nodes.
 void spread_over_nics(AlgorithmChoice& choice, bool chosen, const Cluster& cluster,
                       const std::vector<std::vector<Rank>>& groups);
 

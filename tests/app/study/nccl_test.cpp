@@ -7,7 +7,7 @@
 
 #include "app/scenario/make_case.hpp"
 #include "app/study/nccl.hpp"
-#include "app/study/nccl_rings.hpp"
+#include "app/scenario/nccl_rings.hpp"
 #include "tests/app/study/scenarios.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/contains.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/study/nccl_rings.hpp"
+#include "app/scenario/nccl_rings.hpp"
 
 #include <algorithm>
 #include <cstddef>
