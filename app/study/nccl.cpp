@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "app/scenario/nccl_rings.hpp"
 #include "app/scenario/presets.hpp"
 #include "app/study/nccl_machine.hpp"
-#include "app/scenario/nccl_rings.hpp"
 
 namespace collsim {
 namespace {

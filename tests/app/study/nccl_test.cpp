@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "app/scenario/make_case.hpp"
-#include "app/study/nccl.hpp"
 #include "app/scenario/nccl_rings.hpp"
+#include "app/study/nccl.hpp"
 #include "tests/app/study/scenarios.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/contains.hpp"
