@@ -382,6 +382,7 @@ Bytestring expected_output(const Collective& collective, const std::vector<Bytes
 std::vector<Bytestring> make_test_inputs(const Collective& collective, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Bytestring> inputs;
+  inputs.reserve(static_cast<std::size_t>(collective.size()));
   for (int position = 0; position < collective.size(); ++position)
     inputs.push_back(drawn_input(collective, position, seed, random));
   return inputs;

@@ -327,7 +327,7 @@ std::vector<StreamLine> Workload::lines(Rank rank, int stream) const {
     if (action->kind == Action::Kind::wait)
       instructions = std::max<std::int64_t>(0, of_stream.signals_of(*action));
     if (action->kind == Action::Kind::collective)
-      instructions = 2 * plan.schedule(*action, rank).lanes();
+      instructions = std::int64_t{2} * plan.schedule(*action, rank).lanes();
     const std::uint32_t first = all.empty() ? 0 : all.back().end;
     all.push_back(
         {*action, of_stream.number(), first, first + static_cast<std::uint32_t>(instructions)});

@@ -99,6 +99,7 @@ struct StepTimes {
 struct LaneTimes {
   std::uint64_t start = 0;  // all lanes had come together
   std::uint64_t end = 0;
+  std::uint64_t left = 0;  // paced: when all that was sent so far has left
 };
 
 // Why a run stalled; written once, by the first lane to time out.

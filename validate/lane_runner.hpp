@@ -83,7 +83,8 @@ class LaneRunner {
         job_.start_lead_ns == 0 ? policy_.now() : policy_.load(&shared.start_at);
     policy_.sleep_until(start + job_.late_ns);
     job_.times->start = start;
-    ready_ = left_ = start + job_.late_ns;
+    ready_ = start + job_.late_ns;
+    if (job_.paced) job_.times->left = ready_;
     return true;
   }
 
@@ -119,7 +120,7 @@ class LaneRunner {
         if (job_.paced) not_before(policy_.load(&wire.arrivals[slot(wire, number)]));
       }
     }
-    if (step.op == Op::drain && job_.paced) not_before(left_);
+    if (step.op == Op::drain && job_.paced) not_before(job_.times->left);
     return true;
   }
 
@@ -287,7 +288,8 @@ class LaneRunner {
     }
     policy_.unclaim(paced.lock);
     policy_.store(&wire.arrivals[slot(wire, number)], static_cast<std::uint64_t>(arrives));
-    if (const auto left = static_cast<std::uint64_t>(leaves); left > left_) left_ = left;
+    const auto left = static_cast<std::uint64_t>(leaves);
+    if (left > job_.times->left) job_.times->left = left;
     if (!job_.step_times) return true;
     times().departed = static_cast<std::uint64_t>(departs);
     times().left = static_cast<std::uint64_t>(leaves);
@@ -394,7 +396,6 @@ class LaneRunner {
   const Protocol protocol_;
   std::uint64_t run_ = 0;    // runs before this one
   std::uint64_t ready_ = 0;  // when the step could begin; paced: the emulated clock
-  std::uint64_t left_ = 0;   // paced: when all that was sent has left
   std::uint32_t step_ = 0;
 };
 

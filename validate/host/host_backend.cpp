@@ -113,6 +113,7 @@ class HostRun {
   bool run_watched(HostMachine& machine, std::uint64_t seed) {
     StepWatch watch(plan_, contents_, seed);
     std::vector<std::byte*> memory;
+    memory.reserve(static_cast<std::size_t>(plan_.programs.size()));
     for (int position = 0; position < plan_.programs.size(); ++position)
       memory.push_back(machine.memory(position));
     watch.begin_run(std::move(memory));

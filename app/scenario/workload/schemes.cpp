@@ -472,6 +472,7 @@ std::vector<std::vector<int>> direct_rings_of(const Topology& network,
   std::optional<std::vector<std::vector<int>>> rings;
   for (const std::vector<Rank>& group : groups) {
     std::vector<std::size_t> place;
+    place.reserve(group.size());
     for (const Rank rank : group) place.push_back(rank.index() % of_node);
     if (!places.insert(std::move(place)).second) continue;
     auto found = rings_of_direct_links(network, group);
