@@ -45,8 +45,8 @@ Verdict report_small(Part& part) {
     const Ran ran = run_case(one, options);
     ++cases;
     if (ran.problem.empty()) return;
-    part.text("- FAILED: " + std::string(to_string(one.schedule.collective().operation)) + " " +
-              one.schedule.algorithm() + ": " + ran.problem);
+    part.text("- FAILED: " + std::string(to_string(one.schedule().collective().operation)) + " " +
+              one.schedule().algorithm() + ": " + ran.problem);
     verdict = Verdict::failed;
   };
   for (const Small& small : smalls)

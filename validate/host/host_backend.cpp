@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "collectives/checker.hpp"
 #include "collectives/execute.hpp"
@@ -62,10 +63,12 @@ class HostRun {
   void watch_step() {
     const WorkloadReport report = collsim::check(*plan_.workload, {}, &contents_);
     watches_step_ = !report.fault || report.fault->kind == WorkloadFault::Kind::wrong_data;
-    if (report.fault)
-      measured_.notes.push_back(
-          (watches_step_ ? "the step computes something wrong: " : "the data were not checked: ") +
-          to_text(*report.fault));
+    if (!report.fault) return;
+    std::string note = watches_step_ ? "the step computes something wrong" : "unchecked data";
+    const char* between = ": ";
+    for (const WorkloadSite& site : report.fault->sites)
+      note += std::exchange(between, "; ") + site.text;
+    measured_.notes.push_back(std::move(note));
   }
   [[nodiscard]] bool checks_data() const {
     return options_.check && (plan_.schedule || watches_step_);

@@ -16,6 +16,7 @@
 #include "tests/validate/cuda/fake_gpus.hpp"
 #include "topo/shapes.hpp"
 #include "validate/cuda/cuda_backend.hpp"
+#include "validate/plan.hpp"
 
 namespace collsim::testing {
 namespace {
