@@ -69,7 +69,7 @@ TEST(TrainingFit, GatheringSlowsComputing) {
   const double gather = 7.0 / 8 * 2 * static_cast<double>(parameters_of_layer(run.model)) / 400e9;
   EXPECT_NEAR(step_formula(run, device, links) - alone, 2 * 32 * 3 * gather / 4, 1e-6 * alone);
   TrainingLinks both = links;
-  both.protocols.insert(both.protocols.begin(), {{0, 100e9}, {0, 10e9}});
+  both.protocols.insert(both.protocols.begin(), TrainingLinks::Ways{{0, 100e9}, {0, 10e9}});
   EXPECT_EQ(step_formula(run, device, both), step_formula(run, device, links));
 }
 
