@@ -85,8 +85,11 @@ class ChainsOfStep {
   void ask(Rank rank) {
     std::map<std::pair<std::uint16_t, Call>, double> calls;
     std::map<std::pair<Rank, std::int64_t>, double> sends;
+    constexpr int most_actions = 100'000;  // rounds are alike, and there may be a billion
     Script script = workload_.script(rank);
-    while (const Action* const action = script.next()) {
+    for (int i = 0; i < most_actions; ++i) {
+      const Action* const action = script.next();
+      if (action == nullptr) break;
       if (action->kind == Action::Kind::collective)
         ++calls[{action->communicator, action->call}];
       else if (action->kind == Action::Kind::send && action->peer != rank)
