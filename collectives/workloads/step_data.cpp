@@ -100,6 +100,24 @@ bool is_pass(const Label& label) {
          label.kind == Label::Kind::weights;
 }
 
+// What one layer hands to the next.
+Items handed_on(const Tensors& tensors, const Label& label, std::uint32_t flow) {
+  return one(label.kind == Label::Kind::forward ? tensors.forward(flow) : tensors.backward(flow));
+}
+
+// A pass, an update of `parameters`, or a message between stages.
+void add_work_or_message(const Tensors& tensors, const Action& line, std::uint32_t flow,
+                         const Items& gradients, const Items& parameters, Uses& uses) {
+  const Label& label = line.label;
+  const Items handed = handed_on(tensors, label, flow);
+  if (line.kind == Action::Kind::send) uses.reads.push_back(handed);
+  if (line.kind == Action::Kind::receive) uses.writes.push_back(handed);
+  if (line.kind != Action::Kind::work) return;
+  if (is_pass(label))
+    add_pass(tensors, label, of_layer(tensors.parameters(), label.number), flow, uses);
+  if (label.kind == Label::Kind::optimizer) add_optimizer(gradients, parameters, uses);
+}
+
 // What only this rank has.
 std::uint64_t own(Rank rank, std::uint32_t item) {
   return (std::uint64_t{1} << 60) + (std::uint64_t{item} << 28) + rank.index();
@@ -138,31 +156,19 @@ void add_uses_of_ddp(const Tensors& tensors, const DeviceLayers& device, const A
     return Items{all.begin + device.layers.begin, all.begin + device.layers.end};
   };
   const Label& label = line.label;
-  const std::uint32_t flow = flow_of(label);
-  const Items handed =
-      one(label.kind == Label::Kind::forward ? tensors.forward(flow) : tensors.backward(flow));
-  switch (line.kind) {
-    case Action::Kind::work:
-      if (is_pass(label))
-        add_pass(tensors, label, of_layer(tensors.parameters(), label.number), flow, uses);
-      if (label.kind == Label::Kind::optimizer)
-        add_optimizer(of_device(tensors.gradients()), of_device(tensors.parameters()), uses);
-      break;
-    case Action::Kind::send: uses.reads.push_back(handed); break;
-    case Action::Kind::receive: uses.writes.push_back(handed); break;
-    case Action::Kind::collective:
-      if (label.kind == Label::Kind::parameters)
-        uses.reads.push_back(of_device(tensors.parameters()));
-      if (label.kind == Label::Kind::bucket) {
-        const auto bucket = static_cast<std::size_t>(label.number);
-        const bool gathers = line.call.operation == Operation::all_gather;
-        const std::uint32_t base = gathers ? 0 : tensors.gradients().begin;
-        uses.reads.push_back({base + device.ends[bucket], base + device.ends[bucket - 1]});
-      }
-      uses.writes = uses.reads;
-      break;
-    default: break;
+  if (line.kind != Action::Kind::collective) {
+    add_work_or_message(tensors, line, flow_of(label), of_device(tensors.gradients()),
+                        of_device(tensors.parameters()), uses);
+    return;
   }
+  if (label.kind == Label::Kind::parameters) uses.reads.push_back(of_device(tensors.parameters()));
+  if (label.kind == Label::Kind::bucket) {
+    const auto bucket = static_cast<std::size_t>(label.number);
+    const bool gathers = line.call.operation == Operation::all_gather;
+    const std::uint32_t base = gathers ? 0 : tensors.gradients().begin;
+    uses.reads.push_back({base + device.ends[bucket], base + device.ends[bucket - 1]});
+  }
+  uses.writes = uses.reads;
 }
 
 }  // namespace
@@ -344,24 +350,14 @@ std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& mod
     const Label& label = line.label;
     const auto microbatch = static_cast<std::uint32_t>(std::max(1, label.microbatch) - 1);
     const std::uint32_t flow = microbatch * pieces + (pieces > 1 ? line.place : 0);
-    const Items handed =
-        one(label.kind == Label::Kind::forward ? tensors.forward(flow) : tensors.backward(flow));
-    switch (line.kind) {
-      case Action::Kind::work:
-        if (is_pass(label))
-          add_pass(tensors, label, of_layer(tensors.parameters(), label.number), flow, uses);
-        if (label.kind == Label::Kind::optimizer)
-          add_optimizer(tensors.gradients(), tensors.parameters(), uses);
-        break;
-      case Action::Kind::send: uses.reads.push_back(handed); break;
-      case Action::Kind::receive: uses.writes.push_back(handed); break;
-      case Action::Kind::collective:
-        if (!is_pass(label) && label.kind != Label::Kind::bucket) break;
-        uses.reads.push_back(label.kind == Label::Kind::bucket ? tensors.gradients() : handed);
-        uses.writes = uses.reads;
-        break;
-      default: break;
+    if (line.kind != Action::Kind::collective) {
+      add_work_or_message(tensors, line, flow, tensors.gradients(), tensors.parameters(), uses);
+      return;
     }
+    if (!is_pass(label) && label.kind != Label::Kind::bucket) return;
+    uses.reads.push_back(label.kind == Label::Kind::bucket ? tensors.gradients()
+                                                           : handed_on(tensors, label, flow));
+    uses.writes = uses.reads;
   };
   const int tp = train.tp, dp = train.dp;
   data.initial = [tensors, tp, dp](Rank rank, std::uint32_t item) -> std::uint64_t {
