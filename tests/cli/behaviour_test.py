@@ -70,7 +70,7 @@ class ExitCodes(Test):
         )
         time.sleep(0.5)
         process.send_signal(signal.SIGABRT)  # what a broken invariant does
-        self.assertEqual(process.communicate(timeout=30)[1], "what was run: collsim run case.json\n")
+        self.assertEqual(process.communicate(timeout=30 * common.SLOWER)[1], "what was run: collsim run case.json\n")
         self.assertEqual(process.returncode, 70)
 
     def test_too_little_memory(self):
@@ -118,7 +118,7 @@ class Validating(Test):
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=120 * common.SLOWER,
             check=False,
         )
         if done.returncode == 0:
@@ -136,7 +136,7 @@ class Validating(Test):
         )
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=60 * common.SLOWER)
         self.assertEqual(process.returncode, 130, err)
         results = json.loads(out)
         self.assertFalse(results["complete"])
@@ -269,7 +269,7 @@ class Terminals(Test):
                 process.send_signal(signal.SIGINT)
                 interrupt_at = None
         os.close(ours)
-        return seen.decode(), process.wait(timeout=60)
+        return seen.decode(), process.wait(timeout=60 * common.SLOWER)
 
     def test_colour_unless_the_terminal_is_dumb(self):
         file = self.file(scenario())
@@ -354,7 +354,7 @@ class Pipes(Test):
         line = "predict all-reduce -b 8 -e 8G -f 2 --preset dgx-h100 --algorithm ring --format json"
         begin = time.monotonic()
         done = self.run_collsim(*line.split())
-        self.assertLess(time.monotonic() - begin, 20)
+        self.assertLess(time.monotonic() - begin, 20 * common.SLOWER)
         self.assertEqual(len(json.loads(done.stdout)["rows"]), 31)
 
 
@@ -383,7 +383,7 @@ class Interrupts(Test):
         process = self.start("-q", *arguments)
         self.wait_for_work(process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=30 * common.SLOWER)
         self.assertEqual(process.returncode, 130, out[-2000:] + err)
         self.assertEqual(err, "")
         return out
@@ -421,7 +421,7 @@ class Interrupts(Test):
         time.sleep(1)
         self.assertIsNone(process.poll(), "the case is too short for this test")
         process.send_signal(signal_number)
-        process.communicate(timeout=5)
+        process.communicate(timeout=5 * common.SLOWER)
         self.assertEqual(process.returncode, -signal_number)
 
     def test_a_request_to_terminate_ends_a_long_case(self):

@@ -11,6 +11,10 @@ import unittest
 PROGRAM = ""
 ROOT = pathlib.Path()
 
+# With sanitizers the program is some ten times slower: limits of time grow with it.
+SANITIZED = "COLLSIM_SANITIZED" in os.environ
+SLOWER = 10 if SANITIZED else 1
+
 CHAIN = {
     "scenario": 1,
     "name": "chain",
@@ -64,7 +68,7 @@ class Test(unittest.TestCase):
             env=self.environment(environment or {}),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=60 * SLOWER,
             check=False,
             **more,
         )
@@ -78,7 +82,7 @@ class Test(unittest.TestCase):
             env=self.environment(environment or {}),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=60 * SLOWER,
             check=False,
         )
         self.assertEqual(done.returncode, code, f"{line}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

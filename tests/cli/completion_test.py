@@ -93,7 +93,7 @@ class Fish(Cases, Test):
             env=self.environment({"HOME": str(self.folder)}),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=60 * common.SLOWER,
             check=True,
         )
         self.assertEqual(done.stderr, "")

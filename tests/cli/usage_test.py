@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help and mistakes on the command line; every example of every help runs."""
 import json
-import os
 import re
 
 import common
@@ -46,7 +45,7 @@ class Help(Test):
             for example in examples:
                 if example == "collsim calibrate -o machine.json":
                     continue  # takes a minute; the other example asks for smaller sizes only
-                if example.startswith("collsim calibrate") and os.environ.get("COLLSIM_SANITIZED"):
+                if example.startswith("collsim calibrate") and common.SANITIZED:
                     continue  # they measure and fit for minutes there; other builds run them
                 with self.subTest(example):
                     self.shell(example)

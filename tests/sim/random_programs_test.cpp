@@ -3,6 +3,7 @@
 // Programs of several streams that compute, send messages and run collectives at the same time,
 // drawn by lot: every engine against the reference simulator, and the checker.
 #include "collectives/workload_checker.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/sim/random_case.hpp"
 #include "tests/sim/random_program.hpp"
 #include "tests/sim/reference_compare.hpp"
@@ -15,7 +16,7 @@ class RandomSteps : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Parts, RandomSteps, ::testing::Range(0, 5));
 
 TEST_P(RandomSteps, OnEveryEngineAreWhatTheReferenceSays) {
-  constexpr int cases = 2'000;
+  constexpr int cases = random_cases(2'000);
   constexpr std::uint64_t first_seed = 1'000'000;
   int by_dataflow = 0;
   int with_flows = 0;
@@ -42,8 +43,8 @@ TEST_P(RandomSteps, OnEveryEngineAreWhatTheReferenceSays) {
     EXPECT_EQ(by_any.fingerprint, by_events.fingerprint);
     by_dataflow += by_any.engine == Engine::dataflow ? 1 : 0;
   }
-  EXPECT_GT(by_dataflow, 100);
-  EXPECT_GT(with_flows, 100);
+  EXPECT_GT(by_dataflow, random_cases(100));
+  EXPECT_GT(with_flows, random_cases(100));
 }
 
 }  // namespace

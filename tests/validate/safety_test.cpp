@@ -16,6 +16,7 @@
 #include "collectives/execute.hpp"
 #include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/validate/real_cases.hpp"
 #include "topo/shapes.hpp"
 #include "validate/backend.hpp"
@@ -150,16 +151,8 @@ TEST(Safety, ARunBeyondTheMemoryOfAMachineIsRefusedWithAHint) {
 }
 
 // Sanitizers hold far more address space than any limit could leave.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_sanitized = true;
-#elif defined(__has_feature)
-constexpr bool is_sanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool is_sanitized = false;
-#endif
-
 TEST(Safety, ThreadsThatTheSystemDoesNotGiveEndTheRunAtOnce) {
-  if (is_sanitized) GTEST_SKIP() << "needs a limit of the address space";
+  if (collsim::testing::is_sanitized) GTEST_SKIP() << "needs a limit of the address space";
   RunOptions options;
   options.threads_per_lane = 8;
   RunOutcome outcome;

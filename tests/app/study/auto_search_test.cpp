@@ -8,6 +8,7 @@
 #include "app/study/auto_candidates.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/contains.hpp"
+#include "tests/sanitized.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim::testing {
@@ -64,7 +65,7 @@ TEST(AutoSearch, NeverLosesToWhatIsFoundByHand) {
                                   Operation::reduce,         Operation::all_gather,
                                   Operation::reduce_scatter, Operation::all_to_all};
   int ruled_out = 0;
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < random_cases(400); ++i) {
     const Bytes size = Bytes{1} << (random() % 22);
     Case asked = open_case(drawn_network(random), operations[random() % 6], size + random() % 97);
     if (random() % 4 == 0) asked.costs.reduce_bandwidth = gigabytes_per_second(30);
@@ -81,7 +82,7 @@ TEST(AutoSearch, NeverLosesToWhatIsFoundByHand) {
     EXPECT_TRUE(search.too_large.empty());
     ruled_out += search.ruled_out + search.formulas;
   }
-  EXPECT_GT(ruled_out, 1000) << "bounds are of use";
+  EXPECT_GT(ruled_out, random_cases(1000)) << "bounds are of use";
 }
 
 TEST(AutoSearch, CutsAChainAsTheFormulaDoes) {
