@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "collectives/cost/uniform_cuts.hpp"
+
 namespace collsim {
 
 Time LowerBounds::largest() const {
@@ -242,9 +244,49 @@ LargestTraffic largest_traffic(const Collective& collective, const NetworkCuts& 
   return largest;
 }
 
+// The same of the fewer cuts of a group that is the whole network.
+LargestTraffic largest_traffic(const Collective& collective, const UniformCuts& cuts) {
+  const Wide flight = wide(cuts.around.latency);
+  LargestTraffic largest;
+  const auto see = [&](std::uint64_t links, const Traffic& traffic) {
+    see_border(largest, cuts.border(links), traffic, flight, 0, std::nullopt);
+  };
+  const PieceLengths lengths(collective);
+  const int root = collective.root;
+  const int last = collective.size() - 1;
+  // Every other member is like one of these: as far from being the root, with as long a piece.
+  for (const int p : {0, 1, last - 1, last, root})
+    see(cuts.links_of_rank, traffic_of(collective, {1, lengths.bytes_of(p), p == root, {}}));
+  for (const UniformCuts::Line& line : cuts.lines) {
+    const auto below = [&](std::int64_t rank) -> Wide {
+      return line.ranks_below(static_cast<std::size_t>(rank));
+    };
+    const Wide members = below(collective.size());
+    const Wide bytes =
+        members * lengths.bytes_of(last) + below(collective.count % collective.size()) *
+                                               (lengths.bytes_of(0) - lengths.bytes_of(last));
+    see(line.links, traffic_of(collective, {members, bytes, below(root + 1) > below(root), {}}));
+  }
+  if (collective.operation == Operation::all_reduce) {
+    const Wide among_ranks = 2 * static_cast<Wide>(last) * static_cast<Wide>(collective.bytes());
+    see(cuts.links_of_rank * collective.group.size(), {among_ranks, among_ranks});
+  }
+  return largest;
+}
+
+// No piece is empty, so that every member sends or receives.
+bool all_have_traffic(const Collective& collective) {
+  return collective.operation != Operation::send_recv && collective.count >= collective.size();
+}
+
+std::size_t spread_over(const Collective& collective, const UniformCuts&) {
+  return collective.group.size();
+}
+
 // How many ranks are involved when one must reach them, or they one.
 std::size_t spread_over(const Collective& collective, const NetworkCuts& cuts) {
-  if (collective.operation == Operation::barrier) return collective.group.size();
+  if (collective.operation == Operation::barrier || all_have_traffic(collective))
+    return collective.group.size();
   std::size_t with_traffic = 0;
   for_each_block(collective, cuts.divisions().front(), [&](const Traffic& traffic) {
     if (traffic.in > 0 || traffic.out > 0) ++with_traffic;
@@ -307,20 +349,15 @@ Wide spreading_time(Operation operation, std::size_t ranks, const Surroundings& 
   }
 }
 
-}  // namespace
-
-LowerBounds lower_bounds(const Collective& collective, const NetworkCuts& cuts,
-                         std::optional<Bandwidth> reduce_bandwidth, int lanes) {
-  COLLSIM_CHECK(std::equal(collective.group.begin(), collective.group.end(), cuts.group().begin(),
-                           cuts.group().end()),
-                "the cuts are of another group");
+template <class Cuts>
+LowerBounds bounds_by(const Cuts& cuts, const Surroundings& around, const Collective& collective,
+                      std::optional<Bandwidth> reduce_bandwidth, int lanes) {
   if (lanes < 1)
     throw_error(ErrorCode::invalid_argument,
                 "lanes must be at least 1, not " + std::to_string(lanes));
   if (collective.size() == 1) return {};
   const std::size_t involved = spread_over(collective, cuts);
   if (involved < 2) return {};
-  const Surroundings& around = cuts.around();
   const LargestTraffic largest = largest_traffic(collective, cuts);
 
   LowerBounds bounds;
@@ -342,8 +379,28 @@ LowerBounds lower_bounds(const Collective& collective, const NetworkCuts& cuts,
   return bounds;
 }
 
+bool is_all_in_order(std::span<const Rank> group, std::size_t ranks) {
+  for (std::size_t p = 0; p < group.size(); ++p)
+    if (group[p].index() != p) return false;
+  return group.size() == ranks;
+}
+
+}  // namespace
+
+LowerBounds lower_bounds(const Collective& collective, const NetworkCuts& cuts,
+                         std::optional<Bandwidth> reduce_bandwidth, int lanes) {
+  COLLSIM_CHECK(std::equal(collective.group.begin(), collective.group.end(), cuts.group().begin(),
+                           cuts.group().end()),
+                "the cuts are of another group");
+  return bounds_by(cuts, cuts.around(), collective, reduce_bandwidth, lanes);
+}
+
 LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
                          std::optional<Bandwidth> reduce_bandwidth, int lanes) {
+  if (collective.size() > 1 && all_have_traffic(collective) &&
+      is_all_in_order(collective.group, topology.rank_count()))
+    if (const std::optional<UniformCuts> cuts = uniform_cuts(topology))
+      return bounds_by(*cuts, cuts->around, collective, reduce_bandwidth, lanes);
   return lower_bounds(collective, NetworkCuts(topology, collective.group), reduce_bandwidth, lanes);
 }
 

@@ -61,6 +61,7 @@ struct LowerBounds {
   Time first_startup;  // alpha, part of `compute`
   Time first_flight;   // L, part of `compute`
   [[nodiscard]] Time largest() const;
+  bool operator==(const LowerBounds&) const = default;
 };
 
 // Rounded down to picoseconds, as simulated messages and reductions are rounded up.  O(K) for every
@@ -69,7 +70,8 @@ struct LowerBounds {
 [[nodiscard]] LowerBounds lower_bounds(const Collective& collective, const NetworkCuts& cuts,
                                        std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
                                        int lanes = 1);
-// With the cuts that the structure of the network suggests, which are found anew by every call.
+// With the cuts that the structure of the network suggests, which are found anew by every call; all
+// ranks of a ring, torus, hypercube or switch with equal links are not looked at one by one.
 [[nodiscard]] LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
                                        std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
                                        int lanes = 1);

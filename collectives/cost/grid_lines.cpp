@@ -8,18 +8,7 @@
 #include <utility>
 
 namespace collsim {
-namespace {
 
-// Lines of more places are not tried from everywhere to everywhere.
-constexpr std::size_t most_places_tried = 128;
-
-struct GridStep {
-  std::size_t dimension = 0;
-  std::size_t from = 0;  // the place, in this dimension, of the lower end (or the last, round)
-  bool up = false;
-};
-
-// Which two places a link joins, if they are neighbours in one dimension and equal in the others.
 std::optional<GridStep> grid_step(const Link& link, const std::vector<std::size_t>& dims) {
   std::size_t a = link.from.index();
   std::size_t b = link.to.index();
@@ -40,6 +29,11 @@ std::optional<GridStep> grid_step(const Link& link, const std::vector<std::size_
   }
   return step;
 }
+
+namespace {
+
+// Lines of more places are not tried from everywhere to everywhere.
+constexpr std::size_t most_places_tried = 128;
 
 // What leads from every place of a dimension to the next, and back, and how many members are
 // before it.

@@ -15,6 +15,16 @@ namespace collsim {
 // twos.  Empty when it is none of these.  O(links).
 [[nodiscard]] std::vector<std::size_t> grid_dims(const Topology& topology);
 
+struct GridStep {
+  std::size_t dimension = 0;
+  std::size_t from = 0;  // the place, in this dimension, of the lower end (or the last, round)
+  bool up = false;
+};
+
+// Which two places a link joins, if they are neighbours in one dimension and equal in the others.
+[[nodiscard]] std::optional<GridStep> grid_step(const Link& link,
+                                                const std::vector<std::size_t>& dims);
+
 // Neighbouring places of one dimension, with all ranks in them; `to` may be before `from`, around
 // the end.  Their block has number 0, all others are in none.
 struct GridLine {

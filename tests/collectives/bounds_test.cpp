@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "collectives/cost/closed_forms.hpp"
+#include "collectives/cost/uniform_cuts.hpp"
 #include "tests/collectives/collective_of.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
@@ -29,6 +31,48 @@ Collective over(std::size_t ranks, Operation operation, Bytes bytes, int root = 
   Collective collective = collective_of(operation, static_cast<int>(ranks), bytes, ElementType::u8);
   collective.root = root;
   return collective;
+}
+
+// Of some shape and size, all links alike.
+Topology random_uniform_network(std::mt19937& random) {
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+  const LinkParameters any =
+      link(1 + below(9), nanoseconds(below(3) * below(1000)), nanoseconds(below(3) * below(1000)),
+           below(3) > 0 ? Sharing::exclusive : Sharing::fair);
+  std::vector<int> dims(1 + below(3));
+  for (int& size : dims) size = static_cast<int>(1 + below(6));
+  switch (below(7)) {
+    case 0: return make_torus(dims, any);
+    case 1: return make_mesh(dims, any);
+    case 2: return make_hypercube(std::size_t{2} << below(5), any);
+    case 3: return make_fully_connected(2 + below(12), any);
+    case 4: return make_switch(2 + below(20), any);
+    case 5: return make_chain(2 + below(30), any);
+    default: return make_ring(2 + below(below(9) > 0 ? 30 : 300), any);
+  }
+}
+
+// One rank stands for all in the one, and every rank is looked at in the other.
+TEST(LowerBounds, OfUniformNetworksAreThoseOfTheirCuts) {
+  std::mt19937 random(1);
+  int quick = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const Topology network = random_uniform_network(random);
+    const std::size_t ranks = network.rank_count();
+    const auto root = static_cast<int>(random() % ranks);
+    const Bytes bytes = static_cast<Bytes>(random() % (round % 2 == 0 ? 4 * ranks : 1'000'000));
+    quick += uniform_cuts(network) ? 1 : 0;
+    const NetworkCuts cuts(network, first_ranks(ranks));
+    for (const Operation op : {broadcast, Operation::reduce, all_reduce, all_gather, reduce_scatter,
+                               scatter, gather, all_to_all}) {
+      const Collective collective = over(ranks, op, bytes, has_root(op) ? root : 0);
+      const Bandwidth adding = gigabytes_per_second(1 + round % 5);
+      EXPECT_EQ(lower_bounds(collective, network, adding), lower_bounds(collective, cuts, adding))
+          << network.shape() << " of " << ranks << ", " << to_string(op) << " of " << bytes
+          << " bytes, root " << root;
+    }
+  }
+  EXPECT_GT(quick, 1500);
 }
 
 // 8000 bytes, 4 ranks, ports of 1 GB/s: N/B is 8 us.
