@@ -86,7 +86,7 @@ TreeEdges tree_edges(const Group& group, const TreeNode& node) {
 }
 
 void add_step_down(ChunkByChunk<>& step, const TreeEdges& at, Span source, Span result) {
-  step.add(at.is_root         ? copy_send(source, result, at.child[0])
+  step.add(at.is_root         ? store_and_send(source, result, at.child[0])
            : at.children == 0 ? receive(at.parent, result)
                               : receive_send(at.parent, result, at.child[0]));
   for (std::size_t i = 1; i < static_cast<std::size_t>(at.children); ++i)

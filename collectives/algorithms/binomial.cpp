@@ -38,7 +38,7 @@ int first_distance(int me) {
 // The first child of the root gets the data on their way from the input to the output.
 Instruction to_child(const Group& group, int distance, Span source, Span result) {
   const int child = group.me() + distance;
-  return child == 1 ? copy_send(source, result, group[1]) : send(group[child], result);
+  return child == 1 ? store_and_send(source, result, group[1]) : send(group[child], result);
 }
 
 Program binomial_broadcast(Group group, Span source, Span result) {

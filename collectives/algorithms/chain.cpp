@@ -78,7 +78,7 @@ Chain chain_to_root(const Task& task) {
 
 Program chain_broadcast(Chain at, Span source, Span result) {
   if (at.is_first && at.is_last) return copy_alone(source, result);
-  return only(at.is_first  ? copy_send(source, result, at.next)
+  return only(at.is_first  ? store_and_send(source, result, at.next)
               : at.is_last ? receive(at.previous, result)
                            : receive_send(at.previous, result, at.next));
 }

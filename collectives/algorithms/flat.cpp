@@ -19,7 +19,7 @@ namespace collsim {
 namespace {
 
 Program send_to_all(Group group, Span source, Span result) {
-  co_yield copy_send(source, result, group[1]);
+  co_yield store_and_send(source, result, group[1]);
   for (int other = 2; other < group.size(); ++other) co_yield send(group[other], source);
 }
 

@@ -124,7 +124,7 @@ Program doubling_all_gather(Group group, Span mine, Blocks work, Blocks output) 
   for (int d = 1; d < group.size(); d *= 2) {
     const Endpoint partner = group[me ^ d];
     const Span have = joined(work, aligned(me, d), d);
-    co_yield d == 1 && mine != have ? copy_send(mine, have, partner) : send(partner, have);
+    co_yield d == 1 ? store_and_send(mine, have, partner) : send(partner, have);
     co_yield receive(partner, joined(work, aligned(me ^ d, d), d));
   }
   if (work[0] == output[0]) co_return;

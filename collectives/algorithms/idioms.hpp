@@ -22,6 +22,12 @@ namespace collsim {
   if (source != result) co_yield copy(source, result);
 }
 
+// What is sent is also the sender's result.
+[[nodiscard]] constexpr Instruction store_and_send(const Span& source, const Span& result,
+                                                   const Endpoint& to) {
+  return source == result ? send(to, source) : copy_send(source, result, to);
+}
+
 // Where the aligned group of `size` positions (a power of two) starts in which `position` is.
 [[nodiscard]] constexpr int aligned(int position, int size) {
   return position / size * size;

@@ -31,7 +31,7 @@ std::int64_t level_of(int me, int size, int radix) {
 
 // What the root sends first it stores on the way.
 Instruction to_arm(Endpoint arm, bool stored, Span source, Span result) {
-  return stored ? send(arm, result) : copy_send(source, result, arm);
+  return stored ? send(arm, result) : store_and_send(source, result, arm);
 }
 
 Program k_nomial_broadcast(Group group, int radix, Span source, Span result) {

@@ -38,7 +38,7 @@ Program neighbor_all_gather(Group group, Span mine, Blocks work, Blocks output) 
   if (pairs == 0) co_return;
   const int first = me % 2 == 0 ? 1 : -1;  // the way to the neighbour of step 0
   const Span own = work[me];
-  co_yield mine == own ? send(group[me + first], mine) : copy_send(mine, own, group[me + first]);
+  co_yield store_and_send(mine, own, group[me + first]);
   co_yield receive(group[me + first], work[me + first]);
   int pair = me / 2;
   for (int step = 1; step < pairs; ++step) {

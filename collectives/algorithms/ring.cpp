@@ -54,7 +54,7 @@ Program ring_all_gather(Ring ring, Span mine, Blocks all) {
   const Span own = all[ring.position(block)];
   if (ring.size == 1) co_yield copy_alone(mine, own);
   if (ring.size == 1) co_return;
-  co_yield mine == own ? send(ring.next, mine) : copy_send(mine, own, ring.next);
+  co_yield store_and_send(mine, own, ring.next);
   for (int step = 1; step < ring.size - 1; ++step) {
     block = ring.before(block);
     co_yield receive_send(ring.previous, all[ring.position(block)], ring.next);
