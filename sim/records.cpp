@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/contributions.hpp"
 #include "collectives/pieces.hpp"
 
 namespace collsim {
@@ -94,6 +95,7 @@ Records records_of(const Topology& topology, const Schedule& schedule, const Sim
   }
   records.whole.piece = pieces.of_step;
   records.pieces = pieces.count;
+  records.whole.added = find_contributions(schedule, *simulation.timeline);
   records.whole.mixed.assign(pieces.mixed.begin(), pieces.mixed.end());
   for (const auto& segment : critical_path(topology, schedule, simulation).segments) {
     records.numbers.path_from.push_back(number(segment.from));

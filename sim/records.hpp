@@ -25,6 +25,7 @@ struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> to;  // the rank its message goes to
   // Of its message, see collectives/pieces.hpp; mixed is 1 where it holds other pieces too.
   std::vector<std::int32_t> piece, mixed;
+  std::vector<std::int32_t> added;  // see collectives/contributions.hpp; empty: nothing is added
   // Why it did not begin when its lane reached it: 0 no wait, 1 a message, 2 a free slot, 3 a
   // signal of another lane; and the step that ended the wait.
   std::vector<std::int32_t> wait, waited_for;

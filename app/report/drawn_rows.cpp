@@ -60,6 +60,7 @@ JsonValue steps_value(const Records& records) {
       {"to", &whole.to},
       {"piece", &whole.piece},
       {"mixed", &whole.mixed},
+      {"added", &whole.added},
       {"wait", &whole.wait},
       {"waitedFor", &whole.waited_for},
       {"queuedBehind", &whole.queued_behind},
@@ -119,7 +120,9 @@ void add_picture(JsonValue& value, const Topology& topology, const Schedule& sch
   value.set("shape", topology.shape());
   value.set("dims", JsonValue::array(topology.dims()));
   const Pieces pieces = find_pieces(schedule, *simulation.timeline);
-  value.set("steps", steps_value(records_of(topology, schedule, simulation, pieces)));
+  JsonValue steps = steps_value(records_of(topology, schedule, simulation, pieces));
+  steps.set("members", schedule.collective().size());
+  value.set("steps", std::move(steps));
   JsonValue names = JsonValue::array();
   for (std::uint32_t i = 0; i < topology.links().size(); ++i)
     names.items().emplace_back(topology.name(LinkId(i)));
