@@ -53,6 +53,11 @@ enum class DataVerdict : std::uint8_t { unchecked, right, wrong };
 struct Measurement {
   std::vector<double>
       times_s;  // of each run that counted: from all lanes' start to the last one's end
+  // Paced: how much later real threads ended than the emulated machine; the median of the runs.
+  std::optional<double> lag_s = {};
+  // Why the times cannot be compared with a prediction: "the GPUs' clocks drifted by 3 us
+  // meanwhile"; empty: they can.
+  std::string doubt = {};
   DataVerdict data = DataVerdict::unchecked;
   std::string wrong_data;  // the first difference, for people
   std::optional<Timeline> timeline;
@@ -101,5 +106,7 @@ struct Summary {
 
 // With more spread than this the median is not trusted, and the row is not judged.
 inline constexpr double noisy_spread = 0.05;
+// Nor with a longer lag, as a part of the median.
+inline constexpr double noisy_lag = 0.01;
 
 }  // namespace collsim

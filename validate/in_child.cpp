@@ -93,6 +93,9 @@ std::string pack(const RunOutcome& outcome) {
   }
   const auto& measured = std::get<Measurement>(outcome);
   packer.put_list(measured.times_s);
+  packer.put(measured.lag_s.has_value());
+  packer.put(measured.lag_s.value_or(0));
+  packer.put_list(measured.doubt);
   packer.put(measured.data);
   packer.put_list(measured.wrong_data);
   packer.put(measured.timeline.has_value());
@@ -112,6 +115,10 @@ std::optional<RunOutcome> unpack(const std::string& packed) {
   }
   Measurement measured;
   measured.times_s = unpacker.take_list<std::vector<double>>();
+  const bool has_lag = unpacker.take<bool>();
+  const auto lag_s = unpacker.take<double>();
+  if (has_lag) measured.lag_s = lag_s;
+  measured.doubt = unpacker.take_list<std::string>();
   measured.data = unpacker.take<DataVerdict>();
   measured.wrong_data = unpacker.take_list<std::string>();
   if (unpacker.take<bool>()) measured.timeline = Timeline{unpacker.take_list<std::vector<Step>>()};

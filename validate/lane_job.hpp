@@ -100,6 +100,7 @@ struct LaneTimes {
   std::uint64_t start = 0;  // all lanes had come together
   std::uint64_t end = 0;
   std::uint64_t left = 0;  // paced: when all that was sent so far has left
+  std::uint64_t lag = 0;   // paced: how much earlier the lane ended on the emulated machine
 };
 
 // Why a run stalled; written once, by the first lane to time out.

@@ -39,7 +39,8 @@ namespace collsim {
 // Paced.  A lane has a clock of its own: the moment until which it is busy on the emulated machine.
 // It does the real work as soon as the data are there, and publishes it at the moment at which that
 // machine would have; a message, a signal and a slot that is free again bring the moment along.  So
-// a lane that wakes up late is not late on the emulated machine, and catches up.
+// a lane that wakes up late is not late on the emulated machine, and catches up.  How late it still
+// is at the end, which counts in the time, is written down (LaneTimes::lag).
 //
 // Nothing waits forever: see wait_until().
 template <class Policy, class Mover>
@@ -61,6 +62,7 @@ class LaneRunner {
     }
     if (leads()) {
       job_.times->end = policy_.now();
+      if (job_.paced) job_.times->lag = job_.times->end - ready_;
       policy_.store(job_.run, run_ + 1);
     }
     // The next run begins by reading what was just written.

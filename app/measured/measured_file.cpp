@@ -95,6 +95,8 @@ std::optional<Measured> read_measured(const JsonValue& written, const std::strin
   measured.times.min_s = number_of(written, "min_s", measured.times.median_s);
   measured.times.max_s = number_of(written, "max_s", measured.times.median_s);
   measured.times.spread = number_of(written, "spread", 1);
+  if (written.find("lag_s") != nullptr) measured.lag_s = number_of(written, "lag_s", 0);
+  measured.doubt = text_of(written, "doubt");
   measured.backend = text_of(written, "backend");
   measured.protocol = text_of(written, "protocol") == "ll" ? Protocol::ll : Protocol::simple;
   const JsonValue* const paced = written.find("paced");

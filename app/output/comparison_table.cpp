@@ -228,6 +228,20 @@ std::string largest_loss(const Results& results) {
                      most->busbw() / 1e9);
 }
 
+// Of paced runs how far they were behind at most; empty of others.
+std::string largest_lag(const Results& results) {
+  const CaseResult* most = nullptr;
+  const auto part = [](const CaseResult& row) {
+    return *row.measured->lag_s / row.measured->times.median_s;
+  };
+  for (const CaseResult& row : results.rows)
+    if (row.measured && row.measured->lag_s && (most == nullptr || part(row) > part(*most)))
+      most = &row;
+  if (most == nullptr) return {};
+  return fmt::format("threads were up to {} behind the emulated machine, {} of the row's time",
+                     to_text(from_seconds(*most->measured->lag_s)), percent_text(part(*most)));
+}
+
 std::string where_text(const CaseResult& row) {
   std::string text;
   for (const auto& [path, value] : row.params)
@@ -338,6 +352,8 @@ std::vector<ComparisonLine> comparison_lines(const Results& results) {
       lines.push_back(
           {Kind::bad, "WRONG DATA" + where_text(row) + ": " + printable(row.measured->wrong_data)});
   }
+  if (const std::string lag = largest_lag(results); !lag.empty())
+    lines.push_back({Kind::detail, "lag: " + lag});
   const std::size_t rows = results.rows.size();
   reasons.tell("not measured", rows, Kind::bad, lines);
   devices.tell("device", rows, Kind::detail, lines);

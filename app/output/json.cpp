@@ -73,6 +73,8 @@ JsonValue measured_to_value(const CaseResult& row) {
   const bool scatter = !measured.has_too_few_runs() && !measured.is_average;
   add(object, "spread", scatter ? number(measured.times.spread) : JsonValue());
   add(object, "noisy", measured.is_noisy());
+  if (measured.lag_s) add(object, "lag_s", number(measured.lag_s));
+  if (!measured.doubt.empty()) add(object, "doubt", measured.doubt);
   add(object, "error", number(row.error()));
   add(object, "data", to_string(measured.data));
   if (!measured.wrong_data.empty()) add(object, "wrong_data", measured.wrong_data);

@@ -45,6 +45,8 @@ struct Measured {
   bool is_average = false;
   std::string ran;  // what NCCL chose, as its log says: "Ring/LL128"
   Summary times;
+  std::optional<double> lag_s = {};  // Measurement::lag_s, of paced runs
+  std::string doubt = {};            // Measurement::doubt
   DataVerdict data = DataVerdict::unchecked;
   std::string wrong_data;  // the first difference
   std::string device;
@@ -55,15 +57,23 @@ struct Measured {
   [[nodiscard]] bool has_too_few_runs() const {
     return iterations < least_runs_for_a_verdict && !(is_average && iterations == 0);
   }
-  [[nodiscard]] bool is_noisy() const { return !has_too_few_runs() && times.spread > noisy_spread; }
+  // Of paced runs: so far behind the emulated machine that their times are those of the real one.
+  [[nodiscard]] bool lags() const { return lag_s && *lag_s > noisy_lag * times.median_s; }
+  [[nodiscard]] bool is_noisy() const {
+    return !has_too_few_runs() && (times.spread > noisy_spread || lags() || !doubt.empty());
+  }
   // Why these times say nothing about a prediction; empty when they do.
   [[nodiscard]] std::string why_no_verdict() const {
     if (data == DataVerdict::wrong) return "the data was wrong";
     if (has_too_few_runs())
       return "not judged: fewer than " + std::to_string(least_runs_for_a_verdict) + " runs";
-    if (is_noisy())
+    if (!is_noisy()) return {};
+    if (times.spread > noisy_spread)
       return "too noisy: spread " + std::to_string(std::lround(100 * times.spread)) + "%";
-    return {};
+    if (lags())
+      return "too noisy: lag " +
+             std::to_string(std::lround(std::ceil(100 * *lag_s / times.median_s))) + "%";
+    return "too noisy: " + doubt;
   }
 };
 

@@ -60,6 +60,8 @@ Measured measured_of(Measurement measurement, const MeasureOptions& options) {
   measured.paced = options.how.paced;
   measured.iterations = static_cast<int>(measurement.times_s.size());
   measured.times = summary_of(std::move(measurement.times_s));
+  measured.lag_s = measurement.lag_s;
+  measured.doubt = std::move(measurement.doubt);
   measured.data = measurement.data;
   measured.wrong_data = std::move(measurement.wrong_data);
   measured.device = std::move(measurement.device);

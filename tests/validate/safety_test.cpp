@@ -202,6 +202,8 @@ TEST(Safety, AHangOfTheRunIsEnded) {
 TEST(Safety, AChildBringsEverythingBack) {
   Measurement sent;
   sent.times_s = {0.5, 0.25};
+  sent.lag_s = 0.125;
+  sent.doubt = "clocks drifted";
   sent.data = DataVerdict::wrong;
   sent.wrong_data = "rank 1 element 2 is 3, not 4";
   sent.device = "a machine";
@@ -212,6 +214,8 @@ TEST(Safety, AChildBringsEverythingBack) {
   ASSERT_TRUE(std::holds_alternative<Measurement>(outcome));
   const auto& got = std::get<Measurement>(outcome);
   EXPECT_EQ(got.times_s, sent.times_s);
+  EXPECT_EQ(got.lag_s, sent.lag_s);
+  EXPECT_EQ(got.doubt, sent.doubt);
   EXPECT_EQ(got.data, sent.data);
   EXPECT_EQ(got.wrong_data, sent.wrong_data);
   EXPECT_EQ(got.device, sent.device);

@@ -45,6 +45,10 @@ class HostRun {
     if (!machine.run<HostPolicy>(before + options_.iterations)) return stuck(machine);
     measured_.times_s.assign(machine.times_s().end() - options_.iterations,
                              machine.times_s().end());
+    if (pacing_)
+      measured_.lag_s =
+          summary_of({machine.lags_s().end() - options_.iterations, machine.lags_s().end()})
+              .median_s;
     if (!go_on(machine)) return stuck(machine);
     // Once more when caches are warm and slots have been used, with other data: what an earlier run
     // left behind would not pass for a result.

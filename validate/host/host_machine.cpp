@@ -130,11 +130,13 @@ void HostMachine::watch(std::span<LaneWatch* const> watches) {
 }
 
 void HostMachine::collect_time(std::size_t run) {
-  std::uint64_t start = ~no_time, end = no_time;
+  std::uint64_t start = ~no_time, end = no_time, emulated_end = no_time;
   for (const LaneLog& log : logs_) {
     start = std::min(start, log.runs[run].start);
     end = std::max(end, log.runs[run].end);
+    emulated_end = std::max(emulated_end, log.runs[run].end - log.runs[run].lag);
   }
+  lags_s_.push_back(static_cast<double>(end - emulated_end) * 1e-9);
   times_s_.push_back(logs_.empty() ? 0 : static_cast<double>(end - start) * 1e-9);
 }
 

@@ -53,7 +53,9 @@ class HostMachine {
   }
 
   [[nodiscard]] const std::vector<double>& times_s() const { return times_s_; }  // of every run
-  [[nodiscard]] std::vector<std::byte> output(int position) const;               // raw
+  // Of every run, by how much it ended later than on the emulated machine.
+  [[nodiscard]] const std::vector<double>& lags_s() const { return lags_s_; }
+  [[nodiscard]] std::vector<std::byte> output(int position) const;  // raw
   [[nodiscard]] std::string trouble() const;
   [[nodiscard]] Timeline timeline() const;  // of the last run; options.record
 
@@ -92,7 +94,7 @@ class HostMachine {
   std::vector<LaneJob> jobs_;
   std::vector<LaneLog> logs_;
   std::vector<std::unique_ptr<LaneTeam>> teams_;
-  std::vector<double> times_s_;
+  std::vector<double> times_s_, lags_s_;
 };
 
 template <class Policy>

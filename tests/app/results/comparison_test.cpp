@@ -52,6 +52,30 @@ TEST(Comparison, NoiseBeginsBeyondFivePercent) {
   expect_text(measured_with(0.01, 0.12).why_no_verdict(), "too noisy: spread 12%");
 }
 
+// However well the time agrees: a fault of the schedule would hide behind it as well.
+TEST(Comparison, APacedRunThatLagsByMoreThanAPercentIsNotJudged) {
+  Measured measured = measured_with(0.01);
+  measured.lag_s = 0.0001;
+  EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::good);
+  measured.lag_s = 0.00031;
+  EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::noisy);
+  expect_text(measured.why_no_verdict(), "too noisy: lag 4%");
+}
+
+// Links that are never busy or have no latency make runs quick, not late.
+TEST(Comparison, APunctualRunThatIsWrongIsJudged) {
+  Measured measured = measured_with(0.005);
+  measured.lag_s = 0.00004;
+  EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::beyond);
+}
+
+TEST(Comparison, WhatTheBackendDoubtsIsNotJudged) {
+  Measured measured = measured_with(0.01);
+  measured.doubt = "the clocks drifted";
+  EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::noisy);
+  expect_text(measured.why_no_verdict(), "too noisy: the clocks drifted");
+}
+
 TEST(Comparison, OneOrTwoRunsGiveNoVerdict) {
   Measured measured = measured_with(0.011, 0);
   for (const int few : {0, 1, 2}) {
