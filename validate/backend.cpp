@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/backend.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "collectives/checker.hpp"
@@ -21,10 +19,18 @@ std::optional<std::string> always_available() {
 }
 
 // The run itself gives up after its patience; this is for a run that cannot even do that.
-double time_limit(const RunOptions& options) {
-  constexpr double to_set_up_s = 60;
-  constexpr int runs_beside = 4;  // check, timeline
-  return to_set_up_s + 2 * options.patience_s * (options.warmup + options.iterations + runs_beside);
+// The host makes and compares the data of all ranks twice, which takes it longer than a GPU.
+double time_limit(const RunCase& run_case, const RunOptions& options) {
+  constexpr double to_set_up_s = 60, bytes_per_s = 50e6;
+  constexpr int runs_beside = 10;    // checks, timeline, launches alone
+  constexpr int times_launched = 3;  // each that counts, once by itself and twice in a graph
+  const double runs = options.warmup + (1.0 + times_launched) * options.iterations + runs_beside;
+  double checking_s = 0;
+  if (options.check && run_case.workload() == nullptr) {
+    const Collective& collective = run_case.schedule().collective();
+    checking_s = 2.0 * static_cast<double>(collective.bytes()) * collective.size() / bytes_per_s;
+  }
+  return to_set_up_s + 2 * options.patience_s * runs + options.at_least_s + checking_s;
 }
 
 // Why it must not run; empty: it may.
@@ -50,7 +56,7 @@ RunOutcome prove_and_run(const RunCase& run_case, const RunOptions& options) {
           return NoMeasurement{NoMeasurement::Why::bad_schedule, std::move(fault)};
         return run(run_case, options);
       },
-      time_limit(options));
+      time_limit(run_case, options));
 }
 
 // A process must not fork after initialising CUDA, so this also asks in a child.
@@ -75,15 +81,6 @@ constexpr std::array<Backend, 3> every_backend = {{
      prove_and_run<run_on_nccl>},
 }};
 
-// Linear between the two nearest of a sorted list.
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(at));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = at - std::floor(at);
-  return sorted[below] * (1 - part) + sorted[above] * part;
-}
-
 }  // namespace
 
 std::span<const Backend> backends() {
@@ -94,18 +91,6 @@ const Backend* find_backend(std::string_view name) {
   for (const Backend& backend : every_backend)
     if (name == backend.name) return &backend;
   return nullptr;
-}
-
-Summary summary_of(std::vector<double> times_s) {
-  if (times_s.empty()) return {};
-  std::sort(times_s.begin(), times_s.end());
-  Summary summary;
-  summary.median_s = quantile(times_s, 0.5);
-  summary.min_s = times_s.front();
-  summary.max_s = times_s.back();
-  if (summary.median_s > 0)
-    summary.spread = (quantile(times_s, 0.75) - quantile(times_s, 0.25)) / summary.median_s;
-  return summary;
 }
 
 }  // namespace collsim

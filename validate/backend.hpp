@@ -42,6 +42,7 @@ struct RunOptions {
   bool check = true;         // compare every byte of every output, in a run of its own
   bool timeline = false;     // record every step of one more run, which does not count
   int threads_per_lane = 0;  // 0: the backend chooses
+  int gpus = 0;              // the most to be used; 0: all there are
   // The longest that one instruction may wait.  A correct run never comes near.
   double patience_s = 1;
   std::uint64_t seed = 1;       // of the inputs

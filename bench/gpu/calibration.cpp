@@ -64,8 +64,9 @@ std::vector<double> flights(const Timeline& timeline) {
 
 class Calibrator {
  public:
-  Calibrator(int ranks, int channels, Protocol protocol)
-      : ranks_(ranks), channels_(channels), protocol_(protocol) {}
+  using RunOne = Ran (*)(const RunCase&, const RunOptions&);
+  Calibrator(int ranks, int channels, Protocol protocol, RunOne run_one)
+      : ranks_(ranks), channels_(channels), protocol_(protocol), run_(run_one) {}
 
   std::variant<Calibration, std::string> run(Bytes small, Bytes large) {
     const auto copies = line(Operation::all_gather, Op::receive_send, small, large);
@@ -110,7 +111,7 @@ class Calibrator {
     options.timeline = true;
     const Schedule schedule = make_schedule(collective_of(operation, ranks_, bytes),
                                             {.name = "ring", .channels = channels_});
-    const Ran ran = run_case({schedule, protocol_}, options);
+    const Ran ran = run_({schedule, protocol_}, options);
     if (!ran.measured) {
       problem_ = ran.problem;
       return std::nullopt;
@@ -122,6 +123,7 @@ class Calibrator {
 
   int ranks_, channels_;
   Protocol protocol_;
+  RunOne run_;
   std::vector<double> flights_;
   std::string problem_;
 };
@@ -129,8 +131,10 @@ class Calibrator {
 }  // namespace
 
 std::variant<Calibration, std::string> calibrate_lanes(int ranks, int channels, Bytes small,
-                                                       Bytes large, Protocol protocol) {
-  return Calibrator(ranks, channels, protocol).run(small, large);
+                                                       Bytes large, Protocol protocol,
+                                                       Ran (*run)(const RunCase&,
+                                                                  const RunOptions&)) {
+  return Calibrator(ranks, channels, protocol, run).run(small, large);
 }
 
 Topology shared_memory(int ranks, Time latency) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "bench/gpu/cases.hpp"
 #include "collectives/cost/cost_model.hpp"
 #include "topo/topology.hpp"
 #include "validate/backend.hpp"
@@ -23,9 +24,9 @@ struct Calibration {
   Time latency{};
   std::string text;  // the numbers, for people
 };
-[[nodiscard]] std::variant<Calibration, std::string> calibrate_lanes(int ranks, int channels,
-                                                                     Bytes small, Bytes large,
-                                                                     Protocol protocol);
+[[nodiscard]] std::variant<Calibration, std::string> calibrate_lanes(
+    int ranks, int channels, Bytes small, Bytes large, Protocol protocol,
+    Ran (*run)(const RunCase&, const RunOptions&) = run_case);
 
 // The network that goes with it.
 [[nodiscard]] Topology shared_memory(int ranks, Time latency);

@@ -23,12 +23,13 @@ namespace {
 
 constexpr Phase phases[] = {
     {"facts", "the machine", 60, report_facts},
-    {"correctness", "every byte of every algorithm", 150, report_correctness},
+    {"correctness", "every byte of every algorithm", 300, report_correctness},
     {"safety", "broken schedules end soon, with a diagnosis", 60, report_safety},
     {"paced", "emulated links against the simulation", 60, report_paced},
     {"native", "unpaced, against the simulation", 60, report_native},
     {"bandwidth", "the interpreter against a plain copy", 60, report_bandwidth},
-    {"nccl", "NCCL doing the same", 100, report_nccl},
+    {"nccl", "NCCL doing the same", 300, report_nccl},
+    {"several", "a rank on each GPU, against the simulation", 300, report_several},
     {"small", "a few small cases, for compute-sanitizer; only when asked for", 300, report_small},
 };
 

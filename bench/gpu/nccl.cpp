@@ -13,22 +13,7 @@ namespace collsim::bench {
 namespace {
 
 constexpr int most_ranks = 8;
-constexpr double limit_s = 30;
-
-// How many GPUs there are, found out in a process of its own: NCCL's are forked from this one.
-int count_gpus() {
-  const RunOutcome outcome = run_in_child(
-      []() -> RunOutcome {
-        Measurement count;
-        const auto facts = gpu_facts(0);
-        if (const auto* found = std::get_if<GpuFacts>(&facts))
-          count.times_s.assign(static_cast<std::size_t>(found->gpus), 0);
-        return count;
-      },
-      limit_s);
-  const auto* count = std::get_if<Measurement>(&outcome);
-  return count ? static_cast<int>(count->times_s.size()) : 0;
-}
+constexpr double limit_s = 40;  // starting CUDA and NCCL on eight GPUs takes some seconds
 
 std::string cell(const RunOutcome& outcome) {
   if (const auto* none = std::get_if<NoMeasurement>(&outcome)) return "none: " + none->reason;
@@ -65,8 +50,10 @@ Verdict report_nccl(Part& part) {
     for (const Bytes bytes : {kibibytes(64), mebibytes(64)}) {
       const bool is_ring = operation != Operation::broadcast;
       const RunCase one{
-          make_schedule(collective_of(operation, ranks, bytes),
-                        {.name = is_ring ? "ring" : "chain", .chunks = 4, .channels = 8})};
+          make_schedule(collective_of(operation, ranks, bytes), {.name = is_ring ? "ring" : "chain",
+                                                                 .chunks = 4,
+                                                                 .channels = channels_of_nccl,
+                                                                 .slots = slots_of_nccl})};
       RunOptions options;
       options.check = bytes <= mebibytes(1);
       const auto in_child = [&](RunOutcome (*run)(const RunCase&, const RunOptions&)) {

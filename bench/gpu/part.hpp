@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdio>
-#include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace collsim::bench {
 
@@ -15,15 +15,15 @@ class Part {
 
   void heading(const std::string& text) { line("## " + text + "\n"); }
   void text(const std::string& text) { line(text + "\n"); }
-  void columns(std::initializer_list<const char*> names) {
+  void columns(const std::vector<std::string>& names) {
     std::string first = "|", second = "|";
-    for (const char* name : names) {
-      first += " " + std::string(name) + " |";
+    for (const std::string& name : names) {
+      first += " " + name + " |";
       second += "---|";
     }
     line(first + "\n" + second);
   }
-  void row(std::initializer_list<std::string> cells) {
+  void row(const std::vector<std::string>& cells) {
     std::string all = "|";
     for (const std::string& cell : cells) all += " " + cell + " |";
     line(all);

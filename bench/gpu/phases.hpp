@@ -25,6 +25,7 @@ Verdict report_paced(Part& part);        // emulated links against the simulatio
 Verdict report_native(Part& part);       // unpaced, against the simulation
 Verdict report_bandwidth(Part& part);    // against a plain copy
 Verdict report_nccl(Part& part);
-Verdict report_small(Part& part);  // a few small cases, for slow tools such as compute-sanitizer
+Verdict report_several(Part& part);  // pairs of GPUs, and 2, 4 and 8 of them
+Verdict report_small(Part& part);    // a few small cases, for slow tools such as compute-sanitizer
 
 }  // namespace collsim::bench

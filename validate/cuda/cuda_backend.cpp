@@ -2,10 +2,12 @@
 #include "validate/cuda/cuda_backend.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "collectives/execute.hpp"
@@ -16,11 +18,22 @@
 namespace collsim {
 namespace {
 
+// No more than are asked for or have a rank: asking a GPU anything takes its time and its memory.
+std::vector<Gpu> gpus_to_use(const RunCase& run_case, const RunOptions& options,
+                             std::size_t& machine_has) {
+  std::vector<Gpu> gpus = find_gpus();
+  machine_has = gpus.size();
+  std::size_t most = static_cast<std::size_t>(run_case.schedule().collective().size());
+  if (options.gpus > 0) most = std::min(most, static_cast<std::size_t>(options.gpus));
+  if (run_case.paced) most = 1;
+  gpus.resize(std::clamp<std::size_t>(most, 1, gpus.size()));
+  return gpus;
+}
+
 Plan plan_for(const RunCase& run_case, const std::vector<Gpu>& gpus) {
   PlanLimits limits;
   limits.bytes = 0;
-  const std::size_t used = run_case.paced ? 1 : gpus.size();
-  for (std::size_t i = 0; i < used; ++i) limits.bytes += free_memory(gpus[i]);
+  for (const Gpu& gpu : gpus) limits.bytes += free_memory(gpu);
   try {
     return make_plan(run_case.schedule(), run_case.protocol, limits);
   } catch (const Error& error) {
@@ -35,7 +48,7 @@ class CudaRun {
  public:
   CudaRun(const RunCase& run_case, const RunOptions& options)
       : options_(options),
-        gpus_(find_gpus()),
+        gpus_(gpus_to_use(run_case, options, machine_has_)),
         plan_(plan_for(run_case, gpus_)),
         collective_(plan_.schedule->collective()) {
     if (run_case.paced) pacing_ = make_pacing(plan_, *run_case.paced);
@@ -45,16 +58,15 @@ class CudaRun {
     reaches_ = connect_peers(gpus_, used, measured_.notes);
     measured_.device = names_of(gpus_, used);
     note(virtual_ranks_note(plan_, placement_));
-    if (pacing_ && gpus_.size() > 1)
+    if (pacing_ && machine_has_ > 1)
       note("paced runs need one clock, so all ranks are on the first of " +
-           std::to_string(gpus_.size()) + " GPUs");
+           std::to_string(machine_has_) + " GPUs");
     note(std::to_string(plan_.lanes.size()) + " lanes of " + std::to_string(placement_.threads) +
          " threads; the GPU's clock ticks every " +
          std::to_string(clock_tick_ns(gpus_.front().device)) + " ns");
   }
 
   RunOutcome run() {
-    align_clocks();
     {
       CudaMachine machine(plan_, placement_, gpus_, reaches_, cuda_options(false));
       if (machine.staged_wires() > 0)
@@ -64,7 +76,6 @@ class CudaRun {
       measure(machine);
     }
     if (options_.timeline) record();
-    check_clocks();
     return std::move(measured_);
   }
 
@@ -97,28 +108,54 @@ class CudaRun {
     options.pacing = pacing_ ? &*pacing_ : nullptr;
     options.record = record;
     options.patience_s = options_.patience_s;
-    for (const ClockOffset& clock : clocks_) options.clocks_ahead_ns.push_back(clock.ahead_ns);
     return options;
   }
 
-  void align_clocks() {
-    clocks_.resize(placement_.gpus());
+  [[nodiscard]] std::vector<ClockOffset> compare_clocks() const {
+    std::vector<ClockOffset> clocks(placement_.gpus());
     for (std::uint32_t gpu = 1; gpu < placement_.gpus(); ++gpu)
-      clocks_[gpu] = clock_offset(gpus_[gpu].device, gpus_.front().device);
+      clocks[gpu] = clock_offset(gpus_[gpu].device, gpus_.front().device);
+    return clocks;
   }
 
-  // Clocks drift: how much they did while this was measured.
-  void check_clocks() {
-    double drift_ns = 0, uncertainty_ns = 0;
-    for (std::uint32_t gpu = 1; gpu < placement_.gpus(); ++gpu) {
-      const ClockOffset now = clock_offset(gpus_[gpu].device, gpus_.front().device);
-      drift_ns = std::max(drift_ns, std::abs(now.ahead_ns - clocks_[gpu].ahead_ns));
-      uncertainty_ns = std::max(uncertainty_ns, clocks_[gpu].uncertainty_ns);
+  static std::vector<double> ahead_of(const std::vector<ClockOffset>& clocks) {
+    std::vector<double> ahead;
+    for (const ClockOffset& clock : clocks) ahead.push_back(clock.ahead_ns);
+    return ahead;
+  }
+
+  // Runs that count, between two looks at the clocks, which drift: so short that the drift in
+  // between does not matter, and how much there was is told.
+  void run_counted(CudaMachine& machine, int runs) {
+    const std::vector<ClockOffset> before = compare_clocks();
+    machine.align(ahead_of(before));
+    for (int i = 0; i < runs; ++i) {
+      machine.run();
+      measured_.times_s.push_back(machine.time_s());
+      lags_s_.push_back(machine.lag_s());
+      skew_s_ = std::max(skew_s_, machine.start_skew_s());
     }
-    if (placement_.gpus() > 1)
-      note("the GPUs' clocks were aligned to within " + in_us(uncertainty_ns / 1e9) +
-           " and drifted by " + in_us(drift_ns / 1e9) + " meanwhile; starts were up to " +
-           in_us(skew_s_) + " apart");
+    const std::vector<ClockOffset> after = compare_clocks();
+    for (std::size_t gpu = 1; gpu < after.size(); ++gpu) {
+      drift_s_ = std::max(drift_s_, std::abs(after[gpu].ahead_ns - before[gpu].ahead_ns) / 1e9);
+      uncertainty_s_ = std::max(uncertainty_s_, before[gpu].uncertainty_ns / 1e9);
+    }
+  }
+
+  // All of it goes into the times: from the first start to the last end.
+  void judge_clocks() {
+    const double tick_s = static_cast<double>(clock_tick_ns(gpus_.front().device)) / 1e9;
+    const bool several = placement_.gpus() > 1;
+    if (several)
+      note("the GPUs' clocks were aligned to within " + in_us(uncertainty_s_) + " and drifted by " +
+           in_us(drift_s_) + " meanwhile; starts were up to " + in_us(skew_s_) + " apart");
+    constexpr double most = 0.05;  // of the time
+    const double wrong_by_s = several ? uncertainty_s_ + drift_s_ + skew_s_ : 0;
+    const double median_s = summary_of(measured_.times_s).median_s;
+    if (std::max(wrong_by_s, tick_s) <= most * median_s) return;
+    measured_.doubt = wrong_by_s > tick_s ? "clocks and starts of the GPUs were up to " +
+                                                in_us(wrong_by_s) + " apart"
+                                          : "the GPU's clock ticks every " + in_us(tick_s);
   }
 
   void measure(CudaMachine& machine) {
@@ -127,17 +164,48 @@ class CudaRun {
       machine.run();
       check(machine);
     }
-    for (int i = 0; i < options_.warmup; ++i) machine.run();
-    for (int i = 0; i < options_.iterations; ++i) {
-      machine.run();
-      measured_.times_s.push_back(machine.time_s());
-      skew_s_ = std::max(skew_s_, machine.start_skew_s());
-    }
-    // Runs out of place find the same inputs every time, so the last one can be judged too.
-    if (options_.check && options_.iterations > 0 && !collective_.in_place) check(machine);
+    warm_up(machine);
+    run_counted(machine, options_.iterations);
+    go_on(machine);
+    judge_clocks();
+    if (pacing_) measured_.lag_s = summary_of(lags_s_).median_s;
+    if (options_.check && !pacing_) check_again(machine);
     constexpr int enough_to_time_launches = 5, most_launches = 100;
     if (!pacing_ && options_.iterations >= enough_to_time_launches && !plan_.lanes.empty())
       note(to_text(measure_launch_cost(machine, std::min(options_.iterations, most_launches))));
+  }
+
+  // Clocks, links and caches of a GPU take their time to wake up.
+  void warm_up(CudaMachine& machine) const {
+    constexpr double least_s = 0.05;
+    constexpr int most_runs = 2'000;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < options_.warmup; ++i) machine.run();
+    for (int i = 0; wants_more_runs() && i < most_runs && seconds_since(begin) < least_s; ++i)
+      machine.run();
+  }
+  // Paced runs take as long as their links, and who asks for no time at all gets none.
+  [[nodiscard]] bool wants_more_runs() const { return !pacing_ && options_.at_least_s > 0; }
+
+  // Until at_least_s is over, in turns, between which the clocks are aligned anew.
+  void go_on(CudaMachine& machine) {
+    constexpr double most_runs = 20'000, of_turn_s = 0.1;
+    const std::vector<double>& times = measured_.times_s;
+    const double taken_s = std::accumulate(times.begin(), times.end(), 0.0);
+    if (!wants_more_runs() || taken_s <= 0) return;
+    const double each_s = taken_s / static_cast<double>(times.size());
+    int left = static_cast<int>(std::min(most_runs, (options_.at_least_s - taken_s) / each_s));
+    const int in_turn = static_cast<int>(std::clamp(of_turn_s / each_s, 1.0, most_runs));
+    for (; left > 0; left -= in_turn) run_counted(machine, std::min(left, in_turn));
+  }
+
+  // When caches are warm and slots have been used, with other data: what an earlier run left behind
+  // would not pass for a result.
+  void check_again(CudaMachine& machine) {
+    inputs_ = make_test_inputs(collective_, options_.seed + 1);
+    machine.fill(inputs_);
+    machine.run();
+    check(machine);
   }
 
   void check(const CudaMachine& machine) {
@@ -155,21 +223,23 @@ class CudaRun {
   // Writing down the times costs time: a run that does so does not count.
   void record() {
     CudaMachine machine(plan_, placement_, gpus_, reaches_, cuda_options(true));
+    machine.align(ahead_of(compare_clocks()));
     if (options_.check) machine.fill(inputs_);
     for (int i = 0; i < std::max(1, options_.warmup) + 1; ++i) machine.run();
     measured_.timeline = machine.timeline();
   }
 
   const RunOptions& options_;
+  std::size_t machine_has_ = 0;  // GPUs; set with those that are used
   std::vector<Gpu> gpus_;
   Plan plan_;
   const Collective& collective_;
   std::optional<Pacing> pacing_;
   Placement placement_;
   std::vector<std::vector<bool>> reaches_;
-  std::vector<ClockOffset> clocks_;  // per GPU, against the first
   std::vector<std::vector<std::byte>> inputs_;
-  double skew_s_ = 0;
+  std::vector<double> lags_s_;
+  double skew_s_ = 0, drift_s_ = 0, uncertainty_s_ = 0;
   Measurement measured_;
 };
 

@@ -37,7 +37,7 @@ CudaMachine::CudaMachine(const Plan& plan, const Placement& placement, const std
       options_(options),
       layout_(lay_out_memory(plan, placement, reaches, options.record, options.pacing)),
       kernel_(kernel_for(plan)) {
-  options_.clocks_ahead_ns.resize(placement.gpus(), 0);
+  align(std::move(options_.clocks_ahead_ns));
   for (std::uint32_t gpu = 0; gpu < placement.gpus(); ++gpu) {
     device_memory_.push_back(allocate_on_gpu(gpus[gpu].device, layout_.area_bytes[gpu]));
     streams_.push_back(make_stream(gpus[gpu].device));
@@ -47,6 +47,7 @@ CudaMachine::CudaMachine(const Plan& plan, const Placement& placement, const std
   if (options_.pacing) upload_pacing();
   make_jobs();
   upload_jobs();
+  settle();
 }
 
 CudaMachine::~CudaMachine() = default;
@@ -98,6 +99,7 @@ void CudaMachine::upload_pacing() const {
   links.instruction_overhead_ns = pacing.instruction_overhead_ns;
   links.copy_ns_per_byte = pacing.copy_ns_per_byte;
   links.reduce_ns_per_byte = pacing.reduce_ns_per_byte;
+  links.second_write_ns_per_byte = pacing.second_write_ns_per_byte;
   upload(layout_.links, &links, 1);
 }
 
@@ -150,6 +152,21 @@ void CudaMachine::set_start_lead(std::uint64_t lead_ns) {
   for (std::vector<LaneJob>& jobs : jobs_)
     for (LaneJob& job : jobs) job.start_lead_ns = lead_ns;
   upload_jobs();
+  settle();
+}
+
+void CudaMachine::align(std::vector<double> clocks_ahead_ns) {
+  options_.clocks_ahead_ns = std::move(clocks_ahead_ns);
+  options_.clocks_ahead_ns.resize(placement_.gpus(), 0);
+}
+
+// Clearing memory, and copies from memory that is not pinned, may end after the call; the lanes'
+// streams wait for neither.
+void CudaMachine::settle() const {
+  for (std::uint32_t gpu = 0; gpu < placement_.gpus(); ++gpu) {
+    need(cudaSetDevice(gpus_[gpu].device), "choosing a GPU");
+    need(cudaDeviceSynchronize(), "filling a GPU's memory");
+  }
 }
 
 void CudaMachine::fill(const std::vector<std::vector<std::byte>>& inputs) {
@@ -161,9 +178,8 @@ void CudaMachine::fill(const std::vector<std::vector<std::byte>>& inputs) {
          "poisoning a GPU's memory");
     const std::vector<std::byte>& input = inputs[position];
     upload({place.area, place.offset + planned.input}, input.data(), input.size());
-    // The lanes' streams do not wait for what happens outside of them.
-    need(cudaDeviceSynchronize(), "filling a GPU's memory");
   }
+  settle();
 }
 
 std::vector<std::byte> CudaMachine::output(int position) const {
@@ -290,7 +306,7 @@ void CudaMachine::throw_if_stuck() const {
 }
 
 void CudaMachine::read_times() {
-  double first_start = 0, last_start = 0, last_end = 0;
+  double first_start = 0, last_start = 0, last_end = 0, emulated_end = 0;
   std::uint64_t origin = 0;  // of all clocks, so that the differences fit a double
   for (const std::size_t gpu : busy_gpus()) {
     std::vector<LaneTimes> times(placement_.lanes[gpu].size());
@@ -307,10 +323,13 @@ void CudaMachine::read_times() {
       first_start = is_first ? start : std::min(first_start, start);
       last_start = is_first ? start : std::max(last_start, start);
       last_end = is_first ? end : std::max(last_end, end);
+      const double emulated = end - static_cast<double>(lane.lag);
+      emulated_end = is_first ? emulated : std::max(emulated_end, emulated);
     }
   }
   time_s_ = (last_end - first_start) / 1e9;
   start_skew_s_ = (last_start - first_start) / 1e9;
+  lag_s_ = (last_end - emulated_end) / 1e9;
 }
 
 Timeline CudaMachine::timeline() const {

@@ -22,8 +22,7 @@ struct CudaOptions {
   const Pacing* pacing = nullptr;
   bool record = false;  // the times of every step
   double patience_s = 1;
-  // Per GPU, how far its clock is ahead of the first one's.
-  std::vector<double> clocks_ahead_ns;
+  std::vector<double> clocks_ahead_ns;  // CudaMachine::align()
 };
 
 // A plan laid out on GPUs, ready to be run as often as wanted.
@@ -48,10 +47,13 @@ class CudaMachine {
 
   // One run; throws NoMeasurement{stuck} when it was given up.
   void run();
+  // From the next run on; per GPU, how far its clock is ahead of the first one's.
+  void align(std::vector<double> clocks_ahead_ns);
   // Of the last run: from the start of the first lane to the end of the last one, and how far apart
   // the lanes' starts were.
   [[nodiscard]] double time_s() const { return time_s_; }
   [[nodiscard]] double start_skew_s() const { return start_skew_s_; }
+  [[nodiscard]] double lag_s() const { return lag_s_; }  // paced: the largest LaneTimes::lag
   [[nodiscard]] Timeline timeline() const;
 
   // So that no lane waits in a run for those woken last, lanes start together, this much after the
@@ -78,6 +80,7 @@ class CudaMachine {
   void upload_pacing() const;
   void make_jobs();
   void upload_jobs() const;
+  void settle() const;
   [[nodiscard]] LaneJob job_of(std::uint32_t number) const;
   [[nodiscard]] LaneLaunch launch_of(std::size_t gpu) const;
   [[nodiscard]] RunShared& verdict() const { return *at<RunShared>(layout_.verdict); }
@@ -100,6 +103,7 @@ class CudaMachine {
   std::vector<std::vector<LaneJob>> jobs_;  // per GPU, as on the GPU
   double time_s_ = 0;
   double start_skew_s_ = 0;
+  double lag_s_ = 0;
 };
 
 // The kernel that runs a plan.

@@ -45,7 +45,12 @@ ClockOffset clock_offset(int device, int reference) {
   launch(ping_kernel(), arguments, here, reference);
   need(cudaStreamSynchronize(here.get()), "comparing the clocks of GPUs");
   need(cudaStreamSynchronize(there.get()), "comparing the clocks of GPUs");
-  return offset_of({times, ping_rounds});
+  const std::optional<ClockOffset> offset = offset_of({times, ping_rounds});
+  if (!offset)
+    throw NoMeasurement{NoMeasurement::Why::failed,
+                        "GPU " + std::to_string(device) + " and GPU " + std::to_string(reference) +
+                            " could not compare their clocks: no note came back in time"};
+  return *offset;
 }
 
 }  // namespace collsim

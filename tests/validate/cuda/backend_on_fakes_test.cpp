@@ -101,6 +101,15 @@ TEST_F(CudaBackend, RanksShareGpusEvenly) {
   EXPECT_TRUE(has_note(measurement, "5 ranks on 2 GPUs, 2 or 3 to each"));
 }
 
+TEST_F(CudaBackend, AsManyGpusAsAskedFor) {
+  fake_gpus.count = 8;
+  RunOptions options = quick();
+  options.gpus = 1;
+  const Measurement measurement = measured(ring(8), options);
+  EXPECT_EQ(measurement.device, "Fake GPU");
+  EXPECT_TRUE(has_note(measurement, "8 ranks on 1 GPU"));
+}
+
 // The fake complains when a GPU is given an address that it does not reach.
 TEST_F(CudaBackend, WithoutPeerAccessThroughTheHost) {
   fake_gpus.count = 3;
@@ -144,8 +153,8 @@ TEST_F(CudaBackend, LaunchesAreTimedWithAndWithoutAGraph) {
   const Measurement measurement = measured(ring(2), options);
   EXPECT_TRUE(has_note(measurement, "launched one by one"));
   EXPECT_TRUE(has_note(measurement, "in a CUDA graph it takes"));
-  // Check, warm-up, 5 that count, 3 for comparison, 5 one by one and 5 into a graph.
-  EXPECT_EQ(fake_log.launches, 1 + 1 + 5 + 3 + 5 + 5);
+  // Check, warm-up, 5 that count, another check, 3 for comparison, 5 one by one and 5 into a graph.
+  EXPECT_EQ(fake_log.launches, 1 + 1 + 5 + 1 + 3 + 5 + 5);
 }
 
 TEST_F(CudaBackend, AGraphThatCannotBeMadeIsNoDisaster) {
@@ -172,6 +181,27 @@ TEST_F(CudaBackend, ClocksAreAligned) {
   for (const double time_s : measurement.times_s) EXPECT_LT(time_s, 2);
   ASSERT_TRUE(measurement.timeline);
   for (const Step& step : measurement.timeline->steps) EXPECT_LT(step.ended.seconds(), 2);
+}
+
+TEST_F(CudaBackend, ClocksThatCannotBeComparedAreAnError) {
+  fake_gpus.count = 2;
+  fake_gpus.clocks_are_silent = true;
+  const NoMeasurement none = refused(ring(2));
+  EXPECT_EQ(none.why, NoMeasurement::Why::failed);
+  expect_contains(none.reason, "could not compare their clocks");
+}
+
+// Threads of a CPU start so far apart that the time of a tiny case says nothing.
+TEST_F(CudaBackend, TimesThatClocksCannotTellAreDoubted) {
+  fake_gpus.count = 4;
+  expect_contains(measured(ring(4, Protocol::simple, 4)).doubt, "apart");
+}
+
+TEST_F(CudaBackend, ShortRunsGoOnForATime) {
+  RunOptions options = quick();
+  options.at_least_s = 0.2;
+  const Measurement measurement = measured(ring(2), options);
+  EXPECT_GT(measurement.times_s.size(), 3U);
 }
 
 TEST_F(CudaBackend, TimelinesHaveEveryStep) {
@@ -203,6 +233,16 @@ TEST_F(CudaBackend, PacedRunsAreOnOneGpu) {
     // 4 steps of 4000 bytes, each half a millisecond and the latency.
     for (const double time_s : measurement.times_s) EXPECT_GE(time_s, 4 * 0.00055 * 0.999);
   }
+}
+
+// The second write of what is stored and sent on takes 1 ms for each of the 8000 bytes' messages.
+TEST_F(CudaBackend, PacedRunsCountTheSecondWrite) {
+  RunCase run_case{make_schedule(collective_of(Operation::broadcast, 3, 2000), {.name = "chain"})};
+  const Topology topology = make_chain(3, {Bandwidth(1'000'000'000)});
+  run_case.paced = EmulatedMachine{topology, {}, {}};
+  const double without_s = summary_of(measured(run_case).times_s).min_s;
+  run_case.paced->costs.second_write_bandwidth = Bandwidth(400'000);
+  for (const double time_s : measured(run_case).times_s) EXPECT_GE(time_s, without_s + 0.015);
 }
 
 // --- what goes wrong ----------------------------------------------------------------------------

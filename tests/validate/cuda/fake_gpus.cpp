@@ -42,6 +42,8 @@ std::mutex guard;  // of everything below
 std::map<const std::byte*, Allocation> allocations;
 std::map<int, std::map<int, bool>> peers;
 
+std::map<int, bool> unsettled;  // GPUs whose memory is still being cleared or filled
+
 thread_local int current = 0;
 
 void violate(const std::string& what) {
@@ -143,6 +145,17 @@ void reset_fake_gpus() {
   const std::lock_guard lock(guard);
   allocations.clear();
   peers.clear();
+  unsettled.clear();
+}
+
+// What is written to a GPU's memory outside of streams may be so later than the call returns.
+void write_late(const void* place) {
+  const std::lock_guard lock(guard);
+  const auto* at = static_cast<const std::byte*>(place);
+  auto next = allocations.upper_bound(at);
+  if (next == allocations.begin()) return;
+  const auto& [begin, allocation] = *--next;
+  if (at < begin + allocation.bytes && allocation.device >= 0) unsettled[allocation.device] = true;
 }
 
 bool reaches(int device, const void* place) {
@@ -187,6 +200,8 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
+  const std::lock_guard lock(guard);
+  unsettled[current] = false;
   return cudaSuccess;
 }
 cudaError_t cudaGetLastError() {
@@ -223,10 +238,12 @@ cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total) {
 cudaError_t cudaMemset(void* memory, int value, std::size_t bytes) {
   if (!reaches(current, memory)) violate("memset on the wrong GPU");
   std::memset(memory, value, bytes);
+  write_late(memory);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
   if (bytes > 0) std::memcpy(to, from, bytes);
+  write_late(to);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
@@ -313,6 +330,12 @@ cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 bloc
     return static_cast<cudaError_t>(fake_gpus.capture_error);
   const LanesOfLaunch lanes{kernel, current, static_cast<int>(grid.x), static_cast<int>(block.x),
                             shared_bytes};
+  bool is_settled = true;
+  {
+    const std::lock_guard lock(guard);
+    for (const auto& [device, late] : unsettled) is_settled = is_settled && !late;
+  }
+  if (!is_settled) violate("lanes started before a GPU's memory was cleared and filled");
   const std::string problem = problem_of(lanes, arguments);
   if (!problem.empty()) violate(problem);
   ++fake_log.launches;

@@ -27,6 +27,7 @@ struct FakeGpus {
   int capture_error = 0;                                   // of making a graph
   bool is_deaf = false;              // lanes never end, not even when they are told to
   std::uint64_t clock_ahead_ns = 0;  // of each GPU, before the one in front of it
+  bool clocks_are_silent = false;    // no note between GPUs comes back
 };
 extern FakeGpus fake_gpus;
 // Lanes do not even begin while this is true, whatever they are told.

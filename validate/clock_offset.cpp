@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <limits>
+#include "validate/clock_offset.hpp"
 
-#include "validate/cuda/gpu_clocks.hpp"
+#include <limits>
 
 namespace collsim {
 
-ClockOffset offset_of(std::span<const PingTimes> times) {
-  ClockOffset offset;
+std::optional<ClockOffset> offset_of(std::span<const PingTimes> times) {
+  std::optional<ClockOffset> offset;
   std::uint64_t quickest = std::numeric_limits<std::uint64_t>::max();
   for (const PingTimes& round : times) {
     if (round.back <= round.sent || round.answered == 0 || round.back - round.sent >= quickest)
@@ -14,8 +14,8 @@ ClockOffset offset_of(std::span<const PingTimes> times) {
     quickest = round.back - round.sent;
     // Clocks may be apart by more than they can say as a double: the difference first.
     const auto ahead = static_cast<std::int64_t>(round.answered - round.sent);
-    offset.uncertainty_ns = static_cast<double>(quickest) / 2;
-    offset.ahead_ns = static_cast<double>(ahead) - offset.uncertainty_ns;
+    const double uncertainty_ns = static_cast<double>(quickest) / 2;
+    offset = {static_cast<double>(ahead) - uncertainty_ns, uncertainty_ns};
   }
   return offset;
 }
