@@ -7,7 +7,9 @@
 #include <cmath>
 #include <vector>
 
+#include "app/json/screen_text.hpp"
 #include "app/output/text_table.hpp"
+#include "app/results/results.hpp"
 
 namespace collsim {
 namespace {
@@ -197,9 +199,12 @@ std::string machine_fit_text(const TablesFit& fit, const MachineConstants& usual
       table.add_remark("unlike its class");
   }
   const Accuracy all = accuracy_of(fit.errors);
+  double worst = 0;
+  for (const RowError& row : fit.errors) worst = std::max(worst, std::abs(row.error));
   return table.text() + left_out_text(fit) +
-         fmt::format("\n{} rows: median error {}, 95% within {}\n", all.rows, percent(all.half),
-                     percent(all.most));
+         fmt::format("\n{}: median error {}, {}\n", count_text(all.rows, "row"), percent(all.half),
+                     all.rows < least_rows_for_percentiles ? "worst " + percent(worst)
+                                                           : "95% within " + percent(all.most));
 }
 
 }  // namespace collsim

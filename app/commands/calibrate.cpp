@@ -15,6 +15,7 @@
 #include "app/commands/command.hpp"
 #include "app/commands/interrupts.hpp"
 #include "app/commands/progress.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/quantities.hpp"
@@ -69,7 +70,8 @@ std::string interval_text(const Fitted& rate) {
 }
 
 void print(const CalibratedMachine& machine, std::ostream& out) {
-  out << fmt::format("{} ranks on {} ({})\n\n", machine.ranks, machine.device, machine.backend);
+  out << fmt::format("{} on {} ({})\n\n", count_text(machine.ranks, "rank"), machine.device,
+                     machine.backend);
   out << "  latency               " << nanoseconds_text(machine.latency_s) << '\n';
   out << "  instruction overhead  " << nanoseconds_text(machine.overhead_s) << "\n\n";
   TextTable table;
@@ -91,9 +93,8 @@ void print(const CalibratedMachine& machine, std::ostream& out) {
                                    [](const Probe& p) { return p.measured.spread > noisy_spread; });
   if (noisy * 4 > static_cast<std::ptrdiff_t>(machine.probes.size()))
     out << fmt::format(
-        "  {} probes scatter by more than {:.0f}%: something else was running; repeat on an idle "
-        "machine\n",
-        noisy, noisy_spread * 100);
+        "  {} {} by more than {:.0f}%: something else was running; repeat on an idle machine\n",
+        count_text(noisy, "probe"), noisy == 1 ? "scatters" : "scatter", noisy_spread * 100);
   if (machine.ranks > 3)
     out << fmt::format("  one pair moves {:.3g} GB/s, all pairs at once {:.3g} GB/s\n",
                        machine.one_pair_bytes_per_s / 1e9, machine.all_pairs_bytes_per_s / 1e9);

@@ -313,7 +313,7 @@ class LogComparison {
     if (there == *table_->ranks) return true;
     diagnostics.add({.code = "other-ranks",
                      .message = fmt::format(
-                         "the log has {} ranks, but {} has {}", *table_->ranks,
+                         "the log has {}, but {} has {}", count_text(*table_->ranks, "rank"),
                          options_.machine.empty() ? "the scenario" : options_.machine, there),
                      .hint = "change its \"cluster\", with --set too, or name the ranks: --set "
                              "'collective.ranks=[0, 1]'"});
@@ -340,15 +340,15 @@ class LogComparison {
       if (always || !output_tells) terminal_.err << printable(results.file) << ": " << what << '\n';
     };
     if (counts.wrong_data > 0)
-      tell(exit_wrong_data,
-           fmt::format("wrong data in {} of {} rows", counts.wrong_data, counts.rows), false);
+      tell(exit_wrong_data, "wrong data in " + part_text(counts.wrong_data, counts.rows, "row"),
+           false);
     if (counts.judged() == 0)
       tell(exit_not_measurable, "no row can be compared: " + results.rows.front().why_no_verdict(),
            false);
     if (counts.beyond > 0)
       tell(exit_failed,
-           fmt::format("{} of {} rows are off by more than {:g}%", counts.beyond, counts.rows,
-                       100 * *max_error_),
+           fmt::format("{} {} off by more than {:g}%", part_text(counts.beyond, counts.rows, "row"),
+                       counts.beyond == 1 ? "is" : "are", 100 * *max_error_),
            false);
     if (const std::string slow = too_slow(results); !slow.empty()) tell(exit_failed, slow, true);
     return code;
@@ -364,8 +364,8 @@ class LogComparison {
       if (least_busbw_.part && row.measured && busbw < *least_busbw_.part * row.busbw()) ++slow;
     }
     if (slow > 0)
-      return fmt::format("in {} of {} rows the busbw is less than {:g}% of what is predicted", slow,
-                         results.rows.size(), 100 * *least_busbw_.part);
+      return fmt::format("in {} the busbw is less than {:g}% of what is predicted",
+                         part_text(slow, results.rows.size(), "row"), 100 * *least_busbw_.part);
     if (least_busbw_.bytes_per_s && largest < *least_busbw_.bytes_per_s)
       return fmt::format("the largest busbw is {:.4g} GB/s, less than {}", largest / 1e9,
                          options_.min_busbw);

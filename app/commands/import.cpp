@@ -154,7 +154,13 @@ int read_files(const ImportOptions& options, Imported& imported, Terminal& termi
       auto workload = read_workload(*source, sources, of_workloads, diagnostics);
       if (workload) imported.workloads.emplace_back(sources.name(*source), std::move(*workload));
     } else if (source && is_text(*source, sources, diagnostics, max_log_bytes)) {
-      for (MeasuredTable& table : read_measurements(*source, sources, diagnostics)) {
+      Tables tables = read_measurements(*source, sources, diagnostics);
+      if (tables.empty() && diagnostics.empty())
+        diagnostics.add({.code = "no-rows",
+                         .message = "this is a file of results, not a measured table",
+                         .place = {*source, 0, 0},
+                         .hint = "collsim report FILE -o report.html draws them"});
+      for (MeasuredTable& table : tables) {
         answer(table, answers);
         imported.tables.push_back(std::move(table));
       }

@@ -6,6 +6,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/scenario/document_path.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/quantities.hpp"
 
@@ -53,6 +54,13 @@ bool means(const std::string& typed, const JsonValue& value) {
   return value.is_number() && number_in<double>(typed) == value.number();
 }
 
+// "size" -> "collective.size", if the scenario has that.
+std::string path_in(const Scenario& scenario, const std::string& path) {
+  for (const char* part : {"", "collective.", "cluster.", "cluster.link.", "model.", "workload."})
+    if (value_at(scenario.resolved, part + path) != nullptr) return part + path;
+  return path;
+}
+
 // The points of one axis that are still wanted.
 struct Candidates {
   const Axis* axis;
@@ -70,7 +78,7 @@ class Chooser {
   }
 
   void apply(const Condition& condition) {
-    const auto [axis, path] = find(condition.path);
+    const auto [axis, path] = find(condition.path, condition.value);
     Candidates& candidates = candidates_[axis];
     const std::vector<std::size_t> before = candidates.wanted;
     std::erase_if(candidates.wanted, [&, position = path](std::size_t point) {
@@ -96,7 +104,7 @@ class Chooser {
     std::size_t axis, path;
   };
 
-  [[nodiscard]] Position find(const std::string& path) const {
+  [[nodiscard]] Position find(const std::string& path, const std::string& value) const {
     std::vector<Position> found;
     std::vector<std::string> known;
     for (std::size_t i = 0; i < candidates_.size(); ++i)
@@ -108,7 +116,10 @@ class Chooser {
       }
     if (found.size() == 1) return found.front();
     if (known.empty())
-      throw UsageError(fmt::format("--at {}: {} has no sweep; remove --at", path, scenario_.file));
+      throw UsageError(
+          fmt::format("--at {0}: {1} has no sweep; --set changes a value, such as --set "
+                      "{2}={3}",
+                      path, scenario_.file, path_in(scenario_, path), value));
     if (found.empty())
       throw UsageError(fmt::format("the sweep does not change{}", did_you_mean(path, known)));
     throw UsageError(fmt::format("\"{}\" could be several paths of the sweep: {}", path,

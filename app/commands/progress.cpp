@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands/progress.hpp"
+#include "app/json/screen_text.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +40,7 @@ void Progress::update(std::size_t done, std::size_t total) {
   next_ = now + between_updates;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(done) / seconds;
-  show(fmt::format("{} of {} points, {:.3g}/s, {} left", done, total, rate,
+  show(fmt::format("{}, {:.3g}/s, {} left", part_text(done, total, "point"), rate,
                    duration(static_cast<double>(total - done) / rate)));
 }
 
@@ -49,7 +50,7 @@ void Progress::tell_the_time(const std::stop_token& stop) {
   while (!stopped_.wait_for(lock, stop, before_it_shows, [&] { return stop.stop_requested(); })) {
     const Clock::time_point now = Clock::now();
     if (now < next_ + before_it_shows) continue;
-    const std::string points = total_ == 0 ? "" : fmt::format("{} of {} points, ", done_, total_);
+    const std::string points = total_ == 0 ? "" : part_text(done_, total_, "point") + ", ";
     show(points + duration(std::chrono::duration<double>(now - start_).count()) + " so far");
   }
 }

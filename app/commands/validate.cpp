@@ -217,17 +217,20 @@ class Validation {
       if (!output_tells) terminal_.err << printable(results.file) << ": " << what << '\n';
     };
     if (counts.wrong_data > 0)
-      tell(exit_wrong_data, fmt::format("wrong data in {} of {} rows: {}", counts.wrong_data,
-                                        counts.rows, first_wrong(results)));
+      tell(exit_wrong_data,
+           fmt::format("wrong data in {}: {}", part_text(counts.wrong_data, counts.rows, "row"),
+                       first_wrong(results)));
     if (lacking)
-      tell(exit_not_measurable, fmt::format("{} of {} rows were not measured: {}",
-                                            counts.unmeasured, counts.rows, first_reason(results)));
+      tell(exit_not_measurable,
+           fmt::format("{} {} not measured: {}", part_text(counts.unmeasured, counts.rows, "row"),
+                       counts.unmeasured == 1 ? "was" : "were", first_reason(results)));
     const bool verdict_wanted = max_error_.has_value() || scenario.measure.required;
     if (verdict_wanted && counts.too_few_runs + counts.noisy > 0 && counts.judged() == 0)
       tell(exit_not_measurable, "no row could be judged: " + results.rows.front().why_no_verdict());
     if (counts.beyond > 0)
-      tell(exit_failed, fmt::format("{} of {} rows are off by more than {:g}%", counts.beyond,
-                                    counts.rows, 100 * *max_error_));
+      tell(exit_failed,
+           fmt::format("{} {} off by more than {:g}%", part_text(counts.beyond, counts.rows, "row"),
+                       counts.beyond == 1 ? "is" : "are", 100 * *max_error_));
     return code;
   }
 

@@ -82,8 +82,8 @@ std::string why_no_form(const Case& one_case, const CaseResult& row) {
   uncut.chunks = 1;
   if (row.chunks > 1 && form_of(one_case, uncut))
     return "none is known for this algorithm with more than one chunk";
-  return fmt::format("none is known for {} with {} ranks and {} on this network", row.algorithm,
-                     row.ranks, row.chunks == 1 ? "1 chunk" : fmt::format("{} chunks", row.chunks));
+  return fmt::format("none is known for {} with {} and {} on this network", row.algorithm,
+                     count_in_words(row.ranks, "rank"), count_in_words(row.chunks, "chunk"));
 }
 
 // --- symbols ------------------------------------------------------------------------------------

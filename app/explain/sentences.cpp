@@ -172,9 +172,10 @@ std::string what_happens(const PathLine& line) {
                          adds ? "adds what it has received" : "works",
                          line.count > 1 ? fmt::format(", {} times", line.count) : "");
     case Shape::repeated:
-      if (line.period == 1) return fmt::format("repeats {} more times", line.count);
-      return fmt::format("these {} lines repeat {} more times", line.period, line.count);
-    case Shape::skipped: return fmt::format("... {} more events", line.count);
+      if (line.period == 1) return "repeats " + count_in_words(line.count, "more time");
+      return fmt::format("these {} lines repeat {}", line.period,
+                         count_in_words(line.count, "more time"));
+    case Shape::skipped: return "... " + count_in_words(line.count, "more event");
   }
   return "";
 }

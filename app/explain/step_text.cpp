@@ -6,6 +6,7 @@
 #include "app/explain/explanation_internal.hpp"
 #include "app/explain/page.hpp"
 #include "app/explain/step_explanation.hpp"
+#include "app/json/screen_text.hpp"
 
 namespace collsim {
 namespace {
@@ -73,11 +74,13 @@ void write_step_path(Page& page, const StepExplanation& e) {
   for (std::size_t i = 0; i < e.lines.size(); ++i) {
     const StepPathLine& line = e.lines[i];
     if (e.lines_left_out > 0 && i == e.lines.size() / 2)
-      page.line(fmt::format("  {:>9}  ", "..."), fmt::format("{} lines more", e.lines_left_out),
+      page.line(fmt::format("  {:>9}  ", "..."), count_text(e.lines_left_out, "line") + " more",
                 15);
     if (line.in_turn > 0)
       page.line(fmt::format("  {:>9}  ", ""),
-                fmt::format("{} times in turn, the next {} lines:", line.turns, line.in_turn), 15);
+                fmt::format("{} times in turn, the next {}:", line.turns,
+                            line.in_turn == 1 ? "line" : fmt::format("{} lines", line.in_turn)),
+                15);
     page.line(fmt::format("  {:>9}  {}", line.from == Time{} ? "0" : to_text(line.from),
                           line.turns > 1 ? "  " : ""),
               fmt::format("{}: {}", line.what, shares_text(line.shares)), 17);

@@ -112,6 +112,15 @@ std::string count_text(std::int64_t count, std::string_view noun) {
   return with_commas(count).append(" ").append(noun).append(count == 1 ? "" : "s");
 }
 
+std::string part_text(std::size_t part, std::size_t all, std::string_view noun) {
+  return std::to_string(part)
+      .append(" of ")
+      .append(std::to_string(all))
+      .append(" ")
+      .append(noun)
+      .append(all == 1 ? "" : "s");
+}
+
 std::string shortened(std::string_view text, std::size_t columns) {
   constexpr std::string_view dots = "...";
   std::size_t offset = 0;

@@ -43,6 +43,8 @@ void append_utf8(std::string& text, char32_t code);
 [[nodiscard]] inline std::string count_text(int count, std::string_view noun) {
   return count_text(std::int64_t{count}, noun);
 }
+// "3 of 8 rows", "0 of 1 row".
+[[nodiscard]] std::string part_text(std::size_t part, std::size_t all, std::string_view noun);
 
 // The number that is all of the text; nothing: there is more or less, or it does not fit.
 template <class Number>

@@ -226,8 +226,8 @@ class Conclusion {
     if (!table_.ranks) return;
     const std::int64_t ranks = *table_.ranks;
     if (by_count_ && *by_count_ > 1 && is_shared(table_.operation) && *by_count_ != ranks)
-      table_.notes.push_back(
-          fmt::format("size is {} times count, but there are {} ranks", *by_count_, ranks));
+      table_.notes.push_back(fmt::format("size is {} times count, but there {} {}", *by_count_,
+                                         ranks == 1 ? "is" : "are", count_text(ranks, "rank")));
     const auto range = ranks_by_ratio(ratio_, table_.operation);
     if (range && (ranks < range->least || ranks > range->most))
       table_.notes.push_back(fmt::format("busbw / algbw is {:.4g}, which does not fit {}",
@@ -344,8 +344,8 @@ class Conclusion {
       table_.rows.push_back(std::move(taken));
     }
     if (misfits > 0)
-      table_.notes.push_back(
-          fmt::format("algbw is not size / time in {} of {} rows", misfits, rows_.size()));
+      table_.notes.push_back("algbw is not size / time in " +
+                             part_text(misfits, rows_.size(), "row"));
   }
 
   void take_notes() {
@@ -357,7 +357,7 @@ class Conclusion {
     if (run_.elided) table_.notes.emplace_back("rows were left out (\"...\")");
     for (const std::string& one : run_.damaged) table_.notes.push_back(one);
     if (run_.out_of_bounds && *run_.out_of_bounds != 0)
-      table_.notes.push_back(fmt::format("the run found {} wrong values", *run_.out_of_bounds));
+      table_.notes.push_back("the run found " + count_text(*run_.out_of_bounds, "wrong value"));
   }
 
   const LogRun& run_;

@@ -13,6 +13,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/measured/nccl_tests_log.hpp"
 #include "app/measured/row_fields.hpp"
+#include "app/scenario/foreign_file.hpp"
 
 namespace collsim {
 namespace {
@@ -375,12 +376,15 @@ std::vector<MeasuredTable> read_named_rows(const JsonValue& document, const Sour
                                            Diagnostics& diagnostics) {
   const JsonValue* const rows = list_of_rows(document);
   if (rows == nullptr) {
+    const auto foreign = foreign_json(document);
     diagnostics.add({.code = "no-rows",
-                     .message = "no list of rows with a size and a time is in this file",
+                     .message = foreign
+                                    ? fmt::format("this is {}, not a measured table", foreign->what)
+                                    : "no list of rows with a size and a time is in this file",
                      .place = document.place,
-                     .hint =
-                         "measured tables, results of collsim validate and what nccl-tests writes "
-                         "with -J have one"});
+                     .hint = foreign ? std::string(foreign->hint)
+                                     : "measured tables, results of collsim validate and what "
+                                       "nccl-tests writes with -J have one"});
     return {};
   }
   LogRun all;

@@ -340,8 +340,8 @@ std::string debug_text(const std::vector<LogRun>& runs) {
   for (const LogRun& run : runs) {
     lines += run.debug.lines();
     if (!run.debug.library().empty()) facts += "; " + run.debug.library();
-    if (run.debug.ranks()) facts += fmt::format("; {} ranks", *run.debug.ranks());
-    if (run.debug.nodes()) facts += fmt::format("; {} nodes", *run.debug.nodes());
+    if (run.debug.ranks()) facts += "; " + count_text(*run.debug.ranks(), "rank");
+    if (run.debug.nodes()) facts += "; " + count_text(*run.debug.nodes(), "node");
   }
   if (lines == 0) return {};
   return fmt::format(", only {} of NCCL_DEBUG{}",

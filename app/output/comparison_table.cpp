@@ -125,7 +125,7 @@ class Said {
 std::string errors_text(const ComparisonCounts& counts, bool of_averages) {
   if (!counts.median_error) return "no error can be given";
   if (counts.judged() == 1) return "error " + percent_text(*counts.worst_error);
-  if (of_averages)
+  if (of_averages && counts.judged() >= least_rows_for_percentiles)
     return fmt::format("median error {}, 95% of the rows within {}, worst {}",
                        percent_text(*counts.median_error), percent_text(*counts.p95_error),
                        percent_text(*counts.worst_error));

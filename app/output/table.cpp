@@ -143,7 +143,8 @@ void write_table(std::ostream& out, const Results& results, const TableStyle& st
   if (!results.title.empty() || !results.description.empty() || results.comparison) out << '\n';
   write_rows(out, results, style);
   if (!results.complete)
-    out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
+    out << fmt::format("\nincomplete: {}\n",
+                       part_text(results.rows.size(), results.points, "point"));
   if (const std::optional<double> best = best_chunks(results))
     out << fmt::format("\nbest number of chunks by the formula: {:.1f}\n", *best);
   if (const std::string search = search_line(results); !search.empty())
@@ -161,7 +162,8 @@ void write_markdown(std::ostream& out, const Results& results) {
   if (results.comparison) out << escaped(how_it_was_measured(results)) << "\n\n";
   out << result_table(results).markdown();
   if (!results.complete)
-    out << fmt::format("\nincomplete: {} of {} points\n", results.rows.size(), results.points);
+    out << fmt::format("\nincomplete: {}\n",
+                       part_text(results.rows.size(), results.points, "point"));
   if (const std::string search = search_line(results); !search.empty())
     out << '\n' << escaped(search) << '\n';
   for (const std::string& line : sureness_lines(results))

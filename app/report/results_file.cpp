@@ -118,9 +118,15 @@ class ResultsCheck {
   explicit ResultsCheck(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
 
   void document(const JsonValue& document, const std::string& pointer) {
-    if (!document.is_object() || document.find("collsim") == nullptr)
-      return refuse(document, pointer, "no-results", "these are not results of collsim",
-                    "collsim run FILE -o results.json writes them");
+    if (!document.is_object() || document.find("collsim") == nullptr) {
+      const auto foreign = foreign_json(document);
+      return refuse(document, pointer, "no-results",
+                    foreign ? fmt::format("this is {}, not results of collsim", foreign->what)
+                            : "these are not results of collsim",
+                    foreign && !foreign->is_scenario
+                        ? std::string(foreign->hint)
+                        : "collsim run FILE -o results.json writes them");
+    }
     const JsonValue* const format = document.find("format");
     if (format == nullptr || format->integer() != known_format)
       return refuse(format == nullptr ? document : *format,

@@ -90,5 +90,7 @@ struct ComparisonCounts {
   [[nodiscard]] std::size_t judged() const { return beyond + good; }
 };
 [[nodiscard]] ComparisonCounts count_verdicts(const Results& results);
+// Of fewer, the 95th percentile is the worst row, or next to it.
+inline constexpr std::size_t least_rows_for_percentiles = 20;
 
 }  // namespace collsim

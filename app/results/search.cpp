@@ -19,10 +19,9 @@ void Search::add(const Search& other) {
 }
 
 std::string to_text(const Search& search) {
-  std::string text = fmt::format(
-      "chosen from {} candidates (algorithm, channels, chunks): {} "
-      "simulated",
-      search.candidates, search.simulated);
+  std::string text =
+      fmt::format("chosen from {} candidate{} (algorithm, channels, chunks): {} simulated",
+                  search.candidates, search.candidates == 1 ? "" : "s", search.simulated);
   const auto say = [&](int count, const char* what) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
   };

@@ -13,6 +13,15 @@ bool holds_any(std::string_view text, std::initializer_list<std::string_view> wo
   });
 }
 
+bool is_json_lines_of_results(std::string_view head) {
+  return head.starts_with("{\"params\":");
+}
+
+bool is_csv_of_results(std::string_view head) {
+  return head.front() != '{' && head.front() != '[' &&
+         holds_any(head.substr(0, head.find_first_of("\r\n")), {",engine,fingerprint"});
+}
+
 }  // namespace
 
 std::optional<ForeignFile> foreign_file(std::string_view text) {
@@ -20,12 +29,18 @@ std::optional<ForeignFile> foreign_file(std::string_view text) {
   constexpr std::string_view mark = "\xEF\xBB\xBF";
   if (text.starts_with(mark)) text.remove_prefix(mark.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || text[first] == '{') return std::nullopt;
+  if (first == std::string_view::npos) return std::nullopt;
+  const std::string_view head = text.substr(first, enough);
+  constexpr std::string_view whole_results =
+      "collsim run SCENARIO -o results.json writes what report and diff read";
+  if (is_json_lines_of_results(head))
+    return ForeignFile{"a list of rows as JSON lines", whole_results};
+  if (is_csv_of_results(head)) return ForeignFile{"a table of rows as CSV", whole_results};
+  if (head.front() == '{') return std::nullopt;
   const std::size_t next = text.find_first_not_of(" \t\r\n", first + 1);
   if (text[first] == '[' && next != std::string_view::npos &&
       (text[next] == '{' || text[next] == ']'))
     return std::nullopt;  // "[1,0]<stdout>:" is a line of a log
-  const std::string_view head = text.substr(first, enough);
   if (head.front() == '<') {
     if (holds_any(head, {"<algo"}))
       return ForeignFile{"an MSCCL file",
@@ -48,6 +63,31 @@ std::optional<ForeignFile> foreign_file(std::string_view text) {
     return ForeignFile{"a table of links between GPUs",
                        "collsim topo import FILE reads it; a scenario takes it as \"cluster\": "
                        "{\"topo_matrix\": \"FILE\"}"};
+  return std::nullopt;
+}
+
+std::optional<ForeignFile> foreign_json(const JsonValue& document) {
+  if (document.is_array() && !document.items().empty())
+    return foreign_json(document.items().front());
+  if (!document.is_object()) return std::nullopt;
+  const auto has = [&](std::string_view key) { return document.find(key) != nullptr; };
+  if (has("traceEvents"))
+    return ForeignFile{"a trace",
+                       "collsim import FILE makes a scenario of a training step's trace"};
+  if (has("measured") && has("rows"))
+    return ForeignFile{"a measured table", "collsim compare FILE sets it beside the prediction"};
+  if (has("collsim") && has("format"))
+    return ForeignFile{"a file of results", "collsim report FILE -o report.html draws them"};
+  if (has("collective") || has("workload"))
+    return ForeignFile{.what = "a scenario",
+                       .hint = "collsim run FILE simulates it, collsim explain FILE says why",
+                       .is_scenario = true};
+  if (has("cluster"))
+    return ForeignFile{.what = "a machine",
+                       .hint =
+                           "collsim predict OP --machine FILE and scenarios, by \"include\", "
+                           "take it",
+                       .is_scenario = true};
   return std::nullopt;
 }
 

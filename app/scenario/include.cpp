@@ -53,14 +53,18 @@ class IncludeReader {
     const std::optional<std::uint32_t> source =
         read_source(file, *sources_, *diagnostics_, asked_by);
     if (!source) return std::nullopt;
-    if (const auto foreign = foreign_file(sources_->text(*source)))
+    const auto refuse = [&](const ForeignFile& foreign) {
       return diagnostics_->add(
           {.code = "not-a-scenario",
-           .message = fmt::format("this is {}, not {}", foreign->what, what_in_words()),
+           .message = fmt::format("this is {}, not {}", foreign.what, what_in_words()),
            .place = {*source, 0, 0},
-           .hint = std::string(foreign->hint)});
+           .hint = std::string(foreign.hint)});
+    };
+    if (const auto foreign = foreign_file(sources_->text(*source))) return refuse(*foreign);
     std::optional<JsonValue> document = parse_json(*source, *sources_, *diagnostics_);
     if (!document) return std::nullopt;
+    if (const auto foreign = foreign_json(*document); foreign && !foreign->is_scenario)
+      return refuse(*foreign);
     if (!document->is_object())
       return diagnostics_->add(
           {.code = "wrong-type",

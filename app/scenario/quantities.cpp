@@ -304,7 +304,8 @@ std::optional<Number> only_prefix(std::string_view text, const Parts& parts, Dim
   const auto reading = [&](std::string_view unit) {
     const auto bytes = parse_size(number + std::string(unit));
     return fmt::format("\"{}{}\"", number, unit) +
-           (bytes.value ? fmt::format(" ({} bytes)", *bytes.value) : "");
+           (bytes.value ? fmt::format(" ({} byte{})", *bytes.value, *bytes.value == 1 ? "" : "s")
+                        : "");
   };
   std::string as_in_nccl = reading(binary.at(prefix));
   if (as_in_nccl.ends_with(')')) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/json/screen_text.hpp"
 #include "app/output/text_table.hpp"
 #include "app/scenario/vocabulary.hpp"
 
@@ -120,7 +121,7 @@ class Writer {
     }
     std::string text = table.text();
     if (left_out > 0)
-      text += fmt::format("  and {} more {} (--all shows them)\n", left_out,
+      text += fmt::format("  and {} more {} (--all shows all)\n", left_out,
                           left_out == 1 ? "rank" : "ranks");
     if (outside > 0)
       text += fmt::format("  {} more {} no part\n", outside,
@@ -168,8 +169,8 @@ class Writer {
     std::string text = "no data: a rank continues when it has heard from all it waits for\n\n";
     text += table.text();
     if (!style_.all && buffers_.ranks.size() > style_.max_ranks)
-      text += fmt::format("  and {} more ranks (--all shows them)\n",
-                          buffers_.ranks.size() - style_.max_ranks);
+      text += fmt::format("  and {} (--all shows all)\n",
+                          count_text(buffers_.ranks.size() - style_.max_ranks, "more rank"));
     return text;
   }
 
@@ -240,8 +241,8 @@ class Writer {
       text += line + "\n";
     }
     if (count < told.size())
-      text += fmt::format("\nand {} more lines, up to step {} (--all shows them)\n",
-                          told.size() - count, buffers_.last_step);
+      text += fmt::format("\nand {}, up to step {} (--all shows all)\n",
+                          count_text(told.size() - count, "more line"), buffers_.last_step);
     if (buffers_.collective.reduction == Reduction::avg && reduces(buffers_.collective.operation))
       text += fmt::format("\nat the end every sum is divided by {}\n", buffers_.collective.size());
     return text;

@@ -8,6 +8,7 @@ from static.reading import FigureError, name_of, rows_of
 from static.units import percent_text
 
 HEIGHT = 5.2
+LEAST_FOR_PERCENTILES = 20  # as in the pages
 
 
 @style.view(height=HEIGHT)
@@ -57,6 +58,7 @@ def finding(rows):
     rest = [f"{noisy} scattered too much to judge"] * (noisy > 0) + [f"{wrong} gave wrong data"] * (wrong > 0)
     if not errors:
         return f"None of {len(rows)} rows can be compared with its prediction: {' and '.join(rest)}"
-    median, most = percent_text(numpy.median(errors)), percent_text(numpy.percentile(errors, 95))
+    median, few = percent_text(numpy.median(errors)), len(errors) < LEAST_FOR_PERCENTILES
+    most = f"the worst within {percent_text(max(errors))}" if few else f"95% within {percent_text(numpy.percentile(errors, 95))}"
     of = f"; of {len(rows)} rows {' and '.join(rest)}" if rest else ""
-    return f"Half of the predictions are within {median} of the measurement, 95% within {most}{of}"
+    return f"Half of the predictions are within {median} of the measurement, {most}{of}"

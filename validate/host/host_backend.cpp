@@ -18,6 +18,11 @@ namespace {
 
 using Inputs = std::vector<std::vector<std::byte>>;
 
+std::string cores_text() {
+  const std::size_t cores = usable_cores();
+  return std::to_string(cores) + (cores == 1 ? " core" : " cores");
+}
+
 class HostRun {
  public:
   HostRun(const RunCase& run_case, const RunOptions& options)
@@ -25,7 +30,7 @@ class HostRun {
     if (plan_.workload && options.check) watch_step();
     if (run_case.paced) pacing_ = make_pacing(plan_, *run_case.paced);
     threads_ = plan_.lanes.size() * static_cast<std::size_t>(threads_per_lane());
-    measured_.device = std::to_string(usable_cores()) + " cores of " + processor_name();
+    measured_.device = cores_text() + " of " + processor_name();
   }
 
   RunOutcome run() {
@@ -35,9 +40,8 @@ class HostRun {
                                std::to_string(max_host_threads) +
                                " are started: use fewer ranks, channels or threads per lane"};
     if (!pacing_ && is_crowded())
-      measured_.notes.push_back("there were more threads than the " +
-                                std::to_string(usable_cores()) +
-                                " cores: they took turns, which predictions do not model");
+      measured_.notes.push_back("there were more threads than the " + cores_text() +
+                                ": they took turns, which predictions do not model");
     HostMachine machine(plan_, host_options());
     if (plan_.schedule) machine.fill(make_test_inputs(plan_.schedule->collective(), options_.seed));
     if (checks_data() && !run_checked(machine, options_.seed)) return stuck(machine);

@@ -317,7 +317,7 @@ std::vector<LinkParameters> read_links(ObjectReader& owner, std::string_view key
   if (value == nullptr || !value->is_array()) return {read_link(owner, key)};
   const std::size_t count = value->items().size();
   if (count != most) {
-    owner.wrong(key, "wrong-count", fmt::format("{} links", count), {},
+    owner.wrong(key, "wrong-count", count_text(count, "link"), {},
                 fmt::format("give one link, or a list of {}, one per {}", most, of_each));
     return {};
   }

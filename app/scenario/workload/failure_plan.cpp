@@ -116,7 +116,8 @@ JsonValue FailuresReader::read_entry(const JsonValue& written, std::size_t numbe
     entry.wrong(failure.after_steps > 0 ? "steps" : "time", "out-of-order",
                 "this failure comes before the one above", {}, "write them in order");
   if (failure.after_steps >= job.steps && failure.after_steps > 0)
-    entry.wrong("steps", "out-of-range", fmt::format("the job has {} steps only", job.steps));
+    entry.wrong("steps", "out-of-range",
+                fmt::format("the job has {} only", count_text(job.steps, "step")));
   const std::int64_t most = ranks_ > 0 ? ranks_ : std::int64_t{max_ranks};
   plan_.ranks.push_back(static_cast<int>(entry.integer("ranks", 1, most).value_or(0)));
   if (plan_.ranks.back() > 0) plan_.of_ranks.try_emplace(plan_.ranks.back());

@@ -77,6 +77,19 @@ TEST(Import, WritesWhatItReads) {
             exit_usage);
 }
 
+TEST(Import, OfResultsNamesTheCommandThatReadsThem) {
+  const Folder folder;
+  const std::string scenario = folder.write(
+      "a.json",
+      R"({"scenario": 1, "cluster": {"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s"}},
+          "collective": {"op": "broadcast", "algorithm": "chain", "size": "1KiB"}})");
+  ASSERT_EQ(run_collsim({"run", scenario, "-o", folder.path("results.json")}).code, exit_fine);
+  const Ran ran = run_collsim({"import", folder.path("results.json")});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_contains(ran.err, "this is a file of results, not a measured table");
+  expect_contains(ran.err, "collsim report FILE -o report.html draws them");
+}
+
 TEST(Import, TakesSeveralFiles) {
   const Folder folder;
   const std::string log = folder.write("run.log", gather_log());

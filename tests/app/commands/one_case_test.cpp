@@ -79,7 +79,8 @@ TEST_F(OneCase, MistakesNameWhatThereIs) {
   expect_text(mistake({"4,chunks=4"}),
               "--at 4,chunks=4 does not say what \"4\" is; write PATH=VALUE");
   EXPECT_EQ(mistake({"chunks=4"}, ""),
-            "--at chunks: " + folder_.path("a.json") + " has no sweep; remove --at");
+            "--at chunks: " + folder_.path("a.json") +
+                " has no sweep; --set changes a value, such as --set collective.chunks=4");
 }
 
 }  // namespace

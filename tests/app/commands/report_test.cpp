@@ -361,7 +361,7 @@ TEST_F(Report, Mistakes) {
   EXPECT_EQ(report({results_, "-o", results_}).code, 2);
   EXPECT_EQ(report({results_, "-o", folder_.path("no/report.html")}).code, 2);
   const Ran ran = report({folder_.path("curve.json")});
-  expect_contains(ran.err, "these are not results of collsim");
+  expect_contains(ran.err, "this is a scenario, not results of collsim");
   EXPECT_EQ(ran.out, "");
 }
 

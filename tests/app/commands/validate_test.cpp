@@ -262,13 +262,13 @@ TEST_F(Validate, OtherFormatsSayOnStandardErrorWhatTheExitCodeMeans) {
   runs.answers = {measurement_of(1)};
   const Ran far = validate({file()}, as_csv);
   EXPECT_EQ(far.code, exit_failed);
-  EXPECT_EQ(far.err, folder_.path("a.json") + ": 1 of 1 rows are off by more than 1%\n");
+  EXPECT_EQ(far.err, folder_.path("a.json") + ": 1 of 1 row is off by more than 1%\n");
   runs.answers = {measurement_of(1, 0.01, DataVerdict::wrong)};
   EXPECT_EQ(validate({file()}, as_csv).err,
-            folder_.path("a.json") + ": wrong data in 1 of 1 rows: rank 1 element 5 is 3, not 4\n");
+            folder_.path("a.json") + ": wrong data in 1 of 1 row: rank 1 element 5 is 3, not 4\n");
   runs.answers = {NoMeasurement{NoMeasurement::Why::failed, "it was killed"}};
   EXPECT_EQ(validate({file()}, as_csv).err,
-            folder_.path("a.json") + ": 1 of 1 rows were not measured: it was killed\n");
+            folder_.path("a.json") + ": 1 of 1 row was not measured: it was killed\n");
 }
 
 TEST_F(Validate, InterruptedResultsAreWrittenAsIncomplete) {

@@ -184,7 +184,7 @@ TEST_F(MeasuredFiles, OtherFilesAreRefused) {
   EXPECT_FALSE(read(R"({"collsim": "0.1.0", "rows": 3})"));
   expect_text(mistakes_, "no list of rows with a size and a time is in this file");
   EXPECT_FALSE(read(lecture()));
-  expect_text(mistakes_, "no list of rows with a size and a time is in this file");
+  expect_text(mistakes_, "this is a scenario, not a measured table");
   EXPECT_FALSE(read("nothing of the kind\n"));
   expect_text(mistakes_, "no row of nccl-tests is in this text");
 }

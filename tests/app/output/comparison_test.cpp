@@ -98,6 +98,15 @@ TEST(ComparisonTable, HasASentenceForEveryCase) {
               "4 rows: no error can be given; 2 too noisy to judge; 2 not measured");
 }
 
+TEST(ComparisonTable, APercentileTakesManyRows) {
+  Results results = measured_results({1.25, 1, 1, 1});
+  results.comparison->of_averages = true;
+  const auto sentence = [&] { return comparison_lines(results).front().text; };
+  expect_text(sentence(), "4 rows: median error 0.0%, worst 20%");
+  while (results.rows.size() < 20) results.rows.push_back(results.rows.back());
+  expect_text(sentence(), "20 rows: median error 0.0%, 95% of the rows within 0.0%, worst 20%");
+}
+
 TEST(ComparisonTable, NotesOfManyKindsAreCutShort) {
   Results results = measured_results({1, 1, 1, 1});
   for (int i = 0; i < 12; ++i)

@@ -122,6 +122,9 @@ TEST(Table, SaysWhenRowsAreMissing) {
   results.complete = false;
   results.points = 14;
   expect_contains(written(results, Format::table), "\nincomplete: 2 of 14 points\n");
+  results.rows.clear();
+  results.points = 1;
+  expect_contains(written(results, Format::table), "\nincomplete: 0 of 1 point\n");
 }
 
 TEST(Table, WithoutRowsTheRestIsWritten) {

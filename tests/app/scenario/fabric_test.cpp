@@ -136,7 +136,7 @@ TEST(FabricClusters, MistakesAreExplained) {
        "/cluster/inter/pxn: unknown key \"pxn\" |  | allowed: shape, nodes_per_leaf, cables, link, "
        "uplink, spines, oversubscription"},
       {R"({"shape": "torus", "dims": [3, 4, 5], "link": [{"bandwidth": "1GB/s"}]})",
-       "/cluster/link: 1 links |  | give one link, or a list of 3, one per dimension"},
+       "/cluster/link: 1 link |  | give one link, or a list of 3, one per dimension"},
       {R"({"shape": "torus", "dims": [1000000, 1000000, 1000000], "link": {"bandwidth": "1GB/s"}})",
        "/cluster/dims: 1,000,000,000,000,000,000 ranks are too many |  | at most 1,048,576 ranks"},
       {fabric_of(R"("shape": "leaf-spine", "leaves": 2, "ranks_per_leaf": 2, "spines": 2,

@@ -186,6 +186,16 @@ TEST_F(Include, FilesOfOtherProgramsAreNamed) {
                   begin + "a log of nccl-tests, not a scenario; collsim compare FILE");
   expect_contains(said("      GPU0  GPU1\nGPU0   X   NV12\n"),
                   begin + "a table of links between GPUs, not a scenario; collsim topo import");
+  expect_contains(said(R"({"traceEvents": []})"), "a trace, not a scenario; collsim import FILE");
+  expect_contains(said(R"([{"measured": 1, "rows": []}])"),
+                  "a measured table, not a scenario; collsim compare FILE");
+  expect_contains(said(R"({"collsim": "0.1.0", "format": 1, "scenario": {"scenario": 1}})"),
+                  "a file of results, not a scenario; collsim report FILE");
+  const std::string hint = ", not a scenario; collsim run SCENARIO -o results.json";
+  expect_contains(said("op,busbw_bytes_per_s,engine,fingerprint,measured\nall-reduce,1,event,0,"),
+                  begin + "a table of rows as CSV" + hint);
+  expect_contains(said("{\"params\":{},\"op\":\"barrier\"}\n{\"params\":{}}"),
+                  begin + "a list of rows as JSON lines" + hint);
   expect_lacks(said("{\"scenario\": 1, \"title\": \"nThread\"}"), "this is");
   expect_lacks(said("// busbw\n{\"scenario\": 1}"), "this is");
 }

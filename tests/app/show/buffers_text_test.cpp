@@ -105,8 +105,8 @@ TEST(BuffersText, ManyRanksAndLongListsAreShortened) {
   const Buffers buffers = show_buffers(point, {.steps = true, .elements = {}});
   const std::string text = text_of(buffers);
   expect_contains(text, "[[10], [20], [30], [40], [50], [60], [70], [80], ..., [390], [400]]");
-  expect_contains(text, "  and 24 more ranks (--all shows them)\n");
-  expect_contains(text, " more lines, up to step 39 (--all shows them)\n");
+  expect_contains(text, "  and 24 more ranks (--all shows all)\n");
+  expect_contains(text, " more lines, up to step 39 (--all shows all)\n");
   BuffersStyle all;
   all.all = true;
   const std::string everything = text_of(buffers, all);
