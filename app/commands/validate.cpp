@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <ostream>
 
@@ -19,6 +18,7 @@
 #include "app/results/results.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
+#include "app/scenario/scenario_folder.hpp"
 #include "app/study/measure_rows.hpp"
 
 namespace collsim {
@@ -87,10 +87,11 @@ class Validation {
                        .hint = "leave it out, or use --backend host"});
       return std::nullopt;
     }
-    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-    const std::string path = (folder / log).lexically_normal().string();
-    refuse_outputs_onto(path);
-    file_ = MeasuredFile::read(path, sources, diagnostics);
+    const JsonValue& named = *value_at(scenario->resolved, "measure.file");
+    const auto path = named_file(named, "/measure/file", file, sources, diagnostics);
+    if (!path) return std::nullopt;
+    refuse_outputs_onto(*path);
+    file_ = MeasuredFile::read(*path, sources, diagnostics);
     if (!file_ || !options_for_runs_are_absent(*scenario, diagnostics)) return std::nullopt;
     return scenario;
   }

@@ -92,9 +92,8 @@ class EventReader {
   [[nodiscard]] std::uint32_t last_to_start() const {
     Rank last = one_case_.collective.group.front();
     Time latest{};
-    for (const auto& [rank, late] : one_case_.cluster->late)
-      if (late > latest && std::count(one_case_.collective.group.begin(),
-                                      one_case_.collective.group.end(), rank) > 0) {
+    for (const auto& [rank, late] : late_ranks(*one_case_.cluster, one_case_.collective.group))
+      if (late > latest) {
         latest = late;
         last = rank;
       }

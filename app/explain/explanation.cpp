@@ -17,10 +17,8 @@ namespace {
 Time waiting_for_late_ranks(const Case& one_case, const Breakdown& breakdown) {
   if (breakdown.every_step_recorded) return breakdown.path.start - breakdown.launch;
   Time longest{};
-  const auto& group = one_case.collective.group;
-  for (const auto& [rank, late] : one_case.cluster->late)
-    if (std::find(group.begin(), group.end(), rank) != group.end())
-      longest = std::max(longest, late);
+  for (const auto& [rank, late] : late_ranks(*one_case.cluster, one_case.collective.group))
+    longest = std::max(longest, late);
   return longest;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "app/explain/explanation_internal.hpp"
+#include "app/study/run_case.hpp"
 #include "collectives/cost/uniform_network.hpp"
 
 namespace collsim {
@@ -34,12 +35,8 @@ std::string joined(const std::vector<std::string>& parts) {
 // What the case has and the model of the formulas has not.
 std::vector<std::string> beyond_formulas(const Case& one_case) {
   std::vector<std::string> reasons;
-  const auto takes_part = [&](Rank rank) {
-    const auto& group = one_case.collective.group;
-    return std::find(group.begin(), group.end(), rank) != group.end();
-  };
-  for (const auto& [rank, late] : one_case.cluster->late)
-    if (late > Time{} && takes_part(rank) && reasons.size() < 3)
+  for (const auto& [rank, late] : late_ranks(*one_case.cluster, one_case.collective.group))
+    if (reasons.size() < 3)
       reasons.push_back(fmt::format("rank {} starts {} late", rank.index(), to_text(late)));
   const CostModel& costs = one_case.costs;
   if (costs.launch > Time{})

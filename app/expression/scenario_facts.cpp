@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/expression/scenario_facts.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -143,7 +144,23 @@ ScenarioFacts::ScenarioFacts(const Scenario& scenario)
     for (const Operation operation : all_operations())
       if (word && to_string(operation) == *word) operation_ = operation;
   }
-  may_have_link_ = may_be_set("cluster.link");
+  may_have_link_ =
+      may_be_set("cluster.link") || (may_be_set("cluster.links") && links_may_be_alike());
+}
+
+// Those of an explicit graph, as far as they are written.
+bool ScenarioFacts::links_may_be_alike() const {
+  const JsonValue* const links = value_at(scenario_->resolved, "cluster.links");
+  const JsonValue* const network = value_at(scenario_->resolved, "cluster.network.link");
+  if (links == nullptr || !links->is_array() || links->items().empty()) return true;
+  const auto kind = [](JsonValue link) {
+    for (const char* end : {"from", "to", "down"}) link.erase(end);
+    return link;
+  };
+  const JsonValue first = kind(links->items().front());
+  return (network == nullptr || kind(*network) == first) &&
+         std::all_of(links->items().begin(), links->items().end(),
+                     [&](const JsonValue& link) { return kind(link) == first; });
 }
 
 bool ScenarioFacts::may_be_set(std::string_view path) const {

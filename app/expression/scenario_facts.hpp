@@ -98,6 +98,7 @@ class ScenarioFacts {
 
  private:
   [[nodiscard]] bool may_be_set(std::string_view path) const;
+  [[nodiscard]] bool links_may_be_alike() const;
 
   const Scenario* scenario_;
   std::shared_ptr<const Grid> grid_;

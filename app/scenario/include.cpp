@@ -13,40 +13,17 @@
 #include "app/json/parse_json.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/foreign_file.hpp"
+#include "app/scenario/scenario_folder.hpp"
 
 namespace collsim {
 namespace {
 
 namespace fs = std::filesystem;
 
-fs::path real_path(const fs::path& path) {
-  std::error_code error;
-  const fs::path absolute = fs::absolute(path, error);
-  const fs::path found = fs::weakly_canonical(absolute, error);
-  return error ? absolute.lexically_normal() : found;
-}
-
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
-         folder.end();
-}
-
-// The folder that includes must not leave.
-fs::path scenario_root(const fs::path& folder) {
-  for (fs::path at = folder; at.has_relative_path(); at = at.parent_path())
-    if (at.filename() == "scenarios") return at;
-  return folder;
-}
-
 class IncludeReader {
  public:
   IncludeReader(const std::string& file, Sources& sources, Diagnostics& diagnostics, Document what)
-      : sources_(&sources), diagnostics_(&diagnostics), what_(what) {
-    std::error_code ignored;
-    const fs::path folder =
-        file == "-" ? fs::current_path(ignored) : real_path(fs::path(file)).parent_path();
-    root_ = scenario_root(folder);
-  }
+      : sources_(&sources), diagnostics_(&diagnostics), what_(what), folder_(file) {}
 
   std::optional<JsonValue> read(const std::string& file, const Diagnostic& asked_by = {}) {
     ++files_;
@@ -113,11 +90,11 @@ class IncludeReader {
       return refused("bad-include", "an include must not be an absolute path",
                      "write it relative to this file, so that the scenario works elsewhere too");
     const fs::path path = (folder / written).lexically_normal();
-    const fs::path real = real_path(path);
-    if (!is_inside(real, root_))
+    if (!folder_.holds(path))
       return refused("bad-include",
                      "include " + collsim::quoted(name.string()) + " leaves the scenarios",
-                     "included files must lie in " + shown(root_));
+                     "included files must lie in " + folder_.shown());
+    const fs::path real = real_path(path);
     if (const auto cycle = std::find(stack_.begin(), stack_.end(), real); cycle != stack_.end())
       return refused("include-cycle", "include " + collsim::quoted(name.string()) + " is circular",
                      circle(cycle - stack_.begin()));
@@ -137,14 +114,6 @@ class IncludeReader {
                                 .place = name.place,
                                 .pointer = pointer,
                                 .hint = "an include is relative to the file that names it"});
-  }
-
-  // The root as the user would write it.
-  [[nodiscard]] std::string shown(const fs::path& folder) const {
-    std::error_code error;
-    const fs::path relative = fs::relative(folder, fs::current_path(error), error);
-    if (error || relative.empty()) return folder.string();
-    return relative == "." ? "the current folder" : relative.string() + "/";
   }
 
   [[nodiscard]] std::string circle(std::ptrdiff_t first) const {
@@ -167,7 +136,7 @@ class IncludeReader {
   Sources* sources_;
   Diagnostics* diagnostics_;
   Document what_;
-  fs::path root_;
+  ScenarioFolder folder_;
   std::vector<fs::path> stack_;
   std::size_t files_ = 0;
 };

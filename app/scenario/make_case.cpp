@@ -368,7 +368,8 @@ std::shared_ptr<const Cluster> cluster_of(const TrainingStep& step,
   if (!step.protocol) return bare;
   auto cluster = std::make_shared<Cluster>(*bare);
   cluster->topology = cluster->topology.under(step.protocol->protocol, step.protocol->message);
-  if (cluster->link) cluster->link = cluster->topology.parameters(LinkId(0));
+  if (cluster->link && !cluster->topology.links().empty())
+    cluster->link = cluster->topology.parameters(LinkId(0));
   return cluster;
 }
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
 #include <utility>
 
 #include "app/json/parse_json.hpp"
 #include "app/scenario/object_reader.hpp"
+#include "app/scenario/scenario_folder.hpp"
 
 namespace collsim {
 namespace {
@@ -186,15 +186,11 @@ void load_calibration_file(JsonValue& document, const std::string& scenario_file
   JsonValue* model = document.find("model");
   JsonValue* written = model != nullptr ? model->find("calibration") : nullptr;
   if (written == nullptr || !written->is_string()) return;
-  std::filesystem::path file = written->string();
-  const bool from_file = written->place.source != SourceRange::nowhere &&
-                         sources.kind(written->place.source) == Sources::Kind::file;
-  if (from_file && file.is_relative() && scenario_file != "-")
-    file = std::filesystem::path(scenario_file).parent_path() / file;
   Diagnostic asked_by;
   asked_by.place = written->place;
   asked_by.pointer = "/model/calibration";
-  const auto source = read_source(file.string(), sources, diagnostics, asked_by);
+  const auto file = named_file(*written, asked_by.pointer, scenario_file, sources, diagnostics);
+  const auto source = file ? read_source(*file, sources, diagnostics, asked_by) : std::nullopt;
   const auto tree = source ? parse_json(*source, sources, diagnostics) : std::nullopt;
   const JsonValue* of_model = tree ? tree->find("model") : nullptr;
   const JsonValue* found = of_model != nullptr ? of_model->find("calibration") : nullptr;
@@ -205,7 +201,7 @@ void load_calibration_file(JsonValue& document, const std::string& scenario_file
     // Without it, so that what the file lacks is not reported once more as a wrong type.
     if (tree)
       diagnostics.add({.code = "no-calibration",
-                       .message = file.string() + " holds no calibration",
+                       .message = *file + " holds no calibration",
                        .place = written->place,
                        .pointer = "/model/calibration",
                        .hint = "collsim calibrate -o machine.json writes one"});

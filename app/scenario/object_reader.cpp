@@ -334,6 +334,10 @@ JsonValue ObjectReader::finish() {
   if (value_->is_object())
     for (const JsonValue::Member& member : value_->members()) {
       if (is_known(member.key)) continue;
+      if (diagnostics_->size() >= Diagnostics::max_kept) {
+        diagnostics_->add({});  // only counted
+        continue;
+      }
       Nearest nearest(member.key);
       for (const std::string& candidate : known_) nearest.offer(candidate, candidate);
       for (const auto& [other, key] : other_names)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/scenario/program_files.hpp"
 
-#include <filesystem>
 #include <utility>
 
 #include "app/import/msccl.hpp"
+#include "app/scenario/scenario_folder.hpp"
 
 namespace collsim {
 namespace {
@@ -40,24 +40,20 @@ class ProgramLoader {
 
  private:
   void load(JsonValue& name, const std::string& pointer) {
-    std::filesystem::path file = name.string();
-    const bool from_file = name.place.source != SourceRange::nowhere &&
-                           sources_.kind(name.place.source) == Sources::Kind::file;
-    if (from_file && file.is_relative() && scenario_file_ != "-")
-      file = std::filesystem::path(scenario_file_).parent_path() / file;
-    const std::string path = file.lexically_normal().string();
+    const auto path = named_file(name, pointer, scenario_file_, sources_, diagnostics_);
+    if (!path) return;
     const SourceRange place = name.place;
-    name = path;
+    name = *path;
     name.place = place;
-    const auto [found, is_new] = files.emplace(path, nullptr);
+    const auto [found, is_new] = files.emplace(*path, nullptr);
     if (!is_new) return;
     Diagnostic asked_by;
     asked_by.place = place;
     asked_by.pointer = pointer;
-    const auto source = read_source(path, sources_, diagnostics_, asked_by, max_msccl_bytes);
+    const auto source = read_source(*path, sources_, diagnostics_, asked_by, max_msccl_bytes);
     if (!source) return;
     if (auto list = read_msccl(*source, sources_, diagnostics_)) {
-      list->file = path;
+      list->file = *path;
       found->second = std::make_shared<const ListedSchedule>(std::move(*list));
     }
   }

@@ -177,6 +177,16 @@ std::string allowed_units(Dimension dimension) {
   return fmt::format("units {}: {}", words_of(dimension).unit_of, words_of(dimension).allowed);
 }
 
+// Rates are whole bytes per second; by no more than this part of a rate is it rounded.
+constexpr Wide unnoticed_part = 1000;
+
+Number not_whole_bytes(std::string_view text, std::int64_t floor) {
+  return failure("not-whole",
+                 fmt::format("{} is not a whole number of bytes per second", shown(text)), "",
+                 floor == 0 ? std::string("write \"1B/s\"")
+                            : fmt::format("write \"{}B/s\" or \"{}B/s\"", floor, floor + 1));
+}
+
 // The number of base units; sizes must be whole, others are rounded to the nearest.
 Number scaled(std::string_view text, const Parts& parts, const Unit& unit, Dimension dimension) {
   const Decimal decimal = decimal_of(parts);
@@ -195,6 +205,7 @@ Number scaled(std::string_view text, const Parts& parts, const Unit& unit, Dimen
   const Wide rest = numerator % denominator;
   if (dimension == Dimension::size && rest != 0)
     return failure("not-whole", fmt::format("{} is not a whole number of bytes", shown(text)));
+  const Wide floor = whole;
   if (rest >= denominator - rest) ++whole;
   if (whole > static_cast<Wide>(std::numeric_limits<std::int64_t>::max()))
     return failure("overflow", fmt::format("{} is too large", shown(text)), "",
@@ -208,6 +219,9 @@ Number scaled(std::string_view text, const Parts& parts, const Unit& unit, Dimen
   if (whole == 0 && numerator != 0)
     return failure("out-of-range", fmt::format("{} is less than half a picosecond", shown(text)),
                    "", "write \"0\" if it takes no time");
+  const Wide change = rest >= denominator - rest ? denominator - rest : rest;
+  if (dimension == Dimension::bandwidth && change * unnoticed_part > numerator)
+    return not_whole_bytes(text, static_cast<std::int64_t>(floor));
   return {static_cast<std::int64_t>(whole), {}};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -50,6 +51,18 @@ void explain_null(Diagnostic& mistake, const std::vector<std::string>& set) {
   });
   if (concerned)
     mistake.hint += "; --set removes a key with null, such as --set " + path + ".KEY=null";
+}
+
+// Those beyond the number that is kept are counted.
+void add_all(const Diagnostics& own, Diagnostics& all,
+             const std::function<void(Diagnostic&)>& change) {
+  std::vector<Diagnostic> kept = own.sorted();
+  const std::size_t not_kept = own.size() - kept.size();
+  for (Diagnostic& diagnostic : kept) {
+    change(diagnostic);
+    all.add(std::move(diagnostic));
+  }
+  for (std::size_t i = 0; i < not_kept; ++i) all.add({});
 }
 
 class ScenarioReader {
@@ -293,10 +306,7 @@ std::optional<Scenario> load_scenario(JsonValue document, const std::string& fil
   Diagnostics own;
   std::optional<Scenario> scenario =
       ScenarioReader(std::move(document), file, options, sources, own).read();
-  for (Diagnostic& diagnostic : own.sorted()) {
-    explain_null(diagnostic, options.set);
-    diagnostics.add(std::move(diagnostic));
-  }
+  add_all(own, diagnostics, [&](Diagnostic& mistake) { explain_null(mistake, options.set); });
   return scenario;
 }
 
@@ -306,7 +316,7 @@ std::optional<Scenario> load_scenario(const std::string& file, const LoadOptions
   std::optional<JsonValue> document = read_with_includes(file, sources, own);
   std::optional<Scenario> scenario;
   if (document) scenario = load_scenario(std::move(*document), file, options, sources, own);
-  for (Diagnostic& diagnostic : own.sorted()) diagnostics.add(std::move(diagnostic));
+  add_all(own, diagnostics, [](Diagnostic&) {});
   if (!own.empty()) return std::nullopt;
   return scenario;
 }

@@ -116,7 +116,8 @@ class RangeReader {
     constexpr double rounding = 1e-9;
     for (double value_now = from; value_now <= to * (1 + rounding); value_now *= factor) {
       if (value_now >= to * (1 - rounding)) return add(to_.whole, to);
-      add(std::llround(value_now), value_now);
+      const bool is_whole = std::abs(value_now - std::round(value_now)) <= rounding * value_now;
+      add(is_whole ? std::llround(value_now) : whole_elements(std::llround(value_now)), value_now);
     }
   }
 
@@ -144,12 +145,24 @@ class RangeReader {
         const double part = static_cast<double>(i) / static_cast<double>(gaps);
         reals.push_back(as_real(from_) * (1 - part) + as_real(to_) * part);
       } else {
-        add(from_.whole, span() / gaps * i + (span() % gaps * i + gaps / 2) / gaps);
+        const std::uint64_t rest = span() % gaps * i;
+        const std::uint64_t more = span() / gaps * i + (rest + gaps / 2) / gaps;
+        if (scale_ == Scale::size && rest % gaps != 0)
+          add(whole_elements(from_.whole + static_cast<std::int64_t>(more)), 0.0);
+        else
+          add(from_.whole, more);
       }
     }
   }
 
  private:
+  // What lies between two sizes is no size that anybody wrote: one that is a whole number of
+  // elements of any type is as good.
+  [[nodiscard]] std::int64_t whole_elements(std::int64_t value) const {
+    constexpr std::int64_t largest_element = 8;
+    return scale_ == Scale::size ? std::max(from_.whole, value - value % largest_element) : value;
+  }
+
   void by_real_step(double step) {
     constexpr double rounding = 1e-9;
     scale_ = Scale::real;

@@ -41,11 +41,7 @@ RunOptions run_options(const CaseResult& predicted, const MeasureOptions& option
 
 // Without pacing all ranks start at once.
 std::string missing_in_native_runs(const Case& one_case, const std::vector<Rank>& group) {
-  const bool late = std::any_of(
-      one_case.cluster->late.begin(), one_case.cluster->late.end(), [&](const auto& rank_and_time) {
-        const auto& [rank, time] = rank_and_time;
-        return time > Time{} && std::find(group.begin(), group.end(), rank) != group.end();
-      });
+  const bool late = !late_ranks(*one_case.cluster, group).empty();
   const bool launch = one_case.costs.launch > Time{};
   if (!late && !launch) return {};
   return fmt::format("the prediction counts {}{}{}, which only paced runs have",

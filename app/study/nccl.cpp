@@ -119,7 +119,8 @@ Case candidate(const Case& asked, const Way& way,
   const bool several_nodes = members < collective.size();
   cluster->topology =
       asked.cluster->topology.under(way.protocol, message_of(collective, way.protocol, members));
-  if (cluster->link) cluster->link = cluster->topology.parameters(LinkId(0));
+  if (cluster->link && !cluster->topology.links().empty())
+    cluster->link = cluster->topology.parameters(LinkId(0));
   made.cluster = cluster;
   made.protocol = way.protocol;
   made.nccl = way.nccl;

@@ -34,10 +34,7 @@ double lanes_at_work(const Simulation& simulation) {
 }
 
 bool has_late_rank(const Case& one_case) {
-  const auto& group = one_case.collective.group;
-  for (const auto& [rank, late] : one_case.cluster->late)
-    if (late > Time{} && std::find(group.begin(), group.end(), rank) != group.end()) return true;
-  return false;
+  return !late_ranks(*one_case.cluster, one_case.collective.group).empty();
 }
 
 std::optional<double> slowest_used_link(const Topology& topology, const Simulation& simulation) {
@@ -272,6 +269,18 @@ void set_symbols(CaseResult& row, const Case& one_case) {
   }
   if (const auto& additions = one_case.costs.reduce_bandwidth)
     row.gamma = 1 / static_cast<double>(additions->bytes_per_second());
+}
+
+std::vector<std::pair<Rank, Time>> late_ranks(const Cluster& cluster,
+                                              const std::vector<Rank>& group) {
+  std::vector<std::pair<Rank, Time>> late;
+  if (cluster.late.empty()) return late;
+  std::vector<Rank> sorted = group;
+  std::sort(sorted.begin(), sorted.end());
+  for (const auto& entry : cluster.late)
+    if (entry.second > Time{} && std::binary_search(sorted.begin(), sorted.end(), entry.first))
+      late.push_back(entry);
+  return late;
 }
 
 // Formulas know links and the rate of additions, nothing else.

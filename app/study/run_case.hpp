@@ -76,4 +76,8 @@ inline constexpr double much_memory_bytes = 250e6;
 [[noreturn]] void throw_too_large(const Case& one_case, const Effort& effort,
                                   const Schedule& schedule);
 
+// Ranks of the group that start late, in order.
+[[nodiscard]] std::vector<std::pair<Rank, Time>> late_ranks(const Cluster& cluster,
+                                                            const std::vector<Rank>& group);
+
 }  // namespace collsim

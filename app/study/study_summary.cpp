@@ -159,10 +159,13 @@ void StudySummary::add(const Case& one_case) {
     add_cluster(*one_case.cluster);
   }
   if (one_case.step) return;
-  const auto& group = one_case.collective.group;
-  for (const auto& [rank, late] : one_case.cluster->late)
-    if (std::find(group.begin(), group.end(), rank) == group.end())
-      late_outsiders_.insert(rank.index());
+  const auto& late = one_case.cluster->late;
+  std::vector<Rank> group;
+  if (!late.empty()) group = one_case.collective.group;
+  std::sort(group.begin(), group.end());
+  for (const auto& entry : late)
+    if (!std::binary_search(group.begin(), group.end(), entry.first))
+      late_outsiders_.insert(entry.first.index());
   if (!one_case.choice.list) return;
   const Collective& collective = one_case.collective;
   const std::string key =

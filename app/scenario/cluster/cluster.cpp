@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -368,25 +369,34 @@ std::vector<std::pair<Rank, Time>> read_late(ObjectReader& cluster,
   std::vector<std::pair<Rank, Time>> late;
   const JsonValue* value = cluster.raw("late");
   if (value == nullptr) return late;
-  ObjectReader reader(*value, cluster.pointer_of("late"), cluster.diagnostics());
-  if (value->is_object())
-    for (const JsonValue::Member& member : value->members()) {
-      const auto number = rank_number(member.key);
-      if (number && *number < ranks.value_or(max_cluster_ranks)) {
-        if (const auto time = reader.time(member.key)) late.emplace_back(Rank(*number), *time);
-        continue;
-      }
-      static_cast<void>(reader.raw(member.key));
-      reader.wrong(member.key, "out-of-range",
-                   number ? fmt::format("there is no rank {}", member.key)
-                          : fmt::format("{} is not a rank", shown(member.key)),
-                   {},
-                   !ranks       ? "write the number of a rank, such as \"3\""
-                   : ranks == 1 ? "the only rank is 0"
-                                : fmt::format("ranks are 0 to {}", *ranks - 1));
+  if (!value->is_object()) {
+    static_cast<void>(ObjectReader(*value, cluster.pointer_of("late"), cluster.diagnostics()));
+    return late;
+  }
+  JsonValue resolved = JsonValue::object();
+  resolved.place = value->place;
+  // One by one: there may be as many as ranks.
+  for (const JsonValue::Member& member : value->members()) {
+    const JsonValue alone(JsonValue::Object{member});
+    ObjectReader reader(alone, cluster.pointer_of("late"), cluster.diagnostics());
+    const auto number = rank_number(member.key);
+    if (number && *number < ranks.value_or(max_cluster_ranks)) {
+      if (const auto time = reader.time(member.key)) late.emplace_back(Rank(*number), *time);
+      JsonValue read = reader.finish();
+      std::move(read.members().begin(), read.members().end(),
+                std::back_inserter(resolved.members()));
+      continue;
     }
+    reader.wrong(member.key, "out-of-range",
+                 number ? fmt::format("there is no rank {}", member.key)
+                        : fmt::format("{} is not a rank", shown(member.key)),
+                 {},
+                 !ranks       ? "write the number of a rank, such as \"3\""
+                 : ranks == 1 ? "the only rank is 0"
+                              : fmt::format("ranks are 0 to {}", *ranks - 1));
+  }
   std::sort(late.begin(), late.end());
-  cluster.resolve("late", reader.finish());
+  cluster.resolve("late", std::move(resolved));
   return late;
 }
 

@@ -350,6 +350,21 @@ void join_nics(Topology::Parts& parts, const LinkParameters& link) {
     if (parts.kinds[node] == NodeKind::nic) add_cable(parts, NodeId(node), joint, link);
 }
 
+// What all links have; nothing when they differ.
+std::optional<LinkParameters> only_link(const Graph& graph, const Network& network) {
+  std::optional<LinkParameters> only;
+  if (network.nodes > 1) only = network.link;
+  for (const Cable& cable : graph.cables()) {
+    LinkParameters parameters = cable.parameters;
+    parameters.down = false;
+    if (only && !(*only == parameters)) return std::nullopt;
+    only = parameters;
+  }
+  // Under a protocol of NCCL a link has not what is written.
+  if (only && !(only->protocols == Protocols{})) return std::nullopt;
+  return only;
+}
+
 // Every GPU has one cable to one switch, the same for all, and one to a NIC of its own, listed in
 // this order; there is nothing else.  Then the GPUs of a node are alike, too.
 bool is_star_with_nics(const Graph& graph) {
@@ -433,6 +448,7 @@ std::optional<Machine> read_graph(ObjectReader& cluster) {
   }
   const auto gpus = static_cast<std::int64_t>(graph.count(NodeKind::gpu));
   return Machine{.topology = Topology(std::move(parts)),
+                 .link = only_link(graph, *network),
                  .description = network->nodes > 1
                                     ? fmt::format("{} of {}", count_text(network->nodes, "node"),
                                                   count_text(gpus, "rank"))

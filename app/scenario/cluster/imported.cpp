@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <filesystem>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "app/scenario/cluster/cluster.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/presets.hpp"
+#include "app/scenario/scenario_folder.hpp"
 
 namespace collsim {
 namespace {
@@ -329,15 +329,14 @@ void load_machine_file(JsonValue& document, Sources& sources) {
     JsonValue* const written = cluster->find(key);
     if (written == nullptr || !written->is_string() || is_text(written->string())) continue;
     const std::uint32_t by = written->place.source;
-    std::filesystem::path file = written->string();
-    const bool from_file = by != SourceRange::nowhere && sources.kind(by) == Sources::Kind::file;
-    if (from_file && file.is_relative())
-      file = std::filesystem::path(sources.name(by)).parent_path() / file;
     Diagnostic asked_by;
     asked_by.place = written->place;
     asked_by.pointer = pointer_to("/cluster", key);
     Diagnostics mistakes;
-    const auto source = read_source(file.string(), sources, mistakes, asked_by);
+    const auto file =
+        named_file(*written, asked_by.pointer, by == SourceRange::nowhere ? "-" : sources.name(by),
+                   sources, mistakes);
+    const auto source = file ? read_source(*file, sources, mistakes, asked_by) : std::nullopt;
     if (source) {
       const std::string& text = sources.text(*source);
       *written = JsonValue(text);
@@ -348,7 +347,10 @@ void load_machine_file(JsonValue& document, Sources& sources) {
     // read_imported() reports it, so that a cluster that is not there is not missed besides.
     const SourceRange place = written->place;
     *written = JsonValue::object();
-    written->set(unreadable, mistakes.sorted().front().message);
+    const Diagnostic mistake = mistakes.sorted().front();
+    written->set(unreadable, mistake.message);
+    written->set("hint", mistake.hint.empty() ? "its name is relative to the file that names it"
+                                              : mistake.hint);
     written->place = place;
   }
 }
@@ -430,8 +432,9 @@ std::optional<Machine> read_imported(ObjectReader& cluster, std::string_view key
   const MachineAnswers answers = read_answers(cluster);
   const std::int64_t nodes = cluster.integer("nodes", 1, max_cluster_ranks, 1);
   if (const JsonValue* why = written->find(unreadable); why != nullptr && why->is_string()) {
+    const JsonValue* const hint = written->find("hint");
     return cluster.wrong(key, "cannot-read", why->string(), {},
-                         "its name is relative to the file that names it");
+                         hint != nullptr && hint->is_string() ? hint->string() : "");
   }
   if (!written->is_string()) {
     return cluster.wrong(

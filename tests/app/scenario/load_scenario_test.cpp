@@ -225,7 +225,8 @@ void expect_same_cases(const Loaded& a, const Loaded& b) {
 
 void expect_round_trip(const Loaded& loaded) {
   const std::string resolved = to_json(loaded.scenario->resolved);
-  const Loaded again = load_text(resolved, {.workloads = true});
+  // Where the files that it names are.
+  const Loaded again = load_text(resolved, {.workloads = true}, loaded.scenario->file);
   ASSERT_TRUE(again.scenario) << resolved << to_text(again.diagnostics, again.sources);
   if (loaded.scenario->resolved.find("cluster")->find("preset") == nullptr) {
     EXPECT_EQ(to_json(again.scenario->resolved), resolved);

@@ -89,11 +89,16 @@ TEST(Quantities, Bandwidths) {
   EXPECT_EQ(good(parse_bandwidth("1GiB/s")), 1 << 30);
   EXPECT_EQ(good(parse_bandwidth("400Gb/s")), 50'000'000'000);
   EXPECT_EQ(good(parse_bandwidth("400Gbps")), 50'000'000'000);
-  EXPECT_EQ(good(parse_bandwidth("7b/s")), 1);
   EXPECT_EQ(good(parse_bandwidth("8kbps")), 1'000);
-  EXPECT_EQ(good(parse_bandwidth("1.5B/s")), 2);
+  EXPECT_EQ(good(parse_bandwidth("8001b/s")), 1000);
   expect_text(bad(parse_bandwidth("3b/s")),
               "out-of-range: \"3b/s\" is less than half a byte per second |  | ");
+  // Rounding that would be noticed is not done.
+  EXPECT_EQ(bad(parse_bandwidth("4b/s")),
+            "not-whole: \"4b/s\" is not a whole number of bytes per second |  | write \"1B/s\"");
+  EXPECT_EQ(bad(parse_bandwidth("1.5B/s")),
+            "not-whole: \"1.5B/s\" is not a whole number of bytes per second |  | write \"1B/s\" "
+            "or \"2B/s\"");
   for (const char* zero : {"0", "0GB/s", "0.0 Gbps"})
     expect_text(bad(parse_bandwidth(zero)), "out-of-range: a bandwidth must not be 0 |  | ");
 }
