@@ -2,7 +2,10 @@
 #include "sim/critical_path.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/connections.hpp"
@@ -13,11 +16,82 @@ namespace {
 
 using Kind = CriticalPath::Kind;
 
+// What each rank has on each fair link, and when.
+class OwnTraffic {
+ public:
+  OwnTraffic(const Topology& topology, const Programs& programs, const Timeline& timeline) {
+    for (const Step& step : timeline.steps) {
+      const std::span<const Crossing> crossings = timeline.crossings_of(step);
+      const double bytes = static_cast<double>(step.instruction.count) *
+                           static_cast<double>(programs.element_size()) /
+                           static_cast<double>(parts_of(topology, crossings));
+      for (const Crossing& crossing : crossings)
+        if (topology.link(crossing.link).sharing == Sharing::fair)
+          of_[key(step.rank, topology.link(crossing.link).resource)].add(
+              {crossing.begun, crossing.ended, bytes});
+    }
+    for (auto& [key, passages] : of_) passages.sort();
+  }
+
+  // A message's crossings, one way after the other: how many ways.
+  static std::size_t parts_of(const Topology& topology, std::span<const Crossing> crossings) {
+    std::size_t parts = 1;
+    for (std::size_t i = 1; i < crossings.size(); ++i)
+      if (topology.link(crossings[i].link).from != topology.link(crossings[i - 1].link).to) ++parts;
+    return parts;
+  }
+
+  // Bytes of the rank that pass a link between two moments, each message evenly.
+  [[nodiscard]] double bytes(Rank rank, LinkId link, Time from, Time to) const {
+    const auto found = of_.find(key(rank, link));
+    return found == of_.end() ? 0 : found->second.bytes(from, to);
+  }
+
+ private:
+  struct Passage {
+    Time begun, ended;
+    double bytes;
+  };
+  struct Passages {
+    std::vector<Passage> all;  // sorted by when they begin
+    Time longest{};
+
+    void add(const Passage& passage) {
+      all.push_back(passage);
+      longest = std::max(longest, passage.ended - passage.begun);
+    }
+    void sort() {
+      std::sort(all.begin(), all.end(),
+                [](const Passage& a, const Passage& b) { return a.begun < b.begun; });
+    }
+    [[nodiscard]] double bytes(Time from, Time to) const {
+      const Time earliest = from - std::min(from, longest);
+      auto passage = std::partition_point(all.begin(), all.end(),
+                                          [&](const Passage& one) { return one.begun < earliest; });
+      double sum = 0;
+      for (; passage != all.end() && passage->begun < to; ++passage) {
+        const Time overlap = std::min(to, passage->ended) - std::max(from, passage->begun);
+        const Time whole = passage->ended - passage->begun;
+        if (overlap > Time{})
+          sum +=
+              passage->bytes * static_cast<double>(overlap.ps()) / static_cast<double>(whole.ps());
+      }
+      return sum;
+    }
+  };
+  static std::uint64_t key(Rank rank, LinkId link) {
+    return (std::uint64_t{rank.index()} << 32U) | std::uint64_t{link.index()};
+  }
+
+  std::unordered_map<std::uint64_t, Passages> of_;
+};
+
 // Walks from the end to the start, always to what delayed the current moment.
 class Walk {
  public:
   Walk(const Topology& topology, const Programs& programs, const Timeline& timeline)
-      : steps_(timeline.steps),
+      : timeline_(timeline),
+        steps_(timeline.steps),
         crossings_(timeline.crossings),
         topology_(topology),
         programs_(programs) {}
@@ -120,7 +194,7 @@ class Walk {
   void on_link() {
     const Time begun = crossing(place_).begun;
     if (is_fair(place_)) {
-      spend_until(std::min(now_, begun + alone_on_fair_links()), Kind::sharing);
+      spend_until(begun + own_time_on_fair_links(begun), Kind::sharing);
       spend_until(begun, Kind::wire);
     } else {
       spend_until(begun + link(place_).startup, Kind::wire);
@@ -178,14 +252,6 @@ class Walk {
       if (begin == step().links) return false;
     }
   }
-  [[nodiscard]] std::size_t parts() const {
-    std::size_t count = 1;
-    for (std::size_t i = 1; i < step().links; ++i) {
-      const Crossing* const here = &crossings_.at(step().first_crossing + i);
-      if (topology_.link(here->link).from != topology_.link((here - 1)->link).to) ++count;
-    }
-    return count;
-  }
   // Fair links come last.
   [[nodiscard]] Time arrival_of_part() const {
     Time fair{};
@@ -235,15 +301,32 @@ class Walk {
     for (std::size_t i = 0; i < route_.size(); ++i)
       if (is_fair(i)) bandwidth = std::min(bandwidth, link(i).bandwidth);
     const Bytes whole = step().instruction.count * programs_.element_size();
-    const auto count = static_cast<Bytes>(parts());
+    const auto count =
+        static_cast<Bytes>(OwnTraffic::parts_of(topology_, timeline_.crossings_of(step())));
     const bool is_first = first_crossing_ == step().first_crossing;
     return transfer_time(whole / count + (is_first ? whole % count : 0), bandwidth);
   }
 
+  // Of the time since then what the sender's own messages take on the fair links, at full
+  // bandwidth: where they fill a link it is not shared with anybody.
+  [[nodiscard]] Time own_time_on_fair_links(Time begun) {
+    if (!own_traffic_) own_traffic_.emplace(topology_, programs_, timeline_);
+    const Time whole = now_ - begun;
+    double own = alone_on_fair_links().seconds();
+    for (std::size_t i = 0; i < route_.size(); ++i)
+      if (is_fair(i))
+        own = std::max(own, own_traffic_->bytes(step().rank, link(i).resource, begun, now_) /
+                                static_cast<double>(link(i).bandwidth.bytes_per_second()));
+    constexpr double rounding = 1 - 1e-6;  // of rates
+    return own >= rounding * whole.seconds() ? whole : from_seconds(own);
+  }
+
   [[nodiscard]] Time arrival_of(std::uint32_t step) const { return steps_[step].arrived; }
 
+  const Timeline& timeline_;
   const std::vector<Step>& steps_;
   const std::vector<Crossing>& crossings_;
+  std::optional<OwnTraffic> own_traffic_;  // where links are shared
   const Topology& topology_;
   const Programs& programs_;
   CriticalPath path_;

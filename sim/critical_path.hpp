@@ -16,8 +16,8 @@ namespace collsim {
 //   start     the first rank of the chain had not started yet (launch, late rank)
 //   work      an instruction kept its lane busy (overhead, reduction, copy)
 //   startup   a message paid alpha on a link
-//   wire      its bytes crossed a link at full bandwidth
-//   sharing   they took longer than that because other flows shared it
+//   wire      its bytes crossed a link at full bandwidth, with others of its sender
+//   sharing   they took longer than that because messages of other ranks shared it
 //   flight    latency, of all links that it crosses meanwhile
 //   queue     a message waited for a link, and what held it was not recorded
 //

@@ -26,10 +26,12 @@ void print(const AnyExplanation& explanation, const ExplainOptions& options, Ter
 int explain_case(const ExplainOptions& options, Terminal& terminal) {
   const std::optional<ChosenCase> chosen = load_one_case(options.one, terminal);
   if (!chosen) return exit_usage;
-  if (chosen->chosen.step != nullptr)
+  if (chosen->chosen.step != nullptr) {
     print(explain_step(chosen->scenario, chosen->point, chosen->chosen), options, terminal);
-  else
-    print(explain(chosen->chosen), options, terminal);
+  } else {
+    Variations variations(chosen->scenario, chosen->point);
+    print(explain(chosen->chosen, &variations), options, terminal);
+  }
   return exit_fine;
 }
 

@@ -38,27 +38,48 @@ Case without_launches(Case one_case) {
   return one_case;
 }
 
+// The algorithm's case, as a run would make it.
+Case with_algorithm(const Case& one_case, Variations* variations, const Params& set) {
+  if (variations != nullptr) return variations->with(set);
+  Case other = one_case;
+  other.choose_algorithm(set.front().second.string());
+  return other;
+}
+
+// What "auto" chose besides the algorithm, as values of the scenario.
+Params cuts_chosen(const CaseResult& row) {
+  return {{"collective.chunks", row.chunks}, {"collective.channels", row.channels}};
+}
+
 std::vector<Contender> all_algorithms(const Case& one_case, const CaseResult& row,
-                                      WorkBudget& budget) {
+                                      Variations* variations, WorkBudget& budget) {
   std::vector<Contender> contenders;
   if (one_case.choice.name == "nccl") {
     for (const Case& other : nccl_candidates(without_launches(one_case))) {
-      Attempt result = attempt(other, budget);
-      contenders.push_back({nccl_text(*other.nccl, *other.protocol), result.time,
-                            std::move(result.why_not), result.too_long});
+      Attempt result = attempt([&] { return other; }, budget);
+      contenders.push_back({nccl_text(*other.nccl, *other.protocol),
+                            result.time,
+                            std::move(result.why_not),
+                            result.too_long,
+                            {}});
     }
     put_fastest_first(contenders);
     return contenders;
   }
-  Case other = one_case;
   for (const Algorithm* const algorithm : algorithms(row.operation)) {
-    other.choose_algorithm(algorithm->name);
-    Attempt result =
-        other.choice.name == row.algorithm ? Attempt{row.time, "", false} : attempt(other, budget);
-    contenders.push_back(
-        {other.choice.name, result.time, std::move(result.why_not), result.too_long});
+    const std::string name(algorithm->name);
+    Params set{{"collective.algorithm", name}};
+    if (row.search) {
+      const Params cuts = cuts_chosen(row);
+      set.insert(set.end(), cuts.begin(), cuts.end());
+    }
+    Attempt result{row.time, "", false};
+    if (name != row.algorithm)
+      result = attempt([&] { return with_algorithm(one_case, variations, set); }, budget);
+    contenders.push_back({name, result.time, std::move(result.why_not), result.too_long,
+                          variations != nullptr ? set : Params{}});
   }
-  if (one_case.choice.list) contenders.push_back({row.algorithm, row.time, "", false});
+  if (one_case.choice.list) contenders.push_back({row.algorithm, row.time, "", false, {}});
   put_fastest_first(contenders);
   return contenders;
 }
@@ -109,7 +130,7 @@ BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
   return result;
 }
 
-Explanation explain(const Case& one_case) {
+Explanation explain(const Case& one_case, Variations* variations) {
   CutsCache cuts;
   const auto [settled, row] = choose(one_case, {.cuts = &cuts, .idle_links = true});
   Explanation result{settled, row, {}, {}, {}, {}, {}, {}, {}, {}, {}};
@@ -136,9 +157,16 @@ Explanation explain(const Case& one_case) {
   budget.keep(work_allowed / 2);  // the knobs want their share
   // The others of "auto" are compared with as many chunks and channels as it chose.
   const bool searched = result.row.search.has_value();
-  result.algorithms = all_algorithms(searched ? settled : one_case, result.row, budget);
+  result.algorithms = all_algorithms(searched ? settled : one_case, result.row, variations, budget);
   budget.keep(0);
-  result.knobs = explain_knobs(chosen, result.row, simulation, result.algorithms, budget);
+  Params kept;
+  if (result.chosen_automatically) kept = {{"collective.algorithm", result.row.algorithm}};
+  if (searched)
+    for (auto& cut : cuts_chosen(result.row)) kept.push_back(std::move(cut));
+  // What NCCL chooses is more than a scenario can say.
+  const bool is_nccl = result.row.protocol.has_value();
+  result.knobs = explain_knobs({chosen, result.row, is_nccl ? nullptr : variations, kept},
+                               simulation, result.algorithms, budget);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/explain/variations.hpp"
 #include "app/json/value.hpp"
 #include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
@@ -127,6 +128,8 @@ struct Knob {
   std::optional<Time> time_20;  // by_degrees: 20% better
   std::string why_not;          // no time: why
   bool too_long = false;        // no time: it was not even tried
+  // What makes the change with --set, path by path; empty: it is none of single values.
+  Params set;
 };
 
 struct BestChunks {
@@ -165,6 +168,7 @@ struct Contender {
   std::optional<Time> time;
   std::string why_not;    // no time: why
   bool too_long = false;  // no time: it was not even tried
+  Params set;             // as of a Knob
 };
 
 struct Explanation {
@@ -183,8 +187,10 @@ struct Explanation {
 };
 
 // Simulates the case, and it again with every knob turned, within a fixed amount of work (counted,
-// not timed, so that the answer is the same everywhere).  Throws Error as run_case does.
-[[nodiscard]] Explanation explain(const Case& one_case);
+// not timed, so that the answer is the same everywhere).  Throws Error as run_case does.  The case
+// is a point of a scenario, whose variations are what a run with that change takes; of a case
+// that was made by hand only the choice itself changes.
+[[nodiscard]] Explanation explain(const Case& one_case, Variations* variations = nullptr);
 
 // An explanation in plain language: at most 100 columns wide, ends with a newline.
 [[nodiscard]] std::string to_text(const Explanation& explanation, bool colour = false);
@@ -213,7 +219,8 @@ struct Explanation {
 //   critical_path   [{shape, ranks, count, period, from_s, to_s, smallest_bytes, largest_bytes,
 //                    text}]
 //   knobs           [{name, now, then, by_degrees, time_s, saves_s, time_20_percent_s,
-//                    saves_20_percent_s, why_not}], the one that saves most first
+//                    saves_20_percent_s, why_not, set: {path: value} for --set; null: no single
+//                    values}], the one that saves most first
 //   best_chunks     {by_formula, best, time_s, tried: [{chunks, time_s}]}
 //   bound           {bound_s, launch_s, bandwidth_s, latency_s, compute_s, binding, ratio, text,
 //                    best_known_s: of an all-reduce, reduce-scatter and all-gather at the best

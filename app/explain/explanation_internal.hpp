@@ -47,16 +47,25 @@ class WorkBudget {
 };
 // What simulating a case takes, roughly, in instructions.
 [[nodiscard]] double work_of(const Case& one_case);
-// The case simulated if the budget allows and it works.
+// The case that is made, simulated if the budget allows and it works.
 struct Attempt {
   std::optional<Time> time;
   std::string why_not;
   bool too_long = false;  // for the budget
 };
-[[nodiscard]] Attempt attempt(const Case& one_case, WorkBudget& budget);
+[[nodiscard]] Attempt attempt(const std::function<Case()>& make, WorkBudget& budget);
 
-[[nodiscard]] Knobs explain_knobs(const Case& one_case, const CaseResult& row,
-                                  const Simulation& simulation,
+// What knobs are turned on.  `chosen`: what "auto" chose, which stays meanwhile.
+struct KnobContext {
+  const Case& one_case;
+  const CaseResult& row;
+  Variations* variations;  // null: the case is of no scenario
+  Params chosen;
+
+  // The values with those that were chosen, unless they say otherwise.
+  [[nodiscard]] Params with(const Params& set) const;
+};
+[[nodiscard]] Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
                                   const std::vector<Contender>& algorithms, WorkBudget& budget);
 [[nodiscard]] BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
                                              const Breakdown& breakdown, CutsCache& cache);

@@ -126,6 +126,12 @@ JsonValue of_line(const PathLine& line) {
                             {"text", path_line_in_words(line)}});
 }
 
+JsonValue of_set(const Params& set) {
+  JsonValue value;
+  for (const auto& [path, then] : set) value.set(path, then);
+  return value;
+}
+
 JsonValue of_knobs(const Explanation& e) {
   const auto saves = [&](const std::optional<Time>& time) {
     return time ? seconds(e.row.time - *time) : JsonValue();
@@ -139,7 +145,8 @@ JsonValue of_knobs(const Explanation& e) {
                               {"saves_s", saves(knob.time)},
                               {"time_20_percent_s", seconds(knob.time_20)},
                               {"saves_20_percent_s", saves(knob.time_20)},
-                              {"why_not", text_or_null(knob.why_not)}});
+                              {"why_not", text_or_null(knob.why_not)},
+                              {"set", of_set(knob.set)}});
   });
 }
 

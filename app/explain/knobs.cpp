@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/explain/explanation_internal.hpp"
+#include "app/scenario/quantities.hpp"
 #include "app/study/run_case.hpp"
 #include "sim/message_router.hpp"
 
@@ -23,6 +24,13 @@ Bandwidth scaled(Bandwidth bandwidth, double factor) {
   const double value = static_cast<double>(bandwidth.bytes_per_second()) * factor;
   if (value > 9e18) throw_error(ErrorCode::overflow, "a bandwidth beyond 64 bits");
   return Bandwidth(std::max<std::int64_t>(1, std::llround(value)));
+}
+
+std::string exact_text(Time time) {
+  return exact_time(time);
+}
+std::string exact_text(Bandwidth bandwidth) {
+  return exact_bandwidth(bandwidth);
 }
 
 // Links with the same parameters, of which at least one carried a message.
@@ -63,14 +71,14 @@ std::string name_of(const LinkClass& one, const Topology& topology) {
 
 class KnobTurner {
  public:
-  KnobTurner(const Case& one_case, const CaseResult& row, WorkBudget& budget)
-      : one_case_(one_case), row_(row), budget_(budget) {}
+  KnobTurner(const KnobContext& context, WorkBudget& budget)
+      : context_(context), one_case_(context.one_case), row_(context.row), budget_(budget) {}
 
   void turn_links(const Topology& topology, const Simulation& simulation) {
     const std::vector<LinkClass> classes = used_classes(topology, simulation);
     // Links that a message crosses one after the other help only together.
     if (classes.size() > 1 && row_.wire_bytes > 0)
-      by_degrees(new_knob("bandwidth of all links", "each", "each doubled"), true,
+      by_degrees(new_knob("bandwidth of all links", "each", "each doubled"), true, {},
                  [this](double factor) {
                    return with_links(one_case_, [=](LinkParameters& link) {
                      link.bandwidth = scaled(link.bandwidth, factor);
@@ -80,20 +88,28 @@ class KnobTurner {
       if (&one == classes.data() + max_link_classes) break;
       const std::string links = name_of(one, topology);
       const LinkParameters& now = one.parameters;
+      const bool is_written = one.links.size() == topology.links().size() &&
+                              context_.variations != nullptr && context_.variations->has_one_link();
+      const auto key = [&](const char* name) {
+        return is_written ? std::string("cluster.link.") + name : std::string();
+      };
       if (row_.wire_bytes > 0)
-        by_degrees("bandwidth of " + links, now.bandwidth, [this, now](double factor) {
-          return with_links(
-              one_case_,
-              [=](LinkParameters& link) { link.bandwidth = scaled(link.bandwidth, factor); }, now);
-        });
+        by_degrees(
+            "bandwidth of " + links, now.bandwidth, key("bandwidth"), [this, now](double factor) {
+              return with_links(
+                  one_case_,
+                  [=](LinkParameters& link) { link.bandwidth = scaled(link.bandwidth, factor); },
+                  now);
+            });
       if (now.startup > Time{})
-        by_degrees("overhead of " + links, now.startup, [this, now](double factor) {
-          return with_links(
-              one_case_, [=](LinkParameters& link) { link.startup = scaled(link.startup, factor); },
-              now);
-        });
+        by_degrees(
+            "overhead of " + links, now.startup, key("overhead"), [this, now](double factor) {
+              return with_links(
+                  one_case_,
+                  [=](LinkParameters& link) { link.startup = scaled(link.startup, factor); }, now);
+            });
       if (now.latency > Time{})
-        by_degrees("latency of " + links, now.latency, [this, now](double factor) {
+        by_degrees("latency of " + links, now.latency, key("latency"), [this, now](double factor) {
           return with_links(
               one_case_, [=](LinkParameters& link) { link.latency = scaled(link.latency, factor); },
               now);
@@ -108,14 +124,13 @@ class KnobTurner {
     turn_rate("second_write_bandwidth", &CostModel::second_write_bandwidth);
     turn_time("instruction_overhead", &CostModel::instruction_overhead);
     turn_time("launch", &CostModel::launch);
-    for (const auto& [rank, late] : one_case_.cluster->late) {
-      const auto& group = one_case_.collective.group;
-      if (late == Time{} || std::find(group.begin(), group.end(), rank) == group.end()) continue;
+    for (const auto& [rank, late] : late_ranks(*one_case_.cluster, one_case_.collective.group)) {
       Case changed = one_case_;
       Cluster cluster = *one_case_.cluster;
       std::erase_if(cluster.late, [one = rank](const auto& entry) { return entry.first == one; });
       changed.cluster = std::make_shared<const Cluster>(std::move(cluster));
-      once(fmt::format("late rank {}", rank.index()), to_text(late), "on time", changed);
+      once(fmt::format("late rank {}", rank.index()), to_text(late), "on time",
+           {{fmt::format("cluster.late.{}", rank.index()), "0ns"}}, changed);
       if (++late_ranks_ == 3) break;
     }
   }
@@ -144,7 +159,8 @@ class KnobTurner {
       AlgorithmChoice more = choice;
       more.slots = 2 * *choice.slots;
       changed.choose(more);
-      once("slots", std::to_string(*choice.slots), std::to_string(2 * *choice.slots), changed);
+      once("slots", std::to_string(*choice.slots), std::to_string(2 * *choice.slots),
+           {{"collective.slots", 2 * *choice.slots}}, changed);
     }
   }
 
@@ -155,13 +171,15 @@ class KnobTurner {
       knob.time = other.time;
       knob.why_not = other.why_not;
       knob.too_long = other.too_long;
+      knob.set = other.set;
       knobs.all.push_back(std::move(knob));
     }
   }
 
   // After everything else, because it only sharpens the picture.
   void turn_a_little() {
-    for (const auto& [index, change] : little_) knobs.all[index].time_20 = turned(change).time;
+    for (const auto& [index, change] : little_)
+      knobs.all[index].time_20 = attempt(change, budget_).time;
   }
 
   Knobs knobs;
@@ -177,45 +195,52 @@ class KnobTurner {
     return knob;
   }
 
-  Attempt turned(const Change& change) {
-    try {
-      return attempt(change(), budget_);
-    } catch (const Error& error) {
-      return {std::nullopt, error.what(), false};
-    }
-  }
+  // As a run with --set would have it; where nothing is written, by the change itself.
   void add(Knob knob, const Change& change) {
-    Attempt result = turned(change);
+    const bool is_set = !knob.set.empty() && context_.variations != nullptr;
+    if (is_set) knob.set = context_.with(knob.set);
+    Attempt result =
+        attempt([&] { return is_set ? context_.variations->with(knob.set) : change(); }, budget_);
+    if (!is_set) knob.set.clear();
     knob.time = result.time;
     knob.why_not = std::move(result.why_not);
     knob.too_long = result.too_long;
     knobs.all.push_back(std::move(knob));
   }
-  void once(std::string name, std::string now, std::string then, const Case& changed) {
-    add(new_knob(std::move(name), std::move(now), std::move(then)), [&] { return changed; });
+  void once(std::string name, std::string now, std::string then, Params set, const Case& changed) {
+    Knob knob = new_knob(std::move(name), std::move(now), std::move(then));
+    knob.set = std::move(set);
+    add(std::move(knob), [&] { return changed; });
   }
 
   // A rate doubles, a time halves; or 20% more and less.
   template <class Make>
-  void by_degrees(Knob knob, bool rate, Make make) {
+  void by_degrees(Knob knob, bool rate, Params set, Make make) {
     knob.by_degrees = true;
+    knob.set = std::move(set);
     little_.emplace_back(knobs.all.size(), [=] { return make(rate ? 1.2 : 0.8); });
     add(std::move(knob), [=] { return make(rate ? 2 : 0.5); });
   }
   template <class Quantity, class Make>
-  void by_degrees(const std::string& name, Quantity now, Make make) {
+  void by_degrees(const std::string& name, Quantity now, const std::string& key, Make make) {
     constexpr bool rate = std::is_same_v<Quantity, Bandwidth>;
     Knob knob = new_knob(name, to_text(now), "");
+    Params set;
     try {
-      knob.then = to_text(scaled(now, rate ? 2 : 0.5));
+      const Quantity then = scaled(now, rate ? 2 : 0.5);
+      knob.then = to_text(then);
+      if (!key.empty()) set = {{key, exact_text(then)}};
     } catch (const Error&) {
       return;  // nothing is twice as good as what 64 bits hold
     }
-    by_degrees(std::move(knob), rate, make);
+    by_degrees(std::move(knob), rate, std::move(set), make);
+  }
+  [[nodiscard]] static std::string key_of_cost(const char* name) {
+    return std::string("model.") + name;
   }
   void turn_rate(const char* name, std::optional<Bandwidth> CostModel::*member) {
     if (!(one_case_.costs.*member)) return;
-    by_degrees(name, *(one_case_.costs.*member), [this, member](double factor) {
+    by_degrees(name, *(one_case_.costs.*member), key_of_cost(name), [this, member](double factor) {
       Case changed = one_case_;
       changed.costs.*member = scaled(*(one_case_.costs.*member), factor);
       return changed;
@@ -223,7 +248,7 @@ class KnobTurner {
   }
   void turn_time(const char* name, Time CostModel::*member) {
     if (one_case_.costs.*member == Time{}) return;
-    by_degrees(name, one_case_.costs.*member, [this, member](double factor) {
+    by_degrees(name, one_case_.costs.*member, key_of_cost(name), [this, member](double factor) {
       Case changed = one_case_;
       changed.costs.*member = scaled(one_case_.costs.*member, factor);
       return changed;
@@ -235,7 +260,8 @@ class KnobTurner {
     AlgorithmChoice choice = one_case_.choice;
     choice.*member = static_cast<int>(then);
     changed.choose(choice);
-    once(name, std::to_string(now), std::to_string(then), changed);
+    once(name, std::to_string(now), std::to_string(then),
+         {{std::string("collective.") + name, then}}, changed);
   }
   void size_of_chunks(Bytes then) {
     if (then < 1 || then == *one_case_.choice.chunk_size) return;
@@ -243,9 +269,11 @@ class KnobTurner {
     AlgorithmChoice choice = one_case_.choice;
     choice.chunk_size = then;
     changed.choose(choice);
-    once("chunk_size", bytes_to_text(*one_case_.choice.chunk_size), bytes_to_text(then), changed);
+    once("chunk_size", bytes_to_text(*one_case_.choice.chunk_size), bytes_to_text(then),
+         {{"collective.chunk_size", exact_size(then)}}, changed);
   }
 
+  const KnobContext& context_;
   const Case& one_case_;
   const CaseResult& row_;
   WorkBudget& budget_;
@@ -257,12 +285,15 @@ class KnobTurner {
 
 class ChunkSearch {
  public:
-  ChunkSearch(const Case& one_case, const CaseResult& row, WorkBudget& budget)
-      : one_case_(one_case), budget_(budget) {
-    AlgorithmChoice choice = one_case.choice;
+  ChunkSearch(const KnobContext& context, WorkBudget& budget)
+      : context_(context),
+        is_set_(context.variations != nullptr && !context.one_case.choice.chunk_size),
+        one_case_(context.one_case),
+        budget_(budget) {
+    AlgorithmChoice choice = one_case_.choice;
     choice.chunk_size.reset();
     one_case_.choose(choice);
-    times_[row.chunks] = row.time;
+    times_[context.row.chunks] = context.row.time;
   }
 
   // Powers of two while the time falls, and what the formula recommends.
@@ -299,14 +330,20 @@ class ChunkSearch {
   std::optional<Time> try_chunks(int chunks) {
     if (chunks < 1) return std::nullopt;
     if (const auto known = times_.find(chunks); known != times_.end()) return known->second;
-    AlgorithmChoice choice = one_case_.choice;
-    choice.chunks = chunks;
-    one_case_.choose(choice);
-    const std::optional<Time> time = attempt(one_case_, budget_).time;
+    const std::optional<Time> time = attempt([&] { return cut_into(chunks); }, budget_).time;
     if (time) times_[chunks] = *time;
     return time;
   }
+  Case cut_into(int chunks) {
+    if (is_set_) return context_.variations->with(context_.with({{"collective.chunks", chunks}}));
+    AlgorithmChoice choice = one_case_.choice;
+    choice.chunks = chunks;
+    one_case_.choose(choice);
+    return one_case_;
+  }
 
+  const KnobContext& context_;
+  bool is_set_;
   Case one_case_;
   WorkBudget& budget_;
   std::map<int, Time> times_;
@@ -319,6 +356,16 @@ void put_best_first(std::vector<Knob>& knobs) {
 }
 
 }  // namespace
+
+Params KnobContext::with(const Params& set) const {
+  Params all;
+  for (const auto& value : chosen)
+    if (std::none_of(set.begin(), set.end(),
+                     [&](const auto& other) { return other.first == value.first; }))
+      all.push_back(value);
+  all.insert(all.end(), set.begin(), set.end());
+  return all;
+}
 
 Case with_links(const Case& one_case, const std::function<void(LinkParameters&)>& change,
                 const std::optional<LinkParameters>& only) {
@@ -391,9 +438,9 @@ double work_of(const Case& one_case) {
   return simulated + static_cast<double>(topology.links().size()) + 100.0 * schedule.size();
 }
 
-Attempt attempt(const Case& one_case, WorkBudget& budget) {
+Attempt attempt(const std::function<Case()>& make, WorkBudget& budget) {
   try {
-    const Case made = with_schedule(one_case);
+    const Case made = with_schedule(make());
     if (!budget.take(work_of(made))) return {std::nullopt, "it would take too long", true};
     return {run_case(made).time, "", false};
   } catch (const Error& error) {
@@ -401,16 +448,18 @@ Attempt attempt(const Case& one_case, WorkBudget& budget) {
   }
 }
 
-Knobs explain_knobs(const Case& one_case, const CaseResult& row, const Simulation& simulation,
+Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
                     const std::vector<Contender>& algorithms, WorkBudget& budget) {
-  KnobTurner turner(one_case, row, budget);
+  const Case& one_case = context.one_case;
+  const CaseResult& row = context.row;
+  KnobTurner turner(context, budget);
   if (row.messages > 0) turner.turn_links(one_case.cluster->topology, simulation);
   turner.turn_costs();
   const bool nccl_chooses = row.protocol.has_value();
   if (!nccl_chooses) turner.turn_choice();
   if (!nccl_chooses) turner.add_algorithms(algorithms);
   if (row.size > 0 && row.ranks > 1 && !nccl_chooses)
-    turner.knobs.chunks = ChunkSearch(one_case, row, budget).run(row.analytic);
+    turner.knobs.chunks = ChunkSearch(context, budget).run(row.analytic);
   turner.turn_a_little();
   Knobs knobs = std::move(turner.knobs);
   put_best_first(knobs.all);

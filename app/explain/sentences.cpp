@@ -257,7 +257,7 @@ std::vector<ShareWords> shares_in_words(const Explanation& e) {
        fmt::format("alpha of {} on the path",
                    count_in_words(static_cast<std::int64_t>(b.messages), "message"))},
       {"wire", p.wire, "bytes crossing at full bandwidth"},
-      {"sharing", p.sharing, "other messages shared the links"},
+      {"sharing", p.sharing, "messages of other ranks shared the links"},
       {"latency", p.flight, "messages sent but not yet arrived"},
       {"queue", p.queue, "waiting for a link"},
       {"adding", p.reduction,

@@ -92,8 +92,7 @@ const std::vector<Setting>& settings() {
 
 class SettingSearch {
  public:
-  SettingSearch(const Scenario& scenario, std::size_t point, const Setting& setting)
-      : scenario_(scenario), point_(point) {
+  SettingSearch(Variations& variations, const Setting& setting) : variations_(variations) {
     best_.path = fmt::format("workload.{}.{}", setting.scheme, setting.key);
   }
 
@@ -107,17 +106,8 @@ class SettingSearch {
     const std::string text = plain_text(value);
     for (const auto& [known, time] : times_)
       if (known == text) return;
-    Scenario varied = scenario_;
-    varied.axes.clear();
-    for (const auto& [path, here] : scenario_.params(point_))
-      if (path != best_.path) varied.axes.push_back({{path}, {{here}}, {}});
-    varied.axes.push_back({{best_.path}, {{value}}, {}});
-    Diagnostics wrong;
-    ClusterCache clusters;
-    const std::optional<Case> other = make_case(varied, 0, clusters, wrong);
-    if (!other) return;
     try {
-      times_.emplace_back(text, run_step(*other).time);
+      times_.emplace_back(text, run_step(variations_.with({{best_.path, value}})).time);
     } catch (const Error&) {
       return;
     }
@@ -143,8 +133,7 @@ class SettingSearch {
   }
 
  private:
-  const Scenario& scenario_;
-  std::size_t point_;
+  Variations& variations_;
   std::string now_;
   std::vector<std::pair<std::string, Time>> times_;
   BestSetting best_;
@@ -174,11 +163,12 @@ void explain_step_knobs(const Scenario& scenario, std::size_t point, const Case&
   Diagnostics ignored;  // the case was made before
   ClusterCache clusters;
   const JsonValue workload = read_point(scenario, point, {}, clusters, ignored).workload;
+  Variations variations(scenario, point);
   for (const Setting& setting : settings()) {
     const JsonValue* const options = workload.find(setting.scheme);
     const JsonValue* const now = options == nullptr ? nullptr : options->find(setting.key);
     if (now == nullptr) continue;
-    SettingSearch search(scenario, point, setting);
+    SettingSearch search(variations, setting);
     search.start(plain_text(*now), result.row.time);
     if (setting.values.empty())
       try_sizes(search);

@@ -303,9 +303,14 @@ struct SortedKnobs {
   std::vector<std::string> useless, faster, slower, refused, not_tried;
 };
 
+std::string refused_in_words(const Knob& knob, const std::string& setting) {
+  return knob.too_long ? setting : fmt::format("{} ({})", setting, knob.why_not);
+}
+
 void sort_algorithm(const Knob& knob, Time now, std::size_t& shown, SortedKnobs& sorted) {
   if (!knob.time)
-    (knob.too_long ? sorted.not_tried : sorted.refused).push_back(knob.then);
+    (knob.too_long ? sorted.not_tried : sorted.refused)
+        .push_back(refused_in_words(knob, knob.then));
   else if (*knob.time < now && shown++ < most_algorithms)
     sorted.table.push_back(&knob);
   else
@@ -321,7 +326,8 @@ SortedKnobs sorted_knobs(const Explanation& e) {
     if (knob.name == "algorithm")
       sort_algorithm(knob, e.row.time, algorithms, sorted);
     else if (!knob.time)
-      (knob.too_long ? sorted.not_tried : sorted.refused).push_back(setting);
+      (knob.too_long ? sorted.not_tried : sorted.refused)
+          .push_back(refused_in_words(knob, setting));
     else if (*knob.time == e.row.time)
       sorted.useless.push_back(setting);
     else

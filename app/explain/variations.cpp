@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/explain/variations.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/scenario/document_path.hpp"
+#include "topo/error.hpp"
+
+namespace collsim {
+
+Variations::Variations(const Scenario& scenario, std::size_t point) : point_(scenario) {
+  point_.axes.clear();
+  for (const auto& [path, value] : scenario.params(point))
+    point_.axes.push_back({{path}, {{value}}, {}});
+  Diagnostics known;  // it was made before
+  const JsonValue cluster = read_point(scenario, point, {}, clusters_, known).cluster;
+  const JsonValue* const link = cluster.find("link");
+  const JsonValue* const changed = cluster.find("links_override");
+  has_one_link_ = link != nullptr && link->is_object() && cluster.find("shape") != nullptr &&
+                  (changed == nullptr || changed->items().empty());
+}
+
+Case Variations::with(const Params& changes) {
+  Scenario varied = point_;
+  const auto is_changed = [&](const Axis& axis) {
+    return std::any_of(changes.begin(), changes.end(),
+                       [&](const auto& change) { return axis.paths.front() == change.first; });
+  };
+  std::erase_if(varied.axes, is_changed);
+  // The first axis is put in last, over all others.
+  for (const auto& [path, value] : changes)
+    varied.axes.insert(varied.axes.begin(), Axis{{path}, {{value}}, {}});
+  Diagnostics mistakes;
+  std::optional<Case> made = make_case(varied, 0, clusters_, mistakes);
+  if (!made) throw_error(ErrorCode::invalid_argument, mistakes.sorted().front().message);
+  return std::move(*made);
+}
+
+}  // namespace collsim

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every time that explain() promises for a change is what a run with that change takes: of random
+// scenarios, and of those included.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "app/explain/explanation.hpp"
+#include "app/json/value.hpp"
+#include "app/scenario/quantities.hpp"
+#include "app/study/run_case.hpp"
+#include "tests/app/scenario/loading.hpp"
+#include "tests/sanitized.hpp"
+
+namespace collsim::testing {
+namespace {
+
+std::string set_option(const std::string& path, const JsonValue& value) {
+  return path + "=" + to_json(value, -1);
+}
+
+LinkParameters parameters_of(const Topology& topology, const std::string& link) {
+  for (std::size_t i = 0; i < topology.links().size(); ++i)
+    if (topology.name(LinkId(i)) == link) return topology.parameters(LinkId(i));
+  throw_error(ErrorCode::invalid_argument, "no link " + link);
+}
+
+// "links_override" of every link with these parameters: another way to what explain() does.
+std::string all_links_override(const Topology& topology, const LinkParameters& wanted,
+                               const std::string& member, const std::string& value) {
+  JsonValue list = JsonValue::array();
+  for (std::size_t i = 0; i < topology.links().size(); ++i) {
+    if (!(topology.parameters(LinkId(i)) == wanted)) continue;
+    const Link& link = topology.link(LinkId(i));
+    list.items().push_back(JsonValue::object(
+        {{"from", topology.name(link.from)}, {"to", topology.name(link.to)}, {member, value}}));
+  }
+  return set_option("cluster.links_override", list);
+}
+
+class Promise {
+ public:
+  Promise(std::string text, const Scenario& scenario, std::size_t point)
+      : text_(std::move(text)), point_(scenario.params(point)) {
+    Variations variations(scenario, point);
+    ClusterCache clusters;
+    Diagnostics diagnostics;
+    case_ = make_case(scenario, point, clusters, diagnostics);
+    explanation_ = explain(*case_, &variations);
+  }
+
+  // How many knobs were checked.
+  int check() {
+    int checked = 0;
+    for (const Knob& knob : explanation_.knobs.all) {
+      if (!knob.time) continue;
+      const std::vector<std::string> set = options_of(knob);
+      if (set.empty()) continue;
+      EXPECT_EQ(time_with(set), *knob.time)
+          << knob.name << ": " << knob.now << " -> " << knob.then << "\n"
+          << set.back() << "\n"
+          << text_;
+      ++checked;
+    }
+    return checked;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> options_of(const Knob& knob) const {
+    std::vector<std::string> set;
+    for (const auto& [path, value] : point_) set.push_back(set_option(path, value));
+    for (const auto& [path, value] : knob.set) set.push_back(set_option(path, value));
+    if (!knob.set.empty()) return set;
+    const std::size_t example = knob.name.find(" links like ");
+    if (example == std::string::npos || case_->cluster->overridden ||
+        explanation_.chosen_automatically)
+      return {};
+    const Topology& topology = explanation_.one_case.cluster->topology;
+    const std::string name = knob.name.substr(example + std::string(" links like ").size());
+    const LinkParameters now = parameters_of(topology, name);
+    const std::string what = knob.name.substr(0, knob.name.find(' '));
+    const std::string value =
+        what == "bandwidth"
+            ? exact_bandwidth(Bandwidth(2 * now.bandwidth.bytes_per_second()))
+            : exact_time(Time(std::llround(
+                  0.5 *
+                  static_cast<double>((what == "overhead" ? now.startup : now.latency).ps()))));
+    set.push_back(all_links_override(topology, now, what, value));
+    return set;
+  }
+
+  [[nodiscard]] std::optional<Time> time_with(std::vector<std::string> set) const {
+    LoadOptions options;
+    if (!point_.empty()) options.set.emplace_back("sweep={}");
+    options.set.insert(options.set.end(), set.begin(), set.end());
+    options.set.emplace_back("expect=[]");
+    const Loaded loaded = text_.starts_with('{') ? load_text(text_, options) : load_file(options);
+    EXPECT_TRUE(loaded.scenario) << (loaded.mistakes().empty() ? "" : loaded.mistakes().front());
+    const std::optional<Case> changed = case_of(loaded);
+    return changed ? std::optional(run_case(*changed).kernel) : std::nullopt;
+  }
+
+  [[nodiscard]] Loaded load_file(const LoadOptions& options) const {
+    Loaded loaded;
+    loaded.scenario = load_scenario(text_, options, loaded.sources, loaded.diagnostics);
+    return loaded;
+  }
+
+  std::string text_;  // or the file that has it
+  Params point_;
+  std::optional<Case> case_;
+  Explanation explanation_;
+};
+
+// --- random scenarios ---------------------------------------------------------------------------
+
+class RandomScenario {
+ public:
+  explicit RandomScenario(unsigned seed) : random_(seed) {}
+
+  std::string text() {
+    const std::string cluster = this->cluster();
+    const std::string op = one_of({"all-reduce", "all-gather", "reduce-scatter", "broadcast",
+                                   "reduce", "all-to-all", "gather"});
+    std::string collective = fmt::format(R"("op": "{}", "size": "{}B")", op, 4 * whole(1, 60'000));
+    const std::vector<const Algorithm*>& all = algorithms(parse_operation(op));
+    if (chance(0.8))
+      collective += fmt::format(R"(, "algorithm": "{}")",
+                                chance(0.1) ? "auto" : all[whole(0, all.size() - 1)]->name);
+    if (chance(0.4)) collective += fmt::format(R"(, "chunks": {})", whole(1, 9));
+    if (chance(0.2)) collective += fmt::format(R"(, "channels": {})", whole(1, 4));
+    if (chance(0.1)) collective += fmt::format(R"(, "slots": {})", whole(1, 3));
+    std::string model;
+    if (chance(0.3)) model += fmt::format(R"("reduce_bandwidth": "{}MB/s")", whole(500, 90'000));
+    if (chance(0.2))
+      model += fmt::format(R"({}"instruction_overhead": "{}ns")", model.empty() ? "" : ", ",
+                           whole(1, 900));
+    return fmt::format(R"({{"scenario": 1, "cluster": {{{}}}, "model": {{{}}}, )"
+                       R"("collective": {{{}}}}})",
+                       cluster, model, collective);
+  }
+
+ private:
+  std::string cluster() {
+    std::string text;
+    switch (whole(0, 5)) {
+      case 0:
+        text = fmt::format(R"("shape": "{}", "ranks": {}, {})",
+                           one_of({"ring", "chain", "switch", "fully-connected"}), whole(2, 9),
+                           link("link"));
+        break;
+      case 1:
+        text = fmt::format(R"("shape": "torus", "dims": [{}, {}], {})", whole(2, 3), whole(2, 4),
+                           link("link"));
+        break;
+      case 2: text = fmt::format(R"("shape": "hypercube", "ranks": 8, {})", link("link")); break;
+      case 3:
+        text = fmt::format(R"("shape": "nodes", "nodes": {}, "gpus_per_node": {}, )"
+                           R"("intra": {{"shape": "{}", {}}}, "inter": {{"shape": "switch", {}}})",
+                           whole(2, 4), whole(2, 3), one_of({"switch", "ring", "fully-connected"}),
+                           link("link"), link("link"));
+        break;
+      case 4:
+        text = fmt::format(R"("shape": "leaf-spine", "leaves": 2, "ranks_per_leaf": {}, )"
+                           R"("spines": {}, {})",
+                           whole(2, 4), whole(1, 3), link("link"));
+        break;
+      default: text = fmt::format(R"("preset": "dgx-h100", "nodes": {})", whole(1, 2));
+    }
+    if (chance(0.15)) text += fmt::format(R"(, "late": {{"1": "{}us"}})", whole(1, 90));
+    return text;
+  }
+
+  std::string link(const char* key) {
+    return fmt::format(
+        R"("{}": {{"bandwidth": "{}MB/s", "overhead": "{}ns", "latency": "{}ns"{}}})", key,
+        whole(800, 60'000), chance(0.3) ? 0 : whole(1, 5000), chance(0.3) ? 0 : whole(1, 3000),
+        chance(0.4) ? R"(, "sharing": "fair")" : "");
+  }
+
+  std::size_t whole(std::size_t low, std::size_t high) {
+    return low + random_() % (high - low + 1);
+  }
+  bool chance(double part) { return static_cast<double>(random_() % 1000) < 1000 * part; }
+  std::string one_of(const std::vector<std::string>& words) {
+    return words[whole(0, words.size() - 1)];
+  }
+  std::mt19937 random_;
+};
+
+class RandomKnobTruth : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(RandomKnobTruth, HoldsOfRandomScenarios) {
+  constexpr int each = random_cases(125);
+  int scenarios = 0;
+  int knobs = 0;
+  for (unsigned i = 0; scenarios < each; ++i) {
+    ASSERT_LT(i, 20U * each) << "too many make no sense";
+    const std::string text = RandomScenario(GetParam() * 100'000 + i).text();
+    const Loaded loaded = load_text(text);
+    if (!loaded.scenario) continue;  // no such algorithm for so many ranks
+    try {
+      knobs += Promise(text, *loaded.scenario, 0).check();
+      ++scenarios;
+    } catch (const Error&) {
+      continue;  // does not fit these ranks, or these links
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(knobs, 5 * scenarios);
+}
+
+// Those included, where simulating them fifty times is quick: at both ends of their sweeps.
+TEST(KnobTruth, HoldsOfTheScenariosIncluded) {
+  constexpr double quick = 5000;
+  int checked = 0;
+  const std::filesystem::path folder = std::filesystem::path(COLLSIM_SOURCE_DIR) / "scenarios";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::filesystem::path& file = entry.path();
+    if (file.extension() != ".json" || file.parent_path().filename() == "presets" ||
+        file.parent_path().filename() == "schema")
+      continue;
+    Sources sources;
+    Diagnostics diagnostics;
+    const auto scenario = load_scenario(file.string(), {}, sources, diagnostics);
+    if (!scenario || scenario->is_step() || !scenario->programs.empty()) continue;
+    for (const std::size_t point : {std::size_t{0}, scenario->points() - 1}) {
+      ClusterCache clusters;
+      const std::optional<Case> made = make_case(*scenario, point, clusters, diagnostics);
+      if (!made || !made->schedule || effort_of(*made, *made->schedule).instructions > quick)
+        continue;
+      checked += Promise(file.string(), *scenario, point).check();
+    }
+  }
+  EXPECT_GT(checked, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(Thousand, RandomKnobTruth, ::testing::Range(0U, 8U));
+
+}  // namespace
+}  // namespace collsim::testing
