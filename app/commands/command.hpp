@@ -54,6 +54,7 @@ struct Command {
 };
 
 [[nodiscard]] Action declare_run(Options& command);
+[[nodiscard]] Action declare_merge(Options& command);
 [[nodiscard]] Action declare_explain(Options& command);
 [[nodiscard]] Action declare_predict(Options& command);
 [[nodiscard]] Action declare_check(Options& command);

@@ -25,8 +25,14 @@ constexpr Command all_commands[] = {
      "collsim run scenarios/tutorial/all-reduce.json --set collective.algorithm=naive --format "
      "csv\n"
      "collsim run scenarios/lecture/*.json --quiet -o lecture.json\n"
-     "collsim run scenarios/lecture/ring-broadcast.json --print-resolved",
+     "collsim run scenarios/lecture/ring-broadcast.json --print-resolved\n"
+     "collsim run scenarios/tutorial/all-reduce.json --part 1/2 -o parts/\n"
+     "collsim run scenarios/tutorial/all-reduce.json --part 2/2 -o parts/  # on another machine",
      declare_run},
+    {"merge", "Merges the parts of a sweep that was run on several machines.",
+     "collsim merge parts/\n"
+     "collsim merge parts/ -o results.json",
+     declare_merge},
     {"explain", "Explains where the time of a case goes and what would help most.",
      "collsim explain scenarios/lecture/ring-broadcast.json --at chunks=16\n"
      "collsim explain scenarios/lecture/ring-broadcast.json --at chunks=4096",

@@ -11,9 +11,9 @@
 #include "app/commands/interrupts.hpp"
 #include "app/commands/progress.hpp"
 #include "app/commands/results_writer.hpp"
+#include "app/commands/run_part.hpp"
 #include "app/expression/expectation.hpp"
 #include "app/json/screen_text.hpp"
-#include "app/study/run_study.hpp"
 
 namespace collsim {
 namespace {
@@ -180,7 +180,8 @@ class Run {
         progress.clear();
         hooks_.measure(scenario, results);
       };
-    std::optional<Results> results = run_study(scenario, study, diagnostics);
+    std::optional<Results> results = hooks_.study ? hooks_.study(scenario, study, diagnostics)
+                                                  : run_study(scenario, study, diagnostics);
     progress.clear();
     if (!results) return refuse(diagnostics, sources);
 
@@ -279,9 +280,16 @@ Action declare_run(Options& command) {
       .required = true;
   command.value("--set", options->set, "PATH=VALUE", "override a scenario value (may be repeated)");
   add_run_options(command, *options);
+  command
+      .value("--part", options->part, "I/N",
+             "simulate only the I-th of N parts of the points and keep it in the folder of -o, for "
+             "collsim merge; without --part, srun, mpirun and job arrays say which")
+      .excludes = "--print-resolved";
   command.flag("--print-resolved", options->print_resolved,
                "print the complete scenario with the origin of each value; simulate nothing");
-  return [options](Terminal& terminal) { return run_files(*options, {}, terminal); };
+  return [options](Terminal& terminal) {
+    return wants_part(*options) ? run_part(*options, terminal) : run_files(*options, {}, terminal);
+  };
 }
 
 }  // namespace collsim

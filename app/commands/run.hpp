@@ -7,6 +7,7 @@
 
 #include "app/commands/command.hpp"
 #include "app/results/results.hpp"
+#include "app/study/run_study.hpp"
 
 namespace collsim {
 
@@ -14,6 +15,7 @@ namespace collsim {
 struct RunCommandOptions {
   std::vector<std::string> files, set, outputs;
   std::string format;  // empty: the table
+  std::string part;    // "3/8"; empty: not given
   int jobs = 0;        // 0: one per core
   bool more_points = false, print_resolved = false;
 };
@@ -27,6 +29,10 @@ struct RunHooks {
   std::function<std::optional<Scenario>(const std::string& file, Sources& sources,
                                         Diagnostics& diagnostics)>
       load = {};
+  // In place of run_study().
+  std::function<std::optional<Results>(const Scenario& scenario, const StudyOptions& options,
+                                       Diagnostics& diagnostics)>
+      study = {};
   // StudyOptions::measure.
   std::function<void(const Scenario& scenario, Results& results)> measure = {};
   // What to exit with, beyond what the expectations say; tells why where the output does not.

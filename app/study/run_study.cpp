@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <set>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "app/expression/expectation.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/study/run_case.hpp"
@@ -113,34 +116,58 @@ void look_for_more(const Scenario& scenario, std::size_t from, const std::atomic
     look_at(scenario, point, clusters, mistakes);
 }
 
-// Runs the points of a scenario on several threads.
-class Runner {
+// Some points of a sweep in order, or all.
+class PointsToRun {
  public:
-  Runner(const Scenario& scenario, const StudyOptions& options, const CaseOptions& case_options)
+  explicit PointsToRun(std::vector<std::size_t> some)
+      : some_(std::move(some)), size_(some_.size()) {}
+  explicit PointsToRun(std::size_t all) : size_(all) {}
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t operator[](std::size_t i) const { return some_.empty() ? i : some_[i]; }
+
+ private:
+  std::vector<std::size_t> some_;  // empty: all, or none
+  std::size_t size_;
+};
+
+// Runs the points of a scenario on several threads.  These share it, and so may go on for a while
+// when nobody waits for them any more.
+class Runner : public std::enable_shared_from_this<Runner> {
+ public:
+  Runner(const Scenario& scenario, const PointsToRun& points, const StudyOptions& options,
+         const CaseOptions& case_options)
       : scenario_(scenario),
+        points_(points),
         options_(options),
         case_options_{case_options.bottleneck_bandwidth, &turns_, nullptr, true},
-        rows_(scenario.points()),
-        first_wrong_(none) {
+        rows_(points.size()) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     const std::size_t wanted = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : cores;
     jobs_ = std::clamp<std::size_t>(rows_.size(), 1, wanted);
+    summaries_.resize(jobs_);
     // Neighbours often share a cluster; but the last blocks should end at about the same time.
     constexpr std::size_t largest_block = 64;
     block_ = std::clamp<std::size_t>(rows_.size() / (8 * jobs_), 1, largest_block);
   }
 
   void run() {
-    std::vector<std::jthread> threads;
-    for (std::size_t job = 1; job < jobs_; ++job) {
+    std::vector<std::thread> threads;
+    const bool may_leave = options_.stop != nullptr && options_.kept_alive != nullptr;
+    for (std::size_t job = may_leave ? 0 : 1; job < jobs_; ++job) {
       try {
-        threads.emplace_back([this] { work(); });
+        threads.emplace_back([self = shared_from_this(), job] { self->work(job); });
       } catch (const std::system_error&) {
         break;  // no more threads to be had: those there are do it
       }
     }
-    work();
-    threads.clear();
+    if (!may_leave || threads.empty()) work(0);
+    if (may_leave) wait_for(threads.size());
+    for (std::thread& thread : threads)
+      if (left_)
+        thread.detach();
+      else
+        thread.join();
     if (unexpected_) std::rethrow_exception(unexpected_);
     if (options_.progress) options_.progress(done_, rows_.size());
   }
@@ -148,41 +175,58 @@ class Runner {
   // The first point that was wrong, or none.
   [[nodiscard]] std::size_t first_wrong() const { return first_wrong_; }
   [[nodiscard]] const Diagnostics& wrong() const { return wrong_; }
-  [[nodiscard]] const StudySummary& summary() const { return summary_; }
-  [[nodiscard]] std::vector<CaseResult> take_rows() {
-    std::vector<CaseResult> rows;
-    rows.reserve(rows_.size());
+  [[nodiscard]] SimulatedPoints take() {
+    SimulatedPoints taken;
+    for (const StudySummary& summary : summaries_) taken.summary.merge(summary);
+    taken.rows.reserve(rows_.size());
     for (std::optional<CaseResult>& row : rows_)
-      if (row) rows.push_back(std::move(*row));
+      if (row) taken.rows.push_back(std::move(*row));
+    taken.complete = taken.rows.size() == rows_.size();
     rows_.clear();
-    return rows;
+    return taken;
   }
 
  private:
-  void work() {
+  // Until all threads have finished; or, once stopped, for as long as short cases take.
+  void wait_for(std::size_t threads) {
+    constexpr std::chrono::milliseconds between_looks{20}, patience{200};
+    std::unique_lock lock(mutex_);
+    std::optional<std::chrono::steady_clock::time_point> stopped;
+    while (finished_ < threads) {
+      changed_.wait_for(lock, between_looks);
+      if (!*options_.stop) continue;
+      const auto now = std::chrono::steady_clock::now();
+      if (!stopped) stopped = now;
+      left_ = now - *stopped > patience;
+      if (left_) return;
+    }
+  }
+
+  void work(std::size_t job) {
     ClusterCache clusters;
     CutsCache cuts;
-    StudySummary summary;
     for (;;) {
       const std::size_t begin = next_.fetch_add(block_);
       const std::size_t end = std::min(begin + block_, rows_.size());
-      for (std::size_t point = begin; point < end; ++point) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const std::size_t point = points_[row];
         // Points before a wrong one still run, so that it is always the first that is reported.
         if (is_stopped() || point > first_wrong_) break;
-        if (run_point(point, clusters, cuts, summary)) count_done();
+        if (run_point(row, clusters, cuts, summaries_[job])) count_done();
       }
       if (end >= rows_.size() || begin >= rows_.size() || is_stopped()) break;
     }
     const std::lock_guard lock(mutex_);
-    summary_.merge(summary);
+    ++finished_;
+    changed_.notify_all();
   }
 
   [[nodiscard]] bool is_stopped() const {
     return given_up_ || (options_.stop != nullptr && *options_.stop);
   }
 
-  bool run_point(std::size_t point, ClusterCache& clusters, CutsCache& cuts,
-                 StudySummary& summary) {
+  bool run_point(std::size_t at, ClusterCache& clusters, CutsCache& cuts, StudySummary& summary) {
+    const std::size_t point = points_[at];
     Diagnostics diagnostics;
     CaseOptions options = case_options_;
     options.cuts = &cuts;
@@ -191,8 +235,12 @@ class Runner {
       if (found) {
         CaseResult row = run_case(*found, options);
         row.params = scenario_.params(point);
-        rows_[point] = std::move(row);
-        summary.add(*found);
+        const std::lock_guard lock(mutex_);
+        if (left_) return false;
+        rows_[at] = std::move(row);
+        summary.add(*found, point);
+        for (; options_.row && told_ < rows_.size() && rows_[told_]; ++told_)
+          options_.row(*rows_[told_]);
         return true;
       }
     } catch (const Error& error) {
@@ -206,7 +254,7 @@ class Runner {
       return false;
     }
     const std::lock_guard lock(mutex_);
-    if (point < first_wrong_) {
+    if (!left_ && point < first_wrong_) {
       first_wrong_ = point;
       wrong_ = diagnostics;
     }
@@ -218,7 +266,7 @@ class Runner {
     if (!options_.progress) return;
     constexpr std::chrono::milliseconds between{50};
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return;
+    if (!lock || left_) return;
     const auto now = std::chrono::steady_clock::now();
     if (now < next_progress_) return;
     next_progress_ = now + between;
@@ -226,20 +274,25 @@ class Runner {
   }
 
   const Scenario& scenario_;
-  const StudyOptions& options_;
+  const PointsToRun points_;
+  const StudyOptions options_;
   std::mutex turns_;
   const CaseOptions case_options_;
-  std::vector<std::optional<CaseResult>> rows_;
   std::size_t jobs_ = 1;
   std::size_t block_ = 1;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<std::size_t> done_ = 0;
-  std::atomic<std::size_t> first_wrong_;
+  std::atomic<std::size_t> first_wrong_ = none;
   std::atomic<bool> given_up_ = false;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // of what follows, while threads run
+  std::vector<std::optional<CaseResult>> rows_;
+  std::vector<StudySummary> summaries_;  // of each thread
+  std::size_t finished_ = 0;             // threads
+  std::size_t told_ = 0;                 // rows
+  bool left_ = false;                    // what they still find is of no use
+  std::condition_variable changed_;
   Diagnostics wrong_;
-  StudySummary summary_;
   std::exception_ptr unexpected_;
   std::chrono::steady_clock::time_point next_progress_{};
 };
@@ -249,16 +302,15 @@ void add_warning_of_interruption(Results& results) {
   results.warnings.insert(
       results.warnings.begin(),
       {"interrupted",
-       fmt::format("interrupted: {} of {} points were {}; the expectations were not checked",
-                   results.rows.size(), results.points,
+       fmt::format("interrupted: {} {} {}; the expectations were not checked",
+                   part_text(results.rows.size(), results.points, "point"),
+                   results.rows.size() == 1 || results.points == 1 ? "was" : "were",
                    results.comparison ? "measured" : "simulated"),
        {}});
 }
 
-}  // namespace
-
-std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& options,
-                                 Diagnostics& diagnostics) {
+std::optional<SimulatedPoints> simulate(const Scenario& scenario, const PointsToRun& points,
+                                        const StudyOptions& options, Diagnostics& diagnostics) {
   Mistakes mistakes(scenario);
   const std::size_t before = diagnostics.size();
   const Expectations expectations = Expectations::read(scenario, diagnostics);
@@ -266,16 +318,30 @@ std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& o
     look_for_more(scenario, 0, options.stop, mistakes);
     return mistakes.report(diagnostics);
   }
-
-  Runner runner(scenario, options,
-                {.bottleneck_bandwidth = expectations.needs_bottleneck_bandwidth()});
+  const auto shared = std::make_shared<Runner>(
+      scenario, points, options,
+      CaseOptions{.bottleneck_bandwidth = expectations.needs_bottleneck_bandwidth()});
+  Runner& runner = *shared;
   runner.run();
   if (runner.first_wrong() != none) {
     mistakes.add(runner.first_wrong(), runner.wrong());
     look_for_more(scenario, runner.first_wrong() + 1, options.stop, mistakes);
     return mistakes.report(diagnostics);
   }
+  return runner.take();
+}
 
+}  // namespace
+
+std::optional<SimulatedPoints> simulate_points(const Scenario& scenario,
+                                               const std::vector<std::size_t>& points,
+                                               const StudyOptions& options,
+                                               Diagnostics& diagnostics) {
+  return simulate(scenario, PointsToRun(points), options, diagnostics);
+}
+
+Results finish_study(const Scenario& scenario, SimulatedPoints simulated,
+                     const StudyOptions& options) {
   Results results;
   results.file = scenario.file;
   results.name = scenario.name;
@@ -284,18 +350,29 @@ std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& o
   for (const Axis& axis : scenario.axes)
     results.axes.insert(results.axes.end(), axis.paths.begin(), axis.paths.end());
   results.points = scenario.points();
-  results.rows = runner.take_rows();
+  results.rows = std::move(simulated.rows);
   results.complete = results.rows.size() == results.points;
   if (results.complete && options.measure) {
     options.measure(results);
     results.complete = results.rows.size() == results.points;
   }
-  if (results.complete) results.expect = expectations.check(results.rows);
-  results.description = description_of(results, runner.summary());
-  for (Warning& warning : warnings_about(scenario, results, runner.summary()))
+  if (results.complete) {
+    Diagnostics none_new;  // simulate_points() has reported them
+    results.expect = Expectations::read(scenario, none_new).check(results.rows);
+  }
+  results.description = description_of(results, simulated.summary);
+  for (Warning& warning : warnings_about(scenario, results, simulated.summary))
     results.warnings.push_back(std::move(warning));
   add_warning_of_interruption(results);
   return results;
+}
+
+std::optional<Results> run_study(const Scenario& scenario, const StudyOptions& options,
+                                 Diagnostics& diagnostics) {
+  std::optional<SimulatedPoints> simulated =
+      simulate(scenario, PointsToRun(scenario.points()), options, diagnostics);
+  if (!simulated) return std::nullopt;
+  return finish_study(scenario, std::move(*simulated), options);
 }
 
 }  // namespace collsim

@@ -150,7 +150,7 @@ std::string description_of(const Results& results, const StudySummary& summary) 
   return text;
 }
 
-void StudySummary::add(const Case& one_case) {
+void StudySummary::add(const Case& one_case, std::size_t point) {
   const std::string placed = placement_of(one_case);
   if (!any_) placement_ = placed;
   if (placement_ != placed) placement_.clear();
@@ -171,7 +171,18 @@ void StudySummary::add(const Case& one_case) {
   const std::string key =
       fmt::format("{} {} {} {}", one_case.choice.name, to_string(collective.operation),
                   collective.root, collective.in_place);
-  if (!listed_.contains(key)) listed_.emplace(key, ListedUse{one_case.choice.list, collective});
+  add_listed(key, {one_case.choice.list, collective, point});
+}
+
+void StudySummary::add_listed(const std::string& key, const ListedUse& use) {
+  const auto [known, is_new] = listed_.try_emplace(key, use);
+  if (!is_new && use.point < known->second.point) known->second = use;
+}
+
+std::vector<std::size_t> StudySummary::listed_points() const {
+  std::vector<std::size_t> points;
+  for (const auto& [key, use] : listed_) points.push_back(use.point);
+  return points;
 }
 
 void StudySummary::add_cluster(const Cluster& cluster) {
@@ -191,7 +202,7 @@ void StudySummary::merge(const StudySummary& other) {
   presets_.insert(other.presets_.begin(), other.presets_.end());
   assumed_.insert(other.assumed_.begin(), other.assumed_.end());
   slow_links_.insert(other.slow_links_.begin(), other.slow_links_.end());
-  listed_.insert(other.listed_.begin(), other.listed_.end());
+  for (const auto& [key, use] : other.listed_) add_listed(key, use);
   late_outsiders_.insert(other.late_outsiders_.begin(), other.late_outsiders_.end());
 }
 

@@ -7,9 +7,11 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "app/results/record.hpp"
 #include "app/results/results.hpp"
 #include "app/scenario/scenario.hpp"
 
@@ -19,7 +21,7 @@ namespace collsim {
 // Every thread keeps its own; merged in any order they say the same.
 class StudySummary {
  public:
-  void add(const Case& one_case);
+  void add(const Case& one_case, std::size_t point);  // of the sweep
   void merge(const StudySummary& other);
 
   // What the descriptions of all clusters share: of "chain of 8 ranks, 25 GB/s, 5 us per message"
@@ -42,12 +44,25 @@ class StudySummary {
   struct ListedUse {
     std::shared_ptr<const ListedSchedule> list;
     Collective collective;
+    std::size_t point = 0;  // the first of these
   };
   [[nodiscard]] const std::map<std::string, ListedUse>& listed() const { return listed_; }
   // The number of ranks of the machine when it is the same everywhere, else 0.
   [[nodiscard]] std::size_t machine_ranks() const { return ranks_; }
 
+  // For record.hpp: all but listed(), which whoever reads it back adds from the cases at
+  // listed_points().
+  template <class Of>
+  requires RecordOf<Of, StudySummary>
+  friend auto members_of(Of& summary) {
+    return std::tie(summary.any_, summary.phrases_, summary.name_, summary.ranks_,
+                    summary.placement_, summary.presets_, summary.assumed_, summary.slow_links_,
+                    summary.late_outsiders_);
+  }
+  [[nodiscard]] std::vector<std::size_t> listed_points() const;
+
  private:
+  void add_listed(const std::string& key, const ListedUse& use);
   void add_cluster(const Cluster& cluster);
   void intersect(const std::vector<std::string>& phrases, const std::string& name,
                  std::size_t ranks);

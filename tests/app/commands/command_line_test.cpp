@@ -86,21 +86,23 @@ TEST_P(Mistake, IsNamedInWords) {
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, Mistake,
     testing::Values(
-        MistakeCase{{"rnu"},
-                    "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
-                    "explain, predict, check, show, trace, report, validate, calibrate, export, "
-                    "compare, import, algorithms, presets, topo, schema, "
-                    "completion"},
+        MistakeCase{
+            {"rnu"},
+            "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, merge, "
+            "explain, predict, check, show, trace, report, validate, calibrate, export, "
+            "compare, import, algorithms, presets, topo, schema, "
+            "completion"},
         MistakeCase{{"x.json"},
                     "collsim: \"x.json\" is not a command; did you mean \"collsim run x.json\"?"},
         MistakeCase{{"presets", "shwo", "x"},
                     "collsim presets: there is no command \"shwo\"; did you mean \"show\"?\n  "
                     "known: show"},
         MistakeCase{{"topo"}, "collsim topo: no command given"},
-        MistakeCase{{"help", "rnu"},
-                    "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, "
-                    "explain, predict, check, show, trace, report, validate, calibrate, export, "
-                    "compare, import, algorithms, presets, topo, schema, completion"},
+        MistakeCase{
+            {"help", "rnu"},
+            "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, merge, "
+            "explain, predict, check, show, trace, report, validate, calibrate, export, "
+            "compare, import, algorithms, presets, topo, schema, completion"},
         MistakeCase{{"--\x1b[31mred", "run", "x"},
                     "collsim run: there is no option \"--?[31mred\""},
         MistakeCase{{"run", "x", "--jobs", "\x1b[31m2"},
