@@ -61,6 +61,7 @@ struct Command {
 [[nodiscard]] Action declare_show(Options& command);
 [[nodiscard]] Action declare_trace(Options& command);
 [[nodiscard]] Action declare_report(Options& command);
+[[nodiscard]] Action declare_diff(Options& command);
 [[nodiscard]] Action declare_validate(Options& command);
 [[nodiscard]] Action declare_calibrate(Options& command);
 [[nodiscard]] Action declare_export(Options& command);

@@ -60,6 +60,10 @@ constexpr Command all_commands[] = {
      "collsim report lecture.json -o report.html  # lecture.json from run -o\n"
      "collsim report lecture.json -o report.html --at chunks=64",
      declare_report},
+    {"diff", "Compares two files of results, row by row; fails if something got slower.",
+     "collsim diff lecture.json lecture.json  # both from run -o\n"
+     "collsim diff lecture.json lecture.json --max-slower 5%",
+     declare_diff},
     {"validate", "Runs scenarios for real and compares with the prediction.",
      "collsim validate scenarios/validate/chain.json --paced --iters 5\n"
      "collsim validate scenarios/validate/ring.json --paced --iters 5 --trace measured.json "
@@ -99,8 +103,10 @@ constexpr Command all_commands[] = {
      "collsim topo export --nccl-xml --preset dgx-h100 -o topo.xml\n"
      "collsim topo import topo.xml -o machine.json",
      declare_topo},
-    {"schema", "Prints the JSON schema of scenario files, for editors.",
-     "collsim schema > scenario-v1.schema.json", declare_schema},
+    {"schema", "Prints the JSON schema of scenario files, for editors, or of results.",
+     "collsim schema > scenario-v1.schema.json\n"
+     "collsim schema results > results-v1.schema.json",
+     declare_schema},
     {"completion", "Prints a shell completion script.",
      "collsim completion bash > collsim.bash  # then: source collsim.bash\n"
      "collsim completion zsh > _collsim       # in a folder of $fpath\n"

@@ -125,7 +125,7 @@ exit codes:
   4    a real run produced wrong data
   70   a bug in collsim
   77   skipped on request
-  130  interrupted; the results so far are written with "complete": false
+  130  interrupted (143: told to end); the results so far are written with "complete": false
 
 environment:
   NO_COLOR                     no colour, unless overridden by --color

@@ -12,6 +12,7 @@ namespace collsim {
 namespace {
 
 std::atomic<bool> interrupted{false};
+std::atomic<int> interrupting{0};
 static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use it");
 
 // Handlers must not touch what may be half changed: the flag says when the name is whole.
@@ -19,14 +20,15 @@ char unfinished_file[PATH_MAX];
 std::atomic<bool> has_unfinished_file{false};
 
 constexpr std::string_view how_to_stop_at_once =
-    "\nstopping after the running cases; press Ctrl-C again to stop at once\n";
+    "\nstopping, and keeping what is done; press Ctrl-C again to keep nothing\n";
 
-extern "C" void on_interrupt(int) {
+extern "C" void on_interrupt(int signal) {
   const int error = errno;
   if (interrupted.exchange(true)) {
     remove_unfinished_file();
-    ::_exit(exit_interrupted);
+    ::_exit(128 + signal);
   }
+  interrupting = signal;
   if (::isatty(STDERR_FILENO) != 0)
     static_cast<void>(
         !::write(STDERR_FILENO, how_to_stop_at_once.data(), how_to_stop_at_once.size()));
@@ -44,47 +46,46 @@ bool is_default(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
 }
 
-struct sigaction handled_by(void (*handler)(int)) {
+}  // namespace
+
+SignalHandlers::~SignalHandlers() {
+  for (const auto& [signal, before] : before_) ::sigaction(signal, &before, nullptr);
+}
+
+void SignalHandlers::install(std::initializer_list<int> signals, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
-  return action;
+  for (const int signal : signals) {
+    struct sigaction before {};
+    ::sigaction(signal, nullptr, &before);
+    if (!is_default(before)) continue;
+    ::sigaction(signal, &action, nullptr);
+    before_.emplace_back(signal, before);
+  }
 }
-
-}  // namespace
 
 const std::atomic<bool>& interrupted_flag() {
   return interrupted;
 }
 
-InterruptWatch::InterruptWatch() {
-  ::sigaction(SIGINT, nullptr, &before_);
-  if (!is_default(before_)) return;
-  const struct sigaction action = handled_by(on_interrupt);
-  ::sigaction(SIGINT, &action, nullptr);
+int interrupting_signal() {
+  return interrupting;
 }
 
-InterruptWatch::~InterruptWatch() {
-  ::sigaction(SIGINT, &before_, nullptr);
+InterruptWatch::InterruptWatch() {
+  handlers_.install({SIGINT, SIGTERM}, on_interrupt);
 }
 
 RemovedWhenKilled::RemovedWhenKilled(const std::string& file) {
   if (file.size() >= sizeof unfinished_file) return;
   std::memcpy(unfinished_file, file.c_str(), file.size() + 1);
   has_unfinished_file = true;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before {};
-    ::sigaction(signal, nullptr, &before);
-    if (!is_default(before)) continue;
-    const struct sigaction action = handled_by(on_end);
-    ::sigaction(signal, &action, nullptr);
-    before_.emplace_back(signal, before);
-  }
+  handlers_.install({SIGINT, SIGTERM, SIGHUP}, on_end);
 }
 
 RemovedWhenKilled::~RemovedWhenKilled() {
   has_unfinished_file = false;
-  for (const auto& [signal, before] : before_) ::sigaction(signal, &before, nullptr);
 }
 
 void remove_unfinished_file() {

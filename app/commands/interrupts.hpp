@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,21 +11,38 @@
 
 namespace collsim {
 
-// Whether Ctrl-C was pressed while an InterruptWatch existed.
+// Whether Ctrl-C was pressed, or the program told to end, while an InterruptWatch existed.
 [[nodiscard]] const std::atomic<bool>& interrupted_flag();
+// By which signal; 0: none.
+[[nodiscard]] int interrupting_signal();
 
-// For work that looks at the flag from time to time: while it lives, the first Ctrl-C only sets the
-// flag, and says so on a terminal; the second ends the program at once.  Everything else ends at
-// the first, as programs do.  Who started the program with Ctrl-C ignored gets it ignored.
+// Handles signals that would end the program, until it goes; signals that are ignored stay ignored.
+class SignalHandlers {
+ public:
+  SignalHandlers() = default;
+  SignalHandlers(const SignalHandlers&) = delete;
+  SignalHandlers& operator=(const SignalHandlers&) = delete;
+  ~SignalHandlers();
+
+  void install(std::initializer_list<int> signals, void (*handler)(int));
+
+ private:
+  std::vector<std::pair<int, struct sigaction>> before_;
+};
+
+// For work that looks at the flag from time to time and keeps what is done: while it lives, the
+// first Ctrl-C or SIGTERM (of timeout, Slurm, Kubernetes) only sets the flag; the second ends the
+// program at once.  Everything else ends at the first, as programs do.  Who started the program
+// with one of them ignored gets it ignored.
 class InterruptWatch {
  public:
   InterruptWatch();
   InterruptWatch(const InterruptWatch&) = delete;
   InterruptWatch& operator=(const InterruptWatch&) = delete;
-  ~InterruptWatch();
+  ~InterruptWatch() = default;
 
  private:
-  struct sigaction before_ {};
+  SignalHandlers handlers_;
 };
 
 // While it lives, a signal that ends the program removes this file.  One at a time.
@@ -36,7 +54,7 @@ class RemovedWhenKilled {
   ~RemovedWhenKilled();
 
  private:
-  std::vector<std::pair<int, struct sigaction>> before_;
+  SignalHandlers handlers_;
 };
 
 // For signal handlers that end the program: removes the file of a RemovedWhenKilled.

@@ -35,14 +35,43 @@ constexpr std::array measuring_flags = {
     "-C,--report_cputime", "-R,--local_register"};
 
 // Those that need no more than a number of ranks.
+constexpr std::array<std::string_view, 5> shapes_of_ranks = {"chain", "ring", "fully-connected",
+                                                             "switch", "hypercube"};
+// Others have dims, levels or nodes, which --set gives.
 std::vector<std::string> shapes() {
-  return {"chain", "ring", "fully-connected", "switch", "hypercube"};
+  std::vector<std::string> all(shapes_of_ranks.begin(), shapes_of_ranks.end());
+  for (const char* other :
+       {"torus", "mesh", "nodes", "fat-tree", "leaf-spine", "rail", "dragonfly"})
+    all.emplace_back(other);
+  return all;
+}
+bool is_of_ranks(const std::string& shape) {
+  return std::find(shapes_of_ranks.begin(), shapes_of_ranks.end(), shape) != shapes_of_ranks.end();
 }
 
 struct PredictCommand : PredictOptions {
   std::array<std::string, measuring_flags.size()> measuring;  // empty: not given
   bool print_scenario = false;
+  std::string min_busbw;
 };
+
+Bandwidth min_busbw_of(const std::string& text) {
+  const Parsed<Bandwidth> rate = parse_bandwidth(text);
+  if (!rate.value)
+    throw UsageError(
+        fmt::format("--min-busbw cannot be \"{}\": write a rate, such as 450GB/s", text));
+  return *rate.value;
+}
+
+// As NCCL_TESTS_MIN_BW and collsim compare: the largest of all sizes counts.
+int judge_busbw(const Results& results, const std::string& least, Terminal& terminal) {
+  double largest = 0;
+  for (const CaseResult& row : results.rows) largest = std::max(largest, row.busbw());
+  if (largest >= static_cast<double>(min_busbw_of(least).bytes_per_second())) return exit_fine;
+  terminal.err << fmt::format("the largest busbw is {:.4g} GB/s, less than {}\n", largest / 1e9,
+                              least);
+  return exit_failed;
+}
 
 // Makes the scenario that the options stand for.  Values remember the option they came from, so
 // that the loader's messages name it.
@@ -93,7 +122,7 @@ class ScenarioMaker {
     JsonValue cluster = JsonValue::object();
     put(cluster, "shape", "--shape", options_.shape);
     put(cluster, "ranks", options_.ranks_option(), options_.ranks());
-    cluster.set("link", std::move(link));
+    if (!link.members().empty()) cluster.set("link", std::move(link));
     return cluster;
   }
 
@@ -264,6 +293,14 @@ void refuse_what_makes_no_sense(const PredictOptions& options) {
                     fmt::join(preset_words().allowed, ", "), fmt::join(shapes(), ", ")));
   }
   if (!options.shape.empty()) {
+    if (!is_of_ranks(options.shape)) {
+      if (options.ranks())
+        throw UsageError(fmt::format(
+            "-g: a {} is not sized by its ranks; size it by --set, such as --set "
+            "'cluster.dims=[8, 8]' of a torus, and choose ranks by --set 'collective.ranks=[0, 1]'",
+            options.shape));
+      return;
+    }
     if (!options.ranks()) throw UsageError("--shape needs -g, the number of ranks");
     if (options.bandwidth.empty())
       throw UsageError("--shape needs the --bandwidth of its links, such as --bandwidth 25GB/s");
@@ -308,6 +345,7 @@ int predict(PredictCommand options, Terminal& terminal) {
   options.operation = operation_of(options.operation);
   refuse_what_makes_no_sense(options);
   refuse_what_nccl_tests_means_otherwise(options);
+  if (!options.min_busbw.empty()) static_cast<void>(min_busbw_of(options.min_busbw));
   tell_ignored(options, terminal);
   Sources sources;
   Diagnostics diagnostics;
@@ -317,8 +355,14 @@ int predict(PredictCommand options, Terminal& terminal) {
     if (!machine) return show_mistakes(diagnostics, sources, terminal);
     put_machine(document, *machine);
   }
+  RunHooks hooks;
+  if (!options.min_busbw.empty())
+    hooks.judge = [&](const Scenario&, const Results& results, bool) {
+      return judge_busbw(results, options.min_busbw, terminal);
+    };
   if (!options.print_scenario)
-    return run_document(options.run, "predict", std::move(document), std::move(sources), terminal);
+    return run_document(options.run, "predict", std::move(document), std::move(sources), terminal,
+                        hooks);
   if (!load_scenario(document, "predict", load_options_of(options.run), sources, diagnostics))
     return show_mistakes(diagnostics, sources, terminal);
   static_cast<void>(apply_set_options(document, options.run.set, sources, diagnostics));
@@ -355,7 +399,10 @@ void add_machine(Options& command, PredictOptions& options) {
                   "them); with --shape the number of ranks");
   command.integer("-t,--nthreads", options.threads,
                   "N threads on each node, of one GPU each, or of -g", 1, most_threads);
-  command.choice("--shape", options.shape, shapes(), "a regular network instead of a preset")
+  command
+      .choice("--shape", options.shape, shapes(),
+              "a regular network instead of a preset; torus, nodes, "
+              "fat-tree, ... are sized by --set 'cluster.dims=[8, 8]', ...")
       .excludes = "--preset";
   command.value("--bandwidth", options.bandwidth, "RATE",
                 "bandwidth of the shape's links in one direction: 25GB/s");
@@ -417,6 +464,8 @@ Action declare_predict(Options& command) {
                 "override a value of the scenario, such as cluster.override.nic.bandwidth=800Gb/s "
                 "(may be repeated)");
   add_run_options(command, options->run);
+  command.value("--min-busbw", options->min_busbw, "RATE",
+                "exit code 1 if the largest busbw is less, such as 450GB/s");
   command.flag("--print-scenario", options->print_scenario,
                "print the equivalent scenario file, as a starting point");
   return [options](Terminal& terminal) { return predict(*options, terminal); };

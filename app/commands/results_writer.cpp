@@ -75,7 +75,25 @@ void Printer::separate(const std::string& heading) {
   first_ = false;
 }
 
+void Printer::print_row(const CaseResult& row) {
+  if (!rows_) {
+    separate({});
+    rows_.emplace(out_, format_);
+  }
+  rows_->write(row);
+  ++printed_;
+  out_.flush();
+}
+
 void Printer::print(const Results& results) {
+  if (rows_) {
+    for (std::size_t i = printed_; i < results.rows.size(); ++i) rows_->write(results.rows[i]);
+    rows_->finish(results);
+    rows_.reset();
+    printed_ = 0;
+    out_.flush();
+    return;
+  }
   switch (format_) {
     case Format::json: print(to_value(results)); return;
     case Format::jsonl:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,6 +26,12 @@ class Printer {
   Printer(Terminal& terminal, Format format, bool several);
 
   void print(const Results& results);
+  // Row by row, of formats that are rows; then print() prints what is left of them.
+  [[nodiscard]] bool prints_rows() const {
+    return format_ == Format::jsonl || format_ == Format::csv;
+  }
+  void print_row(const CaseResult& row);
+  void end_rows() { rows_.reset(); }      // of results that are not to be
   void print(const JsonValue& document);  // only for JSON
   void print(const std::string& heading, const std::string& text);
   void finish();
@@ -36,6 +44,8 @@ class Printer {
   TableStyle style_;
   bool several_;
   bool first_ = true;
+  std::optional<RowWriter> rows_;  // of the results that are under way
+  std::size_t printed_ = 0;        // of these rows
 };
 
 // The files of -o.

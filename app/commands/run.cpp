@@ -118,14 +118,13 @@ class Run {
          sources, diagnostics);
   }
 
-  void take(const std::optional<Scenario>& scenario, const Sources& sources,
-            Diagnostics& diagnostics) {
+  void take(std::optional<Scenario> scenario, const Sources& sources, Diagnostics& diagnostics) {
     if (!scenario)
       refuse(diagnostics, sources);
     else if (options_.print_resolved)
       print_resolved(*scenario, sources);
     else
-      simulate(*scenario, sources, diagnostics);
+      simulate(std::make_shared<const Scenario>(std::move(*scenario)), sources, diagnostics);
   }
 
   // Stop: interrupted, or the reader of the output has closed it.
@@ -158,7 +157,9 @@ class Run {
       printer_.print(scenario.file, resolved_text(scenario.resolved, sources));
   }
 
-  void simulate(const Scenario& scenario, const Sources& sources, Diagnostics& diagnostics) {
+  void simulate(const std::shared_ptr<const Scenario>& kept, const Sources& sources,
+                Diagnostics& diagnostics) {
+    const Scenario& scenario = *kept;
     const std::string of_collectives = scenario.is_step() ? outputs_.of_collectives() : "";
     if (!of_collectives.empty()) {
       diagnostics.add(
@@ -174,7 +175,10 @@ class Run {
     StudyOptions study;
     study.jobs = options_.jobs;
     study.stop = &terminal_.interrupted;
+    study.kept_alive = kept;
     study.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
+    if (!hooks_.measure && printer_.prints_rows() && outputs_.prints(terminal_.quiet))
+      study.row = [&](const CaseResult& row) { printer_.print_row(row); };
     if (hooks_.measure)
       study.measure = [&](Results& results) {
         progress.clear();
@@ -183,7 +187,10 @@ class Run {
     std::optional<Results> results = hooks_.study ? hooks_.study(scenario, study, diagnostics)
                                                   : run_study(scenario, study, diagnostics);
     progress.clear();
-    if (!results) return refuse(diagnostics, sources);
+    if (!results) {
+      printer_.end_rows();
+      return refuse(diagnostics, sources);
+    }
 
     show_warnings(*results, sources, terminal_);
     tell_failures(*results);
@@ -257,13 +264,11 @@ LoadOptions load_options_of(const RunCommandOptions& options) {
 }
 
 int run_document(const RunCommandOptions& options, const std::string& name, JsonValue document,
-                 Sources sources, Terminal& terminal) {
-  const RunHooks none;
-  Run run(options, none, terminal);
+                 Sources sources, Terminal& terminal, const RunHooks& hooks) {
+  Run run(options, hooks, terminal);
   Diagnostics diagnostics;
-  const auto scenario =
-      load_scenario(std::move(document), name, load_options_of(options), sources, diagnostics);
-  run.take(scenario, sources, diagnostics);
+  run.take(load_scenario(std::move(document), name, load_options_of(options), sources, diagnostics),
+           sources, diagnostics);
   return run.finish();
 }
 

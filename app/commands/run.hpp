@@ -46,6 +46,7 @@ struct RunHooks {
 
 // Simulates a scenario that was made by the program, as `run` does a file; the exit code.
 [[nodiscard]] int run_document(const RunCommandOptions& options, const std::string& name,
-                               JsonValue document, Sources sources, Terminal& terminal);
+                               JsonValue document, Sources sources, Terminal& terminal,
+                               const RunHooks& hooks = {});
 
 }  // namespace collsim

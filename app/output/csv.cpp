@@ -69,24 +69,19 @@ void for_each_field(const JsonValue& row, bool compared, const Write& write) {
 
 }  // namespace
 
-void write_csv(std::ostream& out, const Results& results) {
-  if (results.rows.empty()) return;
+void write_csv_row(std::ostream& out, const CaseResult& row, bool compared, bool with_header) {
+  const JsonValue value = row_to_value(row);
   std::string separator;
-  const bool compared = results.comparison.has_value();
-  for_each_field(row_to_value(results.rows.front()), compared,
-                 [&](const JsonValue::Member& member) {
-                   out << separator << quoted_field(member.key);
-                   separator = ",";
-                 });
-  out << '\n';
-  for (const CaseResult& row : results.rows) {
+  const auto line = [&](const auto& text_of) {
     separator.clear();
-    for_each_field(row_to_value(row), compared, [&](const JsonValue::Member& member) {
-      out << separator << field(member.value);
+    for_each_field(value, compared, [&](const JsonValue::Member& member) {
+      out << separator << text_of(member);
       separator = ",";
     });
     out << '\n';
-  }
+  };
+  if (with_header) line([](const JsonValue::Member& member) { return quoted_field(member.key); });
+  line([](const JsonValue::Member& member) { return field(member.value); });
 }
 
 }  // namespace collsim

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
 #include "app/output/writers.hpp"
 
@@ -47,12 +48,37 @@ void write(std::ostream& out, const Results& results, Format format, const Table
     case Format::table: return write_table(out, results, style);
     case Format::json: out << to_json(to_value(results)) << '\n'; return;
     case Format::jsonl:
-      for (const CaseResult& row : results.rows) out << to_json(row_to_value(row), -1) << '\n';
-      return;
-    case Format::csv: return write_csv(out, results);
+    case Format::csv: {
+      RowWriter rows(out, format, results.comparison.has_value());
+      for (const CaseResult& row : results.rows) rows.write(row);
+      return rows.finish(results);
+    }
     case Format::markdown: return write_markdown(out, results);
     case Format::nccl_tests: return write_nccl_tests(out, results);
   }
+}
+
+RowWriter::RowWriter(std::ostream& out, Format format, bool compared)
+    : out_(out), format_(format), compared_(compared) {}
+
+void RowWriter::write(const CaseResult& row) {
+  if (format_ == Format::jsonl)
+    out_ << to_json(row_to_value(row), -1) << '\n';
+  else
+    write_csv_row(out_, row, compared_, !any_);
+  any_ = true;
+}
+
+void RowWriter::finish(const Results& results) {
+  if (results.complete) return;
+  if (format_ == Format::jsonl)
+    out_ << to_json(JsonValue::object({{"complete", false},
+                                       {"rows", results.rows.size()},
+                                       {"points", results.points}}),
+                    -1)
+         << '\n';
+  else
+    out_ << "# interrupted: " << part_text(results.rows.size(), results.points, "point") << '\n';
 }
 
 }  // namespace collsim

@@ -25,6 +25,23 @@ struct TableStyle {
 // The results in a format; ends with a newline.
 void write(std::ostream& out, const Results& results, Format format, const TableStyle& style = {});
 
+// JSON lines or CSV, row by row, as a sweep comes along.
+class RowWriter {
+ public:
+  // compared: rows have what was measured.
+  RowWriter(std::ostream& out, Format format, bool compared = false);
+
+  void write(const CaseResult& row);
+  // After the last row: says if some are missing, so that what was interrupted does not look whole.
+  void finish(const Results& results);
+
+ private:
+  std::ostream& out_;
+  Format format_;
+  bool compared_;
+  bool any_ = false;
+};
+
 // The results file (scenario format, section 5).
 [[nodiscard]] JsonValue to_value(const Results& results);
 

@@ -15,7 +15,7 @@ namespace collsim {
 // Internal to output/: one writer per format.
 void write_table(std::ostream& out, const Results& results, const TableStyle& style);
 void write_markdown(std::ostream& out, const Results& results);
-void write_csv(std::ostream& out, const Results& results);
+void write_csv_row(std::ostream& out, const CaseResult& row, bool compared, bool with_header);
 void write_nccl_tests(std::ostream& out, const Results& results);
 
 // A row of the results file; also what CSV and JSON lines are made of.

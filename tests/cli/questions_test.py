@@ -4,6 +4,9 @@
 
 import json
 import resource
+import signal
+import subprocess
+import time
 import unittest
 
 import common
@@ -11,6 +14,53 @@ from common import Test, scenario
 
 RING = {"shape": "ring", "ranks": 4, "link": {"bandwidth": "25GB/s", "overhead": "1us"}}
 BROADCAST = {"op": "broadcast", "algorithm": "chain", "size": "1MiB"}
+
+
+class Diff(Test):
+    def results(self, name, bandwidth):
+        cluster = {**RING, "link": {**RING["link"], "bandwidth": bandwidth}}
+        file = self.file(scenario(cluster=cluster, collective=BROADCAST, sweep={"collective.chunks": [1, 2, 4]}))
+        self.run_collsim("run", "-q", file, "-o", name)
+        return name
+
+    def test_says_what_got_slower_and_fails(self):
+        before, after = self.results("before.json", "25GB/s"), self.results("after.json", "24GB/s")
+        done = self.run_collsim("diff", before, after, code=1)
+        self.assertIn("0 faster, 3 slower, 0 the same", done.stdout)
+        self.run_collsim("diff", before, after, "--max-slower", "10%")
+        self.assertIn("3 faster, 0 slower", self.run_collsim("diff", after, before).stdout)
+        self.assertIn("3 the same", self.run_collsim("diff", before, before).stdout)
+
+    def test_in_json(self):
+        before, after = self.results("before.json", "25GB/s"), self.results("after.json", "12.5GB/s")
+        document = json.loads(self.run_collsim("diff", before, after, "--format", "json", code=1).stdout)
+        self.assertFalse(document["ok"])
+        self.assertEqual([row["params"]["collective.chunks"] for row in document["rows"]], [1, 2, 4])
+        for row in document["rows"]:
+            self.assertAlmostEqual(row["ratio"], row["after_s"] / row["before_s"])
+
+    def test_rows_that_are_missing_fail(self):
+        before = self.results("before.json", "25GB/s")
+        document = json.loads((self.folder / before).read_text())
+        document["rows"].pop()
+        (self.folder / "cut.json").write_text(json.dumps(document))
+        self.assertIn("only before", self.run_collsim("diff", before, "cut.json", code=1).stdout)
+
+
+class Predict(Test):
+    def test_the_largest_busbw_may_be_too_little(self):
+        flags = ["predict", "all-reduce", "-b", "1M", "-e", "64M", "-f", "8", "--shape", "ring", "-g", "4", "--algorithm", "ring"]
+        rate = ["--bandwidth", "25GB/s"]
+        self.run_collsim(*flags, *rate, "--min-busbw", "20GB/s")
+        done = self.run_collsim(*flags, *rate, "--min-busbw", "30GB/s", code=1)
+        self.assertRegex(done.stderr, r"the largest busbw is [\d.]+ GB/s, less than 30GB/s")
+        self.assertIn("write a rate", self.run_collsim(*flags, *rate, "--min-busbw", "30", code=2).stderr)
+
+    def test_takes_any_shape(self):
+        flags = ["predict", "all-reduce", "-b", "1M", "--shape", "torus", "--bandwidth", "25GB/s"]
+        self.assertIn("torus of 4 x 4", self.run_collsim(*flags, "--set", "cluster.dims=[4,4]").stdout)
+        self.assertIn('"dims" is missing', self.run_collsim(*flags, code=2).stderr)
+        self.assertIn("size it by --set", self.run_collsim(*flags, "-g", "16", code=2).stderr)
 
 
 class Sweeps(Test):
@@ -26,6 +76,44 @@ class Sweeps(Test):
         file = self.file(scenario(cluster=RING, collective=BROADCAST))
         done = self.run_collsim("explain", file, "--at", "size=1GiB", code=2)
         self.assertIn("--set collective.size=1GiB", done.stderr)
+
+    # The second point takes minutes.
+    def start_long(self, *arguments):
+        sweep = {"zip: cluster.ranks, collective.chunks": [[4, 1], [4, 2], [2000, 500000]]}
+        file = self.file(scenario(cluster=RING, collective=BROADCAST, sweep=sweep))
+        process = subprocess.Popen(
+            [common.PROGRAM, "-q", "run", file, "--jobs", "1", *arguments],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        time.sleep(3)
+        return process
+
+    def ended(self, process, signal_number):
+        began = time.monotonic()
+        process.send_signal(signal_number)
+        out, _ = process.communicate(timeout=20 * common.SLOWER)
+        self.assertLess(time.monotonic() - began, 10 * common.SLOWER)
+        self.assertEqual(process.returncode, 128 + signal_number)
+        return out
+
+    def test_a_long_case_ends_at_once_and_what_is_done_is_kept(self):
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            document = json.loads(self.ended(self.start_long("--format", "json"), signal_number))
+            self.assertFalse(document["complete"])
+            self.assertEqual([row["chunks"] for row in document["rows"]], [1, 2])
+
+    def test_rows_come_as_they_are_done(self):
+        process = self.start_long("--format", "jsonl")
+        self.assertEqual([json.loads(process.stdout.readline())["chunks"] for _ in range(2)], [1, 2])
+        self.assertEqual(json.loads(self.ended(process, signal.SIGTERM))["complete"], False)
+        lines = self.ended(self.start_long("--format", "csv"), signal.SIGTERM).splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertEqual(lines[-1], "# interrupted: 2 of 3 points")
 
 
 class Files(Test):

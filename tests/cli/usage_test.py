@@ -7,7 +7,7 @@ import re
 import common
 from common import Test, scenario, sweep
 
-COMMANDS = "run merge explain predict check show trace report validate calibrate export compare import algorithms presets topo schema completion".split()
+COMMANDS = "run merge explain predict check show trace report diff validate calibrate export compare import algorithms presets topo schema completion".split()
 
 
 class Help(Test):

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         MistakeCase{
             {"rnu"},
             "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, merge, "
-            "explain, predict, check, show, trace, report, validate, calibrate, export, "
+            "explain, predict, check, show, trace, report, diff, validate, calibrate, export, "
             "compare, import, algorithms, presets, topo, schema, "
             "completion"},
         MistakeCase{{"x.json"},
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
         MistakeCase{
             {"help", "rnu"},
             "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, merge, "
-            "explain, predict, check, show, trace, report, validate, calibrate, export, "
+            "explain, predict, check, show, trace, report, diff, validate, calibrate, export, "
             "compare, import, algorithms, presets, topo, schema, completion"},
         MistakeCase{{"--\x1b[31mred", "run", "x"},
                     "collsim run: there is no option \"--?[31mred\""},

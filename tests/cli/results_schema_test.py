@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the program writes as results is what "collsim schema results" says, key by key.
+
+usage: results_schema_test.py COLLSIM SOURCE_FOLDER
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+# Collectives and steps, NCCL's choice and auto, with and without expectations, measured and not.
+COMMANDS = [
+    "run scenarios/lecture/ring-broadcast.json",
+    "run scenarios/tuner/ring-or-tree-on-two-dgx-h100.json",
+    "predict all-reduce -b 8 -e 1M -f 64 --preset dgx-h100",
+    "predict all-reduce -b 1M --shape ring -g 6 --bandwidth 25GB/s",
+    "predict barrier --shape switch -g 6 --bandwidth 25GB/s",
+    "compare scenarios/measured/two-dgx-h100.log",
+]
+
+
+def main():
+    program, source = sys.argv[1:]
+    if not jsonschema:
+        print("skipped: python3-jsonschema is not installed")
+        sys.exit(1 if os.environ.get("COLLSIM_NO_SKIPS") else 77)
+
+    def output(*arguments):
+        done = subprocess.run([program, *arguments], cwd=source, capture_output=True, text=True)
+        if not done.stdout:
+            sys.exit(f"{arguments}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    document = output("schema", "results")
+    jsonschema.Draft7Validator.check_schema(document)
+    schema = jsonschema.Draft7Validator(document)
+    training = sorted(str(path.relative_to(source)) for path in pathlib.Path(source, "scenarios/training").glob("*.json"))
+    commands = COMMANDS + [f"run {path}" for path in training[:4]]
+    wrong = 0
+    for command in commands:
+        results = output(*command.split(), "--format", "json")
+        if "errors" in results:
+            continue
+        for error in schema.iter_errors(results):
+            deepest = min(error.context, key=lambda one: -len(one.path)) if error.context else error
+            print(f"{command}: {list(deepest.absolute_path)}: {deepest.message[:300]}")
+            wrong += 1
+        # A schema that takes anything would be no test.
+        row = results["rows"][0]
+        for change in ({"messages": "1"}, {"new_key": 1}, {"ranks": -1}):
+            if schema.is_valid({**results, "rows": [{**row, **change}]}):
+                print(f"{command}: the schema takes {change}")
+                wrong += 1
+    if wrong:
+        sys.exit(f"{wrong} complaints")
+
+
+if __name__ == "__main__":
+    main()
