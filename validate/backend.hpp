@@ -64,6 +64,12 @@ struct Measurement {
   std::optional<Timeline> timeline;
   std::string device;              // "2 x AMD EPYC 7B13", "NVIDIA H200"
   std::vector<std::string> notes;  // what affects the numbers: ranks were virtual, ...
+  // The collective of the library whose messages these were, on the same sizes.
+  struct Own {
+    std::string name;  // "MPI_Allreduce"
+    std::vector<double> times_s;
+  };
+  std::optional<Own> own = {};
 };
 
 // Why there is none.

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/calibrate/calibrate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <utility>
 
 #include "app/calibrate/probe_cases.hpp"
@@ -315,6 +319,13 @@ JsonValue machine_value(const CalibratedMachine& machine, const std::string& ver
       {{"scenario", 1},
        {"cluster", std::move(cluster)},
        {"model", JsonValue::object({{"calibration", std::move(calibration)}})}});
+}
+
+std::string today() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm date{};
+  gmtime_r(&now, &date);
+  return fmt::format("{:04}-{:02}-{:02}", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
 }
 
 }  // namespace collsim

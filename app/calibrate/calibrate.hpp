@@ -80,4 +80,7 @@ struct CalibratedMachine {
 [[nodiscard]] JsonValue machine_value(const CalibratedMachine& machine, const std::string& version,
                                       const std::string& date);
 
+// The date that machine files carry: "2026-11-23", in UTC.
+[[nodiscard]] std::string today();
+
 }  // namespace collsim

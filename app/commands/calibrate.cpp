@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <memory>
 #include <ostream>
 #include <utility>
@@ -49,13 +47,6 @@ Bytes size_of(const std::string& text, const char* option) {
   if (*parsed.value < least_size || *parsed.value > most_size)
     throw UsageError(fmt::format("{} must be from 4 KiB to 4 GiB, not {}", option, text));
   return *parsed.value;
-}
-
-std::string today() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm date{};
-  gmtime_r(&now, &date);
-  return fmt::format("{:04}-{:02}-{:02}", date.tm_year + 1900, date.tm_mon + 1, date.tm_mday);
 }
 
 std::string nanoseconds_text(const Fitted& time) {

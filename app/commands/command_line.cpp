@@ -119,19 +119,23 @@ struct GlobalOptions {
   bool quiet = false, short_help = false, full_help = false, version = false;
 };
 
-constexpr const char* version_text = "collsim " COLLSIM_VERSION;
+constexpr Executable collsim{"collsim", "how long does a collective take on a machine, and why?",
+                             "collsim run scenarios/lecture/ring-broadcast.json\n"
+                             "collsim predict all-reduce -b 8 -e 1G -f 2 --preset dgx-h100",
+                             all_commands};
 
-Options declare_program(GlobalOptions& global) {
-  Options program("collsim",
-                  "collsim " COLLSIM_VERSION
-                  ": how long does a collective take on a machine, and why?",
-                  "collsim run scenarios/lecture/ring-broadcast.json\n"
-                  "collsim predict all-reduce -b 8 -e 1G -f 2 --preset dgx-h100");
+std::string version_text(const Executable& program) {
+  return fmt::format("{} {}", program.name, COLLSIM_VERSION);
+}
+
+Options declare_program(const Executable& described, GlobalOptions& global) {
+  const std::string version = version_text(described);
+  Options program(described.name, version + ": " + described.summary, described.examples);
   program.needs_command = true;
   program.flag("-h", global.short_help, "short help").is_enough = true;
   program.flag("--help", global.full_help, "all").is_enough = true;
-  program.flag("--version", global.version, "print \"collsim " COLLSIM_VERSION "\"").is_enough =
-      true;
+  const std::string about_version = "print \"" + version + "\"";
+  program.flag("--version", global.version, about_version.c_str()).is_enough = true;
   program.choice("--color,--colour", global.colour, {"auto", "always", "never"},
                  "colour in tables and messages");
   program.flag("-q,--quiet", global.quiet, "no warnings, no progress, no decoration");
@@ -207,12 +211,17 @@ bool wants_colour(std::string_view flag, bool is_terminal) {
   return is_terminal && kind != nullptr && std::string_view(kind) != "dumb";
 }
 
-int run_command_line(const std::vector<std::string>& typed, Terminal& terminal) {
+int run_command_line(const std::vector<std::string>& arguments, Terminal& terminal) {
+  return run_program_line(collsim, arguments, terminal);
+}
+
+int run_program_line(const Executable& described, const std::vector<std::string>& typed,
+                     Terminal& terminal) {
   const std::vector<std::string> arguments = without_help_command(typed);
   GlobalOptions global;
-  Options program = declare_program(global);
+  Options program = declare_program(described, global);
   std::map<std::string, Action> actions;
-  for (const Command& command : commands())
+  for (const Command& command : described.commands)
     actions[command.name] =
         command.declare(program.command(command.name, command.summary, command.examples));
   if (arguments.empty()) {
@@ -229,7 +238,7 @@ int run_command_line(const std::vector<std::string>& typed, Terminal& terminal) 
     return exit_fine;
   }
   if (global.version) {
-    terminal.out << version_text << '\n';
+    terminal.out << version_text(described) << '\n';
     return exit_fine;
   }
   Terminal chosen{terminal.out,

@@ -110,9 +110,9 @@ std::string indented(const std::string& lines) {
 
 std::string short_help(const Options& program) {
   return fmt::format(
-      "{}\n{}\ncommands:\n{}\n\"collsim COMMAND --help\" shows the options of a command and "
-      "examples; \"collsim --help\" has more.\n",
-      program.summary(), indented(program.examples()), command_list(program));
+      "{0}\n{1}commands:\n{2}\"{3} COMMAND --help\" shows the options of a command and "
+      "examples; \"{3} --help\" has more.\n",
+      program.summary(), indented(program.examples()), command_list(program), program.name());
 }
 
 std::string full_help(const Options& program) {
@@ -132,9 +132,9 @@ environment:
   CLICOLOR_FORCE, FORCE_COLOR  colour even if the output is not a terminal
 )";
   return fmt::format(
-      "{}\n\nusage: collsim COMMAND [OPTIONS] ...\n\n{}\ncommands:\n{}\n"
+      "{}\n\nusage: {} COMMAND [OPTIONS] ...\n\n{}\ncommands:\n{}\n"
       "options, before or after the command:\n{}{}",
-      program.summary(), indented(program.examples()), command_list(program),
+      program.summary(), program.name(), indented(program.examples()), command_list(program),
       option_list(program, "this text; after a command: its options and examples (-h: short help)"),
       rest);
 }
@@ -148,7 +148,9 @@ std::string command_help(const Options& command) {
   if (!command.commands().empty()) text += "\ncommands:\n" + command_list(command);
   const std::string options = option_list(command, {});
   if (!options.empty()) text += "\noptions:\n" + options;
-  text += "\n--color, --quiet: see collsim --help\n";
+  const Options* program = &command;
+  while (program->parent() != nullptr) program = program->parent();
+  text += fmt::format("\n--color, --quiet: see {} --help\n", program->name());
   const std::string examples = indented(command.examples());
   if (!examples.empty()) text += "\nexamples:\n" + examples;
   return text;

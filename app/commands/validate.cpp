@@ -293,9 +293,6 @@ constexpr int most_runs = 1'000'000;
 constexpr int most_threads_per_lane = 1024;
 
 void add_measuring_options(Options& command, ValidateOptions& options) {
-  command.choice("--backend", options.backend, {"host", "cuda", "nccl"},
-                 "what runs it: threads of this machine, its GPUs, or NCCL (default: the "
-                 "scenario's, or else host)");
   command.flag("--paced", options.paced,
                "emulate the links of the scenario: no message arrives earlier");
   command
@@ -335,10 +332,16 @@ int validate_files(const ValidateOptions& options, std::span<const Backend> back
   return Validation(options, backends, terminal).run();
 }
 
-Action declare_validate(Options& command) {
+Action declare_validate(Options& command, std::span<const Backend> backends) {
   const auto options = std::make_shared<ValidateOptions>();
   command.value("FILE", options->run.files, "FILE", "scenario files; \"-\" reads standard input")
       .required = true;
+  if (backends.size() == 1)
+    options->backend = backends.front().name;
+  else
+    command.choice("--backend", options->backend, {"host", "cuda", "nccl"},
+                   "what runs it: threads of this machine, its GPUs, or NCCL (default: the "
+                   "scenario's, or else host)");
   add_measuring_options(command, *options);
   command.value("--max-error", options->max_error, "PERCENT",
                 "exit with 1 if a prediction is further off, such as 15% (default: no limit); rows "
@@ -353,7 +356,13 @@ Action declare_validate(Options& command) {
                 "also write the steps of one measured row as a timeline for Perfetto");
   command.value("--at", options->at, "PATH=VALUE",
                 "which row --trace records: chunks=16 (default: the first)");
-  return [options](Terminal& terminal) { return validate_files(*options, backends(), terminal); };
+  return [options, backends](Terminal& terminal) {
+    return validate_files(*options, backends, terminal);
+  };
+}
+
+Action declare_validate(Options& command) {
+  return declare_validate(command, backends());
 }
 
 }  // namespace collsim

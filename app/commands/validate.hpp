@@ -24,6 +24,9 @@ struct ValidateOptions {
   int threads_per_lane = 0;
 };
 
+// The command over these backends: with a single one it is used whatever the scenario names.
+[[nodiscard]] Action declare_validate(Options& command, std::span<const Backend> backends);
+
 // Predicts, runs for real on one of `backends` (or reads what ran before), compares; the exit code.
 [[nodiscard]] int validate_files(const ValidateOptions& options, std::span<const Backend> backends,
                                  Terminal& terminal);

@@ -272,6 +272,14 @@ void add_comparison_columns(std::vector<TableColumn>& columns,
   times.add(rows, measured(&Summary::median_s));
   times.add(rows, measured(&Summary::min_s));
   times.add(rows, measured(&Summary::max_s));
+  const bool own = std::any_of(rows.begin(), rows.end(), [](const CaseResult& row) {
+    return row.measured && !row.measured->own_name.empty();
+  });
+  if (own)
+    times.add(rows, [](const CaseResult& row) {
+      const bool known = row.measured && !row.measured->own_name.empty();
+      return known ? Seconds(row.measured->own_times.median_s) : std::nullopt;
+    });
   const bool formula =
       std::any_of(rows.begin(), rows.end(), [](const CaseResult& row) { return row.analytic; });
   if (formula)
@@ -286,10 +294,11 @@ void add_comparison_columns(std::vector<TableColumn>& columns,
     error.cells.push_back(error_text(rows[i]));
     data.cells.push_back(data_text(rows[i]));
   }
-  if (formula) columns.push_back({"formula", Align::right, std::move(cells[4])});
+  if (formula) columns.push_back({"formula", Align::right, std::move(cells.back())});
   columns.push_back({"predicted", Align::right, std::move(cells[0])});
   columns.push_back({"measured", Align::right, std::move(cells[1])});
   for (TableColumn* column : {&range, &error, &data}) columns.push_back(std::move(*column));
+  if (own) columns.push_back({"MPI's own", Align::right, std::move(cells[4])});
 }
 
 std::vector<std::string> comparison_remarks(const Results& results) {
@@ -342,11 +351,12 @@ std::vector<ComparisonLine> comparison_lines(const Results& results) {
   }
   for (std::string& shortfall : class_shortfalls(results))
     lines.push_back({Kind::bad, printable(shortfall)});
-  Said devices, notes, reasons;
+  Said devices, functions, notes, reasons;
   for (const CaseResult& row : results.rows) {
     if (row.not_measured) reasons.add(row.not_measured->reason);
     if (!row.measured) continue;
     devices.add(row.measured->device);
+    functions.add(row.measured->own_name);
     for (const std::string& note : row.measured->notes) notes.add(note);
     if (row.measured->data == DataVerdict::wrong)
       lines.push_back(
@@ -357,6 +367,7 @@ std::vector<ComparisonLine> comparison_lines(const Results& results) {
   const std::size_t rows = results.rows.size();
   reasons.tell("not measured", rows, Kind::bad, lines);
   devices.tell("device", rows, Kind::detail, lines);
+  functions.tell("MPI's own", rows, Kind::detail, lines);
   notes.tell("note", rows, Kind::detail, lines);
   return lines;
 }

@@ -93,6 +93,13 @@ JsonValue measured_to_value(const CaseResult& row) {
   add(object, "device", measured.device);
   add(object, "notes", JsonValue::array(measured.notes));
   if (!measured.file.empty()) add(object, "file", measured.file);
+  if (!measured.own_name.empty())
+    add(object, "mpi",
+        JsonValue::object({{"function", measured.own_name},
+                           {"time_s", number(measured.own_times.median_s)},
+                           {"min_s", number(measured.own_times.min_s)},
+                           {"max_s", number(measured.own_times.max_s)},
+                           {"spread", number(measured.own_times.spread)}}));
   return object;
 }
 

@@ -51,6 +51,8 @@ struct Measured {
   std::string wrong_data;  // the first difference
   std::string device;
   std::vector<std::string> notes;  // what a reader of the numbers must know
+  std::string own_name;            // of the MPI library's own collective: "MPI_Allreduce"; may be
+  Summary own_times;               // empty
   std::string file;                // where they were read, when nothing was run
 
   // One or two runs do not show how far they scatter.

@@ -62,6 +62,10 @@ Measured measured_of(Measurement measurement, const MeasureOptions& options) {
   measured.wrong_data = std::move(measurement.wrong_data);
   measured.device = std::move(measurement.device);
   measured.notes = std::move(measurement.notes);
+  if (measurement.own) {
+    measured.own_name = std::move(measurement.own->name);
+    measured.own_times = summary_of(std::move(measurement.own->times_s));
+  }
   return measured;
 }
 

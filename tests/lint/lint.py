@@ -46,6 +46,7 @@ APP_MAY_INCLUDE = {
 }
 APP_MAY_INCLUDE["commands"] = {*APP_MAY_INCLUDE, "commands"}
 GPU_FOLDER = "validate/cuda/"
+MPI_FOLDERS = ("validate/mpi/", "tests/cli/mpi/")
 GPU_HEADER = re.compile(r"^(cuda|nccl|nvml|nvtx|cooperative_groups|cub/|thrust/|mma\.h)")
 STANDARD_HEADERS = set(
     """algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv
@@ -149,6 +150,9 @@ def check_layering(tree):
                     yield path, line, f"{header} does not exist"
             elif quoted:
                 yield path, line, f'"{header}" is not spelled from the root of the tree'
+            elif header == "mpi.h":
+                if not path.startswith(MPI_FOLDERS):
+                    yield path, line, f"only {MPI_FOLDERS[0]} may include <mpi.h>"
             elif GPU_HEADER.match(header):
                 if not path.startswith(GPU_FOLDER):
                     yield path, line, f"only {GPU_FOLDER} may include <{header}>"

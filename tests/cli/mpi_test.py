@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""collsim-mpi: every algorithm over real messages, and what happens when something goes wrong.
+
+usage: mpi_test.py COLLSIM ROOT COLLSIM_MPI MPIRUN WRONG_BIT.so [arguments of unittest]
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import common
+from common import Test, scenario
+
+MPI_PROGRAM, MPIRUN, WRONG_BIT = sys.argv.pop(3), sys.argv.pop(3), sys.argv.pop(3)
+
+# As root, on few cores, in containers.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+NETWORK = {"shape": "fully-connected", "link": {"bandwidth": "1GB/s", "overhead": "5us"}}
+ONCE = ["--iters", "1", "--warmup", "0", "--format", "jsonl"]
+
+
+def case(ranks, **collective):
+    return scenario(name="case", cluster={**NETWORK, "ranks": ranks}, collective=collective)
+
+
+ALL_REDUCE = case(4, op="all-reduce", algorithm="ring", size="4000B")
+# A minute of rows, for processes that something happens to.
+LONG = {**ALL_REDUCE, "sweep": {"collective.size": {"from": "4000B", "to": "400000B", "step": "4000B"}}}
+
+
+class MpiTest(Test):
+    def start(self, processes, *arguments, environment=None, launched=()):
+        started = [MPIRUN, "-np", str(processes), MPI_PROGRAM, *map(str, arguments)]
+        return subprocess.Popen(
+            [*started, *launched],
+            cwd=self.folder,
+            env=self.environment({**ENVIRONMENT, **(environment or {})}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def finish(self, launcher, code, limit_s):
+        """What it printed.  `code` None: any but 0.  Nothing is left behind."""
+        try:
+            out, err = launcher.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            launcher.send_signal(signal.SIGCONT)
+            launcher.kill()
+            raise
+        finally:
+            self.addCleanup(self.nothing_is_left)
+        if code is None:
+            self.assertNotEqual(launcher.returncode, 0, out[-2000:] + err[-2000:])
+        else:
+            self.assertEqual(launcher.returncode, code, out[-2000:] + err[-2000:])
+        return out, err
+
+    def run_mpi(self, processes, *arguments, code=0, limit_s=60, **more):
+        return self.finish(self.start(processes, *arguments, **more), code, limit_s)
+
+    def members(self):
+        """The processes of the program that run in this test's folder."""
+        pids = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if not entry.name.isdigit() or os.readlink(entry / "exe") != MPI_PROGRAM:
+                    continue
+                if os.readlink(entry / "cwd") == os.path.realpath(self.folder):
+                    pids.append(int(entry.name))
+            except OSError:
+                pass
+        return sorted(pids)
+
+    def nothing_is_left(self):
+        for _ in range(100):
+            left = self.members()
+            if not left:
+                return
+            time.sleep(0.1)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        self.fail(f"processes {left} were left behind")
+
+    def wait_for_members(self, count):
+        for _ in range(300):
+            members = self.members()
+            if len(members) == count:
+                return members
+            time.sleep(0.1)
+        self.fail(f"{count} processes never came")
+
+
+class EveryAlgorithm(MpiTest):
+    def files(self, ranks, **choices):
+        listed = json.loads(self.run_collsim("algorithms", "--format", "json").stdout)
+        for number, row in enumerate(listed["algorithms"]):
+            if ranks == 3 and row["ranks"] != "any":
+                continue
+            one = case(ranks, op=row["op"], algorithm=row["algorithm"])
+            if row["op"] != "barrier":
+                one["collective"].update(choices)
+                one["sweep"] = {"collective.size": ["4B", "1036B", "400004B"]}
+            yield self.file(one, f"{number}.json")
+
+    def all_right(self, processes, ranks, *options, **choices):
+        files = list(self.files(ranks, channels=2, **choices))
+        out, err = self.run_mpi(processes, "validate", *files, *ONCE, *options, limit_s=240)
+        rows = [json.loads(line) for line in out.splitlines()]
+        measured = [row for row in rows if "measured" in row]
+        self.assertGreater(len(measured), 2 * len(files), err[-2000:])
+        for row in measured:
+            self.assertIsNotNone(row["measured"], row)
+            self.assertEqual(row["measured"]["data"], "right", row)
+
+    def test_on_four_processes(self):
+        self.all_right(4, 4, slots=2)
+
+    def test_on_two_processes(self):
+        self.all_right(2, 2, slots=2)
+
+    def test_several_ranks_on_a_process(self):
+        self.all_right(2, 3, "--ranks-per-process", "2", chunks=5)
+
+
+class Results(MpiTest):
+    def test_the_library_s_own_collective_stands_beside(self):
+        file = self.file(ALL_REDUCE)
+        out, _ = self.run_mpi(4, "validate", file, *ONCE)
+        row = json.loads(out)["measured"]
+        self.assertEqual((row["backend"], row["mpi"]["function"]), ("mpi", "MPI_Allreduce"))
+        self.assertGreater(row["mpi"]["time_s"], 0)
+        out, _ = self.run_mpi(4, "validate", file)
+        self.assertIn("MPI's own", out)
+        self.assertIn("MPI_Allreduce", out)
+
+    def test_a_trace_has_the_steps_of_all_ranks(self):
+        file = self.file(ALL_REDUCE)
+        self.run_mpi(4, "validate", file, *ONCE, "--trace", "trace.json")
+        trace = json.loads((self.folder / "trace.json").read_text())
+        named = json.dumps(trace)
+        for rank in range(4):
+            self.assertIn(f"rank {rank}", named)
+
+    def test_what_mpi_cannot_do_is_a_reason(self):
+        file = self.file(ALL_REDUCE)
+        for option, reason in [("--paced", "cannot be paced"), ("--protocol=ll", "leave out --protocol ll")]:
+            out, _ = self.run_mpi(4, "validate", file, option, code=3)
+            self.assertIn(reason, out)
+
+    def test_mistakes_are_told_once(self):
+        _, err = self.run_mpi(4, "validate", "missing.json", code=2)
+        self.assertEqual(err.count("missing.json"), 1, err)
+        _, err = self.run_mpi(2, "validat", code=2)
+        self.assertEqual(err.count("there is no command"), 1, err)
+
+
+class Calibrate(MpiTest):
+    def test_the_file_is_a_machine(self):
+        few = ["--smallest", "256B", "--largest", "16KiB", "--iters", "3", "-o", "machine.json"]
+        out, _ = self.run_mpi(3, "calibrate", *few)
+        self.assertIn("on one host", out)
+        machine = json.loads((self.folder / "machine.json").read_text())
+        self.assertEqual(machine["cluster"]["ranks"], 3)
+        probes = {probe["probe"] for probe in machine["measured"]["raw"]}
+        self.assertLessEqual({"ping-pong on one host", "window on one host", "fan-out"}, probes)
+        file = self.file(case(3, op="broadcast", algorithm="chain", size="4000B"))
+        out, _ = self.run_mpi(3, "validate", file, *ONCE, "--machine", "machine.json")
+        row = json.loads(out)
+        self.assertEqual(row["measured"]["data"], "right")
+        self.assertGreater(row["time_s"], 0)
+
+    def test_one_process_has_nobody_to_talk_to(self):
+        _, err = self.run_mpi(1, "calibrate", code=3)
+        self.assertIn("start two or more", err)
+
+
+class Failures(MpiTest):
+    def test_too_few_processes(self):
+        out, _ = self.run_mpi(2, "validate", self.file(ALL_REDUCE), code=3)
+        self.assertIn("4 ranks need 4 processes, and 2 processes were started", out)
+        self.assertIn("--ranks-per-process 2", out)
+
+    def test_different_files(self):
+        one, other = self.file(ALL_REDUCE, "one.json"), self.file(ALL_REDUCE, "other.json")
+        more = [":", "-np", "1", MPI_PROGRAM, "validate", other]
+        _, err = self.run_mpi(1, "validate", one, launched=more, code=2)
+        self.assertIn("other.json", err)
+        self.assertIn("start all of them alike", err)
+
+    def test_wrong_data(self):
+        file = self.file(case(4, op="broadcast", algorithm="chain", size="1000B"))
+        damaged = {"LD_PRELOAD": WRONG_BIT, "COLLSIM_TEST_WRONG_BYTES": "1000"}
+        out, _ = self.run_mpi(4, "validate", file, code=4, environment=damaged)
+        self.assertIn("WRONG DATA", out)
+        self.assertIn("rank 2 element 125 is", out)
+
+    def happens_to(self, which, what):
+        launcher = self.start(4, "validate", self.file(LONG), "--quiet")
+        members = self.wait_for_members(4)
+        time.sleep(2)
+        os.kill(members[which], what)
+        begin = time.monotonic()
+        out, err = self.finish(launcher, None, limit_s=90)
+        self.assertLess(time.monotonic() - begin, 60)
+        return out + err
+
+    def test_a_process_that_is_killed_ends_all(self):
+        self.happens_to(2, signal.SIGKILL)
+
+    def test_the_first_process_that_is_killed_ends_all(self):
+        self.happens_to(0, signal.SIGKILL)
+
+    def test_a_process_that_hangs_ends_all(self):
+        said = self.happens_to(3, signal.SIGSTOP)
+        # Inside MPI others may wait for the one that hangs.
+        named = r"process \d \(pid \d+ on .*\) has (not answered|taken nothing) for \d+ s: it hangs, or waits"
+        waited = r"rank \d .* waited \d+ s for message"
+        in_mpi = r"the collective of MPI itself took longer than \d+ s, so a process has died or hangs"
+        self.assertRegex(said, "|".join([named, waited, in_mpi]))
+
+
+if __name__ == "__main__":
+    common.main()

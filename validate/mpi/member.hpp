@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "validate/mpi/message_machine.hpp"
+#include "validate/mpi/own_collective.hpp"
+
+namespace collsim {
+
+// What one process does of a run: it carries out orders.
+class Member {
+ public:
+  explicit Member(Processes& processes) : processes_(processes) {}
+
+  // What fails is reported, too.
+  struct Done {
+    Report report;
+    Note note;
+  };
+  [[nodiscard]] Done carry_out(const Order& order, const Note& note);
+
+ private:
+  void load(const Note& note);
+  void fill(std::uint64_t seed);
+  [[nodiscard]] std::string check() const;
+  [[nodiscard]] Note timeline(std::uint64_t start_ns) const;
+  void answer(std::uint32_t times, double limit_s) const;
+  [[nodiscard]] Report run_own(const Order& order) const;
+  [[nodiscard]] std::string check_own() const;
+  [[nodiscard]] Done done(const Order& order, const Note& note);
+
+  Processes& processes_;
+  std::unique_ptr<MessageMachine> machine_;
+  std::unique_ptr<OwnCollective> own_;
+  std::vector<std::vector<std::byte>> inputs_;
+  std::uint64_t recorded_from_ns_ = 0;
+};
+
+// The times of a process's steps: its note for OrderKind::timeline.
+struct PartTimes {
+  std::uint64_t start_ns = 0;
+  std::vector<StepTimes> steps;
+};
+[[nodiscard]] PartTimes times_from(const Note& note);
+
+// What all processes but the first do, until process 0 ends it: the exit code.
+[[nodiscard]] int serve(Processes& processes, const Introduction& introduction);
+
+// Kinds of notes between processes.
+inline constexpr int about_introduction = 0, about_order = 1, about_report = 2, about_clock = 3;
+
+}  // namespace collsim

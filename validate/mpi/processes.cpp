@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/mpi/processes.hpp"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+
+namespace collsim {
+namespace {
+
+constexpr std::size_t most_bytes_at_once = std::size_t{1} << 30U;
+constexpr double to_end_s = 20;
+
+std::string first_line_of(const char* file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// For the handler of a signal, which may not make texts.
+char watchdog_message[256];
+
+extern "C" void watchdog_barks(int) {
+  std::size_t length = 0;
+  while (watchdog_message[length] != '\0') ++length;
+  const ssize_t ignored = ::write(STDERR_FILENO, watchdog_message, length);
+  static_cast<void>(ignored);
+  ::_exit(exit_of_lost_processes);
+}
+
+}  // namespace
+
+void Pause::take() {
+  constexpr std::uint32_t turns_awake = 16, turns_between_yields = 32, short_naps = 4096;
+  ++turns_;
+  if (idle_ == Idle::spin) {
+    if (turns_ % turns_between_yields == 0) ::sched_yield();
+    return;
+  }
+  if (turns_ < turns_awake) return;
+  const timespec nap{0, turns_ < short_naps ? 15'000 : 500'000};
+  ::nanosleep(&nap, nullptr);
+}
+
+std::uint64_t host_time_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  constexpr std::uint64_t second = 1'000'000'000;
+  return static_cast<std::uint64_t>(time.tv_sec) * second +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::string host_clock_name() {
+  std::string name = first_line_of("/proc/sys/kernel/random/boot_id");
+  char space[64];
+  const ssize_t length = ::readlink("/proc/self/ns/time", space, sizeof space);
+  if (length > 0) name.append(space, static_cast<std::size_t>(length));
+  return name;
+}
+
+Processes::Processes(int argument_count, char** arguments) {
+  ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // naps end when they should
+  int level = 0;
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_FUNNELED, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &me_);
+  MPI_Comm_size(MPI_COMM_WORLD, &count_);
+  MPI_Comm_dup(MPI_COMM_WORLD, &notes_);
+  MPI_Comm_dup(MPI_COMM_WORLD, &messages_);
+}
+
+MPI_Comm Processes::first(int count) {
+  if (first_count_ == count) return first_;
+  if (first_ != MPI_COMM_NULL) MPI_Comm_free(&first_);
+  MPI_Comm_split(MPI_COMM_WORLD, me_ < count ? 0 : MPI_UNDEFINED, me_, &first_);
+  first_count_ = count;
+  return first_;
+}
+
+void Processes::wait(MPI_Request& request, int other, const char* what, double limit_s) const {
+  const std::uint64_t begin = host_time_ns();
+  Pause pause(idle_);
+  for (int done = 0;;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    pause.take();
+    if (limit_s > 0 && static_cast<double>(host_time_ns() - begin) * 1e-9 > limit_s)
+      throw ProcessesLost("process " + std::to_string(other) + " " + what + " for " +
+                          std::to_string(std::lround(limit_s)) +
+                          " s: it hangs, or waits inside MPI for one that does");
+  }
+}
+
+void Processes::send(int to, int what, const void* data, std::size_t bytes, double limit_s) const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, what, notes_, &request);
+  wait(request, to, "has taken nothing", limit_s);
+}
+
+void Processes::receive(int from, int what, void* data, std::size_t bytes, double limit_s) const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, what, notes_, &request);
+  wait(request, from, "has not answered", limit_s);
+}
+
+void Processes::send_note(int to, int what, const Note& note, double limit_s) const {
+  for (std::size_t at = 0; at < note.size(); at += most_bytes_at_once)
+    send(to, what, note.data() + at, std::min(most_bytes_at_once, note.size() - at), limit_s);
+}
+
+Note Processes::receive_note(int from, int what, std::size_t bytes, double limit_s) const {
+  Note note(bytes);
+  for (std::size_t at = 0; at < bytes; at += most_bytes_at_once)
+    receive(from, what, note.data() + at, std::min(most_bytes_at_once, bytes - at), limit_s);
+  return note;
+}
+
+void Processes::finish() const {
+  const Watchdog watchdog("ending MPI", to_end_s);
+  MPI_Finalize();
+}
+
+void Processes::abort(int exit_code) const {
+  const Watchdog watchdog("giving up", to_end_s);
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
+  std::_Exit(exit_code);
+}
+
+std::string mpi_library_name() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string name(text, static_cast<std::size_t>(length));
+  // "Open MPI v4.1.4, package: ...", "MPICH Version:\t4.0.2\nMPICH Release date: ..."
+  name = name.substr(0, name.find_first_of(",\n"));
+  for (const char* extra : {" Version:\t", " Version:      ", " v"})
+    if (const auto at = name.find(extra); at != std::string::npos)
+      name.replace(at, std::char_traits<char>::length(extra), " ");
+  return name;
+}
+
+int processes_by_launcher() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
+    if (const char* const text = std::getenv(variable)) return std::atoi(text);
+  return 0;
+}
+
+Watchdog::Watchdog(const char* what, double limit_s) {
+  std::snprintf(watchdog_message, sizeof watchdog_message,
+                "collsim-mpi: %s took longer than %.0f s, so a process has died or hangs\n", what,
+                limit_s);
+  std::signal(SIGALRM, watchdog_barks);
+  ::alarm(static_cast<unsigned>(limit_s) + 1);
+}
+
+Watchdog::~Watchdog() {
+  ::alarm(0);
+}
+
+}  // namespace collsim
