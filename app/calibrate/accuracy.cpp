@@ -57,6 +57,21 @@ JsonValue most_nodes_value(const std::vector<RowError>& rows) {
   return all;
 }
 
+// How many tables of how many nodes each: most are of two.
+JsonValue tables_of_nodes_value(const std::vector<RowError>& rows) {
+  std::map<std::string, std::map<int, std::set<std::size_t>>> tables;
+  for (const RowError& row : rows)
+    if (!row.kinds.network.empty()) tables[row.kinds.network][row.nodes].insert(row.table);
+  JsonValue all = JsonValue::object();
+  for (const auto& [network, by_nodes] : tables) {
+    JsonValue counts = JsonValue::object();
+    for (const auto& [nodes, of_these] : by_nodes)
+      counts.set(std::to_string(nodes), of_these.size());
+    all.set(network, std::move(counts));
+  }
+  return all;
+}
+
 }  // namespace
 
 Accuracy accuracy_of(const std::vector<RowError>& rows) {
@@ -111,6 +126,7 @@ JsonValue accuracy_value(const std::vector<RowError>& seen_rows,
   }
   return JsonValue::object({{"gpus", std::move(gpus)},
                             {"networks", std::move(networks)},
+                            {"tables_of_nodes", tables_of_nodes_value(seen_rows)},
                             {"most_nodes", most_nodes_value(seen_rows)}});
 }
 

@@ -62,6 +62,7 @@ struct ClassAccuracy {
 //   { "gpus": { "hopper": [ { "up_to": "64KiB", "half": 0.05, "most": 0.21, "rows": 80,
 //                             "tables": 14, "unseen_half": 0.11, "unseen_most": 0.4 }, ... ] },
 //     "networks": { "ib": [ ... ] },
+//     "tables_of_nodes": { "ib": { "2": 5, "4": 1 } },
 //     "most_nodes": [ { "gpu": "hopper", "network": "ib", "all-reduce": 4 }, ... ] }
 //
 // The last range has no "up_to".  `unseen`: of rows predicted without any table of their owner; may

@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::array of_a_protocol = {Quantity::hop, Quantity::growth, Quantity::rate,
                                       Quantity::per_chunk};
-constexpr std::array of_a_machine = {Quantity::base, Quantity::host, Quantity::pair,
-                                     Quantity::local_rate, Quantity::per_peer};
+constexpr std::array of_a_machine = {Quantity::base,     Quantity::host,
+                                     Quantity::pair,     Quantity::local_rate,
+                                     Quantity::per_peer, Quantity::network_rate};
 
 const char* key_of(Quantity quantity) {
   switch (quantity) {
@@ -32,6 +33,7 @@ const char* key_of(Quantity quantity) {
     case Quantity::pair: return "pair";
     case Quantity::local_rate: return "local_rate";
     case Quantity::per_peer: return "per_peer";
+    case Quantity::network_rate: return "network_rate";
   }
   return "";
 }
@@ -115,12 +117,6 @@ class Change {
   const KindConstants* present_;
   const KindConstants* wanted_;
 };
-
-const KindConstants* find_kind(const std::map<std::string, KindConstants>& kinds,
-                               const std::string& name) {
-  const auto found = kinds.find(name);
-  return found == kinds.end() ? nullptr : &found->second;
-}
 
 // A link that costs nothing whatever the constants are, such as that from a GPU to its NIC.
 bool is_free(const ProtocolCost& cost) {
@@ -224,9 +220,13 @@ std::string text_of(Constant constant, double value) {
                                     : fmt::format("{:.3g}", value);
 }
 
+bool is_rate(Quantity quantity) {
+  return quantity == Quantity::rate || quantity == Quantity::local_rate ||
+         quantity == Quantity::network_rate;
+}
+
 bool is_time(Quantity quantity) {
-  return quantity != Quantity::growth && quantity != Quantity::rate &&
-         quantity != Quantity::per_chunk && quantity != Quantity::local_rate;
+  return quantity != Quantity::growth && quantity != Quantity::per_chunk && !is_rate(quantity);
 }
 
 MachineConstants MachineConstants::read(const JsonValue& document) {
@@ -239,11 +239,23 @@ JsonValue MachineConstants::written_into(JsonValue document) const {
   return document;
 }
 
+KindConstants network_constants(const MachineConstants& all, const KindsOfCase& kinds) {
+  KindConstants seen = all.networks.at(kinds.network);
+  if (const auto& own = all.gpus.at(kinds.gpu)[index_of({Quantity::network_rate})])
+    seen[index_of({Quantity::rate, LinkProtocol::simple})] = own;
+  return seen;
+}
+
 Case with_constants(const Case& asked, const KindsOfCase& kinds, const MachineConstants& present,
                     const MachineConstants& wanted) {
-  const Change gpu(find_kind(present.gpus, kinds.gpu), find_kind(wanted.gpus, kinds.gpu));
-  const Change network(find_kind(present.networks, kinds.network),
-                       find_kind(wanted.networks, kinds.network));
+  const Change gpu(&present.gpus.at(kinds.gpu), &wanted.gpus.at(kinds.gpu));
+  KindConstants network_now, network_then;
+  if (!kinds.network.empty()) {
+    network_now = network_constants(present, kinds);
+    network_then = network_constants(wanted, kinds);
+  }
+  const Change network(kinds.network.empty() ? nullptr : &network_now,
+                       kinds.network.empty() ? nullptr : &network_then);
   Case made = asked;
   auto cluster = std::make_shared<Cluster>(*asked.cluster);
   cluster->topology = with_changed_protocols(asked.cluster->topology, gpu, network);

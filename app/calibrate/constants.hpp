@@ -22,6 +22,8 @@ namespace collsim {
 //                   (topo/protocols.hpp)
 //   launch          base, host, pair, and besides local_rate (local_bandwidth as a share of the
 //                   GPU's link) and per_peer (app/scenario/model.hpp)
+//   network_rate    of Simple between nodes, in place of the network's rate, for kinds of GPUs
+//                   that have one of their own
 enum class Quantity : std::uint8_t {
   hop,
   growth,
@@ -31,7 +33,8 @@ enum class Quantity : std::uint8_t {
   host,
   pair,
   local_rate,
-  per_peer
+  per_peer,
+  network_rate
 };
 
 struct Constant {
@@ -44,6 +47,7 @@ struct Constant {
 // "1.23 us", "0.48"
 [[nodiscard]] std::string text_of(Constant constant, double value);
 [[nodiscard]] bool is_time(Quantity quantity);
+[[nodiscard]] bool is_rate(Quantity quantity);
 
 // By index of all_constants(); nothing: such machines do not have it.
 using KindConstants = std::vector<std::optional<double>>;
@@ -65,6 +69,10 @@ struct MachineConstants {
 struct KindsOfCase {
   std::string gpu, network;  // network: empty on one node
 };
+
+// The network's constants between nodes of such GPUs, which may have a rate of their own there.
+[[nodiscard]] KindConstants network_constants(const MachineConstants& all,
+                                              const KindsOfCase& kinds);
 
 // The case with the constants of its machine replaced: its links' protocols and its launch become
 // `wanted` times what they are divided by `present`, with which they were made; so whatever part of

@@ -7,6 +7,7 @@ namespace {
 constexpr double us = 1e-6, kib = 1024;
 // Of networks less is known than of GPUs.
 constexpr double of_all_networks = 0.6;
+constexpr double network_rate = 0.89;
 // LL carries a flag with every four bytes of data, so that its rate cannot be far from one half;
 // and a kernel starts in some microseconds.  Where tables would have it otherwise they show
 // something else: how a machine was driven, or that it was busy.
@@ -20,6 +21,8 @@ Belief belief_in_gpu(Quantity quantity, std::optional<LinkProtocol> protocol) {
   if (quantity == Quantity::growth && protocol == LinkProtocol::p2p_simple) return {6e-4, 1};
   if (quantity == Quantity::growth) return {0.23, 0};
   if (quantity == Quantity::per_chunk) return {9.7 * kib, 0.4};
+  // As of all networks.
+  if (quantity == Quantity::network_rate) return {network_rate, 0.25, narrow};
   const bool hop = quantity == Quantity::hop;
   if (protocol == LinkProtocol::ll)
     return hop ? Belief{1.15 * us, 0.25} : Belief{0.48, narrow, narrow};
@@ -44,12 +47,14 @@ Belief belief_in_network(Quantity quantity, LinkProtocol protocol) {
       case LinkProtocol::ll: return hop ? 6.3 * us : 0.27;
       case LinkProtocol::ll128: return hop ? 8.7 * us : 0.88;
       case LinkProtocol::p2p_ll: return hop ? 7.4 * us : 0.27;
-      case LinkProtocol::p2p_simple: return hop ? 21.2 * us : 0.89;
-      case LinkProtocol::nvls: return hop ? 20 * us : 0.89;
-      default: return hop ? 14.4 * us : 0.89;
+      case LinkProtocol::p2p_simple: return hop ? 21.2 * us : network_rate;
+      case LinkProtocol::nvls: return hop ? 20 * us : network_rate;
+      default: return hop ? 14.4 * us : network_rate;
     }
   }();
-  return {value, 0.25, of_all_networks};
+  // Simple sends next to nothing besides the data: any NIC carries most of what it could.
+  const bool rate_of_simple = !hop && protocol == LinkProtocol::simple;
+  return {value, 0.25, rate_of_simple ? narrow : of_all_networks};
 }
 
 }  // namespace

@@ -79,10 +79,12 @@ JsonValue machine_file(const std::string& preset_name, std::int64_t nodes,
   COLLSIM_CHECK(preset != nullptr, "preset " + preset_name);
   const std::string kind_of_network = network.empty() ? preset->network : network;
   const JsonValue whole = on_network(*preset, kind_of_network);
+  const KindsOfCase kinds{preset->written.find("gpu")->string(), kind_of_network};
+  const KindConstants network_now = network_constants(present, kinds);
+  const KindConstants network_then = network_constants(wanted, kinds);
   const auto kind_of = [&](const std::string& kind) -> TypeKind {
     if (kind == "free") return {};
-    if (kind == "network")
-      return {&present.networks.at(kind_of_network), &wanted.networks.at(kind_of_network)};
+    if (kind == "network") return {&network_now, &network_then};
     return {&present.gpus.at(kind), &wanted.gpus.at(kind)};
   };
   JsonValue override_value = JsonValue::object();
@@ -96,10 +98,8 @@ JsonValue machine_file(const std::string& preset_name, std::int64_t nodes,
   if (nodes > 1) cluster.set("network", kind_of_network);
   cluster.set("override", std::move(override_value));
   cluster.set("fitted", to_value(fit));
-  return JsonValue::object(
-      {{"cluster", std::move(cluster)},
-       {"model",
-        changed_model(*whole.find("model"), kind_of(preset->written.find("gpu")->string()))}});
+  return JsonValue::object({{"cluster", std::move(cluster)},
+                            {"model", changed_model(*whole.find("model"), kind_of(kinds.gpu))}});
 }
 
 }  // namespace collsim

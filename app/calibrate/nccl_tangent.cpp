@@ -34,8 +34,7 @@ std::optional<std::size_t> companion_to(std::size_t constant) {
 }
 
 bool is_rate(std::size_t constant) {
-  const Quantity quantity = all_constants()[constant].quantity;
-  return quantity == Quantity::rate || quantity == Quantity::local_rate;
+  return is_rate(all_constants()[constant].quantity);
 }
 
 bool is_base(std::size_t constant) {
@@ -77,7 +76,8 @@ class Simulated {
   [[nodiscard]] static bool is_known(const Case& way, std::size_t constant) {
     const Quantity quantity = all_constants()[constant].quantity;
     return is_base(constant) ||
-           (quantity == Quantity::per_peer && way.costs.instruction_overhead == Time{});
+           (quantity == Quantity::per_peer && way.costs.instruction_overhead == Time{}) ||
+           (quantity == Quantity::network_rate && way.protocol != LinkProtocol::simple);
   }
   [[nodiscard]] bool has(ConstantPlace place) const {
     const ConstantsSeen seen = constants_seen(kinds_, here_);

@@ -11,6 +11,7 @@
 #include "app/json/screen_text.hpp"
 #include "app/output/format.hpp"
 #include "app/output/writers.hpp"
+#include "app/scenario/fitted.hpp"
 
 namespace collsim {
 namespace {
@@ -35,6 +36,22 @@ std::string errors_text(const ErrorClass& range) {
   return fmt::format("half of the times within {}, 95% within {}", half, most);
 }
 
+// " (5 of 2 nodes, 1 of 4)": most tables of several nodes are of two.
+std::string nodes_of_tables(const ErrorClass& of) {
+  if (!of.between_nodes) return {};
+  std::string text;
+  for (const JsonValue::Member& network : fitted_constants().find("networks")->members()) {
+    if (network.value.find("title")->string() != of.machines) continue;
+    const JsonValue* const counts =
+        fitted_constants().find("accuracy")->find("tables_of_nodes")->find(network.key);
+    if (counts == nullptr) continue;
+    for (const JsonValue::Member& one : counts->members())
+      text += fmt::format("{}{} of {}{}", text.empty() ? " (" : ", ", *one.value.integer(), one.key,
+                          text.empty() ? " nodes" : "");
+  }
+  return text.empty() ? text : text + ")";
+}
+
 std::string heading_text(const std::vector<ErrorClass>& ranges) {
   const ErrorClass& first = ranges.front();
   if (first.tables == 0)
@@ -54,8 +71,9 @@ std::string heading_text(const std::vector<ErrorClass>& ranges) {
         first.machines, first.unseen_half ? " with owners left out of the fit" : "");
   std::int64_t tables = 0;
   for (const ErrorClass& range : ranges) tables = std::max(tables, range.tables);
-  return fmt::format("how sure: {}, fitted to {} published table{}{}{}", first.machines, tables,
-                     tables == 1 ? "" : "s", first.forced ? ", in which NCCL chose freely" : "",
+  return fmt::format("how sure: {}, fitted to {} published table{}{}{}{}", first.machines, tables,
+                     tables == 1 ? "" : "s", nodes_of_tables(first),
+                     first.forced ? ", in which NCCL chose freely" : "",
                      first.unseen_half ? "; in brackets: owners left out of the fit" : "");
 }
 

@@ -100,6 +100,9 @@ class Constants {
         for (const JsonValue::Member& constant :
              part(part(constants_of(kind), "protocols"), name).members())
           if (constant.key != "hop") row.set(constant.key, constant.value);
+      if (const JsonValue* const rate = gpu_->find("network_rate");
+          rate != nullptr && kind == "network" && protocol == LinkProtocol::simple)
+        row.set("rate", *rate);
       all.set(name, std::move(row));
     }
     return all;
@@ -112,6 +115,8 @@ class Constants {
     const std::int64_t hops = count(type, "hops");
     if (hops == 0) return source + "; the hop is that of other links of the way";
     std::string text = source;
+    if (kind == "network" && gpu_->find("network_rate") != nullptr)
+      text += "; the rate of Simple " + part(*gpu_, "source").string();
     if (hops > 1) text += fmt::format("; a link has 1/{} of the hop from GPU to GPU", hops);
     if (type.find("behind") != nullptr) text += ", less what PCIe links before it have";
     return text;

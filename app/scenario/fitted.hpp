@@ -19,17 +19,17 @@ namespace collsim {
 //     "gpus": { "hopper": { "title": "NVSwitch Hopper", "source": "fitted to ...",
 //         "protocols": { "LL": { "hop": "740ns", "growth": 0.36, "rate": 0.5 }, ... },
 //         "launch": { "base": "5us", "host": "3.4us", "pair": "400ns" },
-//         "local_rate": 1.5, "per_peer": "207ns" }, ... },
+//         "local_rate": 1.5, "per_peer": "207ns", "network_rate": 0.78 }, ... },
 //     "networks": { "ib": { "title", "source", "protocols" }, ... },
 //     "accuracy": { "gpus": { "hopper": [ { "up_to": "64KiB", "half": 0.05, "most": 0.21,
 //                                           "rows": 80, "tables": 14 }, ... ] },
-//                   "networks": { "ib": [ ... ] },
+//                   "networks": {...}, "tables_of_nodes": { "ib": { "2": 5, "4": 1 } },
 //                   "most_nodes": [ { "gpu": "hopper", "all-gather": 1, "all-reduce": 1 },
 //                                   { "gpu": "hopper", "network": "ib", "all-reduce": 4 }, ...] } }
 //
-// A hop here is the whole way from GPU to GPU: of a network from a GPU of one node to one of
-// another.  `rate` is the share of a link's bandwidth that a protocol has.  The last pass over a
-// rank's own block runs at local_rate times the bandwidth of all links of a GPU.
+// A hop here is the whole way from GPU to GPU, of a network between nodes.  `rate` is the share of
+// a link's bandwidth that a protocol has; network_rate, where given, that of Simple between nodes.
+// The last pass over a rank's own block runs at local_rate times the bandwidth of a GPU's links.
 [[nodiscard]] const JsonValue& fitted_constants();
 
 // "a100", "hopper", ..., "common": what a machine starts from that nobody has measured.

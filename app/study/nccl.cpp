@@ -222,7 +222,11 @@ std::optional<ErrorClass> error_class(const Case& candidate) {
   ErrorClass found =
       error_class(cluster.gpu_kind, nodes > 1 ? cluster.network_kind : "", collective.bytes());
   const Preset* const preset = find_preset(cluster.preset);
-  if (preset != nullptr && !preset->calibrated)
+  if (preset == nullptr)
+    found.outside =
+        "an imported machine, on which NCCL's protocols cost what they do on the "
+        "nearest preset";
+  else if (!preset->calibrated)
     found.outside = "no published table of " + preset->name;
   else if (found.tables > 0)
     found.outside = outside_of_tables(cluster.gpu_kind, cluster.network_kind, nodes,

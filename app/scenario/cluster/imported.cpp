@@ -477,6 +477,9 @@ std::optional<Machine> read_imported(ObjectReader& cluster, std::string_view key
       fmt::format("{}{} ({})", machine->format, nodes > 1 ? fmt::format(" x {}", nodes) : "",
                   count_text(static_cast<std::int64_t>(built->topology.rank_count()), "rank"));
   if (const JsonValue* const model = model_value(*machine)) built->model = *model;
+  const Preset& nearest = *find_preset(nearest_preset(*machine));
+  built->gpu_kind = nearest.written.find("gpu")->string();
+  built->network_kind = nearest.network;
   built->assumed = std::move(machine->assumed);
   built->assumed.push_back(latencies_in_words(*machine));
   return built;

@@ -239,6 +239,8 @@ TEST(Predict, SaysHowSureItIsOnAPreset) {
   expect_contains(said({"--nodes", "8"}), outside + "all-reduce on more than 4 nodes of ");
   expect_contains(run_collsim({"predict", "all-reduce", "--preset", "gh200-quad"}).out,
                   outside + "gh200-quad;");
+  expect_contains(said({"--nodes", "2"}),
+                  "how sure: InfiniBand, fitted to 6 published tables (5 of 2 nodes, 1 of 4); in ");
   expect_contains(said({"--set", "cluster.override.nvlink.bandwidth=100GB/s"}),
                   "how sure: unknown, because links are not those of the preset");
 }

@@ -233,6 +233,17 @@ TEST(Nccl, NvlsTakesFourHops) {
   EXPECT_NEAR(run_case(case_of(text)).time_s(), 20e-6, 0.1e-6);
 }
 
+TEST(Nccl, ImportedMachinesAreJudgedByTheirKindOfGpu) {
+  const CaseResult row = run_case(case_of(R"({"scenario": 1,
+      "cluster": {"gpu": "RTX-4090", "topo_matrix":
+        "\tGPU0\tGPU1\tCPU Affinity\nGPU0\tX\tSYS\t0\nGPU1\tSYS\tX\t1\n"},
+      "collective": {"op": "all-reduce", "size": "1MiB"}})"));
+  ASSERT_TRUE(row.error_class);
+  EXPECT_EQ(row.error_class->machines, "PCIe through host memory");
+  EXPECT_GT(row.error_class->tables, 0);
+  expect_contains(row.error_class->outside, "an imported machine");
+}
+
 // A DGX-1's cube mesh falls into three rings, which channels go around both ways: every link
 // carries the same share of its bandwidth.
 TEST(Nccl, RingsOverDirectLinksUseAllOfThem) {
@@ -295,6 +306,17 @@ TEST(Nccl, HasTreesOnOneNodeWhenAsked) {
   const CaseResult row = run_case(asked);
   EXPECT_EQ(row.algorithm, "chain");
   EXPECT_TRUE(row.algorithm_text().starts_with("Tree "));
+}
+
+// 48 of 50 GB/s are what NCCL counts a NIC with.
+TEST(Nccl, RingsBetweenNodesOfHopperAreNearTheRateOfTheirNics) {
+  const CaseResult row = run_case(case_of(R"({"scenario": 1,
+      "cluster": {"preset": "dgx-h100", "nodes": 2},
+      "collective": {"op": "all-reduce", "size": "1GiB", "nccl_algo": "Ring"}})"));
+  const double carried = 2.0 * 15 / 16 * (1 << 30) / (8 * 48e9);
+  EXPECT_EQ(row.algorithm_text(), "Ring Simple");
+  EXPECT_GT(row.time_s() / carried, 1);
+  EXPECT_LT(row.time_s() / carried, 1.2);
 }
 
 TEST(Nccl, SaysWhatIsLeftWhenNothingIs) {
