@@ -16,7 +16,7 @@ function themeColour(name) {
 /** Few pieces get colours that differ as much as can be; many get a ramp, so that neighbours in the
  *  data look alike. @param {number} pieces @returns {(piece: number) => string} */
 function pieceColours(pieces) {
-  const few = d3.range(1, 8).map((i) => themeColour(`--c${i}`));
+  const few = d3.range(1, 9).map((i) => themeColour(`--c${i}`));
   if (pieces <= few.length) return (piece) => few[piece];
   const ramp = [1, 6, 3, 7, 5, 2, 4].map((i) => themeColour(`--c${i}`));
   const steps = Math.min(pieces, 256);
@@ -28,8 +28,10 @@ function pieceColours(pieces) {
   return (piece) => colours[Math.floor((piece * steps) / pieces)];
 }
 
-/** The class of text that can be read on a colour. @param {string} colour */
+/** The class of text that can be read on a colour: black or white, whichever differs more. @param {string} colour */
 function inkOn(colour) {
   const { r, g, b } = d3.rgb(colour);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "on-light" : "on-dark";
+  const linear = [r, g, b].map((part) => (part <= 10.31475 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  const luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+  return (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) ? "on-light" : "on-dark";
 }

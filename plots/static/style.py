@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How all figures look, and how they are written: the same input gives the same bytes.
 
-Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart, and those of
-the pages: plots/common/theme.css.
+Colours are those of the pages, plots/common/theme.css.
 """
 import collections
 import functools
@@ -25,12 +24,12 @@ from static.units import TIMES, count_text, fixed, size_text, time_text, unit_of
 LIGHT = {
     "paper": "#ffffff", "ink": "#1b1f24", "muted": "#59636e", "grid": "#e4e7eb", "edge": "#c4cad1",
     "mark": "#8a5200",
-    "series": ("#0072b2", "#d55e00", "#009e73", "#b8578a", "#c98500", "#3a9bd6", "#8f8500", "#444b53"),
+    "series": ("#0072b2", "#bc4900", "#039e72", "#b4568a", "#cb8601", "#2aa0ca", "#9e953f", "#444b53"),
 }
 DARK = {
     "paper": "#15181c", "ink": "#e8eaed", "muted": "#a3acb6", "grid": "#2b3138", "edge": "#47505a",
     "mark": "#f2b84b",
-    "series": ("#56b4e9", "#ff8a45", "#2fc99b", "#e394bd", "#e69f00", "#8fd0f5", "#f0e442", "#c9ced4"),
+    "series": ("#56b4e9", "#ff8a49", "#30c99a", "#df93c0", "#e7a002", "#aae4fe", "#f1e543", "#dbd5d5"),
 }
 WIDTH = 7.4  # inches
 
@@ -142,7 +141,7 @@ def smaller(svg):
 def piece_colour(theme, piece, pieces):
     """Few pieces get colours that differ as much as can be; many a ramp, so that neighbours look alike:
     plots/common/piece_colours.js."""
-    if pieces <= 7:
+    if pieces <= 8:
         return theme["series"][piece]
     stops = [theme["series"][index] for index in (0, 5, 2, 6, 4, 1, 3)]
     steps = min(pieces, 256)
@@ -151,9 +150,10 @@ def piece_colour(theme, piece, pieces):
 
 
 def ink_on(colour):
-    """What can be read on a colour."""
-    red, green, blue = matplotlib.colors.to_rgb(colour)
-    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 / 255 else "#ffffff"
+    """Black or white, whichever differs more from a colour: plots/common/piece_colours.js."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in matplotlib.colors.to_rgb(colour)]
+    luminance = sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear))
+    return "#000000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#ffffff"
 
 
 def plain(axis, text, at=None):
