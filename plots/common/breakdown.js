@@ -34,8 +34,8 @@ function breakdownTitle(shares) {
     .filter(({ share }) => share > 0.0005)
     .sort((a, b) => b.share - a.share);
   if (!parts.length) return "It takes no time";
-  const exact = (share) => `${share > 0.9995 ? 100 : (share * 100).toFixed(1)}%`; // of parts that add up
-  if (parts.length === 1) return `All of the time goes to ${parts[0].name}`;
+  const exact = (share) => `${(share * 100).toFixed(1)}%`; // of parts that add up
+  if (parts.length === 1) return `${parts[0].share > 1 - 1e-9 ? "All" : "Over 99.9%"} of the time goes to ${parts[0].name}`;
   const words = parts.map(({ name, share }, i) => `${exact(share)}${i ? "" : " of the time"} ${i ? "" : "goes "}to ${name}`);
   return words.slice(0, 3).join(", ");
 }

@@ -14,6 +14,7 @@
  * @property {string} id           unique in the page; the saved file is called so
  * @property {string} title        the finding: "57 chunks are best; 4,096 are slower than 1"
  * @property {string} [text]       how to read it, in a sentence
+ * @property {boolean} [folded]    how to read it is shown on demand
  * @property {string} [hint]       what keys and mouse do
  * @property {(host: HTMLElement, width: number) => void} draw   into an empty host that is so wide
  * @property {{columns: Column[], rows: any[]}} [table]
@@ -60,7 +61,7 @@ function addFigure(parent, parts) {
   const title = element("h3");
   setWords(title, parts.title);
   caption.append(title);
-  if (parts.text) caption.append(element("p", "", parts.text));
+  if (parts.text) caption.append(parts.folded ? foldedText(parts.text) : element("p", "", parts.text));
   const host = element("div", "drawing");
   const tools = element("div", "figure-tools screen-only");
   tools.append(element("span", "hint", parts.hint ?? ""), saveButton(host, parts.id, () => title.textContent));
@@ -95,6 +96,13 @@ function addFigure(parent, parts) {
   // Some colours are computed while drawing.
   for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", redraw);
   return { figure, redraw, setTitle: (text) => setWords(title, text), setRows };
+}
+
+/** @param {string} text */
+function foldedText(text) {
+  const details = element("details", "how-to-read");
+  details.append(element("summary", "", "How to read it"), element("p", "", text));
+  return details;
 }
 
 /** The rows of a long table are made when it is opened. */

@@ -20,6 +20,7 @@
  * @property {(steps: Steps, step: number, kind: number, shown: number[]) => string} textOf   of the part of a step
  *                                       that is shown as one bar, [start, end] in seconds
  * @property {(view: SpaceTimeView) => void} [onView]   the reader chose something else
+ * @property {Playhead} [playhead]       the moment that other figures show, too
  * @property {number} [leastLeft]        where the time axis begins at the earliest: with that of a figure below
  */
 
@@ -40,9 +41,10 @@ function drawSpaceTime(host, width, diagram) {
     .append("svg")
     .attr("class", "chart space-time")
     .attr("viewBox", `0 0 ${width} ${layout.height}`)
-    .attr("role", "img")
+    .attr("role", "application")
+    .attr("aria-roledescription", "figure with keys")
     .attr("tabindex", 0)
-    .attr("aria-label", diagram.describe);
+    .attr("aria-label", `${diagram.describe}. ${spaceTimeHint}`);
   const clip = `space-time-area-${++drawnCharts}`;
   svg
     .append("clipPath")
@@ -72,6 +74,7 @@ function drawSpaceTime(host, width, diagram) {
   };
   paint();
   attachSpaceTimePointing(state, paint);
+  if (diagram.playhead) attachPlayhead(state);
 }
 
 /** Rows are as high as there is room for: all of them on one screen.
@@ -80,21 +83,21 @@ function spaceTimeLayout(width, panels, leastLeft = 0) {
   const rows = panels.reduce((sum, panel) => sum + panel.model.rows.length, 0);
   const longest = d3.max(panels, (panel) => d3.max(panel.model.rows, textWidth)) ?? 40;
   const left = Math.max(leastLeft, Math.min(longest + 12, width * 0.3));
-  const heading = panels.length > 1 ? 22 : 4;
+  const heading = (panels.length > 1 ? 22 : 4) + (panels.some((panel) => panel.model.halves) ? 16 : 0);
   const rowHeight = Math.max(5, Math.min(34, Math.floor(520 / Math.max(rows, 1))));
   let y = 0;
   const places = panels.map((panel) => {
     const top = y + heading;
     y = top + panel.model.rows.length * rowHeight + 6;
-    return { panel, top, bottom: y - 6, rowHeight };
+    return { panel, top, bottom: y - 6, rowHeight, heading };
   });
   return { left, right: width - 10, width, places, bottom: y, height: y + 40, rowHeight };
 }
 
 function drawRows({ rows, names }, layout) {
-  layout.places.forEach(({ panel, top, bottom, rowHeight }) => {
+  layout.places.forEach(({ panel, top, bottom, rowHeight, heading }) => {
     if (layout.places.length > 1)
-      names.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - 7).text(panel.name);
+      names.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - (heading > 22 ? 23 : 7)).text(panel.name);
     const every = Math.ceil(13 / rowHeight);
     panel.model.rows.forEach((name, row) => {
       const y = top + row * rowHeight;
@@ -150,11 +153,12 @@ function lineOf(place, row) {
 
 /** Where in a row bars are, and below them pauses. @param {number} rowHeight */
 function barBox(rowHeight) {
+  if (rowHeight < 4) return { top: 0, height: rowHeight, pauseTop: rowHeight, pauseHeight: 0 };
   if (rowHeight < 9) return { top: 0.5, height: rowHeight - 1, pauseTop: rowHeight - 2, pauseHeight: 1.5 };
   return { top: 2, height: rowHeight * 0.72 - 2, pauseTop: rowHeight * 0.78, pauseHeight: rowHeight * 0.14 };
 }
 
-/** The critical path, and the way of the piece that is followed. */
+/** The critical path, the way of the piece that is followed, the halves and the playhead. */
 function drawOverlays({ diagram, layout, layers, shown }) {
   layers.over.selectAll("*").remove();
   for (const place of layout.places) {
@@ -162,19 +166,53 @@ function drawOverlays({ diagram, layout, layers, shown }) {
     const followed = diagram.view.followed ?? -1;
     if (followed >= 0 && !model.byLink)
       layers.over.append("path").attr("class", "followed-way").attr("d", wayOf(model, followed, place, shown.x));
-    if (diagram.view.criticalPath === false) continue;
-    const d = criticalWay(model, place, shown.x);
-    layers.over.append("path").attr("class", "critical-halo").attr("d", d);
-    layers.over.append("path").attr("class", "critical").attr("d", d);
+    if (diagram.view.criticalPath !== false) drawCriticalPath(layers.over, criticalWay(model, place, shown.x));
+    if (model.halves) drawHalves(layers.over, model.halves, place, shown.x);
   }
+  if (diagram.playhead) drawPlayhead(layers.over, diagram.playhead, layout, shown.x);
 }
 
-/** Along the row while a message leaves, across while it flies or its receiver goes on. */
+function drawCriticalPath(over, { line, band }) {
+  if (band) over.append("path").attr("class", "critical-band").attr("d", band);
+  if (!line) return;
+  over.append("path").attr("class", "critical-halo").attr("d", line);
+  over.append("path").attr("class", "critical").attr("d", line);
+}
+
+/** A stair from row to row, with the names of both halves at its top. @param {Halves} halves */
+function drawHalves(over, { turn, names }, place, x) {
+  const { top, rowHeight } = place;
+  const rows = d3.range(turn.length).filter((row) => Number.isFinite(turn[row]));
+  const stairs = rows.map((row) => `${x(turn[row]).toFixed(1)},${top + row * rowHeight}V${top + (row + 1) * rowHeight}`);
+  over.append("path").attr("class", "halves").attr("d", stairs.map((stair, i) => (i ? "L" : "M") + stair).join(""));
+  const name = (text, anchor, away) =>
+    over.append("text").attr("class", "half-name").attr("text-anchor", anchor).attr("x", x(turn[rows[0]]) + away).attr("y", top - 5).text(text);
+  name(`${names[0]} ←`, "end", -4);
+  name(`→ ${names[1]}`, "start", 4);
+}
+
+/** @param {Playhead} playhead */
+function drawPlayhead(over, playhead, layout, x) {
+  const line = over.append("line").attr("class", "playhead").attr("y1", 0).attr("y2", layout.bottom);
+  const end = d3.max(layout.places, ({ panel }) => panel.model.end);
+  const show = (place) =>
+    line
+      .attr("x1", x(place * end))
+      .attr("x2", x(place * end))
+      .attr("visibility", place > 0 ? "visible" : "hidden");
+  show(playhead.place());
+  playhead.follow("space-time", show);
+}
+
+/** Verticals closer together than this would hide the bars.  In pixels. */
+const leastWayBetweenRows = 8;
+
+/** Along the row while a message leaves, across while it flies or its receiver goes on; as `line`, and as `band`
+ *  where it goes across so often that lines would be a slab. */
 function criticalWay(model, place, x) {
   const { steps } = model;
-  const parts = [];
-  let last = "";
-  let row = 0;
+  const pieces = { line: [], band: [] };
+  let [last, lastCrossing, row] = ["", -Infinity, 0];
   for (let i = 0; i < steps.pathKind.length; ++i) {
     const step = steps.pathStep[i];
     const flies = pathKinds[steps.pathKind[i]] === "flight";
@@ -183,10 +221,14 @@ function criticalWay(model, place, x) {
     if (flies) row = pathRow(model, step, row, true);
     const to = [x(steps.pathTo[i] * picosecond), lineOf(place, row)];
     const [start, stop] = [from, to].map((p) => p.map((v) => v.toFixed(1)).join(","));
-    parts.push(last === "" ? `M${start}L${stop}` : start === last ? `L${stop}` : `L${start}L${stop}`);
+    const crosses = last !== "" && (start !== last || from[1] !== to[1]);
+    const isDense = crosses && from[0] - lastCrossing < leastWayBetweenRows;
+    if (crosses) lastCrossing = from[0];
+    const way = last === "" ? `M${start}L${stop}` : start === last ? `M${last}L${stop}` : `M${last}L${start}L${stop}`;
+    pieces[isDense ? "band" : "line"].push(way);
     last = stop;
   }
-  return parts.join("");
+  return { line: pieces.line.join(""), band: pieces.band.join("") };
 }
 
 /** Of a rank, or of the link that a message takes first or last; what crosses no link stays where it was. */

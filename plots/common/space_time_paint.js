@@ -3,6 +3,9 @@
 // a canvas below the SVG when they are many.  Bars narrower than a pixel are merged, so that the
 // work follows the width of the picture and not the number of messages.
 
+/** How strongly what is not a whole sum is drawn. */
+const partOpacity = 0.3;
+
 /** More bars than this go to the canvas. */
 const mostSvgBars = 3000;
 
@@ -46,11 +49,13 @@ function paintPanel(painter, { diagram, layout, shown, colours }, index) {
       const step = model.messages.step[i];
       const piece = steps.piece[step];
       const dim = followed >= 0 && piece !== followed;
-      painter.bar(x, y, w, h, colourOf(piece), dim ? 0.15 : 1);
+      const part = h > 4 ? addedShare(steps, step) : 1; // a sum fills its bar as it grows
+      painter.bar(x, y, w, h, colourOf(piece), dim ? 0.15 : part < 1 ? partOpacity : 1);
+      if (part < 1 && !dim) painter.part(x, y + h * (1 - part), w, h * part, colourOf(piece));
       const link = model.byLink ? linkOfRow[row] : steps.routeLinks[steps.routeFirst[steps.route[step]]];
       const startup = Math.min(w, shown.x((steps.linkStartup[link] ?? 0) * picosecond) - shown.x(0));
       if (startup > 1.5 && !dim) painter.startup(x, y, startup, h);
-      if (w > 20 && h > 10 && !dim) painter.label(x + startup + (w - startup) / 2, y + h / 2, w - startup, piece, colourOf(piece));
+      if (w > 20 && h > 10 && !dim) painter.label(x + startup, y, w - startup, h, { piece, sum: part < 1 ? `${steps.added[step]}/${steps.members}` : "", colour: colourOf(piece) });
     });
   });
 }
@@ -86,10 +91,13 @@ function svgPainter(group) {
   return {
     bar: (x, y, w, h, colour, opacity) =>
       rect("bar", x, y, w, h, `fill="${colour}"${opacity < 1 ? ` fill-opacity="${opacity}"` : ""}`),
+    part: (x, y, w, h, colour) => rect("bar-part", x, y, w, h, `fill="${colour}"`),
     startup: (x, y, w, h) => rect("startup", x, y, w, h, ""),
-    label: (x, y, room, text, colour) => {
-      if (room > 8 * String(text).length + 6)
-        bars.push(`<text class="bar-name ${inkOn(colour)}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" dy="0.35em" >${text}</text>`);
+    label: (x, y, w, h, { piece, sum, colour }) => {
+      const text = sum && w > 8 * `${piece}: ${sum}`.length + 6 ? `${piece}: ${sum}` : String(piece);
+      if (w <= 8 * text.length + 6) return;
+      const ink = sum ? "on-part" : inkOn(colour);
+      bars.push(`<text class="bar-name ${ink}" x="${(x + w / 2).toFixed(1)}" y="${(y + h / 2).toFixed(1)}" dy="0.35em" >${text}</text>`);
     },
     // Numbers and colours of the theme only, nothing that came with the data.
     finish: () => {
@@ -126,6 +134,7 @@ function canvasPainter(canvas, width, height) {
   let last = "";
   return {
     bar: (x, y, w, h, colour, opacity) => fill(x, y, w, h, pixelOf((last = colour), opacity)),
+    part: (x, y, w, h, colour) => fill(x, y, w, h, pixelOf(colour, 1)),
     startup: (x, y, w, h) => fill(x, y, w, h, pixelOf(last, 0.5)),
     label: () => {},
     finish: () => context.putImageData(image, 0, 0),

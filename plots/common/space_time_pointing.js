@@ -77,6 +77,24 @@ function spanInRow({ spans, top, height }, place, row, x, px, inRow) {
   };
 }
 
+/** The time axis is where the playhead is dragged. */
+function attachPlayhead({ svg, layout, diagram, shown, full }) {
+  const [, end] = full.domain();
+  const move = (event) => diagram.playhead.move(shown.x.invert(d3.pointer(event, svg.node())[0]) / end);
+  svg
+    .append("rect")
+    .attr("class", "playhead-grip")
+    .attr("x", layout.left)
+    .attr("y", layout.bottom)
+    .attr("width", layout.right - layout.left)
+    .attr("height", layout.height - layout.bottom)
+    .on("pointerdown", (event) => {
+      event.currentTarget.setPointerCapture(event.pointerId);
+      move(event);
+    })
+    .on("pointermove", (event) => event.buttons && move(event));
+}
+
 /** The wheel scrolls the page until the diagram was clicked or chosen by keyboard. */
 function attachTimeZoom({ svg, diagram, layout, full, shown }, catcher, moved) {
   const corner = [

@@ -17,6 +17,8 @@
  * @property {ArrayLike<number>} to          the rank its message goes to
  * @property {ArrayLike<number>} piece       which piece of the data its message carries
  * @property {number} pieces                 how many there are
+ * @property {ArrayLike<number>} added       of how many ranks its message holds the sum; empty: nothing is added
+ * @property {number} members              of the collective
  * @property {Int32Array} mixed            1 where the message holds other pieces too
  * @property {ArrayLike<number>} wait        0 none, 1 a message, 2 a free slot, 3 a signal
  * @property {ArrayLike<number>} waitedFor   the step that ended the wait
@@ -54,6 +56,7 @@
  * @property {Spans} pauses          waiting, and working
  * @property {boolean} byLink
  * @property {Map<number, number>} rowOf   the row of a link, or of a rank
+ * @property {Halves|null} halves     of an all-reduce
  */
 
 /** Values of Steps.wait. */
@@ -83,7 +86,13 @@ function spaceTimeModel(steps, view) {
     pauses: packed(view.byLink ? [] : pausesOf(steps), rows.length),
     byLink: view.byLink,
     rowOf,
+    halves: view.byLink ? null : halvesOf(steps, view.ranks),
   };
+}
+
+/** Of all ranks' data, the part that a message holds the sum of; 1 where nothing is added. @param {Steps} steps */
+function addedShare(steps, step) {
+  return steps.added?.length ? steps.added[step] / steps.members : 1;
 }
 
 /** @param {Steps} steps @returns {number[]} */

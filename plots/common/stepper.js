@@ -9,7 +9,7 @@
  * @property {number} [root]         the top of a tree; 0 if nothing is said
  * @property {number} end            seconds
  * @property {string} describe
- * @property {{place: number}} view  where the reader is, 0 to 1; kept by the page between drawings
+ * @property {Playhead} playhead     where the reader is
  */
 
 /** A run takes this long on the screen. In seconds. */
@@ -26,22 +26,31 @@ function drawStepper(host, width, parts) {
     .append("svg")
     .attr("class", "chart stepper")
     .attr("viewBox", `0 0 ${width} ${height}`)
-    .attr("role", "img")
+    .attr("role", "application")
+    .attr("aria-roledescription", "figure with keys")
     .attr("tabindex", 0)
-    .attr("aria-label", parts.describe);
-  const scene = stepperScene(svg, width, height, parts);
+    .attr("aria-label", `${parts.describe}. ${stepperHint}`);
+  const scene = stepperScene(host, svg, width, height, parts);
   const controls = stepperControls(host, parts);
   const moment = element("p", "moment");
   host.append(moment);
   const events = eventTimes(parts.steps);
-  const state = { playing: 0, time: parts.view.place * parts.end };
-  const goTo = (time) => {
-    state.time = Math.min(parts.end, Math.max(0, time));
-    parts.view.place = placeIn(state.time, parts.end);
-    scene.show(state.time);
-    moment.textContent = momentText(scene.story.messages, state.time, parts);
-    controls.show(state.time, state.playing !== 0);
+  const state = { playing: 0, time: 0 };
+  const show = (time) => {
+    state.time = time;
+    scene.show(time);
+    moment.textContent = momentText(scene.story.messages, time, parts);
+    controls.show(time, state.playing !== 0);
   };
+  let exact = null; // the time that was asked for: a place is a rounded one
+  const goTo = (time) => {
+    exact = Math.min(parts.end, Math.max(0, time));
+    parts.playhead.move(placeIn(exact, parts.end));
+  };
+  parts.playhead.follow("stepper", (place) => {
+    show(exact ?? place * parts.end);
+    exact = null;
+  });
   const stop = () => {
     cancelAnimationFrame(state.playing);
     clearTimeout(state.playing);
@@ -64,7 +73,7 @@ function drawStepper(host, width, parts) {
   };
   controls.connect(act);
   svg.on("keydown", (event) => onStepperKey(event, act, parts.end));
-  goTo(state.time);
+  show(parts.playhead.place() * parts.end);
 }
 
 /** More events of one moment are only counted. */
@@ -75,14 +84,27 @@ function momentText(messages, time, { end, steps }) {
   if (time <= 0) return "Start: each rank has its input. ▶ goes to the next event, Play runs.";
   if (time >= end) return "End: every rank has its result.";
   const isNow = (other) => Math.abs(other - time) <= end * 1e-9;
-  const what = ({ step }) => carriedText(steps, step);
-  const came = messages.filter(({ arrived }) => isNow(arrived)).map((one) => `rank ${one.to} has received ${what(one)}`);
+  const what = ({ step }) => `${carriedText(steps, step)}${sumText(steps, step)}`;
+  const came = messages.filter(({ arrived }) => isNow(arrived)).map((one) => cameText(steps, messages, one));
   const went = messages.filter(({ departed }) => isNow(departed)).map((one) => `rank ${one.from} begins to send ${what(one)} to rank ${one.to}`);
   const some = (list, more) => [...list.slice(0, mostEvents), ...(list.length > mostEvents ? [`and ${list.length - mostEvents} ${more}`] : [])].join(", ");
   const both = [some(came, "more arrive"), some(went, "more begin")].filter(Boolean).join("; ");
   if (both) return `${both[0].toUpperCase()}${both.slice(1)}.`;
   const moving = onTheirWay(messages, time).length;
   return moving === 1 ? "1 message is in flight." : `${moving} messages are in flight.`;
+}
+
+/** " (2 of 4 added)" @param {Steps} steps */
+function sumText(steps, step) {
+  return addedShare(steps, step) < 1 ? ` (${steps.added[step]} of ${steps.members} added)` : "";
+}
+
+/** What has come: a part of a sum is added to what the rank has of it. @param {Steps} steps */
+function cameText(steps, messages, { to, piece, step, arrived }) {
+  if (addedShare(steps, step) === 1 || steps.mixed[step]) return `rank ${to} has received ${carriedText(steps, step)}${sumText(steps, step)}`;
+  const came = messages.filter((one) => one.to === to && one.piece === piece && one.arrived <= arrived && one.share < 1);
+  const sum = Math.min(steps.members, came.reduce((all, one) => all + steps.added[one.step], 1));
+  return `rank ${to} has received piece ${piece} and added its own: ${sum} of ${steps.members}`;
 }
 
 /** How far a time is in a run; a run that takes no time is at its start. */

@@ -18,6 +18,7 @@ function stepperStory(steps, ranks) {
         to: steps.to[i],
         step: i,
         piece: steps.piece[i],
+        share: addedShare(steps, i),
         departed: steps.departed[i] * picosecond,
         left: steps.left[i] * picosecond,
         arrived: steps.arrived[i] * picosecond,
@@ -32,38 +33,71 @@ function stepperStory(steps, ranks) {
   return { messages, ofRanks };
 }
 
-/** @param {any} svg @param {number} width @param {number} height @param {StepperParts} parts */
-function stepperScene(svg, width, height, { steps, ranks, root = 0 }) {
+/** @param {HTMLElement} host @param {any} svg @param {number} width @param {number} height @param {StepperParts} parts */
+function stepperScene(host, svg, width, height, { steps, ranks, root = 0 }) {
   const story = stepperStory(steps, ranks);
-  const { places, tree } = stepperLayout(steps, ranks, root);
-  const size = Math.max(7, Math.min(32, (tree ? width / ranks : height / ranks) * 0.9, height / 12));
-  const margin = size * 2.1 + 8;
-  const box = tree ? { w: width - 2 * margin, h: height - 2 * margin } : { w: Math.min(width, height * (ranks > 16 ? 1.7 : 1.15)) - 2 * margin, h: height - 2 * margin };
-  const at = (rank) => [(width - box.w) / 2 + places[rank].x * box.w, margin + places[rank].y * box.h];
+  const { at, size, tree } = scenePlaces(width, height, stepperLayout(steps, ranks, root), ranks);
   const colourOf = pieceColours(steps.pieces);
+  drawNeighbours(svg, story, at);
+  const travelling = svg.append("g");
+  const wheels = sceneWheels(host, svg, { width, height, at, size, story, colourOf, ranks, tree, pieces: steps.pieces });
+  const radius = Math.max(3.5, size * 0.34);
+  const show = (time) => {
+    wheels.show(time);
+    travelling
+      .selectAll(".travelling")
+      .data(onTheirWay(story.messages, time))
+      .join((entered) => enterDots(entered, radius, colourOf))
+      .attr("transform", (one) => `translate(${[0, 1].map((i) => between(at(one.from)[i], at(one.to)[i], one, time).toFixed(1))})`)
+      .each(function (one) {
+        d3.select(this).select(".whole-dot").attr("fill", colourOf(one.piece)).attr("fill-opacity", one.share < 1 ? partOpacity : 1);
+        d3.select(this).select(".part-dot").attr("fill", colourOf(one.piece)).attr("d", one.share < 1 ? piePath(one.share, radius) : null);
+      });
+  };
+  return { show, story };
+}
+
+/** A message in flight; of a sum that is not whole a slice for each rank whose data is in it. */
+function enterDots(entered, radius) {
+  const dots = entered.append("g").attr("class", "travelling");
+  dots.append("circle").attr("class", "dot-paper").attr("r", radius);
+  dots.append("circle").attr("class", "whole-dot").attr("r", radius);
+  dots.append("path").attr("class", "part-dot");
+  return dots;
+}
+
+/** A slice from the top on. @param {number} share */
+function piePath(share, r) {
+  const angle = share * 2 * Math.PI - Math.PI / 2;
+  return `M0,0V${-r}A${r},${r} 0 ${share > 0.5 ? 1 : 0} 1 ${(Math.cos(angle) * r).toFixed(2)},${(Math.sin(angle) * r).toFixed(2)}Z`;
+}
+
+/** Where ranks are, as large as they can be without touching. */
+function scenePlaces(width, height, { places, tree }, ranks) {
+  const atSize = (size) => {
+    const margin = size * 2.1 + 8;
+    const across = tree ? width : Math.min(width, height * (ranks > 16 ? 1.7 : 1.15));
+    const box = { w: Math.max(1, across - 2 * margin), h: Math.max(1, height - 2 * margin) };
+    return (rank) => [(width - box.w) / 2 + places[rank].x * box.w, margin + places[rank].y * box.h];
+  };
+  let size = Math.min(32, height / 12);
+  for (let i = 0; i < 4; ++i) size = Math.max(4, Math.min(size, 0.46 * leastDistance(atSize(size), ranks)));
+  return { at: atSize(size), size, tree };
+}
+
+function leastDistance(at, ranks) {
+  let least = Infinity;
+  for (let a = 0; a < ranks; ++a)
+    for (let b = 0; b < a; ++b) least = Math.min(least, Math.hypot(at(a)[0] - at(b)[0], at(a)[1] - at(b)[1]));
+  return least;
+}
+
+function drawNeighbours(svg, story, at) {
   const links = svg.append("g").attr("class", "stepper-links");
   for (const pair of new Set(story.messages.map(({ from, to }) => (from < to ? `${from} ${to}` : `${to} ${from}`)))) {
     const [a, b] = pair.split(" ").map((rank) => at(Number(rank)));
     links.append("line").attr("x1", a[0]).attr("y1", a[1]).attr("x2", b[0]).attr("y2", b[1]);
   }
-  const travelling = svg.append("g");
-  const wheels = svg.append("g");
-  const placesOf = wheelPlaces(story.ofRanks, steps.pieces);
-  const ranksDrawn = d3.range(ranks).map((rank) => rankWheel(wheels, at(rank), size, rank, { place: placesOf(rank), story: story.ofRanks[rank], colourOf }));
-  const show = (time) => {
-    for (const draw of ranksDrawn) draw(time);
-    const moving = onTheirWay(story.messages, time);
-    travelling
-      .selectAll(".travelling")
-      .data(moving)
-      .join("circle")
-      .attr("class", "travelling")
-      .attr("r", Math.max(3.5, size * 0.34))
-      .attr("fill", (one) => colourOf(one.piece))
-      .attr("cx", (one) => between(at(one.from)[0], at(one.to)[0], one, time))
-      .attr("cy", (one) => between(at(one.from)[1], at(one.to)[1], one, time));
-  };
-  return { show, story };
 }
 
 /** @param {{departed: number, arrived: number}[]} messages in order of departure */
@@ -97,37 +131,98 @@ function wheelPlaces(ofRanks, pieces) {
   };
 }
 
-/** How strongly a partial piece is drawn. */
-const partOpacity = 0.3;
+/** More segments than this are drawn on a canvas. */
+const mostSvgSegments = 600;
+/** Segments shorter than this are merged.  In pixels. */
+const leastSegment = 2;
 
-/** A rank: inside its input, outside the part of its output that it has. */
-function rankWheel(group, [cx, cy], size, rank, { place, story, colourOf }) {
-  const wheel = group.append("g").attr("class", "rank-wheel").attr("transform", `translate(${cx},${cy})`);
-  wheel.append("circle").attr("class", "rank-paper").attr("r", size);
-  const brought = story.brought.map((piece) => ({ piece, begun: 0, done: 0 }));
-  drawRing(wheel, "brought", brought, place.brought, size * 0.56, size * 0.7, colourOf)(0);
-  const show = drawRing(wheel, "had", story.had, place.had, size * 0.74, size, colourOf);
-  wheel.append("text").attr("text-anchor", "middle").attr("dy", "0.35em").text(rank);
-  return show;
+/** The ranks of a scene: inside each its input, outside the part of its output that it has. */
+function sceneWheels(host, svg, { width, height, at, size, story, colourOf, ranks, tree, pieces }) {
+  const placesOf = wheelPlaces(story.ofRanks, pieces);
+  const rings = d3.range(ranks).flatMap((rank) => {
+    const place = placesOf(rank);
+    const brought = story.ofRanks[rank].brought.map((piece) => ({ piece, begun: 0, done: 0 }));
+    return [
+      { rank, name: "brought", ...ringCells(brought, place.brought, size * 0.56, size * 0.7, colourOf) },
+      { rank, name: "had", ...ringCells(story.ofRanks[rank].had, place.had, size * 0.74, size, colourOf) },
+    ];
+  });
+  const count = rings.reduce((sum, { drawn }) => sum + drawn.length, 0);
+  const group = svg.append("g");
+  const wheels = d3.range(ranks).map((rank) => {
+    const wheel = group.append("g").attr("class", "rank-wheel").attr("transform", `translate(${at(rank)})`);
+    wheel.append("circle").attr("class", "rank-paper").attr("r", size);
+    return wheel;
+  });
+  const painter = count > mostSvgSegments ? canvasRings(host, svg, width, height, rings, at) : svgRings(wheels, rings);
+  nameRanks(wheels, { at, size, tree, width, height });
+  return painter;
 }
 
-/** Segments of a ring; returns what shows a moment. @param {Had[]} had @param {RingPlaces} place */
-function drawRing(wheel, name, had, place, inner, outer, colourOf) {
-  const cells = Math.min(place.count, mostCells);
+/** Inside the wheels; outside where they are too small, and then only as many as there is room for. */
+function nameRanks(wheels, { at, size, tree, width, height }) {
+  const inside = size >= 14;
+  const every = inside || tree ? 1 : Math.ceil(20 / Math.max(1, leastDistance(at, wheels.length)));
+  wheels.forEach((wheel, rank) => {
+    if (rank % every) return;
+    const [x, y] = at(rank);
+    const away = Math.hypot(x - width / 2, y - height / 2) || 1;
+    const [dx, dy] = inside ? [0, 0] : tree ? [0, size + 9] : [((x - width / 2) / away) * (size + 10), ((y - height / 2) / away) * (size + 10)];
+    wheel.append("text").attr("text-anchor", "middle").attr("dy", "0.35em").attr("x", dx).attr("y", dy).text(rank);
+  });
+}
+
+/** @param {Had[]} had @param {RingPlaces} place */
+function ringCells(had, place, inner, outer, colourOf) {
+  const fitting = Math.max(1, Math.floor((2 * Math.PI * inner) / leastSegment));
+  const cells = Math.min(place.count, mostCells, fitting);
   const members = d3.range(cells).map(() => /** @type {Had[]} */ ([]));
   for (const one of had) members[Math.floor((place.of(one.piece) * cells) / place.count)].push(one);
-  const drawn = members.flatMap((inCell, cell) => {
-    if (!inCell.length) return [];
-    const path = wheel.append("path").attr("class", `segment ${name}`).attr("d", segmentPath(cell, cells, inner, outer));
-    return [{ path, inCell, colour: colourOf(inCell[0].piece) }];
-  });
-  return (time) => {
-    const now = time * (1 + 1e-12); // sums of picoseconds as seconds
-    for (const { path, inCell, colour } of drawn) {
-      const there = inCell.map(({ begun, done }) => (done <= now ? 1 : begun <= now ? partOpacity : 0));
-      const share = there.reduce((a, b) => a + b, 0) / there.length;
-      path.attr("fill", share > 0 ? colour : "none").attr("fill-opacity", share);
-    }
+  const drawn = members.flatMap((inCell, cell) => (inCell.length ? [{ path: segmentPath(cell, cells, inner, outer), inCell, colour: colourOf(inCell[0].piece) }] : []));
+  return { drawn };
+}
+
+/** How much of a cell there is at a time; of what is not whole yet, less. */
+function shareOfCell(inCell, time) {
+  const now = time * (1 + 1e-12); // sums of picoseconds as seconds
+  const shares = inCell.map(({ begun, done }) => (done <= now ? 1 : begun <= now ? partOpacity : 0));
+  return shares.reduce((a, b) => a + b, 0) / shares.length;
+}
+
+function svgRings(wheels, rings) {
+  const drawn = rings.flatMap(({ rank, name, drawn }) =>
+    drawn.map((cell) => ({ ...cell, node: wheels[rank].append("path").attr("class", `segment ${name}`).attr("d", cell.path) })),
+  );
+  return {
+    show: (time) => {
+      for (const { node, inCell, colour } of drawn) {
+        const share = shareOfCell(inCell, time);
+        node.attr("fill", share > 0 ? colour : "none").attr("fill-opacity", share);
+      }
+    },
+  };
+}
+
+function canvasRings(host, svg, width, height, rings, at) {
+  const canvas = element("canvas", "rings");
+  const sharp = Math.min(2, devicePixelRatio || 1);
+  Object.assign(canvas, { width: Math.round(width * sharp), height: Math.round(height * sharp) });
+  host.insertBefore(canvas, svg.node());
+  const context = canvas.getContext("2d");
+  const paths = rings.flatMap(({ rank, drawn }) => drawn.map((cell) => ({ ...cell, place: at(rank), shape: new Path2D(cell.path) })));
+  return {
+    show: (time) => {
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      context.clearRect(0, 0, canvas.width, canvas.height);
+      for (const { place, shape, inCell, colour } of paths) {
+        const share = shareOfCell(inCell, time);
+        if (share === 0) continue;
+        context.setTransform(sharp, 0, 0, sharp, place[0] * sharp, place[1] * sharp);
+        context.globalAlpha = share;
+        context.fillStyle = colour;
+        context.fill(shape);
+      }
+    },
   };
 }
 

@@ -104,6 +104,7 @@ function rateText(bytesPerSecond) {
 function percentText(fraction) {
   const percent = fraction * 100;
   if (Math.abs(percent) >= 1e15) return `${digits(percent)}%`;
+  if (percent > 99.5 && percent < 100 - 1e-7) return `${(Math.floor(percent * 10) / 10).toFixed(1)}%`; // not all of it
   const decimals = Math.abs(percent) < 9.95 ? 1 : 0;
   return `${percent.toFixed(decimals)}%`;
 }

@@ -63,9 +63,10 @@ function drawXyChart(host, width, given) {
     .append("svg")
     .attr("class", "chart")
     .attr("viewBox", `0 0 ${width} ${layout.height}`)
-    .attr("role", "img")
+    .attr("role", "application")
+    .attr("aria-roledescription", "chart with keys")
     .attr("tabindex", 0)
-    .attr("aria-label", chart.describe);
+    .attr("aria-label", `${chart.describe}. ${chartHint}`);
   const clip = `plot-area-${++drawnCharts}`;
   addClip(svg, clip, layout, 7); // marks may reach over the edge
   addClip(svg, `${clip}-exact`, layout, 0);

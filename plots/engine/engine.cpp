@@ -36,18 +36,19 @@ struct Answer {
   double instructions;
   double recorded;  // 1: the columns hold every step; 0: there were too many
   double pieces;
+  double bus_factor;  // of busbw, see busbw_factor()
   View formula, reference;
   View formula_values;       // the formula with numbers put in; empty where it is in words
   View formula_definitions;  // lines
   View warnings;             // lines
   View bound_cut;            // empty: something else is the bound
 };
-static_assert(sizeof(Answer) == 16 * 8, "engine.js counts fields of 8 bytes");
+static_assert(sizeof(Answer) == 17 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
   View numbers[16];
-  View whole[20];
+  View whole[21];
 };
 
 Setting setting{};
@@ -87,7 +88,8 @@ void add_definitions() {
 void add_formula(const Collective& collective, const AlgorithmChoice& choice,
                  const Topology& topology) {
   std::optional<ClosedForm> found;
-  if (options_of(setting).late.empty()) found = closed_form(collective, choice, topology);
+  if (options_of(setting).late.empty())
+    found = closed_form(collective, choice, topology, costs_of(setting).reduce_bandwidth);
   form = found.value_or(ClosedForm{});
   answer.formula_s = found ? form.seconds : nothing;
   answer.best_chunks = found ? form.best_chunks.value_or(nothing) : nothing;
@@ -144,26 +146,13 @@ void add_columns() {
               view_of(n.path_to), view_of(n.crossing_begun), view_of(n.crossing_ended),
               view_of(n.link_busy), view_of(n.link_messages), view_of(n.link_startup),
               view_of(n.had_begun), view_of(n.had_done)},
-             {view_of(w.rank),
-              view_of(w.index),
-              view_of(w.to),
-              view_of(w.piece),
-              view_of(w.mixed),
-              view_of(w.wait),
-              view_of(w.waited_for),
-              view_of(w.queued_behind),
-              view_of(w.first_crossing),
-              view_of(w.crossing_behind),
-              view_of(w.route),
-              view_of(w.route_first),
-              view_of(w.route_links),
-              view_of(w.path_kind),
-              view_of(w.path_step),
-              view_of(w.had_rank),
-              view_of(w.had_piece),
-              view_of(w.brought_rank),
-              view_of(w.brought_first),
-              view_of(w.brought_end)}};
+             {view_of(w.rank),           view_of(w.index),           view_of(w.to),
+              view_of(w.piece),          view_of(w.mixed),           view_of(w.added),
+              view_of(w.wait),           view_of(w.waited_for),      view_of(w.queued_behind),
+              view_of(w.first_crossing), view_of(w.crossing_behind), view_of(w.route),
+              view_of(w.route_first),    view_of(w.route_links),     view_of(w.path_kind),
+              view_of(w.path_step),      view_of(w.had_rank),        view_of(w.had_piece),
+              view_of(w.brought_rank),   view_of(w.brought_first),   view_of(w.brought_end)}};
 }
 
 // One case with the setting's chunks; keeps every step when there are at most `max_steps`.
@@ -179,7 +168,7 @@ void run(double max_steps) {
   NetworkCuts cuts(topology, collective.group);
   cuts.search(collective.operation, collective.root);
   options.cuts = &cuts;
-  Simulation simulation = simulate(topology, schedule, {}, options);
+  Simulation simulation = simulate(topology, schedule, costs_of(setting), options);
 
   answer.time_ps = simulation.time.ps();
   answer.fingerprint = simulation.fingerprint;
@@ -196,6 +185,7 @@ void run(double max_steps) {
     add_holdings(schedule, simulation, pieces, records);
   }
   answer.pieces = records.pieces;
+  answer.bus_factor = busbw_factor(collective.operation, schedule.collective().size());
   add_columns();
 }
 

@@ -63,7 +63,8 @@ Topology nodes_of(const Setting& setting, const LinkParameters& link) {
 Topology unchanged_topology(const Setting& setting) {
   const LinkParameters link{.bandwidth = bandwidth(setting.bandwidth_bytes_per_s),
                             .latency = Time(whole(setting.latency_ps, "the latency")),
-                            .startup = Time(whole(setting.overhead_ps, "the overhead"))};
+                            .startup = Time(whole(setting.overhead_ps, "the overhead")),
+                            .sharing = setting.fair != 0 ? Sharing::fair : Sharing::exclusive};
   const std::size_t ranks = ranks_of(setting);
   switch (whole(setting.shape, "the shape")) {
     case 0: return make_chain(ranks, link);
@@ -142,6 +143,13 @@ AlgorithmChoice choice_of(const Setting& setting, const Topology& topology) {
   if (setting.slots > 0) choice.slots = within_int(setting.slots, "the number of slots");
   spread_over_nodes(choice, topology, collective_of(setting));
   return choice;
+}
+
+CostModel costs_of(const Setting& setting) {
+  CostModel costs;
+  if (setting.reduce_bytes_per_s > 0)
+    costs.reduce_bandwidth = bandwidth(setting.reduce_bytes_per_s);
+  return costs;
 }
 
 SimulationOptions options_of(const Setting& setting) {

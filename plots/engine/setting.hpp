@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "collectives/algorithms.hpp"
+#include "collectives/cost/cost_model.hpp"
 #include "sim/simulate.hpp"
 #include "topo/topology.hpp"
 
@@ -26,7 +27,9 @@ struct Setting {
   double network_bytes_per_s;  // between nodes, of shape nodes alone
   double overhead_ps;
   double latency_ps;
-  double slow_link;  // the link's id, or -1: none
+  double fair;                // 0: links serve message after message; 1: messages share them
+  double reduce_bytes_per_s;  // 1 / gamma; 0: adding takes no time
+  double slow_link;           // the link's id, or -1: none
   double slow_bandwidth_bytes_per_s;
   double late_rank;  // -1: none
   double late_ps;
@@ -45,6 +48,7 @@ struct Setting {
 [[nodiscard]] Topology topology_of(const Setting& setting);
 [[nodiscard]] Collective collective_of(const Setting& setting);
 [[nodiscard]] AlgorithmChoice choice_of(const Setting& setting, const Topology& topology);
+[[nodiscard]] CostModel costs_of(const Setting& setting);
 [[nodiscard]] SimulationOptions options_of(const Setting& setting);
 
 }  // namespace collsim

@@ -5,6 +5,10 @@
 /** Instructions that a curve may simulate: some tenths of a second. */
 const mostCurveInstructions = 8e6;
 const sliceMs = 12;
+/** So long no knob is turned before a curve is begun. */
+const restBeforeCurveMs = 120;
+/** Instructions of a run whose critical path is looked at. */
+const mostSharedInstructions = 50000;
 
 /**
  * @typedef {object} ChunkCurve
@@ -16,6 +20,9 @@ const sliceMs = 12;
  * @property {number} floor          seconds
  * @property {number} leftOut        chunk counts that would take too long
  * @property {string} key             of what it is the curve
+ * @property {CurveEnd[]} ends        what few chunks and many spend their time on
+ *
+ * @typedef {{chunks: number, shares: Record<string, number>}} CurveEnd   seconds by kind, see shareKinds
  */
 
 /** A chunk count decides no other part of the curve. @param {EngineSetting} numbers */
@@ -52,18 +59,18 @@ function chunkCurveMaker(engine) {
         }
         timer = setTimeout(go);
       };
-      timer = setTimeout(go, 60);
+      timer = setTimeout(go, restBeforeCurveMs);
     },
   };
 }
 
 /** A generator whose steps are single simulations. */
 function curveWork(engine, setting, numbers) {
-  const curve = { formula: [], wireAlone: [], startAlone: [], simulated: [], best: NaN, floor: 0, leftOut: 0, key: curveKey(numbers) };
+  const curve = { formula: [], wireAlone: [], startAlone: [], simulated: [], best: NaN, floor: 0, leftOut: 0, key: curveKey(numbers), ends: [] };
   const steps = (function* () {
     curve.best = engine.formula(numbers).bestChunks;
     const chunks = curveChunks(setting, curve.best);
-    let effort = 0;
+    let [effort, most] = [0, 0];
     for (const count of chunks) {
       if (effort > mostCurveInstructions) {
         curve.leftOut += 1;
@@ -74,9 +81,15 @@ function curveWork(engine, setting, numbers) {
         curve.simulated.push({ x: count, y: Number(answer.timePs) * picosecond });
         curve.floor = Number(answer.boundPs) * picosecond;
         effort += 2 * answer.instructions; // the next power of two
+        if (answer.instructions <= mostSharedInstructions) most = count;
       } catch {
         curve.leftOut += 1;
       }
+      yield;
+    }
+    for (const count of new Set([chunks[0], most])) {
+      const { steps } = count ? engine.run({ ...numbers, chunks: count }, 2 * mostSharedInstructions) : {};
+      if (steps) curve.ends.push({ chunks: count, shares: pathShares(steps) });
       yield;
     }
     // Only as far as there are dots: a line without them would puzzle readers.
@@ -113,13 +126,17 @@ function curveTitle({ simulated }) {
   return chunkCurveTitle(simulated.map(({ x, y }) => ({ chunks: x, time: y })));
 }
 
-/** Why the curve is as it is: by where its least time is. @param {ChunkCurve} curve */
-function curveReason({ simulated }) {
+/** Why the curve is as it is: what its ends spend their time on. @param {ChunkCurve} curve */
+function curveReason({ simulated, ends }) {
   const [least, most] = d3.extent(simulated, ({ y }) => y);
-  const few = "Few chunks: ranks wait for whole messages, and the wire costs most.";
-  if (most <= least * 1.001)
-    return "Cutting makes no difference here: no rank could start earlier, and extra messages cost next to nothing.";
-  if (simulated[0].y === least) return "Cutting does not help here: no rank could start earlier, and each extra message costs a startup.";
-  if (simulated.at(-1).y === least) return `${few} Many chunks: ranks forward one part while the next is in flight, and extra messages cost next to nothing.`;
-  return `${few} Many chunks: every message pays its startup. The time is the sum of both, so the best number lies in between.`;
+  const words = ends.map(({ chunks, shares }) => `With ${countText(chunks)} chunk${chunks === 1 ? "" : "s"} ${lowered(breakdownTitle(shares))}.`).join(" ");
+  if (most <= least * 1.001) return `Cutting makes no difference here. ${words}`;
+  if (simulated[0].y === least) return `Cutting does not help here. ${words}`;
+  if (simulated.at(-1).y === least) return `Cutting helps as far as was simulated. ${words}`;
+  return `Both too few and too many messages cost time. ${words}`;
+}
+
+/** @param {string} sentence */
+function lowered(sentence) {
+  return sentence[0].toLowerCase() + sentence.slice(1);
 }

@@ -33,6 +33,11 @@ const rootNotes = {
   "all-reduce": "the rank that adds up and sends the sum back",
 };
 
+const sharingNotes = {
+  exclusive: "a link serves one message after the other",
+  fair: "connections that meet on a link share its bandwidth",
+};
+
 const micro = 1e6; // picoseconds
 const timeStops = [0, 0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 75, 100, 200, 500, 1000].map((us) => us * micro);
 const lateStops = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000].map((us) => us * micro);
@@ -45,35 +50,31 @@ const factorStops = [1.5, 2, 3, 4, 5, 8, 10, 20, 50, 100];
 const channelStops = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 const gpuStops = [1, 2, 3, 4, 6, 8, 12, 16, 32];
 
-/** Groups of controls, in the order of the page. `stops` makes a slider with a field beside it. */
+/** Groups of controls, in the order of the page. `stops` makes a slider with a field beside it; a group
+ *  that is `folded` shows its controls when it is opened. */
 function controlGroups() {
   return [
     {
-      name: "Collective",
+      name: "Knobs",
       controls: [
         { key: "op", label: "operation", note: (setting) => opNotes[setting.op] },
         { key: "algorithm", label: "algorithm", note: (setting, engine) => algorithmRow(engine, setting).summary },
-        { key: "root", label: "root", note: (setting) => rootNotes[setting.op] },
-        { key: "size", label: "size N", stops: sizeStops, note: () => "of the whole buffer, as in nccl-tests" },
-        { key: "chunks", label: "chunks S", stops: chunkStops, note: () => "messages into which each step's data is cut, so that hops overlap" },
-        { key: "channels", label: "channels", stops: channelStops, note: () => "parallel copies of the algorithm, each on its share of the data" },
-      ],
-    },
-    {
-      name: "Machine",
-      controls: [
-        { key: "shape", label: "network", note: (setting) => shapeNotes[setting.shape] },
         { key: "ranks", label: "ranks K", stops: d3.range(2, mostRanks + 1), note: () => "GPUs that take part" },
-        { key: "gpus_per_node", label: "GPUs per node", stops: gpuStops, note: (setting) => nodesText(setting) },
-        { key: "bandwidth", label: "bandwidth B", stops: rateStops, note: (setting) => `of every link${setting.shape === "nodes" ? " inside a node" : ""}, in one direction` },
-        { key: "network_bandwidth", label: "between nodes", stops: rateStops, note: () => "bandwidth of each GPU's port into the network, in one direction" },
-        { key: "overhead", label: "overhead alpha", stops: timeStops, note: () => "startup of every message; occupies the link" },
-        { key: "latency", label: "latency L", stops: timeStops, note: () => "delays every message; leaves the link free" },
+        { key: "size", label: "size N", stops: sizeStops, note: () => "of the whole buffer, as in nccl-tests" },
+        { key: "chunks", label: "chunks S", stops: chunkStops, note: () => "messages into which each step's data is cut" },
+        bandwidthControl,
+        overheadControl,
       ],
     },
     {
-      name: "Faults and limits",
+      name: "More",
+      folded: true,
       controls: [
+        { key: "root", label: "root", note: (setting) => rootNotes[setting.op] },
+        { key: "channels", label: "channels", stops: channelStops, note: () => "parallel copies of the algorithm, each on its share of the data" },
+        ...machineControls.filter((one) => one !== bandwidthControl && one !== overheadControl && one.key !== "ranks"),
+        { key: "sharing", label: "sharing", note: (setting) => sharingNotes[setting.sharing] },
+        { key: "gamma", label: "adding 1/gamma", stops: [...rateStops.filter((rate) => rate >= 10e9), 2e12, 0], note: () => "bytes that a rank adds in a second; no limit: adding takes no time" },
         { key: "slow_link", label: "slow link", note: () => "one direction of one cable with less bandwidth" },
         { key: "slow_factor", label: "slower by", stops: factorStops, note: () => "times less bandwidth than the other links" },
         { key: "late_rank", label: "late rank", note: () => "one rank that starts after the others" },
@@ -83,6 +84,18 @@ function controlGroups() {
     },
   ];
 }
+
+const bandwidthControl = { key: "bandwidth", label: "bandwidth B", stops: rateStops, note: (setting) => `of every link${setting.shape === "nodes" ? " inside a node" : ""}, in one direction` };
+const overheadControl = { key: "overhead", label: "overhead alpha", stops: timeStops, note: () => "startup of every message; occupies the link" };
+const machineControls = [
+  { key: "shape", label: "network", note: (setting) => shapeNotes[setting.shape] },
+  { key: "ranks", label: "ranks K", stops: d3.range(2, mostRanks + 1), note: () => "GPUs that take part" },
+  { key: "gpus_per_node", label: "GPUs per node", stops: gpuStops, note: (setting) => nodesText(setting) },
+  bandwidthControl,
+  { key: "network_bandwidth", label: "between nodes", stops: rateStops, note: () => "bandwidth of each GPU's port into the network, in one direction" },
+  overheadControl,
+  { key: "latency", label: "latency L", stops: timeStops, note: () => "delays every message; leaves the link free" },
+];
 
 /** "4 nodes of 8 GPUs" @param {PageSetting} setting */
 function nodesText({ ranks, gpus_per_node: gpus }) {
@@ -102,18 +115,20 @@ function algorithmRow(engine, setting) {
  */
 function addControls(parent, engine, onChange, { groups, keys, isShown } = { groups: controlGroups(), keys: settingKeys(engine), isShown: matters }) {
   const shown = [];
+  const folds = [];
   for (const group of groups) {
-    const set = element("fieldset");
-    set.append(element("legend", "", group.name));
+    const { outer, inner, show } = controlGroup(group);
     for (const control of group.controls) {
       const made = control.stops ? sliderControl(control, keys[control.key], onChange) : selectControl(control, engine, onChange);
-      set.append(made.row);
+      inner.append(made.row);
       shown.push({ control, ...made });
     }
-    parent.append(set);
+    folds.push(show);
+    parent.append(outer);
   }
   return {
     show: (setting) => {
+      for (const show of folds) show(setting);
       for (const { control, row, note, show } of shown) {
         row.hidden = !isShown(control.key, setting, engine);
         note.textContent = control.note(setting, engine);
@@ -121,6 +136,27 @@ function addControls(parent, engine, onChange, { groups, keys, isShown } = { gro
       }
     },
   };
+}
+
+/** A frame for controls. A folded one says how many of them are not as at the start, and is open then. */
+function controlGroup({ name, folded, controls }) {
+  const inner = element("fieldset");
+  if (!folded) {
+    inner.append(element("legend", "", name));
+    return { outer: inner, inner, show: () => {} };
+  }
+  const outer = /** @type {HTMLDetailsElement} */ (element("details", "more-controls"));
+  const summary = element("summary");
+  inner.setAttribute("aria-label", name);
+  outer.append(summary, inner);
+  let before = 0;
+  const show = (setting) => {
+    const changed = controls.filter(({ key }) => key in defaultSetting && setting[key] !== defaultSetting[key]).length;
+    summary.textContent = changed ? `${name}: ${changed} changed` : `${name} knobs`;
+    if (changed > before) outer.open = true;
+    before = changed;
+  };
+  return { outer, inner, show };
 }
 
 function controlRow(control) {
@@ -209,6 +245,7 @@ function choicesFor(key, engine, setting) {
   if (key === "op") return [...new Set(engine.algorithms.map((row) => row.operation))];
   if (key === "algorithm") return algorithmsOf(engine, setting.op).map((row) => row.name);
   if (key === "shape") return engine.shapes;
+  if (key === "sharing") return Object.keys(sharingNotes);
   if (key === "root") return d3.range(setting.ranks).map(String);
   if (key === "late_rank") return ["-1", ...d3.range(setting.ranks).map(String)];
   const links = linksOf(engine, setting).slice(0, mostLinkChoices);

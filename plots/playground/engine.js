@@ -4,11 +4,11 @@
 /** As `struct Setting` of plots/engine/setting.hpp, in order. */
 const settingFields = [
   "shape", "algorithm", "ranks", "gpusPerNode", "root", "bytes", "chunks", "channels", "slots", "bandwidth",
-  "networkBandwidth", "overheadPs", "latencyPs", "slowLink", "slowBandwidth", "lateRank", "latePs",
+  "networkBandwidth", "overheadPs", "latencyPs", "fair", "reduceBandwidth", "slowLink", "slowBandwidth", "lateRank", "latePs",
 ];
 /** As `struct Answer` of plots/engine/engine.cpp: two places of 64-bit whole numbers, then doubles. */
 const answerNumbers = [
-  "formulaS", "bestChunks", "exact", "messages", "instructions", "recorded", "pieces",
+  "formulaS", "bestChunks", "exact", "messages", "instructions", "recorded", "pieces", "busFactor",
 ];
 /** As the columns of sim/records.hpp. */
 const numberColumns = [
@@ -16,7 +16,7 @@ const numberColumns = [
   "crossingBegun", "crossingEnded", "linkBusy", "linkMessages", "linkStartup", "hadBegun", "hadDone",
 ];
 const wholeColumns = [
-  "rank", "index", "to", "piece", "mixed", "wait", "waitedFor", "queuedBehind", "firstCrossing", "crossingBehind",
+  "rank", "index", "to", "piece", "mixed", "added", "wait", "waitedFor", "queuedBehind", "firstCrossing", "crossingBehind",
   "route", "routeFirst", "routeLinks", "pathKind", "pathStep", "hadRank", "hadPiece", "broughtRank", "broughtFirst", "broughtEnd",
 ];
 /**
@@ -30,6 +30,7 @@ const wholeColumns = [
  * @property {number} exact
  * @property {number} messages
  * @property {number} instructions
+ * @property {number} busFactor      of busbw, as in nccl-tests
  * @property {string} formula
  * @property {string} formulaWithValues     with numbers put in; empty: it is a sentence
  * @property {string[]} formulaDefinitions  what its words mean, and how its numbers came about
@@ -74,7 +75,7 @@ class Engine {
     return this.call((wasm) => {
       this.write(setting);
       const answer = this.answerAt(wasm.run(mostSteps));
-      answer.steps = answer.recorded ? this.stepsAt(wasm.columns(), answer.pieces) : null;
+      answer.steps = answer.recorded ? { ...this.stepsAt(wasm.columns(), answer.pieces), members: setting.ranks } : null;
       return answer;
     });
   }

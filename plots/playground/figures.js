@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The figures of the page.
 
-/** @param {HTMLElement} parent @param {Playground} page */
-function addFigures(parent, page) {
-  const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(parent, page), breakdownFigure(parent, page)];
+/** What a knob changes first, and the rest below. @param {HTMLElement} parent @param {HTMLElement} below @param {Playground} page */
+function addFigures(parent, below, page) {
+  const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(below, page), machineFigure(below, page), breakdownFigure(below, page)];
   const [, drawCurve] = figures;
   return {
     draw: () => figures.forEach((figure) => figure()),
@@ -30,7 +30,8 @@ function spaceTimeFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "space-time",
     title: "",
-    text: "Time runs to the right. A bar is a message on its link, in the colour of its piece of the data; the pale start is alpha. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.",
+    folded: true,
+    text: "Time runs to the right. A bar is a message on its link, in the colour of its piece of the data; the pale start is alpha. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.",
     hint: spaceTimeHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -42,20 +43,21 @@ function spaceTimeFigure(parent, page) {
         view: page.view.spaceTime,
         describe: `Space-time diagram of ${settingText(page.now.setting, page.engine)}`,
         textOf: stepText,
+        playhead: page.playhead,
       });
     },
     table: messageTable([]),
   });
   figure.querySelector(".drawing").before(tools);
   const showTools = viewTools(tools, page, redraw);
-  return () => {
+  return whenSeen(figure, () => {
     showTools();
     const cases = drawnCases(page);
     const last = cases.find(({ name }) => name === "now");
     setTitle(last ? busyTitle(last) : "Too many steps to draw");
     setRows(messageTable(cases.map(({ name, answer }) => ({ name, steps: answer.steps }))));
     redraw();
-  };
+  });
 }
 
 /** @param {Case} one @param {Playground} page @returns {SpaceTimePanel} */
@@ -75,6 +77,14 @@ function spaceTimePanel(one, page) {
   };
 }
 
+/** How many ranks end at the moment at which all have ended. @param {Steps} steps */
+function ranksThatEndLast(steps) {
+  const ends = new Map();
+  for (let i = 0; i < steps.rank.length; ++i) ends.set(steps.rank[i], Math.max(ends.get(steps.rank[i]) ?? 0, steps.ended[i]));
+  const last = d3.max(ends.values());
+  return [...ends.values()].filter((end) => end === last).length;
+}
+
 function viewTools(tools, page, redraw) {
   const rows = element("label", "", "Show: ");
   const select = /** @type {HTMLSelectElement} */ (element("select"));
@@ -87,21 +97,27 @@ function viewTools(tools, page, redraw) {
   });
   rows.append(select);
   const path = element("label");
+  const ties = element("span");
   const box = /** @type {HTMLInputElement} */ (element("input"));
   Object.assign(box, { type: "checkbox", id: "critical-path", checked: true });
   box.addEventListener("change", () => {
     page.view.spaceTime.criticalPath = box.checked;
     redraw();
   });
-  path.append(box, " critical path");
+  path.append(box, " critical path", ties);
   tools.append(rows, path);
-  return () => (select.value = page.view.rows);
+  return () => {
+    select.value = page.view.rows;
+    const last = page.now?.answer.steps ? ranksThatEndLast(page.now.answer.steps) : 1;
+    ties.textContent = last > 1 ? `, of one of ${last} ranks that end last` : "";
+  };
 }
 
 function curveFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "chunk-curve",
     title: "",
+    folded: true,
     text: curveText("", []).trim(),
     hint: chartHint,
     draw: (host, width) => {
@@ -111,16 +127,18 @@ function curveFigure(parent, page) {
     },
     table: curveTable(null),
   });
+  const draw = whenSeen(figure, () => {
+    setTitle(page.curve ? curveTitle(page.curve) : "What is the best number of chunks?");
+    setRows(curveTable(page.curve));
+    redraw();
+  });
   // Until the new curve is ready the old one stays, pale, so that the page does not jump.
   return (isNew = false) => {
     figure.hidden = !matters("chunks", page.now.setting);
     if (figure.hidden) return;
     const stale = page.curve && page.curve.key !== curveKey(page.now.numbers);
     figure.classList.toggle("stale-figure", Boolean(stale));
-    if (stale && !isNew) return;
-    setTitle(page.curve ? curveTitle(page.curve) : "What is the best number of chunks?");
-    setRows(curveTable(page.curve));
-    redraw();
+    if (!stale || isNew) draw();
   };
 }
 
@@ -186,10 +204,11 @@ function curveTable(curve) {
 }
 
 function stepperFigure(parent, page) {
-  const { redraw, setTitle } = addFigure(parent, {
+  const { figure, redraw, setTitle } = addFigure(parent, {
     id: "stepper",
     title: "",
-    text: "The same run in true time. Circles are ranks. Inner ring: input. Outer ring: result so far, pale while it is a partial sum. Dots are messages in flight. Lines join sender and receiver, whatever cables lie between.",
+    folded: true,
+    text: "The same run in true time. Circles are ranks. Inner ring: input. Outer ring: result so far, pale while it is a partial sum. Dots are messages in flight; of a sum, a slice for each rank whose data is in it. The blue line in the space-time diagram is the same moment: drag it along the time axis. Lines join sender and receiver, whatever cables lie between.",
     hint: stepperHint,
     draw: (host, width) => {
       if (!hasStepper(page.now)) {
@@ -202,14 +221,14 @@ function stepperFigure(parent, page) {
         root: page.now.numbers.root,
         end: secondsOf(page.now),
         describe: `Where the data is at each moment of ${settingText(page.now.setting, page.engine)}`,
-        view: page.view.stepper,
+        playhead: page.playhead,
       });
     },
   });
-  return () => {
+  return whenSeen(figure, () => {
     setTitle(hasStepper(page.now) ? sendersTitle(page.now) : "Step by step");
     redraw();
-  };
+  });
 }
 
 /** More steps than this are not told apart, and take too long to draw while a slider moves. */
@@ -227,22 +246,23 @@ function breakdownFigure(parent, page) {
     { head: "setting", cell: (row) => row.name, words: true },
     ...shareKinds.map(({ kind, name }) => ({ head: name, seconds: (row) => row.shares[kind] ?? 0 })),
   ];
-  const { redraw, setTitle, setRows } = addFigure(parent, {
+  const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "breakdown",
     title: "",
+    folded: true,
     text: "What the critical path consists of, from the start to the end of the last rank. Only changes on this path can shorten the run.",
     draw: (host, width) => {
       const rows = rowsOf();
-      if (rows.length) drawBreakdown(host, width, rows, "Where the time goes");
+      if (rows.length) drawBreakdown(host, width, rows, breakdownTitle(rows.at(-1).shares));
       else host.append(element("p", "muted", "Too many steps: use fewer chunks or ranks."));
     },
     table: { columns, rows: [] },
   });
-  return () => {
+  return whenSeen(figure, () => {
     const rows = rowsOf();
     const now = rows.find(({ name }) => name === "now");
     setTitle(now ? breakdownTitle(now.shares) : "Where the time goes");
     setRows({ columns, rows });
     redraw();
-  };
+  });
 }

@@ -9,9 +9,12 @@ class Playground {
   constructor(engine) {
     this.engine = engine;
     this.keys = settingKeys(engine);
-    this.view = { rows: viewKeys.rows, spaceTime: { followed: -1, criticalPath: true }, stepper: { place: 0 } };
+    this.view = { rows: viewKeys.rows, spaceTime: { followed: -1, criticalPath: true } };
+    this.playhead = makePlayhead();
     /** @type {PageSetting} */
     this.setting = { ...defaultSetting };
+    /** What is not taken over yet. @type {Partial<PageSetting>|null} */
+    this.changed = null;
     /** What worked last. @type {Case|null} */
     this.now = null;
     /** The setting to compare with. @type {Compared|null} */
@@ -24,13 +27,30 @@ class Playground {
     this.address = addressKeeper(() => writeFragment(this.setting, this.a, this.view, this.keys, engine), (text) => this.readAddress(text));
     this.controls = addControls(byId("controls"), engine, (part) => this.change(part));
     this.actions = addActions(byId("actions"), this);
-    this.figures = addFigures(byId("figures"), this);
+    this.figures = addFigures(byId("figures"), byId("more-figures"), this);
+    /** Knobs that were moved last. @type {string[]} */
+    this.moved = [];
+    this.drawFormula = whenSeen(byId("formula"), () => {
+      drawFormula(this.now);
+      lightTerms(byId("formula"), this.moved);
+    });
+    this.drawMini = addMini(byId("mini"), this);
+    this.announce = announcer(byId("said"));
     this.readAddress(location.hash.slice(1));
   }
 
-  /** @param {Partial<PageSetting>} part */
+  /** What changes between two frames is drawn once. @param {Partial<PageSetting>} part */
   change(part) {
-    Object.assign(this.setting, part);
+    const isFirst = this.changed === null;
+    this.changed = { ...this.changed, ...part };
+    if (isFirst) requestAnimationFrame(() => this.take());
+  }
+
+  /** Takes over what has changed. */
+  take() {
+    this.moved = Object.keys(this.changed);
+    Object.assign(this.setting, this.changed);
+    this.changed = null;
     fitAlgorithm(this.engine, this.setting);
     this.said.setting = settle(this.engine, this.setting);
     this.controls.show(this.setting);
@@ -133,8 +153,9 @@ class Playground {
   draw() {
     if (!this.now) return;
     drawHeadline(this.now, this.pinned, this.engine);
-    drawFormula(this.now);
+    this.drawFormula();
     this.figures.draw();
+    this.drawMini();
   }
 
   /** The notes about the setting, and the buttons. */
@@ -142,6 +163,7 @@ class Playground {
     const { setting, refusal, refusalOfA } = this.said;
     const notes = [...setting, ...(this.a?.notes ?? []), refusal, refusalOfA].filter(Boolean);
     showNotes(notes, refusal ? [] : this.now.answer.warnings);
+    this.announce(refusal ?? [byId("time").textContent, boundText(this.now), byId("compared").textContent, ...notes].filter(Boolean).join(", "));
     showWhose(refusal !== null, this.now);
     const different = this.a && Object.keys(setApart(this.engine, this.a.setting, this.setting)).length > 0;
     this.actions.show({ a: this.a, refused: refusal !== null, comparable: this.pinned !== null, different });
@@ -156,6 +178,15 @@ class Playground {
 /** @param {string} id @returns {HTMLElement} */
 function byId(id) {
   return document.getElementById(id);
+}
+
+/** Says the result to those who do not see it, once the knobs rest. @param {HTMLElement} place */
+function announcer(place) {
+  let timer = 0;
+  return (text) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => (place.textContent = text), 700);
+  };
 }
 
 /** @param {string[]} notes @param {string[]} warnings that the command line prints as warnings */
@@ -206,8 +237,16 @@ function drawFormula({ setting, answer }) {
     return;
   }
   const line = (className, text) => place.append(element("p", className, text));
-  line("formula", `T = ${answer.formula}`);
-  if (answer.formulaWithValues) line("formula", `= ${answer.formulaWithValues}`);
+  const typeset = (before, text) => {
+    const lines = formulaMath(before, text);
+    if (!lines) return line("formula", `${before}${text}`);
+    for (const made of lines) {
+      line("formula", "");
+      place.lastChild.append(made);
+    }
+  };
+  typeset("T = ", answer.formula);
+  if (answer.formulaWithValues) typeset("= ", answer.formulaWithValues);
   for (const definition of answer.formulaDefinitions) line("formula definition", definition);
   if (setting.shape === "nodes" && setting.ranks > setting.gpus_per_node) line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
   if (setting.slow_link)
@@ -216,6 +255,7 @@ function drawFormula({ setting, answer }) {
   line("muted reference", answer.reference);
 }
 
+byId("skip").addEventListener("click", () => byId("result").focus());
 Engine.load(packedEngine).then(
   (engine) => (location.hash.startsWith("#step=") ? new TrainingPage(engine) : new Playground(engine)),
   (error) => showNotes([`This browser cannot run the simulator: ${error.message}`], []),

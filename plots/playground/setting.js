@@ -13,7 +13,8 @@
  * @property {string} size_unit     in which it was written; "": not written @property {number}
  * chunks @property {number} channels @property {number} bandwidth @property {number}
  * network_bandwidth  between nodes, of shape nodes alone @property {number} overhead @property
- * {number} latency @property {string} slow_link     "gpu2-gpu3", "" for none @property {number}
+ * {number} latency @property {string} sharing  "exclusive" or "fair" @property {number} gamma  bytes
+ * that a rank adds in a second, 1/gamma; 0: no limit @property {string} slow_link     "gpu2-gpu3", "" for none @property {number}
  * slow_factor @property {number} late_rank     -1 for none @property {number} late @property
  * {number} slots         0: no limit
  */
@@ -34,6 +35,8 @@ const defaultSetting = Object.freeze({
   network_bandwidth: 12.5e9,
   overhead: 5e6,
   latency: 0,
+  sharing: "exclusive",
+  gamma: 0,
   slow_link: "",
   slow_factor: 4,
   late_rank: -1,
@@ -101,6 +104,8 @@ function settingKeys(engine) {
     network_bandwidth: rate("network_bandwidth"),
     overhead: time("overhead"),
     latency: time("latency"),
+    sharing: plain(oneOf(["exclusive", "fair"], "sharing")),
+    gamma: rate("gamma"),
     slow_link: { parse: String, text: String },
     slow_factor: {
       parse: (text) => {
@@ -128,13 +133,17 @@ function fitAlgorithm(engine, setting) {
 }
 
 /** Values that stand for "none", and are written so. */
-const noneValues = { slow_link: "", late_rank: -1, slots: 0 };
+const noneValues = { gamma: 0, slow_link: "", late_rank: -1, slots: 0 };
+
+/** Operations that add. */
+const reducingOps = ["reduce", "all-reduce", "reduce-scatter"];
 
 /** Whether a knob has an effect in a setting; others are neither shown nor written.
  *  @param {string} key @param {PageSetting} setting @param {Engine} [engine] which knows it of the root */
 function matters(key, setting, engine) {
   if (key === "size" || key === "chunks") return setting.op !== "barrier";
   if (key === "root") return algorithmsOf(engine, setting.op).some((row) => row.name === setting.algorithm && row.takesRoot);
+  if (key === "gamma") return reducingOps.includes(setting.op);
   if (key === "gpus_per_node" || key === "network_bandwidth") return setting.shape === "nodes";
   if (key === "slow_factor") return setting.slow_link !== noneValues.slow_link;
   if (key === "late") return setting.late_rank !== noneValues.late_rank;
@@ -162,6 +171,8 @@ function engineSetting(engine, setting) {
     networkBandwidth: setting.network_bandwidth,
     overheadPs: setting.overhead,
     latencyPs: setting.latency,
+    fair: setting.sharing === "fair" ? 1 : 0,
+    reduceBandwidth: matters("gamma", setting) ? setting.gamma : 0,
     slowLink: -1,
     slowBandwidth: slowBandwidth(setting),
     lateRank: setting.late_rank,
@@ -245,6 +256,7 @@ function clusterOf(engine, setting) {
     bandwidth: rateWord(bandwidth),
     ...(setting.overhead > 0 && { overhead: timeWord(setting.overhead) }),
     ...(setting.latency > 0 && { latency: timeWord(setting.latency) }),
+    ...(setting.sharing !== defaultSetting.sharing && { sharing: setting.sharing }),
   });
   if (shape === "nodes") {
     const intra = { shape: "switch", link: link(setting.bandwidth) };
@@ -269,5 +281,6 @@ function scenarioOf(engine, setting) {
   if (matters("root", setting, engine) && setting.root > 0) collective.root = setting.root;
   if (setting.slots > 0) collective.slots = setting.slots;
   const name = [setting.algorithm, setting.op, ...(matters("size", setting) ? [collective.size] : []), setting.ranks].join("-");
-  return { scenario: 1, name: name.toLowerCase().replaceAll(".", "-"), title: settingText(setting, engine), cluster, collective };
+  const model = setting.gamma > 0 && matters("gamma", setting) ? { model: { reduce_bandwidth: rateWord(setting.gamma) } } : {};
+  return { scenario: 1, name: name.toLowerCase().replaceAll(".", "-"), title: settingText(setting, engine), cluster, ...model, collective };
 }

@@ -26,7 +26,6 @@ const scheduleNotes = {
 };
 
 function trainingControls() {
-  const machine = controlGroups().find(({ name }) => name === "Machine");
   return [
     {
       name: "Training step",
@@ -50,7 +49,7 @@ function trainingControls() {
         { key: "optimizer", label: "optimizer", stops: layerTimeStops, note: () => "the update of all parameters" },
       ],
     },
-    machine,
+    { name: "Machine", controls: machineControls },
   ];
 }
 
@@ -67,7 +66,7 @@ class TrainingPage {
     byId("how-sure").textContent = "How sure: exact for these times of layers and these ideal links; no machine has either.";
     this.address = addressKeeper(() => writeTraining(this.setting, this.keys), (text) => this.readAddress(text));
     this.controls = addControls(byId("controls"), engine, (part) => this.change(part), { groups: trainingControls(), keys: this.keys, isShown: mattersInTraining });
-    this.figures = [streamsFigure(byId("figures"), this), sharesFigure(byId("figures"), this)];
+    this.figures = [streamsFigure(byId("more-figures"), this), sharesFigure(byId("more-figures"), this)];
     this.readAddress(location.hash.slice(1));
   }
 

@@ -16,15 +16,18 @@ function secondsOf(one) {
 function headline(now, pinned, engine) {
   const seconds = secondsOf(now);
   const { op, size } = now.setting;
-  const bound = Number(now.answer.boundPs) * picosecond;
-  const facts = [];
   const { boundCut } = now.answer;
-  const why = boundCut ? ` (${boundCut})` : "";
-  if (bound > 0) facts.push(`${ratioText(seconds / bound)} × the lower bound of ${timeText(bound)}${why}`);
-  if (size > 0 && seconds > 0 && op !== "barrier") facts.push(`algbw ${rateText(size / seconds)}`);
+  const facts = [boundText(now) && `${boundText(now)}${boundCut ? ` (${boundCut})` : ""}`].filter(Boolean);
+  if (size > 0 && seconds > 0 && op !== "barrier") facts.push(`busbw ${rateText((now.answer.busFactor * size) / seconds)}`, `algbw ${rateText(size / seconds)}`);
   facts.push(`${countText(now.answer.messages)} messages`);
   const text = settingText(now.setting, engine);
   return { time: timeText(seconds), text, facts: facts.join(" · "), compared: pinned ? comparedWith(now, pinned) : "" };
+}
+
+/** "1.69 × the lower bound of 2.689 ms"; empty where there is none. @param {Case} one */
+function boundText(one) {
+  const bound = Number(one.answer.boundPs) * picosecond;
+  return bound > 0 ? `${ratioText(secondsOf(one) / bound)} × the lower bound of ${timeText(bound)}` : "";
 }
 
 /** Two decimals, as the command line's column "x bound". @param {number} ratio */
@@ -43,8 +46,11 @@ function settingText(setting, engine) {
 }
 
 /** What goes wrong. @param {PageSetting} setting */
-function wrongText({ slow_link: link, slow_factor: factor, late_rank: rank, late, slots }) {
+function wrongText(setting) {
+  const { sharing, gamma, slow_link: link, slow_factor: factor, late_rank: rank, late, slots } = setting;
   const parts = [];
+  if (sharing === "fair") parts.push("messages share links");
+  if (gamma > 0 && matters("gamma", setting)) parts.push(`ranks add ${rateText(gamma)}`);
   if (link && factor !== 1) parts.push(`link ${link.replace("-", " → ")} is ${countText(factor)} times slower`);
   if (rank >= 0 && late > 0) parts.push(`rank ${rank} starts ${timeText(late * picosecond)} late`);
   if (slots > 0) parts.push(`${countText(slots)} slot${slots === 1 ? "" : "s"} per connection`);

@@ -19,7 +19,7 @@ function addAccuracy(parent, results) {
   const others = rows.filter((row) => !isJudged(row));
   addFigure(parent, {
     id: `${results.id}accuracy`,
-    title: accuracyTitle(judged),
+    title: accuracyTitle(judged, others),
     text: `${accuracyText(judged, others)} On the diagonal both are equal; the bands are errors of up to 10% and 25%.`,
     hint: chartHint,
     draw: (host, width) => drawAccuracy(host, width, results, judged, others),
@@ -33,10 +33,17 @@ function errorSizes(judged) {
   return judged.map((row) => Math.abs(row.measured.error)).sort((a, b) => a - b);
 }
 
-/** @param {Row[]} judged */
-function accuracyTitle(judged) {
+/** Fewer rows than this are no statistics. */
+const leastForPercentiles = 20;
+
+/** "Half of 3 predictions are within 1.4% of the measurement; 4 more rows could not be judged"
+ *  @param {Row[]} judged @param {Row[]} others */
+function accuracyTitle(judged, others) {
   if (!judged.length) return "No measurement can be compared with its prediction";
-  return `Half of the predictions are within ${percentText(d3.median(errorSizes(judged)))} of the measurement`;
+  const left = others.length ? `; ${countText(others.length)} more row${others.length === 1 ? "" : "s"} could not be judged` : "";
+  const error = percentText(d3.median(errorSizes(judged)));
+  if (judged.length === 1) return `The prediction is ${error} off the measurement${left}`;
+  return `Half of ${countText(judged.length)} predictions are within ${error} of the measurement${left}`;
 }
 
 /** The sentence with median, p95 and what did not count. @param {Row[]} judged @param {Row[]} others */
@@ -45,9 +52,8 @@ function accuracyText(judged, others) {
   if (judged.length) {
     const sizes = errorSizes(judged);
     const count = `${countText(judged.length)} row${judged.length === 1 ? "" : "s"}`;
-    sentences.push(
-      `${count}: median error ${percentText(d3.median(sizes))}, 95th percentile ${percentText(d3.quantile(sizes, 0.95))}, worst ${percentText(sizes.at(-1))}.`,
-    );
+    const most = judged.length < leastForPercentiles ? "" : `95th percentile ${percentText(d3.quantile(sizes, 0.95))}, `;
+    sentences.push(`${count}: median error ${percentText(d3.median(sizes))}, ${most}worst ${percentText(sizes.at(-1))}.`);
     const slow = judged.filter((row) => row.measured.error < 0).length;
     if (slow === judged.length) sentences.push("Reality was slower every time.");
     if (slow === 0) sentences.push("Reality was faster every time.");
@@ -80,7 +86,7 @@ function drawAccuracy(host, width, results, judged, others) {
     y: { quantity: { ...quantities.time, name: "measured" }, scale: "log", domain },
     series,
     bands: [band(0.25), band(0.1)],
-    describe: `Measured against predicted time, both on log axes. ${accuracyTitle(judged)}`,
+    describe: `Measured against predicted time, both on log axes. ${accuracyTitle(judged, others)}`,
     height: Math.min(width * 0.8, 480),
   });
 }

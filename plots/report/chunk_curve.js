@@ -45,12 +45,24 @@ function addChunkCurve(parent, results) {
 }
 
 function chunkCurveText(results, groups, series, floor, limits) {
-  const parts = ["Few chunks: ranks wait for whole messages. Many: every message pays its startup.", marksText(series)];
+  const parts = [endsText(results, groups), marksText(series)].filter(Boolean);
   if (limits.length) parts.push(`Grey: what ${limits.map(({ name }) => name).join(" and ")} would cost.`);
   if (floor) parts.push("Dotted: no schedule can be faster.");
   const network = networkText(results, groups);
   if (network) parts.push(network);
   return parts.join(" ");
+}
+
+/** What the rows with the fewest and the most chunks spend their time on, of those whose critical path is known.
+ *  @param {Results} results @param {Groups} groups */
+function endsText({ data }, { all }) {
+  if (all.length > 1) return "";
+  const known = (data?.cases ?? [])
+    .map(({ row, shares }) => ({ shares, chunks: all[0].rows.find((one) => one.number === row)?.chunks }))
+    .filter(({ chunks }) => chunks !== undefined)
+    .sort((a, b) => a.chunks - b.chunks);
+  const ends = known.length > 1 ? [known[0], known.at(-1)] : known;
+  return ends.map(({ chunks, shares }) => `With ${countText(chunks)} chunk${chunks === 1 ? "" : "s"} ${breakdownTitle(shares).replace(/^./, (letter) => letter.toLowerCase())}.`).join(" ");
 }
 
 /** The one formula of all rows of a group; null when they have several, as on other machines.

@@ -78,3 +78,22 @@ function fastestText({ all }, stretches, xOf, text, things) {
   const last = stretches.at(-1);
   return capital([`${first} up to ${text(stretches[0].to)}`, ...later, `${words(last)} from ${text(last.from)} on`].join(", ") + where);
 }
+
+/**
+ * The x at which the fastest of one stretch and that of the next are equally fast, if times grow evenly between
+ * these two.  None where they share the first place, where a curve bends between them, and where a third is faster
+ * there; as figures.py has it.
+ * @param {Groups} groups @param {(row: Row) => number} xOf @param {Stretch} before @param {Stretch} after @returns {number|null}
+ */
+function crossingOf({ all }, xOf, before, after) {
+  if (before.groups.length > 1 || after.groups.length > 1) return null;
+  if (all.some(({ rows }) => rows.some((row) => xOf(row) > before.to && xOf(row) < after.from))) return null;
+  const timeAt = ({ rows }, x) => d3.min(rows.filter((row) => xOf(row) === x), (row) => row.time);
+  const [old, next] = [before.groups[0], after.groups[0]];
+  const lead = timeAt(next, before.to) - timeAt(old, before.to);
+  const lag = timeAt(old, after.from) - timeAt(next, after.from);
+  const part = lead / (lead + lag);
+  const between = (group) => timeAt(group, before.to) + part * (timeAt(group, after.from) - timeAt(group, before.to));
+  const fastest = d3.min(all, between);
+  return fastest < between(old) * (1 - 1e-9) ? null : before.to + part * (after.from - before.to);
+}

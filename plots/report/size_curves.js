@@ -77,10 +77,22 @@ function addSizeCurves(parent, results) {
         groups,
         stretches,
         title: sizeCurvesTitle(page, groups, stretches, compared),
-        verticals: stretches.slice(1).map(({ from }) => ({ x: from, name: `from ${bytesText(from)}` })),
+        verticals: stretches.slice(1).map((after, i) => crossingMark(groups, xOf, stretches[i], after)),
       };
     }),
   });
+}
+
+/** Where curves cross, "at 2.2 MiB"; where that is not known, from where on another one is the fastest. */
+function crossingMark(groups, xOf, before, after) {
+  const x = crossingOf(groups, xOf, before, after);
+  return x === null ? { x: after.from, name: `from ${bytesText(after.from)}` } : { x, name: `at ${bytesText(roundedSize(x))}` };
+}
+
+/** With two digits in its unit. @param {number} bytes */
+function roundedSize(bytes) {
+  const unit = 1024 ** Math.floor(Math.log(bytes) / Math.log(1024));
+  return Number((bytes / unit).toPrecision(2)) * unit;
 }
 
 /** @param {Results} results @param {Groups} groups @param {Stretch[]} stretches @param {boolean} compared   all do the same job */

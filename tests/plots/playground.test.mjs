@@ -20,7 +20,8 @@ test("the first picture is the textbook's: (K-2+S)(alpha + N/(SB))", async () =>
   const page = await open();
   const seconds = (8 - 2 + 8) * (5e-6 + 2 ** 26 / (8 * 25e9));
   assert.ok(Math.abs(Number(await timePs(page)) - seconds * 1e12) < 200);
-  assert.match(await page.locator("#formula").textContent(), /\(K-2\+S\)\*tau\(N\/S\).*as simulated/s);
+  assert.match(await page.locator("#formula").textContent(), /as simulated/s);
+  assert.match(await page.locator("#formula math").first().getAttribute("alttext"), /^T = \(K-2\+S\)\*tau\(N\/S\)/);
   assert.match(await page.locator("#formula").textContent(), /tau\(n\) = alpha \+ n\/B: .*tau\(\d[^)]*B\) = /s);
   await page.waitForSelector("#chunk-curve .mark.dot");
   assert.match(await titleOf(page, "chunk-curve"), /^57 chunks are best: 5\.7 times faster than 1; 4,096 are slower than 1$/);
@@ -50,92 +51,18 @@ test("three marks are where they must be, within a pixel", async () => {
   await close(page);
 });
 
-/** What the chunk curve shows: where lines end and dots are, in pixels, and its words. */
-function curveOf(page) {
-  return page.evaluate(() => {
-    const svg = document.querySelector("#chunk-curve svg");
-    const ends = (path) => {
-      const numbers = path.getAttribute("d").match(/-?[\d.]+/g).map(Number);
-      return { from: numbers.slice(0, 2), to: numbers.slice(-2) };
-    };
-    const dots = (name) =>
-      [...svg.querySelectorAll(`[data-series="${name}"] .mark`)].map((mark) => mark.getAttribute("transform").match(/-?[\d.]+/g).map(Number));
-    const [wire, start] = [...svg.querySelectorAll("g > .series-line.faint[d]")].filter((path) => path.getAttribute("d").length > 40).map(ends);
-    const line = ends(svg.querySelector(".series-line.solid"));
-    return { wire, start, line, dots: dots("simulated"), now: dots("now")[0], words: [...svg.querySelectorAll(".names text")].map((one) => one.textContent) };
-  });
-}
-
-test("the chunk curve shows the two costs whose sum has a least value", async () => {
-  const page = await open();
-  await page.waitForSelector("#chunk-curve .mark.dot");
-  const { wire, start, line, dots, words } = await curveOf(page);
-  assert.deepEqual(words.filter((word) => / alone|formula$|simulated|now/.test(word)).sort(), ["formula", "now", "simulated", "startup alone", "wire alone"]);
-  assert.ok(words.includes("lower bound: 2.689 ms"));
-  const time = (chunks, alpha, bytes) => (6 + chunks) * (alpha + bytes / (chunks * 25e9));
-  const [top, low] = [time(4096, 5e-6, 2 ** 26), time(57, 5e-6, 2 ** 26)];
-  const [yTop, yLow] = [dots.at(-1)[1], Math.max(...dots.map(([, y]) => y))];
-  const y = (seconds) => yTop + ((yLow - yTop) * Math.log(top / seconds)) / Math.log(top / low);
-  assert.ok(Math.abs(wire.from[1] - y(time(1, 0, 2 ** 26))) < 1, "wire alone, one chunk");
-  assert.ok(Math.abs(wire.to[1] - y(time(4096, 0, 2 ** 26))) < 1, "wire alone, 4,096 chunks");
-  assert.ok(Math.abs(start.to[1] - y(time(4096, 5e-6, 0))) < 1, "startup alone, 4,096 chunks");
+test("a formula is typeset, and the terms of the knob that was moved are lit", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=1&latency=1us");
+  const fractions = () => page.locator("#formula math").first().locator("mfrac").allTextContents();
+  assert.deepEqual(await fractions(), ["NK", "K−1K"]);
+  const lit = async () => (await page.locator("#formula math").first().locator(".lit").allTextContents()).join(" ");
+  assert.equal(await lit(), "");
+  await turn(page, "#control-overhead", "12");
+  assert.match(await lit(), /τ/);
+  assert.doesNotMatch(await lit(), /γ/);
+  await turn(page, "#field-gamma", "100GB/s");
+  assert.match(await lit(), /^(?!.*τ).*γ/);
   await close(page);
-});
-
-test("the line of the chunk curve ends where its dots do, and the present one is named beside its dot", async () => {
-  for (const fragment of ["chunks=6000&ranks=64", "op=all-reduce&algorithm=ring&shape=ring&ranks=64&chunks=100", "chunks=1&size=4KiB"]) {
-    const page = await open(fragment);
-    await page.waitForSelector("#chunk-curve .mark.dot");
-    const { line, dots, now } = await curveOf(page);
-    const ends = [...dots, now].map(([x]) => x);
-    assert.ok(Math.abs(line.from[0] - Math.min(...ends)) < 0.1 && Math.abs(line.to[0] - Math.max(...ends)) < 0.1, fragment);
-    const { far, inside } = await page.evaluate(() => {
-      const box = (one) => one.getBoundingClientRect();
-      const dot = box(document.querySelector('#chunk-curve [data-series="now"] .mark'));
-      const name = box([...document.querySelectorAll("#chunk-curve .series-name")].find((one) => one.textContent === "now"));
-      const middle = (one) => [one.x + one.width / 2, one.y + one.height / 2];
-      return { far: Math.hypot(middle(dot)[0] - middle(name)[0], middle(dot)[1] - middle(name)[1]), inside: name.right <= box(document.body).right };
-    });
-    assert.ok(far < 40 && inside, `${fragment}: "now" is ${far} pixels away from its dot`);
-    await close(page);
-  }
-});
-
-test("a network without startup has one cost, and no lines of two", async () => {
-  const page = await open("overhead=0&latency=0");
-  await page.waitForSelector("#chunk-curve .mark.dot");
-  assert.equal((await curveOf(page)).wire, undefined);
-  await close(page);
-});
-
-test("the words below the chunk curve name the lines that are there", async () => {
-  for (const [fragment, words] of [
-    ["", /Line: the closed form; grey: wire alone, and startup alone\. Dots: simulated/],
-    ["latency=1us&overhead=0", /Line: the closed form; grey: wire alone\. Dots/], // latency alone lies below what is shown
-    ["overhead=0", /Line: the closed form\. Dots/],
-    ["slow_link=gpu1-gpu2&late_rank=2", /so the best number lies in between\. Dots: simulated/],
-  ]) {
-    const page = await open(fragment);
-    await page.waitForSelector("#chunk-curve .mark.dot");
-    assert.match(await page.locator("#chunk-curve figcaption p").textContent(), words, fragment);
-    await close(page);
-  }
-});
-
-test("the chunk curve says why it is as it is", async () => {
-  const ring = "op=all-reduce&algorithm=ring&shape=ring&ranks=4&size=4MiB";
-  const reasons = [
-    ["", /The time is the sum of both, so the best number lies in between\. Line: .*; grey: /],
-    ["overhead=0&latency=0", /Many chunks: ranks forward one part .* next to nothing\. Line: the closed form\. Dots/],
-    [`${ring}&overhead=0`, /^Cutting makes no difference here/],
-    [ring, /^Cutting does not help here: .* each extra message costs a startup\./],
-  ];
-  for (const [fragment, reason] of reasons) {
-    const page = await open(fragment);
-    await page.waitForSelector("#chunk-curve .mark.dot");
-    assert.match(await page.locator("#chunk-curve figcaption p").textContent(), reason, fragment);
-    await close(page);
-  }
 });
 
 test("controls change the result", async () => {
@@ -268,96 +195,34 @@ test("wheel and keys zoom the diagram", async () => {
   await close(page);
 });
 
-test("the moving picture begins at the start, and says what happens", async () => {
-  const page = await open("chunks=2&ranks=4");
-  const moment = () => page.locator("#stepper .moment").textContent();
-  assert.match(await page.locator("#stepper .clock").textContent(), /^0 s of/);
-  assert.match(await moment(), /^Start: /);
-  await page.getByLabel("one event on").click();
-  assert.equal(await moment(), "Rank 1 has received piece 0; rank 0 begins to send piece 1 to rank 1, rank 1 begins to send piece 0 to rank 2.");
-  await page.locator("#stepper svg").focus();
-  await page.keyboard.press("End");
-  assert.match(await moment(), /^End: /);
-  await page.locator("#stepper .scrub").fill("100");
-  assert.equal(await moment(), "1 message is in flight.");
+test("a critical path that changes its rank at every message is a band, and ties are said", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=64&chunks=1");
+  assert.ok((await page.locator("#space-time .critical-band").getAttribute("d")).length > 1000);
+  assert.match(await page.locator("#space-time .view-tools").textContent(), /critical path, of one of 64 ranks that end last/);
+  await close(page);
+  const chain = await open("chunks=4");
+  assert.equal(await chain.locator("#space-time .critical-band").count(), 0);
+  assert.match(await chain.locator("#space-time .view-tools").textContent(), /critical path$/);
+  await close(chain);
+});
+
+test("busbw is in the headline, as nccl-tests counts it", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=1&overhead=0");
+  assert.match(await page.locator("#facts").textContent(), /busbw 25 GB\/s · algbw 16\.67 GB\/s/);
   await close(page);
 });
 
-test("arrow keys step from event to event in true time", async () => {
-  const page = await open("chunks=2");
-  const clock = () => page.locator("#stepper .clock").textContent();
-  await page.locator("#stepper svg").focus();
-  assert.match(await clock(), /^0 s of/);
-  const step = 5e-6 + 2 ** 25 / 25e9; // a message
-  for (const k of [1, 2]) {
-    await page.keyboard.press("ArrowRight");
-    assert.equal((await clock()).split(" of")[0], `${Number((step * k * 1000).toPrecision(4))} ms`);
+test("fair links and the rate of adding change the time, the formula and the scenario", async () => {
+  const page = await open("op=all-reduce&algorithm=double-tree&shape=switch&ranks=16&chunks=64");
+  const seen = new Set([await timePs(page)]);
+  for (const [control, value, words] of [["#control-sharing", "fair", /"sharing": "fair"/], ["#field-gamma", "100GB/s", /"reduce_bandwidth": "100GB\/s"/]]) {
+    await turn(page, control, value);
+    assert.ok(!seen.has(await timePs(page)), control);
+    seen.add(await timePs(page));
+    assert.match(await page.locator("#scenario-text").textContent(), words);
   }
-  await page.keyboard.press("ArrowLeft");
-  assert.equal((await clock()).split(" of")[0], `${Number((step * 1000).toPrecision(4))} ms`);
-  const filled = () => page.locator("#stepper .had[fill-opacity='1']").count();
-  assert.equal(await filled(), 3); // rank 0 has both chunks, rank 1 one
-  await page.keyboard.press("End");
-  assert.equal(await filled(), 16);
-  await close(page);
-});
-
-test("a barrier's messages carry no pieces", async () => {
-  const page = await open("op=barrier&algorithm=dissemination&ranks=4");
-  await page.getByLabel("one event on").click();
-  await page.getByLabel("one event on").click();
-  assert.match(await page.locator("#stepper .moment").textContent(), /^Rank \d has received a message, (?!.*piece)/);
-  assert.equal(await page.locator("#stepper .segment").count(), 0);
-  await close(page);
-});
-
-test("of messages that hold several pieces the first is named", async () => {
-  const page = await open("op=all-gather&algorithm=recursive-doubling&ranks=4&chunks=1&shape=switch");
-  await page.getByLabel("one event on").click();
-  assert.match(await page.locator("#stepper .moment").textContent(), /has received piece \d, .*begins to send piece \d and others to/);
-  await close(page);
-});
-
-/** Full segments of the rings of each rank: what it brought along, what it has now. */
-const ringsOf = (page) =>
-  page.locator("#stepper .rank-wheel").evaluateAll((wheels) => {
-    const full = (wheel, ring) => wheel.querySelectorAll(`.${ring}[fill-opacity='1']`).length;
-    return wheels.map((wheel) => `${full(wheel, "brought")} ${full(wheel, "had")}`).join(", ");
-  });
-
-test("rings show what each rank brings along and what it has at the end", async () => {
-  const cases = [
-    ["op=broadcast&algorithm=chain", "1 1, 0 0, 0 0, 0 0", "1 1, 0 1, 0 1, 0 1"],
-    ["op=reduce&algorithm=chain", "1 0, 1 0, 1 0, 1 0", "1 1, 1 0, 1 0, 1 0"],
-    ["op=reduce-scatter&algorithm=ring", "4 0, 4 0, 4 0, 4 0", "4 1, 4 1, 4 1, 4 1"],
-    ["op=all-reduce&algorithm=master", "1 0, 1 0, 1 0, 1 0", "1 1, 1 1, 1 1, 1 1"],
-    ["op=gather&algorithm=binomial", "1 1, 1 0, 1 0, 1 0", "1 4, 1 0, 1 0, 1 0"],
-    ["op=scatter&algorithm=binomial&root=1", "0 0, 4 1, 0 0, 0 0", "0 1, 4 1, 0 1, 0 1"],
-    ["op=all-to-all&algorithm=direct", "4 1, 4 1, 4 1, 4 1", "4 4, 4 4, 4 4, 4 4"],
-  ];
-  for (const [fragment, start, end] of cases) {
-    const page = await open(`${fragment}&ranks=4&chunks=1&shape=switch`);
-    assert.equal(await ringsOf(page), start, fragment);
-    await page.locator("#stepper svg").focus();
-    await page.keyboard.press("End");
-    assert.equal(await ringsOf(page), end, fragment);
-    await close(page);
-  }
-});
-
-test("a part of a sum is pale", async () => {
-  const page = await open("op=all-reduce&algorithm=halving-doubling&ranks=4&chunks=1&shape=switch");
-  const pale = () => page.locator("#stepper .had[fill-opacity='0.3']").count();
-  assert.equal(await pale(), 0);
-  let seen = 0;
-  for (let i = 0; i < 6; ++i) {
-    await page.getByLabel("one event on").click();
-    seen = Math.max(seen, await pale());
-  }
-  assert.ok(seen > 0);
-  await page.locator("#stepper svg").focus();
-  await page.keyboard.press("End");
-  assert.equal(await pale(), 0);
+  assert.match(await page.locator("#what").textContent(), /; messages share links, ranks add 100 GB\/s$/);
+  await page.waitForURL(/sharing=fair&gamma=100GB\/s/);
   await close(page);
 });
 
@@ -374,32 +239,6 @@ test("where formula and simulation part, the reason is the case's own", async ()
   for (const [fragment, reason] of reasons) {
     const page = await open(fragment);
     assert.match(await page.locator("#formula").textContent(), reason, fragment);
-    await close(page);
-  }
-});
-
-test("a run that takes no time leaves the moving picture usable", async () => {
-  const page = await open("op=barrier&algorithm=dissemination&overhead=0&latency=0");
-  assert.match(await page.locator("#stepper .clock").textContent(), /^0 s of 0 s$/);
-  await turn(page, "#control-op", "broadcast");
-  assert.match(await page.locator("#stepper .clock").textContent(), /^0 s of [0-9.]+ ms$/);
-  await close(page);
-});
-
-test("playing moves with the clock, and step by step where motion is not wanted", async () => {
-  for (const reducedMotion of ["no-preference", "reduce"]) {
-    const page = await open("chunks=2", { reducedMotion });
-    await page.locator("#stepper svg").focus();
-    await page.keyboard.press("Home");
-    await page.keyboard.press("Space");
-    await page.waitForTimeout(400);
-    const early = await page.locator("#stepper .clock").textContent();
-    assert.equal(/^0 s/.test(early), reducedMotion === "reduce");
-    await page.waitForFunction(() => !/^0 s/.test(document.querySelector("#stepper .clock").textContent));
-    await page.keyboard.press("Space");
-    const stopped = await page.locator("#stepper .clock").textContent();
-    await page.waitForTimeout(900);
-    assert.equal(await page.locator("#stepper .clock").textContent(), stopped);
     await close(page);
   }
 });
@@ -473,7 +312,7 @@ test("the critical path is drawn over links, too", async () => {
 
 test("columns and axes have one unit and one number of decimals, and pieces count from 0 as ranks do", async () => {
   const page = await open("op=broadcast&ranks=3&size=24MiB&chunks=4");
-  await page.locator("#space-time summary").click();
+  await page.locator("#space-time .figure-tools summary").click();
   await page.waitForSelector("#space-time tbody tr");
   const cells = await page.locator("#space-time tbody td").allTextContents();
   const column = (i) => cells.filter((_, k) => k % 8 === i);
@@ -489,6 +328,7 @@ test("columns and axes have one unit and one number of decimals, and pieces coun
 test("nodes, channels and roots: knobs where they mean something", async () => {
   const page = await open();
   const isVisible = (key) => page.locator(`#control-${key}`).isVisible();
+  await page.locator(".more-controls summary").click();
   assert.deepEqual([await isVisible("gpus_per_node"), await isVisible("network_bandwidth"), await isVisible("root")], [false, false, true]);
   await turn(page, "#control-op", "all-reduce");
   assert.equal(await isVisible("root"), false);
@@ -565,18 +405,5 @@ test("a drawing on a canvas can be saved too", async () => {
   const download = page.waitForEvent("download");
   await page.locator("#space-time .save-svg").click();
   assert.match(readFileSync(await (await download).path(), "utf8"), /<image[^>]*href="data:image\/png/);
-  await close(page);
-});
-
-test("fits narrow screens, and everything can be reached by keyboard", async () => {
-  const page = await open("chunks=16&slow_link=gpu1-gpu2&late_rank=2", { viewport: { width: 360, height: 740 } });
-  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
-  const reached = new Set();
-  for (let i = 0; i < 60; ++i) {
-    await page.keyboard.press("Tab");
-    reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.closest("figure")?.id || ""));
-  }
-  for (const id of ["control-op", "control-chunks", "field-chunks", "control-slots", "pin", "copy-scenario", "space-time", "chunk-curve", "stepper"])
-    assert.ok(reached.has(id), `Tab does not reach ${id}`);
   await close(page);
 });

@@ -2,11 +2,14 @@
 // The playground for tests: opened, its knobs turned, closed.
 import { assertNoMistakes, launch, openFile } from "./browser.mjs";
 
+/** As high as the page: figures are drawn where they are on the screen. */
+const tall = { width: 1100, height: 4000 };
+
 /** `open(fragment, options)` gives a page that has drawn; `stop()` ends the browser. */
 export async function startPlayground() {
   const browser = await launch();
   const open = async (fragment = "", options = {}) => {
-    const page = await openFile(browser, process.env.COLLSIM_PLAYGROUND + (fragment && `#${fragment}`), options);
+    const page = await openFile(browser, process.env.COLLSIM_PLAYGROUND + (fragment && `#${fragment}`), { viewport: tall, ...options });
     await page.waitForFunction(() => document.body.dataset.drawn);
     return page;
   };

@@ -11,12 +11,12 @@ const source = (name) => readFileSync(join(plots, name), "utf8");
 const files = [
   "common/units", "common/figure", "common/axes", "common/cutting", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve",
   "report/size_curves", "report/scaling", "report/comparison", "report/accuracy", "report/table", "common/spans", "common/breakdown",
-  "report/run_pictures", "report/link_picture", "report/link_layout", "report/link_heat",
+  "report/run_pictures", "report/link_picture", "common/machine_layout", "common/machine_picture", "report/link_heat",
 ].map((name) => `${name}.js`);
 const wanted = [
   "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
   "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
-  "addChunkCurve", "setWords",
+  "addChunkCurve", "setWords", "accuracyTitle", "accuracyText", "percentText", "breakdownTitle", "crossingOf", "endsText",
 ];
 
 /** The page's functions, where charts are handed to `drawXyChart` instead of drawn, and figures to `addFigure`. */
@@ -280,4 +280,54 @@ test("links that are hardly used: where the time goes instead", () => {
   assert.equal(page.linksTitle(one, [link(0.02)], [link(0.02)]), "Links are hardly used, the busiest 2.0% of the time: 95% of it goes to adding and copying");
   assert.equal(page.linksTitle({ time_s: 0, shares: {} }, [link(0)], [link(0)]), "The run takes no time: no link is ever busy");
   assert.equal(page.linksTitle({ ...one, shares: { wire: 100 } }, [link(0.02), link(0.02)], [link(0.02), link(0.02)]), "Both used links are busy 2.0% of the time");
+});
+
+// Sentences below figures come from the data: with other data they are others.
+
+test("what chunks cost is read off the critical paths of the ends", () => {
+  const rows = [1, 8, 4096].map((chunks, number) => ({ number, chunks, time: 1 }));
+  const said = (few, many) => page.endsText({ data: { cases: [{ row: 2, shares: many }, { row: 0, shares: few }] } }, { all: [{ rows }] });
+  assert.equal(said({ wire: 3, startup: 1 }, { startup: 9, queue: 1 }), "With 1 chunk 75.0% of the time goes to the wire, 25.0% to startup (alpha). With 4,096 chunks 90.0% of the time goes to startup (alpha), 10.0% to queues for links.");
+  assert.doesNotMatch(said({ wire: 4 }, { queue: 3, wire: 1 }), /startup/);
+  assert.equal(page.endsText({ data: { cases: [] } }, { all: [{ rows }] }), "");
+});
+
+test("the playground's chunk curve names what its ends spend time on, whatever that is", () => {
+  const script = [...["common/units", "common/spans", "common/breakdown", "common/cutting", "playground/chunk_curve"].map((name) => source(`${name}.js`)), "return curveReason;"];
+  const curveReason = new Function("d3", script.join("\n"))(new Function(`${source("vendor/d3-subset.min.js")}; return d3;`)());
+  const simulated = [[1, 9], [8, 3], [512, 6]].map(([x, y]) => ({ x, y }));
+  const many = (shares) => curveReason({ simulated, ends: [{ chunks: 1, shares: { wire: 1 } }, { chunks: 512, shares }] });
+  assert.match(many({ startup: 3, wire: 1 }), /^Both too few .* With 1 chunk all of the time goes to the wire\. With 512 chunks 75\.0% of the time goes to startup/);
+  assert.match(many({ queue: 3, wire: 1 }), /^(?!.*startup).* 75\.0% of the time goes to queues for links/);
+  assert.match(curveReason({ simulated: simulated.slice(0, 2), ends: [] }), /^Cutting helps as far as was simulated/);
+  assert.match(curveReason({ simulated: simulated.slice(1), ends: [] }), /^Cutting does not help here/);
+});
+
+test("how far predictions are off says of how many rows, and no percentile of a handful", () => {
+  const rows = (count) => Array.from({ length: count }, (_, i) => ({ measured: { error: 0.01 * (1 + (i % 3)) } }));
+  const noisy = [{ measured: { noisy: true } }];
+  assert.equal(page.accuracyTitle(rows(3), noisy), "Half of 3 predictions are within 2.0% of the measurement; 1 more row could not be judged");
+  assert.equal(page.accuracyTitle(rows(4), [...noisy, ...noisy]), "Half of 4 predictions are within 1.5% of the measurement; 2 more rows could not be judged");
+  assert.equal(page.accuracyTitle(rows(1), []), "The prediction is 1.0% off the measurement");
+  assert.doesNotMatch(page.accuracyText(rows(3), []), /percentile/);
+  assert.match(page.accuracyText(rows(30), []), /95th percentile 3\.0%/);
+});
+
+test("a share below one is never called 100%, or all", () => {
+  assert.deepEqual([1, 0.9993, 0.9961, 0.9949, 0.5].map(page.percentText), ["100%", "99.9%", "99.6%", "99%", "50%"]);
+  assert.equal(page.breakdownTitle({ wire: 1 }), "All of the time goes to the wire");
+  assert.equal(page.breakdownTitle({ wire: 0.9996, startup: 0.0004 }), "Over 99.9% of the time goes to the wire");
+});
+
+test("curves cross where lines between their dots do", () => {
+  const xOf = (row) => row.size;
+  const crossing = (ring, tree) => {
+    const groups = page.groupsOf(overSizes({ ring, tree }), xOf);
+    const [before, after] = page.fastestStretches(groups, xOf);
+    return page.crossingOf(groups, xOf, before, after) / 2 ** 20;
+  };
+  assert.equal(crossing([4, 4, 4], [1, 3, 7]), 2 + 2 * (1 / 4));
+  assert.equal(crossing([4, 4, 4], [1, 2, 6]), 3);
+  const shared = page.groupsOf(overSizes({ ring: [2, 2], tree: [1, 2] }), xOf);
+  assert.equal(page.crossingOf(shared, xOf, ...page.fastestStretches(shared, xOf)), null);
 });

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine of the setting, how busy its links are, and which work at the moment of the playhead.
+
+/** Devices and links, from the names of links: "gpu3", "switch0". @param {Case} one @param {Engine} engine */
+function machineOf({ setting, numbers, answer }, engine) {
+  const pairs = linkNames(engine, numbers).map((name) => name.split("-"));
+  const gpus = d3.range(setting.ranks).map((rank) => `gpu${rank}`);
+  const names = [...gpus, ...new Set(pairs.flat().filter((name) => !name.startsWith("gpu")))];
+  const nodes = names.map((name, i) => ({ name, kind: i < gpus.length ? "gpu" : "switch", rank: i < gpus.length ? i : null }));
+  const place = new Map(names.map((name, i) => [name, i]));
+  const time = Number(answer.timePs);
+  const network = `switch${setting.ranks / setting.gpus_per_node}`;
+  const rateOf = (name, pair) => {
+    if (name === setting.slow_link) return slowBandwidth(setting);
+    return setting.shape === "nodes" && pair.includes(network) ? setting.network_bandwidth : setting.bandwidth;
+  };
+  const bytes = bytesOfLinks(answer.steps, pairs.length);
+  const links = pairs.map((pair, i) => ({
+    name: pair.join("→").replaceAll("gpu", ""),
+    from: place.get(pair[0]),
+    to: place.get(pair[1]),
+    bytes_per_s: rateOf(pair.join("-"), pair),
+    busy: time > 0 ? answer.steps.linkBusy[i] / time : 0,
+    bytes: bytes[i],
+    messages: answer.steps.linkMessages[i],
+  }));
+  return { nodes, links, shape: setting.shape, dims: engine.dims(numbers) };
+}
+
+/** @param {Steps} steps @param {number} count of links */
+function bytesOfLinks(steps, count) {
+  const bytes = new Float64Array(count);
+  eachCrossing(steps, (link, step) => (bytes[link] += steps.bytes[step]));
+  return bytes;
+}
+
+/** @param {Steps} steps @param {(link: number, step: number, crossing: number) => void} take */
+function eachCrossing(steps, take) {
+  for (let i = 0; i < steps.rank.length; ++i) {
+    const route = steps.route[i];
+    if (route < 0) continue;
+    for (let j = steps.routeFirst[route], k = steps.firstCrossing[i]; j < steps.routeFirst[route + 1]; ++j, ++k) take(steps.routeLinks[j], i, k);
+  }
+}
+
+/** Links on which a message is at a time. @param {Steps} steps @param {number} ps */
+function linksAtWork(steps, ps) {
+  const at = new Set();
+  eachCrossing(steps, (link, _, crossing) => {
+    if (steps.crossingBegun[crossing] <= ps && ps < steps.crossingEnded[crossing]) at.add(link);
+  });
+  return at;
+}
+
+/** @param {HTMLElement} parent @param {Playground} page */
+function machineFigure(parent, page) {
+  const columns = [
+    { head: "link", cell: (link) => link.name, words: true },
+    { head: "busy", cell: (link) => percentText(link.busy) },
+    { head: "bandwidth", cell: (link) => rateText(link.bytes_per_s) },
+    { head: "bytes", cell: (link) => bytesText(link.bytes) },
+    { head: "messages", cell: (link) => countText(link.messages) },
+  ];
+  let machine = null;
+  const { figure, redraw, setTitle, setRows } = addFigure(parent, {
+    id: "machine",
+    title: "",
+    folded: true,
+    text: "Circles are ranks, boxes switches. Each line is one direction of a link: the colour shows how much of the time it is busy, the width its bandwidth; dashed lines carry nothing. Blue: a message is on it at the moment of the playhead.",
+    draw: (host, width) => {
+      if (!machine) return host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
+      const mark = drawMachine(host, width, machine, machine.links);
+      const { steps, timePs } = page.now.answer;
+      const show = (place) => {
+        const at = place > 0 && place < 1 ? linksAtWork(steps, place * Number(timePs)) : new Set();
+        mark((link) => at.has(link));
+      };
+      show(page.playhead.place());
+      page.playhead.follow("machine", show);
+    },
+    table: { columns, rows: [] },
+  });
+  return whenSeen(figure, () => {
+    machine = hasStepper(page.now) ? machineOf(page.now, page.engine) : null;
+    setTitle(machine ? machineTitle(machine.links) : "The machine");
+    setRows({ columns, rows: machine?.links ?? [] });
+    redraw();
+  });
+}
+
+/** "7 of 14 links carry all of it; the busiest 57% of the time" @param {{busy: number, messages: number}[]} links */
+function machineTitle(links) {
+  const used = links.filter(({ messages }) => messages > 0).length;
+  if (!used) return "No link carries anything";
+  const busiest = percentText(d3.max(links, ({ busy }) => busy));
+  const who = used === links.length ? `All ${countText(used)} links carry messages` : `${countText(used)} of ${countText(links.length)} links carry everything`;
+  return `${who}; the busiest is busy ${busiest} of the time`;
+}

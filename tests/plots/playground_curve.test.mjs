@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The playground's curve of time over chunks: its lines and its words.
+// usage: COLLSIM_PLAYGROUND=playground.html node --test playground_curve.test.mjs
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { close, startPlayground } from "./playground_page.mjs";
+
+let open, stop;
+before(async () => ({ open, stop } = await startPlayground()));
+after(() => stop());
+
+/** What the chunk curve shows: where lines end and dots are, in pixels, and its words. */
+function curveOf(page) {
+  return page.evaluate(() => {
+    const svg = document.querySelector("#chunk-curve svg");
+    const ends = (path) => {
+      const numbers = path.getAttribute("d").match(/-?[\d.]+/g).map(Number);
+      return { from: numbers.slice(0, 2), to: numbers.slice(-2) };
+    };
+    const dots = (name) =>
+      [...svg.querySelectorAll(`[data-series="${name}"] .mark`)].map((mark) => mark.getAttribute("transform").match(/-?[\d.]+/g).map(Number));
+    const [wire, start] = [...svg.querySelectorAll("g > .series-line.faint[d]")].filter((path) => path.getAttribute("d").length > 40).map(ends);
+    const line = ends(svg.querySelector(".series-line.solid"));
+    return { wire, start, line, dots: dots("simulated"), now: dots("now")[0], words: [...svg.querySelectorAll(".names text")].map((one) => one.textContent) };
+  });
+}
+
+test("the chunk curve shows the two costs whose sum has a least value", async () => {
+  const page = await open();
+  await page.waitForSelector("#chunk-curve .mark.dot");
+  const { wire, start, line, dots, words } = await curveOf(page);
+  assert.deepEqual(words.filter((word) => / alone|formula$|simulated|now/.test(word)).sort(), ["formula", "now", "simulated", "startup alone", "wire alone"]);
+  assert.ok(words.includes("lower bound: 2.689 ms"));
+  const time = (chunks, alpha, bytes) => (6 + chunks) * (alpha + bytes / (chunks * 25e9));
+  const [top, low] = [time(4096, 5e-6, 2 ** 26), time(57, 5e-6, 2 ** 26)];
+  const [yTop, yLow] = [dots.at(-1)[1], Math.max(...dots.map(([, y]) => y))];
+  const y = (seconds) => yTop + ((yLow - yTop) * Math.log(top / seconds)) / Math.log(top / low);
+  assert.ok(Math.abs(wire.from[1] - y(time(1, 0, 2 ** 26))) < 1, "wire alone, one chunk");
+  assert.ok(Math.abs(wire.to[1] - y(time(4096, 0, 2 ** 26))) < 1, "wire alone, 4,096 chunks");
+  assert.ok(Math.abs(start.to[1] - y(time(4096, 5e-6, 0))) < 1, "startup alone, 4,096 chunks");
+  await close(page);
+});
+
+test("the line of the chunk curve ends where its dots do, and the present one is named beside its dot", async () => {
+  for (const fragment of ["chunks=6000&ranks=64", "op=all-reduce&algorithm=ring&shape=ring&ranks=64&chunks=100", "chunks=1&size=4KiB"]) {
+    const page = await open(fragment);
+    await page.waitForSelector("#chunk-curve .mark.dot");
+    const { line, dots, now } = await curveOf(page);
+    const ends = [...dots, now].map(([x]) => x);
+    assert.ok(Math.abs(line.from[0] - Math.min(...ends)) < 0.1 && Math.abs(line.to[0] - Math.max(...ends)) < 0.1, fragment);
+    const { far, inside } = await page.evaluate(() => {
+      const box = (one) => one.getBoundingClientRect();
+      const dot = box(document.querySelector('#chunk-curve [data-series="now"] .mark'));
+      const name = box([...document.querySelectorAll("#chunk-curve .series-name")].find((one) => one.textContent === "now"));
+      const middle = (one) => [one.x + one.width / 2, one.y + one.height / 2];
+      return { far: Math.hypot(middle(dot)[0] - middle(name)[0], middle(dot)[1] - middle(name)[1]), inside: name.right <= box(document.body).right };
+    });
+    assert.ok(far < 40 && inside, `${fragment}: "now" is ${far} pixels away from its dot`);
+    await close(page);
+  }
+});
+
+test("a network without startup has one cost, and no lines of two", async () => {
+  const page = await open("overhead=0&latency=0");
+  await page.waitForSelector("#chunk-curve .mark.dot");
+  assert.equal((await curveOf(page)).wire, undefined);
+  await close(page);
+});
+
+test("the words below the chunk curve name the lines that are there", async () => {
+  for (const [fragment, words] of [
+    ["", /Line: the closed form; grey: wire alone, and startup alone\. Dots: simulated/],
+    ["latency=1us&overhead=0", /Line: the closed form; grey: wire alone\. Dots/], // latency alone lies below what is shown
+    ["overhead=0", /Line: the closed form\. Dots/],
+    ["slow_link=gpu1-gpu2&late_rank=2", /% of the time .*\. Dots: simulated/],
+  ]) {
+    const page = await open(fragment);
+    await page.waitForSelector("#chunk-curve .mark.dot");
+    assert.match(await page.locator("#chunk-curve figcaption p").textContent(), words, fragment);
+    await close(page);
+  }
+});
+
+test("the chunk curve says why it is as it is", async () => {
+  const ring = "op=all-reduce&algorithm=ring&shape=ring&ranks=4&size=4MiB";
+  const reasons = [
+    ["", /^Both too few and too many messages cost time\. With 1 chunk .*% of the time goes to the wire, .* With \d+,\d+ chunks .*% of the time goes to startup \(alpha\), .* Line: .*; grey: /],
+    ["overhead=0&latency=0", /^Cutting helps as far as was simulated\. With 1 chunk all of the time goes to the wire\. .* Line: the closed form\. Dots/],
+    [`${ring}&overhead=0`, /^Cutting makes no difference here/],
+    [ring, /^Cutting does not help here\. .* to startup \(alpha\)/],
+  ];
+  for (const [fragment, reason] of reasons) {
+    const page = await open(fragment);
+    await page.waitForSelector("#chunk-curve .mark.dot");
+    assert.match(await page.locator("#chunk-curve figcaption p").textContent(), reason, fragment);
+    await close(page);
+  }
+});

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is on the screen of the playground, and what is drawn only when it is.
+// usage: COLLSIM_PLAYGROUND=playground.html node --test playground_layout.test.mjs
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { close, startPlayground, turn } from "./playground_page.mjs";
+
+let open, stop;
+before(async () => ({ open, stop } = await startPlayground()));
+after(() => stop());
+
+test("what is not on the screen is not drawn until it is", async () => {
+  const page = await open("", { viewport: { width: 1366, height: 600 } });
+  assert.equal(await page.locator("#breakdown svg").count(), 0);
+  await page.locator("#about").scrollIntoViewIfNeeded();
+  await page.waitForSelector("#breakdown svg");
+  const all = () => page.locator("#breakdown .axis .tick text").last().textContent();
+  const before = await all();
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.waitForTimeout(200);
+  await turn(page, "#control-ranks", "40");
+  assert.equal(await all(), before);
+  await page.locator("#about").scrollIntoViewIfNeeded();
+  await page.waitForFunction((old) => [...document.querySelectorAll("#breakdown .axis .tick text")].at(-1).textContent !== old, before);
+  await close(page);
+});
+
+test("cause and effect are on one screen, and sliders are long enough, at every width", async () => {
+  for (const [width, height] of [[1366, 768], [1000, 768], [412, 800], [360, 740], [320, 640]]) {
+    const page = await open("", { viewport: { width, height } });
+    const sliders = await page.locator("#controls fieldset >> nth=0 >> input[type=range]").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+    assert.equal(sliders.length, 5);
+    assert.ok(Math.min(...sliders) >= 8 * 16, `${width}: sliders of ${sliders.map(Math.round)}`);
+    const knob = await page.locator("#control-overhead").boundingBox();
+    if (width >= 360) assert.ok(knob.y + knob.height < height, `${width}: the last of the first knobs is at ${knob.y}`);
+    if (width >= 1088) {
+      for (const figure of ["space-time", "chunk-curve"]) {
+        const drawing = await page.locator(`#${figure} .drawing`).boundingBox();
+        assert.ok(drawing.y + drawing.height <= height, `${width}: ${figure} ends at ${drawing.y + drawing.height}`);
+      }
+    } else {
+      await page.locator("#control-overhead").scrollIntoViewIfNeeded();
+      const mini = await page.locator("#mini canvas").boundingBox();
+      assert.ok(mini.height > 50 && mini.y >= 0 && mini.y + mini.height < height, `${width}: the small picture is at ${mini.y}`);
+    }
+    await close(page);
+  }
+});
+
+test("fits narrow screens, and everything can be reached by keyboard", async () => {
+  const page = await open("chunks=16&slow_link=gpu1-gpu2&late_rank=2", { viewport: { width: 360, height: 740 } });
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+  const reached = new Set();
+  for (let i = 0; i < 60; ++i) {
+    await page.keyboard.press("Tab");
+    reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.closest("figure")?.id || ""));
+  }
+  for (const id of ["control-op", "control-chunks", "field-chunks", "control-slots", "pin", "copy-scenario", "space-time", "chunk-curve", "stepper"])
+    assert.ok(reached.has(id), `Tab does not reach ${id}`);
+  await close(page);
+});
