@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of what collsim wrote, as SVG, PNG or PDF: the same input gives the same file, byte for byte.
 
-usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark]
+usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark] [--width INCHES] [--no-title]
 
 Several views stand one above the other in one picture.  Several files of one view are called by
-their names: space-time 1-message.json 8-messages.json.
+their names, or as you say: space-time 1-message.json "8 messages=fast.json".  --width 3.3 suits a
+column of a paper; a caption says what --no-title leaves out.
 
   chunk-curve RESULTS...   time against chunks: formula, simulation, measurement, optimum, floor; of further
                            sweeps the formula as a faint line, such as what the wire costs alone
@@ -13,9 +14,11 @@ their names: space-time 1-message.json 8-messages.json.
   algbw-by-size RESULTS    bandwidth against size, and the sizes where another algorithm becomes best
   busbw-by-size RESULTS    the same with busbw
   scaling RESULTS          time against ranks
+  useful RESULTS           the useful share of a job with failures, against the time between checkpoints
   accuracy RESULTS         predicted against measured
   space-time TRACE...      who sends what when, one row per rank; several above each other
   links-time TRACE...      the same, one row per link
+  streams TRACE...         what the streams of a training step do when
   breakdown TRACE...       what the critical path is made of
   buffers BUFFERS          every rank's numbers before and after
 
@@ -55,7 +58,9 @@ from static.chunk_curve import chunk_curve  # noqa: E402
 from static.reading import FigureError, read  # noqa: E402
 from static.scaling import scaling  # noqa: E402
 from static.space_time import links_time, space_time  # noqa: E402
+from static.streams import streams  # noqa: E402
 from static.style import save, stack  # noqa: E402
+from static.useful import useful  # noqa: E402
 
 VIEWS = {
     "chunk-curve": chunk_curve,
@@ -63,13 +68,16 @@ VIEWS = {
     "algbw-by-size": by_size,
     "busbw-by-size": by_size,
     "scaling": scaling,
+    "useful": useful,
     "accuracy": accuracy,
     "space-time": space_time,
     "links-time": links_time,
+    "streams": streams,
     "breakdown": breakdown,
     "buffers": buffers,
 }
-MANY_FILES = ("chunk-curve", "space-time", "links-time", "breakdown")
+LEAST_WIDTH, MOST_WIDTH = 2.5, 20  # inches
+MANY_FILES = ("chunk-curve", "space-time", "links-time", "streams", "breakdown")
 
 
 def parts_of(words):
@@ -90,17 +98,39 @@ def parts_of(words):
     return parts
 
 
+def value_of(words, option, what):
+    """Takes an option with its value out of the words; None where it is not there."""
+    if option not in words:
+        return None
+    at = words.index(option)
+    if at + 1 == len(words):
+        raise FigureError(f"{option} needs {what}")
+    value = words[at + 1]
+    del words[at:at + 2]
+    return value
+
+
+def width_of(text):
+    try:
+        width = float(text)
+    except ValueError:
+        width = 0
+    if not LEAST_WIDTH <= width <= MOST_WIDTH:
+        raise FigureError(f'--width is in inches, {LEAST_WIDTH} to {MOST_WIDTH}, not "{text}"')
+    return width
+
+
 def options_of(words):
-    words, output, dark = list(words), None, False
-    if "--dark" in words:
-        words.remove("--dark")
-        dark = True
-    if "-o" in words:
-        at = words.index("-o")
-        if at + 1 == len(words):
-            raise FigureError("-o needs a file name")
-        output = words[at + 1]
-        del words[at:at + 2]
+    """What to draw, where to write it, and how it looks, as stack() takes it."""
+    words, look = list(words), {}
+    for flag, option in (("--dark", {"dark": True}), ("--no-title", {"titled": False})):
+        if flag in words:
+            words.remove(flag)
+            look |= option
+    output = value_of(words, "-o", "a file name")
+    width = value_of(words, "--width", "a number of inches")
+    if width is not None:
+        look["width"] = width_of(width)
     unknown = [word for word in words if word.startswith("-")]
     if unknown:
         raise FigureError(f"there is no option {unknown[0]}; figures.py --help")
@@ -108,17 +138,25 @@ def options_of(words):
         raise FigureError("name a view and a file; see figures.py --help")
     if output is None:
         raise FigureError("no output file: use -o picture.svg")
-    return parts_of(words), output, dark
+    return parts_of(words), output, look
+
+
+def named_file(word):
+    """(name, file) of "8 messages=fast.json"; a file that is there is no name."""
+    name, is_named, file = word.partition("=")
+    if is_named and name and file and not pathlib.Path(word).exists():
+        return name, file
+    return pathlib.Path(word).stem.replace("-", " "), word
 
 
 def part_of_picture(name, files):
     """What stack() takes.  Several files of one view are called by their names."""
     options = {}
     if name in MANY_FILES and len(files) > 1:
-        options["names"] = [pathlib.Path(file).stem.replace("-", " ") for file in files]
+        options["names"] = [named_file(file)[0] for file in files]
     if name.endswith("-by-size"):
         options["metric"] = name.split("-")[0]
-    return VIEWS[name], [read(file) for file in files], options
+    return VIEWS[name], [read(named_file(file)[1]) for file in files], options
 
 
 def main(words):
@@ -126,8 +164,8 @@ def main(words):
         print(__doc__)
         return 0 if words else 2
     try:
-        parts, output, dark = options_of(words)
-        save(stack([part_of_picture(name, files) for name, files in parts], dark), output)
+        parts, output, look = options_of(words)
+        save(stack([part_of_picture(name, files) for name, files in parts], **look), output)
     except FigureError as error:
         print(f"figures.py: {error}", file=sys.stderr)
         return 2

@@ -76,8 +76,8 @@ def finding(runs):
     shares = sorted(((seconds / total, goes_to(kind)) for kind, seconds in runs[0].shares.items()), key=lambda one: -one[0])
     shares = [one for one in shares if one[0] > 0.0005]
     if len(shares) == 1:
-        return f"All of the time goes to {shares[0][1]}"
-    words = [f"{'100' if share > 0.9995 else fixed(share * 100, 1)}%{' of the time goes' if not i else ''} to {name}"
+        return f"{'All' if shares[0][0] > 1 - 1e-9 else 'Over 99.9%'} of the time goes to {shares[0][1]}"
+    words = [f"{fixed(share * 100, 1)}%{' of the time goes' if not i else ''} to {name}"
              for i, (share, name) in enumerate(shares)]
     return ", ".join(words[:3])
 

@@ -4,6 +4,7 @@
 Colours are those of the pages, plots/common/theme.css.
 """
 import collections
+import contextvars
 import functools
 import math
 import pathlib
@@ -31,7 +32,8 @@ DARK = {
     "mark": "#f2b84b",
     "series": ("#56b4e9", "#ff8a49", "#30c99a", "#df93c0", "#e7a002", "#aae4fe", "#f1e543", "#dbd5d5"),
 }
-WIDTH = 7.4  # inches
+WIDTH = 7.4  # inches, where nothing else is asked for
+TITLED = contextvars.ContextVar("titled", default=True)
 
 
 def rules(theme):
@@ -51,6 +53,7 @@ def rules(theme):
         "legend.frameon": False,
         "text.parse_math": False,  # names come from files
         "svg.fonttype": "none", "svg.hashsalt": "collsim",
+        "pdf.fonttype": 42,  # TrueType: publishers refuse matplotlib's Type 3
     }
 
 
@@ -79,13 +82,23 @@ def view(height):
     return decorate
 
 
-def stack(parts, dark=False):
-    """One figure of several views, one above the other: [(view, data, options of the view)]."""
+def stack(parts, dark=False, width=WIDTH, titled=True):
+    """One figure of several views, one above the other: [(view, data, options of the view)].
+
+    width: in inches; letters keep their size.  titled: with the findings above the axes."""
     theme = DARK if dark else LIGHT
+    before = TITLED.set(titled)
+    try:
+        return stacked(parts, dark, theme, width)
+    finally:
+        TITLED.reset(before)
+
+
+def stacked(parts, dark, theme, width):
     with trust():
         heights = [view_function.height(*data) for view_function, data, _ in parts]
     with matplotlib.rc_context(rules(theme)):
-        figure = Figure(figsize=(WIDTH, sum(heights)))
+        figure = Figure(figsize=(width, sum(heights)))
         frames = figure.subfigures(len(parts), 1, height_ratios=heights, squeeze=False)[:, 0]
         for frame, (view_function, data, options) in zip(frames, parts):
             frame.set_facecolor(theme["paper"])
@@ -224,12 +237,19 @@ def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5
     left, right: where the axes begin and end, as parts of the width.  above: inches between axes and
     title.  below: inches for the lower axis.  height: of the view, in inches.
     """
-    text = re.sub(r"(?<=\d) (?=\S)", "\N{NO-BREAK SPACE}", text)  # a number stays with what it counts
-    count = len(textwrap.wrap(text, 72))
-    lines = next(even for even in (textwrap.wrap(text, most) for most in range(24, 73)) if len(even) <= count)
-    axes.set_title("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), pad=72 * above)
-    frame.subplots_adjust(left=left, right=right, bottom=below / height,
+    narrower = WIDTH / frame.figure.get_figwidth()
+    lines = title_lines(text, round(72 / narrower)) if TITLED.get() else []
+    axes.set_title("\n".join(lines), pad=72 * above)
+    frame.subplots_adjust(left=left * narrower, right=1 - (1 - right) * narrower, bottom=below / height,
                           top=1 - (above + 0.12 + 0.17 * len(lines)) / height)
+
+
+def title_lines(text, most):
+    """As even as can be in the fewest lines of at most so many letters."""
+    text = re.sub(r"(?<=\d) (?=\S)", "\N{NO-BREAK SPACE}", text)  # a number stays with what it counts
+    count = len(textwrap.wrap(text, most))
+    lines = next(even for even in (textwrap.wrap(text, width) for width in range(min(24, most), most + 1)) if len(even) <= count)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def label_ends(axes, ends):

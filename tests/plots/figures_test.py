@@ -33,6 +33,11 @@ def trace(name, *words):
     return json.loads(collsim("trace", LECTURE / f"{name}.json", "--quiet", "-o", "-", *words))
 
 
+def step(name, *words):
+    """The trace of a training step."""
+    return json.loads(collsim("trace", ROOT / "scenarios/training" / f"{name}.json", "--quiet", "-o", "-", *words))
+
+
 def draw(words, python=(sys.executable, "-B"), stdin=None):
     return subprocess.run([*python, FIGURES, *map(str, words)], capture_output=True, text=True, check=False, input=stdin)
 
@@ -206,6 +211,7 @@ class Marks(unittest.TestCase):
         self.assertEqual(title((1, 3), (9, 1), (8, 2), (1, 3)), "a: 75% wire; c: 80% startup (alpha)")
         self.assertEqual(title((1, 3)), "75.0% of the time goes to the wire, 25.0% to startup (alpha)")
         self.assertEqual(title((0, 3)), "All of the time goes to the wire")
+        self.assertEqual(title((1, 2999)), "Over 99.9% of the time goes to the wire")
 
     def test_bars_are_as_long_as_their_runs_up_to_ten_times_as_long(self):
         self.assertEqual(self.breakdown_of({"wire": 1}, {"wire": 10})[1], ["a", "b"])
@@ -217,6 +223,7 @@ class Marks(unittest.TestCase):
                 (units.time_text, 1e-12, "1 ps"), (units.size_text, 1536, "1.5 KiB"), (units.size_text, 10, "10 B"),
                 (units.rate_text, 25e9, "25 GB/s"), (units.rate_text, 12345e12, "12345 TB/s"), (units.count_text, 4096, "4,096"),
                 (units.count_text, 56.7558, "56.76"), (units.percent_text, 0.0123, "1.2%"), (units.percent_text, 0.99, "99%"),
+                (units.percent_text, 0.9993, "99.9%"), (units.percent_text, 1, "100%"),
                 (units.times_text, 1.034, "1.03"), (units.times_text, 5.74, "5.7"), (units.times_text, 12.5, "13"), (units.times_text, 4, "4")):
             self.assertEqual(text(value), expected)
 
@@ -320,6 +327,43 @@ class Marks(unittest.TestCase):
         legend = figures.space_time(trace("ring-broadcast", "--at", "chunks=2")).legends[0]
         self.assertEqual([text.get_text() for text in legend.get_texts()], ["waiting for a message, sending nothing"])
 
+    def rows_of_streams(self, document):
+        axes = figures.streams(document).axes[0]
+        rows = [label.get_text() for label in axes.get_yticklabels()]
+        boxes = next(one for one in axes.collections if one.get_zorder() == 2).get_paths()
+        return rows, [path.get_extents() for path in boxes]
+
+    def test_a_stream_is_a_row_and_ranks_that_do_the_same_share_it(self):
+        rows, boxes = self.rows_of_streams(step("late-rank", "--at", "slow.5=17ms"))
+        self.assertEqual(rows, ["ranks 0 to 4, 6, 7, compute", "ranks 0 to 4, 6, 7, world", "rank 5, compute", "rank 5, world"])
+        self.assertEqual(len(boxes), 2 * (5 + 4) + 1)  # forward, layers, buckets; and what rank 5 does first
+        self.assertAlmostEqual(max(box.x1 for box in boxes), 0.08653524, places=8)
+        late = [box for box in boxes if box.x0 == 0 and round(box.y0 + box.y1) == 4]
+        self.assertAlmostEqual(late[0].x1, 0.017, places=9)
+
+    def test_a_pipeline_is_that_of_textbooks(self):
+        rows, boxes = self.rows_of_streams(step("pipelines", "--at", "schedule=1f1b"))
+        self.assertEqual(rows, [f"rank {rank}" for rank in range(4)])
+        self.assertEqual(len(boxes), 4 * 8 * 2)
+        self.assertAlmostEqual(sum(box.width for box in boxes), 4 * 0.24, places=9)
+
+
+    def job(self):
+        return json.loads(collsim("run", ROOT / "scenarios/training/checkpoints.json", "--quiet", "--format", "json", "--set", "expect=[]"))
+
+    def test_the_useful_share_of_a_job_and_its_best_interval(self):
+        axes = figures.useful(self.job()).axes[0]
+        dots = next(line for line in axes.lines if line.get_marker() == "o")
+        self.assertEqual([round(x) for x in dots.get_xdata()], [300, 1116, 3600])
+        self.assertEqual([round(y, 3) for y in dots.get_ydata()], [0.777, 0.853, 0.787])
+        self.assertEqual(axes.get_title(loc="left"), "From 78% to 85% of the time is useful; every 19 min is best")
+
+    def test_a_sweep_of_other_jobs_has_no_best_interval(self):
+        job = self.job()
+        job["rows"][1]["best_interval_s"] *= 2
+        with self.assertRaisesRegex(FigureError, "one job over several values of workload.failures.interval"):
+            figures.useful(job)
+
 
 class Files(unittest.TestCase):
     def setUp(self):
@@ -347,9 +391,11 @@ class Files(unittest.TestCase):
         ranks = self.put("ranks.json", results("naive-master-ring"))
         sizes = self.put("sizes.json", results("double-tree-against-ring"))
         one = self.put("one.json", trace("ring-broadcast", "--at", "chunks=8"))
+        training = self.put("training.json", step("buckets"))
         shown = self.put("shown.json", collsim("show", ROOT / "scenarios/tutorial/reduce-scatter.json", "--format", "json"))
         words = ["chunk-curve", curve, "scaling", ranks, "time-by-size", sizes, "busbw-by-size", sizes, "algbw-by-size", sizes,
-                 "space-time", one, one, "links-time", one, "breakdown", one, "buffers", shown]
+                 "space-time", one, one, "links-time", one, "breakdown", one, "buffers", shown,
+                 "streams", training, training]
         for name in ("a.svg", "a.png", "a.pdf"):
             pictures = []
             for _ in range(2):
@@ -512,6 +558,23 @@ class StrangeValues(unittest.TestCase):
 
         self.try_all(document, [(figures.space_time, {})], is_tried)
         self.try_all(document, [(figures.breakdown, {})], lambda path: is_tried(path) and (len(path) < 3 or path[1] == first["collective"]))
+
+    def test_traces_of_steps(self):
+        document = step("late-rank", "--set", "sweep=null", "--set", 'workload.slow={"1":"17ms"}', "--set", "cluster.ranks=2",
+                        "--set", "workload.model.layers.0.times=1", "--set", "expect=[]")
+        first = {}
+        for number, event in enumerate(document["traceEvents"]):
+            if event["pid"] == 1000:
+                first.setdefault(event.get("cat", event["name"]), number)
+
+        def is_tried(path):
+            return len(path) < 2 or path[0] == "otherData" or path[1] in first.values()
+
+        self.try_all(document, [(figures.streams, {})], is_tried)
+
+    def test_jobs(self):
+        document = json.loads(collsim("run", ROOT / "scenarios/training/checkpoints.json", "--quiet", "--format", "json", "--set", "expect=[]"))
+        self.try_all(document, [(figures.useful, {})], lambda path: path[0] == "rows" and len(path) < 4 and self.is_of_first_row(path))
 
     def test_buffers(self):
         shown = json.loads(collsim("show", ROOT / "scenarios/tutorial/reduce-scatter.json", "--format", "json"))
