@@ -21,7 +21,8 @@ NUMBER = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})+|\d+(?:\.\d+)?)(?:\s?({UNIT})(
 
 # What a word behind a count (or a column above it) speaks of; other words speak of anything.
 NOUNS = {"rank": "ranks", "ranks": "ranks", "GPUs": "ranks", "message": "messages", "messages": "messages", "chunks": "messages",
-         "times": "times", "x bound": "times", "step": "steps", "steps": "steps", "hop": "steps", "hops": "steps"}
+         "times": "times", "x bound": "times", "buckets": "buckets", "microbatches": "microbatches", "servers": "servers",
+         "step": "steps", "steps": "steps", "hop": "steps", "hops": "steps"}
 NOUN = re.compile(r"[-\s]+(?:more )?(\w+)")
 AND = r"(?:,|,? and|,? or|,? to| ->)"
 LIST = re.compile(rf"(?<![\w.])\d+(?:, \d+){{3,}}")
@@ -29,7 +30,8 @@ NAME = re.compile(rf"\b(ranks?|GPUs?|parts?|steps?) (\d+(?:{AND} \d+)*)(?![\w.]|
 SYMBOL = re.compile(r"\b([KS]) (?:=|≥) (\d+)")
 LESSON = re.compile(rf"\blessons?\s+\d+", re.IGNORECASE)
 LESSON_LINK = re.compile(r"\[(?:lesson\s+)?(\d+)\]\((\d\d)-[\w-]+\.md\)", re.IGNORECASE)
-EXPRESSION = re.compile(r"(?:\d+ ?)?\(K ?[-+] ?\d[^)]*\)(?: ?/ ?\w+)?|(?:\d+ ?)?K-\d(?:\+S)?|log\d+\(K\)|\(\d+ - \d+/K\)")
+EXPRESSION = re.compile(r"(?:\d+ ?)?\(K ?[-+] ?\d[^)]*\)(?: ?/ ?\w+)?|(?:\d+ ?)?K-\d(?:\+S)?|log\d+\(K\)|\(\d+ - \d+/K\)"
+                        r"|\([mp][-+\w]*\)(?: ?/ ?\([mp][-+\w]*\))?|P-\d \+ \d+W|r\+\d")
 
 
 def numbers(text):
@@ -99,7 +101,7 @@ def table_cells(outputs):
         cells = re.split(r"\s{2,}", line.strip())
         if not line.startswith("  "):
             headings = []
-        elif "time" in cells:
+        elif {"time", "step"} & set(cells):
             headings = cells
         else:
             yield from zip(headings, cells)
