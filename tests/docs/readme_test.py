@@ -91,6 +91,37 @@ def check_example(root):
         sys.exit(f"the C++ in CONTRIBUTING.md is not what {example.relative_to(root)} holds below its comment")
 
 
+def shares(row):
+    """The percentages of a row of a table, as written but for blanks."""
+    return re.findall(r"(\d+(?:\.\d+)?) ?%", row)
+
+
+def check_accuracy(root):
+    """What README.md says of the records of ./dev accuracy is what they say."""
+    readme = (root / "README.md").read_text()
+    published = (root / "docs/measurements/published.md").read_text()
+    training = (root / "docs/measurements/training.md").read_text()
+    fitted = (root / "scenarios/presets/fitted.json").read_text()
+    tables = re.search(r"fitted to (\d+) published", fitted).group(1)
+    owners = re.search(r"owners' medians is ([\d.]+)%", published).group(1)
+    seen, unseen = re.findall(r"^\| all \| (\d+) \|.*$", published, re.MULTILINE)[:2]
+    rows = re.findall(r"^\| all \|.*$", published, re.MULTILINE)
+    steps = re.search(r"^\| all \| (\d+) \|.*$", training, re.MULTILINE)
+    half, most = shares(rows[0])
+    summary = f"Of {int(seen):,} rows in {tables} published tables of nccl-tests on real clusters, half are predicted within {half} %, 95 % within {most} %"
+    if summary not in re.sub(r"\s+", " ", readme):
+        sys.exit(f"README.md should say what docs/measurements/published.md says: {summary}")
+    wanted = [(f"[{tables} published tables]", seen, shares(rows[0])),
+              (f"medians is {owners}%", unseen, shares(rows[1])),
+              ("[published steps]", steps.group(1), shares(steps.group())[:2])]
+    for words, count, errors in wanted:
+        line = next((line for line in readme.splitlines() if words in line), None)
+        cells = [cell.strip() for cell in line.split("|")[2:5]] if line else None
+        said = [f"{int(count):,}", *(f"{error}%" for error in errors)]
+        if cells != said:
+            sys.exit(f"README.md should say of \"{words}\" what docs/measurements/ says: {' | '.join(said)}; it has {cells}")
+
+
 def main():
     root, program, compiler = sys.argv[1:]
     root = pathlib.Path(root)
@@ -101,6 +132,7 @@ def main():
         sys.exit("with UPDATE_GOLDEN=1 in the environment this test writes them anew")
     check_cpp(pages[0].read_text(), root, compiler)
     check_example(root)
+    check_accuracy(root)
 
 
 if __name__ == "__main__":
