@@ -24,6 +24,9 @@ COMMANDS = [
     "predict all-reduce -b 1M --shape ring -g 6 --bandwidth 25GB/s",
     "predict barrier --shape switch -g 6 --bandwidth 25GB/s",
     "compare scenarios/measured/two-dgx-h100.log",
+    "validate scenarios/validate/late-rank.json --iters 3",
+    "validate scenarios/validate/ddp-step.json --iters 3",
+    "validate scenarios/native/over-mpi.json --iters 1",
 ]
 
 
