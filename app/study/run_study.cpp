@@ -140,6 +140,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
       : scenario_(scenario),
         points_(points),
         options_(options),
+        may_leave_(options.stop != nullptr && options.kept_alive != nullptr),
         case_options_{case_options.bottleneck_bandwidth, &turns_, nullptr, true},
         rows_(points.size()) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
@@ -153,16 +154,15 @@ class Runner : public std::enable_shared_from_this<Runner> {
 
   void run() {
     std::vector<std::thread> threads;
-    const bool may_leave = options_.stop != nullptr && options_.kept_alive != nullptr;
-    for (std::size_t job = may_leave ? 0 : 1; job < jobs_; ++job) {
+    for (std::size_t job = may_leave_ ? 0 : 1; job < jobs_; ++job) {
       try {
         threads.emplace_back([self = shared_from_this(), job] { self->work(job); });
       } catch (const std::system_error&) {
         break;  // no more threads to be had: those there are do it
       }
     }
-    if (!may_leave || threads.empty()) work(0);
-    if (may_leave) wait_for(threads.size());
+    if (!may_leave_ || threads.empty()) work(0);
+    if (may_leave_) wait_for(threads.size());
     for (std::thread& thread : threads)
       if (left_)
         thread.detach();
@@ -195,6 +195,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
     while (finished_ < threads) {
       changed_.wait_for(lock, between_looks);
       if (!*options_.stop) continue;
+      given_up_ = true;
       const auto now = std::chrono::steady_clock::now();
       if (!stopped) stopped = now;
       left_ = now - *stopped > patience;
@@ -207,22 +208,23 @@ class Runner : public std::enable_shared_from_this<Runner> {
     CutsCache cuts;
     for (;;) {
       const std::size_t begin = next_.fetch_add(block_);
-      const std::size_t end = std::min(begin + block_, rows_.size());
+      const std::size_t end = std::min(begin + block_, points_.size());
       for (std::size_t row = begin; row < end; ++row) {
         const std::size_t point = points_[row];
         // Points before a wrong one still run, so that it is always the first that is reported.
         if (is_stopped() || point > first_wrong_) break;
         if (run_point(row, clusters, cuts, summaries_[job])) count_done();
       }
-      if (end >= rows_.size() || begin >= rows_.size() || is_stopped()) break;
+      if (end >= points_.size() || begin >= points_.size() || is_stopped()) break;
     }
     const std::lock_guard lock(mutex_);
     ++finished_;
     changed_.notify_all();
   }
 
+  // What options_.stop points to may be gone before a thread that nobody waits for.
   [[nodiscard]] bool is_stopped() const {
-    return given_up_ || (options_.stop != nullptr && *options_.stop);
+    return given_up_ || (!may_leave_ && options_.stop != nullptr && *options_.stop);
   }
 
   bool run_point(std::size_t at, ClusterCache& clusters, CutsCache& cuts, StudySummary& summary) {
@@ -270,12 +272,13 @@ class Runner : public std::enable_shared_from_this<Runner> {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_progress_) return;
     next_progress_ = now + between;
-    options_.progress(done, rows_.size());
+    options_.progress(done, points_.size());
   }
 
   const Scenario& scenario_;
   const PointsToRun points_;
   const StudyOptions options_;
+  const bool may_leave_;
   std::mutex turns_;
   const CaseOptions case_options_;
   std::size_t jobs_ = 1;
