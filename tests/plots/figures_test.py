@@ -347,7 +347,6 @@ class Marks(unittest.TestCase):
         self.assertEqual(len(boxes), 4 * 8 * 2)
         self.assertAlmostEqual(sum(box.width for box in boxes), 4 * 0.24, places=9)
 
-
     def job(self):
         return json.loads(collsim("run", ROOT / "scenarios/training/checkpoints.json", "--quiet", "--format", "json", "--set", "expect=[]"))
 

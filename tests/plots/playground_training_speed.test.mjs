@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a turned slider to the new picture of a training step: below 100 ms.  The best of several, because
-// others use the machine too.
+// From a turned slider to the new picture of a training step: below 100 ms, on a slow machine as much more as a
+// loop takes it longer.  The best of several, because others use the machine too.
 // usage: COLLSIM_PLAYGROUND=playground.html node --test playground_training_speed.test.mjs
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { slowness } from "./browser.mjs";
 import { close, startPlayground } from "./playground_page.mjs";
 
 let open, stop;
@@ -39,7 +40,8 @@ for (const { fragment, control } of [
   test(`${fragment}: below 100 ms`, async (t) => {
     const page = await open(fragment, { viewport: { width: 1366, height: 1000 } });
     const taken = (await turns(page, control, 9)).sort((a, b) => a - b);
-    t.diagnostic(`best ${taken[0].toFixed(1)} ms, median ${taken[4].toFixed(1)} ms, worst ${taken[8].toFixed(1)} ms`);
-    assert.ok(taken[0] < 100, `best of 9: ${taken[0].toFixed(1)} ms`);
+    const slower = await slowness(page);
+    t.diagnostic(`best ${taken[0].toFixed(1)} ms, median ${taken[4].toFixed(1)} ms, worst ${taken[8].toFixed(1)} ms; goal 100 x ${slower.toFixed(2)}`);
+    assert.ok(taken[0] < 100 * slower, `best of 9: ${taken[0].toFixed(1)} ms`);
     await close(page);
   });
