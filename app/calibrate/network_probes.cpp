@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <optional>
 
 #include "app/calibrate/probe_cases.hpp"
 #include "app/scenario/quantities.hpp"

@@ -91,7 +91,6 @@ struct DiffSummary {
   [[nodiscard]] bool is_fine() const { return too_slow == 0 && missing == 0; }
 };
 
-// "1.25 (25% slower)", of what nobody would notice "1.000".
 std::string ratio_of_row(const DiffRow& row) {
   const std::optional<double> ratio = row.ratio();
   if (!ratio) return row.before_s ? "only before" : "only after";

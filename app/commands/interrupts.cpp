@@ -13,7 +13,8 @@ namespace {
 
 std::atomic<bool> interrupted{false};
 std::atomic<int> interrupting{0};
-static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers use it");
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free,
+              "signal handlers use it");
 
 // Handlers must not touch what may be half changed: the flag says when the name is whole.
 char unfinished_file[PATH_MAX];

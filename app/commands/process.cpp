@@ -16,7 +16,8 @@
 namespace collsim {
 namespace {
 
-// For the report of a bug; made before anything can go wrong.
+// For messages of last resort; made before anything can go wrong.
+std::string program = "collsim";
 std::string what_was_run;
 
 // All that a signal handler may do with text.
@@ -48,7 +49,7 @@ void occupy_closed_descriptors() {
 }
 
 int report_bug(const char* what) {
-  std::cerr << "collsim: this is a bug in collsim, please report it.\n" << what << '\n';
+  std::cerr << program << ": this is a bug in collsim, please report it.\n" << what << '\n';
   say(what_was_run.c_str());
   return exit_bug;
 }
@@ -65,7 +66,7 @@ int run(const std::function<int(Terminal&)>& command_line, std::ostream& out) {
   try {
     return command_line(terminal);
   } catch (const std::bad_alloc&) {
-    std::cerr << "collsim: there is not enough memory for this\n";
+    std::cerr << program << ": there is not enough memory for this\n";
     return exit_usage;
   } catch (const std::exception& error) {
     return report_bug(error.what());
@@ -91,6 +92,7 @@ void prepare_process() {
 
 int run_process(const std::string& command_line_text,
                 const std::function<int(Terminal&)>& command_line) {
+  program = command_line_text.substr(0, command_line_text.find(' '));
   what_was_run = "what was run: " + command_line_text + "\n";
   DescriptorBuffer buffer(STDOUT_FILENO);
   std::ostream out(&buffer);
@@ -103,7 +105,7 @@ int run_process(const std::string& command_line_text,
   }
   if (buffer.error() == 0) return code;
   if (buffer.error() == EPIPE) return end_by_broken_pipe();
-  std::cerr << "collsim: cannot write the output: " << reason_of(buffer.error()) << '\n';
+  std::cerr << program << ": cannot write the output: " << reason_of(buffer.error()) << '\n';
   return exit_usage;
 }
 

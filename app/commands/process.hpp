@@ -13,8 +13,8 @@ namespace collsim {
 // First of all in main().
 void prepare_process();
 
-// Runs a command line on standard output and gives the exit code.  The text is for the report of a
-// bug: what was run.
+// Runs a command line on standard output and gives the exit code.  The text is for messages: what
+// was run, beginning with the program.
 [[nodiscard]] int run_process(const std::string& command_line_text,
                               const std::function<int(Terminal&)>& command_line);
 

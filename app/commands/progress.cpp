@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands/progress.hpp"
-#include "app/json/screen_text.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <ostream>
+
+#include "app/json/screen_text.hpp"
 
 namespace collsim {
 namespace {
