@@ -15,6 +15,7 @@
 #include "tests/app/scenario/loading.hpp"
 #include "tests/contains.hpp"
 #include "tests/golden.hpp"
+#include "tests/sanitized.hpp"
 
 namespace collsim::testing {
 namespace {
@@ -42,7 +43,7 @@ bool expands_to_the_same(const Loaded& loaded, std::size_t point) {
   if (!again.scenario) return true;
   const Simulation before = simulated_step(scheme);
   // No rank of a program stands for another, so that 25 million messages take half a minute.
-  constexpr std::uint64_t most_messages = 5'000'000;
+  constexpr std::uint64_t most_messages = testing::random_cases(5'000'000);
   if (before.messages > most_messages) return true;
   const Simulation after = simulated_step(case_at(again, 0));
   EXPECT_EQ(before.time, after.time) << text;
