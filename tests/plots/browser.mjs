@@ -8,7 +8,7 @@ import { chromium } from "playwright-core";
 export const browserPath = process.env.COLLSIM_CHROMIUM ?? "/usr/bin/chromium";
 
 /** The loop of slowness() on the machine that limits are meant for. */
-const QUICK_MS = 20;
+const QUICK_MS = 2.5;
 
 export function launch() {
   return chromium.launch({ executablePath: browserPath, args: ["--no-sandbox", "--disable-gpu"] });
