@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "sim/message_router.hpp"
 #include "sim/quotient.hpp"
 #include "topo/routes.hpp"
 
@@ -151,6 +152,24 @@ double ways_of_messages(const Topology& topology, const std::vector<Rank>& group
                 : static_cast<double>(router.choices(group.front(), to).ways.size());
   }
   return ways / pairs;
+}
+
+double links_per_message(const Topology& topology, const Schedule& schedule) {
+  constexpr int most_read = 64;
+  MessageRouter router(topology, schedule);
+  const int position = schedule.size() / 2;
+  double links = 0;
+  double messages = 0;
+  LaneProgram program = schedule.program(position, Lane(0));
+  int read = 0;
+  while (const Instruction* const instruction = program.next()) {
+    if (++read > most_read) break;
+    if (!sends(instruction->op) || orders_lanes(instruction->op)) continue;
+    links += static_cast<double>(
+        router.route({schedule.rank(position), Lane(0)}, instruction->to).size());
+    ++messages;
+  }
+  return messages > 0 ? links / messages : 1;
 }
 
 std::size_t ranks_for_each(const Topology& topology, const Schedule& schedule,

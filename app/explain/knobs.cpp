@@ -397,43 +397,16 @@ Case with_links(const Case& one_case, const std::function<void(LinkParameters&)>
   return changed;
 }
 
-// Of some messages of one rank: a message costs as much as it crosses links.
-double mean_route_length(const Topology& topology, const Schedule& schedule) {
-  MessageRouter router(topology, schedule);
-  const int position = schedule.size() / 2;
-  double links = 0;
-  double messages = 0;
-  LaneProgram program = schedule.program(position, Lane(0));
-  int seen = 0;
-  while (const Instruction* const instruction = program.next()) {
-    if (++seen > 64) break;
-    if (!sends(instruction->op) || orders_lanes(instruction->op)) continue;
-    links += static_cast<double>(
-        router.route({schedule.rank(position), Lane(0)}, instruction->to).size());
-    ++messages;
-  }
-  return messages > 0 ? links / messages : 1;
-}
-
 double work_of(const Case& one_case) {
   const Schedule& schedule = *one_case.schedule;
   const Topology& topology = one_case.cluster->topology;
-  const double crossed = mean_route_length(topology, schedule);
+  const double crossed = links_per_message(topology, schedule);
   const auto is_shared = [](const Link& link) { return link.sharing == Sharing::fair; };
-  const auto shared_links = static_cast<std::size_t>(
-      std::count_if(topology.links().begin(), topology.links().end(), is_shared));
-  const bool all_are_shared = shared_links == topology.links().size();
+  const bool shares = std::any_of(topology.links().begin(), topology.links().end(), is_shared);
   // Every message on shared links changes the rates of others.
   const double instructions =
-      effort_of(one_case, schedule).instructions * crossed * (shared_links > 0 ? 4 : 1);
-  // Longer routes share links with those of other ranks, and which of them comes first matters
-  // where messages queue.
-  const bool some_may_stand_for_all =
-      one_case.cluster->late.empty() && (crossed <= 2 || all_are_shared);
-  const double simulated =
-      some_may_stand_for_all
-          ? instructions / static_cast<double>(ranks_for_each(topology, schedule, one_case.costs))
-          : instructions;
+      effort_of(one_case, schedule).instructions * crossed * (shares ? 4 : 1);
+  const double simulated = instructions / expected_ranks_for_each(one_case, schedule);
   // Every simulation also looks at every link and lane.
   return simulated + static_cast<double>(topology.links().size()) + 100.0 * schedule.size();
 }

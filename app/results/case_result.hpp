@@ -122,6 +122,7 @@ struct CaseResult {
   Time time;                           // and what both come to
   std::optional<ClosedForm> analytic;  // where a closed form applies to exactly this case
   LowerBounds bounds;
+  bool evened = false;  // simulated with parts of the ranks that are equal, not one element apart
   Time bound;
   std::string bound_cut;  // what must pass where, when that is the bound; empty: something else is
   std::uint64_t messages = 0;

@@ -51,6 +51,9 @@ AutoFamily::AutoFamily(const Case& asked, const Algorithm& algorithm, int channe
       load_(one_case_.collective, one_case_.choice, one_case_.cluster->topology),
       once_(effort_in(one_case_, 1)),
       twice_(effort_in(one_case_, 2)) {
+  const Schedule schedule = make_schedule(one_case_.collective, one_case_.choice);
+  links_per_message_ = collsim::links_per_message(one_case_.cluster->topology, schedule);
+  ranks_for_each_ = expected_ranks_for_each(one_case_, schedule);
   if (!asked.open.chunks) {
     chunks_ = {0};
     cut_as_asked_ = make_schedule(one_case_.collective, one_case_.choice).chunks();

@@ -40,6 +40,9 @@ class AutoFamily {
   [[nodiscard]] Case with_chunks(int chunks) const;
   [[nodiscard]] Time at_least(int chunks) const;
   [[nodiscard]] Effort effort(int chunks) const;
+  [[nodiscard]] double links_per_message() const { return links_per_message_; }
+  // For how many ranks each that is simulated may stand.
+  [[nodiscard]] double ranks_for_each() const { return ranks_for_each_; }
 
  private:
   const Algorithm* algorithm_;
@@ -49,6 +52,8 @@ class AutoFamily {
   int cut_as_asked_ = 1;  // into how many chunks at most, where the case says it
   LinkLoad load_;
   Effort once_, twice_;  // in one chunk and in two
+  double links_per_message_ = 1;
+  double ranks_for_each_ = 1;
 };
 
 // All of them, in the order of the table; `reasons` gets why others do not work.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -24,6 +25,7 @@ namespace {
 constexpr double of_dataflow = 0.03;
 constexpr double of_exclusive_event = 0.3;
 constexpr double of_fair_event = 4;
+constexpr double of_crossing = 0.02;  // of a further link, where that takes an event
 constexpr double most_of_one = 3e6;
 constexpr double most_of_all = 1e7;
 constexpr double most_bytes = 1e9;
@@ -60,8 +62,8 @@ class AutoSearch {
       trials_.erase(first);
       consider(likely);
     }
-    std::stable_sort(trials_.begin(), trials_.end(), [](const Trial& a, const Trial& b) {
-      return a.effort.instructions < b.effort.instructions;
+    std::stable_sort(trials_.begin(), trials_.end(), [this](const Trial& a, const Trial& b) {
+      return work_of(a, Engine::event) < work_of(b, Engine::event);
     });
     for (const Trial& trial : trials_) consider(trial);
     if (!best_) take_any();
@@ -112,15 +114,40 @@ class AutoSearch {
            last->second.seconds() > (1 - little_gain) * std::prev(last)->second.seconds();
   }
 
+  // By a + b/S + cS through the last three numbers of chunks: what startup and filling a pipeline
+  // make of time.
+  [[nodiscard]] std::optional<double> expected_seconds(const Trial& trial) const {
+    const auto family = times_.find(trial.family);
+    if (family == times_.end() || family->second.size() < 3) return std::nullopt;
+    std::array<double, 3> s{}, t{};
+    auto known = family->second.end();
+    for (std::size_t i = 3; i-- > 0;) {
+      --known;
+      s[i] = known->first;
+      t[i] = known->second.seconds();
+    }
+    const double first = (t[1] - t[0]) / (s[1] - s[0]);
+    const double second = (t[2] - t[1]) / (s[2] - s[1]);
+    const double b = (second - first) / (1 / (s[0] * s[1]) - 1 / (s[1] * s[2]));
+    const double c = first + b / (s[0] * s[1]);
+    const double a = t[0] - b / s[0] - c * s[0];
+    return a + b / trial.chunks + c * trial.chunks;
+  }
+
+  [[nodiscard]] bool wins_little(const Trial& trial) const {
+    const double enough = (1 - little_gain) * best_->row.time.seconds();
+    if (trial.bound.seconds() >= enough || stopped_paying(trial)) return true;
+    const std::optional<double> expected = expected_seconds(trial);
+    return expected && *expected >= enough;
+  }
+
   void consider(const Trial& trial) {
     ++search_.candidates;
     if (best_ && (trial.bound >= best_->row.time || cannot_catch_up(trial))) {
       ++(trial.by_formula ? search_.formulas : search_.ruled_out);
       return;
     }
-    if (best_ && is_much_work(trial) &&
-        (trial.bound.seconds() >= (1 - little_gain) * best_->row.time.seconds() ||
-         stopped_paying(trial))) {
+    if (best_ && is_much_work(trial) && wins_little(trial)) {
       ++search_.unpromising;
       return;
     }
@@ -147,10 +174,11 @@ class AutoSearch {
     return std::pair(a.family, a.chunks) < std::pair(b.family, b.chunks);
   }
 
-  [[nodiscard]] double work_of(const Effort& effort, Engine engine) const {
-    if (engine == Engine::event) return effort.instructions * of_event_;
-    const int ranks = engine == Engine::symmetry ? asked_.collective.size() : 1;
-    return effort.instructions * of_dataflow / ranks;
+  // Of all links that a message crosses the first may need no event.
+  [[nodiscard]] double work_of(const Trial& trial, Engine engine) const {
+    const double instructions = trial.effort.instructions / trial.family->ranks_for_each();
+    if (engine != Engine::event) return instructions * of_dataflow;
+    return instructions * (of_event_ + of_crossing * (trial.family->links_per_message() - 1));
   }
 
   // Nothing when that would be too much work.
@@ -158,16 +186,16 @@ class AutoSearch {
     const double left = std::min(most_of_one, most_of_all - work_done_);
     const Effort& effort = trial.effort;
     const auto affordable = [&](Engine engine) {
-      return !exceeds_lane_limit(effort) && work_of(effort, engine) <= left &&
+      return !exceeds_lane_limit(effort) && work_of(trial, engine) <= left &&
              (engine == Engine::symmetry || effort.bytes <= most_bytes);
     };
     const Case one_case = trial.family->with_chunks(trial.chunks);
-    if (affordable(Engine::event)) return counted(simulate_(one_case, Engine::automatic), effort);
+    if (affordable(Engine::event)) return counted(simulate_(one_case, Engine::automatic), trial);
     // The faster engines say at once when a case is not for them, or after doing part of it.
     for (const Engine engine : {Engine::symmetry, Engine::dataflow}) {
       if (!affordable(engine)) continue;
       try {
-        return counted(simulate_(one_case, engine), effort);
+        return counted(simulate_(one_case, engine), trial);
       } catch (const Error& error) {
         if (error.code() != ErrorCode::engine_not_applicable) throw;
       }
@@ -175,8 +203,8 @@ class AutoSearch {
     return std::nullopt;
   }
 
-  CaseResult counted(CaseResult row, const Effort& effort) {
-    work_done_ += work_of(effort, row.engine);
+  CaseResult counted(CaseResult row, const Trial& trial) {
+    work_done_ += work_of(trial, row.engine);
     return row;
   }
 

@@ -75,6 +75,35 @@ Simulation simulation_of(const Case& one_case, const Schedule& schedule, const C
   throw_too_large(one_case, effort, schedule);
 }
 
+LowerBounds bounds_of(const Case& made) {
+  return lower_bounds(made.collective, made.cluster->topology, made.costs.reduce_bandwidth,
+                      made.schedule->lanes());
+}
+
+// The same with a vector that is cut into so many equal pieces, none longer by more than an element.
+Case with_equal_pieces(const Case& made, std::int64_t pieces) {
+  Case even = made;
+  even.collective.count = (made.collective.count + pieces - 1) / pieces * pieces;
+  even.schedule.reset();
+  return with_schedule(std::move(even));
+}
+
+// Where simulating takes long only because parts of the ranks differ by an element: with equal
+// parts, so that one rank stands for others.
+std::optional<Case> with_equal_parts(const Case& made) {
+  constexpr double takes_long = 20e6;  // instructions
+  const Topology& topology = made.cluster->topology;
+  const std::int64_t parts = std::int64_t{made.collective.size()} * made.choice.channels;
+  const std::int64_t count = made.collective.count;
+  if (count < parts || count % parts == 0 || made.choice.list || has_late_rank(made) ||
+      effort_of(made, *made.schedule).instructions < takes_long ||
+      ranks_for_each(topology, *made.schedule, made.costs) > 1)
+    return std::nullopt;
+  Case even = with_equal_pieces(made, parts);
+  if (ranks_for_each(topology, *even.schedule, even.costs) == 1) return std::nullopt;
+  return even;
+}
+
 CaseResult row_of(const Case& asked, const CaseOptions& options,
                   Engine engine = Engine::automatic) {
   const Case one_case = with_calibrated_costs(with_schedule(asked));
@@ -82,7 +111,11 @@ CaseResult row_of(const Case& asked, const CaseOptions& options,
   const Schedule& schedule = *one_case.schedule;
   const std::shared_ptr<const NetworkCuts> cuts =
       options.cuts != nullptr ? options.cuts->of(one_case) : nullptr;
-  const Simulation simulation = simulation_of(one_case, schedule, options, cuts.get(), engine);
+  const std::optional<Case> even =
+      engine == Engine::automatic ? with_equal_parts(one_case) : std::nullopt;
+  const Case& simulated = even ? *even : one_case;
+  const Simulation simulation =
+      simulation_of(simulated, *simulated.schedule, options, cuts.get(), engine);
 
   CaseResult row;
   row.operation = one_case.collective.operation;
@@ -104,7 +137,8 @@ CaseResult row_of(const Case& asked, const CaseOptions& options,
   row.host = one_case.protocol ? host_time(one_case) : Time{};
   row.time = with_launches(row.kernel, row.host);
   row.analytic = formula_of(one_case);
-  row.bounds = simulation.bounds;
+  row.bounds = even ? bounds_of(one_case) : simulation.bounds;
+  row.evened = even.has_value();
   row.bound = row.bounds.largest() + one_case.costs.launch;
   if (cuts != nullptr && row.bounds.largest() == row.bounds.bandwidth)
     if (const auto narrowest = narrowest_links(one_case.collective, *cuts))
@@ -137,11 +171,7 @@ Case cut_evenly(const Case& made) {
       effort_of(made, *made.schedule).instructions < very_large)
     return made;
   const int pieces = algorithm.node_pieces(made.collective.size(), choice.per_node);
-  const std::int64_t unit = std::int64_t{pieces} * choice.channels;
-  Case even = made;
-  even.collective.count = (made.collective.count + unit - 1) / unit * unit;
-  even.schedule.reset();
-  return with_schedule(std::move(even));
+  return with_equal_pieces(made, std::int64_t{pieces} * choice.channels);
 }
 
 // The bound of its collective; where simulating takes a while, also its own traffic and the first
@@ -182,8 +212,8 @@ CaseResult row_of(const NcclWay& way, const CaseOptions& options) {
   const Case& made = way.one_case;
   if (made.collective.count == way.simulated.collective.count) return row;
   row.size = made.collective.bytes();
-  row.bounds = lower_bounds(made.collective, made.cluster->topology, made.costs.reduce_bandwidth,
-                            made.schedule->lanes());
+  row.bounds = bounds_of(made);
+  row.evened = true;
   row.bound = row.bounds.largest() + made.costs.launch;
   return row;
 }
@@ -349,6 +379,16 @@ Case within_limits(Case asked) {
   if (exceeds_lane_limit(effort) || exceeds_total_limit(effort))
     throw_too_large(one_case, effort, *one_case.schedule);
   return one_case;
+}
+
+double expected_ranks_for_each(const Case& one_case, const Schedule& schedule) {
+  const Topology& topology = one_case.cluster->topology;
+  const auto is_shared = [](const Link& link) { return link.sharing == Sharing::fair; };
+  if (has_late_rank(one_case) ||
+      (links_per_message(topology, schedule) > 2 &&
+       !std::all_of(topology.links().begin(), topology.links().end(), is_shared)))
+    return 1;
+  return static_cast<double>(ranks_for_each(topology, schedule, one_case.costs));
 }
 
 bool exceeds_lane_limit(const Effort& effort) {

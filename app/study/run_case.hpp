@@ -67,6 +67,10 @@ inline constexpr double much_memory_bytes = 250e6;
                    ways_of_messages(one_case.cluster->topology, one_case.collective.group));
 }
 
+// For how many ranks each that is simulated will probably stand.  Longer routes share links with
+// those of other ranks, and which of them comes first matters where messages queue.
+[[nodiscard]] double expected_ranks_for_each(const Case& one_case, const Schedule& schedule);
+
 // Beyond a limit: on one lane alone, or for the sum of all ranks.  The latter may still be
 // within reach where one rank stands for all.
 [[nodiscard]] bool exceeds_lane_limit(const Effort& effort);

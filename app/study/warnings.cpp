@@ -179,6 +179,7 @@ class Collector {
     free_start_up();
     free_messages();
     approximate_formula();
+    evened_parts();
     uncalibrated_presets();
     not_in_nccl();
     assumed_machine();
@@ -264,10 +265,20 @@ class Collector {
                 to_text(ResultWarning::free_messages, run_facts(*rows.front())));
   }
 
+  void evened_parts() {
+    const auto rows = rows_that([](const CaseResult& row) { return row.evened; });
+    if (rows.empty()) return;
+    warn_at("collective.size", "evened-parts",
+            fmt::format("{}the parts of the ranks differ by an element, and all were simulated as "
+                        "long as the longest, so that one rank could stand for others: no message "
+                        "is longer by more than an element",
+                        rows_text(rows.size(), results_)));
+  }
+
   void approximate_formula() {
     double worst = 0;
     const auto rows = rows_that([&worst](const CaseResult& row) {
-      if (!row.analytic || row.analytic->exact || row.time == Time{}) return false;
+      if (!row.analytic || row.analytic->exact || row.evened || row.time == Time{}) return false;
       const double off = std::abs(row.analytic->seconds / row.time_s() - 1);
       worst = std::max(worst, off);
       return off > noticeable;

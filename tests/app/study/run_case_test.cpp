@@ -200,7 +200,10 @@ TEST(RunCase, SaysWhyEveryRankOfATooLargeCaseIsSimulated) {
   };
   const Bytes whole = Bytes{6144} * 1000;
   EXPECT_NO_THROW((void)run_case(case_on(network, Operation::all_to_all, whole, "direct")));
-  expect_refusal(network, whole + 8, "because their parts differ by an element");
+  const Case odd = case_on(network, Operation::all_to_all, whole + 8, "direct");
+  EXPECT_TRUE(run_case(odd).evened);
+  expect_error(ErrorCode::too_large, {"because their parts differ by an element"},
+               [&] { (void)within_limits(odd); });
   expect_refusal(with_routing(network, Routing::spray, 0), whole,
                  "each pair of ranks has about 16 ways here");
   LinkParameters down = link;
@@ -231,6 +234,23 @@ TEST(RunCase, RefusesMoreMemoryThanTheLimit) {
   point.choice.chunks = 64;
   expect_error(ErrorCode::too_large, {"GB of memory (limit: 8 GB); use fewer chunks, ranks"},
                [&] { (void)run_case(point); });
+}
+
+// 64 million messages otherwise.
+TEST(RunCase, SimulatesEqualPartsWhereAnElementKeepsRanksFromStandingForOthers) {
+  const LinkParameters link = link_of(gigabytes_per_second(10), microseconds(1));
+  const Topology ring = make_ring(8192, link);
+  const Bytes whole = Bytes{8192} * 4096;
+  const CaseResult even = run_case(case_on(ring, Operation::all_reduce, whole, "ring"));
+  const CaseResult odd = run_case(case_on(ring, Operation::all_reduce, whole - 8, "ring"));
+  EXPECT_FALSE(even.evened);
+  EXPECT_TRUE(odd.evened);
+  EXPECT_EQ(odd.engine, Engine::symmetry);
+  EXPECT_EQ(odd.size, whole - 8);
+  EXPECT_EQ(odd.time, even.time);
+  EXPECT_LT(odd.bounds.bandwidth, even.bounds.bandwidth);
+  EXPECT_FALSE(
+      run_case(case_on(make_ring(64, link), Operation::all_reduce, whole - 8, "ring")).evened);
 }
 
 TEST(RunCase, SimulatesOneRankForAllWhereAllAreTooMany) {

@@ -109,6 +109,18 @@ TEST(Warnings, AFormulaThatIsOnlyApproximate) {
       << "too little to mention";
 }
 
+TEST(Warnings, PartsThatWereMadeEqual) {
+  const auto warning = [](const std::string& size) {
+    return results_of(R"({"scenario": 1, "cluster": {"shape": "ring", "ranks": 8192, "link":
+               {"bandwidth": "25GB/s", "overhead": "1us"}}, "collective": {"op": "all-gather",
+               "algorithm": "ring", "size": ")" +
+                      size + R"("}})")
+        .warning("evened-parts");
+  };
+  EXPECT_EQ(warning("32MiB"), "");
+  expect_contains(warning("33000000B"), "no message is longer by more than an element");
+}
+
 TEST(Warnings, UncalibratedPresets) {
   const Studied studied = results_of(
       R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
