@@ -142,6 +142,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
         options_(options),
         may_leave_(options.stop != nullptr && options.kept_alive != nullptr),
         case_options_{case_options.bottleneck_bandwidth, &turns_, nullptr, true},
+        given_up_(options.stop != nullptr && *options.stop),
         rows_(points.size()) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     const std::size_t wanted = options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : cores;
@@ -286,7 +287,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   std::atomic<std::size_t> next_ = 0;
   std::atomic<std::size_t> done_ = 0;
   std::atomic<std::size_t> first_wrong_ = none;
-  std::atomic<bool> given_up_ = false;
+  std::atomic<bool> given_up_;
 
   std::mutex mutex_;  // of what follows, while threads run
   std::vector<std::optional<CaseResult>> rows_;
