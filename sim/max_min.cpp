@@ -24,7 +24,7 @@ MaxMin::ConstraintId MaxMin::add_constraint(double capacity, std::uint32_t copie
 
 MaxMin::VariableId MaxMin::add_variable(std::span<const ConstraintId> constraints) {
   COLLSIM_CHECK(!constraints.empty() && constraints.size() <= most_uses,
-                "a variable needs a constraint, and fewer than 2^29");
+                "a variable needs a constraint, and fewer than 2^27");
   std::uint32_t id = 0;
   if (free_variables_.empty()) {
     id = static_cast<std::uint32_t>(VariableId(variables_.size()).index());
@@ -78,6 +78,11 @@ void MaxMin::start(VariableId id) {
   Variable& variable = known(id);
   COLLSIM_CHECK(!variable.started, "a variable is started twice");
   variable.started = 1;
+  if (variable.stopped) {
+    if (!variable.resumed) resumed_.push_back(static_cast<std::uint32_t>(id.index()));
+    variable.resumed = 1;
+    return;
+  }
   rates_[id.index()] = 0;
   for (const std::uint32_t constraint : uses(variable)) {
     change(constraint);
@@ -89,19 +94,26 @@ void MaxMin::start(VariableId id) {
   started_.push_back(static_cast<std::uint32_t>(id.index()));
 }
 
-// Its constraints strike it from their users when they are next looked at, all that stopped at
-// once.
 void MaxMin::stop(VariableId id) {
   Variable& variable = known(id);
   COLLSIM_CHECK(variable.started, "a variable is stopped that was not started");
   variable.started = 0;
-  for (const std::uint32_t index : uses(variable)) {
-    change(index);
-    Constraint& constraint = constraints_[index];
-    --constraint.started;
-    constraint.slowest_stopped = std::min(constraint.slowest_stopped, rates_[id.index()]);
-  }
+  if (variable.stopped) return;
+  variable.stopped = 1;
   stopped_.push_back(static_cast<std::uint32_t>(id.index()));
+}
+
+// Their constraints strike them from their users when they are next looked at, all at once.
+void MaxMin::note_stopped() {
+  for (const std::uint32_t id : stopped_) {
+    if (variables_[id].started) continue;
+    for (const std::uint32_t index : uses(variables_[id])) {
+      change(index);
+      Constraint& constraint = constraints_[index];
+      --constraint.started;
+      constraint.slowest_stopped = std::min(constraint.slowest_stopped, rates_[id]);
+    }
+  }
 }
 
 void MaxMin::remove_variable(VariableId id) {
@@ -121,6 +133,7 @@ void MaxMin::forget(std::uint32_t id) {
 std::span<const MaxMin::VariableId> MaxMin::solve() {
   changed_.clear();
   begin_round();
+  note_stopped();
   enlist_started();
   for (const std::uint32_t index : touched_constraints_) {
     Constraint& constraint = constraints_[index];
@@ -131,6 +144,7 @@ std::span<const MaxMin::VariableId> MaxMin::solve() {
   }
   touched_constraints_.clear();
   strike_stopped();
+  report_resumed();
   return changed_;
 }
 
@@ -175,11 +189,22 @@ bool MaxMin::changes_nothing(Constraint& constraint) {
 void MaxMin::strike_stopped() {
   for (const std::uint32_t id : stopped_) {
     Variable& variable = variables_[id];
+    variable.stopped = 0;
     if (variable.started || !variable.enlisted) continue;
     variable.enlisted = 0;
     if (variable.removed) forget(id);
   }
   stopped_.clear();
+}
+
+// Those that run on at the rate they had.
+void MaxMin::report_resumed() {
+  for (const std::uint32_t id : resumed_) {
+    Variable& variable = variables_[id];
+    if (variable.resumed && variable.started) changed_.emplace_back(id);
+    variable.resumed = 0;
+  }
+  resumed_.clear();
 }
 
 void MaxMin::begin_round() {
@@ -301,8 +326,9 @@ void MaxMin::close(std::uint32_t id, double level) {
   if (variable.stamp == closed()) return;
   variable.stamp = closed();
   --open_variables_;
-  if (rates_[id] != level) {
+  if (rates_[id] != level || variable.resumed) {
     rates_[id] = level;
+    variable.resumed = 0;
     changed_.emplace_back(id);
   }
   for (const std::uint32_t index : uses(variable))

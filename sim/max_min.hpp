@@ -48,6 +48,9 @@ namespace collsim {
 // start together it is always like this, because the fastest end first; then solve() looks at the
 // constraints of what stopped only.
 //
+// A variable that stops and starts again before the next solve() changes no graph and so no rate:
+// the next message of a connection behind the one that ended.
+//
 // There may be millions of variables: one takes 24 bytes, and 8 for each of its constraints.
 class MaxMin {
  public:
@@ -67,15 +70,15 @@ class MaxMin {
   // A variable that uses each of `constraints`, of which there are some (m-fold one that is named m
   // times).  Ids are dense and used again, so that callers can keep arrays beside them.
   VariableId add_variable(std::span<const ConstraintId> constraints);
-  // It takes part from now on; its rate is 0 until the next solve().
+  // It takes part from now on; it has a rate from the next solve() on.
   void start(VariableId variable);
   // It takes no part any more.
   void stop(VariableId variable);
   // One that takes no part.
   void remove_variable(VariableId variable);
 
-  // Recomputes what the changes since the last solve() touched.  Returns the variables whose rate
-  // is not bit for bit what it was, each once, in an order that depends on the sequence of calls
+  // Recomputes what the changes since the last solve() touched.  Returns the variables that have
+  // started or whose rate is not bit for bit what it was, each once, in an order that depends on the sequence of calls
   // only; valid until the next call.
   [[nodiscard]] std::span<const VariableId> solve();
 
@@ -83,14 +86,16 @@ class MaxMin {
   [[nodiscard]] double rate(VariableId variable) const { return rates_[variable.index()]; }
 
  private:
-  static constexpr std::uint32_t most_uses = (std::uint32_t{1} << 29U) - 1;
+  static constexpr std::uint32_t most_uses = (std::uint32_t{1} << 27U) - 1;
   struct Variable {
     std::uint32_t first_use = 0;  // in uses_
     std::uint32_t stamp = 0;      // when it was last found() or closed()
-    std::uint32_t use_count : 29 = 0;
+    std::uint32_t use_count : 27 = 0;
     std::uint32_t started : 1 = 0;   // takes part
     std::uint32_t enlisted : 1 = 0;  // among the users of its constraints, or will be
     std::uint32_t removed : 1 = 0;
+    std::uint32_t stopped : 1 = 0;  // since the last solve
+    std::uint32_t resumed : 1 = 0;  // and started again
   };
   struct Constraint {
     double capacity = 0;
@@ -117,9 +122,11 @@ class MaxMin {
   std::uint32_t room_for_uses(std::size_t count);
   void forget(std::uint32_t variable);
   void change(std::uint32_t constraint);
+  void note_stopped();
   void enlist_started();
   [[nodiscard]] bool changes_nothing(Constraint& constraint);
   void strike_stopped();
+  void report_resumed();
 
   // Stamps of this round.
   [[nodiscard]] std::uint32_t found() const { return 2 * round_; }
@@ -148,6 +155,7 @@ class MaxMin {
   std::vector<std::uint32_t> touched_constraints_;
   std::vector<std::uint32_t> started_;
   std::vector<std::uint32_t> stopped_;
+  std::vector<std::uint32_t> resumed_;
   std::vector<VariableId> changed_;
 
   // Of the component being filled.
