@@ -315,6 +315,17 @@ Time waiting_for_others(const Timeline& timeline, const CriticalPath& path) {
   return sum;
 }
 
+// Whether the message of the later segment waited for that of the one before it, of another rank,
+// though both had asked for the link at once.
+bool is_tie(const Timeline& timeline, const CriticalPath::Segment& segment,
+            const CriticalPath::Segment& later) {
+  if (!is_message(segment) || !is_message(later) || later.step == segment.step) return false;
+  const Crossing& held = timeline.crossings[segment.crossing];
+  const Crossing& waiting = timeline.crossings[later.crossing];
+  return waiting.queued_behind == segment.step && waiting.asked == held.asked &&
+         timeline.steps[later.step].rank != timeline.steps[segment.step].rank;
+}
+
 // When messages crossed a link, in a recorded run.
 class LinkWatch {
  public:
@@ -403,6 +414,8 @@ void add_path(const Case& one_case, const Simulation& simulation, const Critical
       last_message = segment.step;
     }
   }
+  for (std::size_t i = 1; i < path.segments.size(); ++i)
+    if (is_tie(timeline, path.segments[i - 1], path.segments[i])) ++result.ties;
   result.launch = std::min(one_case.costs.launch, result.path.start);
   result.waiting_for_others = waiting_for_others(timeline, path);
   result.lines = path_lines(one_case, timeline, path);

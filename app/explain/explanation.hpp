@@ -109,6 +109,9 @@ struct Breakdown {
   Time launch;                       // part of path.start
   Time waiting_for_others;     // of the path: its message waited for links that other ranks held
   std::uint64_t messages = 0;  // on the path
+  // Of them, behind those of other ranks that had asked for the link at the same moment: the lower
+  // rank went first.
+  std::uint64_t ties = 0;
   std::uint64_t reductions = 0;
   std::vector<PathLine> lines;  // at most max_path_lines
   std::optional<BusiestLink> busiest;
@@ -210,7 +213,7 @@ struct Explanation {
 //                    terms and calls: [{text, with_values, seconds}],
 //                    parts: [{name, seconds}], parts_add_up}; seconds null: there is none
 //   breakdown       {every_step_recorded, instructions, launch_s, waiting_for_others_s, messages,
-//                    start_s, startup_s, wire_s, sharing_s, flight_s, queue_s, reduction_s, copy_s,
+//                    ties, start_s, startup_s, wire_s, sharing_s, flight_s, queue_s, reduction_s, copy_s,
 //                    instructions_s, busiest_link: {name, messages, bytes, busy_s, fill_s, gaps_s,
 //                    drain_s, equally_busy}}; the kinds add up to time_s, as do fill, busy, gaps
 //                    and drain

@@ -85,6 +85,7 @@ JsonValue of_breakdown(const Breakdown& b) {
   return JsonValue::object({{"every_step_recorded", b.every_step_recorded},
                             {"instructions", b.instructions},
                             {"messages", b.messages},
+                            {"ties", b.ties},
                             {"start_s", known(b.path.start)},
                             {"startup_s", known(b.path.startup)},
                             {"wire_s", known(b.path.wire)},

@@ -217,6 +217,13 @@ void write_breakdown(Page& page, const Explanation& e) {
         fmt::format("During {} of this ({}) a message on the path was ready, but messages of other "
                     "ranks held its links: contention.",
                     to_text(b.waiting_for_others), percent(b.waiting_for_others, e.row.time)));
+  if (b.ties > 0)
+    page.paragraph(fmt::format(
+        "{} on the path waited behind {} of another rank that asked for the link at the same "
+        "moment. Then the lower rank goes first: numbered in another way, the ranks may take "
+        "another time.",
+        b.ties == 1 ? "A message" : fmt::format("{} messages", b.ties),
+        b.ties == 1 ? "one" : "messages"));
   write_busiest_link(page, e);
 }
 

@@ -252,6 +252,25 @@ TEST(Explanation, RanksThatGatherAtOneWaitForEachOther) {
   EXPECT_EQ(own.breakdown.lines.front().shape, PathLine::Shape::fan_out);
 }
 
+TEST(Explanation, CountsMessagesThatLostATie) {
+  const auto ties = [](std::vector<Rank> group) {
+    Case point =
+        case_on(make_switch(9, LinkParameters{gigabytes_per_second(25), Time{}, microseconds(1)}),
+                Operation::all_reduce, Bytes{13432}, "recursive-doubling");
+    if (!group.empty()) point.collective.group = std::move(group);
+    return explain(point);
+  };
+  const Explanation in_order = ties({});
+  const Explanation mixed =
+      ties({Rank(7), Rank(8), Rank(3), Rank(4), Rank(6), Rank(2), Rank(5), Rank(0), Rank(1)});
+  EXPECT_GT(mixed.row.time, in_order.row.time);
+  EXPECT_GT(mixed.breakdown.ties, 0U);
+  // Alone on its links, nobody ties.
+  EXPECT_EQ(explain(case_on(make_ring(4, cable), Operation::all_gather, mebibytes(1), "ring"))
+                .breakdown.ties,
+            0U);
+}
+
 TEST(Explanation, SharedLinksCostSharingNotQueueing) {
   LinkParameters fair = cable;
   fair.sharing = Sharing::fair;
