@@ -155,21 +155,24 @@ double ways_of_messages(const Topology& topology, const std::vector<Rank>& group
 }
 
 double links_per_message(const Topology& topology, const Schedule& schedule) {
-  constexpr int most_read = 64;
+  constexpr int most_read = 20'000, most_routed = 256;
   MessageRouter router(topology, schedule);
   const int position = schedule.size() / 2;
   double links = 0;
-  double messages = 0;
+  int routed = 0;
+  std::optional<Endpoint> last;
   LaneProgram program = schedule.program(position, Lane(0));
-  int read = 0;
-  while (const Instruction* const instruction = program.next()) {
-    if (++read > most_read) break;
-    if (!sends(instruction->op) || orders_lanes(instruction->op)) continue;
+  for (int read = 0; read < most_read && routed < most_routed; ++read) {
+    const Instruction* const instruction = program.next();
+    if (instruction == nullptr) break;
+    if (!sends(instruction->op) || orders_lanes(instruction->op) || instruction->to == last)
+      continue;
+    last = instruction->to;
     links += static_cast<double>(
         router.route({schedule.rank(position), Lane(0)}, instruction->to).size());
-    ++messages;
+    ++routed;
   }
-  return messages > 0 ? links / messages : 1;
+  return routed > 0 ? links / routed : 1;
 }
 
 std::size_t ranks_for_each(const Topology& topology, const Schedule& schedule,

@@ -29,7 +29,7 @@ struct Effort {
 // Over how many ways messages are sprayed, or among how many they choose; a mean of some pairs.
 [[nodiscard]] double ways_of_messages(const Topology& topology, const std::vector<Rank>& group);
 
-// How many links a message crosses: the mean of some messages of one rank.
+// How many links a message crosses: the mean over some of those whom one rank sends to.
 [[nodiscard]] double links_per_message(const Topology& topology, const Schedule& schedule);
 
 // For how many ranks each simulated one may stand by turns of the ranks; 1: all are simulated.

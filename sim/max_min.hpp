@@ -78,8 +78,8 @@ class MaxMin {
   void remove_variable(VariableId variable);
 
   // Recomputes what the changes since the last solve() touched.  Returns the variables that have
-  // started or whose rate is not bit for bit what it was, each once, in an order that depends on the sequence of calls
-  // only; valid until the next call.
+  // started or whose rate is not bit for bit what it was, each once, in an order that depends on
+  // the sequence of calls only; valid until the next call.
   [[nodiscard]] std::span<const VariableId> solve();
 
   // As of the last solve().

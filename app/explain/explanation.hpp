@@ -213,10 +213,10 @@ struct Explanation {
 //                    terms and calls: [{text, with_values, seconds}],
 //                    parts: [{name, seconds}], parts_add_up}; seconds null: there is none
 //   breakdown       {every_step_recorded, instructions, launch_s, waiting_for_others_s, messages,
-//                    ties, start_s, startup_s, wire_s, sharing_s, flight_s, queue_s, reduction_s, copy_s,
-//                    instructions_s, busiest_link: {name, messages, bytes, busy_s, fill_s, gaps_s,
-//                    drain_s, equally_busy}}; the kinds add up to time_s, as do fill, busy, gaps
-//                    and drain
+//                    ties, start_s, startup_s, wire_s, sharing_s, flight_s, queue_s, reduction_s,
+//                    copy_s, instructions_s, busiest_link: {name, messages, bytes, busy_s, fill_s,
+//                    gaps_s, drain_s, equally_busy}}; the kinds add up to time_s, as do fill, busy,
+//                    gaps and drain
 //   idle_links      {busy, alike, idle}: so many of the links that are like the busy one carry
 //                   nothing; null: none that matter
 //   critical_path   [{shape, ranks, count, period, from_s, to_s, smallest_bytes, largest_bytes,

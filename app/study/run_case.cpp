@@ -80,7 +80,8 @@ LowerBounds bounds_of(const Case& made) {
                       made.schedule->lanes());
 }
 
-// The same with a vector that is cut into so many equal pieces, none longer by more than an element.
+// The same with a vector that is cut into so many equal pieces, none longer by more than an
+// element.
 Case with_equal_pieces(const Case& made, std::int64_t pieces) {
   Case even = made;
   even.collective.count = (made.collective.count + pieces - 1) / pieces * pieces;
