@@ -70,12 +70,11 @@ struct Measured {
     if (has_too_few_runs())
       return "not judged: fewer than " + std::to_string(least_runs_for_a_verdict) + " runs";
     if (!is_noisy()) return {};
+    if (!doubt.empty()) return "not judged: " + doubt;
     if (times.spread > noisy_spread)
       return "too noisy: spread " + std::to_string(std::lround(100 * times.spread)) + "%";
-    if (lags())
-      return "too noisy: lag " +
-             std::to_string(std::lround(std::ceil(100 * *lag_s / times.median_s))) + "%";
-    return "too noisy: " + doubt;
+    return "too noisy: lag " +
+           std::to_string(std::lround(std::ceil(100 * *lag_s / times.median_s))) + "%";
   }
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "app/study/run_step.hpp"
 #include "collectives/checker.hpp"
 #include "collectives/workload.hpp"
+#include "sim/simulate.hpp"
 #include "validate/plan.hpp"
 
 namespace collsim {
@@ -47,6 +49,46 @@ std::string missing_in_native_runs(const Case& one_case, const std::vector<Rank>
   return fmt::format("the prediction counts {}{}{}, which only paced runs have",
                      late ? "late ranks" : "", late && launch ? " and " : "",
                      launch ? "model.launch" : "");
+}
+
+// Whether a message asks for a link before another that was sent earlier.  Paced messages take all
+// links of their routes when they are sent.
+bool messages_overtake(const Topology& topology, const Timeline& timeline) {
+  struct Ask {
+    Time asked, sent;
+  };
+  std::map<LinkId, std::vector<Ask>> asks;
+  for (const Step& step : timeline.steps)
+    for (const Crossing& crossing : timeline.crossings_of(step))
+      if (const Link& link = topology.link(crossing.link); link.sharing == Sharing::exclusive)
+        asks[link.resource].push_back({crossing.asked, step.ended});
+  for (auto& [link, of_link] : asks) {
+    std::sort(of_link.begin(), of_link.end(), [](const Ask& a, const Ask& b) {
+      return std::pair(a.asked, a.sent) < std::pair(b.asked, b.sent);
+    });
+    Time latest{};
+    for (const Ask& ask : of_link) {
+      if (ask.sent < latest) return true;
+      latest = std::max(latest, ask.sent);
+    }
+  }
+  return false;
+}
+
+// Why the paced times of a run say nothing about its prediction; empty: they do.
+std::string doubt_of_pacing(const Case& one_case, const Programs& programs) {
+  SimulationOptions how;
+  how.late = one_case.cluster->late;
+  how.recording = Recording::full;
+  try {
+    const Topology& topology = one_case.cluster->topology;
+    const Simulation simulation = simulate(topology, programs, one_case.costs, how);
+    if (!messages_overtake(topology, *simulation.timeline)) return {};
+    return "messages overtake others on the way, which pacing does not emulate";
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::too_large) return {};
+    throw;
+  }
 }
 
 Measured measured_of(Measurement measurement, const MeasureOptions& options) {
@@ -91,9 +133,11 @@ RunOutcome measure_step(const Case& one_case, const CaseResult& row, const Measu
     measured->notes.push_back(
         "the prediction counts device.slowdown, which real runs of work that only takes time have "
         "not");
-  if (!options.how.paced)
-    if (std::string missing = missing_in_native_runs(one_case, workload.group()); !missing.empty())
-      measured->notes.push_back(std::move(missing));
+  if (options.how.paced)
+    measured->doubt = doubt_of_pacing(one_case, workload);
+  else if (std::string missing = missing_in_native_runs(one_case, workload.group());
+           !missing.empty())
+    measured->notes.push_back(std::move(missing));
   if (record && options.recorded && measured->timeline)
     options.recorded({one_case, workload, &workload, *measured->timeline});
   return outcome;
@@ -143,9 +187,12 @@ RunOutcome measure_schedule(const Case& one_case, const Schedule& schedule,
   auto* const measured = std::get_if<Measurement>(&outcome);
   if (measured != nullptr && measured->times_s.empty())
     return NoMeasurement{NoMeasurement::Why::failed, "the run ended without a time"};
-  if (measured != nullptr && !options.how.paced)
-    if (std::string missing = missing_in_native_runs(one_case, schedule.group()); !missing.empty())
-      measured->notes.push_back(std::move(missing));
+  if (measured == nullptr) return outcome;
+  if (options.how.paced)
+    measured->doubt = doubt_of_pacing(one_case, schedule);
+  else if (std::string missing = missing_in_native_runs(one_case, schedule.group());
+           !missing.empty())
+    measured->notes.push_back(std::move(missing));
   return outcome;
 }
 

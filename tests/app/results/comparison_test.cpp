@@ -73,7 +73,7 @@ TEST(Comparison, WhatTheBackendDoubtsIsNotJudged) {
   Measured measured = measured_with(0.01);
   measured.doubt = "the clocks drifted";
   EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::noisy);
-  expect_text(measured.why_no_verdict(), "too noisy: the clocks drifted");
+  expect_text(measured.why_no_verdict(), "not judged: the clocks drifted");
 }
 
 TEST(Comparison, OneOrTwoRunsGiveNoVerdict) {

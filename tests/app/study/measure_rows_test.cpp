@@ -102,6 +102,25 @@ TEST(MeasureRows, PacedRunsGetTheMachineOfTheirRow) {
   EXPECT_FALSE(native.cases.at(0).paced);
 }
 
+TEST(MeasureRows, PacedRunsWhoseMessagesOvertakeOthersAreNotJudged) {
+  MeasureOptions options;
+  options.how.paced = true;
+  const auto why_no_verdict = [&](const std::string& algorithm) {
+    FakeRuns runs;
+    const Studied studied = measured(
+        runs,
+        R"({"scenario": 1, "cluster": {"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s",
+            "overhead": "50us", "latency": "20us"}}, "collective": {"op": "all-reduce",
+            "size": "4MiB", "chunks": 4, "algorithm": ")" +
+            algorithm + R"("}})",
+        options);
+    return studied.results->rows[0].why_no_verdict();
+  };
+  expect_text(why_no_verdict("ring"), "");
+  expect_text(why_no_verdict("double-tree"),
+              "not judged: messages overtake others on the way, which pacing does not emulate");
+}
+
 TEST(MeasureRows, NativeRunsSayWhatTheyLackOfThePrediction) {
   const auto note_of = [](const std::string& late, const std::string& launch, bool paced = false) {
     FakeRuns runs;
