@@ -16,18 +16,21 @@ function math(tag, ...children) {
 }
 
 /** The lines of a formula: "T = ...", and what shorthands in it stand for; null where the text is no expression,
- *  but words. @param {string} before @param {string} text "(K-1)*t + L, t = tau(N/K)" @returns {Element[]|null} */
+ *  but words.  Each term is an element of its own: browsers break no line inside one.
+ *  @param {string} before @param {string} text "(K-1)*t + L, t = tau(N/K)" @returns {Element[][]|null} */
 function formulaMath(before, text) {
   const [main, ...shorthands] = text.split(/, (?=[a-z] = )/);
   const lines = [[before, main], ...shorthands.map((one) => [one.slice(0, 4), one.slice(4)])].map(([name, right]) => ({ name, right, parsed: parsedSum(tokensOf(right)) }));
   if (lines.some(({ parsed }) => !parsed || parsed.rest.length)) return null;
   const meanings = new Map(lines.slice(1).map(({ name, parsed }) => [name[0], parsed.symbols]));
-  return lines.map(({ name, right, parsed }) => {
-    for (const term of parsed.made.children)
-      if (term.dataset.symbols) term.dataset.symbols = term.dataset.symbols.split(" ").flatMap((one) => [one, ...(meanings.get(one) ?? [])]).join(" ");
-    const made = math("math", ...name.split(" ").filter(Boolean).map((one) => math(one === "=" ? "mo" : "mi", one)), parsed.made);
-    made.setAttribute("alttext", `${name}${right}`);
-    return made;
+  return lines.map(({ name, parsed }) => {
+    for (const { made } of parsed.terms) made.dataset.symbols = made.dataset.symbols.split(" ").flatMap((one) => [one, ...(meanings.get(one) ?? [])]).join(" ");
+    return parsed.terms.map(({ signed, text: right }, i) => {
+      const start = i ? [] : name.split(" ").filter(Boolean).map((one) => math(one === "=" ? "mo" : "mi", one));
+      const part = math("math", ...start, signed);
+      part.setAttribute("alttext", `${i ? "" : name}${right}`);
+      return part;
+    });
   });
 }
 
@@ -37,23 +40,28 @@ function tokensOf(text) {
   return tokens.every((token) => /^([\w-+*/^(),]|\d.*|[A-Za-z_]\w*)$/.test(token)) ? tokens : [];
 }
 
-/** Each term of a sum knows its symbols. */
+/** Each term of a sum knows its symbols, and stands in a row with its sign. */
 function parsedSum(tokens) {
-  const row = math("mrow");
   const symbols = new Set();
-  let [rest, sign] = [tokens, null];
-  for (;;) {
-    if (!sign && rest[0] === "-") [sign, rest] = ["-", rest.slice(1)];
-    const term = parsedProduct(rest);
+  const terms = [];
+  for (let rest = tokens; ; ) {
+    const sign = rest[0] === "+" || rest[0] === "-" ? rest[0] : null;
+    const term = sign === "+" && !terms.length ? null : parsedProduct(rest.slice(sign ? 1 : 0));
     if (!term) return null;
-    if (sign) row.append(math("mo", sign === "-" ? "−" : sign));
-    row.append(term.made);
+    const operator = sign ? [math("mo", sign === "-" ? "−" : sign)] : [];
+    if (terms.length) operator[0].setAttribute("form", "infix"); // also at the start of a row
     term.made.dataset.symbols = [...term.symbols].join(" ");
     term.symbols.forEach((one) => symbols.add(one));
+    const text = rest.slice(0, rest.length - term.rest.length).join("");
+    terms.push({ made: term.made, signed: math("mrow", ...operator, term.made), text });
     rest = term.rest;
-    if (rest[0] !== "+" && rest[0] !== "-") return { made: row, symbols, rest };
-    [sign, rest] = [rest[0], rest.slice(1)];
+    if (rest[0] !== "+" && rest[0] !== "-") return { terms, symbols, rest };
   }
+}
+
+/** A sum as one row. @param {{signed: Element}[]} terms */
+function sumRow(terms) {
+  return math("mrow", ...terms.map(({ signed }) => signed));
 }
 
 function parsedProduct(tokens) {
@@ -107,7 +115,7 @@ function parsedList(tokens) {
   for (let rest = tokens; ; rest = rest.slice(1)) {
     const one = parsedSum(rest);
     if (!one) return null;
-    row.append(one.made);
+    row.append(sumRow(one.terms));
     one.symbols.forEach((symbol) => symbols.add(symbol));
     rest = one.rest;
     if (rest[0] === ")") return { made: row, symbols, rest: rest.slice(1) };

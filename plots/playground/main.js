@@ -242,7 +242,7 @@ function drawFormula({ setting, answer }) {
     if (!lines) return line("formula", `${before}${text}`);
     for (const made of lines) {
       line("formula", "");
-      place.lastChild.append(made);
+      made.forEach((part, i) => place.lastChild.append(...(i ? [element("wbr"), part] : [part]))); // a line may end there
     }
   };
   typeset("T = ", answer.formula);

@@ -53,9 +53,9 @@ test("three marks are where they must be, within a pixel", async () => {
 
 test("a formula is typeset, and the terms of the knob that was moved are lit", async () => {
   const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=4&chunks=1&latency=1us");
-  const fractions = () => page.locator("#formula math").first().locator("mfrac").allTextContents();
+  const fractions = () => page.locator("#formula .formula").first().locator("mfrac").allTextContents();
   assert.deepEqual(await fractions(), ["NK", "K−1K"]);
-  const lit = async () => (await page.locator("#formula math").first().locator(".lit").allTextContents()).join(" ");
+  const lit = async () => (await page.locator("#formula .formula").first().locator(".lit").allTextContents()).join(" ");
   assert.equal(await lit(), "");
   await turn(page, "#control-overhead", "12");
   assert.match(await lit(), /τ/);

@@ -47,6 +47,27 @@ test("cause and effect are on one screen, and sliders are long enough, at every 
   }
 });
 
+test("formulas of any length fit the screen: they wrap between terms, and a term that is too wide scrolls", async () => {
+  const settings = ["all-reduce ring", "all-reduce rabenseifner", "all-reduce bidirectional-ring", "all-reduce chain", "reduce-scatter ring", "all-gather pat", "broadcast scatter-allgather"];
+  for (const width of [1000, 360]) {
+    const page = await open("", { viewport: { width, height: 740 } });
+    for (const chunks of [1, 8, 4096])
+      for (const setting of settings) {
+        const [op, algorithm] = setting.split(" ");
+        const before = await page.evaluate(() => document.body.dataset.drawn);
+        await page.evaluate((fragment) => (location.hash = fragment), `op=${op}&algorithm=${algorithm}&shape=fully-connected&ranks=16&chunks=${chunks}`);
+        await page.waitForFunction((old) => document.body.dataset.drawn !== old, before);
+        await page.locator("#formula").scrollIntoViewIfNeeded();
+        await page.waitForSelector("#formula :is(.formula, .muted)");
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `${width}: ${setting} in ${chunks} chunks is ${wide} wide`);
+        const cut = await page.locator("#formula .formula").evaluateAll((lines) => lines.filter((one) => one.scrollWidth > one.clientWidth + 1).length);
+        if (width === 1000) assert.equal(cut, 0, `${setting} in ${chunks} chunks has lines that scroll`);
+      }
+    await close(page);
+  }
+});
+
 test("fits narrow screens, and everything can be reached by keyboard", async () => {
   const page = await open("chunks=16&slow_link=gpu1-gpu2&late_rank=2", { viewport: { width: 360, height: 740 } });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
