@@ -200,7 +200,8 @@ function sliderControl(control, { parse, text, also }, onChange) {
     slider.value = String(nearestStop(control.stops, value));
     slider.setAttribute("aria-valuetext", written(setting));
     field.value = written(setting);
-    field.title = field.value; // which may be wider than the field
+    field.title = field.value; // which may be wider than the field may be
+    field.style.width = `calc(${Math.max(4, 0.95 * field.value.length)}ch + 0.9rem)`; // what is left is the label's
   };
   return { row, note, show };
 }

@@ -62,7 +62,7 @@ class TrainingPage {
     this.notes = [];
     /** @type {StepAnswer|null} */
     this.answer = null;
-    for (const id of ["actions", "formula"]) byId(id).hidden = true;
+    for (const id of ["actions", "formula", "mini"]) byId(id).hidden = true;
     byId("how-sure").textContent = "How sure: exact for these times of layers and these ideal links; no machine has either.";
     this.address = addressKeeper(() => writeTraining(this.setting, this.keys), (text) => this.readAddress(text));
     this.controls = addControls(byId("controls"), engine, (part) => this.change(part), { groups: trainingControls(), keys: this.keys, isShown: mattersInTraining });
