@@ -71,8 +71,8 @@ test("starting over forgets A", async () => {
   await page.locator("#pin").click();
   await turn(page, "#field-ranks", "6");
   await page.locator("#start-over").click();
-  assert.equal(await textOf(page, "#compared"), "");
   await page.waitForURL(/ranks=8&(?!.*a\.)/);
+  assert.equal(await textOf(page, "#compared"), "");
   await close(page);
 });
 
