@@ -100,9 +100,10 @@ function rateText(bytesPerSecond) {
   return inLargestUnit(bytesPerSecond, rateUnits);
 }
 
-/** "-1.2%" @param {number} fraction */
+/** "-1.2%"; of what is not zero never "0.0%". @param {number} fraction */
 function percentText(fraction) {
   const percent = fraction * 100;
+  if (percent !== 0 && Math.abs(percent) < 0.05) return "under 0.1%";
   if (Math.abs(percent) >= 1e15) return `${digits(percent)}%`;
   if (percent > 99.5 && percent < 100 - 1e-7) return `${(Math.floor(percent * 10) / 10).toFixed(1)}%`; // not all of it
   const decimals = Math.abs(percent) < 9.95 ? 1 : 0;

@@ -41,9 +41,9 @@ const leastForPercentiles = 20;
 function accuracyTitle(judged, others) {
   if (!judged.length) return "No measurement can be compared with its prediction";
   const left = others.length ? `; ${countText(others.length)} more row${others.length === 1 ? "" : "s"} could not be judged` : "";
-  const error = percentText(d3.median(errorSizes(judged)));
-  if (judged.length === 1) return `The prediction is ${error} off the measurement${left}`;
-  return `Half of ${countText(judged.length)} predictions are within ${error} of the measurement${left}`;
+  const error = d3.median(errorSizes(judged));
+  if (judged.length === 1) return `The prediction is ${percentText(error)} off the measurement${left}`;
+  return `Half of ${countText(judged.length)} predictions are within ${percentText(Math.max(error, 0.001))} of the measurement${left}`;
 }
 
 /** The sentence with median, p95 and what did not count. @param {Row[]} judged @param {Row[]} others */

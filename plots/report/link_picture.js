@@ -28,18 +28,12 @@ function addLinkPicture(parent, results, one) {
   });
 }
 
-/** "under 0.1%" instead of "0.0%" @param {number} share */
-function smallPart(share) {
-  if (share === 0) return "0%";
-  return share < 0.0005 ? "under 0.1%" : percentText(share);
-}
-
 function linksTitle(one, links, used) {
   if (!(one.time_s > 0)) return "The run takes no time: no link is ever busy";
   const most = used[0].busy;
   const main = mainShare({ shares: one.shares ?? {}, time: one.time_s });
   if (most < 0.1 && ["start", "work", "flight"].includes(main.key))
-    return `Links are hardly used, the busiest ${smallPart(most)} of the time: ${partText(main.share)} of it goes to ${main.to}`;
+    return `Links are hardly used, the busiest ${percentText(most)} of the time: ${partText(main.share)} of it goes to ${main.to}`;
   const alike = used.filter((link) => link.busy > most * 0.999).length;
   const idle = links.length - used.length;
   const rest = idle ? `; ${countText(idle)} of ${countText(links.length)} carry nothing` : "";

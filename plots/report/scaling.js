@@ -26,7 +26,7 @@ function growthTitle(rows) {
   const [few, many] = [countText(first.ranks), `${countText(last.ranks)} ranks`];
   if (!(change > 0) || !Number.isFinite(change)) return `${many} take ${timeText(last.time)}, ${few} take ${timeText(first.time)}`;
   if (Math.abs(change - 1) < 0.02) return `${many} take as long as ${few}`;
-  if (change < 1) return `${many} take ${smallPart(change)} of the time of ${few}`;
+  if (change < 1) return `${many} take ${percentText(change)} of the time of ${few}`;
   return `${many} take ${timesText(change)} times as long as ${few}`;
 }
 

@@ -109,7 +109,8 @@ function rowText(results, row) {
 
 /** "+1.2%" @param {number} fraction */
 function signedPercent(fraction) {
-  return `${fraction > 0 ? "+" : ""}${percentText(fraction)}`;
+  const text = percentText(fraction);
+  return fraction > 0 && /^\d/.test(text) ? `+${text}` : text;
 }
 
 /** Columns of the table below a figure. @param {Results} results @returns {Column[]} */

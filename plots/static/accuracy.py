@@ -58,7 +58,11 @@ def finding(rows):
     rest = [f"{noisy} scattered too much to judge"] * (noisy > 0) + [f"{wrong} gave wrong data"] * (wrong > 0)
     if not errors:
         return f"None of {len(rows)} rows can be compared with its prediction: {' and '.join(rest)}"
-    median, few = percent_text(numpy.median(errors)), len(errors) < LEAST_FOR_PERCENTILES
-    most = f"the worst within {percent_text(max(errors))}" if few else f"95% within {percent_text(numpy.percentile(errors, 95))}"
+    median, few = numpy.median(errors), len(errors) < LEAST_FOR_PERCENTILES
+    most = f"the worst within {within(max(errors))}" if few else f"95% within {within(numpy.percentile(errors, 95))}"
     of = f"; of {len(rows)} rows {' and '.join(rest)}" if rest else ""
-    return f"Half of the predictions are within {median} of the measurement, {most}{of}"
+    return f"Half of the predictions are within {within(median)} of the measurement, {most}{of}"
+
+
+def within(error):
+    return percent_text(max(error, 0.001))

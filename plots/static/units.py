@@ -50,6 +50,9 @@ def count_text(number):
 
 
 def percent_text(fraction):
+    """-1.2%; of what is not zero never 0.0%."""
+    if 0 < abs(fraction) < 0.0005:
+        return "under 0.1%"
     if 0.995 < fraction < 1 - 1e-9:
         return f"{floor(fraction * 1000) / 10}%"  # not all of it
     return f"{fixed(fraction * 100, 1 if abs(fraction) < 0.0995 else 0)}%"

@@ -223,7 +223,7 @@ class Marks(unittest.TestCase):
                 (units.time_text, 1e-12, "1 ps"), (units.size_text, 1536, "1.5 KiB"), (units.size_text, 10, "10 B"),
                 (units.rate_text, 25e9, "25 GB/s"), (units.rate_text, 12345e12, "12345 TB/s"), (units.count_text, 4096, "4,096"),
                 (units.count_text, 56.7558, "56.76"), (units.percent_text, 0.0123, "1.2%"), (units.percent_text, 0.99, "99%"),
-                (units.percent_text, 0.9993, "99.9%"), (units.percent_text, 1, "100%"),
+                (units.percent_text, 0.9993, "99.9%"), (units.percent_text, -0.0002, "under 0.1%"), (units.percent_text, 1, "100%"),
                 (units.times_text, 1.034, "1.03"), (units.times_text, 5.74, "5.7"), (units.times_text, 12.5, "13"), (units.times_text, 4, "4")):
             self.assertEqual(text(value), expected)
 

@@ -16,7 +16,7 @@ const files = [
 const wanted = [
   "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
   "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
-  "addChunkCurve", "setWords", "accuracyTitle", "accuracyText", "percentText", "breakdownTitle", "crossingOf", "endsText",
+  "addChunkCurve", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "crossingOf", "endsText",
 ];
 
 /** The page's functions, where charts are handed to `drawXyChart` instead of drawn, and figures to `addFigure`. */
@@ -311,6 +311,15 @@ test("how far predictions are off says of how many rows, and no percentile of a 
   assert.equal(page.accuracyTitle(rows(1), []), "The prediction is 1.0% off the measurement");
   assert.doesNotMatch(page.accuracyText(rows(3), []), /percentile/);
   assert.match(page.accuracyText(rows(30), []), /95th percentile 3\.0%/);
+});
+
+test("an error that is not zero is never called 0.0%", () => {
+  assert.deepEqual([0, 0.0004, -0.0004, 0.0006, -0.0006].map(page.signedPercent), ["0.0%", "under 0.1%", "under 0.1%", "+0.1%", "-0.1%"]);
+  const rows = [1, 2, 4].map((mib, i) => ({ params: [`${mib}MiB`], size: mib * 2 ** 20, algorithm: "ring", measured: { error: -0.0001 * (i + 1) } }));
+  assert.equal(page.accuracyTitle(rows, []), "Half of 3 predictions are within 0.1% of the measurement");
+  assert.match(page.accuracyText(rows, []), /median error under 0\.1%, worst under 0\.1%/);
+  const axis = { quantity: page.quantities.size, xOf: (row) => row.size };
+  assert.equal(page.errorsTitle(resultsOf(["collective.size"], ["size"], rows), rows, axis), "The largest error, under 0.1%, is at 4 MiB");
 });
 
 test("a share below one is never called 100%, or all", () => {
