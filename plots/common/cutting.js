@@ -2,13 +2,28 @@
 // What cutting into chunks gains and costs: title of the curve of time over chunks, and the two costs
 // whose sum it is.
 
-/** @typedef {{chunks: number, time: number}} CutRun   one run, in seconds */
+/** @typedef {{chunks: number, time: number, measured?: number|null}} CutRun   one run, in seconds */
 
 /**
- * "57 chunks are best: 5.7 times faster than 1; 4,096 are slower than 1"
+ * "57 chunks are best: 5.7 times faster than 1; 4,096 are slower than 1"; where runs were measured, also what was
+ * best then.
  * @param {CutRun[]} runs   by chunks, at least two
  */
 function chunkCurveTitle(runs) {
+  return `${predictedCutTitle(runs)}${measuredCutTitle(runs)}`;
+}
+
+/** "; measured, 64 are best" @param {CutRun[]} runs */
+function measuredCutTitle(runs) {
+  const measured = runs.filter((one) => one.measured > 0);
+  if (measured.length < 2) return "";
+  const best = measured.reduce((a, b) => (b.measured < a.measured ? b : a));
+  const isPredicted = best.time === d3.min(runs, ({ time }) => time);
+  return `; measured, ${countText(best.chunks)} ${best.chunks === 1 ? "is" : "are"} best${isPredicted ? ", too" : ""}`;
+}
+
+/** @param {CutRun[]} runs */
+function predictedCutTitle(runs) {
   const [least, most] = d3.extent(runs, ({ time }) => time);
   if (most <= least * 1.001) return "Cutting into chunks makes no difference here";
   const [first, last] = [runs[0], runs.at(-1)];

@@ -117,7 +117,8 @@ function fastestOf(rows) {
 
 /** The finding. @param {Groups} groups */
 function chunksTitle({ all }) {
-  return all.length > 1 ? severalCurvesTitle(all) : chunkCurveTitle(all[0].rows);
+  if (all.length > 1) return severalCurvesTitle(all);
+  return chunkCurveTitle(all[0].rows.map((row) => ({ chunks: row.chunks, time: row.time, measured: row.measured && isJudged(row) ? row.measured.time : null })));
 }
 
 /** @param {Group[]} groups */

@@ -108,6 +108,20 @@ def finding(series):
     if len(series) > 1:
         return several(series)
     group = series.all[0][1]
+    return predicted(group) + measured(group)
+
+
+def measured(group):
+    """; measured, 64 are best"""
+    rows = [row for row in group if row.get("measured") and not why_not_judged(row["measured"])]
+    if len(rows) < 2:
+        return ""
+    best = min(rows, key=lambda row: row["measured"]["time_s"])
+    too = ", too" if best["time_s"] == min(row["time_s"] for row in group) else ""
+    return f"; measured, {count_text(best['chunks'])} {'is' if best['chunks'] == 1 else 'are'} best{too}"
+
+
+def predicted(group):
     first, last, least = group[0], group[-1], min(row["time_s"] for row in group)
     if max(row["time_s"] for row in group) <= least * 1.001:
         return "Cutting into chunks makes no difference here"

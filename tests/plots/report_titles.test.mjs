@@ -118,6 +118,17 @@ test("numbers of chunks that are equally good are all named", () => {
   assert.equal(title({ 1: 3, 2: 3.01, 4: 3.02 }), "1 chunk is best");
 });
 
+test("what was measured best is named beside what was predicted", () => {
+  const title = (rows) => {
+    const all = rows.map(([chunks, time, measured, more]) => ({ params: [String(chunks)], chunks, time, measured: measured === null ? null : { time: measured, error: 0, noisy: false, ...more } }));
+    return page.chunksTitle(page.groupsOf(resultsOf(["collective.chunks"], ["chunks"], all), (row) => row.chunks));
+  };
+  assert.equal(title([[1, 9, 9.1], [57, 3, 3.3], [64, 3.1, 3.2], [512, 4, 5]]), "57 chunks are best: 3 times faster than 1; measured, 64 are best");
+  assert.equal(title([[1, 9, 9.1], [57, 3, 3.3], [64, 3.1, 3.4]]), "57 chunks are best: 3 times faster than 1; measured, 57 are best, too");
+  assert.equal(title([[1, 3, 3], [2, 4, 5], [4, 9, 2, { noisy: true }]]), "1 chunk is best; 4 take 3 times as long; measured, 1 is best, too");
+  assert.equal(title([[1, 9, null], [57, 3, 3.3], [64, 3.1, null]]), "57 chunks are best: 3 times faster than 1");
+});
+
 /** The figure of a sweep over chunks: its text, and what is drawn. `rows`: [chunks, algorithm, best by formula]. */
 function chunkFigure(rows, curves, paths = ["collective.chunks"], names = ["chunks"]) {
   let [figure, drawn] = [null, null];
