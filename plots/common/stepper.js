@@ -30,7 +30,7 @@ function drawStepper(host, width, parts) {
     .attr("aria-roledescription", "figure with keys")
     .attr("tabindex", 0)
     .attr("aria-label", `${parts.describe}. ${stepperHint}`);
-  const scene = stepperScene(host, svg, width, height, parts);
+  const scene = stepperScene(svg, width, height, parts);
   const controls = stepperControls(host, parts);
   const moment = element("p", "moment");
   host.append(moment);

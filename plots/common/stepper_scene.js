@@ -33,15 +33,19 @@ function stepperStory(steps, ranks) {
   return { messages, ofRanks };
 }
 
-/** @param {HTMLElement} host @param {any} svg @param {number} width @param {number} height @param {StepperParts} parts */
-function stepperScene(host, svg, width, height, { steps, ranks, root = 0 }) {
+/** Smaller ranks have their name outside. In pixels. */
+const leastNamedSize = 14;
+
+/** @param {any} svg @param {number} width @param {number} height @param {StepperParts} parts */
+function stepperScene(svg, width, height, { steps, ranks, root = 0 }) {
   const story = stepperStory(steps, ranks);
   const { at, size, tree } = scenePlaces(width, height, stepperLayout(steps, ranks, root), ranks);
   const colourOf = pieceColours(steps.pieces);
   drawNeighbours(svg, story, at);
-  const travelling = svg.append("g");
-  const wheels = sceneWheels(host, svg, { width, height, at, size, story, colourOf, ranks, tree, pieces: steps.pieces });
-  const radius = Math.max(3.5, size * 0.34);
+  const below = svg.append("g");
+  const wheels = sceneWheels(svg, { width, height, at, size, story, colourOf, ranks, tree, pieces: steps.pieces });
+  const travelling = size < leastNamedSize ? svg.append("g") : below; // small ranks have no name to cover, and little room between them
+  const radius = Math.max(2.2, size * 0.34);
   const show = (time) => {
     wheels.show(time);
     travelling
@@ -75,7 +79,7 @@ function piePath(share, r) {
 /** Where ranks are, as large as they can be without touching. */
 function scenePlaces(width, height, { places, tree }, ranks) {
   const atSize = (size) => {
-    const margin = size * 2.1 + 8;
+    const margin = size * 2.1 + (size < leastNamedSize ? 16 : 8);
     const across = tree ? width : Math.min(width, height * (ranks > 16 ? 1.7 : 1.15));
     const box = { w: Math.max(1, across - 2 * margin), h: Math.max(1, height - 2 * margin) };
     return (rank) => [(width - box.w) / 2 + places[rank].x * box.w, margin + places[rank].y * box.h];
@@ -131,37 +135,38 @@ function wheelPlaces(ofRanks, pieces) {
   };
 }
 
-/** More segments than this are drawn on a canvas. */
+/** Of more segments than this, each ring only says how much there is. */
 const mostSvgSegments = 600;
 /** Segments shorter than this are merged.  In pixels. */
 const leastSegment = 2;
 
 /** The ranks of a scene: inside each its input, outside the part of its output that it has. */
-function sceneWheels(host, svg, { width, height, at, size, story, colourOf, ranks, tree, pieces }) {
+function sceneWheels(svg, { width, height, at, size, story, colourOf, ranks, tree, pieces }) {
   const placesOf = wheelPlaces(story.ofRanks, pieces);
   const rings = d3.range(ranks).flatMap((rank) => {
     const place = placesOf(rank);
     const brought = story.ofRanks[rank].brought.map((piece) => ({ piece, begun: 0, done: 0 }));
     return [
-      { rank, name: "brought", ...ringCells(brought, place.brought, size * 0.56, size * 0.7, colourOf) },
-      { rank, name: "had", ...ringCells(story.ofRanks[rank].had, place.had, size * 0.74, size, colourOf) },
+      { rank, name: "brought", members: brought, place: place.brought, inner: size * 0.56, outer: size * 0.7 },
+      { rank, name: "had", members: story.ofRanks[rank].had, place: place.had, inner: size * 0.74, outer: size },
     ];
   });
-  const count = rings.reduce((sum, { drawn }) => sum + drawn.length, 0);
   const group = svg.append("g");
   const wheels = d3.range(ranks).map((rank) => {
     const wheel = group.append("g").attr("class", "rank-wheel").attr("transform", `translate(${at(rank)})`);
     wheel.append("circle").attr("class", "rank-paper").attr("r", size);
     return wheel;
   });
-  const painter = count > mostSvgSegments ? canvasRings(host, svg, width, height, rings, at) : svgRings(wheels, rings);
+  const cells = rings.map((ring) => ({ ...ring, drawn: ringCells(ring, colourOf) }));
+  const count = cells.reduce((sum, { drawn }) => sum + drawn.length, 0);
+  const painter = count > mostSvgSegments ? filledRings(wheels, rings) : svgRings(wheels, cells);
   nameRanks(wheels, { at, size, tree, width, height });
   return painter;
 }
 
 /** Inside the wheels; outside where they are too small, and then only as many as there is room for. */
 function nameRanks(wheels, { at, size, tree, width, height }) {
-  const inside = size >= 14;
+  const inside = size >= leastNamedSize;
   const every = inside || tree ? 1 : Math.ceil(20 / Math.max(1, leastDistance(at, wheels.length)));
   wheels.forEach((wheel, rank) => {
     if (rank % every) return;
@@ -172,14 +177,13 @@ function nameRanks(wheels, { at, size, tree, width, height }) {
   });
 }
 
-/** @param {Had[]} had @param {RingPlaces} place */
-function ringCells(had, place, inner, outer, colourOf) {
+/** @param {{members: Had[], place: RingPlaces, inner: number, outer: number}} ring */
+function ringCells({ members, place, inner, outer }, colourOf) {
   const fitting = Math.max(1, Math.floor((2 * Math.PI * inner) / leastSegment));
   const cells = Math.min(place.count, mostCells, fitting);
-  const members = d3.range(cells).map(() => /** @type {Had[]} */ ([]));
-  for (const one of had) members[Math.floor((place.of(one.piece) * cells) / place.count)].push(one);
-  const drawn = members.flatMap((inCell, cell) => (inCell.length ? [{ path: segmentPath(cell, cells, inner, outer), inCell, colour: colourOf(inCell[0].piece) }] : []));
-  return { drawn };
+  const ofCells = d3.range(cells).map(() => /** @type {Had[]} */ ([]));
+  for (const one of members) ofCells[Math.floor((place.of(one.piece) * cells) / place.count)].push(one);
+  return ofCells.flatMap((inCell, cell) => (inCell.length ? [{ path: segmentPath(cell, cells, inner, outer), inCell, colour: colourOf(inCell[0].piece) }] : []));
 }
 
 /** How much of a cell there is at a time; of what is not whole yet, less. */
@@ -203,27 +207,26 @@ function svgRings(wheels, rings) {
   };
 }
 
-function canvasRings(host, svg, width, height, rings, at) {
-  const canvas = element("canvas", "rings");
-  const sharp = Math.min(2, devicePixelRatio || 1);
-  Object.assign(canvas, { width: Math.round(width * sharp), height: Math.round(height * sharp) });
-  host.insertBefore(canvas, svg.node());
-  const context = canvas.getContext("2d");
-  const paths = rings.flatMap(({ rank, drawn }) => drawn.map((cell) => ({ ...cell, place: at(rank), shape: new Path2D(cell.path) })));
+/** Each ring as full as the rank has pieces: whole ones, and pale those of which it has a part. */
+function filledRings(wheels, rings) {
+  const drawn = rings.flatMap(({ rank, name, members, place, inner, outer }) =>
+    ["begun", "done"].map((since) => {
+      const moments = members.map((one) => one[since]).sort((a, b) => a - b);
+      const node = wheels[rank].append("path").attr("class", `filled ${name}`).attr("fill-opacity", since === "begun" ? partOpacity : 1);
+      return { node, pathAt: (time) => fillPath(d3.bisector((one) => one).right(moments, time * (1 + 1e-12)) / Math.max(1, place.count), inner, outer) };
+    }),
+  );
   return {
     show: (time) => {
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      context.clearRect(0, 0, canvas.width, canvas.height);
-      for (const { place, shape, inCell, colour } of paths) {
-        const share = shareOfCell(inCell, time);
-        if (share === 0) continue;
-        context.setTransform(sharp, 0, 0, sharp, place[0] * sharp, place[1] * sharp);
-        context.globalAlpha = share;
-        context.fillStyle = colour;
-        context.fill(shape);
-      }
+      for (const { node, pathAt } of drawn) node.attr("d", pathAt(time));
     },
   };
+}
+
+/** @param {number} share of a ring, from its top on */
+function fillPath(share, inner, outer) {
+  if (share === 0) return null;
+  return share < 1 ? arcPath(0, share, inner, outer) : segmentPath(0, 1, inner, outer);
 }
 
 function segmentPath(cell, cells, inner, outer) {
@@ -231,10 +234,13 @@ function segmentPath(cell, cells, inner, outer) {
     const ring = (r) => `M0,${-r}A${r},${r} 0 1 1 0,${r}A${r},${r} 0 1 1 0,${-r}Z`;
     return ring(outer) + ring(inner).replaceAll(" 0 1 1 ", " 0 1 0 ");
   }
-  const gap = cells > 24 ? 0 : 0.04;
-  const [from, to] = [cell, cell + 1].map((i) => (i / cells) * 2 * Math.PI - Math.PI / 2);
-  const at = (angle, r) => `${(Math.cos(angle) * r).toFixed(2)},${(Math.sin(angle) * r).toFixed(2)}`;
-  const [a, b] = [from + gap / 2, to - gap / 2];
-  const large = b - a > Math.PI ? 1 : 0;
-  return `M${at(a, outer)}A${outer},${outer} 0 ${large} 1 ${at(b, outer)}L${at(b, inner)}A${inner},${inner} 0 ${large} 0 ${at(a, inner)}Z`;
+  const gap = cells > 24 ? 0 : 0.02 / (2 * Math.PI);
+  return arcPath(cell / cells + gap, (cell + 1) / cells - gap, inner, outer);
+}
+
+/** @param {number} from @param {number} to   parts of the whole ring */
+function arcPath(from, to, inner, outer) {
+  const at = (part, r) => `${(Math.cos(part * 2 * Math.PI - Math.PI / 2) * r).toFixed(2)},${(Math.sin(part * 2 * Math.PI - Math.PI / 2) * r).toFixed(2)}`;
+  const large = to - from > 0.5 ? 1 : 0;
+  return `M${at(from, outer)}A${outer},${outer} 0 ${large} 1 ${at(to, outer)}L${at(to, inner)}A${inner},${inner} 0 ${large} 0 ${at(from, inner)}Z`;
 }

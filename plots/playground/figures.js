@@ -208,7 +208,7 @@ function stepperFigure(parent, page) {
     id: "stepper",
     title: "",
     folded: true,
-    text: "The same run in true time. Circles are ranks. Inner ring: input. Outer ring: result so far, pale while it is a partial sum. Dots are messages in flight; of a sum, a slice for each rank whose data is in it. The blue line in the space-time diagram is the same moment: drag it along the time axis. Lines join sender and receiver, whatever cables lie between.",
+    text: "The same run in true time. Circles are ranks. Inner ring: input. Outer ring: result so far, pale while it is a partial sum; where pieces are too many, a ring says how much there is. Dots are messages in flight; of a sum, a slice for each rank whose data is in it. The blue line in the space-time diagram is the same moment: drag it along the time axis. Lines join sender and receiver, whatever cables lie between.",
     hint: stepperHint,
     draw: (host, width) => {
       if (!hasStepper(page.now)) {

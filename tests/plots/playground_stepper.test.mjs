@@ -86,6 +86,26 @@ test("rings show what each rank brings along and what it has at the end", async 
   }
 });
 
+test("rings of many pieces fill as the pieces come, and messages pass in front of small ranks", async () => {
+  for (const [setting, ranks] of [["ranks=16&chunks=8&shape=ring", 16], ["ranks=64&chunks=1&shape=ring", 64]]) {
+    const page = await open(`op=all-reduce&algorithm=ring&${setting}`);
+    const filled = () => page.locator("#stepper .filled.had[d]").count();
+    assert.equal(await page.locator("#stepper .filled.brought[d]").count(), 2 * ranks);
+    assert.equal(await filled(), 0);
+    await page.locator("#stepper .scrub").fill("750");
+    const areas = () => page.locator("#stepper .filled.had[d]").evaluateAll((all) => all.map((one) => one.getTotalLength()));
+    const middle = await areas();
+    assert.ok(middle.length >= ranks, `${middle.length} rings have something in them`);
+    await page.locator("#stepper svg").focus();
+    await page.keyboard.press("End");
+    const end = await areas();
+    assert.ok(end.length === 2 * ranks && Math.min(...end) > Math.max(...middle), "all are full at the end only");
+    const order = await page.locator("#stepper svg > g:has(.rank-wheel)").evaluate((wheels) => wheels.nextElementSibling !== null);
+    assert.equal(order, ranks === 64, "messages in front");
+    await close(page);
+  }
+});
+
 test("a part of a sum is pale", async () => {
   const page = await open("op=all-reduce&algorithm=halving-doubling&ranks=4&chunks=1&shape=switch");
   const pale = () => page.locator("#stepper .had[fill-opacity='0.3']").count();
