@@ -29,14 +29,14 @@ function shortened(text, most) {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-/** Cuts the words of all names alike and leaves the numbers, which tell them apart: "no0.3→no0.nv1" of
+/** Cuts the words of all names alike and leaves the numbers, which tell them apart: "node0.3→node0.nvs…1" of
  *  "node0.3→node0.nvswitch1". @param {string[]} names @param {number} most letters @returns {string[]} */
 function shortenedWords(names, most) {
   const word = /[A-Za-z]+/g;
-  const cut = (letters) => names.map((name) => name.replace(word, (one) => one.slice(0, letters)));
+  const cut = (letters) => names.map((name) => name.replace(word, (one) => shortened(one, letters)));
   const longest = d3.max(names.flatMap((name) => name.match(word) ?? []).map((one) => one.length)) ?? 1;
-  const fits = d3.range(longest, 0, -1).map(cut).find((all) => all.every((name) => name.length <= most));
-  return fits ?? cut(1).map((name) => shortened(name, most));
+  const fits = d3.range(longest, 1, -1).map(cut).find((all) => all.every((name) => name.length <= most));
+  return fits ?? names.map((name) => shortened(name, most));
 }
 
 /** Words in lines of at most so many letters. @param {string} text @param {number} most */

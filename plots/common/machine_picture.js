@@ -11,14 +11,16 @@ function drawMachine(host, width, machine, links) {
   const { spots, flat } = layoutDevices(machine);
   const few = machine.nodes.length === 2 ? 220 : width; // a cable needs no room
   const inner = Math.min(width - 48, flat === 1 ? 440 : few);
-  const height = inner * flat + 100;
+  const groups = nodesOf(machine, spots);
+  const below = groups.length ? 8 : 0;
+  const height = inner * flat + 100 + below;
   const left = (width - inner) / 2;
-  const at = (i) => ({ x: left + spots[i].x * inner, y: 24 + spots[i].y * (height - 100) });
+  const at = (i) => ({ x: left + spots[i].x * inner, y: 24 + spots[i].y * (height - 100 - below) });
   const svg = d3
     .select(host)
     .append("svg")
     .attr("class", "chart machine")
-    .attr("viewBox", `0 0 ${width} ${height}`)
+    .attr("viewBox", `0 0 ${width} ${height + 24}`)
     .attr("role", "img")
     .attr("aria-label", "Links of the machine and how busy they were");
   const colour = d3.interpolateRgb(themeColour("--edge"), themeColour("--c2"));
@@ -29,7 +31,9 @@ function drawMachine(host, width, machine, links) {
   const cables = drawn.map((link) => ({ link: links.indexOf(link), cable: drawCable(svg, at(link.from), at(link.to), link, colour, fastest, least) }));
   const ranksAreNamed = machine.nodes.every(({ rank }, i) => rank === null || textWidth(String(rank)) + 2 <= Math.min(mostRoom, rooms[i]));
   machine.nodes.forEach((device, i) => drawDevice(svg, at(i), device, rooms[i], ranksAreNamed));
+  for (const { name, members } of groups) nameNode(svg, name, members.map(at), Math.min(mostRoom, rooms[members[0]]));
   drawRamp(svg, colour, width, height);
+  drawWidths(svg, links, (link) => thickness(link, fastest, least), width, height);
   return (isActive) => cables.forEach(({ link, cable }) => cable.classed("at-work", isActive(link)));
 }
 
@@ -41,10 +45,34 @@ function roomsAround(places) {
   return places.map((here) => Math.max(5, d3.min(places, (there) => (there === here ? Infinity : Math.hypot(there.x - here.x, there.y - here.y))) - 3));
 }
 
+/** How wide a link is drawn. */
+function thickness(link, fastest, room) {
+  return (1.5 + 5 * Math.sqrt(link.bytes_per_s / fastest)) * Math.min(1, room / 16);
+}
+
+/** Ranks of servers, where each server's stand side by side: a rank is in a node if a link of it leads to a device of
+ *  that, such as node0.nic3. @returns {{name: string, members: number[]}[]} */
+function nodesOf({ nodes, links }, spots) {
+  const prefixOf = (i) => /^(\w+\d)\./.exec(nodes[i].name)?.[1];
+  const members = new Map();
+  for (const { from, to } of links)
+    if (nodes[from].rank !== null && spots[from].y === 1 && prefixOf(to)) members.set(prefixOf(to), (members.get(prefixOf(to)) ?? new Set()).add(from));
+  return members.size > 1 ? [...members].map(([name, all]) => ({ name, members: [...all] })) : [];
+}
+
+/** A line below the ranks of a node, with its name. @param {Spot[]} places */
+function nameNode(svg, name, places, room) {
+  const [low, high] = d3.extent(places, ({ x }) => x);
+  const y = places[0].y + room / 2 + 6;
+  svg.append("path").attr("class", "node-line").attr("d", `M${low - room / 2},${y}H${high + room / 2}`);
+  const [text] = shortenedWords([name], Math.floor((high - low + room) / deviceLetter));
+  if (!text.endsWith("…")) svg.append("text").attr("class", "device-name node-name").attr("x", (low + high) / 2).attr("y", y + 11).text(text);
+}
+
 /** To the right of its direction, so that both directions are seen. */
 function drawCable(svg, from, to, link, colour, fastest, room) {
   const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
-  const thick = (1.5 + 5 * Math.sqrt(link.bytes_per_s / fastest)) * Math.min(1, room / 16);
+  const thick = thickness(link, fastest, room);
   const aside = thick / 2 + 1;
   const [dx, dy] = [(-(to.y - from.y) / length) * aside, ((to.x - from.x) / length) * aside];
   const cable = svg
@@ -60,10 +88,15 @@ function drawCable(svg, from, to, link, colour, fastest, room) {
   return cable;
 }
 
-/** What fits into a box: "spine3", "sp3" or nothing, since a number alone may be that of a leaf as well. */
+/** Of a letter in a box, which is smaller than others. */
+const deviceLetter = 6.2;
+
+/** What fits into a box: "spine3", "sp…3", of "node0.nic3" "nic3", or nothing, since a number alone may be that of a leaf as well. */
 function deviceText(name, room) {
-  const [short] = shortenedWords([name], Math.floor((room - 6) / textWidth("s")));
-  return short.includes("…") ? "" : short;
+  const most = Math.floor((room - 5) / deviceLetter);
+  if (most < 4) return name.length <= most ? name : "";
+  const [short] = shortenedWords([name.replace(/^\w+\d\./, "")], most);
+  return short;
 }
 
 function drawDevice(svg, { x, y }, device, room, ranksAreNamed) {
@@ -90,4 +123,18 @@ function drawRamp(svg, colour, width, height) {
     svg.append("rect").attr("x", left + i * each).attr("y", y).attr("width", each + 0.5).attr("height", 8).attr("fill", colour((i + 0.5) / 10));
   for (const [text, x, anchor] of [["idle", left - 6, "end"], ["busy all the time", left + each * 10 + 6, "start"]])
     svg.append("text").attr("x", x).attr("y", y + 8).attr("text-anchor", anchor).text(text);
+}
+
+/** What the widths mean, of the fastest links and the slowest. */
+function drawWidths(svg, links, thick, width, height) {
+  const fastest = links.reduce((a, b) => (b.bytes_per_s > a.bytes_per_s ? b : a));
+  const slowest = links.reduce((a, b) => (b.bytes_per_s < a.bytes_per_s ? b : a));
+  const kinds = fastest.bytes_per_s === slowest.bytes_per_s ? [fastest] : [slowest, fastest];
+  const wide = (link) => 26 + textWidth(rateText(link.bytes_per_s)) + 18;
+  let x = (width - kinds.reduce((sum, link) => sum + wide(link), -18)) / 2;
+  for (const link of kinds) {
+    svg.append("path").attr("class", "cable").attr("d", `M${x},${height + 6}h20`).attr("stroke", themeColour("--muted")).attr("stroke-width", thick(link));
+    svg.append("text").attr("class", "width-name").attr("x", x + 26).attr("y", height + 10).text(rateText(link.bytes_per_s));
+    x += wide(link);
+  }
 }

@@ -137,7 +137,7 @@ const nameLetter = 7.6;
 /** How wide names of links want their margin. @param {any[]} cases @param {number} width */
 function heatMargin(cases, width) {
   const names = cases.filter((one) => one.links).flatMap((one) => one.link_names.map(linkText));
-  return Math.min((d3.max(names, (name) => name.length) ?? 0) * nameLetter + 8, 176, width * 0.3);
+  return Math.min((d3.max(names, (name) => name.length) ?? 0) * nameLetter + 8, 176, width * 0.36);
 }
 
 function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {

@@ -377,6 +377,22 @@ test("no page of paper has the last line alone", async () => {
   await close(page);
 });
 
+test("names of links and devices are whole or end in an ellipsis, and the machine says which ranks are a node", async () => {
+  collsim("predict", "all-reduce", "-b", "1M", "-e", "1M", "--preset", "dgx-h100", "--nodes", "2", "-q", "-o", "two-dgx.html");
+  for (const width of [1366, 360]) {
+    const page = await open(join(folder, "two-dgx.html"), { viewport: { width, height: 800 } });
+    const texts = (selector) => page.locator(selector).allTextContents();
+    const words = [...(await texts("#link-heat .row-name")), ...(await texts("#links .device-name"))].flatMap((name) => name.match(/[a-z]+…?/g) ?? []);
+    for (const word of words) assert.ok(word.endsWith("…") || ["node", "nvswitch", "nic", "network"].includes(word), `${width}: ${word}`);
+    assert.deepEqual(await texts("#links .node-name"), ["node0", "node1"]);
+    const [rank, ...lines] = await page.$$eval("#links circle.device, #links .node-line", (all) => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])).then((all) => [all[0], ...all.slice(-2)]);
+    assert.ok(lines[0][0] <= rank[0] && rank[1] <= lines[0][1] && lines[0][1] < lines[1][0], `${width}: ${JSON.stringify(lines)}`);
+    assert.equal((await texts("#links .width-name")).length, 2);
+    if (width > 1000) assert.ok((await texts("#links .device-name")).includes("nic0"));
+    await close(page);
+  }
+});
+
 test("no line of a title ends inside a number with its unit or a word with a hyphen", async () => {
   const page = await open(pageOf("tuner/ring-or-tree-on-two-dgx-h100"), { viewport: { width: 360, height: 800 } });
   const wholes = await page.$$eval("h3 .whole", (all) => all.map((one) => ({ text: one.textContent, lines: one.getClientRects().length })));
