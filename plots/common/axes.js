@@ -13,6 +13,7 @@
  * @property {Quantity} quantity
  * @property {"log"|"linear"} scale
  * @property {[number, number]} domain
+ * @property {number[]} [marked]   values of which as many as can be have a tick
  */
 
 /** @type {Record<string, Quantity>} */
@@ -59,7 +60,7 @@ function ticksOf(scale, axis, most) {
   const base = axis.quantity.base ?? 10;
   const powers = axis.scale === "log" ? Math.log(high / low) / Math.log(base) : 0;
   const wholes = (values) => (axis.quantity.whole ? values.filter(Number.isInteger) : values);
-  if (axis.scale === "log" && base === 2 && powers >= 2.5) return powersWithin(low, high, base, most);
+  if (axis.scale === "log" && base === 2 && powers >= 2.5) return powersWithin(low, high, base, most, axis.marked);
   if (axis.scale === "log" && base === 10 && powers >= 0.9) return decimalTicks(low, high, most);
   const count = Math.max(2, Math.min(most, 8));
   if (base === 2 && !axis.quantity.whole) return binaryTicks(low, high, count);
@@ -98,13 +99,21 @@ function mostZoom({ scale, domain: [low, high], quantity: { units, whole } }) {
   return Math.max(1, Math.log(high / low) / Math.log(whole ? 1.1 : 1.03));
 }
 
-/** Powers of the base, each or each second, third, ... so that they are few. */
-function powersWithin(low, high, base, most) {
+/** Powers of the base, each or each second, third, ... so that they are few, and that most of the marked values are
+ *  among them. */
+function powersWithin(low, high, base, most, marked = []) {
   const first = Math.ceil(Math.log(low) / Math.log(base) - 1e-9);
   const last = Math.floor(Math.log(high) / Math.log(base) + 1e-9);
-  const step = Math.max(1, Math.ceil((last - first + 1) / most));
-  const powers = d3.range(first, last + 1).filter((power) => power % step === 0);
-  return powers.map((power) => base ** power);
+  const leastStep = Math.max(1, Math.ceil((last - first + 1) / most));
+  const wanted = new Set(marked.map((value) => Number((Math.log(value) / Math.log(base)).toFixed(9))));
+  let best = { hits: -1, powers: [] };
+  for (let step = leastStep; step <= Math.max(leastStep, (last - first) / 2); ++step)
+    for (let start = 0; start < step; ++start) {
+      const powers = d3.range(first, last + 1).filter((power) => (power - start) % step === 0);
+      const hits = powers.filter((power) => wanted.has(power)).length;
+      if (hits > best.hits) best = { hits, powers };
+    }
+  return best.powers.map((power) => base ** power);
 }
 
 /** 1, 2, 5, 10, ... where there is room, else 1, 10, 100. */
@@ -139,4 +148,17 @@ function drawAxis(group, scale, axis, side, across) {
     .insert("line", ":first-child")
     .attr("class", "grid-line")
     .attr(side === "bottom" ? "y2" : "x2", side === "bottom" ? -across : across);
+  if (side === "bottom") keepLabelsInside(group, scale, ticks, texts);
+}
+
+/** Right of an axis there is at least so much room. In pixels. */
+const airRight = 8;
+
+/** Moves labels at the end of an axis to the left where they would stick out. */
+function keepLabelsInside(group, scale, ticks, texts) {
+  const [, to] = scale.range();
+  group.selectAll(".tick text").each(function (_, i) {
+    const out = scale(ticks[i]) + textWidth(texts[i]) / 2 - (to + airRight);
+    if (out > 0) d3.select(this).attr("x", -out);
+  });
 }

@@ -108,7 +108,8 @@ function drawablePart(chart) {
   const horizontals = chart.horizontals?.filter(({ y }) => onY(y));
   const why = [chart.x, chart.y].some(({ scale }) => scale === "log") ? "a log scale cannot show 0 or values beyond all limits" : "beyond all limits";
   const which = left === all ? "Nothing can be drawn" : `${countText(left)} of ${countText(all)} points ${left === 1 ? "is" : "are"} not drawn`;
-  return { chart: { ...chart, series, verticals, horizontals }, missing: left ? `${which}: ${why}` : "" };
+  const marked = series.filter(({ mark }) => mark && mark !== "none").flatMap(({ points }) => points.map(({ x }) => x));
+  return { chart: { ...chart, x: { ...chart.x, marked }, series, verticals, horizontals }, missing: left ? `${which}: ${why}` : "" };
 }
 
 function addClip(svg, id, { left, right, top, bottom }, air) {

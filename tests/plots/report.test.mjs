@@ -377,6 +377,22 @@ test("no page of paper has the last line alone", async () => {
   await close(page);
 });
 
+test("ticks of sizes are at points, and no label sticks out", async () => {
+  const file = pageOf("lecture/ring-against-tree");
+  const { rows } = JSON.parse(readFileSync(join(folder, "lecture-ring-against-tree.json")));
+  const sizes = new Set(rows.map((row) => row.size_bytes));
+  const unit = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+  for (const width of [1366, 1000, 360]) {
+    const page = await open(file, { viewport: { width, height: 800 } });
+    const labels = await page.locator("#size-curves .axis-bottom .tick text").allTextContents();
+    assert.ok(labels.length >= 3, `${labels}`);
+    for (const label of labels) assert.ok(sizes.has(Number.parseFloat(label.replace(",", "")) * unit[label.split(" ")[1]]), `${width}: no point at ${label}`);
+    const out = await page.$$eval(".axis-bottom .tick text", (all) => all.map((one) => ({ text: one.textContent, out: one.getBoundingClientRect().right - one.closest("svg").getBoundingClientRect().right })).filter(({ out }) => out > 0));
+    assert.deepEqual(out, [], `${width}`);
+    await close(page);
+  }
+});
+
 test("names of links and devices are whole or end in an ellipsis, and the machine says which ranks are a node", async () => {
   collsim("predict", "all-reduce", "-b", "1M", "-e", "1M", "--preset", "dgx-h100", "--nodes", "2", "-q", "-o", "two-dgx.html");
   for (const width of [1366, 360]) {
