@@ -23,7 +23,9 @@ function drawMachine(host, width, machine, links) {
     .attr("viewBox", `0 0 ${width} ${height + 24}`)
     .attr("role", "img")
     .attr("aria-label", "Links of the machine and how busy they were");
-  const colour = d3.interpolateRgb(themeColour("--edge"), themeColour("--c2"));
+  const alike = alikeText(links);
+  const ramp = d3.interpolateRgb(themeColour("--edge"), themeColour(alike ? "--muted" : "--c2"));
+  const colour = alike ? () => ramp(0.4) : ramp;
   const fastest = d3.max(links, (link) => link.bytes_per_s);
   const drawn = [...links].sort((a, b) => b.busy - a.busy).slice(0, mostDrawnCables).reverse();
   const rooms = roomsAround(machine.nodes.map((_, i) => at(i)));
@@ -32,7 +34,8 @@ function drawMachine(host, width, machine, links) {
   const ranksAreNamed = machine.nodes.every(({ rank }, i) => rank === null || textWidth(String(rank)) + 2 <= Math.min(mostRoom, rooms[i]));
   machine.nodes.forEach((device, i) => drawDevice(svg, at(i), device, rooms[i], ranksAreNamed));
   for (const { name, members } of groups) nameNode(svg, name, members.map(at), Math.min(mostRoom, rooms[members[0]]));
-  drawRamp(svg, colour, width, height);
+  if (alike) svg.append("text").attr("class", "alike").attr("x", width / 2).attr("y", height - 22).attr("text-anchor", "middle").text(alike);
+  else drawRamp(svg, colour, width, height);
   drawWidths(svg, links, (link) => thickness(link, fastest, least), width, height);
   return (isActive) => cables.forEach(({ link, cable }) => cable.classed("at-work", isActive(link)));
 }
@@ -43,6 +46,17 @@ const mostRoom = 26;
 /** How wide each device may be: neighbours do not touch. @param {Spot[]} places in pixels */
 function roomsAround(places) {
   return places.map((here) => Math.max(5, d3.min(places, (there) => (there === here ? Infinity : Math.hypot(there.x - here.x, there.y - here.y))) - 3));
+}
+
+/** Busy times that differ less than by this part are alike: no colours are needed to tell them apart. */
+const alikeBusy = 0.02;
+
+/** "all 14 used links are busy 93% of the time", where that is so; else empty. @param {{busy: number, messages: number}[]} links */
+function alikeText(links) {
+  const used = links.filter(({ messages }) => messages > 0);
+  const [low, high] = d3.extent(used, ({ busy }) => busy);
+  if (used.length < 2 || high - low > alikeBusy * high) return "";
+  return `all ${countText(used.length)}${used.length < links.length ? " used" : ""} links are busy ${percentText(high)} of the time`;
 }
 
 /** How wide a link is drawn. */
@@ -133,7 +147,7 @@ function drawWidths(svg, links, thick, width, height) {
   const wide = (link) => 26 + textWidth(rateText(link.bytes_per_s)) + 18;
   let x = (width - kinds.reduce((sum, link) => sum + wide(link), -18)) / 2;
   for (const link of kinds) {
-    svg.append("path").attr("class", "cable").attr("d", `M${x},${height + 6}h20`).attr("stroke", themeColour("--muted")).attr("stroke-width", thick(link));
+    svg.append("path").attr("class", "width-sample").attr("d", `M${x},${height + 6}h20`).attr("stroke", themeColour("--muted")).attr("stroke-width", thick(link));
     svg.append("text").attr("class", "width-name").attr("x", x + 26).attr("y", height + 10).text(rateText(link.bytes_per_s));
     x += wide(link);
   }

@@ -12,6 +12,7 @@ const heatLevels = 20;
  * @property {number} busy        share of the whole time
  * @property {number[]} from      seconds, of each message that crossed it
  * @property {number[]} to
+ * @property {boolean} [isAll]    it stands for all links
  * @property {number[]} weight    how much of the link it took: 1 of a link that is held, less of one that is shared
  */
 
@@ -47,6 +48,14 @@ function busyShares({ from, to, weight }, [start, end], count) {
     }
   }
   return shares.map((share) => Math.min(1, share));
+}
+
+/** Links that work alike all the time are one row. @param {LinkWork[]} works @param {number} time @returns {LinkWork[]} */
+function rowsOfWorks(works, time) {
+  if (works.length < 2 || !(time > 0)) return works;
+  const shares = works.map((work) => busyShares(work, [0, time], 50));
+  const apart = d3.max(shares, (own) => d3.max(own, (share, i) => Math.abs(share - shares[0][i])));
+  return apart > alikeBusy ? works : [{ ...works[0], name: `all ${countText(works.length)}`, isAll: true }];
 }
 
 /** Times at which a link begins and ends to work, however many messages share it. @param {LinkWork} work */
@@ -108,7 +117,9 @@ function addLinkHeat(parent, results, cases, axis) {
   const drawn = cases.filter((one) => one.links).map((one) => ({ one, works: workOfLinks(one) }));
   if (!drawn.length || !drawn.every(({ works }) => works.length)) return () => {};
   const most = Math.floor(mostHeatRows / drawn.length);
-  const hidden = d3.max(drawn, ({ works }) => works.length) > most;
+  const rowsOf = drawn.map((each) => ({ one: each.one, works: rowsOfWorks(each.works, each.one.time_s) }));
+  const hidden = d3.max(rowsOf, ({ works }) => works.length) > most;
+  const alike = rowsOf.some((row, i) => row.works.length < drawn[i].works.length);
   const { one, works } = drawn.at(-1);
   const finding = heatTitle(one, works);
   const title = drawn.length > 1 ? `${one.name}: ${finding.replace(/^[A-Z]/, (letter) => letter.toLowerCase())}` : finding;
@@ -117,8 +128,8 @@ function addLinkHeat(parent, results, cases, axis) {
   return addFigure(parent, {
     id: `${results.id}link-heat`,
     title,
-    text: `A row is one direction of a link, the busiest first${hidden ? `, at most ${most} of a run` : ""}; the time axis is that of the diagram above, and zooms with it. The stronger the colour, the busier the link at that moment.`,
-    draw: (host, width) => drawLinkHeat(host, width, drawn, most, axis),
+    text: `A row is one direction of a link, the busiest first${hidden ? `, at most ${most} of a run` : ""}${alike ? ", and links that are busy alike all the time are one" : ""}; the time axis is that of the diagram above, and zooms with it. The stronger the colour, the busier the link at that moment.`,
+    draw: (host, width) => drawLinkHeat(host, width, rowsOf, most, axis),
     table: {
       columns: [
         ...(drawn.length > 1 ? [{ head: "run", cell: (row) => row.run, words: true }] : []),
@@ -163,12 +174,12 @@ function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {
     .attr("aria-label", "How busy links were over time");
   drawTimeAxis(svg.append("g"), x, { left, right, bottom: y, height: y + 40 });
   const colour = d3.interpolateRgb(themeColour("--grid"), themeColour("--c2"));
-  const names = [...new Set(shown.flatMap(({ works }) => works.map(({ name }) => name)))];
+  const names = [...new Set(shown.flatMap(({ works }) => works.filter(({ isAll }) => !isAll).map(({ name }) => name)))];
   const cut = shortenedWords(names, Math.floor((left - 6) / nameLetter));
   const short = new Map(names.map((name, i) => [name, cut[i]]));
   for (const { one, works, top } of places) {
     if (drawn.length > 1) svg.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - 7).text(one.name);
-    works.forEach((work, i) => drawHeatRow(svg, { ...work, short: short.get(work.name) }, top + i * rowHeight, rowHeight, x, colour));
+    works.forEach((work, i) => drawHeatRow(svg, { ...work, short: short.get(work.name) ?? work.name }, top + i * rowHeight, rowHeight, x, colour));
   }
   drawRamp(svg, colour, width, y + 80);
 }

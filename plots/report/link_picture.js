@@ -13,7 +13,7 @@ function addLinkPicture(parent, results, one) {
   addFigure(parent, {
     id: `${results.id}links`,
     title: linksTitle(one, links, used),
-    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks${one.nodes.some((node) => node.rank === null) ? ", boxes other devices" : ""}. Each line is one direction of a link: the colour shows how much of the time it was busy, the width its bandwidth; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
+    text: `${one.name ? `${one.name}. ` : ""}Circles are ranks${one.nodes.some((node) => node.rank === null) ? ", boxes other devices" : ""}. Each line is one direction of a link: ${alikeText(links) ? "the width shows" : "the colour shows how much of the time it was busy, the width"} its bandwidth; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
     draw: (host, width) => drawMachine(host, width, one, links),
     table: {
       columns: [

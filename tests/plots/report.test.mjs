@@ -377,6 +377,20 @@ test("no page of paper has the last line alone", async () => {
   await close(page);
 });
 
+test("links that are alike need no colours: one row, and one sentence", async () => {
+  const alike = await open(pageOf("tuner/chunks-of-a-ring-all-reduce"));
+  const texts = (page, selector) => page.locator(selector).allTextContents();
+  assert.deepEqual(await texts(alike, "#link-heat .row-name"), ["all 8", "all 8"]);
+  assert.deepEqual(await texts(alike, "#links .alike"), ["all 8 used links are busy 99.9% of the time"]);
+  const colours = (page) => page.$$eval("#links .machine > .cable:not([stroke-dasharray])", (all) => [...new Set(all.map((one) => one.getAttribute("stroke")))]);
+  assert.equal((await colours(alike)).length, 1);
+  await close(alike);
+  const others = await open(pageOf("architect/double-the-nic"));
+  assert.deepEqual(await texts(others, "#links .alike"), []);
+  assert.ok((await colours(others)).length > 1 && (await texts(others, "#link-heat .row-name")).length > 2);
+  await close(others);
+});
+
 test("ticks of sizes are at points, and no label sticks out", async () => {
   const file = pageOf("lecture/ring-against-tree");
   const { rows } = JSON.parse(readFileSync(join(folder, "lecture-ring-against-tree.json")));
