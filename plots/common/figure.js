@@ -84,7 +84,8 @@ function addFigure(parent, parts) {
     host.replaceChildren();
     parts.draw(host, drawnWidth);
     const [, , wide, high] = host.querySelector("svg")?.getAttribute("viewBox").split(" ").map(Number) ?? [0, 0, 1, 1];
-    host.style.setProperty("--wide-per-high", String(wide / high)); // how wide it may be on paper
+    host.style.setProperty("--wide-per-high", String(wide / high)); // how large it is on paper
+    host.style.setProperty("--wide", String(wide));
   };
   redraw();
   new ResizeObserver(() => {

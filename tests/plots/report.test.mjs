@@ -333,7 +333,7 @@ test("dark, narrow and printed", async () => {
   }
 });
 
-test("two figures fit on a page of paper, without what only a screen can do", async () => {
+test("two figures fit on a page of paper, or nearly so, in letters of 6 points, without what only a screen can do", async () => {
   const millimetre = 96 / 25.4;
   const [wide, high] = [(210 - 26) * millimetre, (297 - 28) * millimetre];
   for (const name of ["lecture/ring-broadcast", "tuner/ring-or-tree-on-two-dgx-h100", "architect/double-the-nic"]) {
@@ -341,7 +341,15 @@ test("two figures fit on a page of paper, without what only a screen can do", as
     await page.emulateMedia({ media: "print" });
     await page.setViewportSize({ width: Math.floor(wide), height: Math.floor(high) });
     for (const [id, height] of await page.$$eval("figure", (all) => all.map((one) => [one.id, one.getBoundingClientRect().height])))
-      assert.ok(height < high / 2, `${name}, ${id}: ${height} of ${high} pixels`);
+      assert.ok(height < 0.54 * high, `${name}, ${id}: ${height} of ${high} pixels`);
+    const letters = await page.$$eval("figure svg text", (all) =>
+      all.map((one) => {
+        const svg = one.ownerSVGElement;
+        const pixels = (Number.parseFloat(getComputedStyle(one).fontSize) * svg.getBoundingClientRect().width) / svg.viewBox.baseVal.width;
+        return { points: pixels * 0.75, figure: one.closest("figure").id, text: one.textContent };
+      }),
+    );
+    assert.deepEqual(letters.filter(({ points }) => points < 5.99), [], name);
     assert.equal(await page.locator("select:visible, button:visible, details:visible, .hint:visible").count(), 0);
     await close(page);
   }
