@@ -6,8 +6,9 @@ const mostDrawnCables = 1200;
 
 /** Links in the colour of how busy they were.  @returns {(isActive: (link: number) => boolean) => void} marks those
  *  that are at work at a moment
- *  @param {HTMLElement} host @param {number} width @param {{nodes: Device[], links: Cable[], shape: string, dims: number[]}} machine */
-function drawMachine(host, width, machine, links) {
+ *  @param {HTMLElement} host @param {number} width @param {{nodes: Device[], links: Cable[], shape: string, dims: number[]}} machine
+ *  @param {string} finding   for those who do not see it */
+function drawMachine(host, width, machine, links, finding) {
   const { spots, flat } = layoutDevices(machine);
   const few = machine.nodes.length === 2 ? 220 : width; // a cable needs no room
   const inner = Math.min(width - 48, flat === 1 ? 440 : few);
@@ -22,7 +23,7 @@ function drawMachine(host, width, machine, links) {
     .attr("class", "chart machine")
     .attr("viewBox", `0 0 ${width} ${height + 24}`)
     .attr("role", "img")
-    .attr("aria-label", "Links of the machine and how busy they were");
+    .attr("aria-label", `The machine. ${finding}`);
   const alike = alikeText(links);
   const ramp = d3.interpolateRgb(themeColour("--edge"), themeColour(alike ? "--muted" : "--c2"));
   const colour = alike ? () => ramp(0.4) : ramp;

@@ -29,7 +29,7 @@ function spaceTimeFigure(parent, page) {
   const tools = element("div", "view-tools screen-only");
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "space-time",
-    title: "",
+    title: "Who sends what when",
     folded: true,
     text: "Time runs to the right. A bar is a message on its link, in the colour of its piece of the data; the pale start is alpha. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.",
     hint: spaceTimeHint,
@@ -116,7 +116,7 @@ function viewTools(tools, page, redraw) {
 function curveFigure(parent, page) {
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "chunk-curve",
-    title: "",
+    title: "What is the best number of chunks?",
     folded: true,
     text: curveText("", []).trim(),
     hint: chartHint,
@@ -206,7 +206,7 @@ function curveTable(curve) {
 function stepperFigure(parent, page) {
   const { figure, redraw, setTitle } = addFigure(parent, {
     id: "stepper",
-    title: "",
+    title: "Step by step",
     folded: true,
     text: "The same run in true time. Circles are ranks. Inner ring: input. Outer ring: result so far, pale while it is a partial sum; where pieces are too many, a ring says how much there is. Dots are messages in flight; of a sum, a slice for each rank whose data is in it. The blue line in the space-time diagram is the same moment: drag it along the time axis. Lines join sender and receiver, whatever cables lie between.",
     hint: stepperHint,
@@ -248,7 +248,7 @@ function breakdownFigure(parent, page) {
   ];
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "breakdown",
-    title: "",
+    title: "Where the time goes",
     folded: true,
     text: "What the critical path consists of, from the start to the end of the last rank. Only changes on this path can shorten the run.",
     draw: (host, width) => {

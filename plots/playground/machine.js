@@ -64,12 +64,12 @@ function machineFigure(parent, page) {
   let machine = null;
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "machine",
-    title: "",
+    title: "The machine",
     folded: true,
     text: "Circles are ranks, boxes switches. Each line is one direction of a link: the colour shows how much of the time it is busy, the width its bandwidth; dashed lines carry nothing. Blue: a message is on it at the moment of the playhead.",
     draw: (host, width) => {
       if (!machine) return host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
-      const mark = drawMachine(host, width, machine, machine.links);
+      const mark = drawMachine(host, width, machine, machine.links, machineTitle(machine.links));
       const { steps, timePs } = page.now.answer;
       const show = (place) => {
         const at = place > 0 && place < 1 ? linksAtWork(steps, place * Number(timePs)) : new Set();

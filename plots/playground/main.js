@@ -231,7 +231,7 @@ function agreementText({ timePs, formulaS, exact }) {
 /** @param {Case} one */
 function drawFormula({ setting, answer }) {
   const place = byId("formula");
-  place.replaceChildren(element("h2", "", "Closed form"));
+  place.replaceChildren(element("h3", "", "Closed form"));
   if (!answer.formula) {
     place.append(element("p", "muted", "No formula is known for this exact case; the simulation needs none."));
     return;

@@ -6,7 +6,7 @@ const stepShares = [
   { kind: "alone", name: "computing", colour: 1, note: "a stream of the rank works, and no collective is under way" },
   { kind: "hidden", name: "computing that hides communication", colour: 6, note: "a stream works while a collective is under way" },
   { kind: "exposed", name: "exposed communication", colour: 2, note: "a collective is under way, and no stream works" },
-  { kind: "idle", name: "idle", colour: 8, note: "neither: waiting for messages and slower ranks" },
+  { kind: "idle", name: "idle", colour: 8, to: "waiting", note: "neither: waiting for messages and slower ranks" },
 ];
 
 const layerTimeStops = [0, 0.1, 0.2, 0.5, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 100].map((ms) => ms * 1e9);
@@ -132,7 +132,7 @@ function streamsFigure(parent, page) {
   ];
   const { redraw, setTitle, setRows } = addFigure(parent, {
     id: "streams",
-    title: "",
+    title: "What each rank does when",
     text: "Time runs to the right. Numbers are layers and buckets, or microbatches; of ranks that do the same, one is drawn.",
     draw: (host, width) => {
       const picture = page.answer?.picture;
@@ -168,11 +168,12 @@ function sharesFigure(parent, page) {
     title: "Where the time goes",
     text: "Of one rank: means over all.",
     draw: (host, width) => {
-      if (page.answer) drawBreakdown(host, width, rowsOf(), "Where the time goes", false, stepShares);
+      if (page.answer) drawBreakdown(host, width, rowsOf(), breakdownTitle(rowsOf()[0].shares, stepShares), false, stepShares);
     },
     table: { columns, rows: [] },
   });
   return () => {
+    setTitle(breakdownTitle(rowsOf()[0].shares, stepShares));
     setRows({ columns, rows: rowsOf() });
     redraw();
   };

@@ -129,7 +129,7 @@ function addLinkHeat(parent, results, cases, axis) {
     id: `${results.id}link-heat`,
     title,
     text: `A row is one direction of a link, the busiest first${hidden ? `, at most ${most} of a run` : ""}${alike ? ", and links that are busy alike all the time are one" : ""}; the time axis is that of the diagram above, and zooms with it. The stronger the colour, the busier the link at that moment.`,
-    draw: (host, width) => drawLinkHeat(host, width, rowsOf, most, axis),
+    draw: (host, width) => drawLinkHeat(host, width, rowsOf, most, axis, title),
     table: {
       columns: [
         ...(drawn.length > 1 ? [{ head: "run", cell: (row) => row.run, words: true }] : []),
@@ -151,7 +151,7 @@ function heatMargin(cases, width) {
   return Math.min((d3.max(names, (name) => name.length) ?? 0) * nameLetter + 8, 176, width * 0.36);
 }
 
-function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {
+function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }, finding) {
   const [left, right] = [leftOf(width), width - 10];
   const heading = drawn.length > 1 ? 22 : 4;
   const shown = drawn.map(({ one, works }) => ({ one, works: works.slice(0, most) }));
@@ -171,7 +171,7 @@ function drawLinkHeat(host, width, drawn, most, { view, left: leftOf }) {
     .attr("class", "chart link-heat")
     .attr("viewBox", `0 0 ${width} ${y + 68}`)
     .attr("role", "img")
-    .attr("aria-label", "How busy links were over time");
+    .attr("aria-label", `How busy links were over time. ${finding}`);
   drawTimeAxis(svg.append("g"), x, { left, right, bottom: y, height: y + 40 });
   const colour = d3.interpolateRgb(themeColour("--grid"), themeColour("--c2"));
   const names = [...new Set(shown.flatMap(({ works }) => works.filter(({ isAll }) => !isAll).map(({ name }) => name)))];

@@ -10,11 +10,12 @@ function addLinkPicture(parent, results, one) {
   const links = one.links.map((link, i) => ({ ...link, name: linkText(one.link_names[i]), busy: one.time_s > 0 ? link.busy_s / one.time_s : 0 }));
   const used = links.filter((link) => link.messages > 0).sort((a, b) => b.busy - a.busy);
   if (!used.length) return;
+  const title = linksTitle(one, links, used);
   addFigure(parent, {
     id: `${results.id}links`,
-    title: linksTitle(one, links, used),
+    title,
     text: `${one.name ? `${one.name}. ` : ""}Circles are ranks${one.nodes.some((node) => node.rank === null) ? ", boxes other devices" : ""}. Each line is one direction of a link: ${alikeText(links) ? "the width shows" : "the colour shows how much of the time it was busy, the width"} its bandwidth; dashed lines carried nothing.${links.length > mostDrawnCables ? ` The ${countText(mostDrawnCables)} busiest of ${countText(links.length)} are drawn.` : ""}`,
-    draw: (host, width) => drawMachine(host, width, one, links),
+    draw: (host, width) => drawMachine(host, width, one, links, title),
     table: {
       columns: [
         { head: "link", cell: (link) => link.name, words: true },

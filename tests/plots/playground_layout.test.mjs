@@ -101,3 +101,11 @@ test("fits narrow screens, and everything can be reached by keyboard", async () 
     assert.ok(reached.has(id), `Tab does not reach ${id}`);
   await close(page);
 });
+
+test("on paper there are the values of the knobs, and nothing that only a screen can do", async () => {
+  const page = await open("");
+  await page.emulateMedia({ media: "print" });
+  for (const shown of ["#field-size", "#field-bandwidth", "#control-op"]) assert.ok(await page.locator(shown).isVisible(), shown);
+  assert.equal(await page.locator("#mini:visible, .how-to-read:visible, input[type=range]:visible, button:visible, #scenario:visible").count(), 0);
+  await close(page);
+});

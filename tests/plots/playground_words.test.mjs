@@ -67,3 +67,26 @@ test("the moving picture's title says how many ranks send", async () => {
     await close(page);
   }
 });
+
+test("headings go from one level to the next, and none is empty, whether its figure was seen or not", async () => {
+  for (const fragment of ["", "step=ddp", "step=pipeline"]) {
+    const page = await open(fragment, { viewport: { width: 360, height: 600 } });
+    const headings = await page.$$eval("h1, h2, h3, h4", (all) => all.filter((one) => !one.closest("[hidden]")).map((one) => ({ level: Number(one.tagName[1]), text: one.textContent.trim() })));
+    assert.equal(headings[0].level, 1);
+    headings.slice(1).forEach(({ level, text }, i) => assert.ok(level > 1 && level - headings[i].level <= 1, `${text} is of level ${level}, after ${headings[i].level}`));
+    for (const { level, text } of headings) assert.notEqual(text, "", `a heading of level ${level}`);
+    await close(page);
+  }
+});
+
+test("those who do not see a picture hear what it shows", async () => {
+  const page = await open("");
+  const label = (figure) => page.locator(`#${figure} svg`).getAttribute("aria-label");
+  assert.equal(await label("machine"), "The machine. 7 of 14 links carry everything; the busiest is busy 57% of the time");
+  assert.match(await label("breakdown"), /% of the time goes to the wire/);
+  await close(page);
+  const step = await open("step=pipeline");
+  assert.equal(await step.locator("#step-shares svg").getAttribute("aria-label"), "72.7% of the time goes to computing, 27.3% to waiting");
+  assert.equal(await titleOf(step, "step-shares"), "72.7% of the time goes to computing, 27.3% to waiting");
+  await close(step);
+});

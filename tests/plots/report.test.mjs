@@ -385,6 +385,15 @@ test("no page of paper has the last line alone", async () => {
   await close(page);
 });
 
+test("those who do not see a picture hear what it shows", async () => {
+  const page = await open(pageOf("lecture/ring-broadcast"));
+  for (const figure of ["links", "link-heat", "breakdown"]) {
+    const [label, title] = [await page.locator(`#${figure} svg`).getAttribute("aria-label"), await page.locator(`#${figure} h3`).textContent()];
+    assert.ok(label.endsWith(`. ${title}`), `${figure}: ${label}`);
+  }
+  await close(page);
+});
+
 test("links that are alike need no colours: one row, and one sentence", async () => {
   const alike = await open(pageOf("tuner/chunks-of-a-ring-all-reduce"));
   const texts = (page, selector) => page.locator(selector).allTextContents();
