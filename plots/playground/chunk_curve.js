@@ -38,18 +38,24 @@ function curveChunks(setting, best) {
   return [...new Set([...powers, ...wanted.filter((chunks) => chunks >= 1 && chunks <= mostChunks)])].sort((a, b) => a - b);
 }
 
-/** Makes curves one at a time; a new one stops the previous one. @param {Engine} engine */
+/** @param {Engine} engine */
 function chunkCurveMaker(engine) {
+  return curveMaker(curveKey, (setting, numbers) => curveWork(engine, setting, numbers));
+}
+
+/** Makes curves one at a time; a new one stops the previous one.
+ *  @param {(numbers: EngineSetting) => string} keyOf   of what a curve is
+ *  @param {(setting: PageSetting, numbers: EngineSetting) => {next: () => {done?: boolean}, curve: any}} workOf   in steps */
+function curveMaker(keyOf, workOf) {
   let timer = 0;
-  /** @type {ChunkCurve|null} */
   let made = null;
   return {
-    /** @param {PageSetting} setting @param {EngineSetting} numbers @param {(curve: ChunkCurve) => void} done */
+    /** @param {PageSetting} setting @param {EngineSetting} numbers @param {(curve: any) => void} done */
     make: (setting, numbers, done) => {
       clearTimeout(timer);
-      const key = curveKey(numbers);
+      const key = keyOf(numbers);
       if (made?.key === key) return done(made);
-      const work = curveWork(engine, setting, numbers);
+      const work = workOf(setting, numbers);
       const go = () => {
         const until = performance.now() + sliceMs;
         while (performance.now() < until) {

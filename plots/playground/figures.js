@@ -3,7 +3,7 @@
 
 /** What a knob changes first, and the rest below. @param {HTMLElement} parent @param {HTMLElement} below @param {Playground} page */
 function addFigures(parent, below, page) {
-  const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(below, page), machineFigure(below, page), breakdownFigure(below, page)];
+  const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(below, page), machineFigure(below, page), breakdownFigure(below, page), sizeCurveFigure(below, page)];
   const [, drawCurve] = figures;
   return {
     draw: () => figures.forEach((figure) => figure()),

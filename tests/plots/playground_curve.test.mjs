@@ -96,3 +96,22 @@ test("the chunk curve says why it is as it is", async () => {
     await close(page);
   }
 });
+
+test("the curve over size marks the present size, and says where half of the best bandwidth is reached", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=ring&ranks=8&chunks=1");
+  await page.waitForSelector("#size-curve .mark.dot");
+  // t(N) = 14 (5 us + N / (8 B)): N / t is half of its limit, 8 B / 14, where both parts are equal, at 1 MB.
+  assert.equal(await page.locator("#size-curve h3").textContent(), "Half of the best bandwidth is reached from 1 MiB on");
+  assert.equal(await page.locator('#size-curve [data-series="simulated"] .mark').count(), 33);
+  const places = (name) => page.locator(`#size-curve [data-series="${name}"] .mark`).evaluateAll((all) => all.map((one) => one.getAttribute("transform")));
+  assert.ok((await places("simulated")).includes((await places("now"))[0]), "64 MiB is one of the sizes");
+  await page.locator("#field-size").fill("100MB");
+  await page.locator("#field-size").press("Tab");
+  await page.waitForFunction(() => document.querySelector("#what").textContent.includes("100 MB"));
+  await page.waitForSelector("#size-curve:not(.stale-figure) .mark.dot");
+  assert.ok(!(await places("simulated")).includes((await places("now"))[0]));
+  await close(page);
+  const barrier = await open("op=barrier&algorithm=dissemination");
+  assert.equal(await barrier.locator("#size-curve").isVisible(), false);
+  await close(barrier);
+});
