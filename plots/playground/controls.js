@@ -50,8 +50,11 @@ const factorStops = [1.5, 2, 3, 4, 5, 8, 10, 20, 50, 100];
 const channelStops = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 const gpuStops = [1, 2, 3, 4, 6, 8, 12, 16, 32];
 
-/** Groups of controls, in the order of the page. `stops` makes a slider with a field beside it; a group
- *  that is `folded` shows its controls when it is opened. */
+const isPower = (count) => Number.isInteger(Math.log2(count));
+const isWholeUnit = (bytes) => Number.isInteger(Math.log2(bytes) / 10);
+
+/** Groups of controls, in the order of the page. `stops` makes a slider with a field beside it, with a tick at those of
+ *  them that `ticks` says; a group that is `folded` shows its controls when it is opened. */
 function controlGroups() {
   return [
     {
@@ -59,9 +62,9 @@ function controlGroups() {
       controls: [
         { key: "op", label: "operation", note: (setting) => opNotes[setting.op] },
         { key: "algorithm", label: "algorithm", note: (setting, engine) => algorithmRow(engine, setting).summary },
-        { key: "ranks", label: "ranks K", stops: d3.range(2, mostRanks + 1), note: () => "GPUs that take part" },
-        { key: "size", label: "size N", stops: sizeStops, note: () => "of the whole buffer, as in nccl-tests" },
-        { key: "chunks", label: "chunks S", stops: chunkStops, note: () => "messages into which each step's data is cut" },
+        { key: "ranks", label: "ranks K", stops: d3.range(2, mostRanks + 1), ticks: isPower, note: () => "GPUs that take part" },
+        { key: "size", label: "size N", stops: sizeStops, ticks: isWholeUnit, note: () => "of the whole buffer, as in nccl-tests" },
+        { key: "chunks", label: "chunks S", stops: chunkStops, ticks: isPower, note: () => "messages into which each step's data is cut" },
         bandwidthControl,
         overheadControl,
       ],
@@ -181,6 +184,7 @@ function sliderControl(control, { parse, text, also }, onChange) {
   mistake.setAttribute("role", "alert");
   mistake.hidden = true;
   row.append(slider, field, note, mistake);
+  if (control.ticks) row.append(sliderTicks(control));
   const none = noneValues[control.key];
   const written = (setting) => (setting[control.key] === none ? "no limit" : text(setting[control.key], setting));
   const set = (value, typed) => onChange({ [control.key]: value, ...also?.(typed) });
@@ -204,6 +208,19 @@ function sliderControl(control, { parse, text, also }, onChange) {
     field.style.width = `calc(${Math.max(4, 0.95 * field.value.length)}ch + 0.9rem)`; // what is left is the label's
   };
   return { row, note, show };
+}
+
+/** Marks below a slider.  A datalist would hold the slider back at them, and make the stops beside them hard to reach. */
+function sliderTicks({ stops, ticks }) {
+  const place = element("div", "slider-ticks");
+  place.setAttribute("aria-hidden", "true");
+  stops.forEach((stop, i) => {
+    if (!ticks(stop)) return;
+    const tick = element("i");
+    tick.style.left = `${(100 * i) / (stops.length - 1)}%`;
+    place.append(tick);
+  });
+  return place;
 }
 
 /** By ratio; a stop that is the value exactly wins. */

@@ -109,3 +109,15 @@ test("on paper there are the values of the knobs, and nothing that only a screen
   assert.equal(await page.locator("#mini:visible, .how-to-read:visible, input[type=range]:visible, button:visible, #scenario:visible").count(), 0);
   await close(page);
 });
+
+test("sliders of sizes and counts have ticks at round values, where the thumb stands then", async () => {
+  const page = await open("chunks=64&size=1MiB&ranks=16");
+  for (const [control, ticks, which] of [["chunks", 13, 6], ["size", 3, 1], ["ranks", 6, 3]]) {
+    const row = page.locator(`.control:has(#control-${control})`);
+    const places = await row.locator(".slider-ticks i").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().x));
+    assert.equal(places.length, ticks, control);
+    const { x, width, at } = await row.locator("input[type=range]").evaluate((one) => ({ x: one.getBoundingClientRect().x, width: one.clientWidth, at: Number(one.value) / Number(one.max) }));
+    assert.ok(Math.abs(places[which] - (x + 8 + at * (width - 16))) < 1.5, `${control}: ${places[which]}`);
+  }
+  await close(page);
+});
