@@ -8,7 +8,7 @@ function addScaling(parent, results) {
   if (distinct(rows, xOf) < 3) return;
   addChoiceFigure(parent, results, {
     id: "scaling",
-    choices: ["time", "busbw", "algbw"],
+    choices: ["time", "efficiency", "busbw", "algbw"],
     quantity: quantities.ranks,
     xOf,
     pages: pagesOf(results, (row) => row.size, bytesText, xOf).map(({ name, rows: members }) => {

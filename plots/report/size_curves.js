@@ -50,6 +50,14 @@ const shownQuantities = {
     limit: (row) => row.size / row.bound,
     off: (row, error) => row.algbw * (1 + error),
   },
+  efficiency: {
+    name: "efficiency (bound / time)",
+    quantity: { ...quantities.fraction, name: "efficiency" },
+    text: "Efficiency is the lower bound divided by the time: 100% is as fast as can be.",
+    of: ratesOfRow((row, seconds) => row.bound / seconds),
+    limit: () => 1,
+    off: (row, error) => (row.bound / row.time) * (1 + error),
+  },
   time: { name: "time", quantity: quantities.time, text: "", of: timesOfRow, limit: (row) => row.bound, off: (row, error) => row.time / (1 + error) },
 };
 
@@ -125,7 +133,8 @@ function saturationTitle(rows) {
  * @param {{id: string, choices: string[], quantity: Quantity, xOf: (row: Row) => number, pages: CurvePage[]}} view
  */
 function addChoiceFigure(parent, results, view) {
-  const usable = view.choices.filter((choice) => choice === "time" || view.pages.every(({ rows }) => rows.every((row) => row.algbw > 0)));
+  const needs = { time: () => true, efficiency: (row) => row.bound > 0 && row.time > 0 };
+  const usable = view.choices.filter((choice) => view.pages.every(({ rows }) => rows.every(needs[choice] ?? ((row) => row.algbw > 0))));
   const chosen = { what: usable[0], page: view.pages.at(-1) };
   const title = () => {
     const { name, title: finding } = chosen.page;

@@ -281,6 +281,20 @@ test("sizes and algorithms: who is fastest where", async () => {
   await close(page);
 });
 
+test("over ranks, efficiency says how far each curve is from the best possible", async () => {
+  const page = await open(pageOf("lecture/naive-master-ring"));
+  await page.locator("#scaling select").first().selectOption({ label: "efficiency (bound / time)" });
+  assert.match(await page.locator("#scaling figcaption p").textContent(), /Efficiency is the lower bound divided by the time/);
+  const { rows } = JSON.parse(readFileSync(join(folder, "lecture-naive-master-ring.json")));
+  const marks = await places(page, "#scaling .series .mark.dot");
+  assert.equal(marks.length, rows.length);
+  const up = await ticks(page, "#scaling", "left"); // percent
+  const shares = rows.map((row) => (100 * row.bound_s) / row.time_s).sort((a, b) => b - a);
+  const heights = marks.map(({ y }) => y).sort((a, b) => a - b);
+  for (const i of [0, rows.length - 1]) assert.ok(Math.abs(heights[i] - logPlace([up[0], up.at(-1)], shares[i])) < 0.7, `${shares[i]}% at ${heights[i]}`);
+  await close(page);
+});
+
 test("tables have every row, and the same numbers as the terminal", async () => {
   const page = await open(pageOf("lecture/naive-master-ring"));
   assert.equal(await page.locator("#scaling .data-table").count(), 0);
