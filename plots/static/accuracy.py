@@ -14,7 +14,7 @@ LEAST_FOR_PERCENTILES = 20  # as in the pages
 @style.view(height=HEIGHT)
 def accuracy(frame, theme, results):
     """Results of `collsim validate`.  On the diagonal the prediction is right; the bands hold errors, (predicted
-    - measured) / measured, up to 10% and 25%.  Bars: fastest to slowest run.  Filled: judged; diamonds: the runs
+    - measured) / measured, up to 10% and 25%.  Bars: fastest to slowest run.  Filled: judged; open: the runs
     scattered too far; crosses: the data were wrong."""
     rows = [row for row in rows_of(results) if row.get("measured")]
     if not rows:

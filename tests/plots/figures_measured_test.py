@@ -18,6 +18,7 @@ HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib")
 if HAS_MATPLOTLIB:
     sys.path.insert(0, str(ROOT / "plots"))
     import figures
+    import matplotlib
 
 
 def measured(time, **more):
@@ -43,6 +44,16 @@ class Curve(unittest.TestCase):
         self.assertEqual(self.title({57: 0.0034, 64: 0.0033}), f"{predicted}; measured, 64 are best")
         self.assertEqual(self.title({1: 0.019, 57: 0.0032}), f"{predicted}; measured, 57 are best, too")
         self.assertEqual(self.title({57: 0.0034, 64: 0.0033}, noisy=True), predicted)
+
+
+    def test_what_is_too_noisy_is_an_open_square_as_on_the_pages(self):
+        document = copy.deepcopy(self.results)
+        for number, row in enumerate(document["rows"]):
+            row["measured"] = measured(row["time_s"] * 1.1, noisy=number % 2 == 0)
+        for view, judged in ((figures.chunk_curve, 0.3), (figures.accuracy, 1)):
+            squares = [line for line in view(document).axes[0].lines if line.get_marker() == "s" and len(line.get_xdata())]
+            self.assertEqual([matplotlib.colors.to_rgba(line.get_markerfacecolor())[3] for line in squares], [judged, 0])
+            self.assertEqual([len(line.get_xdata()) for line in squares], [len(document["rows"]) // 2] * 2)
 
 
 if __name__ == "__main__":
