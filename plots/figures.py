@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of what collsim wrote, as SVG, PNG or PDF: the same input gives the same file, byte for byte.
 
-usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark] [--width INCHES] [--no-title]
+usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark] [--width INCHES] [--no-title] [--dpi NUMBER]
 
 Several views stand one above the other in one picture.  Several files of one view are called by
 their names, or as you say: space-time 1-message.json "8 messages=fast.json".  --width 3.3 suits a
-column of a paper; a caption says what --no-title leaves out.
+column of a paper; a caption says what --no-title leaves out.  --dpi: pixels of a PNG in an inch, 160
+if nothing is said.
 
   chunk-curve RESULTS...   time against chunks: formula, simulation, measurement, optimum, floor; of further
                            sweeps the formula as a faint line, such as what the wire costs alone
@@ -77,6 +78,7 @@ VIEWS = {
     "buffers": buffers,
 }
 LEAST_WIDTH, MOST_WIDTH = 2.5, 20  # inches
+LEAST_DPI, MOST_DPI = 50, 1200
 MANY_FILES = ("chunk-curve", "space-time", "links-time", "streams", "breakdown")
 
 
@@ -110,27 +112,32 @@ def value_of(words, option, what):
     return value
 
 
-def width_of(text):
+def number_of(words, option, what, least, most):
+    """The value of an option, a number within limits; None where it is not there."""
+    text = value_of(words, option, "a number")
+    if text is None:
+        return None
     try:
-        width = float(text)
+        number = float(text)
     except ValueError:
-        width = 0
-    if not LEAST_WIDTH <= width <= MOST_WIDTH:
-        raise FigureError(f'--width is in inches, {LEAST_WIDTH} to {MOST_WIDTH}, not "{text}"')
-    return width
+        number = least - 1
+    if not least <= number <= most:
+        raise FigureError(f'{option} is in {what}, {least} to {most}, not "{text}"')
+    return number
 
 
 def options_of(words):
-    """What to draw, where to write it, and how it looks, as stack() takes it."""
-    words, look = list(words), {}
+    """What to draw, where to write it, and how it looks, as stack() and save() take it."""
+    words, look, fineness = list(words), {}, {}
     for flag, option in (("--dark", {"dark": True}), ("--no-title", {"titled": False})):
         if flag in words:
             words.remove(flag)
             look |= option
     output = value_of(words, "-o", "a file name")
-    width = value_of(words, "--width", "a number of inches")
-    if width is not None:
-        look["width"] = width_of(width)
+    if (width := number_of(words, "--width", "inches", LEAST_WIDTH, MOST_WIDTH)) is not None:
+        look["width"] = width
+    if (dpi := number_of(words, "--dpi", "pixels in an inch", LEAST_DPI, MOST_DPI)) is not None:
+        fineness["dpi"] = dpi
     unknown = [word for word in words if word.startswith("-")]
     if unknown:
         raise FigureError(f"there is no option {unknown[0]}; figures.py --help")
@@ -138,7 +145,7 @@ def options_of(words):
         raise FigureError("name a view and a file; see figures.py --help")
     if output is None:
         raise FigureError("no output file: use -o picture.svg")
-    return parts_of(words), output, look
+    return parts_of(words), output, look, fineness
 
 
 def named_file(word):
@@ -164,8 +171,8 @@ def main(words):
         print(__doc__)
         return 0 if words else 2
     try:
-        parts, output, look = options_of(words)
-        save(stack([part_of_picture(name, files) for name, files in parts], **look), output)
+        parts, output, look, fineness = options_of(words)
+        save(stack([part_of_picture(name, files) for name, files in parts], **look), output, **fineness)
     except FigureError as error:
         print(f"figures.py: {error}", file=sys.stderr)
         return 2

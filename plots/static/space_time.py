@@ -27,9 +27,27 @@ def rows_by_rank(run):
     return [f"rank {rank}" for rank in run.ranks]
 
 
+def busiest_links(run, most):
+    """In the order of the run."""
+    busy = dict.fromkeys(run.links, 0)
+    for message in run.messages:
+        for crossing in message.crossings:
+            busy[crossing.link] += crossing.end - crossing.start
+    shown = set(sorted(busy, key=busy.get, reverse=True)[:most])
+    return [link for link in run.links if link in shown]
+
+
+def rows_of(runs, links):
+    """Names of rows of each run; of many links those that work longest."""
+    if not links:
+        return [rows_by_rank(run) for run in runs]
+    most = MOST_ROWS // len(runs) if sum(len(run.links) for run in runs) > MOST_ROWS else MOST_ROWS
+    return [busiest_links(run, most) for run in runs]
+
+
 def how_high(*traces, links=False):
     runs = [run_of(trace) for trace in traces]
-    rows = sum(len(run.links if links else run.ranks) for run in runs)
+    rows = sum(map(len, rows_of(runs, links)))
     return 0.9 + below_axis(runs, links) - 0.45 + 0.42 * len(runs) + max(0.13, min(0.27, 5 / max(rows, 1))) * rows
 
 
@@ -37,18 +55,19 @@ def draw(frame, theme, traces, links, names):
     runs = named_runs(traces, names)
     if any(len(run.messages) > MOST_BARS for run in runs):
         raise FigureError(f"more than {MOST_BARS:,} messages; use fewer chunks or ranks")
-    heights = [len(run.links if links else run.ranks) for run in runs]
+    rows = rows_of(runs, links)
+    heights = [len(names) for names in rows]
     if sum(heights) > MOST_ROWS:
         raise FigureError(f"{sum(heights)} rows; a picture has at most {MOST_ROWS}")
     panels = frame.subplots(len(runs), 1, sharex=True, gridspec_kw={"height_ratios": heights}, squeeze=False)[:, 0]
     total = how_high(*traces, links=links)
     keyed = [] if links else pauses_shown(runs)
-    style.title(frame, panels[0], finding(runs), total, left=0.17 if links else 0.11,
+    style.title(frame, panels[0], finding(runs) + left_out(runs, rows, links), total, left=0.17 if links else 0.11,
                 above=0.28 if len(runs) > 1 else 0.12, below=below_axis(runs, links))
     frame.subplots_adjust(hspace=0.36 * len(runs) / max(0.36, total - 1))
     longest = max(run.time for run in runs)
-    for axes, run in zip(panels, runs):
-        draw_run(axes, theme, run, links, longest)
+    for axes, run, names in zip(panels, runs, rows):
+        draw_run(axes, theme, run, names, links, longest)
         if len(runs) > 1:
             axes.annotate(f"{run.name}: {time_text(run.time)}", (0, 1), xytext=(0, 3), va="bottom",
                           xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=theme["muted"])
@@ -72,8 +91,15 @@ def space_time(frame, theme, *traces, names=()):
 
 @style.view(height=lambda *traces: how_high(*traces, links=True))
 def links_time(frame, theme, *traces, names=()):
-    """As space_time; a row is a link with what crosses it."""
+    """As space_time; a row is a link with what crosses it.  Of more links than a picture has room for the
+    busiest are drawn, and the title says of how many."""
     draw(frame, theme, traces, True, names)
+
+
+def left_out(runs, rows, links):
+    """; the 80 busiest of 128 links"""
+    run, shown = runs[-1], rows[-1]
+    return f"; the {len(shown)} busiest of {len(run.links)} links" if links and len(shown) < len(run.links) else ""
 
 
 def below_axis(runs, links):
@@ -93,8 +119,7 @@ def pause_colour(theme, kind):
     return theme["series"][colour] if isinstance(colour, int) else theme[colour]
 
 
-def draw_run(axes, theme, run, links, longest):
-    names = run.links if links else rows_by_rank(run)
+def draw_run(axes, theme, run, names, links, longest):
     row_of = {name: row for row, name in enumerate(names)}
     axes.set_xlim(0, longest * 1.005)
     axes.set_ylim(len(names) - 0.5, -0.5)
@@ -102,7 +127,8 @@ def draw_run(axes, theme, run, links, longest):
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
     if links:
-        bars = [(row_of[crossing.link], crossing) for message in run.messages for crossing in message.crossings]
+        bars = [(row_of[crossing.link], crossing) for message in run.messages for crossing in message.crossings
+                if crossing.link in row_of]
     else:
         bars = [(row_of[f"rank {message.source}"], message) for message in run.messages]
         draw_pauses(axes, theme, [(row_of[f"rank {pause.rank}"], pause) for pause in run.pauses])

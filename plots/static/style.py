@@ -103,11 +103,20 @@ def stacked(parts, dark, theme, width):
         for frame, (view_function, data, options) in zip(frames, parts):
             frame.set_facecolor(theme["paper"])
             view_function(*data, dark=dark, into=frame, **options)
+    align(frames)
     return figure
 
 
-def save(figure, path):
-    """Writes .svg, .png or .pdf; without the date, so that the same figure is the same file."""
+def align(frames):
+    """Axes of views above each other begin and end at the same places."""
+    places = [(axes, axes.get_position()) for frame in frames for axes in frame.axes]
+    left, right = max(place.x0 for _, place in places), min(place.x1 for _, place in places)
+    for axes, place in places:
+        axes.set_position((left, place.y0, right - left, place.height))
+
+
+def save(figure, path, dpi=160):
+    """Writes .svg, .png or .pdf; without the date, so that the same figure is the same file.  dpi: of .png."""
     path = pathlib.Path(path)
     kind = path.suffix[1:].lower()
     canvases = {"svg": FigureCanvasSVG, "png": FigureCanvasAgg, "pdf": FigureCanvasPdf}
@@ -123,7 +132,7 @@ def save(figure, path):
             elif kind == "pdf":
                 canvas.print_pdf(path, metadata={"CreationDate": None})
             else:
-                figure.set_dpi(160)
+                figure.set_dpi(dpi)
                 canvas.print_png(path)
     except OSError as error:
         raise FigureError(f"{path}: {error.strerror}") from None

@@ -1,18 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""plots/figures.py for papers: width, titles, names and fonts.
+"""plots/figures.py for papers: width, titles, names, fonts, views above each other, and what has no room.
 
 usage: figures_options_test.py ROOT PROGRAM    (77: this Python has no matplotlib)
 """
 import importlib.util
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 ROOT, PROGRAM = pathlib.Path(sys.argv[1]), sys.argv[2]
+HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib")
+
+
+if HAS_MATPLOTLIB:
+    sys.path.insert(0, str(ROOT / "plots"))
+    import figures
 
 
 def draw(*words):
@@ -26,6 +34,9 @@ class Options(unittest.TestCase):
         self.trace = self.here / "a.json"
         scenario = ROOT / "scenarios/lecture/ring-broadcast.json"
         subprocess.run([PROGRAM, "trace", scenario, "--quiet", "--at", "chunks=8", "-o", self.trace], check=True)
+
+    def read(self):
+        return json.loads(self.trace.read_text())
 
     def tearDown(self):
         self.folder.cleanup()
@@ -45,6 +56,33 @@ class Options(unittest.TestCase):
         self.assertNotIn(b"/Type3", page.read_bytes())
         self.assertIn(b"/CIDFontType2", page.read_bytes())
 
+    def test_axes_of_views_above_each_other_are_aligned(self):
+        long_name = f"a run with a long name={self.trace}"
+        figure = figures.stack([(figures.space_time, [self.read()], {}), (figures.breakdown, [self.read()] * 2, {"names": ("a run with a long name", "b")})])
+        edges = {tuple(round(edge, 6) for edge in (axes.get_position().x0, axes.get_position().x1)) for axes in figure.axes}
+        self.assertEqual(len(edges), 1, edges)
+        alone = figures.space_time(self.read()).axes[0].get_position()
+        self.assertAlmostEqual(figure.axes[0].get_position().height, alone.height)
+        self.assertEqual(draw("space-time", self.trace, "breakdown", long_name, self.trace, "-o", self.here / "both.svg").returncode, 0)
+
+    def test_of_too_many_links_the_busiest_are_drawn_and_counted(self):
+        sets = ["--set", "cluster.shape=switch", "--set", "cluster.ranks=64", "--set", "collective.algorithm=binomial", "--set", "expect=[]"]
+        scenario, trace = ROOT / "scenarios/lecture/ring-broadcast.json", self.here / "many.json"
+        subprocess.run([PROGRAM, "trace", scenario, "--quiet", "--at", "chunks=1", *sets, "-o", trace], check=True)
+        picture = self.here / "links.svg"
+        done = draw("links-time", trace, "-o", picture)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("; the 80 busiest of 95 links", " ".join(re.findall(r">([^<]*)</text>", picture.read_text())))
+
+    def test_a_png_is_as_fine_as_asked_for(self):
+        def width(*options):
+            picture = self.here / "a.png"
+            self.assertEqual(draw("space-time", self.trace, "-o", picture, "--width", "4", *options).returncode, 0)
+            return int.from_bytes(picture.read_bytes()[16:20], "big")
+
+        self.assertEqual([width(), width("--dpi", "300")], [640, 1200])
+        self.assertIn("--dpi is in pixels in an inch", draw("space-time", self.trace, "-o", self.here / "b.png", "--dpi", "fine").stderr)
+
     def test_a_width_is_a_number_of_inches(self):
         for wrong in ("3cm", "0", "99"):
             done = draw("space-time", self.trace, "-o", self.here / "wrong.svg", "--width", wrong)
@@ -53,7 +91,7 @@ class Options(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not importlib.util.find_spec("matplotlib"):
+    if not HAS_MATPLOTLIB:
         print("skipped: this Python has no matplotlib")
         sys.exit(1 if os.environ.get("COLLSIM_NO_SKIPS") else 77)
     unittest.main(argv=sys.argv[:1])
