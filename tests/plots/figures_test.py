@@ -294,10 +294,11 @@ class Marks(unittest.TestCase):
         self.assertEqual(ticks[:4], ["0", "0.5 ms", "1.0 ms", "1.5 ms"])
 
     def test_a_message_through_a_switch_is_one_bar_of_its_rank(self):
-        document = trace("double-tree-against-ring", "--at", "algorithm=ring", "--at", "size=64KiB", "--at", "ranks=8")
+        document = trace("double-tree-against-ring", "--at", "algorithm=ring", "--at", "size=64KiB", "--at", "ranks=8",
+                         "--set", "cluster.link.sharing=exclusive", "--set", "expect=[]")
         crossings = sum(event.get("cat") == "message" for event in document["traceEvents"])
         run = run_of(document)
-        messages = 8 * 14 * 4  # ranks, steps, chunks
+        messages = 8 * 14  # ranks, steps
         self.assertEqual((len(run.messages), crossings), (messages, 2 * messages))  # in and out of the switch
         for view, bars in ((figures.space_time, messages), (figures.links_time, 2 * messages)):
             axes = view(document).axes[0]
