@@ -24,8 +24,28 @@ bool is_folder(const std::string& name) {
   return name.ends_with('/') || fs::is_directory(name, ignored);
 }
 
+std::string shell_word(const std::string& word) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+// A folder alone asks for no part: most likely it is a file whose name was forgotten.
 SweepPart part_of(const RunCommandOptions& options, const Launch& launch) {
-  if (options.part.empty()) return launch.part.value_or(SweepPart{});
+  if (options.part.empty() && launch.part) return *launch.part;
+  if (options.part.empty()) {
+    const std::string& folder =
+        *std::find_if(options.outputs.begin(), options.outputs.end(), is_folder);
+    throw UsageError(fmt::format(
+        "{} is a folder, which is for parts of a sweep (docs/clusters.md): add --part 1/4, or "
+        "start this by srun or mpirun; a whole run goes into a file, such as {}",
+        quoted(folder), shell_word((fs::path(folder) / "results.json").string())));
+  }
   if (const std::optional<SweepPart> part = parse_part(options.part)) return *part;
   throw UsageError(
       fmt::format("--part {} is no part: the first of eight is 1/8, the last 8/8", options.part));
@@ -55,25 +75,14 @@ void make_folder(const std::string& folder) {
                                  failed ? failed.message() : "there is a file of that name"));
 }
 
-std::string shell_word(const std::string& word) {
-  const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_-./=:,+@%").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
 class PartRun {
  public:
   PartRun(const RunCommandOptions& options, Terminal& terminal)
       : options_(options),
         terminal_(terminal),
-        folder_(folder_of(options)),
         launch_(launch_of(process_environment())),
-        part_(part_of(options, launch_)) {
+        part_(part_of(options, launch_)),
+        folder_(folder_of(options)) {
     make_folder(folder_);
   }
 
@@ -177,9 +186,9 @@ class PartRun {
 
   const RunCommandOptions& options_;
   Terminal& terminal_;
-  std::string folder_;
   Launch launch_;
   SweepPart part_;
+  std::string folder_;
 };
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace collsim {
 // one part of the points and leaves it in the folder for `collsim merge`.  A part that is there is
 // not run again.
 
-// Whether the options ask for it: --part is given, or -o is a folder.
+// Whether the options ask for it: --part is given, or -o is a folder.  A folder without --part, and
+// without a launcher that says which part this is, is refused.
 [[nodiscard]] bool wants_part(const RunCommandOptions& options);
 [[nodiscard]] int run_part(const RunCommandOptions& options, Terminal& terminal);
 

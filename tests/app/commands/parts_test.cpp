@@ -292,6 +292,21 @@ TEST(Parts, AnotherCutIntoTheSameFolderIsRefused) {
   expect_contains(ran.err, "give --part i/3");
 }
 
+// Most likely it is a file whose name was forgotten.
+TEST(Parts, AFolderWithoutAPartIsRefusedAndStaysEmpty) {
+  const LauncherEnvironment none;
+  const Folder folder;
+  const std::string file = folder.write("a.json", chain_scenario());
+  std::filesystem::create_directory(folder.path("out"));
+  for (const std::string& output : {folder.path("out"), folder.path("out/")}) {
+    const Ran ran = run_collsim({"run", file, "-q", "-o", output});
+    EXPECT_EQ(ran.code, exit_usage);
+    expect_contains(ran.err, "is a folder, which is for parts of a sweep (docs/clusters.md)");
+    expect_contains(ran.err, "out/results.json");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("out")));
+}
+
 // --- launchers ---
 
 TEST(Parts, LaunchedProcessesTakeTheirPartsByThemselves) {
