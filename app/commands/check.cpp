@@ -38,6 +38,7 @@ struct Proof {
   std::string in_file = {};        // the fault in terms of the file that lists the program
 };
 
+// Uses nothing that may go before it: it may run on when nobody waits for it.
 Proof prove(Case asked, Params params) {
   const Case one_case = within_limits(std::move(asked));
   const Schedule& schedule = *one_case.schedule;
@@ -134,12 +135,15 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
   ClusterCache clusters;
   Progress progress(terminal);
   for (std::size_t point = 0; point < scenario.points() && !terminal.interrupted; ++point) {
-    std::optional<Case> one = make_case(scenario, point, clusters, diagnostics);
+    const std::optional<Case> one = make_case(scenario, point, clusters, diagnostics);
     if (!one) return std::nullopt;
-    Params params = scenario.params(point);
+    const Params params = scenario.params(point);
     const std::string where = printable(to_text(params));
     try {
-      proofs.push_back(prove(std::move(*one), std::move(params)));
+      const auto proof = std::make_shared<std::optional<Proof>>();
+      const auto work = [=, one_case = *one] { *proof = prove(one_case, params); };
+      if (!finishes(work, terminal.interrupted)) break;
+      proofs.push_back(std::move(**proof));
     } catch (const Error& error) {
       const JsonValue* collective = scenario.document.find("collective");
       return diagnostics.add({.code = std::string(to_string(error.code())),
@@ -152,17 +156,27 @@ std::optional<std::vector<Proof>> prove_all(const Scenario& scenario, Diagnostic
   return proofs;
 }
 
+int tell_interrupted(std::size_t proofs, const Scenario& scenario, Terminal& terminal) {
+  terminal.err << fmt::format("interrupted: {} {} checked\n",
+                              part_text(proofs, scenario.points(), "point"),
+                              proofs == 1 || scenario.points() == 1 ? "was" : "were");
+  return exit_interrupted;
+}
+
 // Of training steps.
-int check_steps(const Scenario& scenario, const Sources& sources, Diagnostics& diagnostics,
-                Terminal& terminal, bool json) {
+int check_steps(const Scenario& scenario, const std::shared_ptr<const Sources>& sources,
+                Diagnostics& diagnostics, Terminal& terminal, bool json) {
   ClusterCache clusters;
   JsonValue::Array proofs;
   bool all = true;
   std::string text;
   for (std::size_t point = 0; point < scenario.points() && !terminal.interrupted; ++point) {
     const std::optional<Case> one = make_case(scenario, point, clusters, diagnostics);
-    if (!one) return show_mistakes(diagnostics, sources, terminal, json);
-    StepProof proof = prove_step(*one, sources);
+    if (!one) return show_mistakes(diagnostics, *sources, terminal, json);
+    const auto proved = std::make_shared<StepProof>();
+    const auto work = [=, one_case = *one] { *proved = prove_step(one_case, *sources); };
+    if (!finishes(work, terminal.interrupted)) break;
+    const StepProof& proof = *proved;
     const std::string params = printable(to_text(scenario.params(point)));
     text += params.empty() ? proof.text : params + "\n" + proof.text;
     all = all && proof.proved;
@@ -174,32 +188,32 @@ int check_steps(const Scenario& scenario, const Sources& sources, Diagnostics& d
   if (json)
     terminal.out << to_json(JsonValue::object({{"name", scenario.name},
                                                {"complete", !terminal.interrupted},
-                                               {"proofs", std::move(proofs)}}))
+                                               {"proofs", proofs}}))
                  << '\n';
   else
     terminal.out << text;
-  if (terminal.interrupted) return exit_interrupted;
+  if (terminal.interrupted) return tell_interrupted(proofs.size(), scenario, terminal);
   return all ? exit_fine : exit_failed;
 }
 
 int check_file(const CheckCommandOptions& options, Terminal& terminal) {
   const bool json = options.format == "json";
-  Sources sources;
+  const auto sources = std::make_shared<Sources>();
   Diagnostics diagnostics;
   LoadOptions load;
   load.set = options.set;
   load.workloads = true;
-  const std::optional<Scenario> scenario = load_scenario(options.file, load, sources, diagnostics);
-  if (!scenario) return show_mistakes(diagnostics, sources, terminal, json);
+  const std::optional<Scenario> scenario = load_scenario(options.file, load, *sources, diagnostics);
+  if (!scenario) return show_mistakes(diagnostics, *sources, terminal, json);
   const InterruptWatch watch;
   if (scenario->is_step()) return check_steps(*scenario, sources, diagnostics, terminal, json);
   const auto proofs = prove_all(*scenario, diagnostics, terminal);
-  if (!proofs) return show_mistakes(diagnostics, sources, terminal, json);
+  if (!proofs) return show_mistakes(diagnostics, *sources, terminal, json);
   if (json)
     terminal.out << to_json(document(*scenario, *proofs, !terminal.interrupted)) << '\n';
   else if (!proofs->empty())
     terminal.out << text(*proofs);
-  if (terminal.interrupted) return exit_interrupted;
+  if (terminal.interrupted) return tell_interrupted(proofs->size(), *scenario, terminal);
   const auto is_proved = [](const Proof& proof) { return proof.report.ok; };
   return std::all_of(proofs->begin(), proofs->end(), is_proved) ? exit_fine : exit_failed;
 }

@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
+#include <future>
 #include <string_view>
+#include <thread>
 
 namespace collsim {
 namespace {
@@ -76,6 +79,21 @@ int interrupting_signal() {
 
 InterruptWatch::InterruptWatch() {
   handlers_.install({SIGINT, SIGTERM}, on_interrupt);
+}
+
+bool finishes(const std::function<void()>& work, const std::atomic<bool>& stop) {
+  constexpr std::chrono::milliseconds between_looks{20}, patience{200};
+  std::packaged_task<void()> task(work);
+  std::future<void> done = task.get_future();
+  std::thread thread(std::move(task));
+  while (done.wait_for(between_looks) != std::future_status::ready) {
+    if (!stop || done.wait_for(patience) == std::future_status::ready) continue;
+    thread.detach();
+    return false;
+  }
+  thread.join();
+  done.get();
+  return true;
 }
 
 RemovedWhenKilled::RemovedWhenKilled(const std::string& file) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <csignal>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -44,6 +46,11 @@ class InterruptWatch {
  private:
   SignalHandlers handlers_;
 };
+
+// Does the work on another thread.  False: the program is to end, and the work goes on for longer
+// than short work does.  Nobody waits for it then, so that all it uses must be its own, and the
+// caller uses none of that.  Throws what the work throws.
+[[nodiscard]] bool finishes(const std::function<void()>& work, const std::atomic<bool>& stop);
 
 // While it lives, a signal that ends the program removes this file.  One at a time.
 class RemovedWhenKilled {

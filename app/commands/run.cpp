@@ -193,10 +193,20 @@ class Run {
     }
 
     show_warnings(*results, sources, terminal_);
+    tell_incomplete(*results);
     tell_failures(*results);
     judge(scenario, *results);
     if (outputs_.prints(terminal_.quiet)) printer_.print(*results);
     outputs_.keep(std::move(*results));
+  }
+
+  // Other formats say it themselves, and without --quiet a warning does.
+  void tell_incomplete(const Results& results) {
+    const bool says_nothing = format_ == Format::table || format_ == Format::nccl_tests;
+    if (results.complete || !terminal_.quiet || !says_nothing || !outputs_.prints(true)) return;
+    terminal_.err << printable(results.file)
+                  << " is incomplete: " << part_text(results.rows.size(), results.points, "point")
+                  << '\n';
   }
 
   // The table says it itself; elsewhere the exit code alone would be a riddle.

@@ -402,6 +402,25 @@ class Interrupts(Test):
         self.interrupted("run", self.file(LONG), "-o", "partial.json")
         self.check_partial((self.folder / "partial.json").read_text())
 
+    def test_a_quiet_table_says_that_it_is_incomplete(self):
+        process = self.start("-q", "run", self.file(LONG))
+        self.wait_for_work(process)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=30 * common.SLOWER)
+        self.assertEqual(process.returncode, 143)
+        self.assertRegex(err, r"^case.json is incomplete: \d+ of 50000 points\n$")
+
+    def test_a_long_proof_ends_at_once(self):
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            file = self.file({**LONG_CASE, "cluster": {**LONG_CASE["cluster"], "ranks": 16000}})
+            process = self.start("check", file, "--set", "collective.chunks=1", "--format", "json")
+            self.wait_for_work(process)
+            process.send_signal(signal_number)
+            out, err = process.communicate(timeout=5 * common.SLOWER)
+            self.assertEqual(process.returncode, 128 + signal_number)
+            self.assertFalse(json.loads(out)["complete"])
+            self.assertEqual(err, "interrupted: 0 of 1 point was checked\n")
+
     def ends_by(self, signal_number, *arguments):
         process = self.start(*arguments)
         time.sleep(1)
