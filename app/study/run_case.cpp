@@ -256,6 +256,17 @@ Chosen fastest(const Case& asked, const CaseOptions& options) {
   });
 }
 
+// Direct all-to-alls, mostly: of messages that flow side by side all ranks see the same, of those
+// that queue each rank sees another order.
+bool would_be_small_if_fair(const Case& one_case) {
+  const Topology& topology = one_case.cluster->topology;
+  const auto is_exclusive = [](const Link& link) { return link.sharing == Sharing::exclusive; };
+  if (std::none_of(topology.links().begin(), topology.links().end(), is_exclusive)) return false;
+  Topology::Parts parts = topology.parts();
+  for (Link& link : parts.links) link.sharing = Sharing::fair;
+  return ranks_for_each(Topology(std::move(parts)), *one_case.schedule, one_case.costs) > 1;
+}
+
 // Beside fewer ranks: what keeps one of them from standing for others.
 std::string what_else_would_help(const Case& one_case, const Effort& effort) {
   if (exceeds_lane_limit(effort)) return "";
@@ -272,12 +283,15 @@ std::string what_else_would_help(const Case& one_case, const Effort& effort) {
   Case even = one_case;
   const std::int64_t ranks = one_case.collective.size();
   const std::int64_t left = even.collective.count % ranks;
-  if (left == 0 || !one_case.schedule || one_case.choice.list) return "";
+  if (!one_case.schedule || one_case.choice.list) return "";
   even.collective.count -= left;
   if (even.collective.count == 0) even.collective.count = ranks;
   even.schedule.reset();
   even = with_schedule(std::move(even));
-  if (ranks_for_each(topology, *even.schedule, even.costs) == 1) return "";
+  if (would_be_small_if_fair(even))
+    return "; every rank is simulated because messages queue at exclusive links: with \"sharing\": "
+           "\"fair\" for all links one rank may stand for others";
+  if (left == 0 || ranks_for_each(topology, *even.schedule, even.costs) == 1) return "";
   return fmt::format(
       "; every rank is simulated because their parts differ by an element: with a "
       "size that is a multiple of {} one rank may stand for others",

@@ -214,6 +214,22 @@ TEST(RunCase, SaysWhyEveryRankOfATooLargeCaseIsSimulated) {
   expect_refusal(network.with_changed_links(changes), whole, "because links are down");
 }
 
+TEST(RunCase, ATooLargeAllToAllSaysThatFairLinksWouldDo) {
+  const auto case_of = [](Sharing sharing, Bytes bytes) {
+    LinkParameters link = link_of(gigabytes_per_second(10));
+    link.sharing = sharing;
+    const Topology network =
+        make_tree({.ends = 6144, .ends_per_leaf = 48, .spines = 16, .links = {link, link}});
+    return case_on(network, Operation::all_to_all, bytes, "direct");
+  };
+  for (const Bytes bytes : {Bytes{6144} * 1000, Bytes{6144} * 1000 + 8}) {
+    expect_error(ErrorCode::too_large,
+                 {"\"sharing\": \"fair\" for all links one rank may stand for others"},
+                 [&] { (void)run_case(case_of(Sharing::exclusive, bytes)); });
+    EXPECT_NO_THROW((void)run_case(case_of(Sharing::fair, bytes)));
+  }
+}
+
 // 1,024 ranks alone would fit.
 TEST(RunCase, CountsTheWaysThatMessagesAreSprayedOver) {
   LinkParameters link = link_of(gigabytes_per_second(10));
