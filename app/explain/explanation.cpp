@@ -166,7 +166,7 @@ Explanation explain(const Case& one_case, Variations* variations) {
   // What NCCL chooses is more than a scenario can say.
   const bool is_nccl = result.row.protocol.has_value();
   result.knobs = explain_knobs({chosen, result.row, is_nccl ? nullptr : variations, kept},
-                               simulation, result.algorithms, budget);
+                               simulation, result.breakdown, result.algorithms, budget);
   return result;
 }
 

@@ -66,6 +66,7 @@ struct KnobContext {
   [[nodiscard]] Params with(const Params& set) const;
 };
 [[nodiscard]] Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
+                                  const Breakdown& breakdown,
                                   const std::vector<Contender>& algorithms, WorkBudget& budget);
 [[nodiscard]] BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
                                              const Breakdown& breakdown, CutsCache& cache);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -115,6 +116,32 @@ class KnobTurner {
               now);
         });
     }
+  }
+
+  // Messages that queue behind those of others would flow beside them on links that are shared.
+  void turn_sharing(const Topology& topology, const Breakdown& breakdown) {
+    constexpr double worth_a_word = 0.05;
+    const auto links = topology.links();
+    // In an all-to-all queues cost more than the critical path shows.
+    const bool queues = breakdown.waiting_for_others.seconds() > worth_a_word * row_.time_s() ||
+                        row_.operation == Operation::all_to_all;
+    if (!queues || std::none_of(links.begin(), links.end(), [](const Link& link) {
+          return link.sharing == Sharing::exclusive;
+        }))
+      return;
+    const auto is_like_the_first = [&](const Link& link) {
+      return topology.parameters(LinkId(static_cast<std::size_t>(&link - links.data()))) ==
+             topology.parameters(LinkId(0));
+    };
+    Params set;
+    if (context_.variations != nullptr && context_.variations->has_one_link() &&
+        std::all_of(links.begin(), links.end(), is_like_the_first))
+      set = {{"cluster.link.sharing", "fair"}};
+    Knob knob = new_knob("sharing of all links", "exclusive", "fair");
+    knob.set = std::move(set);
+    add(std::move(knob), [this] {
+      return with_links(one_case_, [](LinkParameters& link) { link.sharing = Sharing::fair; });
+    });
   }
 
   void turn_costs() {
@@ -285,15 +312,17 @@ class KnobTurner {
 
 class ChunkSearch {
  public:
-  ChunkSearch(const KnobContext& context, WorkBudget& budget)
+  // Of the case with `set`, which takes so long with its own chunks.
+  ChunkSearch(const KnobContext& context, WorkBudget& budget, Time now, Params set = {})
       : context_(context),
         is_set_(context.variations != nullptr && !context.one_case.choice.chunk_size),
+        set_(std::move(set)),
         one_case_(context.one_case),
         budget_(budget) {
     AlgorithmChoice choice = one_case_.choice;
     choice.chunk_size.reset();
     one_case_.choose(choice);
-    times_[context.row.chunks] = context.row.time;
+    times_[context.row.chunks] = now;
   }
 
   // Powers of two while the time falls, and what the formula recommends.
@@ -335,7 +364,11 @@ class ChunkSearch {
     return time;
   }
   Case cut_into(int chunks) {
-    if (is_set_) return context_.variations->with(context_.with({{"collective.chunks", chunks}}));
+    if (is_set_) {
+      Params set = set_;
+      set.emplace_back("collective.chunks", chunks);
+      return context_.variations->with(context_.with(set));
+    }
     AlgorithmChoice choice = one_case_.choice;
     choice.chunks = chunks;
     one_case_.choose(choice);
@@ -344,10 +377,36 @@ class ChunkSearch {
 
   const KnobContext& context_;
   bool is_set_;
+  Params set_;
   Case one_case_;
   WorkBudget& budget_;
   std::map<int, Time> times_;
 };
+
+// Other algorithms in as many chunks as suit them: a tree in one piece says nothing about trees.
+// "auto" has tried that.
+std::vector<Knob> algorithms_in_chunks(const KnobContext& context,
+                                       const std::vector<Contender>& algorithms,
+                                       WorkBudget& budget) {
+  constexpr double worth_a_word = 0.9;
+  std::vector<Knob> found;
+  if (context.variations == nullptr || context.row.search || context.one_case.choice.chunk_size)
+    return found;
+  for (const Contender& other : algorithms) {
+    if (other.algorithm == context.row.algorithm || !other.time || other.set.empty()) continue;
+    const auto best = ChunkSearch(context, budget, *other.time, other.set).run(std::nullopt);
+    if (!best || best->best_time.seconds() > worth_a_word * other.time->seconds()) continue;
+    Knob knob;
+    knob.name = "algorithm";
+    knob.now = context.row.algorithm;
+    knob.then = fmt::format("{} in {}", other.algorithm, count_in_words(best->best, "chunk"));
+    knob.time = best->best_time;
+    knob.set = other.set;
+    knob.set.emplace_back("collective.chunks", best->best);
+    found.push_back(std::move(knob));
+  }
+  return found;
+}
 
 void put_best_first(std::vector<Knob>& knobs) {
   std::stable_sort(knobs.begin(), knobs.end(), [](const Knob& a, const Knob& b) {
@@ -389,6 +448,7 @@ Case with_links(const Case& one_case, const std::function<void(LinkParameters&)>
       link.bandwidth = parameters.bandwidth;
       link.latency = parameters.latency;
       link.startup = parameters.startup;
+      link.sharing = parameters.sharing;
     }
     cluster.topology = Topology(std::move(parts));
   }
@@ -422,19 +482,24 @@ Attempt attempt(const std::function<Case()>& make, WorkBudget& budget) {
 }
 
 Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
-                    const std::vector<Contender>& algorithms, WorkBudget& budget) {
+                    const Breakdown& breakdown, const std::vector<Contender>& algorithms,
+                    WorkBudget& budget) {
   const Case& one_case = context.one_case;
   const CaseResult& row = context.row;
   KnobTurner turner(context, budget);
   if (row.messages > 0) turner.turn_links(one_case.cluster->topology, simulation);
+  if (row.messages > 0) turner.turn_sharing(one_case.cluster->topology, breakdown);
   turner.turn_costs();
   const bool nccl_chooses = row.protocol.has_value();
   if (!nccl_chooses) turner.turn_choice();
   if (!nccl_chooses) turner.add_algorithms(algorithms);
   if (row.size > 0 && row.ranks > 1 && !nccl_chooses)
-    turner.knobs.chunks = ChunkSearch(context, budget).run(row.analytic);
+    turner.knobs.chunks = ChunkSearch(context, budget, row.time).run(row.analytic);
   turner.turn_a_little();
   Knobs knobs = std::move(turner.knobs);
+  if (row.size > 0 && row.ranks > 1 && !nccl_chooses)
+    std::ranges::move(algorithms_in_chunks(context, algorithms, budget),
+                      std::back_inserter(knobs.all));
   put_best_first(knobs.all);
   return knobs;
 }

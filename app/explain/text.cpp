@@ -308,6 +308,7 @@ void write_best_chunks(Page& page, const Explanation& e) {
 struct SortedKnobs {
   std::vector<const Knob*> table;
   std::vector<std::string> useless, faster, slower, refused, not_tried;
+  std::vector<std::string> only_cut_better;  // than the algorithm as it runs, not than at its best
 };
 
 std::string refused_in_words(const Knob& knob, const std::string& setting) {
@@ -325,10 +326,29 @@ void sort_algorithm(const Knob& knob, Time now, std::size_t& shown, SortedKnobs&
         .push_back(fmt::format("{} {}", knob.then, to_text(*knob.time)));
 }
 
+// Whether the algorithm is faster only because its chunks suit it: this one is as fast in chunks
+// that suit it.
+bool is_only_cut_better(const Knob& knob, const Explanation& e) {
+  return e.knobs.chunks && knob.then.find(" in ") != std::string::npos && *knob.time < e.row.time &&
+         *knob.time >= e.knobs.chunks->best_time;
+}
+
+// "double-tree", where there is a better "double-tree in 64 chunks".
+bool is_better_in_chunks(const Knob& knob, const std::vector<Knob>& all) {
+  return std::any_of(all.begin(), all.end(), [&](const Knob& other) {
+    return other.name == knob.name && other.then.starts_with(knob.then + " in ");
+  });
+}
+
 SortedKnobs sorted_knobs(const Explanation& e) {
   SortedKnobs sorted;
   std::size_t algorithms = 0;
   for (const Knob& knob : e.knobs.all) {
+    if (knob.name == "algorithm" && is_better_in_chunks(knob, e.knobs.all)) continue;
+    if (knob.name == "algorithm" && knob.time && is_only_cut_better(knob, e)) {
+      sorted.only_cut_better.push_back(fmt::format("{} {}", knob.then, to_text(*knob.time)));
+      continue;
+    }
     const std::string setting = knob.by_degrees ? knob.name : knob.name + " " + knob.then;
     if (knob.name == "algorithm")
       sort_algorithm(knob, e.row.time, algorithms, sorted);
@@ -357,6 +377,12 @@ void write_knobs(Page& page, const Explanation& e) {
   };
   list("Would change nothing", sorted.useless);
   list("Other faster algorithms", sorted.faster);
+  if (!sorted.only_cut_better.empty())
+    page.line("  ",
+              fmt::format("Not faster than {} in {}: {}.", e.row.algorithm_text(),
+                          count_in_words(e.knobs.chunks->best, "chunk"),
+                          fmt::join(sorted.only_cut_better, ", ")),
+              4);
   list("Algorithms that are not faster", sorted.slower);
   list("Does not work here", sorted.refused);
   list("Not tried, because it would take too long", sorted.not_tried);

@@ -79,8 +79,8 @@ The next knob
     algorithm             bidirectional-chain   3.644 ms     4.1%
     overhead, all links   5 us -> 2.5 us        3.746 ms     1.4%        0.6%
     chunks                16 -> 8               4.768 ms     -25%
-  Algorithms that are not faster: double-tree 4.533 ms, scatter-allgather 5.498 ms, k-nomial 11.06
-    ms, binary-tree 11.58 ms, binomial 16.76 ms, flat 19.35 ms.
+  Algorithms that are not faster: double-tree 4.533 ms, scatter-allgather in 1 chunk 4.748 ms,
+    k-nomial 11.06 ms, binary-tree 11.58 ms, binomial 16.76 ms, flat 19.35 ms.
   Best number of chunks tried: 57, with 3.282 ms (14% saved); the formula's optimum is 56.76.
     tried 1: 18.83 ms, 2: 10.78 ms, 4: 6.761 ms, 8: 4.768 ms, 16: 3.801 ms, 32: 3.378 ms, 56: 3.282
           ms, 57: 3.282 ms, 64: 3.286 ms, 128: 3.48 ms, 256: 4.057 ms

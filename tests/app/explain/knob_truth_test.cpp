@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -53,6 +55,8 @@ class Promise {
     case_ = make_case(scenario, point, clusters, diagnostics);
     explanation_ = explain(*case_, &variations);
   }
+
+  [[nodiscard]] const Explanation& explanation() const { return explanation_; }
 
   // How many knobs were checked.
   int check() {
@@ -238,6 +242,54 @@ TEST(KnobTruth, HoldsOfTheScenariosIncluded) {
     }
   }
   EXPECT_GT(checked, 200);
+}
+
+// A tree in one piece says nothing about trees.
+TEST(KnobTruth, ComparesAlgorithmsInChunksThatSuitThem) {
+  const std::string text = R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": 8,
+      "link": {"bandwidth": "25GB/s", "overhead": "1us"}},
+      "collective": {"op": "all-reduce", "algorithm": "ring", "size": "256MiB"}})";
+  const Loaded loaded = load_text(text);
+  Promise promise(text, *loaded.scenario, 0);
+  const Explanation& e = promise.explanation();
+  const auto find = [&](const std::string& start) {
+    return std::find_if(e.knobs.all.begin(), e.knobs.all.end(),
+                        [&](const Knob& knob) { return knob.then.starts_with(start); });
+  };
+  const auto cut = find("double-tree in ");
+  ASSERT_NE(cut, e.knobs.all.end());
+  EXPECT_EQ(find("double-tree"), cut) << "the faster one comes first";
+  ASSERT_EQ(cut->set.size(), 2U);
+  EXPECT_EQ(cut->set[1].first, "collective.chunks");
+  EXPECT_GT(promise.check(), 10);
+  // What is told of it is one of the two.
+  const std::string told = to_text(e);
+  EXPECT_NE(told.find(cut->then), std::string::npos) << told;
+  EXPECT_EQ(told.find("double-tree "), told.find("double-tree in ")) << told;
+}
+
+TEST(KnobTruth, NamesTheSharingOfLinksAtWhichMessagesQueue) {
+  const auto text_of = [](const char* link) {
+    return R"({"scenario": 1, "cluster": {"shape": "torus", "dims": [8, 8], "link": {)" +
+           std::string(link) + R"("bandwidth": "25GB/s", "overhead": "1us"}},
+           "collective": {"op": "all-to-all", "algorithm": "direct", "size": "1MiB"}})";
+  };
+  const auto knob_of = [](Promise& promise) -> std::optional<Knob> {
+    for (const Knob& knob : promise.explanation().knobs.all)
+      if (knob.then == "fair") return knob;
+    return std::nullopt;
+  };
+  const std::string queueing = text_of("");
+  Promise promise(queueing, *load_text(queueing).scenario, 0);
+  const std::optional<Knob> knob = knob_of(promise);
+  ASSERT_TRUE(knob);
+  EXPECT_LT(*knob->time, promise.explanation().row.time);
+  ASSERT_EQ(knob->set.size(), 1U);
+  EXPECT_EQ(knob->set[0].first, "cluster.link.sharing");
+  EXPECT_GT(promise.check(), 3);
+  const std::string shared = text_of(R"("sharing": "fair", )");
+  Promise fair(shared, *load_text(shared).scenario, 0);
+  EXPECT_FALSE(knob_of(fair));
 }
 
 INSTANTIATE_TEST_SUITE_P(Thousand, RandomKnobTruth, ::testing::Range(0U, 8U));
