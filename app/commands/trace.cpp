@@ -31,13 +31,31 @@ Case ready_to_run(Case asked) {
   return with_calibrated_costs(within_limits(std::move(asked)));
 }
 
+[[noreturn]] void throw_too_large(const Case& one_case, const std::string& steps) {
+  throw_error(ErrorCode::too_large,
+              fmt::format("too large for a trace: {} ranks take {} steps (limit: {}); fewer ranks, "
+                          "chunks or channels show the same pattern; without a timeline, collsim "
+                          "explain tells where the time goes",
+                          one_case.collective.size(), steps, max_recorded_steps));
+}
+
 Simulation simulate_fully(const Case& one_case) {
   if (one_case.step != nullptr) return record_step(one_case, max_recorded_steps);
+  // Before gigabytes are recorded; what the estimate is too low for is refused below.
+  constexpr double trusted = 2;
+  const double about = effort_of(one_case, *one_case.schedule).instructions;
+  if (about > trusted * max_recorded_steps)
+    throw_too_large(one_case, fmt::format("about {:.2g}", about));
   SimulationOptions options;
   options.recording = Recording::full;
   options.late = one_case.cluster->late;
   options.max_recorded_steps = max_recorded_steps;
-  return simulate(one_case.cluster->topology, *one_case.schedule, one_case.costs, options);
+  try {
+    return simulate(one_case.cluster->topology, *one_case.schedule, one_case.costs, options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::too_large) throw;
+    throw_too_large(one_case, "too many");
+  }
 }
 
 // Events belong together that begin together; where not even the first ones fit, nothing is left.

@@ -86,6 +86,19 @@ TEST(Trace, RefusesALimitThatLeavesNothing) {
   EXPECT_EQ(again.err.rfind("the trace has the " + enough + " events", 0), 0U) << again.err;
 }
 
+TEST(Trace, WhatIsTooLargeIsRefusedInWordsBeforeItIsSimulated) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+  "cluster": { "shape": "ring", "ranks": 16384, "link": { "bandwidth": "25GB/s" } },
+  "collective": { "op": "all-reduce", "algorithm": "ring", "size": "1GiB" } })");
+  const Ran ran = run_collsim({"trace", file, "-o", folder.path("trace.json")});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_contains(ran.err,
+                  "too large for a trace: 16384 ranks take about 5.4e+08 steps (limit: "
+                  "5000000); fewer ranks, chunks or channels show the same pattern");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"a.json"});
+}
+
 TEST(Trace, DoesNotOverwriteTheScenario) {
   const Folder folder;
   const std::string file = folder.write("a.json", chain_scenario());
