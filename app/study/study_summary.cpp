@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/json/screen_text.hpp"
+#include "app/scenario/presets.hpp"
 
 namespace collsim {
 namespace {
@@ -67,6 +68,15 @@ std::vector<std::string> cut_at_commas(std::string_view text) {
 std::string name_of(const Cluster& cluster) {
   if (!cluster.preset.empty()) return cluster.preset;
   return cluster.topology.shape() == "explicit" ? "" : cluster.topology.shape();
+}
+
+// " x 2 (16 ranks)"; empty for what is no preset, and where the number of ranks differs.
+std::string size_of_preset(const std::string& name, std::size_t ranks) {
+  const Preset* const preset = find_preset(name);
+  if (preset == nullptr || ranks == 0) return "";
+  const std::size_t nodes = ranks / static_cast<std::size_t>(preset->gpus);
+  return fmt::format("{} ({})", nodes > 1 ? fmt::format(" x {}", nodes) : "",
+                     count_text(static_cast<std::int64_t>(ranks), "rank"));
 }
 
 // What all cases may share: of the machine, and who is late.
@@ -225,9 +235,10 @@ void StudySummary::intersect(const std::vector<std::string>& phrases, const std:
 std::string StudySummary::cluster() const {
   std::string text;
   for (const std::string& phrase : phrases_) text += (text.empty() ? "" : ", ") + phrase;
-  // The phrase that has the name has the number of ranks too, which may differ.
+  // The phrase that has the name has the number of ranks too, which may differ, and whether numbers
+  // of a preset were changed.
   if (!name_.empty() && text.find(name_) == std::string::npos)
-    text = name_ + (text.empty() ? "" : ", ") + text;
+    text = name_ + size_of_preset(name_, ranks_) + (text.empty() ? "" : ", ") + text;
   return text;
 }
 

@@ -223,8 +223,11 @@ TEST(Description, NamesThePresetWhoseNumbersAreSwept) {
                        axis + "}}");
   };
   expect_text(sweeping(R"("cluster.override.nvlink.bandwidth": ["370.8GB/s", "800Gb/s"])"),
-              "ring all-reduce of 64 MiB; dgx-h100");
+              "ring all-reduce of 64 MiB; dgx-h100 (8 ranks)");
   expect_text(sweeping(R"("cluster.nodes": [1, 2])"), "ring all-reduce of 64 MiB; dgx-h100");
+  expect_text(
+      sweeping(R"("cluster.nodes": [2], "cluster.override.nic.bandwidth": ["400Gb/s", "1Tb/s"])"),
+      "ring all-reduce of 64 MiB; dgx-h100 x 2 (16 ranks)");
 }
 
 TEST(Description, SaysWhoIsLateAndWhichLinkIsChanged) {
