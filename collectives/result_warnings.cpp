@@ -30,6 +30,8 @@ bool applies(ResultWarning warning, const RunFacts& ran) {
     case ResultWarning::chunks_above_elements:
       return ran.algorithm->operation != Operation::barrier && ran.chunks > 1 &&
              ran.chunks > elements_to_cut(ran);
+    case ResultWarning::channels_above_elements:
+      return ran.algorithm->operation != Operation::barrier && ran.channels > ran.elements;
     case ResultWarning::small_chunks:
       return ran.chunks > 1 && ran.chunks <= elements_to_cut(ran) &&
              average_message(ran) < small_message;
@@ -49,6 +51,12 @@ std::string to_text(ResultWarning warning, const RunFacts& ran) {
           static_cast<std::int64_t>(elements_to_cut(ran)),
           " elements), so some messages are empty; they are sent and cost their startup; use "
           "fewer chunks or a larger size");
+    case ResultWarning::channels_above_elements:
+      return concat(
+          "there are more channels than elements (such as ", ran.channels, " channels for ",
+          ran.elements, " element", ran.elements == 1 ? "" : "s",
+          "), so most channels carry nothing; their messages are sent and cost their startup; use "
+          "fewer channels or a larger size");
     case ResultWarning::small_chunks:
       return "a message has less than 4 KiB on average (down to " +
              bytes_to_text(static_cast<Bytes>(average_message(ran))) +

@@ -23,10 +23,15 @@ struct RunFacts {
 
 // What is worth saying about a case though nothing is wrong with it: the answer is valid, but
 // probably not to the question that was meant.
-enum class ResultWarning { chunks_above_elements, small_chunks, free_messages };
-inline constexpr std::array all_result_warnings{ResultWarning::chunks_above_elements,
-                                                ResultWarning::small_chunks,
-                                                ResultWarning::free_messages};
+enum class ResultWarning {
+  chunks_above_elements,
+  channels_above_elements,
+  small_chunks,
+  free_messages
+};
+inline constexpr std::array all_result_warnings{
+    ResultWarning::chunks_above_elements, ResultWarning::channels_above_elements,
+    ResultWarning::small_chunks, ResultWarning::free_messages};
 
 [[nodiscard]] bool applies(ResultWarning warning, const RunFacts& ran);
 // In words; only where it applies.

@@ -92,6 +92,17 @@ class ScenarioMaker {
     return document;
   }
 
+  // What is predicted instead of the smallest size, if that is nothing; else empty.
+  [[nodiscard]] std::string nothing_left() const {
+    if (!has_size() || !options_.exact_sizes.empty()) return "";
+    const Bytes least = smallest();
+    if (least == 0 || rounded(least) > 0) return "";
+    return fmt::format(
+        "{} is less than {}, an element for each rank that has a part: as in nccl-tests it becomes "
+        "0B, and nothing is sent",
+        exact_size(least), exact_size(granule()));
+  }
+
  private:
   JsonValue from(const char* option, const std::string& text, JsonValue value) {
     const std::uint32_t source = sources_.add(Sources::Kind::argument, option, text);
@@ -332,6 +343,11 @@ void refuse_what_nccl_tests_means_otherwise(const PredictOptions& options) {
     throw UsageError(fmt::format("-g {}: not a number of ranks", *options.gpus));
 }
 
+void tell_nothing_left(const PredictOptions& options, Sources& sources, const Terminal& terminal) {
+  const std::string text = ScenarioMaker(options, sources).nothing_left();
+  if (!text.empty() && !terminal.quiet) terminal.err << "warning: " << text << '\n';
+}
+
 void tell_ignored(const PredictCommand& options, const Terminal& terminal) {
   std::vector<std::string_view> given;
   for (std::size_t i = 0; i < measuring_flags.size(); ++i)
@@ -350,6 +366,7 @@ int predict(PredictCommand options, Terminal& terminal) {
   Sources sources;
   Diagnostics diagnostics;
   JsonValue document = predicted_scenario(options, sources);
+  tell_nothing_left(options, sources, terminal);
   if (!options.machine.empty()) {
     const auto machine = read_machine_file(options.machine, sources, diagnostics);
     if (!machine) return show_mistakes(diagnostics, sources, terminal);

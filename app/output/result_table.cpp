@@ -430,8 +430,8 @@ void add_ratios(std::vector<TableColumn>& columns, const std::vector<CaseResult>
     bounded = bounded || row.bound > Time{};
     algorithm.emplace_back(row.algbw());
     bus.emplace_back(row.busbw());
-    factor = factor || row.algbw() != row.busbw();
-    data = data || row.size > 0;
+    factor = factor || busbw_factor(row.operation, row.ranks) != 1;
+    data = data || row.operation != Operation::barrier;  // no data has no rate, not none to show
   }
   if (bounded) columns.push_back(std::move(bound));
   if (data) columns.push_back({"algbw", Align::right, column_cells(algorithm, rate_units())});

@@ -175,6 +175,7 @@ class Collector {
     for (IdleAxis& axis : idle_axes(scenario_, results_))
       warn("sweep-changes-nothing", std::move(axis.message), axis.place);
     chunks_above_elements();
+    channels_above_elements();
     small_chunks();
     free_start_up();
     free_messages();
@@ -231,6 +232,14 @@ class Collector {
     const auto rows = rows_with(warning);
     if (rows.empty()) return;
     warn_at("collective.chunks", "chunks-above-elements",
+            rows_text(rows.size(), results_) + to_text(warning, run_facts(*rows.front())));
+  }
+
+  void channels_above_elements() {
+    constexpr ResultWarning warning = ResultWarning::channels_above_elements;
+    const auto rows = rows_with(warning);
+    if (rows.empty()) return;
+    warn_at("collective.channels", "channels-above-elements",
             rows_text(rows.size(), results_) + to_text(warning, run_facts(*rows.front())));
   }
 

@@ -61,6 +61,22 @@ TEST(ResultWarnings, MoreChunksThanElementsOfWhatIsCut) {
   EXPECT_EQ(warnings(barrier), Found{});
 }
 
+TEST(ResultWarnings, MoreChannelsThanElements) {
+  RunFacts ring = harmless(Operation::all_reduce, "ring");
+  ring.chunks = 1;
+  ring.channels = 8;
+  ring.elements = 8;
+  EXPECT_EQ(warnings(ring), Found{});
+  ring.elements = 2;
+  EXPECT_EQ(warnings(ring), Found{ResultWarning::channels_above_elements});
+  expect_contains(to_text(ResultWarning::channels_above_elements, ring),
+                  "8 channels for 2 elements), so most channels carry nothing");
+  RunFacts barrier = harmless(Operation::barrier, "dissemination");
+  barrier.elements = 0;
+  barrier.chunks = barrier.channels = 1;
+  EXPECT_EQ(warnings(barrier), Found{});
+}
+
 TEST(ResultWarnings, ChunksBelow4KiBOnAverage) {
   RunFacts ran = harmless();
   ran.messages = 7 * 256;

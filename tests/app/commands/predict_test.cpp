@@ -183,6 +183,25 @@ TEST(Predict, RoundsSizesDownToWholeElements) {
             json::parse(R"(["0B", "4B", "8B"])"));
 }
 
+TEST(Predict, SaysThatASizeBecomesNothing) {
+  const auto ran = [](const std::string& size, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"predict", "all-gather", "-b",       size,
+                                   "-d",      "half",       "--preset", "dgx-h100"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_collsim(words);
+  };
+  const Ran nothing = ran("10");
+  EXPECT_EQ(nothing.code, exit_fine);
+  expect_text(nothing.err,
+              "warning: 10B is less than 16B, an element for each rank that has a part: as in "
+              "nccl-tests it becomes 0B, and nothing is sent\n");
+  expect_contains(nothing.out, "busbw");
+  expect_contains(nothing.out, "0 B/s  0 B/s");
+  EXPECT_EQ(ran("10", {"-q"}).err, "");
+  EXPECT_EQ(ran("17").err, "");
+  EXPECT_EQ(ran("0").err, "");
+}
+
 TEST(Predict, RoundsSizesOfWhichEachRankHasAPartToWholeElementsPerRank) {
   for (const char* operation : {"all-gather", "reduce-scatter", "alltoall", "gather", "scatter"})
     EXPECT_EQ(sizes_of(operation, {"-g", "8", "-b", "8", "-e", "100", "-f", "2"}),

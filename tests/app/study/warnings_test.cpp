@@ -77,6 +77,14 @@ TEST(Warnings, MoreChunksThanElements) {
       "fewer chunks or a larger size");
 }
 
+TEST(Warnings, MoreChannelsThanElements) {
+  expect_text(results_of(all_reduce("", R"(, "dtype": "f32", "channels": 8)", "", "8B"))
+                  .warning("channels-above-elements"),
+              "there are more channels than elements (such as 8 channels for 2 elements), so most "
+              "channels carry nothing; their messages are sent and cost their startup; use fewer "
+              "channels or a larger size");
+}
+
 TEST(Warnings, SmallChunks) {
   expect_text(results_of(lecture("", R"(, "chunks": 65536)")).warning("small-chunks"),
               "a message has less than 4 KiB on average (down to 1 KiB): most of the time is then "
