@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "app/json/value.hpp"
 #include "app/output/writers.hpp"
@@ -67,21 +70,75 @@ void for_each_field(const JsonValue& row, bool compared, const Write& write) {
       write(member);
 }
 
+// Keys that only some rows have, in their order, and the key before the first of them.
+struct OptionalKeys {
+  std::string_view after;
+  std::vector<std::string_view> keys;
+};
+
+// Rows may differ in more than their first one shows: what binds, and, if that is swept, the
+// algorithm and the machine.
+std::vector<OptionalKeys> keys_of_later_rows(const CaseResult& row) {
+  if (row.step) return {};
+  std::vector<OptionalKeys> later{{"bound_compute_s", {"bound_cut"}}};
+  const auto decides = [](const auto& param) {
+    const std::string_view path = param.first;
+    return path == "collective.algorithm" || path == "collective.op" || path == "collective" ||
+           path == "cluster.preset" || path == "cluster";
+  };
+  if (std::none_of(row.params.begin(), row.params.end(), decides)) return later;
+  later.push_back({"algorithm",
+                   {"protocol", "nccl_algorithm", "nccl_protocol", "kernel_s", "host_s",
+                    "error_class", "calibrated"}});
+  later.push_back({"root", {"search"}});
+  return later;
+}
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<std::string> columns_of(const CaseResult& row, const Fields& fields) {
+  const std::vector<OptionalKeys> later = keys_of_later_rows(row);
+  const auto is_there = [&](std::string_view key) {
+    return std::any_of(fields.begin(), fields.end(),
+                       [&](const auto& one) { return one.first == key; });
+  };
+  std::vector<std::string> columns;
+  for (const auto& [field, value] : fields) {
+    columns.push_back(field);
+    for (const OptionalKeys& some : later)
+      for (const std::string_view key : some.keys)
+        if (some.after == field && !is_there(key)) columns.emplace_back(key);
+  }
+  return columns;
+}
+
 }  // namespace
 
-void write_csv_row(std::ostream& out, const CaseResult& row, bool compared, bool with_header) {
-  const JsonValue value = row_to_value(row);
+void write_csv_row(std::ostream& out, const CaseResult& row, bool compared,
+                   std::vector<std::string>& columns) {
+  Fields fields;
+  for_each_field(row_to_value(row), compared, [&](const JsonValue::Member& member) {
+    fields.emplace_back(member.key, field(member.value));
+  });
   std::string separator;
-  const auto line = [&](const auto& text_of) {
-    separator.clear();
-    for_each_field(value, compared, [&](const JsonValue::Member& member) {
-      out << separator << text_of(member);
-      separator = ",";
-    });
+  if (columns.empty()) {
+    columns = columns_of(row, fields);
+    for (const std::string& column : columns)
+      out << std::exchange(separator, ",") << quoted_field(column);
     out << '\n';
-  };
-  if (with_header) line([](const JsonValue::Member& member) { return quoted_field(member.key); });
-  line([](const JsonValue::Member& member) { return field(member.value); });
+    separator.clear();
+  }
+  // Fields are in the order of the columns; a parameter may be called as a key.
+  auto next = fields.begin();
+  for (const std::string& column : columns) {
+    out << std::exchange(separator, ",");
+    const auto found =
+        std::find_if(next, fields.end(), [&](const auto& one) { return one.first == column; });
+    if (found == fields.end()) continue;
+    out << found->second;
+    next = found + 1;
+  }
+  out << '\n';
 }
 
 }  // namespace collsim

@@ -65,8 +65,7 @@ void RowWriter::write(const CaseResult& row) {
   if (format_ == Format::jsonl)
     out_ << to_json(row_to_value(row), -1) << '\n';
   else
-    write_csv_row(out_, row, compared_, !any_);
-  any_ = true;
+    write_csv_row(out_, row, compared_, columns_);
 }
 
 void RowWriter::finish(const Results& results) {

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/results/results.hpp"
 
@@ -39,7 +40,7 @@ class RowWriter {
   std::ostream& out_;
   Format format_;
   bool compared_;
-  bool any_ = false;
+  std::vector<std::string> columns_;  // of CSV
 };
 
 // The results file (scenario format, section 5).

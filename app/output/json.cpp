@@ -240,6 +240,7 @@ JsonValue row_to_value(const CaseResult& row) {
   if (row.protocol) add(object, "kernel_s", row.kernel.seconds());
   if (row.protocol) add(object, "host_s", row.host.seconds());
   if (row.error_class) add(object, "error_class", to_value(*row.error_class));
+  if (row.calibrated) add(object, "calibrated", *row.calibrated);
   add(object, "ranks", row.ranks);
   add(object, "size_bytes", row.size);
   add(object, "dtype", element_type_word(row.type));

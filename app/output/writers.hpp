@@ -15,7 +15,10 @@ namespace collsim {
 // Internal to output/: one writer per format.
 void write_table(std::ostream& out, const Results& results, const TableStyle& style);
 void write_markdown(std::ostream& out, const Results& results);
-void write_csv_row(std::ostream& out, const CaseResult& row, bool compared, bool with_header);
+// A row under the columns of the first, and of what later ones may have besides; without such a
+// value its column is empty.  No columns: the row is the first, sets them and has a header.
+void write_csv_row(std::ostream& out, const CaseResult& row, bool compared,
+                   std::vector<std::string>& columns);
 void write_nccl_tests(std::ostream& out, const Results& results);
 
 // A row of the results file; also what CSV and JSON lines are made of.

@@ -116,6 +116,9 @@ struct CaseResult {
   std::optional<NcclAlgorithm> nccl;     // and what NCCL calls the algorithm
   // How sure a prediction of NCCL's time on a preset is.
   std::optional<ErrorClass> error_class;
+  // On a preset: whether what NCCL's protocols cost was fitted to measurements, and the row is one
+  // of NCCL's.  Other algorithms stand on latencies and overheads that nobody measured.
+  std::optional<bool> calibrated;
   Time kernel;                         // simulated, the kernel's launch included,
   Time host;                           // what the host needs for launching it, where that is known,
   Time time;                           // and what both come to

@@ -91,14 +91,14 @@ template <class Of>
 requires RecordOf<Of, CaseResult>
 auto members_of(Of& row) {
   auto& [params, step, operation, algorithm, search, ranks, size, type, reduction, root, chunks,
-         channels, radix, aggregation, protocol, nccl, error_class, kernel, host, time, analytic,
-         bounds, evened, bound, bound_cut, messages, wire_bytes, engine, fingerprint,
+         channels, radix, aggregation, protocol, nccl, error_class, calibrated, kernel, host, time,
+         analytic, bounds, evened, bound, bound_cut, messages, wire_bytes, engine, fingerprint,
          bottleneck_bandwidth, idle_links, alpha, B, L, gamma, measured, not_measured] = row;
   COLLSIM_CHECK(!measured && !not_measured, "only what is predicted is recorded");
   return std::tie(step, operation, algorithm, search, ranks, size, type, reduction, root, chunks,
-                  channels, radix, aggregation, protocol, nccl, error_class, kernel, host, time,
-                  analytic, bounds, evened, bound, bound_cut, messages, wire_bytes, engine,
-                  fingerprint, bottleneck_bandwidth, idle_links, alpha, B, L, gamma);
+                  channels, radix, aggregation, protocol, nccl, error_class, calibrated, kernel,
+                  host, time, analytic, bounds, evened, bound, bound_cut, messages, wire_bytes,
+                  engine, fingerprint, bottleneck_bandwidth, idle_links, alpha, B, L, gamma);
 }
 
 JsonValue to_record(const CaseResult& row) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/scenario/presets.hpp"
 #include "app/scenario/vocabulary.hpp"
 #include "app/study/nccl.hpp"
 #include "app/study/run_step.hpp"
@@ -134,6 +135,8 @@ CaseResult row_of(const Case& asked, const CaseOptions& options,
   row.protocol = one_case.protocol;
   row.nccl = one_case.nccl;
   row.error_class = error_class(one_case);
+  if (const Preset* const preset = find_preset(one_case.cluster->preset))
+    row.calibrated = row.protocol && preset->calibrated;
   row.kernel = simulation.time;
   row.host = one_case.protocol ? host_time(one_case) : Time{};
   row.time = with_launches(row.kernel, row.host);

@@ -146,6 +146,29 @@ TEST(Csv, RowsHaveAllColumnsWhateverTheFirstLacks) {
   EXPECT_EQ(table[0].size(), table[2].size());
 }
 
+// What binds differs by row, and with the algorithm whether NCCL has it.
+TEST(Csv, WhatOnlyLaterRowsHaveHasAColumnToo) {
+  Results results = lecture_results({1, 2});
+  const auto column_of = [](const auto& table, const std::string& name) {
+    return std::find(table[0].begin(), table[0].end(), name) - table[0].begin();
+  };
+  results.rows[0].bound_cut.clear();
+  results.rows[1].bound_cut = "that, there";
+  for (CaseResult& row : results.rows) row.params = {{"collective.algorithm", JsonValue("x")}};
+  results.rows[1].calibrated = true;
+  const auto table = csv_of(written(results, Format::csv));
+  for (const auto& row : table) EXPECT_EQ(row.size(), table[0].size());
+  const auto cut = static_cast<std::size_t>(column_of(table, "bound_cut"));
+  ASSERT_LT(cut, table[0].size());
+  EXPECT_EQ(table[1][cut], "");
+  EXPECT_EQ(table[2][cut], "that, there");
+  const auto calibrated = static_cast<std::size_t>(column_of(table, "calibrated"));
+  EXPECT_EQ(table[1][calibrated], "");
+  EXPECT_EQ(table[2][calibrated], "true");
+  const auto time = static_cast<std::size_t>(column_of(table, "time_s"));
+  EXPECT_EQ(std::stod(table[2][time]), results.rows[1].time_s());
+}
+
 TEST(Formats, AreKnownByNameAndBySuffix) {
   for (const Format format : {Format::table, Format::json, Format::jsonl, Format::csv,
                               Format::markdown, Format::nccl_tests})
