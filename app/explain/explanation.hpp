@@ -148,6 +148,9 @@ struct BestChunks {
 
 struct Knobs {
   std::vector<Knob> all;  // the one that saves most first
+  // Of an algorithm that folds what is beyond a power of two: the first ranks, as many as that is,
+  // alone, if they take much less time.
+  std::optional<Knob> power_of_two;
   std::optional<BestChunks> chunks;
 };
 
@@ -224,6 +227,7 @@ struct Explanation {
 //   knobs           [{name, now, then, by_degrees, time_s, saves_s, time_20_percent_s,
 //                    saves_20_percent_s, why_not, set: {path: value} for --set; null: no single
 //                    values}], the one that saves most first
+//   power_of_two    {ranks, time_s, set}: so many of the ranks alone would take much less; null: no
 //   best_chunks     {by_formula, best, time_s, tried: [{chunks, time_s}]}
 //   bound           {bound_s, launch_s, bandwidth_s, latency_s, compute_s, binding, ratio, text,
 //                    best_known_s: of an all-reduce, reduce-scatter and all-gather at the best

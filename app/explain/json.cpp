@@ -2,6 +2,7 @@
 #include "app/explain/explanation.hpp"
 
 #include "app/explain/explanation_internal.hpp"
+#include "app/json/screen_text.hpp"
 #include "collectives/cost/bound_text.hpp"
 
 namespace collsim {
@@ -161,6 +162,14 @@ JsonValue of_best_chunks(const BestChunks& chunks) {
                             {"tried", JsonValue::array(chunks.tried, of_tried)}});
 }
 
+JsonValue of_power_of_two(const Knob& knob) {
+  JsonValue set = JsonValue::object();
+  for (const auto& [path, value] : knob.set) set.set(path, value);
+  return JsonValue::object({{"ranks", *number_in<std::int64_t>(knob.then)},
+                            {"time_s", seconds(knob.time)},
+                            {"set", std::move(set)}});
+}
+
 JsonValue of_cut(const Explanation& e) {
   const NarrowestLinks& narrowest = *e.bound.narrowest;
   const Collective& collective = e.one_case.collective;
@@ -249,6 +258,8 @@ JsonValue to_value(const Explanation& e) {
        {"idle_links", e.row.idle_links ? of_idle(*e.row.idle_links) : JsonValue()},
        {"critical_path", JsonValue::array(e.breakdown.lines, of_line)},
        {"knobs", of_knobs(e)},
+       {"power_of_two",
+        e.knobs.power_of_two ? of_power_of_two(*e.knobs.power_of_two) : JsonValue()},
        {"best_chunks", e.knobs.chunks ? of_best_chunks(*e.knobs.chunks) : JsonValue()},
        {"bound", of_bound(e)}});
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -11,6 +12,8 @@
 #include "app/explain/explanation_internal.hpp"
 #include "app/scenario/quantities.hpp"
 #include "app/study/run_case.hpp"
+#include "collectives/algorithms.hpp"
+#include "collectives/cost/conditions.hpp"
 #include "sim/message_router.hpp"
 
 namespace collsim {
@@ -408,6 +411,35 @@ std::vector<Knob> algorithms_in_chunks(const KnobContext& context,
   return found;
 }
 
+// The first ranks alone, as many as there are in a power of two, where the others are an extra
+// step of whole vectors at both ends.
+std::optional<Knob> power_of_two_of(const KnobContext& context, WorkBudget& budget) {
+  constexpr double much_less = 0.75;
+  constexpr unsigned most_listed = 4096;
+  const Case& one_case = context.one_case;
+  const CaseResult& row = context.row;
+  const auto ranks = static_cast<unsigned>(row.ranks);
+  const unsigned power = std::bit_floor(ranks);
+  if (row.operation != Operation::all_reduce || power == ranks || power > most_listed ||
+      one_case.choice.list || context.variations == nullptr)
+    return std::nullopt;
+  const auto& costs = find_algorithm(row.operation, row.algorithm).costs;
+  if (std::none_of(costs.begin(), costs.end(),
+                   [](const Cost& cost) { return cost.holds == when::power_of_two; }))
+    return std::nullopt;
+  JsonValue first = JsonValue::array();
+  for (std::size_t i = 0; i < power; ++i)
+    first.items().emplace_back(one_case.collective.group[i].index());
+  Knob knob;
+  knob.name = "ranks";
+  knob.now = std::to_string(ranks);
+  knob.then = std::to_string(power);
+  knob.set = context.with({{"collective.ranks", std::move(first)}});
+  knob.time = attempt([&] { return context.variations->with(knob.set); }, budget).time;
+  if (!knob.time || knob.time->seconds() > much_less * row.time_s()) return std::nullopt;
+  return knob;
+}
+
 void put_best_first(std::vector<Knob>& knobs) {
   std::stable_sort(knobs.begin(), knobs.end(), [](const Knob& a, const Knob& b) {
     return a.time.value_or(Time::never()) < b.time.value_or(Time::never());
@@ -501,6 +533,7 @@ Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
     std::ranges::move(algorithms_in_chunks(context, algorithms, budget),
                       std::back_inserter(knobs.all));
   put_best_first(knobs.all);
+  if (!nccl_chooses) knobs.power_of_two = power_of_two_of(context, budget);
   return knobs;
 }
 

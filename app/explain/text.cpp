@@ -387,6 +387,12 @@ void write_knobs(Page& page, const Explanation& e) {
   list("Does not work here", sorted.refused);
   list("Not tried, because it would take too long", sorted.not_tried);
   write_best_chunks(page, e);
+  if (const auto& power = e.knobs.power_of_two)
+    page.paragraph(fmt::format(
+        "{} is no power of two: the vectors of {} go to another rank first, and the sums come back "
+        "last. The first {} ranks alone would take {} ({} less).",
+        e.row.ranks, count_in_words(e.row.ranks - *number_in<int>(power->then), "rank"),
+        power->then, to_text(*power->time), percent(e.row.time - *power->time, e.row.time)));
 }
 
 // --- 7: the bound -------------------------------------------------------------------------------

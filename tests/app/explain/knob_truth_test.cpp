@@ -61,7 +61,9 @@ class Promise {
   // How many knobs were checked.
   int check() {
     int checked = 0;
-    for (const Knob& knob : explanation_.knobs.all) {
+    std::vector<Knob> all = explanation_.knobs.all;
+    if (const auto& power = explanation_.knobs.power_of_two) all.push_back(*power);
+    for (const Knob& knob : all) {
       if (!knob.time) continue;
       const std::vector<std::string> set = options_of(knob);
       if (set.empty()) continue;
@@ -290,6 +292,26 @@ TEST(KnobTruth, NamesTheSharingOfLinksAtWhichMessagesQueue) {
   const std::string shared = text_of(R"("sharing": "fair", )");
   Promise fair(shared, *load_text(shared).scenario, 0);
   EXPECT_FALSE(knob_of(fair));
+}
+
+TEST(KnobTruth, SaysWhatRanksBeyondAPowerOfTwoCost) {
+  const auto explained = [](int ranks, const char* algorithm) {
+    const std::string text = fmt::format(
+        R"({{"scenario": 1, "cluster": {{"shape": "switch", "ranks": {},
+        "link": {{"bandwidth": "50GB/s", "overhead": "1us"}}}},
+        "collective": {{"op": "all-reduce", "algorithm": "{}", "size": "64MiB"}}}})",
+        ranks, algorithm);
+    Promise promise(text, *load_text(text).scenario, 0);
+    EXPECT_GT(promise.check(), 3);
+    return promise.explanation();
+  };
+  const Explanation folds = explained(17, "halving-doubling");
+  ASSERT_TRUE(folds.knobs.power_of_two);
+  EXPECT_EQ(folds.knobs.power_of_two->then, "16");
+  EXPECT_LT(2 * folds.knobs.power_of_two->time->seconds(), folds.row.time_s());
+  EXPECT_NE(to_text(folds).find("17 is no power of two"), std::string::npos);
+  EXPECT_FALSE(explained(16, "halving-doubling").knobs.power_of_two);
+  EXPECT_FALSE(explained(17, "ring").knobs.power_of_two);
 }
 
 INSTANTIATE_TEST_SUITE_P(Thousand, RandomKnobTruth, ::testing::Range(0U, 8U));
