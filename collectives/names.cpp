@@ -24,6 +24,20 @@ int edit_distance(std::string_view a, std::string_view b) {
   return rows[a.size()][b.size()];
 }
 
+namespace {
+
+// The only name that begins so.
+std::string_view completed_name(std::string_view begun, std::span<const std::string_view> allowed) {
+  constexpr std::size_t shortest_worth_completing = 3;
+  if (begun.size() < shortest_worth_completing) return {};
+  const auto begins = [&](std::string_view candidate) { return candidate.starts_with(begun); };
+  const auto found = std::find_if(allowed.begin(), allowed.end(), begins);
+  if (found == allowed.end() || std::any_of(found + 1, allowed.end(), begins)) return {};
+  return *found;
+}
+
+}  // namespace
+
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> allowed) {
   constexpr std::size_t longest_worth_comparing = 64;
   if (name.size() > longest_worth_comparing) return {};
@@ -35,7 +49,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
     smallest = distance;
     nearest = candidate;
   }
-  return nearest;
+  return nearest.empty() ? completed_name(name, allowed) : nearest;
 }
 
 void throw_unknown_name(std::string_view what, std::string_view name,

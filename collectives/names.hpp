@@ -13,7 +13,8 @@ namespace collsim {
 // (optimal string alignment).
 [[nodiscard]] int edit_distance(std::string_view a, std::string_view b);
 
-// The allowed name that was probably meant, the first of equals; empty when none is near.
+// The allowed name that was probably meant, the first of equals, or, if none is near,
+// the only one that begins so; empty: there is none.
 [[nodiscard]] std::string_view nearest_name(std::string_view name,
                                             std::span<const std::string_view> allowed);
 

@@ -41,17 +41,28 @@ class Nearest {
   void offer(std::string_view candidate, std::string_view meaning) {
     constexpr std::size_t longest_worth_comparing = 64;
     if (word_.empty() || word_.size() > longest_worth_comparing) return;
+    if (word_.size() >= shortest_beginning && candidate.starts_with(word_) &&
+        completed_ != meaning) {
+      is_ambiguous_ = is_ambiguous_ || !completed_.empty();
+      completed_ = meaning;
+    }
     const int distance = edit_distance(word_, candidate);
     if (distance > limit_ || static_cast<std::size_t>(distance) >= candidate.size()) return;
     limit_ = distance - 1;
     found_ = meaning;
   }
-  [[nodiscard]] const std::string& found() const { return found_; }
+  // If none is near, the only one that begins with the word.
+  [[nodiscard]] std::string found() const {
+    return found_.empty() && !is_ambiguous_ ? completed_ : found_;
+  }
 
  private:
+  static constexpr std::size_t shortest_beginning = 3;
   std::string_view word_;
   int limit_;
   std::string found_;
+  std::string completed_;
+  bool is_ambiguous_ = false;
 };
 
 std::string joined(const std::vector<std::string>& words) {

@@ -106,6 +106,10 @@ TEST(Names, NothingNearIsNotSuggested) {
   const std::string_view allowed[] = {"ring", "chain"};
   EXPECT_EQ(nearest_name("rign", allowed), "ring");
   EXPECT_EQ(nearest_name("hypercube", allowed), "");
+  const std::vector<std::string_view> commands{"algorithms", "explain", "predict", "presets"};
+  EXPECT_EQ(nearest_name("algo", commands), "algorithms");
+  EXPECT_EQ(nearest_name("ex", commands), "");
+  EXPECT_EQ(nearest_name("pre", commands), "") << "two begin so";
   EXPECT_EQ(nearest_name(std::string(100000, 'r'), allowed), "");
 }
 

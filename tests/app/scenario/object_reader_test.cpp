@@ -62,6 +62,7 @@ TEST(Vocabulary, FindsTheNearestWord) {
   EXPECT_EQ(shapes.nearest("rings"), "ring");
   EXPECT_EQ(shapes.nearest("Fully-Conected"), "fully-connected");
   EXPECT_EQ(shapes.nearest("lines"), "chain");
+  EXPECT_EQ(shapes.nearest("full"), "fully-connected");
   EXPECT_EQ(shapes.nearest("torus"), "");
   EXPECT_EQ(shapes.nearest(""), "");
   EXPECT_EQ(shapes.nearest(std::string(100'000, 'c')), "");
