@@ -37,7 +37,11 @@ A line was calculated, a dot simulated, a square measured.  Needs Debian's pytho
 Exit code 2: wrong usage or input, or matplotlib is missing.
 """
 import pathlib
+import signal
 import sys
+
+if __name__ == "__main__" and hasattr(signal, "SIGPIPE"):
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # figures.py --help | head
 
 try:
     import matplotlib  # noqa: F401
