@@ -141,6 +141,11 @@ std::string sentence(const ComparisonCounts& counts, const Comparison& how) {
   if (counts.too_few_runs == counts.rows)
     return fmt::format("{}: fewer than {} runs give no error; raise --iters",
                        rows_text(counts.rows), least_runs_for_a_verdict);
+  if (counts.elsewhere == counts.rows)
+    return fmt::format(
+        "{}, not judged: what was measured is not the machine that is predicted; --paced emulates "
+        "its links, and collsim calibrate makes a cluster of this one",
+        rows_text(counts.rows));
   if (counts.noisy == counts.rows)
     return fmt::format("{}, {}too noisy to judge: stop other programs or raise --iters",
                        rows_text(counts.rows), counts.rows == 1 ? "" : "all ");

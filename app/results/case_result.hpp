@@ -46,7 +46,8 @@ struct Measured {
   std::string ran;  // what NCCL chose, as its log says: "Ring/LL128"
   Summary times;
   std::optional<double> lag_s = {};  // Measurement::lag_s, of paced runs
-  std::string doubt = {};            // Measurement::doubt
+  std::string doubt = {};            // Measurement::doubt, or:
+  bool is_elsewhere = false;         // not on the machine that was predicted, says the doubt
   DataVerdict data = DataVerdict::unchecked;
   std::string wrong_data;  // the first difference
   std::string device;
@@ -69,6 +70,7 @@ struct Measured {
     if (data == DataVerdict::wrong) return "the data was wrong";
     if (has_too_few_runs())
       return "not judged: fewer than " + std::to_string(least_runs_for_a_verdict) + " runs";
+    if (is_elsewhere) return "not judged: " + doubt;
     if (!is_noisy()) return {};
     if (!doubt.empty()) return "not judged: " + doubt;
     if (times.spread > noisy_spread)

@@ -37,7 +37,10 @@ ComparisonCounts count_verdicts(const Results& results) {
         continue;
       case RowVerdict::wrong_data: ++counts.wrong_data; continue;
       case RowVerdict::too_few_runs: ++counts.too_few_runs; continue;
-      case RowVerdict::noisy: ++counts.noisy; continue;
+      case RowVerdict::noisy:
+        ++counts.noisy;
+        counts.elsewhere += row.measured->is_elsewhere ? 1 : 0;
+        continue;
       case RowVerdict::beyond: ++counts.beyond; break;
       case RowVerdict::good: ++counts.good; break;
     }

@@ -80,6 +80,7 @@ enum class RowVerdict : std::uint8_t { unmeasured, wrong_data, too_few_runs, noi
 struct ComparisonCounts {
   std::size_t rows = 0;
   std::size_t unmeasured = 0, wrong_data = 0, too_few_runs = 0, noisy = 0, beyond = 0, good = 0;
+  std::size_t elsewhere = 0;  // of noisy: not on the machine that was predicted
   // Of unmeasured: a run that was begun and did not end as it should, or must not begin.
   std::size_t broken = 0;
   // Of those beyond and good, without sign; nothing when there are none.  p95: 95% of the rows are

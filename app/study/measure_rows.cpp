@@ -91,15 +91,24 @@ std::string doubt_of_pacing(const Case& one_case, const Programs& programs) {
   }
 }
 
-Measured measured_of(Measurement measurement, const MeasureOptions& options) {
+// Threads at full speed say nothing about the GPUs of a preset; on emulated links they do.
+std::string why_elsewhere(const Case& one_case, const MeasureOptions& options) {
+  const std::string& preset = one_case.cluster->preset;
+  if (preset.empty() || options.how.paced || options.how.backend != "host") return {};
+  return "threads of this machine, not the GPUs of " + preset;
+}
+
+Measured measured_of(Measurement measurement, const std::string& why_elsewhere,
+                     const MeasureOptions& options) {
   Measured measured;
+  measured.is_elsewhere = !why_elsewhere.empty();
   measured.backend = options.how.backend;
   measured.protocol = options.how.protocol;
   measured.paced = options.how.paced;
   measured.iterations = static_cast<int>(measurement.times_s.size());
   measured.times = summary_of(std::move(measurement.times_s));
   measured.lag_s = measurement.lag_s;
-  measured.doubt = std::move(measurement.doubt);
+  measured.doubt = measured.is_elsewhere ? why_elsewhere : std::move(measurement.doubt);
   measured.data = measurement.data;
   measured.wrong_data = std::move(measurement.wrong_data);
   measured.device = std::move(measurement.device);
@@ -144,11 +153,13 @@ RunOutcome measure_step(const Case& one_case, const CaseResult& row, const Measu
 }
 
 RunOutcome measure_row(const Scenario& scenario, std::size_t number, ClusterCache& clusters,
-                       const CaseResult& row, const MeasureOptions& options) {
+                       const CaseResult& row, const MeasureOptions& options,
+                       std::string& elsewhere) {
   if (!options.run) return NoMeasurement{NoMeasurement::Why::unavailable, options.unavailable};
   Diagnostics diagnostics;
   std::optional<Case> one_case = make_case(scenario, number, clusters, diagnostics);
   COLLSIM_CHECK(one_case, "a row that was simulated can be made again");
+  elsewhere = why_elsewhere(*one_case, options);
   if (one_case->step) return measure_step(*one_case, row, options, options.record == number);
   if (one_case->choice.name == "auto")
     *one_case = as_chosen(*one_case, row.algorithm, row.channels, row.chunks);
@@ -207,9 +218,10 @@ void measure_rows(const Scenario& scenario, const MeasureOptions& options, Resul
       return;
     }
     CaseResult& row = results.rows[i];
-    RunOutcome outcome = measure_row(scenario, i, clusters, row, options);
+    std::string elsewhere;
+    RunOutcome outcome = measure_row(scenario, i, clusters, row, options, elsewhere);
     if (auto* measurement = std::get_if<Measurement>(&outcome))
-      row.measured = measured_of(std::move(*measurement), options);
+      row.measured = measured_of(std::move(*measurement), elsewhere, options);
     else
       row.not_measured = std::move(std::get<NoMeasurement>(outcome));
     if (options.progress) options.progress(i + 1, results.rows.size());

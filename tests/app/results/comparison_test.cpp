@@ -76,6 +76,14 @@ TEST(Comparison, WhatTheBackendDoubtsIsNotJudged) {
   expect_text(measured.why_no_verdict(), "not judged: the clocks drifted");
 }
 
+TEST(Comparison, AnotherMachineThanPredictedIsNotJudged) {
+  Measured measured = measured_with(0.01);
+  measured.doubt = "threads, not GPUs";
+  measured.is_elsewhere = true;
+  EXPECT_EQ(verdict_of(row_of(measured), 0.05), RowVerdict::noisy);
+  expect_text(measured.why_no_verdict(), "not judged: threads, not GPUs");
+}
+
 TEST(Comparison, OneOrTwoRunsGiveNoVerdict) {
   Measured measured = measured_with(0.011, 0);
   for (const int few : {0, 1, 2}) {

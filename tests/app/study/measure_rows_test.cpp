@@ -145,6 +145,26 @@ TEST(MeasureRows, NativeRunsSayWhatTheyLackOfThePrediction) {
   EXPECT_EQ(note_of(late, "3us", true), "");
 }
 
+TEST(MeasureRows, ThreadsAreNoGpusOfAPreset) {
+  const auto why_not = [](bool paced, const std::string& backend, const std::string& cluster) {
+    FakeRuns runs;
+    MeasureOptions options;
+    options.how.paced = paced;
+    options.how.backend = backend;
+    const std::string text = R"({"scenario": 1, "cluster": )" + cluster + R"(,
+        "collective": {"op": "all-reduce", "algorithm": "ring", "size": "8KiB"}})";
+    return measured(runs, text, options).results->rows.at(0).measured->why_no_verdict();
+  };
+  const std::string preset = R"({"preset": "dgx-h100", "nodes": 2})";
+  expect_text(why_not(false, "host", preset),
+              "not judged: threads of this machine, not the GPUs of dgx-h100");
+  EXPECT_EQ(why_not(true, "host", preset), "");
+  EXPECT_EQ(why_not(false, "cuda", preset), "");
+  EXPECT_EQ(
+      why_not(false, "host", R"({"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s"}})"),
+      "");
+}
+
 TEST(MeasureRows, PassesOptionsOnAndWaitsInProportionToThePrediction) {
   FakeRuns runs;
   MeasureOptions options;
