@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/expression/study_fixture.hpp"
+#include "tests/contains.hpp"
 #include "tests/golden.hpp"
 
 namespace collsim::test {
@@ -36,6 +37,22 @@ TEST(ReadingExpectations, NoticesThatBottlenecksMustBeFound) {
   EXPECT_TRUE(needs(R"j({"metric": "argmin(bottleneck_bandwidth, S)", "equals": 1})j"));
   EXPECT_TRUE(needs(R"({"metric": "busbw", "equals": "B", "within": "bottleneck_bandwidth"})"));
   EXPECT_FALSE(Expectations().needs_bottleneck_bandwidth());
+}
+
+// Graphs have a B where all their links are alike, as far as they are written.
+TEST(ReadingExpectations, GraphsWithLinksOfOneKindHaveItsSymbols) {
+  const auto mistakes = [](const std::string& bandwidth) {
+    return Study(R"j({"scenario": 1, "cluster": {
+        "devices": [{"name": "gpu[0-2]", "kind": "gpu"}, {"name": "sw", "kind": "switch"}],
+        "links": [{"from": "gpu[0-1]", "to": "sw", "bandwidth": "25GB/s"},
+                  {"from": "gpu2", "to": "sw", "bandwidth": ")j" +
+                 bandwidth + R"j("}]},
+        "collective": {"op": "broadcast", "algorithm": "flat", "size": "1MiB"},
+        "expect": [{"metric": "time", "at_least": "N/B"}]})j")
+        .mistakes();
+  };
+  EXPECT_EQ(mistakes("25GB/s"), "");
+  expect_contains(mistakes("12GB/s"), "this cluster has links of several kinds");
 }
 
 TEST(ReadingExpectations, PointsIntoTheExpression) {

@@ -98,6 +98,27 @@ TEST(RunCase, TheBoundCountsTheLaunch) {
   EXPECT_EQ(after.bounds.bandwidth, before.bounds.bandwidth);
 }
 
+// In place the root's result is its source, and nothing is stored a second time.
+TEST(RunCase, ABroadcastInPlaceStoresNothingTwice) {
+  for (const Algorithm* const algorithm : algorithms(Operation::broadcast)) {
+    const auto time_of = [&](bool in_place, std::optional<Bandwidth> second_write) {
+      const LinkParameters link = link_of(gigabytes_per_second(25));
+      Case point = case_on(make_switch(8, link), Operation::broadcast, mebibytes(8),
+                           std::string(algorithm->name));
+      point.collective.in_place = in_place;
+      point.costs.second_write_bandwidth = second_write;
+      return run_case(point).time;
+    };
+    const Bandwidth slow = gigabytes_per_second(5);
+    EXPECT_GE(time_of(false, slow), time_of(true, slow)) << algorithm->name;
+    // What every rank stores and sends on costs all the same.
+    if (algorithm->name == "flat") {
+      EXPECT_EQ(time_of(true, slow), time_of(true, {}));
+      EXPECT_GT(time_of(false, slow), time_of(false, {}));
+    }
+  }
+}
+
 TEST(RunCase, OneRankTakesNoTime) {
   const LinkParameters link = link_of(gigabytes_per_second(1));
   const CaseResult row = run_case(case_on(make_chain(1, link), Operation::all_reduce, 100, "ring"));

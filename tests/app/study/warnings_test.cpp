@@ -187,6 +187,21 @@ TEST(Warnings, EqualLinksThatCarryNothing) {
   EXPECT_EQ(warning("direct", R"({"bandwidth": "800GB/s"})"), "");
 }
 
+TEST(Warnings, ALinkAThousandTimesSlowerThanItsSiblings) {
+  const auto warning = [](const std::string& bandwidth) {
+    return results_of(R"({"scenario": 1, "collective": {"op": "all-to-all", "size": "1MiB"},
+              "cluster": {"shape": "leaf-spine", "leaves": 2, "ranks_per_leaf": 4, "spines": 2,
+                          "link": {"bandwidth": "50GB/s", "latency": "1us"},
+                          "links_override": [{"from": "leaf0", "to": "spine0", "bandwidth": ")" +
+                      bandwidth + R"("}]}})")
+        .warning("far-slower-link");
+  };
+  expect_text(warning("1kB/s"),
+              "leaf0->spine0 (1 kB/s) is 50,000,000 times slower than spine0->leaf0; routes of a "
+              "fixed rule cross it all the same. A cable that is broken is \"down\": true");
+  EXPECT_EQ(warning("100MB/s"), "");
+}
+
 TEST(Warnings, MeasurementsAreNotMade) {
   EXPECT_NE(results_of(lecture(R"(, "measure": {"backend": "nccl"})")).warning("not-measured"), "");
 }
