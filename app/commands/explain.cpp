@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <memory>
 #include <ostream>
+#include <string>
+#include <string_view>
 
 #include "app/commands/command.hpp"
 #include "app/explain/explanation.hpp"
 #include "app/explain/step_explanation.hpp"
+#include "app/json/screen_text.hpp"
 #include "app/json/value.hpp"
 
 namespace collsim {
@@ -15,12 +24,41 @@ struct ExplainOptions {
   std::string format = "text";
 };
 
+std::string_view variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Text that goes into a file or a pipe is as wide everywhere.
+std::size_t columns_of(const Terminal& terminal) {
+  constexpr std::size_t least = 60;
+  const std::size_t most = PageStyle{}.columns;
+  if (!terminal.out_is_terminal) return most;
+  std::size_t columns = number_in<std::size_t>(variable("COLUMNS")).value_or(0);
+  winsize size{};
+  if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) columns = size.ws_col;
+  return columns == 0 ? most : std::clamp(columns, least, most);
+}
+
+// By the locale that counts; where none is set, all are taken for what most are.
+bool shows_only_ascii() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale(variable(name));
+    if (locale.empty()) continue;
+    std::erase(locale, '-');
+    std::ranges::transform(locale, locale.begin(), [](unsigned char c) { return std::tolower(c); });
+    return locale.find("utf8") == std::string::npos;
+  }
+  return false;
+}
+
 template <class AnyExplanation>
 void print(const AnyExplanation& explanation, const ExplainOptions& options, Terminal& terminal) {
   if (options.format == "json")
     terminal.out << to_json(to_value(explanation)) << '\n';
   else
-    terminal.out << to_text(explanation, terminal.colour);
+    terminal.out << to_text(explanation,
+                            {terminal.colour, columns_of(terminal), shows_only_ascii()});
 }
 
 int explain_case(const ExplainOptions& options, Terminal& terminal) {

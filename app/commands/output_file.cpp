@@ -52,6 +52,10 @@ class OpenFile {
 };
 
 [[noreturn]] void cannot_write(const std::string& file, int error) {
+  // /proc says that of every new file.
+  std::error_code ignored;
+  if (error == ENOENT && files::is_directory(files::path(file).parent_path(), ignored))
+    throw WriteError(fmt::format("cannot write \"{}\": no files can be made in its folder", file));
   throw WriteError(fmt::format("cannot write \"{}\": {}", file, reason_of(error)));
 }
 

@@ -188,7 +188,9 @@ void show_warnings(const Results& results, const Sources& sources, const Termina
       terminal.err_colour ? "\033[1;33mwarning:\033[0m" : std::string_view("warning:");
   for (const Warning& warning : results.warnings) {
     terminal.err << label << ' ' << printable(warning.message);
-    if (warning.place.source != SourceRange::nowhere)
+    // An option that was just written needs no finding.
+    if (warning.place.source != SourceRange::nowhere &&
+        sources.kind(warning.place.source) != Sources::Kind::argument)
       terminal.err << " (" << sources.describe(warning.place) << ")";
     terminal.err << '\n';
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/explain/page_style.hpp"
 #include "app/explain/variations.hpp"
 #include "app/json/value.hpp"
 #include "app/results/case_result.hpp"
@@ -198,8 +199,8 @@ struct Explanation {
 // that was made by hand only the choice itself changes.
 [[nodiscard]] Explanation explain(const Case& one_case, Variations* variations = nullptr);
 
-// An explanation in plain language: at most 100 columns wide, ends with a newline.
-[[nodiscard]] std::string to_text(const Explanation& explanation, bool colour = false);
+// An explanation in plain language; ends with a newline.
+[[nodiscard]] std::string to_text(const Explanation& explanation, const PageStyle& style = {});
 
 // An explanation as data.  SI units; null where something is not known.
 //

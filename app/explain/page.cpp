@@ -20,7 +20,7 @@ std::string padded(std::string_view text, std::size_t to, bool right) {
 
 void Page::heading(std::string_view title) {
   if (!text_.empty()) text_ += '\n';
-  text_ += colour_ ? fmt::format("\033[1m{}\033[0m\n", title) : fmt::format("{}\n", title);
+  text_ += style_.colour ? fmt::format("\033[1m{}\033[0m\n", title) : fmt::format("{}\n", title);
 }
 
 void Page::line(std::string_view first, std::string_view words, std::size_t indent) {
@@ -31,7 +31,7 @@ void Page::line(std::string_view first, std::string_view words, std::size_t inde
     const std::size_t blank = std::min(words.find(' '), words.size());
     const std::string_view word = words.substr(0, blank);
     words.remove_prefix(std::min(blank + 1, words.size()));
-    if (!fresh && used + 1 + columns(word) > page_width) {
+    if (!fresh && used + 1 + columns(word) > style_.columns) {
       text_ += line + '\n';
       line = std::string(indent, ' ');
       used = indent;
@@ -46,8 +46,13 @@ void Page::line(std::string_view first, std::string_view words, std::size_t inde
   text_ += line + '\n';
 }
 
-std::string bar(double share) {
+std::string Page::bar(double share) const {
   static constexpr const char* eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  if (style_.ascii) {
+    const auto blocks = static_cast<std::size_t>(
+        std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(bar_width)));
+    return std::string(share > 0 ? std::max<std::size_t>(blocks, 1) : blocks, '#');
+  }
   const auto all = static_cast<std::size_t>(
       std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(bar_width * 8)));
   std::string text;

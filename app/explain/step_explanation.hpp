@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/explain/page_style.hpp"
 #include "app/json/value.hpp"
 #include "app/results/case_result.hpp"
 #include "app/scenario/scenario.hpp"
@@ -87,7 +88,7 @@ struct StepExplanation {
 [[nodiscard]] StepExplanation explain_step(const Scenario& scenario, std::size_t point,
                                            const Case& chosen);
 
-[[nodiscard]] std::string to_text(const StepExplanation& explanation, bool colour);
+[[nodiscard]] std::string to_text(const StepExplanation& explanation, const PageStyle& style = {});
 // {workload, step_s, compute_s, exposed_s, hidden_s, bubble, shares, path: [{from_s, to_s, what,
 // turns, shares}], exposed: [{what, calls, time_s, exposed_s}], streams,
 // slack: [{stream, what, actions, without, least_s, most_s}], knobs: [{name, now, then,

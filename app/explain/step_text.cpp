@@ -63,7 +63,7 @@ void write_step_shares(Page& page, const StepExplanation& e) {
     if (time == Time{}) continue;
     page.line(fmt::format("    {:<13}{:>10} {:>6}  {} ", share.name, to_text(time),
                           percent(time, e.row.time),
-                          padded(bar(time.seconds() / e.row.time_s()), bar_width)),
+                          padded(page.bar(time.seconds() / e.row.time_s()), bar_width)),
               share.meaning, 58);
   }
 }
@@ -209,8 +209,8 @@ JsonValue setting_value(const BestSetting& setting) {
 
 }  // namespace
 
-std::string to_text(const StepExplanation& explanation, bool colour) {
-  Page page(colour);
+std::string to_text(const StepExplanation& explanation, const PageStyle& style) {
+  Page page(style);
   write_step(page, explanation);
   write_step_shares(page, explanation);
   write_step_path(page, explanation);

@@ -210,7 +210,7 @@ void write_breakdown(Page& page, const Explanation& e) {
   for (const ShareWords& share : shares_in_words(e))
     page.line(fmt::format("    {:<13}{:>10} {:>6}  {} ", share.name, to_text(share.time),
                           percent(share.time, e.row.time),
-                          padded(bar(share.time.seconds() / e.row.time_s()), bar_width)),
+                          padded(page.bar(share.time.seconds() / e.row.time_s()), bar_width)),
               share.meaning, 58);
   if (b.waiting_for_others > Time{})
     page.paragraph(
@@ -419,8 +419,8 @@ void write_bound(Page& page, const Explanation& e) {
 
 }  // namespace
 
-std::string to_text(const Explanation& explanation, bool colour) {
-  Page page(colour);
+std::string to_text(const Explanation& explanation, const PageStyle& style) {
+  Page page(style);
   write_question(page, explanation);
   write_answer(page, explanation);
   write_formula(page, explanation);

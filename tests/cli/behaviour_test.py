@@ -277,6 +277,17 @@ class Terminals(Test):
         self.assertNotIn(ESCAPE, self.on_a_terminal("run", file, environment={"TERM": "dumb"})[0])
         self.assertNotIn(ESCAPE, self.on_a_terminal("run", file, environment={"NO_COLOR": "1"})[0])
 
+    def test_explanations_fit_the_terminal(self):
+        file = self.file(scenario(collective={**common.CHAIN["collective"], "chunks": 8}))
+        seen = {}
+        for columns in ("72", "20", "300"):
+            text, _ = self.on_a_terminal("explain", file, environment={"COLUMNS": columns, "NO_COLOR": "1"})
+            seen[columns] = max(len(line) for line in text.split("The critical path in words")[1].splitlines()[:6])
+        self.assertLessEqual(seen["72"], 72)
+        self.assertLessEqual(seen["20"], 60)
+        self.assertGreater(seen["300"], 72)
+        self.assertLessEqual(seen["300"], 100)
+
     def test_progress_comes_and_goes(self):
         file = self.file(LONG)
         seen, code = self.on_a_terminal("run", file, "--color", "never", "--format", "json", interrupt_at=b" left")
@@ -287,6 +298,15 @@ class Terminals(Test):
         self.assertIn("stopping, and keeping what is done; press Ctrl-C again to keep nothing", seen)
         self.assertIn("warning: interrupted", last)
         self.assertNotIn(" left", last)
+
+
+class Locales(Test):
+    def test_blocks_only_where_they_can_be_shown(self):
+        file = self.file(scenario())
+        for locale, is_ascii in (("C", True), ("de_DE.ISO-8859-1", True), ("C.UTF-8", False), ("en_US.utf8", False)):
+            text = self.run_collsim("explain", file, environment={"LC_ALL": locale}).stdout
+            self.assertEqual(text.isascii(), is_ascii, locale)
+        self.assertIn(" ####", self.run_collsim("explain", file, environment={"LC_ALL": "C"}).stdout)
 
 
 class Pipes(Test):
@@ -320,6 +340,10 @@ class Pipes(Test):
     def test_folders_that_do_not_exist(self):
         done = self.run_collsim("run", "-q", self.file(scenario()), "-o", "no/out.json", code=2)
         self.assertEqual(done.stderr, 'cannot write "no/out.json": its folder does not exist\n')
+
+    def test_folders_in_which_no_file_can_be_made(self):
+        done = self.run_collsim("run", "-q", self.file(scenario()), "-o", "/proc/out.json", code=2)
+        self.assertRegex(done.stderr, 'cannot write "/proc/out.json": (no files can be made in its folder|Perm.*)\n')
 
     def test_standard_input(self):
         done = self.run_collsim("run", "-", "--format", "json", input=json.dumps(scenario()))
