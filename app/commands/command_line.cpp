@@ -133,7 +133,7 @@ Options declare_program(const Executable& described, GlobalOptions& global) {
   Options program(described.name, version + ": " + described.summary, described.examples);
   program.needs_command = true;
   program.flag("-h", global.short_help, "short help").is_enough = true;
-  program.flag("--help", global.full_help, "all").is_enough = true;
+  program.flag("--help", global.full_help, "all options, with examples").is_enough = true;
   const std::string about_version = "print \"" + version + "\"";
   program.flag("--version", global.version, about_version.c_str()).is_enough = true;
   program.choice("--color,--colour", global.colour, {"auto", "always", "never"},

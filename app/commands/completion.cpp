@@ -30,7 +30,9 @@ Offer offer_of(const Option& option) {
   if (!option.choices.empty()) return {option.choices};
   if (option.has("OP")) return {operation_words().allowed};
   if (option.has("--preset") || option.has("PRESET")) return {preset_words().allowed};
-  if (option.has("--algorithm")) return {algorithm_names()};
+  if (option.has("--algorithm")) return {algorithm_names(), {}, Offer::OfLine::algorithms};
+  if (option.has("--set")) return {{}, {}, Offer::OfLine::paths};
+  if (option.has("--at")) return {{}, {}, Offer::OfLine::axes};
   if (option.has("--datatype")) return {element_type_words().allowed};
   if (option.has("--redop")) return {reduction_words().allowed};
   if (option.has("FILE") || option.has("RESULTS")) return {{}, Offer::Files::json};
@@ -114,13 +116,76 @@ std::string value_cases(const Commands& commands, const Branch& branch) {
   return text;
 }
 
+// "all-reduce|allreduce", as shells match it.
+std::string patterns_of(const std::string& operation, const char* separator) {
+  std::vector<std::string> names{operation};
+  if (operation.find('-') != std::string::npos) names.push_back(replaced(operation, "-", ""));
+  for (const auto& [alias, meaning] : operation_words().aliases)
+    if (meaning == operation) names.push_back(alias);
+  return joined(names, separator);
+}
+
+std::vector<std::string> algorithm_names_of(const std::string& operation) {
+  std::vector<std::string> names(algorithm_policies.begin(), algorithm_policies.end());
+  for (const Algorithm* const algorithm : algorithms(parse_operation(operation)))
+    names.emplace_back(algorithm->name);
+  return names;
+}
+
+// What a scenario says of itself: "collective.chunks = 16   file:3:4", a line each.
+constexpr const char* list_paths =
+    "--print-resolved 2>/dev/null | awk '$1 ~ /^(cluster|collective|workload|model|measure)[.]/ "
+    "{ print $1 \"=\" }'";
+constexpr const char* list_axes =
+    "--print-resolved 2>/dev/null | awk '/^sweep[.]/ { sub(/^sweep[.]/, \"\", $1); "
+    "sub(/[.](from|to|factor|step|points)$/, \"\", $1); print $1 \"=\" }' | sort -u";
+
+// Bash and zsh: functions that put what depends on the line into `offer`.  `line`: the words of it.
+std::string functions_of_line(const std::string& line) {
+  std::string text = "_collsim_algorithms() {\n  local word\n  for word in " + line +
+                     "; do\n    word=${word##*/}\n    word=${word%_perf}\n"
+                     "    case ${word//_/-} in\n";
+  for (const std::string& operation : operation_words().allowed)
+    text += fmt::format("    {}) offer={}; return ;;\n", patterns_of(operation, "|"),
+                        in_quotes(joined(algorithm_names_of(operation))));
+  text += "    esac\n  done\n  offer=" + in_quotes(joined(algorithm_names())) + "\n}\n\n";
+  const auto add_lister = [&](const char* name, const char* list) {
+    text += fmt::format(
+        "_collsim_{}() {{\n  local word\n  offer=\n  for word in {}; do\n"
+        "    [[ $word == *.json && -r $word ]] || continue\n"
+        "    offer=$(collsim run \"$word\" {})\n  done\n}}\n\n",
+        name, line, list);
+  };
+  add_lister("paths", list_paths);
+  add_lister("axes", list_axes);
+  return text;
+}
+
+std::string_view function_of(Offer::OfLine of_line) {
+  switch (of_line) {
+    case Offer::OfLine::algorithms: return "_collsim_algorithms";
+    case Offer::OfLine::paths: return "_collsim_paths";
+    case Offer::OfLine::axes: return "_collsim_axes";
+    case Offer::OfLine::nothing: break;
+  }
+  return "";
+}
+
 std::string bash_offer(const Offer& offer) {
+  if (offer.of_line == Offer::OfLine::algorithms) return "_collsim_algorithms; words=$offer";
+  if (offer.of_line != Offer::OfLine::nothing)
+    return fmt::format("{}; words=$offer; compopt -o nospace 2>/dev/null",
+                       function_of(offer.of_line));
   if (offer.files == Offer::Files::json) return "_collsim_files '!*.json'; return";
   if (offer.files == Offer::Files::any) return "_collsim_files ''; return";
   return offer.words.empty() ? "return" : "words=" + in_quotes(joined(offer.words));
 }
 
 std::string zsh_offer(const Offer& offer) {
+  if (offer.of_line == Offer::OfLine::algorithms)
+    return "_collsim_algorithms; compadd -- ${=offer}; return";
+  if (offer.of_line != Offer::OfLine::nothing)
+    return fmt::format("{}; compadd -S '' -- ${{=offer}}; return", function_of(offer.of_line));
   if (offer.files == Offer::Files::json) return "_files -g '*.json'; return";
   if (offer.files == Offer::Files::any) return "_files; return";
   return offer.words.empty() ? "return" : "compadd -- " + joined(offer.words) + "; return";
@@ -134,7 +199,37 @@ std::string fish_quoted(const std::string& text) {
   return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
 }
 
+// Fish has its own language: the same as functions_of_line().
+std::string fish_functions_of_line() {
+  std::string text =
+      "function __collsim_algorithms\n    for word in (commandline -opc)\n"
+      "        set -l name (string replace -r '.*/' '' -- $word | string replace -r '_perf$' '' | "
+      "string replace -a _ -)\n        switch \"$name\"\n";
+  for (const std::string& operation : operation_words().allowed) {
+    text += fmt::format("            case {}\n                printf '%s\\n'",
+                        patterns_of(operation, " "));
+    for (const std::string_view policy : algorithm_policies) text += fmt::format(" {}", policy);
+    for (const Algorithm* const algorithm : algorithms(parse_operation(operation)))
+      text +=
+          fmt::format(" {}\\t{}", algorithm->name, fish_quoted(std::string(algorithm->summary)));
+    text += "\n                return\n";
+  }
+  text += "        end\n    end\n    printf '%s\\n' " + joined(algorithm_names()) + "\nend\n\n";
+  const auto add_lister = [&](const char* name, const char* list) {
+    text += fmt::format(
+        "function __collsim_{}\n    for word in (commandline -opc)\n"
+        "        string match -q '*.json' -- $word; and test -r $word; or continue\n"
+        "        collsim run $word {}\n    end\nend\n\n",
+        name, list);
+  };
+  add_lister("paths", list_paths);
+  add_lister("axes", list_axes);
+  return text;
+}
+
 std::string fish_offer(const Offer& offer) {
+  if (offer.of_line != Offer::OfLine::nothing)
+    return fmt::format(" -a '(_{})'", function_of(offer.of_line));
   if (offer.files == Offer::Files::json) return " -k -a '(__fish_complete_suffix .json)'";
   if (offer.files == Offer::Files::any) return " -F";
   return offer.words.empty() ? "" : " -a " + fish_quoted(joined(offer.words));
@@ -144,9 +239,12 @@ std::string fish_option(const std::string& condition, const CompletedOption& opt
   std::string line = "complete -c collsim" + condition;
   for (const std::string& name : option.names)
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
-  if (option.takes_value)
-    line += (option.value.files == Offer::Files::none ? " -x" : " -r") + fish_offer(option.value);
-  return line + " -d " + fish_quoted(option.description) + "\n";
+  const std::string description = " -d " + fish_quoted(option.description) + "\n";
+  if (!option.takes_value) return line + description;
+  // Apart, because fish shows the description of a line beside each of its values.
+  const std::string value = option.value.files == Offer::Files::none ? " -x" : " -r";
+  const std::string offer = fish_offer(option.value);
+  return line + value + description + (offer.empty() ? "" : line + value + offer + "\n");
 }
 
 }  // namespace
@@ -181,14 +279,15 @@ std::vector<CompletedCommand> completed_commands(const Options& program) {
 std::string bash_completion(const Commands& commands) {
   std::string text = R"(# Completion for bash, made by "collsim completion bash".
 
-_collsim_files() {
+)" + functions_of_line("\"${COMP_WORDS[@]}\"") +
+                     R"(_collsim_files() {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -d -- "$current"; compgen -f -X "$1" -- "$current" | sort -u)
 }
 
 _collsim() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local command= words= i
+  local command= words= offer= i
   COMPREPLY=()
   if [[ $current == = ]]; then
     current=
@@ -227,8 +326,9 @@ std::string zsh_completion(const Commands& commands) {
   std::string text = R"(#compdef collsim
 # Completion for zsh, made by "collsim completion zsh".
 
-_collsim() {
-  local command= previous=${words[CURRENT - 1]} i
+)" + functions_of_line("$words") +
+                     R"(_collsim() {
+  local command= previous=${words[CURRENT - 1]} offer= i
   local -a offered
   if [[ $PREFIX == --*=* ]]; then
     previous=${PREFIX%%=*}
@@ -271,7 +371,8 @@ fi
 std::string fish_completion(const Commands& commands) {
   std::string text = R"(# Completion for fish, made by "collsim completion fish".
 
-function __collsim_at
+)" + fish_functions_of_line() +
+                     R"(function __collsim_at
     set -l command ''
     for word in (commandline -opc)[2..-1]
         set -l longer (string trim -- "$command $word")

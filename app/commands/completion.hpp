@@ -11,8 +11,12 @@ namespace collsim {
 // What a shell may offer at a place of the command line.
 struct Offer {
   enum class Files { none, json, any };
+  // What depends on the rest of the line: the algorithms of its operation; paths to values of its
+  // scenario file, or what that sweeps.
+  enum class OfLine { nothing, algorithms, paths, axes };
   std::vector<std::string> words;
   Files files = Files::none;
+  OfLine of_line = OfLine::nothing;
 };
 
 struct CompletedOption {

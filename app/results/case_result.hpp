@@ -70,7 +70,6 @@ struct Measured {
     if (data == DataVerdict::wrong) return "the data was wrong";
     if (has_too_few_runs())
       return "not judged: fewer than " + std::to_string(least_runs_for_a_verdict) + " runs";
-    if (is_elsewhere) return "not judged: " + doubt;
     if (!is_noisy()) return {};
     if (!doubt.empty()) return "not judged: " + doubt;
     if (times.spread > noisy_spread)

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import common
-from common import Test, scenario
+from common import Test, scenario, sweep
 
 OPERATIONS = "broadcast reduce all-reduce all-gather reduce-scatter gather scatter all-to-all barrier send-recv".split()
 
@@ -48,6 +48,20 @@ class Cases:
         self.assertEqual(self.complete("collsim", "algorithms", ""), set(OPERATIONS))
         self.assertEqual(self.complete("collsim", "predict", "reduce", "--preset", "dgx-h"), {"dgx-h100"})
         self.assertIn("double-tree", self.complete("collsim", "predict", "reduce", "--algorithm", "double"))
+
+    def test_algorithms_of_the_operation(self):
+        offered = self.complete("collsim", "predict", "all-to-all", "--algorithm", "")
+        self.assertEqual(offered, {"auto", "nccl", "pairwise", "direct", "bruck", "hierarchical"})
+        offered = self.complete("collsim", "predict", "./build/alltoall_perf", "--algorithm", "")
+        self.assertIn("pairwise", offered)
+        self.assertNotIn("ring", offered)
+        self.assertIn("ring", self.complete("collsim", "predict", "--algorithm", ""))
+
+    def test_paths_of_the_scenario(self):
+        self.file(sweep([1, 2]), "one.json")
+        self.assertEqual(self.complete("collsim", "run", "one.json", "--set", "cluster.link.o"), {"cluster.link.overhead="})
+        self.assertEqual(self.complete("collsim", "explain", "one.json", "--at", ""), {"collective.chunks="})
+        self.assertEqual(self.complete("collsim", "predict", "--set", ""), set())
 
     def test_files(self):
         self.file(scenario(), "one.json")
