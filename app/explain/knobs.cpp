@@ -147,6 +147,14 @@ class KnobTurner {
     });
   }
 
+  // A link that is faster than others does not always help: what comes over it meets others in
+  // another order.
+  void turn_overrides() {
+    if (context_.variations == nullptr || !context_.variations->has_overrides()) return;
+    once("links_override", "as written", "none", {{"cluster.links_override", JsonValue::array()}},
+         one_case_);
+  }
+
   void turn_costs() {
     turn_rate("reduce_bandwidth", &CostModel::reduce_bandwidth);
     turn_rate("copy_bandwidth", &CostModel::copy_bandwidth);
@@ -521,6 +529,7 @@ Knobs explain_knobs(const KnobContext& context, const Simulation& simulation,
   KnobTurner turner(context, budget);
   if (row.messages > 0) turner.turn_links(one_case.cluster->topology, simulation);
   if (row.messages > 0) turner.turn_sharing(one_case.cluster->topology, breakdown);
+  turner.turn_overrides();
   turner.turn_costs();
   const bool nccl_chooses = row.protocol.has_value();
   if (!nccl_chooses) turner.turn_choice();

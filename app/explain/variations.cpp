@@ -17,8 +17,9 @@ Variations::Variations(const Scenario& scenario, std::size_t point) : point_(sce
   const JsonValue cluster = read_point(scenario, point, {}, clusters_, known).cluster;
   const JsonValue* const link = cluster.find("link");
   const JsonValue* const changed = cluster.find("links_override");
-  has_one_link_ = link != nullptr && link->is_object() && cluster.find("shape") != nullptr &&
-                  (changed == nullptr || changed->items().empty());
+  has_overrides_ = changed != nullptr && !changed->items().empty();
+  has_one_link_ =
+      link != nullptr && link->is_object() && cluster.find("shape") != nullptr && !has_overrides_;
 }
 
 Case Variations::with(const Params& changes) {

@@ -19,11 +19,14 @@ class Variations {
   [[nodiscard]] Case with(const Params& changes);
   // Whether "cluster.link" alone says what all links have.
   [[nodiscard]] bool has_one_link() const { return has_one_link_; }
+  // Whether "cluster.links_override" changes links of it.
+  [[nodiscard]] bool has_overrides() const { return has_overrides_; }
 
  private:
   Scenario point_;  // each of its values an axis of one point
   ClusterCache clusters_;
   bool has_one_link_ = false;
+  bool has_overrides_ = false;
 };
 
 }  // namespace collsim

@@ -294,6 +294,21 @@ TEST(KnobTruth, NamesTheSharingOfLinksAtWhichMessagesQueue) {
   EXPECT_FALSE(knob_of(fair));
 }
 
+TEST(KnobTruth, SaysWhatAFasterLinkCosts) {
+  const std::string text =
+      R"({"scenario": 1, "cluster": {"shape": "mesh", "dims": [2, 3], "link": {"bandwidth": "10GB/s",
+      "latency": "370ns", "sharing": "fair"}, "links_override": [{"from": "gpu0", "to": "gpu1",
+      "bandwidth": "40GB/s"}]}, "collective": {"op": "all-to-all", "algorithm": "bruck",
+      "size": "387960B", "chunks": 4}})";
+  Promise promise(text, *load_text(text).scenario, 0);
+  EXPECT_GT(promise.check(), 3);
+  const std::vector<Knob>& knobs = promise.explanation().knobs.all;
+  const auto found = std::find_if(knobs.begin(), knobs.end(),
+                                  [](const Knob& knob) { return knob.name == "links_override"; });
+  ASSERT_NE(found, knobs.end());
+  EXPECT_LT(found->time->seconds(), 0.7 * promise.explanation().row.time_s());
+}
+
 TEST(KnobTruth, SaysWhatRanksBeyondAPowerOfTwoCost) {
   const auto explained = [](int ranks, const char* algorithm) {
     const std::string text = fmt::format(
