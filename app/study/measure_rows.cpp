@@ -108,7 +108,7 @@ Measured measured_of(Measurement measurement, const std::string& why_elsewhere,
   measured.iterations = static_cast<int>(measurement.times_s.size());
   measured.times = summary_of(std::move(measurement.times_s));
   measured.lag_s = measurement.lag_s;
-  measured.doubt = measured.is_elsewhere ? why_elsewhere : std::move(measurement.doubt);
+  measured.doubt = measured.is_elsewhere ? why_elsewhere : measurement.doubt;
   measured.data = measurement.data;
   measured.wrong_data = std::move(measurement.wrong_data);
   measured.device = std::move(measurement.device);
