@@ -31,7 +31,8 @@ bool applies(ResultWarning warning, const RunFacts& ran) {
       return ran.algorithm->operation != Operation::barrier && ran.chunks > 1 &&
              ran.chunks > elements_to_cut(ran);
     case ResultWarning::channels_above_elements:
-      return ran.algorithm->operation != Operation::barrier && ran.channels > ran.elements;
+      return ran.algorithm->operation != Operation::barrier && ran.channels > 1 &&
+             ran.elements > 0 && ran.channels > ran.elements;
     case ResultWarning::small_chunks:
       return ran.chunks > 1 && ran.chunks <= elements_to_cut(ran) &&
              average_message(ran) < small_message;

@@ -137,8 +137,11 @@ constexpr const char* list_paths =
     "--print-resolved 2>/dev/null | awk '$1 ~ /^(cluster|collective|workload|model|measure)[.]/ "
     "{ print $1 \"=\" }'";
 constexpr const char* list_axes =
-    "--print-resolved 2>/dev/null | awk '/^sweep[.]/ { sub(/^sweep[.]/, \"\", $1); "
-    "sub(/[.](from|to|factor|step|points)$/, \"\", $1); print $1 \"=\" }' | sort -u";
+    "--print-resolved 2>/dev/null | awk '/^sweep[.]/ { sub(/^sweep[.](zip: )?/, \"\"); "
+    "sub(/ += .*/, \"\"); count = split($0, paths, \", \"); for (i = 1; i <= count; ++i) { "
+    "path = paths[i]; sub(/[.](from|to|factor|step|points)$/, \"\", path); "
+    "if (path !~ /^cluster[.]late[.]/) sub(/[.][0-9]+([.].*)?$/, \"\", path); "
+    "print path \"=\" } }' | sort -u";
 
 // Bash and zsh: functions that put what depends on the line into `offer`.  `line`: the words of it.
 std::string functions_of_line(const std::string& line) {

@@ -34,8 +34,7 @@ Case ready_to_run(Case asked) {
 [[noreturn]] void throw_too_large(const Case& one_case, const std::string& steps) {
   throw_error(ErrorCode::too_large,
               fmt::format("too large for a trace: {} ranks take {} steps (limit: {}); fewer ranks, "
-                          "chunks or channels show the same pattern; without a timeline, collsim "
-                          "explain tells where the time goes",
+                          "chunks or channels show the same pattern",
                           one_case.collective.size(), steps, max_recorded_steps));
 }
 

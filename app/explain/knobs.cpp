@@ -431,6 +431,8 @@ std::optional<Knob> power_of_two_of(const KnobContext& context, WorkBudget& budg
   if (row.operation != Operation::all_reduce || power == ranks || power > most_listed ||
       one_case.choice.list || context.variations == nullptr)
     return std::nullopt;
+  // The ranks that are left out must differ from the others in nothing else.
+  if (!one_case.cluster->late.empty() || context.variations->has_overrides()) return std::nullopt;
   const auto& costs = find_algorithm(row.operation, row.algorithm).costs;
   if (std::none_of(costs.begin(), costs.end(),
                    [](const Cost& cost) { return cost.holds == when::power_of_two; }))

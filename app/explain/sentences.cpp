@@ -185,6 +185,7 @@ std::string what_happens(const PathLine& line) {
 std::string turn_in_words(const Knob& knob) {
   if (!knob.by_degrees) {
     if (knob.name == "algorithm") return fmt::format("The algorithm {}", knob.then);
+    if (knob.name == "links_override") return "The network without links_override";
     if (knob.then == "fair") return "Links that all messages share fairly (\"sharing\": \"fair\")";
     if (knob.then == "on time") return fmt::format("A punctual {}", knob.name.substr(5));
     return fmt::format("{} {} instead of {}", knob.then, knob.name, knob.now);

@@ -27,11 +27,13 @@ std::string field(const JsonValue& value) {
 }
 
 // Every row has all of these, measured or not.
-constexpr std::array<std::string_view, 18> measured_keys{"time_s",
+constexpr std::array<std::string_view, 20> measured_keys{"time_s",
                                                          "min_s",
                                                          "max_s",
                                                          "spread",
                                                          "noisy",
+                                                         "lag_s",
+                                                         "doubt",
                                                          "error",
                                                          "data",
                                                          "wrong_data",

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "app/study/auto_candidates.hpp"
 #include "app/study/run_case.hpp"
@@ -51,25 +52,29 @@ std::string missing_in_native_runs(const Case& one_case, const std::vector<Rank>
                      launch ? "model.launch" : "");
 }
 
-// Whether a message asks for a link before another that was sent earlier.  Paced messages take all
-// links of their routes when they are sent.
+// Whether a message asks for a link before another that was sent earlier, or at the same moment by
+// another rank.  Paced messages take all links of their routes when they are sent.
 bool messages_overtake(const Topology& topology, const Timeline& timeline) {
   struct Ask {
     Time asked, sent;
+    Rank rank;
   };
   std::map<LinkId, std::vector<Ask>> asks;
   for (const Step& step : timeline.steps)
     for (const Crossing& crossing : timeline.crossings_of(step))
       if (const Link& link = topology.link(crossing.link); link.sharing == Sharing::exclusive)
-        asks[link.resource].push_back({crossing.asked, step.ended});
+        asks[link.resource].push_back({crossing.asked, step.ended, step.rank});
   for (auto& [link, of_link] : asks) {
     std::sort(of_link.begin(), of_link.end(), [](const Ask& a, const Ask& b) {
       return std::pair(a.asked, a.sent) < std::pair(b.asked, b.sent);
     });
-    Time latest{};
+    const Ask* latest = nullptr;
     for (const Ask& ask : of_link) {
-      if (ask.sent < latest) return true;
-      latest = std::max(latest, ask.sent);
+      if (latest != nullptr &&
+          (ask.sent < latest->sent ||
+           (ask.sent == latest->sent && ask.rank != latest->rank && ask.asked > latest->asked)))
+        return true;
+      if (latest == nullptr || ask.sent > latest->sent) latest = &ask;
     }
   }
   return false;
@@ -96,6 +101,10 @@ std::string why_elsewhere(const Case& one_case, const MeasureOptions& options) {
   const std::string& preset = one_case.cluster->preset;
   if (preset.empty() || options.how.paced || options.how.backend != "host") return {};
   return "threads of this machine, not the GPUs of " + preset;
+}
+
+void add_doubt(Measurement& measured, std::string doubt) {
+  if (measured.doubt.empty()) measured.doubt = std::move(doubt);
 }
 
 Measured measured_of(Measurement measurement, const std::string& why_elsewhere,
@@ -143,7 +152,7 @@ RunOutcome measure_step(const Case& one_case, const CaseResult& row, const Measu
         "the prediction counts device.slowdown, which real runs of work that only takes time have "
         "not");
   if (options.how.paced)
-    measured->doubt = doubt_of_pacing(one_case, workload);
+    add_doubt(*measured, doubt_of_pacing(one_case, workload));
   else if (std::string missing = missing_in_native_runs(one_case, workload.group());
            !missing.empty())
     measured->notes.push_back(std::move(missing));
@@ -200,7 +209,7 @@ RunOutcome measure_schedule(const Case& one_case, const Schedule& schedule,
     return NoMeasurement{NoMeasurement::Why::failed, "the run ended without a time"};
   if (measured == nullptr) return outcome;
   if (options.how.paced)
-    measured->doubt = doubt_of_pacing(one_case, schedule);
+    add_doubt(*measured, doubt_of_pacing(one_case, schedule));
   else if (std::string missing = missing_in_native_runs(one_case, schedule.group());
            !missing.empty())
     measured->notes.push_back(std::move(missing));

@@ -76,9 +76,11 @@ Simulation simulation_of(const Case& one_case, const Schedule& schedule, const C
   throw_too_large(one_case, effort, schedule);
 }
 
-LowerBounds bounds_of(const Case& made) {
-  return lower_bounds(made.collective, made.cluster->topology, made.costs.reduce_bandwidth,
-                      made.schedule->lanes());
+LowerBounds bounds_of(const Case& made, const NetworkCuts* cuts = nullptr) {
+  const auto& additions = made.costs.reduce_bandwidth;
+  const int lanes = made.schedule->lanes();
+  return cuts != nullptr ? lower_bounds(made.collective, *cuts, additions, lanes)
+                         : lower_bounds(made.collective, made.cluster->topology, additions, lanes);
 }
 
 // The same with a vector that is cut into so many equal pieces, none longer by more than an
@@ -91,14 +93,16 @@ Case with_equal_pieces(const Case& made, std::int64_t pieces) {
 }
 
 // Where simulating takes long only because parts of the ranks differ by an element: with equal
-// parts, so that one rank stands for others.
+// parts, so that one rank stands for others.  A message may have many parts; each of them is so
+// long that an element more is less than 1%.
 std::optional<Case> with_equal_parts(const Case& made) {
   constexpr double takes_long = 20e6;  // instructions
+  constexpr std::int64_t least_elements = 100;
   const Topology& topology = made.cluster->topology;
   const std::int64_t parts = std::int64_t{made.collective.size()} * made.choice.channels;
   const std::int64_t count = made.collective.count;
-  if (count < parts || count % parts == 0 || made.choice.list || has_late_rank(made) ||
-      effort_of(made, *made.schedule).instructions < takes_long ||
+  if (count / parts < least_elements || count % parts == 0 || made.choice.list ||
+      has_late_rank(made) || effort_of(made, *made.schedule).instructions < takes_long ||
       ranks_for_each(topology, *made.schedule, made.costs) > 1)
     return std::nullopt;
   Case even = with_equal_pieces(made, parts);
@@ -141,7 +145,7 @@ CaseResult row_of(const Case& asked, const CaseOptions& options,
   row.host = one_case.protocol ? host_time(one_case) : Time{};
   row.time = with_launches(row.kernel, row.host);
   row.analytic = formula_of(one_case);
-  row.bounds = even ? bounds_of(one_case) : simulation.bounds;
+  row.bounds = even ? bounds_of(one_case, cuts.get()) : simulation.bounds;
   row.evened = even.has_value();
   row.bound = row.bounds.largest() + one_case.costs.launch;
   if (cuts != nullptr && row.bounds.largest() == row.bounds.bandwidth)
@@ -165,7 +169,7 @@ struct NcclWay {
   bool is_large = false;
 };
 
-// Among very many ranks, the same with a vector that all of them cut into equal pieces: no message
+// Among very many ranks, the same with a vector that all of them cut into equal pieces: no piece
 // is longer by more than an element, and one rank of a node may stand for all of its node.
 Case cut_evenly(const Case& made) {
   constexpr double very_large = 200'000;

@@ -162,7 +162,8 @@ class Runner : public std::enable_shared_from_this<Runner> {
         break;  // no more threads to be had: those there are do it
       }
     }
-    if (!may_leave_ || threads.empty()) work(0);
+    if (threads.empty()) may_leave_ = false;
+    if (!may_leave_) work(0);
     if (may_leave_) wait_for(threads.size());
     for (std::thread& thread : threads)
       if (left_)
@@ -252,7 +253,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
       diagnostics.add(out_of_memory());
     } catch (...) {
       const std::lock_guard lock(mutex_);
-      unexpected_ = std::current_exception();
+      if (!left_) unexpected_ = std::current_exception();
       given_up_ = true;
       return false;
     }
@@ -279,7 +280,7 @@ class Runner : public std::enable_shared_from_this<Runner> {
   const Scenario& scenario_;
   const PointsToRun points_;
   const StudyOptions options_;
-  const bool may_leave_;
+  bool may_leave_;  // threads may go on when nobody waits for them any more
   std::mutex turns_;
   const CaseOptions case_options_;
   std::size_t jobs_ = 1;

@@ -279,8 +279,8 @@ class Collector {
     if (rows.empty()) return;
     warn_at("collective.size", "evened-parts",
             fmt::format("{}the parts of the ranks differ by an element, and all were simulated as "
-                        "long as the longest, so that one rank could stand for others: no message "
-                        "is longer by more than an element",
+                        "long as the longest, so that one rank could stand for others: no part is "
+                        "longer by more than an element",
                         rows_text(rows.size(), results_)));
   }
 

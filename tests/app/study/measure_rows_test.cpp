@@ -117,6 +117,8 @@ TEST(MeasureRows, PacedRunsWhoseMessagesOvertakeOthersAreNotJudged) {
     return studied.results->rows[0].why_no_verdict();
   };
   expect_text(why_no_verdict("ring"), "");
+  expect_text(why_no_verdict("one-shot"),
+              "not judged: messages overtake others on the way, which pacing does not emulate");
   expect_text(why_no_verdict("double-tree"),
               "not judged: messages overtake others on the way, which pacing does not emulate");
 }

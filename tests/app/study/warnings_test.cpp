@@ -126,7 +126,7 @@ TEST(Warnings, PartsThatWereMadeEqual) {
         .warning("evened-parts");
   };
   EXPECT_EQ(warning("32MiB"), "");
-  expect_contains(warning("33000000B"), "no message is longer by more than an element");
+  expect_contains(warning("33000000B"), "no part is longer by more than an element");
 }
 
 TEST(Warnings, UncalibratedPresets) {
