@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/commands/command.hpp"
 #include "app/commands/interrupts.hpp"

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ std::string_view variable(const char* name) {
 
 // Text that goes into a file or a pipe is as wide everywhere.
 std::size_t columns_of(const Terminal& terminal) {
-  constexpr std::size_t least = 80;
+  constexpr std::size_t least = 72;
   const std::size_t most = PageStyle{}.columns;
   if (!terminal.out_is_terminal) return most;
   std::size_t columns = number_in<std::size_t>(variable("COLUMNS")).value_or(0);

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
 
 #include "app/commands/command.hpp"
 #include "app/commands/results_writer.hpp"

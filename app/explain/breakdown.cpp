@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/study/run_case.hpp"

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/scenario/quantities.hpp"

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/explain/page.hpp"
