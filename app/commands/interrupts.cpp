@@ -9,7 +9,9 @@
 #include <cstring>
 #include <future>
 #include <string_view>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 namespace collsim {
 namespace {
@@ -85,7 +87,13 @@ bool finishes(const std::function<void()>& work, const std::atomic<bool>& stop) 
   constexpr std::chrono::milliseconds between_looks{20}, patience{200};
   std::packaged_task<void()> task(work);
   std::future<void> done = task.get_future();
-  std::thread thread(std::move(task));
+  std::thread thread;
+  try {
+    thread = std::thread(std::move(task));
+  } catch (const std::system_error&) {
+    work();  // no thread to be had: it cannot be left
+    return true;
+  }
   while (done.wait_for(between_looks) != std::future_status::ready) {
     if (!stop || done.wait_for(patience) == std::future_status::ready) continue;
     thread.detach();

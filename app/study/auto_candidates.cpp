@@ -57,7 +57,7 @@ AutoFamily::AutoFamily(const Case& asked, const Algorithm& algorithm, int channe
   ranks_for_each_ = expected_ranks_for_each(one_case_, schedule);
   if (!asked.open.chunks) {
     chunks_ = {0};
-    cut_as_asked_ = make_schedule(one_case_.collective, one_case_.choice).chunks();
+    cut_as_asked_ = schedule.chunks();
     return;
   }
   const Bytes longest = longest_message(one_case_, algorithm);
