@@ -16,6 +16,8 @@ namespace collsim {
 //   all(bool leader_says)    the team meets, and all get the value of thread 0
 //   all_agree(bool)          the team meets; true if all said true
 //   load_acquire(p), store_release(p, v), load(p), store(p, v)   8-byte words shared between lanes
+//   release(); publish(p, v), publish(q, w)   the same as store_release() of each word, with one
+//                            fence for all of them where fences are what takes the time
 //   add(p, v)                adds to such a word, acquiring and releasing; returns the old value
 //   claim(p)                 changes such a word from 0 to 1; false if it was not 0
 //   unclaim(p)               back to 0, releasing
@@ -93,7 +95,7 @@ class LaneRunner {
   COLLSIM_LANE_CODE bool step(const LaneStep& step) {
     if (leads() && job_.step_times) times().reached = job_.paced ? ready_ : policy_.now();
     if (!policy_.all(!leads() || may_begin(step))) return false;
-    if (leads() && !job_.paced) ready_ = policy_.now();
+    if (leads() && !job_.paced && (job_.step_times || step.op == Op::work)) ready_ = policy_.now();
     if (leads() && job_.step_times) times().began = ready_;
     if (!transfer(step)) return false;
     if (leads()) finish(step);
@@ -159,23 +161,18 @@ class LaneRunner {
     if (job_.paced) ready_ += emulated_cost(step);
     if (step.op == Op::work) ready_ += step.bytes;
     if (job_.paced || step.op == Op::work) policy_.sleep_until(ready_);
-    const std::uint64_t now = job_.paced ? ready_ : policy_.now();
-    if (job_.step_times) times().ended = now;
-    if (step.to != no_wire) {
+    if (job_.step_times) times().ended = job_.paced ? ready_ : policy_.now();
+    if (job_.paced && !note_moments(step)) return;
+    const bool sent = step.to != no_wire && (counts_messages() || step.op == Op::signal);
+    const bool emptied = step.from != no_wire && step.op != Op::wait;
+    if (sent || emptied) policy_.release();
+    if (sent) {
       const Wire& wire = job_.wires[step.to];
-      const std::uint64_t number = run_ * wire.messages + step.to_message;
-      if (job_.paced && step.op == Op::signal)
-        policy_.store(&wire.arrivals[moment(wire, number)], now);
-      else if (job_.paced && !post(step, wire, number, now))
-        return;
-      if (counts_messages() || step.op == Op::signal) policy_.store_release(wire.tail, number + 1);
+      policy_.publish(wire.tail, run_ * wire.messages + step.to_message + 1);
     }
-    if (step.from != no_wire && step.op != Op::wait) {
+    if (emptied) {
       const Wire& wire = job_.wires[step.from];
-      const std::uint64_t number = run_ * wire.messages + step.from_message;
-      // When the slot is free again, for whoever fills it next.
-      if (job_.paced) policy_.store(&wire.arrivals[slot(wire, number)], now);
-      policy_.store_release(wire.head, number + 1);
+      policy_.publish(wire.head, run_ * wire.messages + step.from_message + 1);
     }
   }
 
@@ -266,6 +263,24 @@ class LaneRunner {
     if (stores(step.op) && sends(step.op)) per_byte += paced.second_write_ns_per_byte;
     const double bytes = orders_lanes(step.op) ? 0 : static_cast<double>(step.bytes);
     return static_cast<std::uint64_t>(paced.instruction_overhead_ns + per_byte * bytes);
+  }
+
+  // When what is sent arrives, and when the slot is free again, for whoever fills it next.
+  COLLSIM_LANE_CODE bool note_moments(const LaneStep& step) {
+    if (step.to != no_wire) {
+      const Wire& wire = job_.wires[step.to];
+      const std::uint64_t number = run_ * wire.messages + step.to_message;
+      if (step.op == Op::signal)
+        policy_.store(&wire.arrivals[moment(wire, number)], ready_);
+      else if (!post(step, wire, number, ready_))
+        return false;
+    }
+    if (step.from != no_wire && step.op != Op::wait) {
+      const Wire& wire = job_.wires[step.from];
+      const std::uint64_t number = run_ * wire.messages + step.from_message;
+      policy_.store(&wire.arrivals[slot(wire, number)], ready_);
+    }
+    return true;
   }
 
   // Takes the links of the route for this message, each as soon as its head gets there.
@@ -396,8 +411,9 @@ class LaneRunner {
   const Mover& mover_;
   const LaneJob& job_;
   const Protocol protocol_;
-  std::uint64_t run_ = 0;    // runs before this one
-  std::uint64_t ready_ = 0;  // when the step could begin; paced: the emulated clock
+  std::uint64_t run_ = 0;  // runs before this one
+  // Paced: the emulated clock.  Else when the step could begin, where that is asked for.
+  std::uint64_t ready_ = 0;
   std::uint32_t step_ = 0;
 };
 

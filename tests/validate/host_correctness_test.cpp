@@ -98,6 +98,7 @@ class DreamyPolicy : public HostPolicy {
     HostPolicy::store_release(word, value);
     nap();
   }
+  void publish(std::uint64_t* word, std::uint64_t value) { store_release(word, value); }
   void load_line(const LowLatencyLine* line, std::uint64_t& first, std::uint64_t& second) {
     nap();
     HostPolicy::load_line(line, first, second);

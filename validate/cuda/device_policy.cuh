@@ -42,6 +42,8 @@ class DevicePolicy {
   __device__ void store_release(std::uint64_t* word, std::uint64_t value) {
     asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
   }
+  __device__ void release() { asm volatile("fence.acq_rel.sys;" ::: "memory"); }
+  __device__ void publish(std::uint64_t* word, std::uint64_t value) { store(word, value); }
   __device__ std::uint64_t add(std::uint64_t* word, std::uint64_t value) {
     std::uint64_t before;
     asm volatile("atom.add.acq_rel.sys.u64 %0, [%1], %2;"

@@ -85,6 +85,8 @@ class HostPolicy {
     ref(word).store(value, std::memory_order_release);
     wake(word);
   }
+  void release() const {}
+  void publish(std::uint64_t* word, std::uint64_t value) { store_release(word, value); }
   std::uint64_t add(std::uint64_t* word, std::uint64_t value) {
     return ref(word).fetch_add(value, std::memory_order_acq_rel);
   }

@@ -12,7 +12,7 @@ namespace {
 class CarelessPolicy : public HostPolicy {
  public:
   using HostPolicy::HostPolicy;
-  void store_release(std::uint64_t* word, std::uint64_t value) { HostPolicy::store(word, value); }
+  void publish(std::uint64_t* word, std::uint64_t value) { HostPolicy::store(word, value); }
 };
 
 }  // namespace
