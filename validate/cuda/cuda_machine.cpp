@@ -48,6 +48,7 @@ CudaMachine::CudaMachine(const Plan& plan, const Placement& placement, const std
   make_jobs();
   upload_jobs();
   settle();
+  rehearse();
 }
 
 CudaMachine::~CudaMachine() = default;
@@ -214,7 +215,21 @@ LaneLaunch CudaMachine::launch_of(std::size_t gpu) const {
 }
 
 void CudaMachine::queue_run(std::size_t gpu, cudaStream_t stream) const {
-  LaneLaunch launch = launch_of(gpu);
+  queue(launch_of(gpu), gpu, stream);
+}
+
+// The first launch of a kernel may load it and allocate memory, which waits for other GPUs, whose
+// lanes may by then be waiting for this one's.
+void CudaMachine::rehearse() const {
+  for (const std::size_t gpu : busy_gpus()) {
+    LaneLaunch nothing = launch_of(gpu);
+    nothing.jobs = nullptr;
+    queue(nothing, gpu, stream(gpu));
+    need(cudaStreamSynchronize(stream(gpu)), "rehearsing the lanes' start");
+  }
+}
+
+void CudaMachine::queue(LaneLaunch launch, std::size_t gpu, cudaStream_t stream) const {
   void* arguments[] = {&launch};
   need(cudaSetDevice(gpus_[gpu].device), "choosing a GPU");
   need(cudaLaunchCooperativeKernel(kernel_,

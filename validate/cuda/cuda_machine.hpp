@@ -81,6 +81,8 @@ class CudaMachine {
   void make_jobs();
   void upload_jobs() const;
   void settle() const;
+  void rehearse() const;
+  void queue(LaneLaunch launch, std::size_t gpu, cudaStream_t stream) const;
   [[nodiscard]] LaneJob job_of(std::uint32_t number) const;
   [[nodiscard]] LaneLaunch launch_of(std::size_t gpu) const;
   [[nodiscard]] RunShared& verdict() const { return *at<RunShared>(layout_.verdict); }

@@ -26,6 +26,7 @@ __device__ void copy_to_shared(Record* to, const Record* from, std::uint32_t cou
 template <Protocol protocol, class Arithmetic>
 __global__ void __launch_bounds__(max_threads_per_block, blocks_of_max_size)
     run_lanes(const LaneLaunch launch) {
+  if (launch.jobs == nullptr) return;
   extern __shared__ __align__(16) std::byte shared_memory[];
   auto& job = *reinterpret_cast<LaneJob*>(shared_memory);
   copy_to_shared(&job, launch.jobs + blockIdx.x, 1);

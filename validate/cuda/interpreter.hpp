@@ -11,7 +11,7 @@ namespace collsim {
 
 // The argument of the interpreter's kernels: one thread block for each lane of one GPU.
 struct LaneLaunch {
-  const LaneJob* jobs = nullptr;  // one per block
+  const LaneJob* jobs = nullptr;  // one per block; null: there is nothing to do, a rehearsal
   GpuMeeting meeting;
   ElementType type = ElementType::f32;
   Reduction reduction = Reduction::sum;

@@ -12,7 +12,9 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/validate/cuda/fake_kernels.hpp"
@@ -43,6 +45,8 @@ std::map<const std::byte*, Allocation> allocations;
 std::map<int, std::map<int, bool>> peers;
 
 std::map<int, bool> unsettled;  // GPUs whose memory is still being cleared or filled
+// Kernels that have begun on a GPU once: the first time may wait for all other GPUs.
+std::set<std::pair<int, const void*>> rehearsed;
 
 thread_local int current = 0;
 
@@ -131,6 +135,7 @@ struct Event {
 };
 struct Graph {
   std::vector<Work> work;
+  bool is_uploaded = false;
 };
 
 Stream& of(cudaStream_t stream) {
@@ -146,6 +151,7 @@ void reset_fake_gpus() {
   allocations.clear();
   peers.clear();
   unsettled.clear();
+  rehearsed.clear();
 }
 
 // What is written to a GPU's memory outside of streams may be so later than the call returns.
@@ -338,8 +344,17 @@ cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 bloc
   if (!is_settled) violate("lanes started before a GPU's memory was cleared and filled");
   const std::string problem = problem_of(lanes, arguments);
   if (!problem.empty()) violate(problem);
+  const std::function<void()> work = lane_work(lanes, arguments);
+  bool is_rehearsed = true;
+  {
+    const std::lock_guard lock(guard);
+    if (!work) rehearsed.emplace(current, kernel);
+    is_rehearsed = rehearsed.contains({current, kernel});
+  }
+  if (!work) return cudaSuccess;
+  if (!is_rehearsed) violate("lanes of other GPUs may wait for a kernel's first launch");
   ++fake_log.launches;
-  of(stream).put(lane_work(lanes, arguments));
+  of(stream).put(work);
   return cudaSuccess;
 }
 
@@ -369,8 +384,14 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   delete reinterpret_cast<Graph*>(executable);
   return cudaSuccess;
 }
+cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t) {
+  reinterpret_cast<Graph*>(executable)->is_uploaded = true;
+  return cudaSuccess;
+}
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  for (const Work& work : reinterpret_cast<Graph*>(executable)->work) of(stream).put(work);
+  const auto& graph = *reinterpret_cast<Graph*>(executable);
+  if (!graph.is_uploaded) violate("lanes of other GPUs may wait for a graph's upload");
+  for (const Work& work : graph.work) of(stream).put(work);
   return cudaSuccess;
 }
 

@@ -130,6 +130,7 @@ std::string problem_of_job(const LaneJob& job, const LaneLaunch& launch,
 
 std::string problem_of(const LanesOfLaunch& lanes, void** arguments) {
   const auto launch = argument<LaneLaunch>(arguments, 0);
+  if (launch.jobs == nullptr) return "";
   if (lanes.threads % 32 != 0 || lanes.threads > max_threads_per_block)
     return "blocks of a size that the kernel cannot have";
   for (int block = 0; block < lanes.blocks; ++block) {
@@ -148,6 +149,7 @@ std::uint64_t ahead_of(int device) {
 std::function<void()> lane_work(const LanesOfLaunch& lanes, void** arguments) {
   const auto launch = argument<LaneLaunch>(arguments, 0);
   const std::uint64_t ahead_ns = ahead_of(lanes.device);
+  if (launch.jobs == nullptr) return {};
   return [=] {
     const Protocol protocol = lanes.kernel == &kernels[1] ? Protocol::ll : Protocol::simple;
     std::vector<std::thread> blocks;

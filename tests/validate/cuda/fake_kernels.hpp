@@ -17,7 +17,7 @@ struct LanesOfLaunch {
 
 // "", or why real GPUs could not run this: pointers that the GPU does not reach, too little memory.
 [[nodiscard]] std::string problem_of(const LanesOfLaunch& lanes, void** arguments);
-// What the kernels do, on CPU threads.
+// What the kernels do, on CPU threads; nothing: it is a rehearsal.
 [[nodiscard]] std::function<void()> lane_work(const LanesOfLaunch& lanes, void** arguments);
 [[nodiscard]] std::function<void()> clock_work(const void* kernel, int device, void** arguments);
 
