@@ -44,19 +44,31 @@ std::string fault_of(const RunCase& run_case) {
   return report.ok ? "" : "the schedule is wrong and was not run: " + report.fault->text;
 }
 
+using Run = RunOutcome (*)(const RunCase&, const RunOptions&);
+
 // No wrong schedule gets to run: it might wait for ever, or write where it should not.
-template <RunOutcome (*run)(const RunCase&, const RunOptions&), bool takes_steps = false>
+template <Run run, bool takes_steps = false>
 RunOutcome prove_and_run(const RunCase& run_case, const RunOptions& options) {
   if (run_case.workload() != nullptr && !takes_steps)
     return NoMeasurement{NoMeasurement::Why::unavailable,
                          "training steps run on threads only: use --backend host"};
-  return run_in_child(
-      [&]() -> RunOutcome {
-        if (std::string fault = options.trust_schedule ? "" : fault_of(run_case); !fault.empty())
-          return NoMeasurement{NoMeasurement::Why::bad_schedule, std::move(fault)};
-        return run(run_case, options);
-      },
-      time_limit(run_case, options));
+  if (std::string fault = options.trust_schedule ? "" : fault_of(run_case); !fault.empty())
+    return NoMeasurement{NoMeasurement::Why::bad_schedule, std::move(fault)};
+  return run(run_case, options);
+}
+
+template <Run prove_and_run>
+RunOutcome in_a_child(const RunCase& run_case, const RunOptions& options) {
+  return run_in_child([&] { return prove_and_run(run_case, options); },
+                      time_limit(run_case, options));
+}
+
+template <Run prove_and_run>
+void in_few_children(std::span<const RunCase> cases, const RunOptions& options,
+                     const Backend::Take& take) {
+  run_in_children(
+      cases.size(), [&](std::size_t i) { return prove_and_run(cases[i], options); },
+      [&](std::size_t i) { return time_limit(cases[i], options); }, take);
 }
 
 // A process must not fork after initialising CUDA, so this also asks in a child.
@@ -74,17 +86,41 @@ std::optional<std::string> cuda_unavailable_in_child() {
 }
 
 constexpr std::array<Backend, 3> every_backend = {{
-    {"host", "CPU threads, one for each lane", always_available, prove_and_run<run_on_host, true>},
+    {"host", "CPU threads, one for each lane", always_available,
+     in_a_child<prove_and_run<run_on_host, true>>},
     {"cuda", "thread blocks of the GPUs of this machine, one for each lane",
-     cuda_unavailable_in_child, prove_and_run<run_on_cuda>},
+     cuda_unavailable_in_child, in_a_child<prove_and_run<run_on_cuda>>,
+     in_few_children<prove_and_run<run_on_cuda>>},
     {"nccl", "NVIDIA's own library, one rank on each GPU", nccl_unavailable,
-     prove_and_run<run_on_nccl>},
+     in_a_child<prove_and_run<run_on_nccl>>},
 }};
 
 }  // namespace
 
+int count_gpus() {
+  constexpr double limit_s = 60;
+  const RunOutcome outcome = run_in_child(
+      []() -> RunOutcome {
+        Measurement count;
+        const auto facts = gpu_facts(0);
+        if (const auto* found = std::get_if<GpuFacts>(&facts))
+          count.times_s.assign(static_cast<std::size_t>(found->gpus), 0);
+        return count;
+      },
+      limit_s);
+  const auto* count = std::get_if<Measurement>(&outcome);
+  return count ? static_cast<int>(count->times_s.size()) : 0;
+}
+
 std::span<const Backend> backends() {
   return every_backend;
+}
+
+void run_each(const Backend& backend, std::span<const RunCase> cases, const RunOptions& options,
+              const Backend::Take& take) {
+  if (backend.run_each != nullptr) return backend.run_each(cases, options, take);
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    if (!take(i, backend.run(cases[i], options))) return;
 }
 
 const Backend* find_backend(std::string_view name) {

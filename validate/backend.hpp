@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +43,7 @@ struct RunOptions {
   double at_least_s = 0;
   bool check = true;         // compare every byte of every output, in a run of its own
   bool timeline = false;     // record every step of one more run, which does not count
+  bool launches = true;      // a note on what launching kernels costs (cuda)
   int threads_per_lane = 0;  // 0: the backend chooses
   int gpus = 0;              // the most to be used; 0: all there are
   // The longest that one instruction may wait.  A correct run never comes near.
@@ -100,7 +103,18 @@ struct Backend {
   // Runs in a process of its own: neither a crash nor a hang of the run reaches the caller.  Must
   // not be called while the process has other threads.
   RunOutcome (*run)(const RunCase& run_case, const RunOptions& options);
+  // The same of several, one after the other, in as few processes as possible, where starting one
+  // takes long; null: run() each.  `take` gets each outcome as it comes; false from it ends all.
+  using Take = std::function<bool(std::size_t, RunOutcome)>;
+  void (*run_each)(std::span<const RunCase> cases, const RunOptions& options,
+                   const Take& take) = nullptr;
 };
+
+void run_each(const Backend& backend, std::span<const RunCase> cases, const RunOptions& options,
+              const Backend::Take& take);
+
+// That the backend cuda can use; 0 where it cannot be used.
+[[nodiscard]] int count_gpus();
 
 [[nodiscard]] std::span<const Backend> backends();
 [[nodiscard]] const Backend* find_backend(std::string_view name);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -129,9 +130,11 @@ std::optional<RunOutcome> unpack(const std::string& packed) {
 
 // --- the child ----------------------------------------------------------------------------------
 
-RunOutcome measured_or_not(const std::function<RunOutcome()>& measure) {
+using Measure = std::function<RunOutcome(std::size_t)>;
+
+RunOutcome measured_or_not(const Measure& measure, std::size_t number) {
   try {
-    return measure();
+    return measure(number);
   } catch (const Error& error) {
     return NoMeasurement{why_of(error.code()), error.what()};
   } catch (const std::bad_alloc&) {
@@ -141,20 +144,41 @@ RunOutcome measured_or_not(const std::function<RunOutcome()>& measure) {
   }
 }
 
-[[noreturn]] void be_the_child(const std::function<RunOutcome()>& measure, int pipe_end) {
+// What it left behind may be in the way of others.
+bool ended_badly(const RunOutcome& outcome) {
+  const auto* none = std::get_if<NoMeasurement>(&outcome);
+  return none != nullptr &&
+         (none->why == NoMeasurement::Why::stuck || none->why == NoMeasurement::Why::failed);
+}
+
+// How many bytes follow, and they.
+std::string in_frame(const std::string& packed) {
+  Packer length;
+  length.put(static_cast<std::uint64_t>(packed.size()));
+  return length.packed() + packed;
+}
+
+void write_all(int pipe_end, const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t written = write(pipe_end, text.data() + at, text.size() - at);
+    if (written < 0 && errno != EINTR) _exit(1);
+    if (written > 0) at += static_cast<std::size_t>(written);
+  }
+}
+
+[[noreturn]] void be_the_child(const Measure& measure, std::size_t first, std::size_t count,
+                               int pipe_end) {
   std::signal(SIGABRT, SIG_DFL);     // the parent tells
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // an orphan's measurement would be lost
   std::signal(SIGINT, SIG_IGN);      // Ctrl-C is for the parent, who waits for the run to end
-  std::string packed;
   try {
-    packed = pack(measured_or_not(measure));
+    for (std::size_t number = first; number < count; ++number) {
+      const RunOutcome outcome = measured_or_not(measure, number);
+      write_all(pipe_end, in_frame(pack(outcome)));
+      if (ended_badly(outcome)) break;
+    }
   } catch (const std::exception&) {
     _exit(1);  // it must not run on as a second parent
-  }
-  for (std::size_t at = 0; at < packed.size();) {
-    const ssize_t written = write(pipe_end, packed.data() + at, packed.size() - at);
-    if (written < 0 && errno != EINTR) _exit(1);
-    if (written > 0) at += static_cast<std::size_t>(written);
   }
   _exit(0);
 }
@@ -165,36 +189,104 @@ NoMeasurement failed(const std::string& reason) {
   return {NoMeasurement::Why::failed, reason};
 }
 
-// Everything the child writes; nothing when the time is over.
-std::optional<std::string> read_all(int pipe_end, double limit_s) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
+using Deadline = std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>>;
+
+// So many bytes of what the child writes, or fewer where it ends before; nothing when the time is
+// over.
+std::optional<std::string> read_bytes(int pipe_end, std::size_t bytes, Deadline end) {
   std::string text;
   char buffer[65536];
-  for (;;) {
+  while (text.size() < bytes) {
     const double left =
         std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
     if (left <= 0) return std::nullopt;
     pollfd wanted{pipe_end, POLLIN, 0};
     constexpr double at_most_s = 1;
     if (poll(&wanted, 1, static_cast<int>(std::min(left, at_most_s) * 1000) + 1) <= 0) continue;
-    const ssize_t got = read(pipe_end, buffer, sizeof buffer);
+    const ssize_t got = read(pipe_end, buffer, std::min(sizeof buffer, bytes - text.size()));
     if (got == 0) return text;
     if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
     if (got < 0 && errno != EINTR) return text;
   }
+  return text;
 }
 
-RunOutcome outcome_of(const std::optional<std::string>& packed, int status, double limit_s) {
-  if (!packed)
-    return failed("the run took longer than " + std::to_string(static_cast<int>(limit_s)) +
-                  " s and was killed");
+std::optional<std::string> read_frame(int pipe_end, double limit_s) {
+  const Deadline end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
+  const std::optional<std::string> length = read_bytes(pipe_end, sizeof(std::uint64_t), end);
+  if (!length || length->size() < sizeof(std::uint64_t)) return length;
+  return read_bytes(pipe_end, Unpacker(*length).take<std::uint64_t>(), end);
+}
+
+// Of a child that ended without it.
+RunOutcome outcome_of(int status) {
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT)
     return failed("the run was aborted by a bug in collsim; please report the message above");
   if (WIFSIGNALED(status))
     return failed(std::string("the run was killed by a signal: ") + strsignal(WTERMSIG(status)));
-  if (auto outcome = unpack(*packed)) return std::move(*outcome);
   return failed("the run ended without a result");
 }
+
+class Child {
+ public:
+  // Measures from `first` on.  Why not, where it cannot be made.
+  static std::variant<Child, NoMeasurement> start(const Measure& measure, std::size_t first,
+                                                  std::size_t count) {
+    int ends[2];
+    if (pipe(ends) != 0) return failed(std::string("cannot make a pipe: ") + std::strerror(errno));
+    const pid_t child = fork();
+    if (child < 0) {
+      close(ends[0]);
+      close(ends[1]);
+      return failed(std::string("cannot start a process: ") + std::strerror(errno));
+    }
+    if (child == 0) {
+      close(ends[0]);
+      be_the_child(measure, first, count, ends[1]);
+    }
+    close(ends[1]);
+    return Child(child, ends[0]);
+  }
+  Child(Child&& other) noexcept
+      : child_(std::exchange(other.child_, -1)), pipe_end_(std::exchange(other.pipe_end_, -1)) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  Child& operator=(Child&&) = delete;
+  ~Child() {
+    if (child_ < 0) return;
+    kill(child_, SIGKILL);
+    static_cast<void>(end());
+  }
+
+  // Of its next run.
+  RunOutcome next(double limit_s) {
+    const std::optional<std::string> packed = read_frame(pipe_end_, limit_s);
+    if (!packed) {
+      kill(child_, SIGKILL);
+      static_cast<void>(end());
+      return failed("the run took longer than " + std::to_string(static_cast<int>(limit_s)) +
+                    " s and was killed");
+    }
+    if (auto outcome = unpack(*packed)) return std::move(*outcome);
+    return outcome_of(end());
+  }
+
+ private:
+  Child(pid_t child, int pipe_end) : child_(child), pipe_end_(pipe_end) {}
+
+  // Waits for it; its status.
+  int end() {
+    close(pipe_end_);
+    int status = 0;
+    while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+    }
+    child_ = -1;
+    return status;
+  }
+
+  pid_t child_;
+  int pipe_end_;
+};
 
 }  // namespace
 
@@ -208,26 +300,30 @@ NoMeasurement::Why why_of(ErrorCode code) {
 }
 
 RunOutcome run_in_child(const std::function<RunOutcome()>& measure, double limit_s) {
-  int ends[2];
-  if (pipe(ends) != 0) return failed(std::string("cannot make a pipe: ") + std::strerror(errno));
-  const pid_t child = fork();
-  if (child < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    return failed(std::string("cannot start a process: ") + std::strerror(errno));
+  RunOutcome outcome;
+  run_in_children(
+      1, [&](std::size_t) { return measure(); }, [&](std::size_t) { return limit_s; },
+      [&](std::size_t, RunOutcome of_it) {
+        outcome = std::move(of_it);
+        return true;
+      });
+  return outcome;
+}
+
+void run_in_children(std::size_t count, const std::function<RunOutcome(std::size_t)>& measure,
+                     const std::function<double(std::size_t)>& limit_s,
+                     const std::function<bool(std::size_t, RunOutcome)>& take) {
+  for (std::size_t number = 0; number < count;) {
+    auto started = Child::start(measure, number, count);
+    bool goes_on = true;
+    while (goes_on && number < count) {
+      auto* const child = std::get_if<Child>(&started);
+      RunOutcome outcome =
+          child ? child->next(limit_s(number)) : RunOutcome(std::get<NoMeasurement>(started));
+      goes_on = !ended_badly(outcome);
+      if (!take(number++, std::move(outcome))) return;
+    }
   }
-  if (child == 0) {
-    close(ends[0]);
-    be_the_child(measure, ends[1]);
-  }
-  close(ends[1]);
-  const std::optional<std::string> packed = read_all(ends[0], limit_s);
-  close(ends[0]);
-  if (!packed) kill(child, SIGKILL);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return outcome_of(packed, status, limit_s);
 }
 
 }  // namespace collsim

@@ -5,7 +5,6 @@
 
 #include "topo/error.hpp"
 #include "validate/cuda/cuda_backend.hpp"
-#include "validate/in_child.hpp"
 
 namespace collsim::bench {
 
@@ -44,21 +43,6 @@ Ran run_on_gpus(const RunCase& run_case, const RunOptions& options) {
   } catch (const Error& error) {
     return {{}, error.what()};
   }
-}
-
-int count_gpus() {
-  constexpr double limit_s = 60;
-  const RunOutcome outcome = run_in_child(
-      []() -> RunOutcome {
-        Measurement count;
-        const auto facts = gpu_facts(0);
-        if (const auto* found = std::get_if<GpuFacts>(&facts))
-          count.times_s.assign(static_cast<std::size_t>(found->gpus), 0);
-        return count;
-      },
-      limit_s);
-  const auto* count = std::get_if<Measurement>(&outcome);
-  return count ? static_cast<int>(count->times_s.size()) : 0;
 }
 
 }  // namespace collsim::bench

@@ -33,7 +33,4 @@ struct Ran {
 // The same with a GPU for every rank, as far as there are so many.
 [[nodiscard]] Ran run_on_gpus(const RunCase& run_case, const RunOptions& options);
 
-// How many GPUs there are, found out in a process of its own: others may be forked from this one.
-[[nodiscard]] int count_gpus();
-
 }  // namespace collsim::bench

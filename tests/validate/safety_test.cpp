@@ -2,14 +2,18 @@
 // Nothing hangs and nothing crashes the caller, whatever is wrong with a run.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <string>
 #include <thread>
 
 #include "collectives/algorithms.hpp"
@@ -197,6 +201,60 @@ TEST(Safety, AHangOfTheRunIsEnded) {
   EXPECT_LT(seconds, 5);
   ASSERT_TRUE(std::holds_alternative<NoMeasurement>(outcome));
   expect_contains(std::get<NoMeasurement>(outcome).reason, "was killed");
+}
+
+// Of each run: in which child it was, or why it has no result.
+std::vector<std::string> children_of(std::size_t count,
+                                     const std::function<RunOutcome(std::size_t)>& measure,
+                                     std::size_t most = 100) {
+  std::vector<std::string> children;
+  run_in_children(
+      count, measure, [](std::size_t) { return 5.0; },
+      [&](std::size_t number, RunOutcome outcome) {
+        EXPECT_EQ(number, children.size());
+        const auto* none = std::get_if<NoMeasurement>(&outcome);
+        children.push_back(none ? none->reason : std::get<Measurement>(outcome).device);
+        return children.size() < most;
+      });
+  return children;
+}
+
+RunOutcome in_this_process() {
+  Measurement measured;
+  measured.device = std::to_string(::getpid());
+  return measured;
+}
+
+TEST(Safety, RunsShareAChildUntilOneEndsBadly) {
+  const auto children = children_of(6, [](std::size_t number) -> RunOutcome {
+    if (number == 2) return NoMeasurement{NoMeasurement::Why::stuck, "stuck"};
+    if (number == 4) std::abort();
+    return in_this_process();
+  });
+  ASSERT_EQ(children.size(), 6U);
+  EXPECT_EQ(children[0], children[1]);
+  EXPECT_EQ(children[2], "stuck");
+  EXPECT_NE(children[3], children[0]);
+  expect_contains(children[4], "aborted");
+  EXPECT_NE(children[5], children[3]);
+}
+
+TEST(Safety, ARefusedRunIsNoReasonForANewChild) {
+  const auto children = children_of(3, [](std::size_t number) -> RunOutcome {
+    if (number == 1) return NoMeasurement{NoMeasurement::Why::too_large, "too large"};
+    return in_this_process();
+  });
+  ASSERT_EQ(children.size(), 3U);
+  EXPECT_EQ(children[0], children[2]);
+}
+
+TEST(Safety, WhoTakesOutcomesMayEndThem) {
+  const auto children = children_of(
+      100, [](std::size_t) { return in_this_process(); }, 2);
+  EXPECT_EQ(children.size(), 2U);
+  errno = 0;
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);  // no child is left
+  EXPECT_EQ(errno, ECHILD);
 }
 
 TEST(Safety, AChildBringsEverythingBack) {

@@ -171,7 +171,8 @@ class CudaRun {
     if (pacing_) measured_.lag_s = summary_of(lags_s_).median_s;
     if (options_.check && !pacing_) check_again(machine);
     constexpr int enough_to_time_launches = 5, most_launches = 100;
-    if (!pacing_ && options_.iterations >= enough_to_time_launches && !plan_.lanes.empty())
+    if (options_.launches && !pacing_ && options_.iterations >= enough_to_time_launches &&
+        !plan_.lanes.empty())
       note(to_text(measure_launch_cost(machine, std::min(options_.iterations, most_launches))));
   }
 
