@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <deque>
 #include <utility>
 
 #include "app/calibrate/probe_cases.hpp"
@@ -19,10 +20,12 @@
 namespace collsim {
 namespace {
 
-// Where the fit begins; the result does not depend on it.  Lanes begin as slowing each other down:
-// where they do not, the fit finds out, while from the other side it would see no slope.
+// Where the fit begins.  Lanes begin as slowing each other down: where they do not, the fit finds
+// out, while from the other side it would see no slope.
+double usual_lanes_at_full_speed(const CalibrateOptions& options) {
+  return std::max(1.1, options.ranks * options.lanes / 16.0);
+}
 constexpr double usual_latency_s = 2e-7, usual_overhead_s = 2e-7, usual_rate = 5e9;
-constexpr double usual_lanes_at_full_speed = 1.1;
 constexpr std::size_t common_parameters = 2;   // latency, overhead; then those of each row:
 constexpr std::size_t parameters_per_row = 4;  // copy, reduce, second write; lanes at full speed
 
@@ -30,8 +33,9 @@ class Calibrator {
  public:
   explicit Calibrator(const CalibrateOptions& options)
       : options_(options),
-        cases_(probe_cases(options.ranks, options.smallest, options.largest)),
-        knots_(knots(options.ranks, options.smallest, options.largest)) {
+        cases_(probe_cases(options.ranks, options.lanes, options.smallest, options.largest)),
+        knots_(knots(options.ranks, options.smallest, options.largest)),
+        known_(cases_.size()) {
     machine_.backend = options.backend->name;
     machine_.ranks = options.ranks;
     machine_.protocol = options.protocol;
@@ -54,26 +58,47 @@ class Calibrator {
   // What else happens on the machine comes and goes, and only ever adds time: all probes run in
   // several rounds, and the best round of each counts.
   bool measure_probes() {
-    std::vector<std::optional<Summary>> best(cases_.size());
-    for (int round = 0; round < options_.rounds; ++round)
-      for (std::size_t i = 0; i < cases_.size(); ++i) {
-        const std::optional<Summary> summary = measure(cases_[i].schedule);
-        if (!summary) return false;
-        if (!best[i] || summary->median_s < best[i]->median_s) best[i] = summary;
-        ++runs_;
-        if (options_.progress)
-          options_.progress(runs_, cases_.size() * static_cast<std::size_t>(options_.rounds));
-      }
-    for (std::size_t i = 0; i < cases_.size(); ++i)
-      machine_.probes.push_back({cases_[i].name, cases_[i].working_set, *best[i], 0});
+    std::vector<Schedule> schedules;
+    for (const ProbeCase& probe : cases_) schedules.push_back(probe.schedule);
+    std::vector<std::vector<Summary>> rounds;
+    for (int round = 0; round < options_.rounds; ++round) {
+      auto measured = measure(schedules, schedules.size() * static_cast<std::size_t>(round));
+      if (!measured) return false;
+      rounds.push_back(std::move(*measured));
+    }
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      Summary best = rounds.front()[i];
+      for (const std::vector<Summary>& round : rounds)
+        if (round[i].median_s < best.median_s) best = round[i];
+      machine_.probes.push_back({cases_[i].name, cases_[i].working_set, best, 0});
+    }
     return true;
   }
 
-  std::optional<Summary> measure(const Schedule& schedule) {
-    if (options_.stop != nullptr && *options_.stop) {
-      problem_ = {NoMeasurement::Why::failed, "interrupted"};
-      return std::nullopt;
-    }
+  // Of every schedule, in their order; nothing: problem_ says why.  With the number of probes done
+  // before, it tells how far it is.
+  std::optional<std::vector<Summary>> measure(const std::vector<Schedule>& schedules,
+                                              std::optional<std::size_t> done = {}) {
+    std::vector<RunCase> runs;
+    for (const Schedule& schedule : schedules) runs.push_back({schedule, options_.protocol});
+    std::vector<Summary> measured;
+    const auto take = [&](std::size_t i, RunOutcome outcome) {
+      if (options_.stop != nullptr && *options_.stop)
+        outcome = NoMeasurement{NoMeasurement::Why::failed, "interrupted"};
+      if (auto* none = std::get_if<NoMeasurement>(&outcome)) {
+        problem_ = std::move(*none);
+        return false;
+      }
+      measured.push_back(summary_of_run(std::move(std::get<Measurement>(outcome))));
+      if (done && options_.progress)
+        options_.progress(*done + i + 1, cases_.size() * static_cast<std::size_t>(options_.rounds));
+      return true;
+    };
+    run_each(*options_.backend, runs, run_options(), take);
+    return measured.size() == runs.size() ? std::optional(std::move(measured)) : std::nullopt;
+  }
+
+  [[nodiscard]] RunOptions run_options() const {
     RunOptions run;
     run.warmup = 3;
     run.iterations = options_.iterations;
@@ -81,12 +106,11 @@ class Calibrator {
     run.trust_schedule = true;  // probes are no collectives
     run.patience_s = options_.patience_s;
     run.at_least_s = 0.05;
-    RunOutcome outcome = options_.backend->run({schedule, options_.protocol}, run);
-    if (auto* none = std::get_if<NoMeasurement>(&outcome)) {
-      problem_ = std::move(*none);
-      return std::nullopt;
-    }
-    auto& measured = std::get<Measurement>(outcome);
+    run.launches = false;
+    return run;
+  }
+
+  Summary summary_of_run(Measurement measured) {
     machine_.device = measured.device;
     for (std::string& note : measured.notes)
       if (std::find(machine_.notes.begin(), machine_.notes.end(), note) == machine_.notes.end())
@@ -115,13 +139,34 @@ class Calibrator {
     const Topology topology = shared_memory(options_.ranks, parameters[0]);
     const Calibration calibration = calibration_of(parameters);
     std::vector<double> times;
-    for (const ProbeCase& probe : cases_) {
-      const CostModel costs =
-          calibrated_costs(topology, probe.schedule, probe.working_set, calibration);
-      times.push_back(simulate(topology, probe.schedule, costs).time.seconds());
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      const Bytes working_set = cases_[i].working_set;
+      const Asked asked{from_seconds(parameters[0]), calibration.costs_at(working_set, 1),
+                        calibration.costs_at(working_set, most_lanes)};
+      const auto known = std::find_if(known_[i].begin(), known_[i].end(),
+                                      [&](const auto& known) { return known.first == asked; });
+      if (known != known_[i].end()) {
+        times.push_back(known->second);
+        continue;
+      }
+      const Schedule& schedule = cases_[i].schedule;
+      const CostModel costs = calibrated_costs(topology, schedule, working_set, calibration);
+      times.push_back(simulate(topology, schedule, costs).time.seconds());
+      known_[i].push_front({asked, times.back()});
+      if (known_[i].size() > most_known) known_[i].pop_back();
     }
     return times;
   }
+
+  // All that a probe's time depends on: derivatives change one row of the calibration at a time,
+  // and leave most probes as they were.
+  struct Asked {
+    Time latency;
+    CostModel alone, crowded;
+    bool operator==(const Asked&) const = default;
+  };
+  static constexpr double most_lanes = 1e6;
+  static constexpr std::size_t most_known = 8;
 
   static Bandwidth rate_of(double bytes_per_s) {
     return Bandwidth(std::max<std::int64_t>(1, std::llround(bytes_per_s)));
@@ -129,8 +174,9 @@ class Calibrator {
 
   void fit_everything() {
     std::vector<double> start{usual_latency_s, usual_overhead_s};
+    const double lanes = usual_lanes_at_full_speed(options_);
     for (std::size_t i = 0; i < knots_.size(); ++i)
-      start.insert(start.end(), {usual_rate, usual_rate, usual_rate, usual_lanes_at_full_speed});
+      start.insert(start.end(), {usual_rate, usual_rate, usual_rate, lanes});
     std::vector<double> measured;
     for (const Probe& probe : machine_.probes) measured.push_back(probe.measured.median_s);
     const std::size_t steps = (knots_.size() - 1) * parameters_per_row;
@@ -181,17 +227,20 @@ class Calibrator {
   bool measure_pairs() {
     const int ranks = options_.ranks;
     if (ranks < 3 || ranks > 16) return true;
+    std::vector<Schedule> schedules;
+    for (int i = 0; i < ranks; ++i)
+      for (int j = 0; j < ranks; ++j)
+        if (i != j) schedules.push_back(send_recv(ranks, {{i, j}}, sizeof(float), 1));
+    const auto times = measure(schedules);
+    if (!times) return false;
     const auto size = static_cast<std::size_t>(ranks);
     machine_.pair_latency_s.assign(size, std::vector<double>(size, 0));
+    auto time = times->begin();
     for (std::size_t i = 0; i < size; ++i)
-      for (std::size_t j = 0; j < size; ++j) {
-        if (i == j) continue;
-        const std::vector<std::pair<int, int>> pair = {{static_cast<int>(i), static_cast<int>(j)}};
-        const auto time = measure(send_recv(ranks, pair, sizeof(float), 1));
-        if (!time) return false;
-        machine_.pair_latency_s[i][j] =
-            std::max(0.0, time->median_s - 2 * machine_.overhead_s.value);
-      }
+      for (std::size_t j = 0; j < size; ++j)
+        if (i != j)
+          machine_.pair_latency_s[i][j] =
+              std::max(0.0, (time++)->median_s - 2 * machine_.overhead_s.value);
     return true;
   }
 
@@ -200,19 +249,19 @@ class Calibrator {
     std::vector<std::pair<int, int>> pairs;
     for (int rank = 0; rank + 1 < options_.ranks; rank += 2) pairs.emplace_back(rank, rank + 1);
     const Bytes size = options_.largest;
-    const auto alone = measure(send_recv(options_.ranks, {pairs.front()}, size, chunks));
-    const auto all = alone ? measure(send_recv(options_.ranks, pairs, size, chunks)) : alone;
-    if (!all) return false;
-    machine_.one_pair_bytes_per_s = static_cast<double>(size) / alone->median_s;
+    const auto times = measure({send_recv(options_.ranks, {pairs.front()}, size, chunks),
+                                send_recv(options_.ranks, pairs, size, chunks)});
+    if (!times) return false;
+    machine_.one_pair_bytes_per_s = static_cast<double>(size) / times->front().median_s;
     machine_.all_pairs_bytes_per_s =
-        static_cast<double>(size) * static_cast<double>(pairs.size()) / all->median_s;
+        static_cast<double>(size) * static_cast<double>(pairs.size()) / times->back().median_s;
     return true;
   }
 
   const CalibrateOptions& options_;
   std::vector<ProbeCase> cases_;
   std::vector<Bytes> knots_;
-  std::size_t runs_ = 0;
+  mutable std::vector<std::deque<std::pair<Asked, double>>> known_;  // of each probe, newest first
   CalibratedMachine machine_;
   NoMeasurement problem_;
 };

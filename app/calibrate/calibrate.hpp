@@ -31,7 +31,8 @@ namespace collsim {
 // moves data takes part, so predictions of them are predictions.
 struct CalibrateOptions {
   const Backend* backend = nullptr;
-  int ranks = 2;  // with one lane each
+  int ranks = 2;
+  int lanes = 1;  // of a rank; more than one also shows what many lanes do to each other
   Protocol protocol = Protocol::simple;
   Bytes smallest = 32 << 10;  // that one rank has for another
   Bytes largest = 64 << 20;

@@ -40,22 +40,24 @@ Program odd_lane(Work work, Endpoint partner, Span input, Span output, int chunk
   }
 }
 
-// Every rank with an even number works with the next one.  The exchange only lends its buffers: an
-// input and an output of this many bytes.
-Schedule pairs_at_work(Work work, int ranks, Bytes bytes, int chunks) {
+// Every rank with an even number works with the next one, each lane with its like.  The exchange
+// only lends its buffers: an input and an output of this many bytes.
+Schedule pairs_at_work(Work work, int ranks, Bytes bytes, int chunks, int lanes = 1) {
   Collective collective;
   collective.operation = Operation::send_recv;
   collective.pattern.kind = Pattern::Kind::exchange;
   collective.group = first_ranks(static_cast<std::size_t>(ranks));
   collective.count = bytes / size_of(collective.type);
   const std::int64_t count = collective.count;
-  const Schedule buffers_of = make_schedule(collective, {});
+  const Schedule buffers_of = make_schedule(collective, {.channels = lanes});
   return buffers_of.with_programs([=](int position, Lane lane) -> Program {
     const bool even = position % 2 == 0;
-    if (lane.index() != 0 || (even && position + 1 == ranks)) return {};
+    const int number = static_cast<int>(lane.index());
+    if (number >= lanes || (even && position + 1 == ranks)) return {};
     const Endpoint partner{Rank(static_cast<std::size_t>(even ? position + 1 : position - 1)),
                            lane};
-    const Span input{Buffer::input, 0, count}, output{Buffer::output, 0, count};
+    const Span input = Span{Buffer::input, 0, count}.piece(number, lanes);
+    const Span output = Span{Buffer::output, 0, count}.piece(number, lanes);
     return even ? even_lane(work, partner, input, output, chunks)
                 : odd_lane(work, partner, input, output, chunks);
   });
@@ -82,7 +84,7 @@ std::vector<Bytes> sizes_between(Bytes smallest, Bytes largest) {
 
 }  // namespace
 
-std::vector<ProbeCase> probe_cases(int ranks, Bytes smallest, Bytes largest) {
+std::vector<ProbeCase> probe_cases(int ranks, int lanes, Bytes smallest, Bytes largest) {
   constexpr std::pair<Work, const char*> every_work[] = {
       {Work::copy, "copy"},
       {Work::copy_and_store, "copy and store"},
@@ -101,6 +103,11 @@ std::vector<ProbeCase> probe_cases(int ranks, Bytes smallest, Bytes largest) {
     for (const auto& [work, name] : every_work)
       for (const int chunks : {1, 8})
         add(in_chunks(name, chunks), pairs_at_work(work, ranks, size, chunks));
+  for (const Bytes size : sizes_between(smallest, largest))
+    for (const auto& [work, name] : {every_work[0], every_work[2]})
+      for (int count = lanes; count > 1; count /= 4)
+        add(std::string(name) + " by " + std::to_string(count) + " lanes",
+            pairs_at_work(work, ranks, size, 1, count));
   return cases;
 }
 

@@ -19,9 +19,10 @@ struct ProbeCase {
 
 // Messages of a few bytes, one and many; then with every size from the smallest to the largest,
 // each twice the one before, each kind of instruction: in one piece (one lane of a pair works after
-// the other) and in several (both work at a time).  These are no collectives, only pairs of ranks
-// at work, so check() would refuse them.
-[[nodiscard]] std::vector<ProbeCase> probe_cases(int ranks, Bytes smallest, Bytes largest);
+// the other) and in several (both work at a time); and by up to so many lanes of each rank.  These
+// are no collectives, only pairs of ranks at work, so check() would refuse them.
+[[nodiscard]] std::vector<ProbeCase> probe_cases(int ranks, int lanes, Bytes smallest,
+                                                 Bytes largest);
 
 // The working sets of the largest probes of each size: where the rates are looked for.
 [[nodiscard]] std::vector<Bytes> knots(int ranks, Bytes smallest, Bytes largest);

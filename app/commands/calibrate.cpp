@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <ostream>
+#include <string_view>
 #include <utility>
 
 #include "app/commands/calibrate_tables.hpp"
@@ -91,6 +92,18 @@ void print(const CalibratedMachine& machine, std::ostream& out) {
                        machine.one_pair_bytes_per_s / 1e9, machine.all_pairs_bytes_per_s / 1e9);
 }
 
+// On CPUs a lane for each core.  A GPU has room for many: a rank on each of several, and on a
+// single one ranks that share it.
+void set_ranks_and_lanes(CalibrateOptions& options, int asked_ranks) {
+  constexpr int most_ranks = 8, lanes_of_a_gpu = 32, lanes_of_a_virtual_rank = 16;
+  const bool on_gpus = std::string_view(options.backend->name) == "cuda";
+  const int gpus = on_gpus ? count_gpus() : 0;
+  const int cores = static_cast<int>(std::max<std::size_t>(2, usable_cores()));
+  const int usual_ranks = gpus == 1 ? most_ranks : std::min(on_gpus ? gpus : cores, most_ranks);
+  options.ranks = asked_ranks > 0 ? asked_ranks : std::max(2, usual_ranks);
+  if (on_gpus) options.lanes = options.ranks <= gpus ? lanes_of_a_gpu : lanes_of_a_virtual_rank;
+}
+
 int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
   if (!asked.training.table.empty()) {
     CalibrateTrainingOptions training = asked.training;
@@ -109,8 +122,7 @@ int run_calibrate(const CalibrateCommandOptions& asked, Terminal& terminal) {
   if (options.backend == nullptr)
     throw UsageError(fmt::format("there is no backend \"{}\"", asked.backend));
   options.protocol = asked.protocol == "ll" ? Protocol::ll : Protocol::simple;
-  const auto cores = static_cast<int>(std::max<std::size_t>(2, usable_cores()));
-  options.ranks = asked.ranks > 0 ? asked.ranks : std::min(cores, 8);
+  set_ranks_and_lanes(options, asked.ranks);
   options.smallest = size_of(asked.smallest, "--smallest");
   options.largest = size_of(asked.largest, "--largest");
   if (options.smallest >= options.largest)
@@ -154,7 +166,9 @@ Action declare_calibrate(Options& command) {
   command.choice("--protocol", options->protocol, {"simple", "ll"},
                  "simple or ll (default: simple)");
   command.integer("--ranks", options->ranks,
-                  "lanes that run at once (default: one per core, at most 8)", 2, 64);
+                  "ranks that run at once (default: one for each core or GPU, at most 8; 8 on one "
+                  "GPU)",
+                  2, 64);
   command.value("--smallest", options->smallest, "SIZE",
                 "least data from one rank to another (default: 32KiB)");
   command.value("--largest", options->largest, "SIZE",

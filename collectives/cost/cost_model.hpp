@@ -30,6 +30,8 @@ struct CostModel {
   static constexpr std::int64_t millionths = 1'000'000;
   std::int64_t slowdown = 0;
 
+  bool operator==(const CostModel&) const = default;
+
   [[nodiscard]] bool instructions_are_free() const {
     return !reduce_bandwidth && !copy_bandwidth && !second_write_bandwidth && !local_bandwidth &&
            instruction_overhead == Time{};

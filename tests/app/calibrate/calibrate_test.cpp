@@ -16,7 +16,8 @@
 namespace collsim {
 namespace {
 
-constexpr double latency_s = 4e-7, true_lanes_at_full_speed = 1.5;
+constexpr double latency_s = 4e-7;
+constexpr int few = 3, many = 24;  // halves of lanes at full speed
 
 CostModel true_costs() {
   CostModel costs;
@@ -27,11 +28,12 @@ CostModel true_costs() {
   return costs;
 }
 
+template <int halves>
 RunOutcome run_simulated(const RunCase& run_case, const RunOptions& options) {
   const Topology topology = shared_memory(run_case.schedule().size(), latency_s);
   Measurement measured;
   measured.device = "a simulator";
-  const Calibration truth{{{1, true_costs(), true_lanes_at_full_speed}}};
+  const Calibration truth{{{1, true_costs(), halves / 2.0}}};
   const CostModel costs =
       calibrated_costs(topology, run_case.schedule(), working_set(run_case.schedule()), truth);
   const double time = simulate(topology, run_case.schedule(), costs).time.seconds();
@@ -45,11 +47,13 @@ std::optional<std::string> always() {
   return std::nullopt;
 }
 
-CalibratedMachine calibrated(int ranks) {
-  static constexpr Backend simulated{"simulated", "", always, run_simulated};
+template <int halves>
+CalibratedMachine calibrated(int ranks, int lanes = 1) {
+  static constexpr Backend simulated{"simulated", "", always, run_simulated<halves>};
   CalibrateOptions options;
   options.backend = &simulated;
   options.ranks = ranks;
+  options.lanes = lanes;
   options.smallest = 1 << 18;
   options.largest = 1 << 20;
   const auto outcome = calibrate(options);
@@ -59,7 +63,7 @@ CalibratedMachine calibrated(int ranks) {
 
 TEST(Calibrate, FindsTheNumbersOfAKnownMachine) {
   for (const int ranks : {2, 3, 4}) {
-    const CalibratedMachine machine = calibrated(ranks);
+    const CalibratedMachine machine = calibrated<few>(ranks);
     EXPECT_NEAR(machine.latency_s.value, latency_s, 0.01 * latency_s);
     EXPECT_NEAR(machine.overhead_s.value, 150e-9, 2e-9);
     ASSERT_EQ(machine.rows.size(), 3U);
@@ -67,14 +71,20 @@ TEST(Calibrate, FindsTheNumbersOfAKnownMachine) {
       EXPECT_NEAR(row.copy_bytes_per_s.value, 12e9, 0.2e9);
       EXPECT_NEAR(row.reduce_bytes_per_s.value, 5e9, 0.1e9);
       EXPECT_NEAR(row.second_write_bytes_per_s.value, 30e9, 1.5e9);
-      EXPECT_NEAR(row.lanes_at_full_speed.value, true_lanes_at_full_speed, 0.05);
+      EXPECT_NEAR(row.lanes_at_full_speed.value, few / 2.0, 0.05);
     }
     EXPECT_LT(machine.worst_error, 0.01);
   }
 }
 
+// A lane of each rank is no trouble to the others there.
+TEST(Calibrate, ManyLanesShowHowManyAreAtFullSpeed) {
+  for (const CalibratedMachine::Row& row : calibrated<many>(2, 16).rows)
+    EXPECT_NEAR(row.lanes_at_full_speed.value, many / 2.0, 0.3);
+}
+
 TEST(Calibrate, TheFileIsAMachineThatScenariosRead) {
-  const JsonValue file = machine_value(calibrated(2), "0.1.0", "2026-01-02");
+  const JsonValue file = machine_value(calibrated<few>(2), "0.1.0", "2026-01-02");
   Diagnostics diagnostics;
   JsonValue resolved;
   const JsonValue* model = file.find("model");
