@@ -111,6 +111,12 @@ Simulation simulate(const Topology& topology, const Programs& programs, const Co
   COLLSIM_CHECK(false, "the event engine applies to everything");
 }
 
+double lanes_at_work(const Simulation& simulation) {
+  Time working;
+  for (const RankUsage& rank : simulation.ranks) working += rank.working;
+  return simulation.time == Time{} ? 1.0 : working.seconds() / simulation.time.seconds();
+}
+
 Simulation simulate(const Topology& topology, const Schedule& schedule, const CostModel& costs,
                     const SimulationOptions& options) {
   const Programs& programs = schedule;

@@ -141,6 +141,9 @@ struct Simulation {
   std::optional<Timeline> timeline;      // with Recording::full
 };
 
+// How many lanes were at work on average; needs RankUsage.
+[[nodiscard]] double lanes_at_work(const Simulation& simulation);
+
 [[nodiscard]] Simulation simulate(const Topology& topology, const Schedule& schedule,
                                   const CostModel& costs = {},
                                   const SimulationOptions& options = {});

@@ -28,12 +28,6 @@
 namespace collsim {
 namespace {
 
-double lanes_at_work(const Simulation& simulation) {
-  Time working;
-  for (const RankUsage& rank : simulation.ranks) working += rank.working;
-  return simulation.time == Time{} ? 1.0 : working.seconds() / simulation.time.seconds();
-}
-
 bool has_late_rank(const Case& one_case) {
   return !late_ranks(*one_case.cluster, one_case.collective.group).empty();
 }

@@ -1,34 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 
 #include "bench/gpu/cases.hpp"
 #include "collectives/cost/cost_model.hpp"
-#include "topo/topology.hpp"
-#include "validate/backend.hpp"
+#include "topo/units.hpp"
 
 namespace collsim::bench {
 
-// What a GPU's lanes cost, for predicting native runs of so many ranks and channels: here is where
-// a better calibration goes in.
+// What a GPU's lanes cost, for predicting native runs of so many ranks and channels.
 //
-// This one is simple.  Ranks reach each other's memory, so links have a latency and no limit;
-// copying and reducing keep the lane busy.  A ring all-gather (which only copies) and a ring
-// reduce-scatter (which reduces) are run at two sizes with the times of every step written down;
-// overhead and rates are the straight lines through the median durations at both sizes, the latency
-// is the median of how long after a message was sent its receiver, already waiting, went on.
-struct Calibration {
-  CostModel costs;
-  Time latency{};
-  std::string text;  // the numbers, for people
-};
-[[nodiscard]] std::variant<Calibration, std::string> calibrate_lanes(
-    int ranks, int channels, Bytes small, Bytes large, Protocol protocol,
-    Ran (*run)(const RunCase&, const RunOptions&) = run_case);
+// Ranks reach each other's memory, so links have a latency and no limit; copying and reducing keep
+// the lane busy, the more so the more lanes share the memory.  All is found with a ring all-gather,
+// which only copies, and a ring reduce-scatter:
+//   overhead and latency   their times with hardly any data, in one piece and in many: many keep
+//                          every lane busy all the time, one waits for each message
+//   rates                  how long their steps take at two sizes, with one channel and with all
+class Calibration {
+ public:
+  // Seconds per byte.
+  struct Rates {
+    double copy = 0, second_write = 0, reduce = 0;
+  };
 
-// The network that goes with it.
-[[nodiscard]] Topology shared_memory(int ranks, Time latency);
+  Calibration(int ranks, int channels, double overhead_s, double latency_s, const Rates& few_lanes,
+              const Rates& all_lanes);
+
+  // Simulates it twice: to see how many lanes are at work on average, and with what that costs.
+  [[nodiscard]] double predicted_s(const Schedule& schedule) const;
+
+  [[nodiscard]] std::string text() const;  // the numbers, for people
+
+ private:
+  [[nodiscard]] CostModel costs_with(double lanes_at_work) const;
+
+  int ranks_, channels_;
+  double overhead_s_, latency_s_;
+  Rates few_lanes_, all_lanes_;
+};
+
+using RunOne = Ran (*)(const RunCase&, const RunOptions&);
+[[nodiscard]] std::variant<Calibration, std::string> calibrate_lanes(int ranks, int channels,
+                                                                     Protocol protocol,
+                                                                     RunOne run = run_case);
 
 }  // namespace collsim::bench

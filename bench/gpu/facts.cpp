@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <variant>
 
 #include "bench/gpu/cases.hpp"
@@ -20,17 +22,37 @@ std::string today() {
   return text;
 }
 
-// The driver's own version, which only its tool tells.
-std::string driver_version() {
-  std::FILE* const pipe =
-      popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null", "r");
-  if (pipe == nullptr) return "unknown";
-  char text[80] = "";
+// What only the driver's tool tells, of the first GPU: "580.65.06".
+std::string asked_of_driver(const std::string& what) {
+  const std::string command =
+      "nvidia-smi --query-gpu=" + what + " --format=csv,noheader 2>/dev/null";
+  std::FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return "not known";
+  char text[200] = "";
   const bool got = std::fgets(text, sizeof text, pipe) != nullptr;
   pclose(pipe);
-  std::string version = got ? text : "unknown";
-  if (version.ends_with('\n')) version.pop_back();
-  return version;
+  std::string answer = got ? text : "not known";
+  if (answer.ends_with('\n')) answer.pop_back();
+  return answer;
+}
+
+// With one, copies between GPUs may go wrong or slowly, unless it lets them pass.
+std::string iommu() {
+  std::error_code problem;
+  const std::filesystem::directory_iterator groups("/sys/kernel/iommu_groups", problem);
+  if (problem) return "not known";
+  return groups == std::filesystem::directory_iterator{} ? "off" : "on";
+}
+
+// Which links lie between GPUs, as the driver's tool draws it.
+void add_links_between_gpus(Part& part) {
+  std::FILE* const pipe = popen("nvidia-smi topo -m 2>/dev/null", "r");
+  if (pipe == nullptr) return;
+  std::string all;
+  char text[400];
+  while (std::fgets(text, sizeof text, pipe) != nullptr) all += text;
+  pclose(pipe);
+  if (!all.empty()) part.text("```\n" + all + "```");
 }
 
 }  // namespace
@@ -47,7 +69,12 @@ Verdict report_facts(Part& part) {
   part.row(
       {"GPU", concat(facts.names, ", ", facts.multiprocessors, " multiprocessors, ",
                      number(static_cast<double>(facts.free_bytes) / (1U << 30U)), " GiB free")});
-  part.row({"driver", driver_version() + ", for CUDA up to " + facts.driver_cuda});
+  part.row({"driver", asked_of_driver("driver_version") + ", for CUDA up to " + facts.driver_cuda});
+  part.row({"clocks", asked_of_driver("clocks.max.sm") + " at most, memory " +
+                          asked_of_driver("clocks.max.mem") + "; power limit " +
+                          asked_of_driver("power.limit")});
+  part.row({"MIG", asked_of_driver("mig.mode.current")});
+  part.row({"IOMMU", iommu()});
   part.row({"built with", "CUDA " + facts.runtime_cuda});
   part.row({"GPU's clock", concat("ticks every ", facts.clock_tick_ns, " ns")});
   part.row({"plain copy within the GPU's memory",
@@ -55,6 +82,7 @@ Verdict report_facts(Part& part) {
                 " GB/s, bytes read plus bytes written, copies of " +
                 bytes_to_text(static_cast<Bytes>(copied_bytes)) + ", the fastest of 10"});
   part.end_of_table();
+  if (facts.gpus > 1) add_links_between_gpus(part);
   return Verdict::passed;
 }
 

@@ -7,7 +7,6 @@
 #include "bench/gpu/calibration.hpp"
 #include "bench/gpu/cases.hpp"
 #include "bench/gpu/phases.hpp"
-#include "sim/simulate.hpp"
 
 namespace collsim::bench {
 namespace {
@@ -38,9 +37,7 @@ class Rows {
     const Schedule schedule =
         make_schedule(collective_of(native.operation, virtual_ranks, bytes),
                       {.name = native.algorithm, .chunks = native.chunks, .channels = channels});
-    const double predicted_s =
-        simulate(shared_memory(virtual_ranks, machine.latency), schedule, machine.costs)
-            .time.seconds();
+    const double predicted_s = machine.predicted_s(schedule);
     RunOptions options;
     options.warmup = 3;
     options.check = bytes <= mebibytes(1);  // the host makes and compares the data: that takes long
@@ -92,15 +89,14 @@ Verdict report_native(Part& part) {
       "with a ring all-gather and a ring reduce-scatter, which are not among the rows.");
   std::vector<std::pair<int, Calibration>> machines;
   for (const int channels : {1, 8}) {
-    auto found =
-        calibrate_lanes(virtual_ranks, channels, kibibytes(512), mebibytes(32), Protocol::simple);
+    auto found = calibrate_lanes(virtual_ranks, channels, Protocol::simple);
     if (const auto* problem = std::get_if<std::string>(&found)) {
       part.text(concat("- ", channels, " channels: FAILED: ", *problem));
       return Verdict::failed;
     }
     machines.emplace_back(channels, std::get<Calibration>(found));
     part.text(concat("- ", channels, (channels == 1 ? " channel: " : " channels: "),
-                     machines.back().second.text));
+                     machines.back().second.text()));
   }
   Rows rows(part);
   for (const auto& [channels, machine] : machines)

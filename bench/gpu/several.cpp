@@ -10,7 +10,6 @@
 #include "bench/gpu/calibration.hpp"
 #include "bench/gpu/cases.hpp"
 #include "bench/gpu/phases.hpp"
-#include "sim/simulate.hpp"
 #include "validate/cuda/nccl_backend.hpp"
 #include "validate/in_child.hpp"
 
@@ -104,8 +103,7 @@ class RingRows {
 
   void add(const RingCase& one, const Calibration& machine) {
     const Schedule schedule = ring(one.operation, one.ranks, one.bytes);
-    const double predicted_s =
-        simulate(shared_memory(one.ranks, machine.latency), schedule, machine.costs).time.seconds();
+    const double predicted_s = machine.predicted_s(schedule);
     RunOptions options;
     options.warmup = 3;
     options.at_least_s = 0.1;
@@ -153,14 +151,13 @@ Verdict report_several(Part& part) {
   std::map<int, Calibration> machines;  // by ranks
   for (const RingCase& one : cases) {
     if (machines.contains(one.ranks)) continue;
-    auto found = calibrate_lanes(one.ranks, channels_of_nccl, kibibytes(512), mebibytes(64),
-                                 Protocol::simple, run_on_gpus);
+    auto found = calibrate_lanes(one.ranks, channels_of_nccl, Protocol::simple, run_on_gpus);
     if (const auto* problem = std::get_if<std::string>(&found)) {
       part.text(concat("- ", one.ranks, " GPUs: FAILED: ", *problem));
       return Verdict::failed;
     }
     machines.emplace(one.ranks, std::get<Calibration>(found));
-    part.text(concat("- ", one.ranks, " GPUs: ", machines.at(one.ranks).text));
+    part.text(concat("- ", one.ranks, " GPUs: ", machines.at(one.ranks).text()));
   }
   RingRows rows(part, std::move(nccl));
   for (const RingCase& one : cases) rows.add(one, machines.at(one.ranks));
