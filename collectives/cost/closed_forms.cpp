@@ -27,12 +27,13 @@ bool is_in_order(const Collective& collective) {
 }
 
 // Error when the choice or the collective is not valid.
-const Algorithm& algorithm_of(const Collective& collective, AlgorithmChoice choice,
+const Algorithm& algorithm_of(const Collective& collective, const AlgorithmChoice& choice,
                               std::size_t ranks_of_network) {
   validate(collective);
   const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
-  choice.chunk_size.reset();
-  validate(choice, algorithm, collective.size());
+  AlgorithmChoice in_chunks = choice;
+  in_chunks.chunk_size.reset();
+  validate(in_chunks, algorithm, collective.size());
   check_members(collective.group, ranks_of_network);
   return algorithm;
 }
