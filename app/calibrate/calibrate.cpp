@@ -324,17 +324,24 @@ JsonValue raw(const Probe& probe) {
                             {"fitted_s", probe.fitted_s}});
 }
 
-// Pairs that are farther apart than usual get a line of their own.
+// Pairs whose messages take longer than those of most get a line of their own.
 JsonValue distant_pairs(const CalibratedMachine& machine) {
-  constexpr double farther = 1.3;
+  constexpr double longer = 1.2;
+  std::vector<double> all;
+  for (std::size_t i = 0; i < machine.pair_latency_s.size(); ++i)
+    for (std::size_t j = 0; j < machine.pair_latency_s.size(); ++j)
+      if (i != j) all.push_back(machine.pair_latency_s[i][j]);
   JsonValue overrides = JsonValue::array();
+  if (all.empty()) return overrides;
+  const double usual_s = summary_of(all).median_s, both_ends_s = 2 * machine.overhead_s.value;
   for (std::size_t i = 0; i < machine.pair_latency_s.size(); ++i)
     for (std::size_t j = 0; j < machine.pair_latency_s.size(); ++j) {
-      if (machine.pair_latency_s[i][j] < farther * machine.latency_s.value) continue;
-      overrides.items().push_back(
-          JsonValue::object({{"from", "gpu" + std::to_string(i)},
-                             {"to", "gpu" + std::to_string(j)},
-                             {"latency", time_text(machine.pair_latency_s[i][j])}}));
+      const double latency_s = machine.pair_latency_s[i][j];
+      if (i == j || latency_s + both_ends_s < longer * (usual_s + both_ends_s)) continue;
+      overrides.items().push_back(JsonValue::object(
+          {{"from", "gpu" + std::to_string(i)},
+           {"to", "gpu" + std::to_string(j)},
+           {"latency", time_text(machine.latency_s.value + latency_s - usual_s)}}));
     }
   return overrides;
 }

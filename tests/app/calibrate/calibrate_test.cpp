@@ -83,6 +83,23 @@ TEST(Calibrate, ManyLanesShowHowManyAreAtFullSpeed) {
     EXPECT_NEAR(row.lanes_at_full_speed.value, many / 2.0, 0.3);
 }
 
+// A latency of nearly nothing, as GPUs have where an instruction costs a microsecond, is easily
+// multiplied.
+TEST(Calibrate, OnlyPairsThatAreFartherThanMostHaveALineOfTheirOwn) {
+  CalibratedMachine machine = calibrated<few>(2);
+  machine.ranks = 3;
+  machine.latency_s.value = 1e-12;
+  machine.overhead_s.value = 1e-6;
+  machine.pair_latency_s = {{0, 4e-7, 4e-7}, {4e-7, 0, 5e-7}, {4e-7, 2e-6, 0}};
+  const JsonValue file = machine_value(machine, "0.1.0", "2026-01-02");
+  const JsonValue* overrides = file.find("cluster")->find("links_override");
+  ASSERT_NE(overrides, nullptr);
+  ASSERT_EQ(overrides->items().size(), 1U);
+  EXPECT_EQ(overrides->items()[0].find("from")->string(), "gpu2");
+  EXPECT_EQ(overrides->items()[0].find("to")->string(), "gpu1");
+  EXPECT_EQ(overrides->items()[0].find("latency")->string(), "1.6us");
+}
+
 TEST(Calibrate, TheFileIsAMachineThatScenariosRead) {
   const JsonValue file = machine_value(calibrated<few>(2), "0.1.0", "2026-01-02");
   Diagnostics diagnostics;
