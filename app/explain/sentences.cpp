@@ -284,13 +284,16 @@ std::string comparison_in_words(const Explanation& e) {
   const double rounding =
       1e-12 * (2.0 * static_cast<double>(e.row.messages + 2) + static_cast<double>(e.row.ranks)) +
       1e-9 * simulated;
+  const char* const evened =
+      e.row.evened ? " (Parts that differ by an element were all simulated as long as the longest.)"
+                   : "";
   if (std::abs(difference) <= rounding)
-    return fmt::format("The simulation says {}: the same.", seconds_text(simulated));
+    return fmt::format("The simulation says {}: the same.{}", seconds_text(simulated), evened);
   const std::string by = fmt::format("{} {} ({:.2g}%)", seconds_text(std::abs(difference)),
                                      difference > 0 ? "more" : "less",
                                      100 * std::abs(difference) / std::max(f.form->seconds, 1e-12));
-  return fmt::format("The simulation says {}: {}{}.", seconds_text(simulated), by,
-                     f.form->exact ? "" : ", because the data does not divide evenly");
+  return fmt::format("The simulation says {}: {}{}.{}", seconds_text(simulated), by,
+                     f.form->exact ? "" : ", because the data does not divide evenly", evened);
 }
 
 std::string knob_in_words(const Knob& knob, Time now) {

@@ -312,6 +312,11 @@ struct SortedKnobs {
   std::vector<const Knob*> table;
   std::vector<std::string> useless, faster, slower, refused, not_tried;
   std::vector<std::string> only_cut_better;  // than the algorithm as it runs, not than at its best
+
+  [[nodiscard]] bool any_was_tried() const {
+    return !table.empty() || !useless.empty() || !faster.empty() || !slower.empty() ||
+           !only_cut_better.empty();
+  }
 };
 
 std::string refused_in_words(const Knob& knob, const std::string& setting) {
@@ -373,7 +378,8 @@ void write_knobs(Page& page, const Explanation& e) {
   if (!sorted.table.empty() && *sorted.table.front()->time < e.row.time)
     page.paragraph(knob_in_words(*sorted.table.front(), e.row.time));
   else
-    page.paragraph("No change that was tried makes it faster.");
+    page.paragraph(sorted.any_was_tried() ? "No change that was tried makes it faster."
+                                          : "No change was tried.");
   if (!sorted.table.empty()) write_knob_table(page, e, sorted.table);
   const auto list = [&](const char* what, const std::vector<std::string>& which) {
     if (!which.empty()) page.line("  ", fmt::format("{}: {}.", what, fmt::join(which, ", ")), 4);

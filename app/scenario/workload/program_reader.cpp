@@ -186,7 +186,7 @@ void ProgramReader::read_values(const JsonValue& lists, const std::string& point
   const auto ranks = static_cast<std::size_t>(program_->ranks);
   if (cluster_ != nullptr && lists.items().size() != ranks) {
     wrong(lists, pointer, "wrong-count",
-          fmt::format("there are {} lists for {}", lists.items().size(),
+          fmt::format("{} for {}", count_text(lists.items().size(), "list"),
                       count_text(program_->ranks, "rank")),
           "write one list of numbers per rank; [] where it has none");
     return;

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <tuple>
 
+#include "app/explain/explanation_internal.hpp"
 #include "tests/app/study/testing.hpp"
 #include "tests/collectives/rows.hpp"
+#include "tests/contains.hpp"
 #include "tests/golden.hpp"
 #include "topo/routes.hpp"
 #include "topo/shapes.hpp"
@@ -383,6 +385,13 @@ TEST(Explanation, SumsOverLevelsSpeakOfALevelsRanks) {
   ASSERT_FALSE(f.symbols.empty());
   for (const ExplainedSymbol& symbol : f.symbols)
     EXPECT_TRUE(symbol.symbol != "K" && symbol.symbol != "N") << symbol.symbol;
+}
+
+TEST(Explanation, SaysThatPartsWereMadeEqual) {
+  Explanation e = explain(lecture_case(16));
+  EXPECT_EQ(comparison_in_words(e).find("as long as the longest"), std::string::npos);
+  e.row.evened = true;
+  expect_contains(comparison_in_words(e), "as long as the longest");
 }
 
 }  // namespace
