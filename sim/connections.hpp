@@ -61,8 +61,9 @@ struct Queue {
 struct Path {
   // The links that a message crosses, as bits.  within_rank, within_switch: none; signals between
   // two lanes of one rank and messages between two lanes in one switch occupy and cost nothing.
-  // Dataflow engine only: uneven: links that differ in startup or bandwidth; shared: with other
-  // connections.  Event engine only: own_first: the first link serves nobody but the source.
+  // Dataflow engine only: uneven: links that differ in startup or bandwidth, or cost what the size
+  // of a message says; shared: with other connections.  Event engine only: own_first: the first
+  // link serves nobody but the source.
   enum Kind : std::uint8_t {
     within_rank = 0,
     exclusive = 1,
@@ -97,6 +98,7 @@ struct Path {
     const Kind kind = link.sharing == Sharing::exclusive ? exclusive : fair;
     if (kinds != within_rank && (startup != link.startup || bandwidth != link.bandwidth))
       kinds |= uneven;
+    if (link.segments != 0) kinds |= uneven;
     kinds |= kind;
     startup = std::max(startup, link.startup);
     bandwidth = std::min(bandwidth, link.bandwidth);

@@ -184,7 +184,7 @@ class Walk {
     }
     for (std::size_t i = route_.size(); i-- > 0;) {
       if (is_fair(i)) continue;
-      onward += link(i).latency;
+      onward += cost_on(i).latency;
       if (crossing(i).ended + onward == now_) slowest = i;
     }
     COLLSIM_CHECK(slowest < route_.size(), "no link says why a message arrived so late");
@@ -197,7 +197,7 @@ class Walk {
       spend_until(begun + own_time_on_fair_links(begun), Kind::sharing);
       spend_until(begun, Kind::wire);
     } else {
-      spend_until(begun + link(place_).startup, Kind::wire);
+      spend_until(begun + cost_on(place_).startup, Kind::wire);
       spend_until(begun, Kind::startup);
     }
     next_ = &Walk::where_link_began;
@@ -262,13 +262,25 @@ class Walk {
         any_fair = true;
         fair = std::max(fair, crossing(i).ended) + link(i).latency;
       } else {
-        exclusive = std::max(exclusive, crossing(i).ended) + link(i).latency;
+        exclusive = std::max(exclusive, crossing(i).ended) + cost_on(i).latency;
       }
     }
     return any_fair ? fair : exclusive;
   }
   [[nodiscard]] const Link& link(std::size_t place) const {
     return topology_.link(route_.at(place));
+  }
+  // What this message costs on an exclusive link.
+  [[nodiscard]] LinkSegment cost_on(std::size_t place) const {
+    const Link& on = link(place);
+    return topology_.cost_on(on, on.segments == 0 ? 0 : bytes_of_part());
+  }
+  [[nodiscard]] Bytes bytes_of_part() const {
+    const Bytes whole = step().instruction.count * programs_.element_size();
+    const auto count =
+        static_cast<Bytes>(OwnTraffic::parts_of(topology_, timeline_.crossings_of(step())));
+    const bool is_first = first_crossing_ == step().first_crossing;
+    return whole / count + (is_first ? whole % count : 0);
   }
   [[nodiscard]] bool is_fair(std::size_t place) const {
     return link(place).sharing == Sharing::fair;
@@ -300,11 +312,7 @@ class Walk {
     Bandwidth bandwidth = Path::unlimited;
     for (std::size_t i = 0; i < route_.size(); ++i)
       if (is_fair(i)) bandwidth = std::min(bandwidth, link(i).bandwidth);
-    const Bytes whole = step().instruction.count * programs_.element_size();
-    const auto count =
-        static_cast<Bytes>(OwnTraffic::parts_of(topology_, timeline_.crossings_of(step())));
-    const bool is_first = first_crossing_ == step().first_crossing;
-    return transfer_time(whole / count + (is_first ? whole % count : 0), bandwidth);
+    return transfer_time(bytes_of_part(), bandwidth);
   }
 
   // Of the time since then what the sender's own messages take on the fair links, at full

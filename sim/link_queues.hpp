@@ -63,11 +63,12 @@ class LinkQueues {
   struct Kind {
     Time startup, latency;
     Bandwidth bandwidth;
+    const LinkSegments* segments = nullptr;  // instead, where there are any
     Bytes bytes = -1;
     Time occupation{};  // by a message of so many bytes
   };
 
-  std::uint32_t kind_of(const Link& link);
+  std::uint32_t kind_of(const Link& link, const LinkSegments& segments);
   static void change_size(Kind& kind, Bytes bytes);
 
   std::vector<OneLink> links_;

@@ -82,6 +82,7 @@ std::uint32_t Quotient::turns_that_keep(const LinkPlace& place) const {
 bool Quotient::find_orbits(const Topology& topology, const Topology::Turning& turning) {
   Topology::Parts parts;
   parts.shape = topology.shape();
+  parts.segments = topology.parts().segments;
   parts.kinds.assign(topology.rank_count(), NodeKind::gpu);
   parts.rank_nodes.reserve(topology.rank_count());
   for (std::size_t rank = 0; rank < topology.rank_count(); ++rank)

@@ -35,8 +35,9 @@ void Ways::close(const Connection& connection) {
 void Ways::chose(const Connection& way, Bytes bytes) {
   for (const LinkId id : lanes_.connections.links(way)) {
     const Link& link = topology_.link(id);
-    if (link.sharing == Sharing::exclusive)
-      promised_[link.resource.index()] += link.startup + transfer_time(bytes, link.bandwidth);
+    if (link.sharing != Sharing::exclusive) continue;
+    const LinkSegment cost = topology_.cost_on(link, bytes);
+    promised_[link.resource.index()] += cost.startup + transfer_time(bytes, cost.bandwidth);
   }
 }
 

@@ -33,6 +33,16 @@ std::string wrong_with(const LinkParameters& parameters) {
   if (wrong.empty()) wrong = wrong_with("overhead", parameters.startup);
   for (const std::optional<ProtocolCost>& cost : parameters.protocols)
     if (wrong.empty() && cost) wrong = wrong_with(*cost);
+  if (wrong.empty() && !parameters.segments.empty() && parameters.sharing == Sharing::fair)
+    wrong = "a link that is shared fairly cannot have segments";
+  Bytes before = -1;
+  for (const LinkSegment& segment : parameters.segments) {
+    if (wrong.empty()) wrong = wrong_with("latency", segment.latency);
+    if (wrong.empty()) wrong = wrong_with("overhead", segment.startup);
+    if (wrong.empty() && segment.up_to <= before)
+      wrong = concat("a segment up to ", segment.up_to, " bytes after one up to ", before);
+    before = segment.up_to;
+  }
   return wrong;
 }
 
@@ -68,14 +78,25 @@ void add_nodes(Topology::Parts& parts, NodeKind kind, std::size_t count) {
   parts.kinds.insert(parts.kinds.end(), count, kind);
 }
 
-std::uint16_t kind_of(Topology::Parts& parts, const Protocols& protocols) {
-  std::vector<Protocols>& known = parts.protocols;
-  const auto found = std::find(known.begin(), known.end(), protocols);
+namespace {
+
+template <class Kind>
+std::uint16_t number_among(std::vector<Kind>& known, const Kind& kind, const char* by) {
+  const auto found = std::find(known.begin(), known.end(), kind);
   if (found == known.end() && known.size() > std::numeric_limits<std::uint16_t>::max())
-    throw_error(ErrorCode::too_large, "more than 65,535 kinds of links by their protocols");
+    throw_error(ErrorCode::too_large, "more than 65,535 kinds of links by their ", by);
   const auto number = static_cast<std::uint16_t>(found - known.begin());
-  if (found == known.end()) known.push_back(protocols);
+  if (found == known.end()) known.push_back(kind);
   return number;
+}
+
+}  // namespace
+
+std::uint16_t kind_of(Topology::Parts& parts, const Protocols& protocols) {
+  return number_among(parts.protocols, protocols, "protocols");
+}
+std::uint16_t kind_of(Topology::Parts& parts, const LinkSegments& segments) {
+  return number_among(parts.segments, segments, "segments");
 }
 
 std::vector<TurnDigit> binary_digits(std::size_t ranks) {
@@ -91,6 +112,7 @@ LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParame
                          .half_duplex = parameters.half_duplex,
                          .down = parameters.down,
                          .protocols = kind_of(parts, parameters.protocols),
+                         .segments = kind_of(parts, parameters.segments),
                          .bandwidth = parameters.bandwidth,
                          .latency = parameters.latency,
                          .startup = parameters.startup});

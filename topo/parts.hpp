@@ -30,8 +30,9 @@ void check_shape_link(const std::string& shape, const LinkParameters& parameters
 
 void add_nodes(Topology::Parts& parts, NodeKind kind, std::size_t count);
 
-// The number of these protocols among the parts' kinds.
+// The number of these protocols, or segments, among the parts' kinds.
 [[nodiscard]] std::uint16_t kind_of(Topology::Parts& parts, const Protocols& protocols);
+[[nodiscard]] std::uint16_t kind_of(Topology::Parts& parts, const LinkSegments& segments);
 
 // One direction; its opposite, which for half duplex is the same resource.
 LinkId add_link(Topology::Parts& parts, NodeId from, NodeId to, const LinkParameters& parameters);

@@ -70,6 +70,7 @@ Topology Topology::under(LinkProtocol protocol, Bytes bytes) const {
     link.bandwidth = Bandwidth(std::max<std::int64_t>(1, std::llround(bandwidth)));
     link.latency = flight_of(*cost, protocol, bytes);
     link.startup = Time{};
+    link.segments = 0;
   }
   return Topology(std::move(parts));
 }

@@ -84,6 +84,8 @@ void add_insides(Topology::Parts& parts, const Topology& inside, const Layout& l
       link.from = moved(link.from);
       link.to = moved(link.to);
       link.resource = LinkId(node * layout.links_inside + link.resource.index());
+      link.protocols = kind_of(parts, inside.protocols_of(link));
+      link.segments = kind_of(parts, inside.segments_of(link));
       parts.links.push_back(link);
     }
   }
@@ -342,6 +344,7 @@ NodeId add_graphs(Topology::Parts& parts, const Topology& node, std::size_t node
         add_nodes(parts, kind, 1);
       }
   parts.protocols = node.parts().protocols;
+  parts.segments = node.parts().segments;
   for (std::size_t copy = 0; copy < nodes; ++copy) {
     const auto moved = [&](NodeId id) {
       const std::size_t before = is_nic(id) ? nodes * others + copy * nics : copy * others;

@@ -118,7 +118,34 @@ LinkParameters Topology::parameters(LinkId id) const {
           .sharing = of.sharing,
           .half_duplex = of.half_duplex,
           .down = of.down,
-          .protocols = protocols_of(of)};
+          .protocols = protocols_of(of),
+          .segments = segments_of(of)};
+}
+
+LinkSegment Topology::cost_on(const Link& link, Bytes bytes) const {
+  const LinkSegments& segments = segments_of(link);
+  if (segments.empty())
+    return {.bandwidth = link.bandwidth, .latency = link.latency, .startup = link.startup};
+  return row_for(segments, bytes);
+}
+
+const LinkSegment& row_for(const LinkSegments& segments, Bytes bytes) {
+  for (const LinkSegment& segment : segments)
+    if (bytes <= segment.up_to) return segment;
+  return segments.back();
+}
+
+void take_best_of_segments(LinkParameters& parameters) {
+  if (parameters.segments.empty()) return;
+  const LinkSegment& first = parameters.segments.front();
+  parameters.bandwidth = first.bandwidth;
+  parameters.latency = first.latency;
+  parameters.startup = first.startup;
+  for (const LinkSegment& segment : parameters.segments) {
+    parameters.bandwidth = std::max(parameters.bandwidth, segment.bandwidth);
+    parameters.latency = std::min(parameters.latency, segment.latency);
+    parameters.startup = std::min(parameters.startup, segment.startup);
+  }
 }
 
 std::optional<Rank> Topology::rank_at(NodeId node) const {
@@ -240,7 +267,8 @@ bool still_turns(const Topology::Turning& turning, const std::vector<Link>& link
     const Link& alike = *by_kind.try_emplace(place.kind, &link).first->second;
     return link.half_duplex || link.down || link.bandwidth != alike.bandwidth ||
            link.latency != alike.latency || link.startup != alike.startup ||
-           link.sharing != alike.sharing || link.protocols != alike.protocols;
+           link.sharing != alike.sharing || link.protocols != alike.protocols ||
+           link.segments != alike.segments;
   });
 }
 
@@ -262,6 +290,7 @@ Topology Topology::with_changed_links(std::span<const LinkChange> changes) const
     changed.sharing = parameters.sharing;
     changed.down = parameters.down;
     changed.protocols = kind_of(parts, parameters.protocols);
+    changed.segments = kind_of(parts, parameters.segments);
     if (parameters.half_duplex && !changed.half_duplex) join(parts.links, id, opposite(*this, id));
     if (!parameters.half_duplex && changed.half_duplex) separate(parts.links, changed.resource);
   }

@@ -49,6 +49,19 @@ enum class Routing : std::uint8_t {
   ugal
 };
 
+// A row of what a link costs by the size of messages: up to so many bytes; the last row's are for
+// all longer ones too.
+struct LinkSegment {
+  Bytes up_to = 0;
+  Bandwidth bandwidth;
+  Time latency{};
+  Time startup{};
+  bool operator==(const LinkSegment&) const = default;
+};
+using LinkSegments = std::vector<LinkSegment>;  // by rising up_to
+// Of those, of which there are some, that of messages of so many bytes.
+[[nodiscard]] const LinkSegment& row_for(const LinkSegments& segments, Bytes bytes);
+
 // What a cable can do in one direction.  A message of n bytes occupies it for startup + n /
 // bandwidth and arrives `latency` later.  On a fair link the startup only delays the start and
 // occupies nothing.  Neither time may be negative or longer than half of Time::never() (53 days).
@@ -60,8 +73,12 @@ struct LinkParameters {
   bool half_duplex = false;  // both directions are one resource
   bool down = false;         // it is not there: routes go around it
   Protocols protocols{};     // see Topology::under()
+  // Of exclusive links.  Where there are any, bandwidth, latency and startup are the best of them,
+  // so that bounds hold: see take_best_of_segments().
+  LinkSegments segments{};
   bool operator==(const LinkParameters&) const = default;
 };
+void take_best_of_segments(LinkParameters& parameters);
 
 // One direction of a cable.
 struct Link {
@@ -72,6 +89,7 @@ struct Link {
   bool half_duplex = false;
   bool down = false;
   std::uint16_t protocols = 0;  // in Topology::Parts
+  std::uint16_t segments = 0;   // likewise; 0: none
   Bandwidth bandwidth;
   Time latency;
   Time startup;
@@ -154,12 +172,21 @@ class Topology {
     return parts_->protocols[link.protocols];
   }
 
+  // Whether any link's cost is another for messages of another size.
+  [[nodiscard]] bool has_segments() const { return parts_->segments.size() > 1; }
+  [[nodiscard]] const LinkSegments& segments_of(const Link& link) const {
+    return parts_->segments[link.segments];
+  }
+  // What a message of so many bytes costs there: bandwidth, latency and startup.
+  [[nodiscard]] LinkSegment cost_on(const Link& link, Bytes bytes) const;
+
   // Shapes compute their routes and orbits; everything else searches.  See routes.hpp.
   struct Parts {
     std::string shape;
     std::vector<NodeKind> kinds;
     std::vector<Link> links;
-    std::vector<Protocols> protocols = {Protocols{}};  // the few kinds that links have
+    std::vector<Protocols> protocols = {Protocols{}};       // the few kinds that links have
+    std::vector<LinkSegments> segments = {LinkSegments{}};  // likewise
     std::vector<NodeId> rank_nodes;
     std::vector<std::string> names;  // empty: named by kind and number, nodes sorted by kind
     std::unordered_map<std::string, NodeId> node_by_name;  // the inverse of names

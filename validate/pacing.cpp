@@ -61,6 +61,10 @@ class Pacer {
     for (const LinkId id :
          router_.route(rank_of(planned.sender), rank_of(planned.receiver), lane)) {
       const Link& link = topology_.link(id);
+      if (link.segments != 0)
+        throw_error(ErrorCode::invalid_argument,
+                    "a paced run cannot emulate the link " + topology_.name(id) +
+                        ", which costs what the size of a message says (\"segments\")");
       PacedLink next{ns(link.startup), ns_per_byte(link.bandwidth), ns(link.latency),
                      static_cast<std::uint32_t>(link.resource.index()), false};
       if (link.sharing == Sharing::exclusive) {

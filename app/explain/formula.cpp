@@ -67,6 +67,8 @@ std::string why_no_form(const Case& one_case, const CaseResult& row) {
   if (std::any_of(links.begin(), links.end(),
                   [](const Link& link) { return link.sharing == Sharing::fair; }))
     return "none is known for links that messages share";
+  if (topology.has_segments())
+    return "none is known where a link costs what the size of a message says (\"segments\")";
   if (!uniform_network(topology))
     return "none is known for this algorithm on a network that is not uniform (a chain, ring or "
            "switch with equal links, or a link for every pair)";

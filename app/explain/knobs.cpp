@@ -19,6 +19,7 @@
 #include "collectives/algorithms.hpp"
 #include "collectives/cost/conditions.hpp"
 #include "sim/message_router.hpp"
+#include "topo/parts.hpp"
 
 namespace collsim {
 namespace {
@@ -96,33 +97,34 @@ class KnobTurner {
       if (&one == classes.data() + max_link_classes) break;
       const std::string links = name_of(one, topology);
       const LinkParameters& now = one.parameters;
-      const bool is_written = one.links.size() == topology.links().size() &&
+      const bool is_written = one.links.size() == topology.links().size() && now.segments.empty() &&
                               context_.variations != nullptr && context_.variations->has_one_link();
       const auto key = [&](const char* name) {
         return is_written ? std::string("cluster.link.") + name : std::string();
       };
       if (row_.wire_bytes > 0)
-        by_degrees(
-            "bandwidth of " + links, now.bandwidth, key("bandwidth"), [this, now](double factor) {
-              return with_links(
-                  one_case_,
-                  [=](LinkParameters& link) { link.bandwidth = scaled(link.bandwidth, factor); },
-                  now);
-            });
-      if (now.startup > Time{})
-        by_degrees(
-            "overhead of " + links, now.startup, key("overhead"), [this, now](double factor) {
-              return with_links(
-                  one_case_,
-                  [=](LinkParameters& link) { link.startup = scaled(link.startup, factor); }, now);
-            });
-      if (now.latency > Time{})
-        by_degrees("latency of " + links, now.latency, key("latency"), [this, now](double factor) {
-          return with_links(
-              one_case_, [=](LinkParameters& link) { link.latency = scaled(link.latency, factor); },
-              now);
-        });
+        turn_value("bandwidth", links, now, &LinkParameters::bandwidth, key("bandwidth"));
+      turn_value("overhead", links, now, &LinkParameters::startup, key("overhead"));
+      turn_value("latency", links, now, &LinkParameters::latency, key("latency"));
     }
+  }
+
+  // Of all rows at once, where a link costs what the size of a message says.
+  template <class Quantity>
+  void turn_value(const char* what, const std::string& links, const LinkParameters& now,
+                  Quantity LinkParameters::*value, const std::string& key) {
+    constexpr bool rate = std::is_same_v<Quantity, Bandwidth>;
+    const std::string name = fmt::format("{} of {}", what, links);
+    const auto make = [this, now, value](double factor) {
+      return with_links(
+          one_case_, [=](LinkParameters& link) { link.*value = scaled(link.*value, factor); }, now);
+    };
+    if (!now.segments.empty())
+      return by_degrees(new_knob(name, "each", rate ? "each doubled" : "each halved"), rate, {},
+                        make);
+    if constexpr (!rate)
+      if (now.*value == Time{}) return;
+    by_degrees(name, now.*value, key, make);
   }
 
   // Messages that queue behind those of others would flow beside them on links that are shared.
@@ -132,9 +134,9 @@ class KnobTurner {
     // In an all-to-all queues cost more than the critical path shows.
     const bool queues = breakdown.waiting_for_others.seconds() > worth_a_word * row_.time_s() ||
                         row_.operation == Operation::all_to_all;
-    if (!queues || std::none_of(links.begin(), links.end(), [](const Link& link) {
-          return link.sharing == Sharing::exclusive;
-        }))
+    if (!queues || topology.has_segments() ||
+        std::none_of(links.begin(), links.end(),
+                     [](const Link& link) { return link.sharing == Sharing::exclusive; }))
       return;
     const auto is_like_the_first = [&](const Link& link) {
       return topology.parameters(LinkId(static_cast<std::size_t>(&link - links.data()))) ==
@@ -472,6 +474,20 @@ Params KnobContext::with(const Params& set) const {
   return all;
 }
 
+// Every row of a link that costs what the size of a message says.
+void change_costs(LinkParameters& link, const std::function<void(LinkParameters&)>& change) {
+  for (LinkSegment& row : link.segments) {
+    LinkParameters of_row{
+        .bandwidth = row.bandwidth, .latency = row.latency, .startup = row.startup};
+    change(of_row);
+    row.bandwidth = of_row.bandwidth;
+    row.latency = of_row.latency;
+    row.startup = of_row.startup;
+  }
+  change(link);
+  take_best_of_segments(link);
+}
+
 Case with_links(const Case& one_case, const std::function<void(LinkParameters&)>& change,
                 const std::optional<LinkParameters>& only) {
   const Topology& topology = one_case.cluster->topology;
@@ -479,11 +495,11 @@ Case with_links(const Case& one_case, const std::function<void(LinkParameters&)>
   for (std::size_t i = 0; i < topology.links().size(); ++i) {
     LinkParameters parameters = topology.parameters(LinkId(i));
     if (only && parameters != *only) continue;
-    change(parameters);
+    change_costs(parameters, change);
     changes.push_back({LinkId(i), parameters});
   }
   Cluster cluster = *one_case.cluster;
-  if (cluster.link && (!only || *cluster.link == *only)) change(*cluster.link);
+  if (cluster.link && (!only || *cluster.link == *only)) change_costs(*cluster.link, change);
   if (changes.size() < topology.links().size()) {
     cluster.topology = topology.with_changed_links(changes);
   } else {
@@ -495,6 +511,7 @@ Case with_links(const Case& one_case, const std::function<void(LinkParameters&)>
       link.latency = parameters.latency;
       link.startup = parameters.startup;
       link.sharing = parameters.sharing;
+      link.segments = kind_of(parts, parameters.segments);
     }
     cluster.topology = Topology(std::move(parts));
   }

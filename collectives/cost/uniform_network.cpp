@@ -85,7 +85,7 @@ bool is_one_switch(const Topology& topology) {
 
 std::optional<UniformNetwork> uniform_network(const Topology& topology) {
   const std::span<const Link> links = topology.links();
-  if (links.empty() || !all_links_alike(links)) return std::nullopt;
+  if (links.empty() || !all_links_alike(links) || topology.has_segments()) return std::nullopt;
   // Half way round a ring there are two ways.
   if (chooses_per_message(topology)) return std::nullopt;
   UniformNetwork network;

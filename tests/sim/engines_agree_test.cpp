@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "sim/critical_path.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/random_case.hpp"
 #include "tests/sim/testing.hpp"
@@ -115,6 +116,38 @@ TEST(EnginesAgree, WhateverTheRouting) {
     }
   }
   EXPECT_GT(compared, 400);
+}
+
+// Whose critical paths last until the end, too.
+TEST(EnginesAgree, WhereLinksCostWhatTheSizeOfAMessageSays) {
+  int dataflow_cases = 0, symmetry_cases = 0;
+  for (std::uint64_t seed = 0; seed < 4'000 && !::testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomCase random(seed, {.fair = 10, .differing = 30, .segmented = 80});
+    const Topology topology = random.topology();
+    const Schedule schedule = random.schedule(topology.rank_count());
+    const CostModel costs = random.costs();
+    SimulationOptions options = random.options(topology.rank_count());
+    const Answer event = ask(Engine::event, topology, schedule, costs, options);
+    if (!event.result) continue;
+    const Answer dataflow = ask(Engine::dataflow, topology, schedule, costs, options);
+    const Answer symmetry = ask(Engine::symmetry, topology, schedule, costs, options);
+    if (dataflow.result) expect_equal(*event.result, *dataflow.result);
+    if (symmetry.result) expect_equal(*event.result, *symmetry.result);
+    dataflow_cases += dataflow.result ? 1 : 0;
+    symmetry_cases += symmetry.result ? 1 : 0;
+    EXPECT_GE(event.result->time, event.result->bounds.largest());
+    options.recording = Recording::full;
+    const Simulation recorded = simulate(topology, schedule, costs, options);
+    Time until{};
+    for (const auto& segment : critical_path(topology, schedule, recorded).segments) {
+      EXPECT_EQ(segment.from, until);
+      until = segment.to;
+    }
+    EXPECT_EQ(until, recorded.time);
+  }
+  EXPECT_GE(dataflow_cases, 500);
+  EXPECT_GE(symmetry_cases, 20);
 }
 
 TEST(EnginesAgree, WhereMuchHappensAtOneInstant) {

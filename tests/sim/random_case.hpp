@@ -21,6 +21,7 @@ class RandomCase {
     int differing = 50;   // per cent of the shapes have links of their own parameters
     bool round = false;   // a few values of everything, so that much happens at one instant
     bool routed = false;  // several ways, and routings that choose among them
+    int segmented = 0;    // per cent of the links that are exclusive: rows by size of message
   };
   explicit RandomCase(std::uint64_t seed) : RandomCase(seed, Odds()) {}
   RandomCase(std::uint64_t seed, const Odds& odds) : odds_(odds), random_(seed) {}
@@ -41,7 +42,22 @@ class RandomCase {
     if (chance(40)) link.latency = picoseconds(up_to(5'000'000));
     if (chance(odds_.fair)) link.sharing = Sharing::fair;
     if (chance(odds_.half_duplex)) link.half_duplex = true;
+    if (link.sharing == Sharing::exclusive && odds_.segmented > 0 && chance(odds_.segmented))
+      add_segments(link);
     return link;
+  }
+
+  // The last row ends where longer messages may go beyond it.
+  void add_segments(LinkParameters& link) {
+    Bytes up_to_bytes = 0;
+    for (int rows = 2 + up_to(2); rows > 0; --rows) {
+      link.segments.push_back({.up_to = up_to_bytes,
+                               .bandwidth = Bandwidth((1 + up_to(100)) * 1'000'000'007LL),
+                               .latency = picoseconds(up_to(5'000'000)),
+                               .startup = picoseconds(up_to(3'000'000))});
+      up_to_bytes += 1 + up_to(2'000);
+    }
+    take_best_of_segments(link);
   }
 
   Topology topology() {

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <variant>
 
+#include "tests/sim/testing.hpp"
 #include "topo/routes.hpp"
 
 namespace collsim::testing {
@@ -371,8 +372,10 @@ class ReferenceSimulator {
       for (const Message* message : live_)
         for (std::size_t i = message->crossed; message->path && i < message->path->exclusive.size();
              ++i)
-          if (const Link& other = message->path->exclusive[i]; other.resource == link.resource)
-            work += other.startup + transfer_time(message->bytes, other.bandwidth);
+          if (const Link& other = message->path->exclusive[i]; other.resource == link.resource) {
+            const LinkSegment row = row_of(topology_, other, message->bytes);
+            work += row.startup + transfer_time(message->bytes, row.bandwidth);
+          }
       wait = std::max(wait, work);
     }
     std::map<LinkId, std::size_t> messages;
@@ -422,19 +425,20 @@ class ReferenceSimulator {
     const Link& link = message.path->exclusive[message.crossed];
     Time& free_from = free_from_[link.resource.index()];
     const Time begin = std::max(now_, free_from);
-    free_from = begin + link.startup + transfer_time(message.bytes, link.bandwidth);
+    const auto [up_to, bandwidth, latency, startup] = row_of(topology_, link, message.bytes);
+    free_from = begin + startup + transfer_time(message.bytes, bandwidth);
     if (message.crossed == 0) {
       depart(message, begin);
       leave(message, free_from);
     }
-    message.last_byte = std::max(message.last_byte, free_from) + link.latency;
+    message.last_byte = std::max(message.last_byte, free_from) + latency;
     message.asks_at = Time::never();
     if (++message.crossed < message.path->exclusive.size())
-      message.asks_at = begin + link.latency;
+      message.asks_at = begin + latency;
     else if (message.path->fair.empty())
       arrive(message, message.last_byte);
     else
-      come_to_fair_links(message, begin + link.latency);
+      come_to_fair_links(message, begin + latency);
   }
 
   static void come_to_fair_links(Message& message, Time time) {

@@ -481,6 +481,12 @@ TEST(ReferenceByLot, CollectivesOnMixedLinks) {
   EXPECT_GT(seen.shared, 100);
 }
 
+TEST(ReferenceByLot, CollectivesOnLinksWithSegments) {
+  const Seen seen = compare_collectives(
+      {.largest = 7, .fair = 20, .differing = 80, .segmented = 80}, 700'000, 600);
+  EXPECT_GT(seen.steps, 10'000U);
+}
+
 TEST(ReferenceByLot, CollectivesOverSeveralWays) {
   for (const int fair : {0, 100, 50}) {
     RandomCase::Odds odds{.largest = 7, .fair = fair, .differing = fair == 50 ? 90 : 0};

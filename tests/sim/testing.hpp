@@ -42,6 +42,15 @@ inline Schedule handmade(std::size_t ranks, Schedule::ProgramFactory program,
 
 inline const Bandwidth ten = gigabytes_per_second(10);
 
+// "Rows by message size in place of one line", read once more for the reference.
+inline LinkSegment row_of(const Topology& topology, const Link& link, Bytes bytes) {
+  LinkSegment row{.bandwidth = link.bandwidth, .latency = link.latency, .startup = link.startup};
+  const LinkSegments& rows = topology.segments_of(link);
+  for (auto next = rows.rbegin(); next != rows.rend(); ++next)
+    if (next == rows.rbegin() || bytes <= next->up_to) row = *next;
+  return row;
+}
+
 inline LinkParameters link_of(Bandwidth bandwidth, Time startup = {}, Time latency = {},
                               Sharing sharing = Sharing::exclusive) {
   return {bandwidth, latency, startup, sharing, false};

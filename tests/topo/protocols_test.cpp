@@ -52,6 +52,19 @@ TEST(Protocols, AreRefusedWhereALinkDoesNotCarryThem) {
   }
 }
 
+TEST(Protocols, AndSegmentsOfLinksWithinNodesAreThoseOfTheirShape) {
+  NodesShape shape{.nodes = 2,
+                   .gpus_per_node = 2,
+                   .nics_per_node = 2,
+                   .intra_link = with_protocols(),
+                   .inter_link = {Bandwidth(500)}};
+  shape.intra_link.segments = {{100, Bandwidth(1'000)}, {200, Bandwidth(2'000)}};
+  take_best_of_segments(shape.intra_link);
+  const Topology nodes = make_nodes(shape);
+  EXPECT_EQ(nodes.parameters(nodes.links_between(NodeId(0), NodeId(4)).at(0)), shape.intra_link);
+  EXPECT_EQ(nodes.parameters(nodes.links_between(NodeId(0), NodeId(6)).at(0)), shape.inter_link);
+}
+
 TEST(Protocols, OfOneLinkCanChange) {
   const Topology ring = make_ring(4, with_protocols());
   LinkParameters slow = ring.parameters(LinkId(1));

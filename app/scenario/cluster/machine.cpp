@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "app/json/screen_text.hpp"
@@ -70,7 +71,89 @@ Protocols read_protocols(ObjectReader& owner, std::string_view key) {
   return read;
 }
 
+namespace {
+
+std::optional<LinkSegment> read_segment(const JsonValue& row, const std::string& pointer,
+                                        bool is_last, Diagnostics& diagnostics,
+                                        JsonValue& resolved) {
+  ObjectReader reader(row, pointer, diagnostics);
+  const auto up_to = reader.size("up_to");
+  const auto bandwidth = reader.bandwidth("bandwidth");
+  const Time latency = reader.time("latency", Time{});
+  const Time startup = reader.time("overhead", Time{});
+  if (is_last)
+    reader.need({"bandwidth"});
+  else
+    reader.need({"up_to", "bandwidth"});
+  const bool latency_fits = check_link_time(reader, "latency", latency);
+  const bool startup_fits = check_link_time(reader, "overhead", startup);
+  resolved = reader.finish();
+  if (!bandwidth || (!up_to && !is_last) || !latency_fits || !startup_fits) return std::nullopt;
+  constexpr Bytes no_end = std::numeric_limits<Bytes>::max();
+  return LinkSegment{up_to.value_or(no_end), *bandwidth, latency, startup};
+}
+
+// "segments" of a link; nothing when they are wrong.  Empty when there are none.
+std::optional<LinkSegments> read_segments(ObjectReader& link) {
+  constexpr const char* key = "segments";
+  constexpr std::size_t most_rows = 100;
+  const JsonValue* const written = link.raw(key);
+  if (written == nullptr) return LinkSegments{};
+  const auto wrong = [&](std::string code, std::string message, std::string hint) {
+    link.wrong(key, std::move(code), std::move(message), {}, std::move(hint));
+    return std::nullopt;
+  };
+  const char* const example =
+      R"(write [{"up_to": "4KiB", "overhead": "1us", "bandwidth": "2GB/s"}, {"bandwidth": "10GB/s"}])";
+  if (!written->is_array() || written->items().empty() || written->items().size() > most_rows)
+    return wrong("wrong-type",
+                 fmt::format("segments are a list of 1 to {} rows by size of message", most_rows),
+                 example);
+  for (const char* other : {"bandwidth", "latency", "overhead"})
+    if (link.has(other))
+      return wrong("conflict", fmt::format("the link has segments and \"{}\"", other),
+                   fmt::format("write \"{}\" in every row of the segments", other));
+  LinkSegments read;
+  JsonValue rows = JsonValue::array();
+  bool fine = true;
+  for (std::size_t i = 0; i < written->items().size(); ++i) {
+    const bool is_last = i + 1 == written->items().size();
+    JsonValue resolved;
+    const auto row = read_segment(written->items()[i], pointer_to(link.pointer_of(key), i), is_last,
+                                  link.diagnostics(), resolved);
+    rows.items().push_back(std::move(resolved));
+    fine = fine && row.has_value();
+    if (!row) continue;
+    if (!read.empty() && row->up_to <= read.back().up_to)
+      return wrong("wrong-order", "rows of segments go from short messages to long ones",
+                   "sort them by \"up_to\"");
+    read.push_back(*row);
+  }
+  link.resolve(key, std::move(rows));
+  return fine ? std::optional(std::move(read)) : std::nullopt;
+}
+
+// A link that costs what the size of a message says.
+std::optional<LinkParameters> read_segmented_link(ObjectReader& link) {
+  auto segments = read_segments(link);
+  const std::string sharing = link.word("sharing", sharing_words(), "exclusive");
+  const std::string duplex = link.word("duplex", duplex_words(), "full");
+  if (sharing == "fair") {
+    link.wrong("segments", "conflict", "a link that is shared fairly cannot have segments", {},
+               "write \"sharing\": \"exclusive\"");
+    return std::nullopt;
+  }
+  if (!segments) return std::nullopt;
+  LinkParameters parameters{
+      .bandwidth = Bandwidth(1), .half_duplex = duplex == "half", .segments = std::move(*segments)};
+  take_best_of_segments(parameters);
+  return parameters;
+}
+
+}  // namespace
+
 std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
+  if (link.has("segments")) return read_segmented_link(link);
   const auto bandwidth = link.bandwidth("bandwidth");
   const Time latency = link.time("latency", Time{});
   const Time startup = link.time("overhead", Time{});
@@ -109,6 +192,20 @@ LinkKeysRead change_link(ObjectReader& change, LinkParameters& parameters) {
     read.right = read.right && value.has_value();
     if (value) into = *value;
   };
+  if (change.has("segments")) {
+    const auto segmented = read_segmented_link(change);
+    read = {.right = segmented.has_value(), .any = true};
+    if (segmented) parameters = *segmented;
+    take("down", change.boolean("down"), parameters.down);
+    return read;
+  }
+  if (!parameters.segments.empty())
+    for (const char* key : {"bandwidth", "latency", "overhead"})
+      if (change.has(key)) {
+        change.wrong(key, "conflict", "the link costs what the size of a message says", {},
+                     "change its \"segments\"");
+        return {.right = false, .any = true};
+      }
   take("bandwidth", change.bandwidth("bandwidth"), parameters.bandwidth);
   take("latency", change.time("latency"), parameters.latency);
   take("overhead", change.time("overhead"), parameters.startup);
@@ -125,6 +222,10 @@ LinkKeysRead change_link(ObjectReader& change, LinkParameters& parameters) {
 }
 
 std::string in_words(const LinkParameters& link) {
+  if (!link.segments.empty())
+    return fmt::format("up to {} by size of message ({}){}", to_text(link.bandwidth),
+                       count_text(link.segments.size(), "row"),
+                       link.half_duplex ? ", half duplex" : "");
   std::string text = to_text(link.bandwidth);
   if (link.startup > Time{}) text += fmt::format(", {} per message", to_text(link.startup));
   if (link.latency > Time{}) text += fmt::format(", {} latency", to_text(link.latency));

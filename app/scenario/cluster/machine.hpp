@@ -19,11 +19,11 @@ namespace collsim {
 // "protocols" of a link at a key of any name; nothing of it when it is absent.
 [[nodiscard]] Protocols read_protocols(ObjectReader& owner, std::string_view key);
 
-// Reads bandwidth (required), latency, overhead, sharing, duplex and protocols of a link from its
-// object.
+// Reads bandwidth, latency and overhead, or segments instead, and sharing, duplex and protocols of
+// a link from its object.
 [[nodiscard]] std::optional<LinkParameters> read_link_keys(ObjectReader& link);
 // In place of a link that is wrong, so that what stands on it is read for its own mistakes.
-inline constexpr LinkParameters stand_in_link{.bandwidth = Bandwidth(1)};
+inline const LinkParameters stand_in_link{.bandwidth = Bandwidth(1)};
 // The same of the object at `key`, which must be there; when it is wrong, the stand-in.
 [[nodiscard]] LinkParameters read_link(ObjectReader& owner, std::string_view key);
 

@@ -75,6 +75,46 @@ TEST(Shapes, LinksTakeAllTheirKeys) {
               "half duplex");
 }
 
+TEST(Shapes, LinksMayCostWhatTheSizeOfAMessageSays) {
+  const ReadCluster read = read_cluster_text(
+      R"({"shape": "ring", "ranks": 4, "link": {"segments": [
+          {"up_to": "4KiB", "overhead": "2us", "latency": "1us", "bandwidth": "1GB/s"},
+          {"overhead": "6us", "bandwidth": "4GB/s"}]}})");
+  ASSERT_EQ(read.mistakes, "");
+  const LinkParameters link = *read.cluster->link;
+  ASSERT_EQ(link.segments.size(), 2U);
+  EXPECT_EQ(link.segments[0],
+            (LinkSegment{4096, gigabytes_per_second(1), microseconds(1), microseconds(2)}));
+  EXPECT_EQ(row_for(link.segments, 4096), link.segments[0]);
+  EXPECT_EQ(row_for(link.segments, 4097), link.segments[1]);
+  EXPECT_EQ(link.bandwidth, gigabytes_per_second(4));
+  EXPECT_EQ(link.startup, microseconds(2));
+  EXPECT_EQ(link.latency, Time{});
+  expect_text(read.cluster->description,
+              "ring of 4 ranks, up to 4 GB/s by size of message (2 rows)");
+}
+
+TEST(Shapes, SegmentsGoWithNothingElse) {
+  const auto mistakes = [](const std::string& link) {
+    return read_cluster_text(R"({"shape": "ring", "ranks": 4, "link": {)" + link + "}}").mistakes;
+  };
+  const std::string rows = R"("segments": [{"up_to": "4KiB", "bandwidth": "1GB/s"},
+                                           {"bandwidth": "4GB/s"}])";
+  expect_contains(mistakes(rows + R"(, "latency": "1us")"), "has segments and");
+  expect_contains(mistakes(rows + R"(, "sharing": "fair")"), "shared fairly");
+  expect_contains(mistakes(R"("segments": [])"), "1 to 100 rows");
+  expect_contains(mistakes(R"("segments": [{"bandwidth": "1GB/s"}, {"bandwidth": "4GB/s"}])"),
+                  "up_to");
+  expect_contains(mistakes(R"("segments": [{"up_to": "4KiB", "bandwidth": "1GB/s"},
+                                           {"up_to": "1KiB", "bandwidth": "4GB/s"}])"),
+                  "short messages to long");
+  expect_contains(read_cluster_text(
+                      R"({"shape": "ring", "ranks": 4, "link": {)" + rows +
+                      R"(}, "links_override": [{"from": "gpu0", "to": "gpu1", "latency": "1us"}]})")
+                      .mistakes,
+                  "change its");
+}
+
 TEST(Shapes, OfNodesHaveANicPerGpuUnlessSaid) {
   const ReadCluster read =
       read_cluster_text(on_two_nodes(R"({"shape": "switch", )" + plain_link + "}"));
@@ -102,6 +142,8 @@ TEST(Shapes, ResolvedShowsEveryDefault) {
 TEST(Clusters, ResolvedIsAClusterThatComesOutTheSame) {
   for (const std::string& text :
        {with_link(R"("shape": "torus", "dims": [3, 4], "late": {"3": "5 ms", "0": "0"})"),
+        std::string(R"({"shape": "ring", "ranks": 4, "link": {"segments": [
+            {"up_to": "4KiB", "overhead": "2us", "bandwidth": "1GB/s"}, {"bandwidth": "4GB/s"}]}})"),
         with_link(R"("shape": "fat-tree", "ranks": 16,
                      "links_override": [{"from": "gpu1", "to": "switch0", "latency": "3 us"}])"),
         on_two_nodes(R"({"shape": "ring", )" + plain_link + "}"),
