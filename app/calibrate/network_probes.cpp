@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 
 #include "app/calibrate/probe_cases.hpp"
 #include "app/scenario/quantities.hpp"
@@ -13,7 +15,8 @@ namespace {
 
 constexpr int rounds = 4;       // of a ping-pong
 constexpr int window = 8;       // messages in a row
-constexpr int size_factor = 4;  // from one size to the next
+constexpr int size_factor = 2;  // from one size to the next
+constexpr std::size_t most_rows = 4;
 
 using Pairs = std::vector<std::pair<int, int>>;
 
@@ -101,9 +104,13 @@ struct Point {
   double alone_s = 0, gap_s = 0;
 };
 
-// gap = overhead + n/B with the least sum of squared relative errors.
-std::pair<double, double> line_through(const std::vector<Point>& points) {
+using Points = std::span<const Point>;  // by size
+
+// gap = overhead + n/B with the least sum of squared relative errors; the latency is the middle of
+// what a message alone takes longer.
+FittedLink::Row line_through(Points points) {
   double s = 0, x = 0, y = 0, xx = 0, xy = 0;
+  std::vector<double> flights;
   for (const Point& point : points) {
     const double weight = 1 / (point.gap_s * point.gap_s);
     const auto n = static_cast<double>(point.bytes);
@@ -112,23 +119,74 @@ std::pair<double, double> line_through(const std::vector<Point>& points) {
     y += weight * point.gap_s;
     xx += weight * n * n;
     xy += weight * n * point.gap_s;
+    flights.push_back(std::max(0.0, point.alone_s - point.gap_s));
   }
   const double slope = (s * xy - x * y) / (s * xx - x * x);
-  return {std::max(0.0, (y - slope * x) / s), slope};
+  return {points.back().bytes, std::max(0.0, (y - slope * x) / s), median(std::move(flights)),
+          slope > 0 ? 1 / slope : 1e15};
 }
 
-FittedLink fitted(const std::vector<Point>& points) {
-  const auto [overhead, slope] = line_through(points);
-  FittedLink link;
-  link.overhead_s = overhead;
-  link.bytes_per_s = slope > 0 ? 1 / slope : 1e15;
-  std::vector<double> flights, errors;
-  for (const Point& point : points) flights.push_back(std::max(0.0, point.alone_s - point.gap_s));
-  link.latency_s = median(flights);
+// Relative errors of a message alone, and in a row.
+std::pair<double, double> errors_of(const FittedLink::Row& row, const Point& point) {
+  const double gap_s = row.overhead_s + static_cast<double>(point.bytes) / row.bytes_per_s;
+  return {(gap_s + row.latency_s) / point.alone_s - 1, gap_s / point.gap_s - 1};
+}
+
+double squared_errors(Points points) {
+  const FittedLink::Row row = line_through(points);
+  double sum = 0;
   for (const Point& point : points) {
-    const double model =
-        link.overhead_s + static_cast<double>(point.bytes) / link.bytes_per_s + link.latency_s;
-    errors.push_back(std::abs(model / point.alone_s - 1));
+    const auto [alone, gap] = errors_of(row, point);
+    sum += alone * alone + gap * gap;
+  }
+  return sum;
+}
+
+// Where to cut the points into so many ranges, of three points each at least: the ends of the
+// ranges, with the least sum of squared errors, which comes first.
+std::pair<double, std::vector<std::size_t>> best_cut(Points points, std::size_t ranges) {
+  constexpr std::size_t least = 3;
+  if (ranges == 1) return {squared_errors(points), {points.size()}};
+  std::pair<double, std::vector<std::size_t>> best{std::numeric_limits<double>::infinity(), {}};
+  for (std::size_t last = least; last + least * (ranges - 1) <= points.size(); ++last) {
+    const std::size_t before = points.size() - last;
+    auto cut = best_cut(points.first(before), ranges - 1);
+    cut.first += squared_errors(points.subspan(before));
+    cut.second.push_back(points.size());
+    if (cut.first < best.first) best = std::move(cut);
+  }
+  return best;
+}
+
+// More ranges fit better in any case; they must do so by more than what their three numbers and
+// their end are worth (Schwarz's criterion).
+std::vector<std::size_t> ranges_of(Points points, std::size_t most) {
+  constexpr double noise = 0.005;  // nothing is measured more exactly
+  const double data = 2 * static_cast<double>(points.size());
+  std::vector<std::size_t> chosen;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t ranges = 1;
+       ranges <= most && 3 * ranges <= std::max<std::size_t>(3, points.size()); ++ranges) {
+    const auto [errors, ends] = best_cut(points, ranges);
+    const double worth = data * std::log(errors / data + noise * noise) +
+                         4 * static_cast<double>(ranges) * std::log(data);
+    if (worth >= least) continue;
+    least = worth;
+    chosen = ends;
+  }
+  return chosen;
+}
+
+FittedLink fitted(const std::vector<Point>& points, std::size_t most_rows) {
+  FittedLink link;
+  std::vector<double> errors;
+  std::size_t begin = 0;
+  for (const std::size_t end : ranges_of(points, most_rows)) {
+    const Points range = Points(points).subspan(begin, end - begin);
+    link.rows.push_back(line_through(range));
+    for (const Point& point : range)
+      errors.push_back(std::abs(errors_of(link.rows.back(), point).first));
+    begin = end;
   }
   link.median_error = median(errors);
   link.worst_error = *std::max_element(errors.begin(), errors.end());
@@ -146,10 +204,19 @@ class NetworkCalibration {
     sizes_.push_back(options_.largest);
     const bool has_within = network_.ranks_per_host > 1, has_between = network_.hosts > 1;
     total_ = (has_within + has_between) * (2 * sizes_.size()) + 2;
-    if (has_within) network_.within = measured("on one host", pairs(0, 1));
-    if (has_between)
-      network_.between = measured("between hosts", pairs(0, network_.ranks_per_host));
-    compare_ports(has_between ? network_.between : network_.within);
+    std::vector<Point> within, between;
+    if (has_within)
+      network_.within = fitted(within = measured("on one host", pairs(0, 1)), most_rows);
+    if (has_between) {
+      between = measured("between hosts", pairs(0, network_.ranks_per_host));
+      network_.between = fitted(between, most_rows);
+    }
+    FittedLink& outward = has_between ? network_.between : network_.within;
+    compare_ports(outward);
+    if (outward.fairly) {  // such links have no rows
+      outward = fitted(has_between ? between : within, 1);
+      outward.shares_port = outward.fairly = true;
+    }
     measure_adding(has_between ? pairs(0, network_.ranks_per_host) : pairs(0, 1));
     return std::move(network_);
   }
@@ -191,7 +258,7 @@ class NetworkCalibration {
     return times;
   }
 
-  FittedLink measured(const std::string& where, const Pairs& pair) {
+  std::vector<Point> measured(const std::string& where, const Pairs& pair) {
     std::vector<Point> points;
     for (const Bytes size : sizes_) {
       const double alone =
@@ -206,7 +273,7 @@ class NetworkCalibration {
       const double gap = std::max((all - alone) / (window - 1), least * alone);
       points.push_back({size, alone, std::min(gap, all / window)});
     }
-    return fitted(points);
+    return points;
   }
 
   // A flat broadcast takes as long as one message to each of the others that has a link of its own,
@@ -218,7 +285,7 @@ class NetworkCalibration {
     }
     const double time =
         time_of(fan_out(ranks(), options_.largest), "fan-out", options_.largest, 1).median_s;
-    const double one = static_cast<double>(options_.largest) / link.bytes_per_s;
+    const double one = static_cast<double>(options_.largest) / link.rows.back().bytes_per_s;
     const double others = network_.hosts > 1 ? network_.hosts - 1 : ranks() - 1;
     link.shares_port = time > one * (1 + others) / 2;
     if (!link.shares_port) return;
@@ -256,13 +323,26 @@ std::string link_rate(double bytes_per_s) {
 }
 
 // A switch has two cables on the way from rank to rank, and what a rank sends shares the first.
+JsonValue row_value(const FittedLink::Row& row, bool through_switch) {
+  return JsonValue::object({{"bandwidth", link_rate(row.bytes_per_s)},
+                            {"overhead", link_time(row.overhead_s)},
+                            {"latency", link_time(row.latency_s / (through_switch ? 2 : 1))}});
+}
+
 JsonValue link_value(const FittedLink& link, bool through_switch) {
-  JsonValue value =
-      JsonValue::object({{"bandwidth", link_rate(link.bytes_per_s)},
-                         {"overhead", link_time(link.overhead_s)},
-                         {"latency", link_time(link.latency_s / (through_switch ? 2 : 1))}});
-  if (link.fairly) value.set("sharing", "fair");
-  return value;
+  if (link.rows.size() == 1) {
+    JsonValue value = row_value(link.rows.front(), through_switch);
+    if (link.fairly) value.set("sharing", "fair");
+    return value;
+  }
+  const auto segment = [&](const FittedLink::Row& row) {
+    JsonValue value = JsonValue::object();
+    if (&row != &link.rows.back()) value.set("up_to", exact_size(row.up_to));
+    const JsonValue costs = row_value(row, through_switch);
+    for (const JsonValue::Member& member : costs.members()) value.set(member.key, member.value);
+    return value;
+  };
+  return JsonValue::object({{"segments", JsonValue::array(link.rows, segment)}});
 }
 
 JsonValue flat_value(const FittedLink& link) {

@@ -23,8 +23,9 @@ namespace collsim {
 //   reducing     a ping-pong that adds up:           1/rate for each byte more
 //
 // For every class of pairs (on one host; on different hosts) overhead, B and L are fitted to the
-// sizes, each counting by its relative error.  No collective is measured, so that predictions of
-// collectives are predictions.
+// sizes, each counting by its relative error: one line for all of them, or one each for up to four
+// ranges of sizes where that fits clearly better, because the library changes its protocol in
+// between.  No collective is measured, so that predictions of collectives are predictions.
 struct NetworkProbe {
   std::string name;  // "window between hosts"
   Bytes bytes = 0;
@@ -32,7 +33,11 @@ struct NetworkProbe {
 };
 
 struct FittedLink {
-  double overhead_s = 0, latency_s = 0, bytes_per_s = 0;
+  struct Row {
+    Bytes up_to = 0;  // the longest message measured; of the last row longer ones too
+    double overhead_s = 0, latency_s = 0, bytes_per_s = 0;
+  };
+  std::vector<Row> rows;                     // by size, at least one
   double median_error = 0, worst_error = 0;  // of the time of a message alone
   bool shares_port = false;                  // what a rank sends to several shares one port,
   bool fairly = false;                       // which serves all of them at once

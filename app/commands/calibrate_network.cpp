@@ -41,16 +41,25 @@ void print_network(const CalibratedNetwork& network, std::ostream& out) {
   out << fmt::format("{}\n\n", network.device);
   TextTable table;
   for (const char* heading :
-       {"pairs", "bandwidth", "overhead", "latency", "median error", "worst", "port"})
+       {"pairs", "messages", "bandwidth", "overhead", "latency", "median error", "worst", "port"})
     table.add_column(heading);
   const auto add = [&table](const char* name, const FittedLink& link) {
-    table.add_row({name, fmt::format("{:.4g} MB/s", link.bytes_per_s / 1e6),
-                   microseconds(link.overhead_s), microseconds(link.latency_s),
-                   fmt::format("{:.1f}%", 100 * link.median_error),
-                   fmt::format("{:.0f}%", 100 * link.worst_error),
-                   !link.shares_port ? "a link each"
-                   : link.fairly     ? "shared, all at once"
-                                     : "shared, one by one"});
+    for (const FittedLink::Row& row : link.rows) {
+      const bool is_first = &row == &link.rows.front();
+      const bool is_last = &row == &link.rows.back();
+      const auto once = [&](std::string text) { return is_first ? std::move(text) : ""; };
+      table.add_row({once(name),
+                     is_first && is_last ? "all"
+                     : is_last           ? "longer"
+                                         : "up to " + bytes_to_text(row.up_to),
+                     fmt::format("{:.4g} MB/s", row.bytes_per_s / 1e6),
+                     microseconds(row.overhead_s), microseconds(row.latency_s),
+                     once(fmt::format("{:.1f}%", 100 * link.median_error)),
+                     once(fmt::format("{:.0f}%", 100 * link.worst_error)),
+                     once(!link.shares_port ? "a link each"
+                          : link.fairly     ? "shared, all at once"
+                                            : "shared, one by one")});
+    }
   };
   if (network.ranks_per_host > 1) add("on one host", network.within);
   if (network.hosts > 1) add("between hosts", network.between);
