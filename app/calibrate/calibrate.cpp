@@ -80,6 +80,7 @@ class Calibrator {
   std::optional<std::vector<Summary>> measure(const std::vector<Schedule>& schedules,
                                               std::optional<std::size_t> done = {}) {
     std::vector<RunCase> runs;
+    runs.reserve(schedules.size());
     for (const Schedule& schedule : schedules) runs.push_back({schedule, options_.protocol});
     std::vector<Summary> measured;
     const auto take = [&](std::size_t i, RunOutcome outcome) {

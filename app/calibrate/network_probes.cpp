@@ -177,11 +177,11 @@ std::vector<std::size_t> ranges_of(Points points, std::size_t most) {
   return chosen;
 }
 
-FittedLink fitted(const std::vector<Point>& points, std::size_t most_rows) {
+FittedLink fitted(const std::vector<Point>& points, std::size_t most) {
   FittedLink link;
   std::vector<double> errors;
   std::size_t begin = 0;
-  for (const std::size_t end : ranges_of(points, most_rows)) {
+  for (const std::size_t end : ranges_of(points, most)) {
     const Points range = Points(points).subspan(begin, end - begin);
     link.rows.push_back(line_through(range));
     for (const Point& point : range)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/app/scenario/cluster_reading.hpp"
+#include "tests/contains.hpp"
 #include "tests/golden.hpp"
 #include "topo/routes.hpp"
 
