@@ -70,10 +70,16 @@ class Constants {
     return kind == gpu_kind_ ? *gpu_ : part(part(fitted_constants(), "gpus"), kind);
   }
 
+  // Of NVLS: a switch that a free link leads to adds only where the GPUs' own switches do.
+  [[nodiscard]] bool is_free_of(const std::string& protocol) const {
+    return protocol != to_string(LinkProtocol::nvls) ||
+           part(*gpu_, "protocols").find(protocol) != nullptr;
+  }
+
   // The part of a hop that one link has; nothing: it does not carry the protocol.
   [[nodiscard]] std::optional<Time> hop(const JsonValue& type, const std::string& protocol) const {
     const std::string& kind = kind_of(type);
-    if (kind == "free") return Time{};
+    if (kind == "free") return is_free_of(protocol) ? std::optional(Time{}) : std::nullopt;
     const JsonValue* const row = part(constants_of(kind), "protocols").find(protocol);
     if (row == nullptr) return std::nullopt;
     const std::int64_t hops = count(type, "hops");

@@ -268,6 +268,18 @@ TEST(Presets, SlotsBesideNvlinkAreAsLongAsOtherSlots) {
   }
 }
 
+TEST(Presets, OnlySwitchesOfGpusThatKnowNvlsAdd) {
+  const auto adds = [](const std::string& name) {
+    const Cluster cluster = preset_cluster(name);
+    const auto link = cluster.topology.link_to_adding_switch(Rank(0));
+    return link ? cluster.topology.name(cluster.topology.link(*link).to) : "";
+  };
+  EXPECT_EQ(adds("dgx-h100"), "nvswitch");
+  // Not the PCIe switches beside NVSwitches that cannot.
+  EXPECT_EQ(adds("dgx-2"), "");
+  EXPECT_EQ(adds("p4d"), "");
+}
+
 TEST(Presets, PcieBoxesHaveTheirBottlenecksWhereTheyShould) {
   const auto shared = [](const std::string& preset, std::size_t a, std::size_t b, std::size_t c,
                          std::size_t d) {
