@@ -26,4 +26,13 @@ struct GraphNodes {
 };
 [[nodiscard]] Topology make_graph_nodes(const GraphNodes& shape);
 
+// `nodes` copies of a machine made of cables, whose NICs one non-blocking switch, "network", joins
+// by cables that are all alike.  Ranks are arranged as {nodes, ranks of a node}; one node is the
+// machine alone, without the switch.
+//
+// Devices: those of the nodes in turn, with the NICs ("gpu<rank>", "node3.nvswitch", "node3.nic0"),
+// then the switch.
+[[nodiscard]] Topology make_switched_copies(const Topology& node, std::size_t nodes,
+                                            const LinkParameters& nic_link);
+
 }  // namespace collsim

@@ -16,6 +16,7 @@
 #include "collectives/cost/closed_forms.hpp"
 #include "collectives/result_warnings.hpp"
 #include "plots/engine/border.hpp"
+#include "plots/engine/preset_machines.hpp"
 #include "plots/engine/setting.hpp"
 #include "sim/effort.hpp"
 #include "sim/idle_links.hpp"
@@ -252,13 +253,24 @@ COLLSIM_EXPORT(shapes) collsim::View* collsim_shapes() {
   return lines_at(std::move(lines));
 }
 
-// From where to where, for each link of the setting's network.
+// name, title, and GPUs of one node.
+COLLSIM_EXPORT(presets) collsim::View* collsim_presets() {
+  using namespace collsim;
+  std::string lines;
+  for (const PresetMachine& preset : preset_machines())
+    lines += std::string(preset.name) + '\t' + std::string(preset.title) + '\t' +
+             std::to_string(preset.gpus) + '\n';
+  return lines_at(std::move(lines));
+}
+
+// From where to where, and bytes per second, for each link of the setting's network.
 COLLSIM_EXPORT(links) collsim::View* collsim_links() {
   using namespace collsim;
   const Topology topology = network_of_setting();
   std::string lines;
   for (const Link& link : topology.links())
-    lines += topology.name(link.from) + '\t' + topology.name(link.to) + '\n';
+    lines += topology.name(link.from) + '\t' + topology.name(link.to) + '\t' +
+             std::to_string(link.bandwidth.bytes_per_second()) + '\n';
   return lines_at(std::move(lines));
 }
 

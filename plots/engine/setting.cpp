@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plots/engine/preset_machines.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {
@@ -60,7 +61,21 @@ Topology nodes_of(const Setting& setting, const LinkParameters& link) {
                      .inter_link = network});
 }
 
+Topology preset_of(const Setting& setting) {
+  const std::int64_t row = whole(setting.preset, "the preset");
+  if (row >= static_cast<std::int64_t>(preset_machines().size()))
+    throw_error(ErrorCode::unknown_name, "there is no such preset");
+  const PresetMachine& preset = preset_machines()[static_cast<std::size_t>(row)];
+  const std::size_t ranks = ranks_of(setting);
+  if (ranks % preset.gpus != 0)
+    throw_error(ErrorCode::invalid_argument, std::to_string(ranks) +
+                                                 " ranks are not whole nodes of " +
+                                                 std::to_string(preset.gpus) + " GPUs");
+  return topology_of_preset(preset, ranks / preset.gpus);
+}
+
 Topology unchanged_topology(const Setting& setting) {
+  if (setting.preset >= 0) return preset_of(setting);
   const LinkParameters link{.bandwidth = bandwidth(setting.bandwidth_bytes_per_s),
                             .latency = Time(whole(setting.latency_ps, "the latency")),
                             .startup = Time(whole(setting.overhead_ps, "the overhead")),
@@ -95,7 +110,7 @@ std::span<const std::string_view> setting_shapes() {
 }
 
 bool has_one_kind_of_link(const Setting& setting) {
-  return setting.shape != shape_nodes;
+  return setting.preset < 0 && setting.shape != shape_nodes;
 }
 
 const Algorithm& algorithm_of(const Setting& setting) {

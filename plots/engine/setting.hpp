@@ -33,6 +33,7 @@ struct Setting {
   double slow_bandwidth_bytes_per_s;
   double late_rank;  // -1: none
   double late_ps;
+  double preset;  // index into preset_machines(), in place of shape and links; -1: none
 };
 
 // Names as in scenario files.
@@ -42,9 +43,9 @@ struct Setting {
 [[nodiscard]] bool has_one_kind_of_link(const Setting& setting);
 [[nodiscard]] const Algorithm& algorithm_of(const Setting& setting);
 
-// What the core makes of it.  Torus and mesh are as square as the number of ranks allows.  Nodes
-// are switches of GPUs, each of which has a port of its own into one network; startup and latency
-// are the same there.
+// What the core makes of it.  Ranks of a preset are whole nodes of it.  Torus and mesh are as
+// square as the number of ranks allows.  Nodes are switches of GPUs, each of which has a port of
+// its own into one network; startup and latency are the same there.
 [[nodiscard]] Topology topology_of(const Setting& setting);
 [[nodiscard]] Collective collective_of(const Setting& setting);
 [[nodiscard]] AlgorithmChoice choice_of(const Setting& setting, const Topology& topology);

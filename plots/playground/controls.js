@@ -73,6 +73,7 @@ function controlGroups() {
       name: "More",
       folded: true,
       controls: [
+        { key: "preset", label: "machine", note: (setting, engine) => engine.presets.find(({ name }) => name === setting.preset)?.title ?? "a preset; none: the network below" },
         { key: "root", label: "root", note: (setting) => rootNotes[setting.op] },
         { key: "channels", label: "channels", stops: channelStops, note: () => "parallel copies of the algorithm, each on its share of the data" },
         ...machineControls.filter((one) => one !== bandwidthControl && one !== overheadControl && one.key !== "ranks"),
@@ -252,7 +253,7 @@ function selectControl(control, engine, onChange) {
 
 function choiceText(key, value) {
   if (key in noneValues && value === String(noneValues[key])) return "none";
-  return key === "late_rank" || key === "root" ? `rank ${value}` : key === "slow_link" ? value.replace("-", " → ") : value;
+  return key === "late_rank" || key === "root" ? `rank ${value}` : key === "slow_link" ? linkInWords(value) : value;
 }
 
 /** A fully connected network has thousands of links: those of the first ranks do. */
@@ -262,6 +263,7 @@ const mostLinkChoices = 512;
 function choicesFor(key, engine, setting) {
   if (key === "op") return [...new Set(engine.algorithms.map((row) => row.operation))];
   if (key === "algorithm") return algorithmsOf(engine, setting.op).map((row) => row.name);
+  if (key === "preset") return ["", ...engine.presets.map(({ name }) => name)];
   if (key === "shape") return engine.shapes;
   if (key === "sharing") return Object.keys(sharingNotes);
   if (key === "root") return d3.range(setting.ranks).map(String);
@@ -274,7 +276,7 @@ function choicesFor(key, engine, setting) {
 /** None where the network cannot be built, which is said elsewhere. */
 function linksOf(engine, setting) {
   try {
-    return linkNames(engine, engineSetting(engine, { ...setting, slow_link: "" }));
+    return linksIn(engine, engineSetting(engine, { ...setting, slow_link: "" })).map(({ name }) => name);
   } catch {
     return [];
   }

@@ -4,7 +4,7 @@
 /** As `struct Setting` of plots/engine/setting.hpp, in order. */
 const settingFields = [
   "shape", "algorithm", "ranks", "gpusPerNode", "root", "bytes", "chunks", "channels", "slots", "bandwidth",
-  "networkBandwidth", "overheadPs", "latencyPs", "fair", "reduceBandwidth", "slowLink", "slowBandwidth", "lateRank", "latePs",
+  "networkBandwidth", "overheadPs", "latencyPs", "fair", "reduceBandwidth", "slowLink", "slowBandwidth", "lateRank", "latePs", "preset",
 ];
 /** As `struct Answer` of plots/engine/engine.cpp: two places of 64-bit whole numbers, then doubles. */
 const answerNumbers = [
@@ -61,6 +61,7 @@ class Engine {
     engine.algorithms = engine.readAlgorithms();
     engine.shapes = engine.call((wasm) => engine.linesAt(wasm.shapes()));
     return engine;
+    engine.presets = engine.call((wasm) => engine.linesAt(wasm.presets())).map(([name, title, gpus], index) => ({ name, title, gpus: Number(gpus), index }));
   }
 
   /** @param {WebAssembly.Module} module */
@@ -88,11 +89,11 @@ class Engine {
     });
   }
 
-  /** The links of a setting's network. @returns {{from: string, to: string}[]} */
+  /** The links of a setting's network. @returns {{from: string, to: string, bytesPerSecond: number}[]} */
   links(setting) {
     return this.call((wasm) => {
       this.write(setting);
-      return this.linesAt(wasm.links()).map(([from, to]) => ({ from, to }));
+      return this.linesAt(wasm.links()).map(([from, to, rate]) => ({ from, to, bytesPerSecond: Number(rate) }));
     });
   }
 

@@ -72,7 +72,7 @@ function spaceTimePanel(one, page) {
       end: seconds,
       ranks: setting.ranks,
       byLink: page.view.rows === "links",
-      linkNames: linkNames(page.engine, one.numbers).map((link) => link.replace("-", "→").replaceAll("gpu", "")),
+      linkNames: linksIn(page.engine, one.numbers).map(({ text }) => text),
     }),
   };
 }

@@ -3,28 +3,29 @@
 
 /** Devices and links, from the names of links: "gpu3", "switch0". @param {Case} one @param {Engine} engine */
 function machineOf({ setting, numbers, answer }, engine) {
-  const pairs = linkNames(engine, numbers).map((name) => name.split("-"));
+  const all = linksIn(engine, numbers);
   const gpus = d3.range(setting.ranks).map((rank) => `gpu${rank}`);
-  const names = [...gpus, ...new Set(pairs.flat().filter((name) => !name.startsWith("gpu")))];
-  const nodes = names.map((name, i) => ({ name, kind: i < gpus.length ? "gpu" : "switch", rank: i < gpus.length ? i : null }));
+  const names = [...gpus, ...new Set(all.flatMap(({ from, to }) => [from, to]).filter((name) => !name.startsWith("gpu")))];
+  const nodes = names.map((name, i) => ({ name, kind: i < gpus.length ? "gpu" : deviceKind(name), rank: i < gpus.length ? i : null }));
   const place = new Map(names.map((name, i) => [name, i]));
   const time = Number(answer.timePs);
-  const network = `switch${setting.ranks / setting.gpus_per_node}`;
-  const rateOf = (name, pair) => {
-    if (name === setting.slow_link) return slowBandwidth(setting);
-    return setting.shape === "nodes" && pair.includes(network) ? setting.network_bandwidth : setting.bandwidth;
-  };
-  const bytes = bytesOfLinks(answer.steps, pairs.length);
-  const links = pairs.map((pair, i) => ({
-    name: pair.join("→").replaceAll("gpu", ""),
-    from: place.get(pair[0]),
-    to: place.get(pair[1]),
-    bytes_per_s: rateOf(pair.join("-"), pair),
+  const bytes = bytesOfLinks(answer.steps, all.length);
+  const links = all.map((link, i) => ({
+    name: link.text,
+    from: place.get(link.from),
+    to: place.get(link.to),
+    bytes_per_s: link.name === setting.slow_link ? slowBandwidth(setting, link) : usualBandwidth(setting, link),
     busy: time > 0 ? answer.steps.linkBusy[i] / time : 0,
     bytes: bytes[i],
     messages: answer.steps.linkMessages[i],
   }));
-  return { nodes, links, shape: setting.shape, dims: engine.dims(numbers) };
+  return { nodes, links, shape: setting.preset ? "nodes" : setting.shape, dims: engine.dims(numbers) };
+}
+
+/** As presets name their devices. @param {string} name */
+function deviceKind(name) {
+  if (/\bnic/.test(name)) return "NIC";
+  return /\b(cpu|host)/.test(name) ? "CPU" : "switch";
 }
 
 /** @param {Steps} steps @param {number} count of links */
@@ -66,7 +67,7 @@ function machineFigure(parent, page) {
     id: "machine",
     title: "The machine",
     folded: true,
-    text: "Circles are ranks, boxes switches. Each line is one direction of a link: the colour shows how much of the time it is busy, the width its bandwidth; dashed lines carry nothing. Blue: a message is on it at the moment of the playhead.",
+    text: "Circles are ranks, boxes other devices. Each line is one direction of a link: the colour shows how much of the time it is busy, the width its bandwidth; dashed lines carry nothing. Blue: a message is on it at the moment of the playhead.",
     draw: (host, width) => {
       if (!machine) return host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
       const mark = drawMachine(host, width, machine, machine.links, machineTitle(machine.links));

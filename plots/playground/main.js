@@ -229,12 +229,23 @@ function agreementText({ timePs, formulaS, exact }) {
 }
 
 /** @param {Case} one */
-function drawFormula({ setting, answer }) {
+function drawFormula({ setting, numbers, answer }) {
   const place = byId("formula");
   place.replaceChildren(element("h3", "", "Closed form"));
   if (!answer.formula) {
     place.append(element("p", "muted", "No formula is known for this exact case; the simulation needs none."));
     return;
+  byId("how-sure").replaceChildren(...howSure(now.setting.preset));
+}
+
+/** What the links stand on. @param {string} preset */
+function howSure(preset) {
+  if (!preset) return ["How sure: exact for these ideal links, which no machine has; ", element("code", "", "collsim predict --preset"), " predicts machines, and says how far such predictions were off."];
+  return [
+    "How sure: the bandwidths are those of data sheets and of NCCL, latency and overhead are taken from NCCL's source, not measured. ",
+    element("code", "", `collsim predict --preset ${preset}`),
+    " predicts what NCCL takes, with its own protocols, and says how far such predictions were off.",
+  ];
   }
   const line = (className, text) => place.append(element("p", className, text));
   const typeset = (before, text) => {
@@ -248,9 +259,8 @@ function drawFormula({ setting, answer }) {
   typeset("T = ", answer.formula);
   if (answer.formulaWithValues) typeset("= ", answer.formulaWithValues);
   for (const definition of answer.formulaDefinitions) line("formula definition", definition);
-  if (setting.shape === "nodes" && setting.ranks > setting.gpus_per_node) line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
-  if (setting.slow_link)
-    line("formula definition", `on the slow link, ${setting.slow_link}: n/B = n/${rateText(slowBandwidth(setting))}`);
+  if (!setting.preset && setting.shape === "nodes" && setting.ranks > setting.gpus_per_node) line("formula definition", `between nodes: n/B = n/${rateText(setting.network_bandwidth)}`);
+  if (setting.slow_link) line("formula definition", `on the slow link, ${setting.slow_link}: n/B = n/${rateText(numbers.slowBandwidth)}`);
   line("formula", `= ${timeText(answer.formulaS)}, ${agreementText(answer)}`);
   line("muted reference", answer.reference);
 }

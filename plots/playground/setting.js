@@ -5,6 +5,7 @@
  * @typedef {object} PageSetting   bytes, picoseconds, bytes per second
  * @property {string} op
  * @property {string} algorithm
+ * @property {string} preset     a machine known by name, in place of shape and links; "" for none
  * @property {string} shape
  * @property {number} ranks
  * @property {number} gpus_per_node  of shape nodes alone
@@ -23,6 +24,7 @@
 const defaultSetting = Object.freeze({
   op: "broadcast",
   algorithm: "chain",
+  preset: "",
   shape: "chain",
   ranks: 8,
   gpus_per_node: 4,
@@ -89,6 +91,7 @@ function settingKeys(engine) {
   return {
     op: plain(oneOf([...new Set(engine.algorithms.map((row) => row.operation))], "op")),
     algorithm: plain(String),
+    preset: plain(oneOf(engine.presets.map(({ name }) => name), "preset")),
     shape: plain(oneOf(engine.shapes, "shape")),
     ranks: plain(wholeIn(2, mostRanks, "ranks")),
     gpus_per_node: plain(wholeIn(1, mostRanks, "gpus_per_node")),
@@ -133,7 +136,10 @@ function fitAlgorithm(engine, setting) {
 }
 
 /** Values that stand for "none", and are written so. */
-const noneValues = { gamma: 0, slow_link: "", late_rank: -1, slots: 0 };
+const noneValues = { preset: "", gamma: 0, slow_link: "", late_rank: -1, slots: 0 };
+
+/** What a preset says of a machine. */
+const machineKeys = ["shape", "gpus_per_node", "bandwidth", "network_bandwidth", "overhead", "latency", "sharing"];
 
 /** Operations that add. */
 const reducingOps = ["reduce", "all-reduce", "reduce-scatter"];
@@ -141,6 +147,7 @@ const reducingOps = ["reduce", "all-reduce", "reduce-scatter"];
 /** Whether a knob has an effect in a setting; others are neither shown nor written.
  *  @param {string} key @param {PageSetting} setting @param {Engine} [engine] which knows it of the root */
 function matters(key, setting, engine) {
+  if (setting.preset && machineKeys.includes(key)) return false;
   if (key === "size" || key === "chunks") return setting.op !== "barrier";
   if (key === "root") return algorithmsOf(engine, setting.op).some((row) => row.name === setting.algorithm && row.takesRoot);
   if (key === "gamma") return reducingOps.includes(setting.op);
@@ -174,34 +181,46 @@ function engineSetting(engine, setting) {
     fair: setting.sharing === "fair" ? 1 : 0,
     reduceBandwidth: matters("gamma", setting) ? setting.gamma : 0,
     slowLink: -1,
-    slowBandwidth: slowBandwidth(setting),
+    slowBandwidth: 1,
     lateRank: setting.late_rank,
     latePs: setting.late,
+    preset: setting.preset ? engine.presets.find(({ name }) => name === setting.preset).index : -1,
   };
-  if (setting.slow_link) numbers.slowLink = linkNames(engine, numbers).indexOf(setting.slow_link);
+  if (setting.slow_link) numbers.slowLink = linksIn(engine, numbers).findIndex(({ name }) => name === setting.slow_link);
+  if (numbers.slowLink >= 0) numbers.slowBandwidth = slowBandwidth(setting, linksIn(engine, numbers)[numbers.slowLink]);
   return numbers;
 }
 
-/** @param {PageSetting} setting */
-function slowBandwidth(setting) {
-  const { shape, ranks, gpus_per_node: gpus } = setting;
-  // Switches are those of the nodes in order, then the one that joins them.
-  const isNetwork = shape === "nodes" && setting.slow_link.split("-").includes(`switch${ranks / gpus}`);
-  return Math.max(1, Math.round((isNetwork ? setting.network_bandwidth : setting.bandwidth) / setting.slow_factor));
+/** @param {PageSetting} setting @param {NamedLink} link */
+function slowBandwidth(setting, link) {
+  return Math.max(1, Math.round(usualBandwidth(setting, link) / setting.slow_factor));
 }
 
-let knownLinks = { key: "", names: [] };
-/** "gpu0-gpu1", by the link's id. @param {Engine} engine @param {EngineSetting} numbers */
-function linkNames(engine, numbers) {
-  const key = `${numbers.shape} ${numbers.ranks} ${numbers.gpusPerNode}`;
-  if (knownLinks.key !== key) knownLinks = { key, names: engine.links(numbers).map(({ from, to }) => `${from}-${to}`) };
-  return knownLinks.names;
+/** Of a link that is not slow. @param {PageSetting} setting @param {NamedLink} link */
+function usualBandwidth(setting, { from, to, bytesPerSecond }) {
+  const { preset, shape, ranks, gpus_per_node: gpus } = setting;
+  if (preset) return bytesPerSecond;
+  // Switches are those of the nodes in order, then the one that joins them.
+  return shape === "nodes" && [from, to].includes(`switch${ranks / gpus}`) ? setting.network_bandwidth : setting.bandwidth;
+}
+
+/** @typedef {{name: string, text: string, from: string, to: string, bytesPerSecond: number}} NamedLink   its rate: of a preset's alone */
+
+let knownLinks = { key: "", links: [] };
+/** By their ids: "gpu0-gpu1" in addresses, "0→1" in pictures. @param {Engine} engine @param {EngineSetting} numbers @returns {NamedLink[]} */
+function linksIn(engine, numbers) {
+  const key = `${numbers.preset} ${numbers.shape} ${numbers.ranks} ${numbers.gpusPerNode}`;
+  if (knownLinks.key !== key) {
+    const named = ({ from, to, bytesPerSecond }) => ({ name: `${from}-${to}`, text: `${from}→${to}`.replaceAll("gpu", ""), from, to, bytesPerSecond });
+    knownLinks = { key, links: engine.links(numbers).map(named) };
+  }
+  return knownLinks.links;
 }
 
 /** Makes a setting consistent after a change; returns notes on what was changed.
  *  @param {Engine} engine @param {PageSetting} setting @returns {string[]} */
 function settle(engine, setting) {
-  const notes = wholeNodes(setting);
+  const notes = wholeNodes(engine, setting);
   const rows = algorithmsOf(engine, setting.op);
   if (!rows.some((row) => row.name === setting.algorithm)) {
     const names = rows.map((row) => row.name);
@@ -223,21 +242,29 @@ function settle(engine, setting) {
   return notes;
 }
 
-/** @param {PageSetting} setting */
-function wholeNodes(setting) {
-  const { shape, ranks, gpus_per_node: gpus } = setting;
-  if (shape !== "nodes" || ranks % gpus === 0) return [];
+/** How many GPUs a node has; 0: there are no nodes. @param {Engine} engine @param {PageSetting} setting */
+function gpusOfNode(engine, { preset, shape, gpus_per_node: gpus }) {
+  if (preset) return engine.presets.find(({ name }) => name === preset).gpus;
+  return shape === "nodes" ? gpus : 0;
+}
+
+/** @param {Engine} engine @param {PageSetting} setting */
+function wholeNodes(engine, setting) {
+  const { ranks } = setting;
+  const gpus = gpusOfNode(engine, setting);
+  if (!gpus || ranks % gpus === 0) return [];
   setting.ranks = gpus * Math.max(1, Math.min(Math.floor(mostRanks / gpus), Math.round(ranks / gpus)));
   return [`${ranks} ranks do not fill whole nodes of ${gpus} GPUs; using ${setting.ranks} ranks`];
 }
 
 /** Prefers links with the same start, which are more likely meant. @param {PageSetting} setting */
 function noSuchLink(setting) {
-  const { shape, ranks, slow_link: wanted } = setting;
-  const same = knownLinks.names.filter((name) => name.startsWith(`${wanted.split("-")[0]}-`));
-  const some = (same.length ? same : knownLinks.names).slice(0, 4);
+  const { preset, shape, ranks, slow_link: wanted } = setting;
+  const names = knownLinks.links.map(({ name }) => name);
+  const same = names.filter((name) => name.startsWith(`${wanted.split("-")[0]}-`));
+  const some = (same.length ? same : names).slice(0, 4);
   const others = some.length ? `try ${some.join(", ")}` : "there are none";
-  const network = shape === "nodes" ? `a network of ${nodesText(setting)}` : `a ${shape}${shape === "fully-connected" ? " network" : ""} of ${ranks} ranks`;
+  const network = preset ? `a ${preset}` : shape === "nodes" ? `a network of ${nodesText(setting)}` : `a ${shape}${shape === "fully-connected" ? " network" : ""} of ${ranks} ranks`;
   return `${network} has no link "${shortened(wanted, 60)}" (${others}); ignoring "slow link"`;
 }
 
@@ -251,7 +278,9 @@ function hasLink(engine, setting) {
 
 /** @param {Engine} engine @param {PageSetting} setting */
 function clusterOf(engine, setting) {
-  const { shape, ranks, gpus_per_node: gpus } = setting;
+  const { preset, shape, ranks } = setting;
+  const gpus = gpusOfNode(engine, setting);
+  if (preset) return { preset, ...(ranks > gpus && { nodes: ranks / gpus }) };
   const link = (bandwidth) => ({
     bandwidth: rateWord(bandwidth),
     ...(setting.overhead > 0 && { overhead: timeWord(setting.overhead) }),
@@ -270,8 +299,8 @@ function clusterOf(engine, setting) {
 function scenarioOf(engine, setting) {
   const cluster = clusterOf(engine, setting);
   if (setting.slow_link) {
-    const [from, to] = setting.slow_link.split("-");
-    cluster.links_override = [{ from, to, bandwidth: rateWord(slowBandwidth(setting)) }];
+    const link = linksIn(engine, engineSetting(engine, setting)).find(({ name }) => name === setting.slow_link);
+    cluster.links_override = [{ from: link.from, to: link.to, bandwidth: rateWord(slowBandwidth(setting, link)) }];
   }
   if (setting.late_rank >= 0) cluster.late = { [setting.late_rank]: timeWord(setting.late) };
   const collective = { op: setting.op, algorithm: setting.algorithm };

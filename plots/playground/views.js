@@ -38,11 +38,22 @@ function ratioText(ratio) {
 /** "8 ranks, chain: broadcast of 64 MiB, algorithm chain, in 8 chunks; rank 3 starts 500 us late"
  *  @param {PageSetting} setting @param {Engine} engine */
 function settingText(setting, engine) {
-  const { op, algorithm, ranks, shape } = setting;
+  const { op, algorithm, ranks, preset, shape } = setting;
   const what = op === "barrier" ? op : `${op} of ${sizeText(setting)}`;
-  const place = shape === "nodes" ? nodesText(setting) : shape;
+  const place = preset ? presetText(engine, setting) : shape === "nodes" ? nodesText(setting) : shape;
   const root = matters("root", setting, engine) && setting.root > 0 ? ` with root ${setting.root}` : "";
   return `${ranks} ranks, ${place}: ${what}${root}, algorithm ${algorithm}${chunksText(setting)}${wrongText(setting)}`;
+}
+
+/** "2 dgx-h100" @param {Engine} engine @param {PageSetting} setting */
+function presetText(engine, setting) {
+  const nodes = setting.ranks / gpusOfNode(engine, setting);
+  return nodes > 1 ? `${nodes} ${setting.preset}` : setting.preset;
+}
+
+/** "gpu2 → gpu3"; one kind of device has a dash in its name. @param {string} link */
+function linkInWords(link) {
+  return link.replace(/^((?:.*\.)?host-memory|[^-]*)-/, "$1 → ");
 }
 
 /** What goes wrong. @param {PageSetting} setting */
@@ -51,7 +62,7 @@ function wrongText(setting) {
   const parts = [];
   if (sharing === "fair") parts.push("messages share links");
   if (gamma > 0 && matters("gamma", setting)) parts.push(`ranks add ${rateText(gamma)}`);
-  if (link && factor !== 1) parts.push(`link ${link.replace("-", " → ")} is ${countText(factor)} times slower`);
+  if (link && factor !== 1) parts.push(`link ${linkInWords(link)} is ${countText(factor)} times slower`);
   if (rank >= 0 && late > 0) parts.push(`rank ${rank} starts ${timeText(late * picosecond)} late`);
   if (slots > 0) parts.push(`${countText(slots)} slot${slots === 1 ? "" : "s"} per connection`);
   return parts.length ? `; ${parts.join(", ")}` : "";

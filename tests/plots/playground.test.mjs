@@ -121,7 +121,7 @@ test("the address holds the setting, with what is pinned", async () => {
 
 test("a wrong address is a note, never a broken page", async () => {
   const wrong = [
-    ["foo", /^In the address, "foo": there is no key "foo"; keys are op, algorithm, shape, ranks, .*rows\.$/],
+    ["foo", /^In the address, "foo": there is no key "foo"; keys are op, algorithm, preset, shape, ranks, .*rows\.$/],
     ["op=foo", /^In the address, "op=foo": there is no op "foo"; known: broadcast, .*; using broadcast\.$/],
     ["op=all-redcue", /there is no op "all-redcue" \(did you mean "all-reduce"\?\); known: broadcast/],
     ["rank=8", /^In the address, "rank=8": there is no key "rank" \(did you mean "ranks"\?\); keys are op/],
@@ -139,6 +139,9 @@ test("a wrong address is a note, never a broken page", async () => {
     ["shape=fully-connected&slow_link=gpux", /a fully-connected network of 8 ranks has no link "gpux"/],
     ["shape=switch&slow_link=gpux", /a switch of 8 ranks has no link "gpux" \(try gpu0-switch0, /],
     ["late_rank=9", /there is no late rank 9 among 8 ranks, 0 to 7; ignoring "late rank"/],
+    ["preset=dgx-h10", /there is no preset "dgx-h10" \(did you mean "dgx-h100"\?\); known: a100-nvlink-pair/],
+    ["preset=dgx-h100&ranks=12", /12 ranks do not fill whole nodes of 8 GPUs; using 16 ranks/],
+    ["preset=dgx-h100&slow_link=gpu0-gpu1", /a dgx-h100 has no link "gpu0-gpu1" \(try gpu0-nvswitch, gpu0-nic0\)/],
     ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain, .*; using chain/],
     ["algorithm=chian", /broadcast has no algorithm "chian" \(did you mean "chain"\?\)/],
     ["%E0%A4%A&=&&chunks", /there is no key/],
@@ -280,7 +283,7 @@ test("waiting is shown only while a rank does nothing else, and once for all its
   const engine = await Engine.load(/packedEngine = "([^"]*)"/.exec(readFileSync(file, "utf8"))[1]);
   const { index } = engine.algorithms.find((one) => one.operation === "all-reduce" && one.name === "double-tree");
   const setting = { ...Object.fromEntries(settingFields.map((name) => [name, 0])), shape: 3, algorithm: index, ranks: 9, bytes: 2 ** 20, chunks: 7, channels: 2 };
-  Object.assign(setting, { bandwidth: 25e9, overheadPs: 5e6, latencyPs: 3e7, slowLink: -1, lateRank: 2, latePs: 5e7 });
+  Object.assign(setting, { bandwidth: 25e9, overheadPs: 5e6, latencyPs: 3e7, slowLink: -1, lateRank: 2, latePs: 5e7, preset: -1 });
   const { steps } = engine.run(setting, 1e6);
   const idle = pausesOf(steps).filter(({ kind }) => kind === waits.message || kind === waits.signal);
   const overlap = (a, b) => Math.min(a.end, b.end) - Math.max(a.start, b.start) > 1e-12;

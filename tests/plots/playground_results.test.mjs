@@ -71,10 +71,14 @@ async function choicesOfPage() {
     await show(`op=${op}&ranks=4`);
     all[op] = await page.evaluate(() => [...document.querySelector("#control-algorithm").options].map((o) => o.value));
   }
-  return { shapes, algorithms: all };
+  const presets = await page.evaluate(() => [...document.querySelector("#control-preset").options].map((option) => option.value).filter(Boolean));
+  return { shapes, presets, algorithms: all };
 }
 
-function randomFragment({ shapes, algorithms }, random) {
+/** GPUs of a preset's node, from its file. */
+const gpusOf = (preset) => JSON.parse(readFileSync(new URL(`../../scenarios/presets/${preset}.json`, import.meta.url), "utf8")).gpus;
+
+function randomFragment({ shapes, presets, algorithms }, random) {
   const pick = (list) => list[Math.floor(random() * list.length)];
   const op = pick(Object.keys(algorithms));
   const shape = pick(shapes);
@@ -99,11 +103,17 @@ function randomFragment({ shapes, algorithms }, random) {
   if (random() < 0.3) parts.sharing = "fair";
   if (random() < 0.3) parts.gamma = pick(["100GB/s", "2TB/s", "333MB/s"]);
   if (random() < 0.3) parts.slots = pick([1, 2, 8]);
+  if (random() < 0.25) {
+    const preset = pick(presets);
+    Object.assign(parts, { preset, ranks: gpusOf(preset) * pick([1, 2, 3]) });
+    for (const key of ["shape", "gpus_per_node", "bandwidth", "network_bandwidth", "overhead", "latency", "sharing"]) delete parts[key];
+    for (const key of ["root", "late_rank"]) if (parts[key] >= parts.ranks) delete parts[key];
+  }
   return { parts, slow: random() < 0.4, factor: pick([1, 1.5, 3, 10, 7.77]) };
 }
 
-/** Warnings that the page has elsewhere, beside the formula, or not at all. */
-const notAbove = ["approximate-formula", "far-slower-link"];
+/** Warnings that the page has elsewhere, beside the formula or where it says how sure it is, or not at all. */
+const notAbove = ["approximate-formula", "uncalibrated-preset", "far-slower-link"];
 
 /** The page warns of what the command line warns of; of an approximate formula it does so beside the formula. */
 function checkWarnings(shown, own, fragment) {
@@ -119,7 +129,7 @@ const fragmentOf = (parts) => Object.entries(parts).map(([key, value]) => `${key
 test(`time and fingerprint are those of collsim run, for ${wanted} settings`, async () => {
   const random = randomNumbers(20261122);
   const choices = await choicesOfPage();
-  const tried = { nodes: 0, channels: 0, root: 0, slowNetwork: 0 };
+  const tried = { nodes: 0, presets: 0, channels: 0, root: 0, slowNetwork: 0 };
   let same = 0;
   let refused = 0;
   let warned = 0;
@@ -145,6 +155,7 @@ test(`time and fingerprint are those of collsim run, for ${wanted} settings`, as
     assert.deepEqual({ ps: shown.ps, fingerprint: shown.fingerprint }, { ps: own.ps, fingerprint: own.fingerprint }, fragment);
     const { cluster, collective } = JSON.parse(shown.scenario);
     tried.nodes += cluster.shape === "nodes";
+    tried.presets += "preset" in cluster;
     tried.channels += collective.channels > 1;
     tried.root += collective.root > 0;
     tried.slowNetwork += cluster.shape === "nodes" && JSON.stringify(cluster.links_override ?? []).includes(`"switch${cluster.nodes}"`);
@@ -154,6 +165,20 @@ test(`time and fingerprint are those of collsim run, for ${wanted} settings`, as
   for (const [what, count] of Object.entries(tried)) assert.ok(count >= (what === "slowNetwork" ? 2 : 15), `${what}: only ${count} of ${wanted} settings`);
   assert.ok(warned > 20, `only ${warned} warnings were compared`);
   assertNoMistakes(page);
+});
+
+test("every preset of the command line is the page's, on one node and on two", async () => {
+  const { stdout } = spawnSync(process.env.COLLSIM, ["presets"], { encoding: "utf8" });
+  const small = [...stdout.matchAll(/^(\S+) +(\d+) {2}(?:yes|no)/gm)].map(([, name, gpus]) => ({ name, gpus: Number(gpus) })).filter(({ gpus }) => gpus <= 64);
+  assert.deepEqual((await choicesOfPage()).presets, small.map(({ name }) => name));
+  for (const { name, gpus } of small)
+    for (const [nodes, algorithm] of [[1, "nvls"], [2, "ring"]]) {
+      const shown = await show(`op=all-reduce&algorithm=${algorithm}&preset=${name}&ranks=${nodes * gpus}&size=1MiB`);
+      assert.equal(shown.notes, "", name);
+      assert.deepEqual(JSON.parse(shown.scenario).cluster, nodes > 1 ? { preset: name, nodes } : { preset: name });
+      const own = native(shown.scenario);
+      assert.deepEqual([own.status, own.ps, own.fingerprint], [0, shown.ps, shown.fingerprint], `${name} x ${nodes}, ${algorithm}`);
+    }
 });
 
 test("copying as a scenario gives a file that runs and agrees", async () => {

@@ -43,7 +43,11 @@ test("headline and copied scenario say what goes wrong, and ratios have two deci
 
 test("the page says that its machines are ideal", async () => {
   const page = await open("");
-  assert.match(await page.locator("#how-sure").textContent(), /^How sure: exact for these ideal links, which no machine has;/);
+  const sure = () => page.locator("#how-sure").textContent();
+  assert.match(await sure(), /^How sure: exact for these ideal links, which no machine has;/);
+  await turn(page, "#control-preset", "dgx-h100");
+  assert.match(await sure(), /taken from NCCL's source, not measured\. collsim predict --preset dgx-h100 predicts/);
+  assert.match(await page.locator("#what").textContent(), /^8 ranks, dgx-h100: broadcast/);
   await close(page);
 });
 

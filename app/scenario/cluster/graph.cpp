@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <set>
 #include <unordered_map>
 
 #include "app/json/screen_text.hpp"
 #include "app/scenario/cluster/machine.hpp"
 #include "app/scenario/cluster/names.hpp"
+#include "topo/graph_nodes.hpp"
 #include "topo/parts.hpp"
 
 // A cluster of "devices" and "links": the graph as the user drew it, or copies of it joined by a
@@ -315,39 +315,17 @@ std::optional<Network> read_network(ObjectReader& cluster, const Graph& graph) {
   return network;
 }
 
-// `nodes` copies of the graph.
-Topology::Parts copies(const Graph& graph, const Network& network) {
-  const auto nodes = static_cast<std::size_t>(network.nodes);
-  const std::vector<GraphDevice>& devices = graph.devices();
-  const bool several = nodes > 1;
+Topology node_of(const Graph& graph) {
   Topology::Parts parts;
   parts.shape = "explicit";
-  for (std::size_t node = 0; node < nodes; ++node) {
-    const std::string prefix = several ? fmt::format("node{}.", node) : "";
-    const std::size_t first = parts.kinds.size();
-    for (const GraphDevice& device : devices) {
-      const bool gpu = device.kind == NodeKind::gpu;
-      std::string name =
-          several && gpu ? fmt::format("gpu{}", parts.rank_nodes.size()) : prefix + device.name;
-      parts.node_by_name.emplace(name, NodeId(parts.kinds.size()));
-      parts.names.push_back(std::move(name));
-      add_nodes(parts, device.kind, 1);
-    }
-    for (const Cable& cable : graph.cables())
-      add_cable(parts, NodeId(first + cable.from), NodeId(first + cable.to), cable.parameters);
+  for (const GraphDevice& device : graph.devices()) {
+    parts.node_by_name.emplace(device.name, NodeId(parts.kinds.size()));
+    parts.names.push_back(device.name);
+    add_nodes(parts, device.kind, 1);
   }
-  if (network.link)
-    parts.dims = {static_cast<int>(nodes), static_cast<int>(parts.rank_nodes.size() / nodes)};
-  return parts;
-}
-
-void join_nics(Topology::Parts& parts, const LinkParameters& link) {
-  const NodeId joint(parts.kinds.size());
-  parts.names.emplace_back("network");
-  parts.node_by_name.emplace("network", joint);
-  add_nodes(parts, NodeKind::network_switch, 1);
-  for (std::size_t node = 0; node < joint.index(); ++node)
-    if (parts.kinds[node] == NodeKind::nic) add_cable(parts, NodeId(node), joint, link);
+  for (const Cable& cable : graph.cables())
+    add_cable(parts, NodeId(cable.from), NodeId(cable.to), cable.parameters);
+  return Topology(std::move(parts));
 }
 
 // What all links have; nothing when they differ.
@@ -363,56 +341,6 @@ std::optional<LinkParameters> only_link(const Graph& graph, const Network& netwo
   // Under a protocol of NCCL a link has not what is written.
   if (only && !(only->protocols == Protocols{})) return std::nullopt;
   return only;
-}
-
-// Every GPU has one cable to one switch, the same for all, and one to a NIC of its own, listed in
-// this order; there is nothing else.  Then the GPUs of a node are alike, too.
-bool is_star_with_nics(const Graph& graph) {
-  const std::size_t gpus = graph.count(NodeKind::gpu);
-  const std::vector<Cable>& cables = graph.cables();
-  if (graph.count(NodeKind::nic) != gpus || graph.devices().size() != 2 * gpus + 1 ||
-      cables.size() != 2 * gpus)
-    return false;
-  std::size_t gpu = 0, nic = 0;
-  const auto next = [&](std::size_t from, NodeKind kind) {
-    while (graph.devices()[from].kind != kind) ++from;
-    return from;
-  };
-  for (std::size_t i = 0; i < gpus; ++i) {
-    gpu = next(i == 0 ? 0 : gpu + 1, NodeKind::gpu);
-    nic = next(i == 0 ? 0 : nic + 1, NodeKind::nic);
-    const Cable& up = cables[i];
-    const Cable& out = cables[gpus + i];
-    if (up.from != gpu || up.to != cables[0].to || !(up.parameters == cables[0].parameters) ||
-        out.from != gpu || out.to != nic || !(out.parameters == cables[gpus].parameters))
-      return false;
-  }
-  return graph.devices()[cables[0].to].kind == NodeKind::network_switch;
-}
-
-// The nodes are alike, and the switch joins them in any order.
-Topology::Turning turning_of_nodes(const Topology::Parts& parts, const Graph& graph) {
-  const auto nodes = static_cast<std::uint32_t>(parts.dims[0]);
-  const auto gpus = static_cast<std::uint32_t>(parts.dims[1]);
-  const std::size_t links_of_node = 2 * graph.cables().size();
-  const std::size_t nic_links_of_node = 2 * graph.count(NodeKind::nic);
-  const bool gpus_turn = is_star_with_nics(graph);
-  Topology::Turning turning;
-  turning.digits = {{.size = nodes, .permutes = true},
-                    {.size = gpus, .step = gpus_turn ? 1 : gpus, .permutes = gpus_turn}};
-  turning.place = [=](LinkId id) {
-    const std::size_t inside = nodes * links_of_node;
-    const bool joins = id.index() >= inside;
-    const std::size_t of_node = joins ? nic_links_of_node : links_of_node;
-    const std::size_t number = joins ? id.index() - inside : id.index();
-    const std::size_t kind = number % of_node + (joins ? links_of_node : 0);
-    const std::size_t first = number / of_node * gpus;
-    if (!gpus_turn) return LinkPlace{static_cast<std::uint32_t>(kind), Rank(first)};
-    // One cable of each purpose for every GPU.
-    return LinkPlace{static_cast<std::uint32_t>(2 * (kind / 2 / gpus) + kind % 2),
-                     Rank(first + kind / 2 % gpus)};
-  };
-  return turning;
 }
 
 bool copies_fit(ObjectReader& cluster, const Graph& graph, const Network& network) {
@@ -440,14 +368,12 @@ std::optional<Machine> read_graph(ObjectReader& cluster) {
         "devices", "no-gpu", "no device is of kind \"gpu\"", {},
         "the GPUs are the ranks: add {\"id\": \"gpu\", \"kind\": \"gpu\", \"count\": 4}");
   if (!copies_fit(cluster, graph, *network)) return std::nullopt;
-  Topology::Parts parts = copies(graph, *network);
-  if (network->nodes > 1) {
-    join_nics(parts, *network->link);
-    if (std::none_of(parts.links.begin(), parts.links.end(), std::mem_fn(&Link::half_duplex)))
-      parts.turnings.push_back(turning_of_nodes(parts, graph));
-  }
+  Topology node = node_of(graph);
   const auto gpus = static_cast<std::int64_t>(graph.count(NodeKind::gpu));
-  return Machine{.topology = Topology(std::move(parts)),
+  return Machine{.topology = network->link ? make_switched_copies(
+                                                 node, static_cast<std::size_t>(network->nodes),
+                                                 *network->link)
+                                           : std::move(node),
                  .link = only_link(graph, *network),
                  .description = network->nodes > 1
                                     ? fmt::format("{} of {}", count_text(network->nodes, "node"),
