@@ -44,7 +44,7 @@ function chunkCurveMaker(engine) {
 }
 
 /** Makes curves one at a time; a new one stops the previous one.
- *  @param {(numbers: EngineSetting) => string} keyOf   of what a curve is
+ *  @param {(numbers: EngineSetting, setting: PageSetting) => string} keyOf   of what a curve is
  *  @param {(setting: PageSetting, numbers: EngineSetting) => {next: () => {done?: boolean}, curve: any}} workOf   in steps */
 function curveMaker(keyOf, workOf) {
   let timer = 0;
@@ -53,7 +53,7 @@ function curveMaker(keyOf, workOf) {
     /** @param {PageSetting} setting @param {EngineSetting} numbers @param {(curve: any) => void} done */
     make: (setting, numbers, done) => {
       clearTimeout(timer);
-      const key = keyOf(numbers);
+      const key = keyOf(numbers, setting);
       if (made?.key === key) return done(made);
       const work = workOf(setting, numbers);
       const go = () => {

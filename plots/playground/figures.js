@@ -3,7 +3,7 @@
 
 /** What a knob changes first, and the rest below. @param {HTMLElement} parent @param {HTMLElement} below @param {Playground} page */
 function addFigures(parent, below, page) {
-  const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(below, page), machineFigure(below, page), breakdownFigure(below, page), sizeCurveFigure(below, page)];
+  const figures = [spaceTimeFigure(parent, page), curveFigure(parent, page), stepperFigure(below, page), machineFigure(below, page), breakdownFigure(below, page), knobCurveFigure(below, page, sizeCurve), knobCurveFigure(below, page, rankCurve)];
   const [, drawCurve] = figures;
   return {
     draw: () => figures.forEach((figure) => figure()),
@@ -147,21 +147,23 @@ function curveText(why, series) {
   const names = series.filter(({ line }) => line === "faint").map(({ name }) => name);
   const grey = names.length ? `; grey: ${names.join(", and ")}` : "";
   const line = series.some(({ name }) => name === "formula") ? ` Line: the closed form${grey}.` : "";
-  return `${why}${line} Dots: simulated. Dotted: the lower bound, which no algorithm can beat, however it cuts the data.`;
+  return `${why}${line}${series.some(({ name }) => name === "A") ? " Dots: simulated; green: A, open ones with other numbers of chunks." : " Dots: simulated."} Dotted: the lower bound, which no algorithm can beat, however it cuts the data.`;
 }
 
 function drawCurve(host, width, page) {
   const { formula, simulated, best, floor, leftOut } = page.curve;
   const here = { x: page.now.setting.chunks, y: secondsOf(page.now) };
-  const times = [...formula, ...simulated, here].map((p) => p.y).concat(floor > 0 ? [floor] : []);
+  const ofA = seriesOfA(page, page.otherCurve(), page.pinned ? [{ x: page.pinned.setting.chunks, y: secondsOf(page.pinned) }] : []);
+  const dotsOfA = ofA.flatMap(({ points }) => points);
+  const times = [...formula, ...simulated, ...dotsOfA, here].map((p) => p.y).concat(floor > 0 ? [floor] : []);
   const scale = d3.min(times) > 0 ? "log" : "linear";
   // Below the lower bound there is nothing but its name.
   const room = scale === "log" ? floor / Math.max(1.05, (d3.max(times) / floor) ** 0.05) : floor;
   const domain = domainOf(floor > 0 ? [...times, room] : times, scale);
-  const series = curveSeries(page, here, domain[0]);
+  const series = curveSeries(page, here, domain[0], ofA);
   host.parentElement.querySelector("figcaption p").textContent = curveText(curveReason(page.curve), series);
   drawXyChart(host, width, {
-    x: { quantity: quantities.chunks, scale: "log", domain: domainOf([...simulated, here].map((p) => p.x), "log") },
+    x: { quantity: quantities.chunks, scale: "log", domain: domainOf([...simulated, ...dotsOfA, here].map((p) => p.x), "log") },
     y: { quantity: quantities.time, scale, domain },
     series,
     verticals: Number.isFinite(best) ? [{ x: best, name: `best by formula: ${countText(Number(best.toFixed(1)))}` }] : [],
@@ -171,13 +173,14 @@ function drawCurve(host, width, page) {
   if (leftOut) host.append(element("p", "muted", `Not simulated: ${leftOut} larger numbers of chunks, which would take too long.`));
 }
 
-/** @param {Playground} page @param {Point} here @param {number} lowest time that is shown */
-function curveSeries(page, here, lowest) {
+/** @param {Playground} page @param {Point} here @param {number} lowest time that is shown @param {Series[]} ofA */
+function curveSeries(page, here, lowest, ofA) {
   const { formula, wireAlone, startAlone, simulated } = page.curve;
   const { overhead, latency } = page.now.setting;
   return [
     ...costsAlone({ wire: wireAlone, start: startAlone, overhead, latency }, lowest),
     { name: "formula", colour: 1, line: "solid", points: formula, silent: true },
+    ...ofA,
     { name: "simulated", colour: 1, mark: "dot", points: simulated },
     { name: "now", colour: 2, mark: "dot", points: [here], beside: roomBeside(simulated, here) },
   ].filter(({ points }) => points.length > 0);

@@ -24,6 +24,9 @@ class Playground {
     this.said = { setting: [], refusal: null, refusalOfA: null };
     this.curve = null;
     this.makeCurve = chunkCurveMaker(engine);
+    /** That of A, if it is another one. @type {ChunkCurve|null} */
+    this.curveOfA = null;
+    this.makeCurveOfA = chunkCurveMaker(engine);
     this.address = addressKeeper(() => writeFragment(this.setting, this.a, this.view, this.keys, engine), (text) => this.readAddress(text));
     this.controls = addControls(byId("controls"), engine, (part) => this.change(part));
     this.actions = addActions(byId("actions"), this);
@@ -92,10 +95,27 @@ class Playground {
       if (matters("chunks", found.setting)) this.makeCurve.make(found.setting, found.numbers, (curve) => {
         this.curve = curve;
         this.figures.drawCurve(true);
+        this.curveA();
       });
     }
     this.say();
     document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+  }
+
+  /** Makes the chunk curve of A. */
+  curveA() {
+    const { pinned } = this;
+    if (!pinned || !matters("chunks", pinned.setting) || curveKey(pinned.numbers) === this.curve.key) return;
+    this.makeCurveOfA.make(pinned.setting, pinned.numbers, (curve) => {
+      this.curveOfA = curve;
+      this.figures.drawCurve(true);
+    });
+  }
+
+  /** The simulated points of A's chunk curve, where that is another one than the present. @returns {Point[]|null} */
+  otherCurve() {
+    const key = this.pinned && curveKey(this.pinned.numbers);
+    return key && key !== this.curve.key && key === this.curveOfA?.key ? this.curveOfA.simulated : null;
   }
 
   /** @param {string} name @param {PageSetting} setting @returns {{found: Case|null, refusal: string|null}} */
@@ -215,6 +235,17 @@ function drawHeadline(now, pinned, engine) {
   byId("facts").textContent = facts;
   byId("compared").textContent = compared;
   byId("fingerprint").textContent = now.answer.fingerprint;
+  byId("how-sure").replaceChildren(...howSure(now.setting.preset));
+}
+
+/** What the links stand on. @param {string} preset */
+function howSure(preset) {
+  if (!preset) return ["How sure: exact for these ideal links, which no machine has; ", element("code", "", "collsim predict --preset"), " predicts machines, and says how far such predictions were off."];
+  return [
+    "How sure: the bandwidths are those of data sheets and of NCCL, latency and overhead are taken from NCCL's source, not measured. ",
+    element("code", "", `collsim predict --preset ${preset}`),
+    " predicts what NCCL takes, with its own protocols, and says how far such predictions were off.",
+  ];
 }
 
 /** How the closed form's value and the simulation agree.  Where they do not, the answer knows why.
@@ -235,17 +266,6 @@ function drawFormula({ setting, numbers, answer }) {
   if (!answer.formula) {
     place.append(element("p", "muted", "No formula is known for this exact case; the simulation needs none."));
     return;
-  byId("how-sure").replaceChildren(...howSure(now.setting.preset));
-}
-
-/** What the links stand on. @param {string} preset */
-function howSure(preset) {
-  if (!preset) return ["How sure: exact for these ideal links, which no machine has; ", element("code", "", "collsim predict --preset"), " predicts machines, and says how far such predictions were off."];
-  return [
-    "How sure: the bandwidths are those of data sheets and of NCCL, latency and overhead are taken from NCCL's source, not measured. ",
-    element("code", "", `collsim predict --preset ${preset}`),
-    " predicts what NCCL takes, with its own protocols, and says how far such predictions were off.",
-  ];
   }
   const line = (className, text) => place.append(element("p", className, text));
   const typeset = (before, text) => {

@@ -3,7 +3,7 @@
 // usage: COLLSIM_PLAYGROUND=playground.html node --test playground_curve.test.mjs
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { close, startPlayground } from "./playground_page.mjs";
+import { close, startPlayground, titleOf, turn } from "./playground_page.mjs";
 
 let open, stop;
 before(async () => ({ open, stop } = await startPlayground()));
@@ -114,4 +114,57 @@ test("the curve over size marks the present size, and says where half of the bes
   const barrier = await open("op=barrier&algorithm=dissemination");
   assert.equal(await barrier.locator("#size-curve").isVisible(), false);
   await close(barrier);
+});
+
+test("a preset takes the place of the knobs that say what its links are", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&preset=dgx-h100&ranks=16");
+  assert.match(await page.locator("#what").textContent(), /^16 ranks, 2 dgx-h100: /);
+  for (const key of ["shape", "bandwidth", "overhead", "latency", "sharing"]) assert.equal(await page.locator(`#control-${key}`).isVisible(), false, key);
+  await page.waitForSelector("#rank-curve .mark.dot");
+  assert.equal(await page.locator('#rank-curve [data-series="simulated"] .mark').count(), 6, "1, 2, 3, 4, 6 and 8 machines");
+  await turn(page, "#control-preset", "");
+  assert.equal(await page.locator("#control-bandwidth").isVisible(), true);
+  await close(page);
+});
+
+test("the curve over ranks says how time and bound grow, and leaves out what the algorithm does not allow", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=switch&ranks=8&chunks=1&overhead=0");
+  await page.waitForSelector("#rank-curve .mark.dot");
+  // 2 (K-1)/K N/B: 63/64 at 64 ranks, 1/2 at 2.
+  assert.equal(await titleOf(page, "rank-curve"), "From 2 to 64 ranks the time grows 1.97 times, its lower bound grows 1.97 times");
+  const count = () => page.locator('#rank-curve [data-series="simulated"] .mark').count();
+  assert.equal(await count(), 11);
+  await turn(page, "#control-algorithm", "recursive-doubling");
+  await page.waitForFunction(() => document.querySelector("#rank-curve h3").textContent.startsWith("From 2 to 64 ranks the time grows 6.00"));
+  await turn(page, "#control-shape", "hypercube");
+  await page.waitForFunction(() => document.querySelectorAll('#rank-curve [data-series="simulated"] .mark').length === 6);
+  await close(page);
+});
+
+test("curves show A: another curve as open dots, and where it is", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=switch&ranks=8&chunks=4&a.overhead=50us");
+  for (const figure of ["chunk-curve", "size-curve", "rank-curve"]) {
+    await page.waitForFunction((id) => document.querySelectorAll(`#${id} [data-series="A"] .mark.open`).length > 3, figure);
+    assert.equal(await page.locator(`#${figure} [data-series="A"] .mark:not(.open)`).count(), 1, figure);
+  }
+  // What differs in the knob of a curve alone is on the same curve.
+  const same = await open("op=all-reduce&algorithm=ring&shape=switch&ranks=8&chunks=4&a.chunks=1");
+  await same.waitForSelector('#chunk-curve [data-series="A"] .mark');
+  assert.equal(await same.locator('#chunk-curve [data-series="A"] .mark.open').count(), 0);
+  await same.locator("#pin").click();
+  assert.equal(await same.locator('#chunk-curve [data-series="A"]').count(), 0);
+  await close(same);
+  await close(page);
+});
+
+test("curves over size and ranks can be of the bus bandwidth", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=switch&ranks=8&chunks=1&overhead=0&bandwidth=25GB/s");
+  await page.waitForSelector("#size-curve .mark.dot");
+  await page.locator("#size-curve-shows").selectOption("rate");
+  assert.match(await page.locator("#size-curve svg").getAttribute("aria-label"), /^Bus bandwidth against size/);
+  await page.locator("#size-curve .figure-tools summary").click();
+  await page.waitForSelector("#size-curve tbody tr");
+  const last = await page.locator("#size-curve tbody tr").last().locator("td").allTextContents();
+  assert.equal(last[2], "25.000 GB/s"); // 2 (K-1)/K N/t, where t = 2 (K-1)/K N/B
+  await close(page);
 });

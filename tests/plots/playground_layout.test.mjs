@@ -12,7 +12,7 @@ after(() => stop());
 test("what is not on the screen is not drawn until it is", async () => {
   const page = await open("", { viewport: { width: 1366, height: 600 } });
   assert.equal(await page.locator("#breakdown svg").count(), 0);
-  await page.locator("#about").scrollIntoViewIfNeeded();
+  await page.locator("#breakdown").scrollIntoViewIfNeeded();
   await page.waitForSelector("#breakdown svg");
   const all = () => page.locator("#breakdown .axis .tick text").last().textContent();
   const before = await all();
@@ -20,7 +20,7 @@ test("what is not on the screen is not drawn until it is", async () => {
   await page.waitForTimeout(200);
   await turn(page, "#control-ranks", "40");
   assert.equal(await all(), before);
-  await page.locator("#about").scrollIntoViewIfNeeded();
+  await page.locator("#breakdown").scrollIntoViewIfNeeded();
   await page.waitForFunction((old) => [...document.querySelectorAll("#breakdown .axis .tick text")].at(-1).textContent !== old, before);
   await close(page);
 });
