@@ -112,10 +112,9 @@ class Walk {
     next_ = state;
   }
   void spend_until(Time earlier, Kind kind) {
-    const bool on_link = kind == Kind::startup || kind == Kind::wire || kind == Kind::sharing;
     if (earlier < now_)
       path_.segments.push_back(
-          {kind, earlier, now_, current_, on_link ? crossing_number(place_) : Step::none});
+          {kind, earlier, now_, current_, is_on_link(kind) ? crossing_number(place_) : Step::none});
     now_ = std::min(now_, earlier);
   }
   [[nodiscard]] const Step& step() const { return steps_[current_]; }
@@ -363,6 +362,10 @@ std::string_view to_string(CriticalPath::Kind kind) {
   return "unknown";
 }
 
+bool is_on_link(CriticalPath::Kind kind) {
+  return kind == Kind::startup || kind == Kind::wire || kind == Kind::sharing;
+}
+
 Time CriticalPath::total(Kind kind) const {
   Time sum{};
   for (const Segment& segment : segments)
@@ -376,6 +379,35 @@ CriticalPath critical_path(const Topology& topology, const Programs& programs,
     throw_error(ErrorCode::invalid_argument,
                 "the critical path needs a simulation with Recording::full");
   return Walk(topology, programs, *simulation.timeline).back_from(simulation.time);
+}
+
+// Walks back with the message that waits.
+Time waiting_for_others(const Timeline& timeline, const CriticalPath& path) {
+  Time sum{};
+  const Crossing* waiting = nullptr;
+  std::uint32_t waiter = Step::none;
+  const CriticalPath::Segment* later = nullptr;  // the message segment seen last
+  for (auto segment = path.segments.rbegin(); segment != path.segments.rend(); ++segment) {
+    if (!is_on_link(segment->kind)) {
+      // Only along a queue does the path lead from one message straight to another.
+      waiter = Step::none;
+      later = nullptr;
+      continue;
+    }
+    const Step& here = timeline.steps[segment->step];
+    if (waiter == Step::none && later != nullptr && later->step != segment->step) {
+      const Crossing& next = timeline.crossings[later->crossing];
+      if (next.queued_behind == segment->step && timeline.steps[later->step].rank != here.rank) {
+        waiter = later->step;
+        waiting = &next;
+      }
+    }
+    if (waiter != Step::none && timeline.steps[waiter].rank == here.rank) waiter = Step::none;
+    if (waiter != Step::none && segment->to > waiting->asked)
+      sum += segment->to - std::max(waiting->asked, segment->from);
+    later = &*segment;
+  }
+  return sum;
 }
 
 }  // namespace collsim

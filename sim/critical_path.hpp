@@ -40,9 +40,15 @@ struct CriticalPath {
   [[nodiscard]] Time total(Kind kind) const;
 };
 [[nodiscard]] std::string_view to_string(CriticalPath::Kind kind);
+// Whether a message has a link then: startup, wire or sharing.
+[[nodiscard]] bool is_on_link(CriticalPath::Kind kind);
 
 // Error{invalid_argument} when the simulation was not fully recorded.
 [[nodiscard]] CriticalPath critical_path(const Topology& topology, const Programs& programs,
                                          const Simulation& simulation);
+
+// Of the path, the time during which the message that the path came to later was at a link that
+// messages of other ranks held: contention.  It is part of the kinds above.
+[[nodiscard]] Time waiting_for_others(const Timeline& timeline, const CriticalPath& path);
 
 }  // namespace collsim

@@ -97,7 +97,9 @@ Records records_of(const Topology& topology, const Schedule& schedule, const Sim
   records.pieces = pieces.count;
   records.whole.added = find_contributions(schedule, *simulation.timeline);
   records.whole.mixed.assign(pieces.mixed.begin(), pieces.mixed.end());
-  for (const auto& segment : critical_path(topology, schedule, simulation).segments) {
+  const CriticalPath path = critical_path(topology, schedule, simulation);
+  records.contention = waiting_for_others(*simulation.timeline, path);
+  for (const auto& segment : path.segments) {
     records.numbers.path_from.push_back(number(segment.from));
     records.numbers.path_to.push_back(number(segment.to));
     records.whole.path_kind.push_back(static_cast<std::int32_t>(segment.kind));

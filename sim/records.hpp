@@ -43,6 +43,7 @@ struct Records {
   NumberColumns numbers;
   WholeColumns whole;
   std::int32_t pieces = 0;
+  Time contention{};  // waiting_for_others() of the critical path
 };
 
 [[nodiscard]] Records records_of(const Topology& topology, const Schedule& schedule,

@@ -282,46 +282,12 @@ std::vector<PathLine> shortened(const std::vector<PathLine>& lines) {
 
 constexpr double max_summarised_instructions = 60e6;
 
-bool is_message(const CriticalPath::Segment& segment) {
-  return segment.kind == Kind::startup || segment.kind == Kind::wire ||
-         segment.kind == Kind::sharing;
-}
-
-// Time of the path during which the message that the path came to later was at a link that messages
-// of other ranks held.  Walks back with the message that waits.
-Time waiting_for_others(const Timeline& timeline, const CriticalPath& path) {
-  Time sum{};
-  const Crossing* waiting = nullptr;
-  std::uint32_t waiter = Step::none;
-  const CriticalPath::Segment* later = nullptr;  // the message segment seen last
-  for (auto segment = path.segments.rbegin(); segment != path.segments.rend(); ++segment) {
-    if (!is_message(*segment)) {
-      // Only along a queue does the path lead from one message straight to another.
-      waiter = Step::none;
-      later = nullptr;
-      continue;
-    }
-    const Step& here = timeline.steps[segment->step];
-    if (waiter == Step::none && later != nullptr && later->step != segment->step) {
-      const Crossing& next = timeline.crossings[later->crossing];
-      if (next.queued_behind == segment->step && timeline.steps[later->step].rank != here.rank) {
-        waiter = later->step;
-        waiting = &next;
-      }
-    }
-    if (waiter != Step::none && timeline.steps[waiter].rank == here.rank) waiter = Step::none;
-    if (waiter != Step::none && segment->to > waiting->asked)
-      sum += segment->to - std::max(waiting->asked, segment->from);
-    later = &*segment;
-  }
-  return sum;
-}
-
 // Whether the message of the later segment waited for that of the one before it, of another rank,
 // though both had asked for the link at once.
 bool is_tie(const Timeline& timeline, const CriticalPath::Segment& segment,
             const CriticalPath::Segment& later) {
-  if (!is_message(segment) || !is_message(later) || later.step == segment.step) return false;
+  if (!is_on_link(segment.kind) || !is_on_link(later.kind) || later.step == segment.step)
+    return false;
   const Crossing& held = timeline.crossings[segment.crossing];
   const Crossing& waiting = timeline.crossings[later.crossing];
   return waiting.queued_behind == segment.step && waiting.asked == held.asked &&
@@ -411,7 +377,8 @@ void add_path(const Case& one_case, const Simulation& simulation, const Critical
     const TimeShares shares = shares_of(segment, timeline, one_case.costs);
     result.path += shares;
     if (shares.reduction > Time{}) ++result.reductions;
-    if ((is_message(segment) || segment.kind == Kind::flight) && segment.step != last_message) {
+    if ((is_on_link(segment.kind) || segment.kind == Kind::flight) &&
+        segment.step != last_message) {
       ++result.messages;
       last_message = segment.step;
     }

@@ -111,6 +111,9 @@ JsonValue shares_value(const Topology& topology, const Schedule& schedule,
   for (const Kind kind : {Kind::start, Kind::work, Kind::startup, Kind::wire, Kind::sharing,
                           Kind::flight, Kind::queue})
     shares.set(to_string(kind), path.total(kind).seconds());
+  // Part of those above.
+  if (const Time waiting = waiting_for_others(*simulation.timeline, path); waiting > Time{})
+    shares.set("contention", waiting.seconds());
   return shares;
 }
 

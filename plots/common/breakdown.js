@@ -13,12 +13,23 @@ const shareKinds = [
 ];
 
 /**
- * @typedef {{name: string, shares: Record<string, number>}} BreakdownRow   seconds by kind
+ * @typedef {{name: string, shares: Record<string, number>}} BreakdownRow   seconds by kind; "contention" is a part of the others
  */
+
+/** Not a kind of its own: a message of the path was ready, but others held its link. */
+const contention = { kind: "contention", name: "of this, contention", colour: 8, note: "links were held by messages of other ranks" };
+/** How much of it is worth a word. */
+const leastContention = 0.01;
+
+/** Of the whole time; 0 where it is not worth a word. @param {Record<string, number>} shares */
+function contentionShare(shares, kinds = shareKinds) {
+  const share = (shares.contention ?? 0) / (kinds.reduce((sum, { kind }) => sum + (shares[kind] ?? 0), 0) || 1);
+  return share < leastContention ? 0 : share;
+}
 
 /** @param {Steps} steps @returns {Record<string, number>} seconds by kind */
 function pathShares(steps) {
-  const shares = {};
+  const shares = steps.contention ? { contention: steps.contention * picosecond } : {};
   for (let i = 0; i < steps.pathKind.length; ++i) {
     const kind = pathKinds[steps.pathKind[i]];
     shares[kind] = (shares[kind] ?? 0) + (steps.pathTo[i] - steps.pathFrom[i]) * picosecond;
@@ -36,9 +47,11 @@ function breakdownTitle(shares, kinds = shareKinds) {
     .sort((a, b) => b.share - a.share);
   if (!parts.length) return "It takes no time";
   const exact = (share) => `${(share * 100).toFixed(1)}%`; // of parts that add up
-  if (parts.length === 1) return `${parts[0].share > 1 - 1e-9 ? "All" : "Over 99.9%"} of the time goes to ${parts[0].name}`;
+  const held = contentionShare(shares, kinds);
+  const behind = held ? `; for ${exact(held)} of it messages of other ranks held the links` : "";
+  if (parts.length === 1) return `${parts[0].share > 1 - 1e-9 ? "All" : "Over 99.9%"} of the time goes to ${parts[0].name}${behind}`;
   const words = parts.map(({ name, share }, i) => `${exact(share)}${i ? "" : " of the time"} ${i ? "" : "goes "}to ${name}`);
-  return words.slice(0, 3).join(", ");
+  return words.slice(0, 3).join(", ") + behind;
 }
 
 /** `relative`: all bars are equally long, for rows whose times differ too much.
@@ -53,7 +66,7 @@ function drawBreakdown(host, width, rows, describe, relative = false, kinds = sh
   const end = relative ? 1 : d3.max(totals) || 1e-12;
   const right = width - (relative ? 20 : 10); // half of "100%"
   const x = d3.scaleLinear([0, end], [left, right]);
-  const key = keyPlaces(used, width);
+  const key = keyPlaces(rows.some((row) => contentionShare(row.shares, kinds)) ? [...used, contention] : used, width);
   const top = (key.rows + 1) * 20 + 4;
   const thin = rows.length > 8;
   const thick = thin ? 18 : 30;
@@ -101,8 +114,9 @@ function keyPlaces(used, width) {
 }
 
 function drawKeyOf(svg, places) {
-  for (const { name, colour, x, y } of places) {
-    svg.append("rect").attr("class", `share s${colour}`).attr("x", x).attr("y", y - 10).attr("width", 14).attr("height", 12);
+  for (const { kind, name, colour, x, y } of places) {
+    const thin = kind === contention.kind;
+    svg.append("rect").attr("class", `share s${colour}`).attr("x", x).attr("y", thin ? y - 4 : y - 10).attr("width", 14).attr("height", thin ? 3 : 12);
     svg.append("text").attr("x", x + 19).attr("y", y).text(name);
   }
 }
@@ -138,4 +152,8 @@ function drawShares(svg, row, used, x, y, height) {
         .text(text);
     from += seconds;
   }
+  if (!contentionShare(row.shares)) return;
+  const line = svg.append("rect").attr("class", "share s8").attr("data-kind", contention.kind);
+  line.attr("x", x(0)).attr("y", y + height + 1).attr("width", x(row.shares.contention) - x(0)).attr("height", 3);
+  line.append("title").text(`contention: ${timeText(row.shares.contention)}. ${contention.note}`);
 }

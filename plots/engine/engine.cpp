@@ -37,14 +37,15 @@ struct Answer {
   double instructions;
   double recorded;  // 1: the columns hold every step; 0: there were too many
   double pieces;
-  double bus_factor;  // of busbw, see busbw_factor()
+  double bus_factor;     // of busbw, see busbw_factor()
+  double contention_ps;  // see Records; 0 where no step is recorded
   View formula, reference;
   View formula_values;       // the formula with numbers put in; empty where it is in words
   View formula_definitions;  // lines
   View warnings;             // lines
   View bound_cut;            // empty: something else is the bound
 };
-static_assert(sizeof(Answer) == 17 * 8, "engine.js counts fields of 8 bytes");
+static_assert(sizeof(Answer) == 18 * 8, "engine.js counts fields of 8 bytes");
 
 // Column after column, as engine.js names them.
 struct Columns {
@@ -186,6 +187,7 @@ void run(double max_steps) {
     add_holdings(schedule, simulation, pieces, records);
   }
   answer.pieces = records.pieces;
+  answer.contention_ps = static_cast<double>(records.contention.ps());
   answer.bus_factor = busbw_factor(collective.operation, schedule.collective().size());
   add_columns();
 }

@@ -8,7 +8,7 @@ const settingFields = [
 ];
 /** As `struct Answer` of plots/engine/engine.cpp: two places of 64-bit whole numbers, then doubles. */
 const answerNumbers = [
-  "formulaS", "bestChunks", "exact", "messages", "instructions", "recorded", "pieces", "busFactor",
+  "formulaS", "bestChunks", "exact", "messages", "instructions", "recorded", "pieces", "busFactor", "contentionPs",
 ];
 /** As the columns of sim/records.hpp. */
 const numberColumns = [
@@ -41,6 +41,7 @@ const wholeColumns = [
  *
  * @typedef {object} Steps           columns named as in numberColumns and wholeColumns, and
  * @property {number} pieces         of how many pieces of data there are messages
+ * @property {number} contention     picoseconds of the critical path while links were held by messages of other ranks
  */
 
 class EngineError extends Error {
@@ -60,8 +61,8 @@ class Engine {
     const engine = new Engine(await WebAssembly.compile(await unpacked.arrayBuffer()));
     engine.algorithms = engine.readAlgorithms();
     engine.shapes = engine.call((wasm) => engine.linesAt(wasm.shapes()));
-    return engine;
     engine.presets = engine.call((wasm) => engine.linesAt(wasm.presets())).map(([name, title, gpus], index) => ({ name, title, gpus: Number(gpus), index }));
+    return engine;
   }
 
   /** @param {WebAssembly.Module} module */
@@ -76,7 +77,7 @@ class Engine {
     return this.call((wasm) => {
       this.write(setting);
       const answer = this.answerAt(wasm.run(mostSteps));
-      answer.steps = answer.recorded ? { ...this.stepsAt(wasm.columns(), answer.pieces), members: setting.ranks } : null;
+      answer.steps = answer.recorded ? { ...this.stepsAt(wasm.columns(), answer.pieces), members: setting.ranks, contention: answer.contentionPs } : null;
       return answer;
     });
   }

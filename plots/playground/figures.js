@@ -247,7 +247,7 @@ function breakdownFigure(parent, page) {
   const rowsOf = () => drawnCases(page).map(({ name, answer }) => ({ name: name === "A" ? "A" : "now", shares: pathShares(answer.steps) }));
   const columns = [
     { head: "setting", cell: (row) => row.name, words: true },
-    ...shareKinds.map(({ kind, name }) => ({ head: name, seconds: (row) => row.shares[kind] ?? 0 })),
+    ...[...shareKinds, contention].map(({ kind, name }) => ({ head: name, seconds: (row) => row.shares[kind] ?? 0 })),
   ];
   const { figure, redraw, setTitle, setRows } = addFigure(parent, {
     id: "breakdown",

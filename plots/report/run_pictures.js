@@ -122,17 +122,18 @@ function addBreakdown(parent, results) {
   const rows = cases.map((one) => ({ name: name(one), run: caseName(results, one.row), shares: one.shares, time: one.time_s }));
   const some = cases.length < results.rows.length ? `${cases.length} of ${results.rows.length} rows. ` : "";
   const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
+  const held = rows.some(({ shares }) => contentionShare(shares) > 0);
   const title = rows.length > 1 ? breakdownsTitle(rows) : breakdownTitle(rows[0].shares);
   addFigure(parent, {
     id: `${results.id}breakdown`,
     title,
-    text: `${some}${relative ? "Each bar is the whole time of its run. " : ""}What the critical path consists of, from the start to the end of the last rank: only changes on this path can shorten the run. ${used.map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
+    text: `${some}${relative ? "Each bar is the whole time of its run. " : ""}What the critical path consists of, from the start to the end of the last rank: only changes on this path can shorten the run. ${[...used, ...(held ? [contention] : [])].map(({ name, note }) => `${name}: ${note}`).join("; ")}.`,
     draw: (host, width) => drawBreakdown(host, width, rows, `Where the time goes. ${title}`, relative),
     table: {
       columns: [
         { head: "run", cell: (row) => row.name, words: true },
         { head: "time", seconds: (row) => row.time },
-        ...used.map(({ kind, name }) => ({ head: name, seconds: (row) => row.shares[kind] ?? 0 })),
+        ...[...used, ...(held ? [contention] : [])].map(({ kind, name }) => ({ head: name, seconds: (row) => row.shares[kind] ?? 0 })),
       ],
       rows,
     },

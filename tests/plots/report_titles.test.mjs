@@ -351,3 +351,9 @@ test("curves cross where lines between their dots do", () => {
   const shared = page.groupsOf(overSizes({ ring: [2, 2], tree: [1, 2] }), xOf);
   assert.equal(page.crossingOf(shared, xOf, ...page.fastestStretches(shared, xOf)), null);
 });
+
+test("contention is a part of the other kinds, and said where it is worth a word", () => {
+  const { breakdownTitle } = page;
+  assert.equal(breakdownTitle({ wire: 6, startup: 2, contention: 4 }), "75.0% of the time goes to the wire, 25.0% to startup (alpha); for 50.0% of it messages of other ranks held the links");
+  assert.equal(breakdownTitle({ wire: 6, startup: 2, contention: 0.01 }), "75.0% of the time goes to the wire, 25.0% to startup (alpha)");
+});
