@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of what collsim wrote, as SVG, PNG or PDF: the same input gives the same file, byte for byte.
 
-usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark] [--width INCHES] [--no-title] [--dpi NUMBER]
+usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark] [--width INCHES] [--font NAME]
+                                                          [--no-title] [--dpi NUMBER]
 
 Several views stand one above the other in one picture.  Several files of one view are called by
 their names, or as you say: space-time 1-message.json "8 messages=fast.json".  --width 3.3 suits a
-column of a paper; a caption says what --no-title leaves out.  --dpi: pixels of a PNG in an inch, 160
+column of a paper; a caption says what --no-title leaves out.  --font: of those installed, such as
+"Liberation Serif" or STIXGeneral.  --dpi: pixels of a PNG in an inch, 160
 if nothing is said.
 
   chunk-curve RESULTS...   time against chunks: formula, simulation, measurement, optimum, floor; of further
@@ -15,6 +17,8 @@ if nothing is said.
   algbw-by-size RESULTS    bandwidth against size, and the sizes where another algorithm becomes best
   busbw-by-size RESULTS    the same with busbw
   scaling RESULTS          time against ranks
+  best-map RESULTS         which algorithm is best at which size and number of ranks
+  difference BEFORE AFTER  two results of the same sweep: the time after, divided by that before
   useful RESULTS           the useful share of a job with failures, against the time between checkpoints
   accuracy RESULTS         predicted against measured
   space-time TRACE...      who sends what when, one row per rank; several above each other
@@ -56,10 +60,12 @@ except ImportError as error:
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from static.accuracy import accuracy  # noqa: E402
+from static.best_map import best_map  # noqa: E402
 from static.breakdown import breakdown  # noqa: E402
 from static.buffers import buffers  # noqa: E402
 from static.by_size import by_size  # noqa: E402
 from static.chunk_curve import chunk_curve  # noqa: E402
+from static.difference import difference  # noqa: E402
 from static.reading import FigureError, read  # noqa: E402
 from static.scaling import scaling  # noqa: E402
 from static.space_time import links_time, space_time  # noqa: E402
@@ -73,6 +79,8 @@ VIEWS = {
     "algbw-by-size": by_size,
     "busbw-by-size": by_size,
     "scaling": scaling,
+    "best-map": best_map,
+    "difference": difference,
     "useful": useful,
     "accuracy": accuracy,
     "space-time": space_time,
@@ -99,7 +107,10 @@ def parts_of(words):
     for name, files in parts:
         if not files:
             raise FigureError(f"{name} needs a file")
-        if len(files) > 1 and name not in MANY_FILES:
+        if name == "difference":
+            if len(files) != 2:
+                raise FigureError("difference takes two files, before and after")
+        elif len(files) > 1 and name not in MANY_FILES:
             raise FigureError(f"{name} takes one file")
     return parts
 
@@ -138,6 +149,8 @@ def options_of(words):
             words.remove(flag)
             look |= option
     output = value_of(words, "-o", "a file name")
+    if (font := value_of(words, "--font", "the name of a font")) is not None:
+        look["font"] = font
     if (width := number_of(words, "--width", "inches", LEAST_WIDTH, MOST_WIDTH)) is not None:
         look["width"] = width
     if (dpi := number_of(words, "--dpi", "pixels in an inch", LEAST_DPI, MOST_DPI)) is not None:

@@ -2,7 +2,7 @@
 // Reads the data of the page and puts it together.
 
 /** The most important first: what the reader asked, then why. */
-const views = [addChunkCurve, addSizeCurves, addScaling, addComparison, addAccuracy, addRunPictures];
+const views = [addChunkCurve, addSizeCurves, addBestMap, addScaling, addComparison, addAccuracy, addRunPictures];
 const stepViews = [addStepBars, addStepScaling, addStepPictures];
 
 const page = JSON.parse(document.getElementById("data").textContent);
@@ -12,9 +12,13 @@ if (severalResults) {
   report.append(element("h1", "", `${page.results.length} results`));
   addContents(report, page.results);
 }
-page.results.forEach((data, i) => {
+const all = page.results.map((data, i) => {
   const id = severalResults ? `r${i + 1}-` : "";
-  const results = data.steps ? readTrainingSteps(data, id) : readResults(data, id);
+  return data.steps ? readTrainingSteps(data, id) : readResults(data, id);
+});
+if (all.length === 2 && !page.results.some(({ steps }) => steps)) addDifference(report, all[0], all[1]);
+page.results.forEach((data, i) => {
+  const results = all[i];
   const section = element("section");
   if (severalResults) section.id = `r${i + 1}`;
   report.append(section);

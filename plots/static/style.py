@@ -5,6 +5,7 @@ Colours are those of the pages, plots/common/theme.css.
 """
 import collections
 import contextvars
+import difflib
 import functools
 import math
 import pathlib
@@ -13,6 +14,8 @@ import textwrap
 
 import matplotlib
 import matplotlib.colors
+import matplotlib.font_manager
+import matplotlib.patheffects
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -34,11 +37,12 @@ DARK = {
 }
 WIDTH = 7.4  # inches, where nothing else is asked for
 TITLED = contextvars.ContextVar("titled", default=True)
+FONT = contextvars.ContextVar("font", default=None)
 
 
 def rules(theme):
     return {
-        "font.family": "sans-serif",
+        "font.family": [FONT.get(), "sans-serif"] if FONT.get() else "sans-serif",
         "font.sans-serif": ["DejaVu Sans", "Arial"],
         "font.size": 9,
         "axes.edgecolor": theme["edge"], "axes.facecolor": theme["paper"], "axes.labelcolor": theme["muted"],
@@ -82,16 +86,35 @@ def view(height):
     return decorate
 
 
-def stack(parts, dark=False, width=WIDTH, titled=True):
+def stack(parts, dark=False, width=WIDTH, titled=True, font=None):
     """One figure of several views, one above the other: [(view, data, options of the view)].
 
-    width: in inches; letters keep their size.  titled: with the findings above the axes."""
+    width: in inches; letters keep their size.  titled: with the findings above the axes.  font: the name of one
+    that is installed."""
     theme = DARK if dark else LIGHT
-    before = TITLED.set(titled)
+    before, font_before = TITLED.set(titled), FONT.set(known_font(font))
     try:
         return stacked(parts, dark, theme, width)
     finally:
         TITLED.reset(before)
+        FONT.reset(font_before)
+
+
+def known_font(name):
+    """As it is called; None: the usual ones."""
+    if name is None:
+        return None
+    known = {font.lower(): font for font in matplotlib.font_manager.get_font_names()}
+    if name.lower() not in known:
+        near = difflib.get_close_matches(name.lower(), known, n=1)
+        hint = f'; did you mean "{known[near[0]]}"?' if near else f", known are {', '.join(sorted(known.values())[:12])} ..."
+        raise FigureError(f'no font "{name}" is installed{hint}')
+    return known[name.lower()]
+
+
+def halo(paper):
+    """Around letters that stand on colours."""
+    return matplotlib.patheffects.withStroke(linewidth=2, foreground=paper)
 
 
 def stacked(parts, dark, theme, width):
@@ -247,7 +270,8 @@ def title(frame, axes, text, height, left=0.1, right=0.97, above=0.12, below=0.5
     title.  below: inches for the lower axis.  height: of the view, in inches.
     """
     narrower = WIDTH / frame.figure.get_figwidth()
-    lines = title_lines(text, round(72 / narrower)) if TITLED.get() else []
+    room = min(1, (0.99 - left * narrower) / 0.8)  # of the width
+    lines = title_lines(text, round(72 / narrower * room)) if TITLED.get() else []
     axes.set_title("\n".join(lines), pad=72 * above)
     frame.subplots_adjust(left=left * narrower, right=1 - (1 - right) * narrower, bottom=below / height,
                           top=1 - (above + 0.12 + 0.17 * len(lines)) / height)

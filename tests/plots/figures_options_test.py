@@ -83,6 +83,15 @@ class Options(unittest.TestCase):
         self.assertEqual([width(), width("--dpi", "300")], [640, 1200])
         self.assertIn("--dpi is in pixels in an inch", draw("space-time", self.trace, "-o", self.here / "b.png", "--dpi", "fine").stderr)
 
+    def test_a_font_is_one_that_is_installed(self):
+        picture = self.here / "serif.svg"
+        done = draw("space-time", self.trace, "-o", picture, "--font", "stixgeneral")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(picture.read_text(), "font: [^;]*'STIXGeneral'")
+        done = draw("space-time", self.trace, "-o", self.here / "wrong.svg", "--font", "STIX General")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('no font "STIX General" is installed; did you mean "STIXGeneral"?', done.stderr)
+
     def test_a_width_is_a_number_of_inches(self):
         for wrong in ("3cm", "0", "99"):
             done = draw("space-time", self.trace, "-o", self.here / "wrong.svg", "--width", wrong)

@@ -540,10 +540,10 @@ class StrangeValues(unittest.TestCase):
         self.try_all(document, [(figures.chunk_curve, {}), (figures.accuracy, {})], self.is_of_first_row)
 
     def test_results_over_sizes_and_ranks(self):
-        document = self.measured("double-tree-against-ring", "--set", 'sweep={"cluster.ranks":[4,8],"collective.size":["64KiB","4MiB"]}',
-                                 "--set", "expect=[]")
-        views = [(figures.by_size, {"metric": metric}) for metric in ("time", "busbw")] + [(figures.scaling, {})]
-        self.try_all(document, views, self.is_of_first_row)
+        swept = 'sweep={"cluster.ranks":[4,8],"collective.algorithm":["ring","one-shot"],"collective.size":["64KiB","4MiB"]}'
+        document = self.measured("double-tree-against-ring", "--set", "expect=[]", "--set", swept)
+        views = [(figures.by_size, {"metric": metric}) for metric in ("time", "busbw")] + [(figures.scaling, {}), (figures.best_map, {})]
+        self.try_all(document, [*views, (lambda after, old=copy.deepcopy(document): figures.difference(old, after), {})], self.is_of_first_row)
 
     def test_traces(self):
         document = trace("ring-broadcast", "--at", "chunks=1", "--set", "cluster.ranks=3", "--set", "expect=[]")

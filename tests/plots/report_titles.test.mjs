@@ -10,13 +10,13 @@ const plots = join(dirname(fileURLToPath(import.meta.url)), "../../plots");
 const source = (name) => readFileSync(join(plots, name), "utf8");
 const files = [
   "common/units", "common/figure", "common/axes", "common/cutting", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve",
-  "report/size_curves", "report/scaling", "report/comparison", "report/accuracy", "report/table", "common/spans", "common/breakdown",
+  "report/size_curves", "report/scaling", "report/best_map", "report/comparison", "report/difference", "report/accuracy", "report/table", "common/spans", "common/breakdown",
   "report/run_pictures", "report/link_picture", "common/machine_layout", "common/machine_picture", "report/link_heat",
 ].map((name) => `${name}.js`);
 const wanted = [
   "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
   "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
-  "addChunkCurve", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "crossingOf", "endsText",
+  "addChunkCurve", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "crossingOf", "endsText", "bestMaps", "bestMapTitle", "changesOf", "differenceTitle",
 ];
 
 /** The page's functions, where charts are handed to `drawXyChart` instead of drawn, and figures to `addFigure`. */
@@ -356,4 +356,38 @@ test("contention is a part of the other kinds, and said where it is worth a word
   const { breakdownTitle } = page;
   assert.equal(breakdownTitle({ wire: 6, startup: 2, contention: 4 }), "75.0% of the time goes to the wire, 25.0% to startup (alpha); for 50.0% of it messages of other ranks held the links");
   assert.equal(breakdownTitle({ wire: 6, startup: 2, contention: 0.01 }), "75.0% of the time goes to the wire, 25.0% to startup (alpha)");
+});
+
+/** Sizes times ranks times algorithms; `time(algorithm, size, ranks)`. */
+function overSizesAndRanks(algorithms, time) {
+  const all = algorithms.flatMap((algorithm) => [1, 2, 4].flatMap((size) => [2, 8].map((ranks) => ({ algorithm, size, ranks }))));
+  const rows = all.map(({ algorithm, size, ranks }) => ({ params: [algorithm, `${size}MiB`, String(ranks)], op: "all-reduce", algorithm, size: size * 2 ** 20, ranks, time: time(algorithm, size, ranks) }));
+  return resultsOf(["collective.algorithm", "collective.size", "cluster.ranks"], ["algorithm", "size", "ranks"], rows);
+}
+
+test("a map says which algorithm is fastest at how many pairs of size and ranks", () => {
+  const times = { ring: (size, ranks) => ranks + size, tree: (size) => 4 + 2 * size };
+  const [map] = page.bestMaps(overSizesAndRanks(["ring", "tree"], (algorithm, size, ranks) => times[algorithm](size, ranks)));
+  assert.equal(page.bestMapTitle(map), "ring is fastest at 3 of 6 pairs of size and ranks, tree at 2, several at 1");
+  const cell = map.cells.find(({ size, ranks }) => size === 2 ** 20 && ranks === 8);
+  assert.deepEqual([cell.best, cell.next, cell.lead], ["tree", "ring", 3 / 2]);
+  assert.deepEqual(map.cells.filter(({ best }) => best === "tie").map(({ size, ranks, next }) => [size / 2 ** 20, ranks, next]), [[4, 8, "ring and tree"]]);
+  const alone = page.bestMaps(overSizesAndRanks(["ring", "tree"], (algorithm) => (algorithm === "ring" ? 1 : 2)));
+  assert.equal(page.bestMapTitle(alone[0]), "ring is fastest at all 6 pairs of size and ranks");
+  assert.deepEqual(page.bestMaps(overSizesAndRanks(["ring"], () => 1)), []); // nothing to choose from
+  assert.deepEqual(page.bestMaps(overSizes({ ring: [1, 2, 3], tree: [3, 2, 1] })), []); // one number of ranks
+});
+
+test("two results are compared where their swept values are the same, and the largest change is named", () => {
+  const rows = (times) => resultsOf(["collective.size", "collective.chunks"], ["size", "chunks"], times.map((time, i) => ({ params: [`${2 ** i}MiB`, "8"], size: 2 ** (20 + i), time, ranks: 8, chunks: 8, algorithm: "ring" })));
+  const before = rows([1, 2, 4]);
+  const words = (row) => row.params[0];
+  const title = (times) => page.differenceTitle(page.changesOf(before, rows(times)), words);
+  assert.equal(title([1, 2, 4]), "All 3 rows take as long as before");
+  assert.equal(title([0.5, 0.5, 4]), "Of 3 rows 2 are faster, at most 4 times (2MiB)");
+  assert.equal(title([2, 1, 4]), "Of 3 rows 1 is faster, 2 times (2MiB); 1 is slower, 2 times (1MiB)");
+  assert.equal(title([2, 4, 8]), "Of 3 rows all 3 are slower, at most 2 times (1MiB)");
+  // The order of the swept paths does not matter, and rows of one file alone are left out.
+  const other = { ...before, paths: ["collective.chunks", "collective.size"], rows: before.rows.slice(1).map((row) => ({ ...row, params: [...row.params].reverse(), time: 1 })) };
+  assert.deepEqual(page.changesOf(before, other).map(({ ratio }) => ratio), [1 / 2, 1 / 4]);
 });

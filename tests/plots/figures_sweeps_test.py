@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""plots/figures.py on sweeps that are compared: which algorithm is best where, and what a change has changed.
+
+usage: figures_sweeps_test.py ROOT PROGRAM    (77: this Python has no matplotlib)
+"""
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT, PROGRAM = pathlib.Path(sys.argv[1]), sys.argv[2]
+HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib")
+
+
+if HAS_MATPLOTLIB:
+    sys.path.insert(0, str(ROOT / "plots"))
+    import figures
+    from static import best_map
+    from static.reading import FigureError
+
+
+def results(name, *words):
+    scenario = ROOT / "scenarios/lecture" / f"{name}.json"
+    done = subprocess.run([PROGRAM, "run", scenario, "--quiet", "--format", "json", *words], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+class Sweeps(unittest.TestCase):
+    def sweep(self, *words):
+        sweep = 'sweep={"cluster.ranks":[2,4,8],"collective.algorithm":["ring","one-shot"],"collective.size":["1KiB","1MiB","64MiB"]}'
+        sets = ("cluster.link.sharing=exclusive", sweep, "expect=[]", *words)
+        return results("double-tree-against-ring", *(word for one in sets for word in ("--set", one)))
+
+    def test_a_map_has_the_colour_of_the_fastest_and_is_pale_where_it_hardly_matters(self):
+        axes = figures.best_map(self.sweep()).axes[0]
+        times = {}
+        for row in self.sweep()["rows"]:
+            times.setdefault((row["ranks"], row["size_bytes"]), {})[row["algorithm"]] = row["time_s"]
+        won = [min(ways, key=ways.get) for ways in times.values() if ways["ring"] != ways["one-shot"]]
+        ties = len(times) - len(won)
+        title = " ".join(axes.get_title(loc="left").split())
+        self.assertIn(f"{won.count('ring')} of 9 pairs of size and ranks" if won.count("ring") >= won.count("one-shot") else f"one-shot is fastest at {won.count('one-shot')} of 9", title)
+        self.assertEqual(f", several at {ties}" in title, ties > 0)
+        self.assertEqual(len(axes.patches), 9)
+        strengths = {place: best_map.strength(ways) for place, ways in best_map.fields_of(self.sweep()).items()}
+        lead = {place: max(ways.values()) / min(ways.values()) for place, ways in times.items()}
+        pale, full = (pick((place for place in lead if lead[place] > 1), key=lead.get) for pick in (min, max))
+        self.assertLess(strengths[pale], strengths[full])
+
+    def test_a_difference_is_the_time_after_divided_by_that_before(self):
+        before, after = self.sweep(), self.sweep("cluster.link.bandwidth=100GB/s", "cluster.link.overhead=3us")
+        axes = figures.difference(before, after).axes[0]
+        drawn = sorted(round(y, 9) for line in axes.lines if line.get_marker() == "o" for y in line.get_ydata())
+        self.assertEqual(drawn, sorted(round(b["time_s"] / a["time_s"], 9) for a, b in zip(before["rows"], after["rows"])))
+        self.assertRegex(" ".join(axes.get_title(loc="left").split()), r"^Of 18 rows \d+ are faster, at most [\d.]+ times .*; \d+ are slower")
+        self.assertEqual(figures.difference(before, before).axes[0].get_title(loc="left"), "All 18 rows take as long as before")
+        bars = figures.difference(results("ring-broadcast", "--set", "sweep.collective.chunks=[1,2]", "--set", "expect=[]"),
+                                  results("ring-broadcast", "--set", "sweep.collective.chunks=[1,2]", "--set", "cluster.link.bandwidth=50GB/s", "--set", "expect=[]"))
+        self.assertEqual([bar.get_width() < 0 for bar in bars.axes[0].patches], [True, True])
+        with self.assertRaisesRegex(FigureError, "no row with the same swept values"):
+            figures.difference(before, results("ring-broadcast"))
+
+    def test_a_map_needs_a_sweep_over_sizes_and_ranks(self):
+        with self.assertRaisesRegex(FigureError, "sweep over both"):
+            figures.best_map(results("ring-broadcast"))
+
+    def test_a_difference_needs_two_files(self):
+        done = subprocess.run([sys.executable, "-B", ROOT / "plots/figures.py", "difference", "a.json", "-o", "a.svg"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (2, "figures.py: difference takes two files, before and after\n"))
+
+
+if __name__ == "__main__":
+    if not HAS_MATPLOTLIB:
+        print("skipped: this Python has no matplotlib")
+        sys.exit(1 if os.environ.get("COLLSIM_NO_SKIPS") else 77)
+    unittest.main(argv=sys.argv[:1])
