@@ -14,6 +14,7 @@
 #include "app/output/trace_actions.hpp"
 #include "app/output/trace_count.hpp"
 #include "app/output/trace_sink.hpp"
+#include "collectives/contributions.hpp"
 #include "collectives/pieces.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/message_router.hpp"
@@ -49,10 +50,12 @@ class TraceWriter {
         programs_(programs_of(input)),
         steps_(input.simulation.timeline->steps),
         router_(topology_, programs_) {
-    if (schedule_ != nullptr)
+    if (schedule_ != nullptr) {
       pieces_ = find_pieces(*schedule_, *input.simulation.timeline);
-    else
+      contributions_ = find_contributions(*schedule_, *input.simulation.timeline);
+    } else {
       actions_.emplace(*std::get<const Workload*>(input.of), *input.simulation.timeline);
+    }
     if (input.measured.empty()) path_ = critical_path(topology_, programs_, input.simulation);
     survey_ranks();
     choose_arrows();
@@ -528,6 +531,8 @@ class TraceWriter {
         arguments.add("for", actions_->text(index));
       else
         arguments.add("piece", std::int64_t{pieces_.of_step[index]});
+      if (!contributions_.empty())
+        arguments.add("sum of (ranks)", std::int64_t{contributions_[index]});
       if (!actions_ && pieces_.mixed[index]) arguments.add("mixed", "and other pieces");
       arguments.add("startup (us)", fair ? Time{} : link.startup)
           .add("on the link (us)", crossing.ended - crossing.begun)
@@ -557,9 +562,10 @@ class TraceWriter {
   const std::vector<Step>& steps_;
   MessageRouter router_;
   std::vector<LinkId> route_;
-  Pieces pieces_;                         // of a schedule
-  std::optional<TracedActions> actions_;  // of a workload
-  bool inside_ = true;                    // instructions of its collectives are written
+  Pieces pieces_;                            // of a schedule
+  std::vector<std::int32_t> contributions_;  // likewise; empty: nothing is added
+  std::optional<TracedActions> actions_;     // of a workload
+  bool inside_ = true;                       // instructions of its collectives are written
   CriticalPath path_;
   Time end_ = Time::never();
   TraceSummary summary_;

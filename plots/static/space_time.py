@@ -4,6 +4,7 @@ As the pages draw it: plots/common/space_time.js."""
 from matplotlib.collections import PolyCollection
 
 from static import style
+from static.halves import draw_halves, halves_of
 from static.reading import FigureError
 from static.trace import named_runs, run_of
 from static.units import time_text, times_text
@@ -60,16 +61,19 @@ def draw(frame, theme, traces, links, names):
     if sum(heights) > MOST_ROWS:
         raise FigureError(f"{sum(heights)} rows; a picture has at most {MOST_ROWS}")
     panels = frame.subplots(len(runs), 1, sharex=True, gridspec_kw={"height_ratios": heights}, squeeze=False)[:, 0]
+    halves = [None if links else halves_of(run) for run in runs]
     total = how_high(*traces, links=links)
     keyed = [] if links else pauses_shown(runs)
     style.title(frame, panels[0], finding(runs) + left_out(runs, rows, links), total, left=0.17 if links else 0.11,
-                above=0.28 if len(runs) > 1 else 0.12, below=below_axis(runs, links))
-    frame.subplots_adjust(hspace=0.36 * len(runs) / max(0.36, total - 1))
+                above=0.12 + 0.16 * (len(runs) > 1) + 0.16 * any(halves), below=below_axis(runs, links))
+    frame.subplots_adjust(hspace=(0.52 if any(halves) else 0.36) * len(runs) / max(0.36, total - 1))
     longest = max(run.time for run in runs)
-    for axes, run, names in zip(panels, runs, rows):
+    for axes, run, names, half in zip(panels, runs, rows, halves):
         draw_run(axes, theme, run, names, links, longest)
+        if half:
+            draw_halves(axes, theme, half, dict(enumerate(run.ranks)))
         if len(runs) > 1:
-            axes.annotate(f"{run.name}: {time_text(run.time)}", (0, 1), xytext=(0, 3), va="bottom",
+            axes.annotate(f"{run.name}: {time_text(run.time)}", (0, 1), xytext=(0, 14 if half else 3), va="bottom",
                           xycoords="axes fraction", textcoords="offset points", fontsize=8.5, color=theme["muted"])
     panels[-1].set_xlabel("time")
     style.linear_time(panels[-1].xaxis, longest)
@@ -164,6 +168,7 @@ def draw_pauses(axes, theme, pauses):
 def fill(axes, theme, run, bars, longest):
     boxes, colours, pale = [], [], []
     room = 0.008 * (1 + len(str(run.pieces - 1)))
+    members = len(run.ranks)
     for row, track, tracks, message in bars:
         height = BAR_HEIGHT / tracks
         top = row + BAR_TOP + track * height
@@ -173,8 +178,11 @@ def fill(axes, theme, run, bars, longest):
         colours.append(colour)
         if startup > longest * 0.0025:
             pale.append(box(message.start, message.start + startup, top, height))
-        if tracks == 1 < run.pieces <= 100 and message.end - message.start - startup > longest * room:
-            axes.annotate(str(message.piece), ((message.start + startup + message.end) / 2, top + height / 2), ha="center",
+        width = message.end - message.start - startup
+        if tracks == 1 < run.pieces <= 100 and width > longest * room:
+            added = getattr(message, "added", None)  # a crossing of a link says it of its message
+            part = f": {added}/{members}" if added and added < members and width > longest * (room + 0.05) else ""
+            axes.annotate(f"{message.piece}{part}", ((message.start + startup + message.end) / 2, top + height / 2), ha="center",
                           va="center", fontsize=7.5, color=style.ink_on(colour), zorder=4)
     edges = 0.6 if len(bars) < 600 else 0.15
     axes.add_collection(PolyCollection(boxes, facecolors=colours, edgecolors=theme["paper"], linewidths=edges, zorder=2))

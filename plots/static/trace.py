@@ -27,6 +27,7 @@ class Message:
     source: int
     target: int
     piece: int
+    added: int | None = None  # of how many ranks' data it is the sum; None: nothing is added
 
     # What its sender sees: the first link.
     @property
@@ -141,7 +142,8 @@ class Gathered:
         crossing = Crossing(link, start, end, arguments["piece"], arguments["startup (us)"] * 1e-6)
         message = self.messages.get(key)
         if message is None:
-            message = self.messages[key] = Message([], arguments["src"], arguments["dst"], arguments["piece"])
+            added = check(arguments, where, "a whole number of at least 0", "sum of (ranks)", may_be_missing=True)
+            message = self.messages[key] = Message([], arguments["src"], arguments["dst"], arguments["piece"], added)
             waited = arguments["from ready to start (us)"] * 1e-6
             behind = check(arguments, where, "a whole number of at least 0", "behind a message of rank", may_be_missing=True)
             if waited > 0 and behind not in (None, message.source):

@@ -150,6 +150,9 @@ TEST(TraceEvents, MessagesSayWhichPieceTheyCarry) {
     EXPECT_EQ(message["piece"], message["step"].get<int>() % 2) << message;
     EXPECT_FALSE(message.contains("mixed")) << message;
     EXPECT_EQ(message["startup (us)"], 5) << message;
+    // Up the chain 2 and then 1 of 3 ranks' data, down it those of all.
+    const int from = message["src"], to = message["dst"];
+    EXPECT_EQ(message["sum of (ranks)"], to < from ? 3 - from : 3) << message;
   }
   Collective everybody = all_reduce(4);
   everybody.operation = Operation::all_to_all;
@@ -158,6 +161,9 @@ TEST(TraceEvents, MessagesSayWhichPieceTheyCarry) {
        messages(TestRun{make_switch(4, exclusive), everybody, by("bruck")}.text()))
     mixed += message.contains("mixed") ? 1 : 0;
   EXPECT_EQ(mixed, 4U * 2U * 2U);  // ranks, rounds, links of a route
+  for (const Json& message :
+       messages(TestRun{make_switch(4, exclusive), everybody, by("bruck")}.text()))
+    EXPECT_FALSE(message.contains("sum of (ranks)")) << message;
 }
 
 TEST(TraceEvents, WaitsSayWhatForAndBehindWhom) {
