@@ -3,7 +3,7 @@
 
 /** A pointer farther away than this selects nothing.  In pixels. */
 const reach = 48;
-const chartHint = "Point at a mark or use the arrow keys; after a click, + - or the wheel zooms, 0 shows all";
+const chartHint = "Point at a mark or use the arrow keys; after a click, + - or the wheel zooms and no longer scrolls the page, until Escape; 0 shows all";
 
 /**
  * @param {HTMLElement} host @param {any} svg @param {XyChart} chart
@@ -33,7 +33,7 @@ function attachPointing(host, svg, chart, view) {
     .on("pointerleave.point", () => show(-1, -1));
   const zoom = attachZoom(svg, catcher, view, Math.min(mostZoom(chart.x), mostZoom(chart.y)), () => show(-1, -1));
   svg.on("keydown", (event) => {
-    if (onKey(event, { lists, view, state, show, zoom })) event.preventDefault();
+    if (onKey(event, { svg, lists, view, state, show, zoom })) event.preventDefault();
   });
   svg.on("blur", () => show(-1, -1));
 }
@@ -129,7 +129,7 @@ function markBeyond(lists, { shown }, { list, point }, way) {
 }
 
 /** True when the key meant something. */
-function onKey(event, { lists, view, state, show, zoom }) {
+function onKey(event, { svg, lists, view, state, show, zoom }) {
   const steps = { ArrowRight: 1, ArrowLeft: -1 };
   const ways = { ArrowUp: -1, ArrowDown: 1 };
   if (event.altKey || event.ctrlKey || event.metaKey || !lists.length) return false;
@@ -143,7 +143,10 @@ function onKey(event, { lists, view, state, show, zoom }) {
   } else if (event.key === "+" || event.key === "=") zoom.by(1.6);
   else if (event.key === "-") zoom.by(1 / 1.6);
   else if (event.key === "0") zoom.reset();
-  else if (event.key === "Escape") show(-1, -1);
+  else if (event.key === "Escape") {
+    show(-1, -1);
+    svg.node().blur(); // the wheel scrolls the page again
+  }
   else return false;
   return true;
 }

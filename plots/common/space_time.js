@@ -25,7 +25,7 @@
  */
 
 const spaceTimeHint =
-  "Point at a bar; click it to follow its piece. After a click, + - or the wheel zooms, dragging or arrow keys pan, 0 shows all";
+  "Point at a bar; click it to follow its piece. After a click, + - or the wheel zooms and no longer scrolls the page, until Escape; dragging or arrow keys pan, 0 shows all";
 
 /** @param {HTMLElement} host @param {number} width @param {SpaceTime} diagram */
 function drawSpaceTime(host, width, diagram) {

@@ -32,8 +32,10 @@ function attachSpaceTimePointing(state, paint) {
   });
   svg.on("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.key === "Escape") follow(-1);
-    else if (!zoom.onKey(event.key)) return;
+    if (event.key === "Escape") {
+      follow(-1);
+      svg.node().blur(); // the wheel scrolls the page again
+    } else if (!zoom.onKey(event.key)) return;
     event.preventDefault();
   });
   svg.on("blur", () => show(null));

@@ -195,6 +195,12 @@ test("wheel and keys zoom the diagram", async () => {
   assert.notDeepEqual(await ticks(), zoomed);
   await page.keyboard.press("0");
   assert.deepEqual(await ticks(), all);
+  // Escape gives the wheel back to the page.
+  await page.keyboard.press("Escape");
+  await page.mouse.wheel(0, -600);
+  await page.waitForTimeout(100);
+  assert.deepEqual(await ticks(), all);
+  assert.match(await page.locator("#space-time .hint").textContent(), /the wheel zooms and no longer scrolls the page, until Escape/);
   await close(page);
 });
 
