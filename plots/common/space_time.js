@@ -11,6 +11,7 @@
  * @typedef {object} SpaceTimeView       what a reader has chosen; kept by the page between drawings
  * @property {number} [followed]         the piece that was clicked, -1: none
  * @property {boolean} [criticalPath]
+ * @property {"pieces"|"ways"} [colours]  what colours tell; nothing: what can be told apart (ways.js)
  * @property {number[]} [zoom]           [start, end] in seconds; nothing: all of it
  *
  * @typedef {object} SpaceTime
@@ -65,7 +66,7 @@ function drawSpaceTime(host, width, diagram) {
     names: svg.append("g"),
   };
   drawRows(layers, layout);
-  const colours = diagram.panels.map((panel) => pieceColours(panel.model.steps.pieces));
+  const colours = diagram.panels.map((panel) => stepColours(panel.model, diagram.view));
   const state = { host, width, diagram, layout, svg, canvas, layers, full, shown, colours };
   const paint = () => {
     drawTimeAxis(layers.axes, shown.x, layout);

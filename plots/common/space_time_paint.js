@@ -50,12 +50,13 @@ function paintPanel(painter, { diagram, layout, shown, colours }, index) {
       const piece = steps.piece[step];
       const dim = followed >= 0 && piece !== followed;
       const part = h > 4 ? addedShare(steps, step) : 1; // a sum fills its bar as it grows
-      painter.bar(x, y, w, h, colourOf(piece), dim ? 0.15 : part < 1 ? partOpacity : 1);
-      if (part < 1 && !dim) painter.part(x, y + h * (1 - part), w, h * part, colourOf(piece));
+      const colour = colourOf(step);
+      painter.bar(x, y, w, h, colour, dim ? 0.15 : part < 1 ? partOpacity : 1);
+      if (part < 1 && !dim) painter.part(x, y + h * (1 - part), w, h * part, colour);
       const link = model.byLink ? linkOfRow[row] : steps.routeLinks[steps.routeFirst[steps.route[step]]];
       const startup = Math.min(w, shown.x((steps.linkStartup[link] ?? 0) * picosecond) - shown.x(0));
       if (startup > 1.5 && !dim) painter.startup(x, y, startup, h);
-      if (w > 20 && h > 10 && !dim) painter.label(x + startup, y, w - startup, h, { piece, sum: part < 1 ? `${steps.added[step]}/${steps.members}` : "", colour: colourOf(piece) });
+      if (w > 20 && h > 10 && !dim) painter.label(x + startup, y, w - startup, h, { piece, sum: part < 1 ? `${steps.added[step]}/${steps.members}` : "", colour });
     });
   });
 }

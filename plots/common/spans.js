@@ -56,6 +56,7 @@
  * @property {Spans} pauses          waiting, and working
  * @property {boolean} byLink
  * @property {Map<number, number>} rowOf   the row of a link, or of a rank
+ * @property {number} gpus            of a node; 0: there are no nodes
  * @property {Halves|null} halves     of an all-reduce
  */
 
@@ -71,7 +72,7 @@ const mostTracks = 6;
 
 /**
  * One row per rank, with what it sends; or one per link, with what crosses it.
- * @param {Steps} steps @param {{end: number, ranks: number, byLink: boolean, linkNames: string[]}} view
+ * @param {Steps} steps @param {{end: number, ranks: number, byLink: boolean, linkNames: string[], gpus?: number}} view   gpus: of a node
  * @returns {SpaceTimeModel}
  */
 function spaceTimeModel(steps, view) {
@@ -86,6 +87,7 @@ function spaceTimeModel(steps, view) {
     pauses: packed(view.byLink ? [] : pausesOf(steps), rows.length),
     byLink: view.byLink,
     rowOf,
+    gpus: view.gpus ?? 0,
     halves: view.byLink ? null : halvesOf(steps, view.ranks),
   };
 }

@@ -31,7 +31,7 @@ function spaceTimeFigure(parent, page) {
     id: "space-time",
     title: "Who sends what when",
     folded: true,
-    text: "Time runs to the right. A bar is a message on its link, in the colour of its piece of the data; the pale start is alpha. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.",
+    text: `Time runs to the right. A bar is a message on its link, in the colour of its piece of the data, or, of many pieces, of its way: ${wayWords}; the pale start is alpha. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.`,
     hint: spaceTimeHint,
     draw: (host, width) => {
       if (!page.now) return;
@@ -72,6 +72,7 @@ function spaceTimePanel(one, page) {
       end: seconds,
       ranks: setting.ranks,
       byLink: page.view.rows === "links",
+      gpus: gpusOfNode(page.engine, setting),
       linkNames: linksIn(page.engine, one.numbers).map(({ text }) => text),
     }),
   };
@@ -105,8 +106,21 @@ function viewTools(tools, page, redraw) {
     redraw();
   });
   path.append(box, " critical path", ties);
-  tools.append(rows, path);
+  const colours = element("label", "", "Colours: ");
+  const colourSelect = /** @type {HTMLSelectElement} */ (element("select"));
+  colourSelect.id = "colours";
+  colourSelect.append(new Option("pieces", "pieces"), new Option("inside and between nodes", "ways"));
+  colourSelect.addEventListener("change", () => {
+    page.view.spaceTime.colours = colourSelect.value;
+    page.draw();
+  });
+  colours.append(colourSelect);
+  tools.append(rows, colours, path);
   return () => {
+    const { steps } = page.now?.answer ?? {};
+    const gpus = page.now ? gpusOfNode(page.engine, page.now.setting) : 0;
+    colours.hidden = !steps || !hasWays(steps, gpus);
+    if (!colours.hidden) colourSelect.value = colouredBy(steps, gpus, page.view.spaceTime);
     select.value = page.view.rows;
     const last = page.now?.answer.steps ? ranksThatEndLast(page.now.answer.steps) : 1;
     ties.textContent = last > 1 ? `, of one of ${last} ranks that end last` : "";

@@ -53,16 +53,17 @@ function addRunsOverTime(parent, results, cases) {
 /** @param {HTMLElement} parent @param {Results} results @returns {() => SpaceTimePanel[]} */
 function addSpaceTime(parent, results, cases, { view, margin, onView }) {
   let byLink = false;
-  const model = (one) => spaceTimeModel(one.steps, { end: one.time_s, ranks: one.ranks, byLink, linkNames: one.link_names.map(linkText) });
+  const model = (one) => spaceTimeModel(one.steps, { end: one.time_s, ranks: one.ranks, byLink, linkNames: one.link_names.map(linkText), gpus: gpusOfMachine(one) });
   let panels = [];
   const makePanels = () => {
     panels = cases.map((one) => ({ name: `${one.name}: ${timeText(one.time_s)}`, model: model(one) }));
   };
   makePanels();
+  const ways = cases.find((one) => hasWays(one.steps, gpusOfMachine(one)));
   const { figure, redraw } = addFigure(parent, {
     id: `${results.id}space-time`,
     title: spaceTimeTitle(results, cases),
-    text: "Time runs to the right. A bar is a message being sent, in the colour of its piece of the data; the pale start is the startup. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.",
+    text: `Time runs to the right. A bar is a message being sent, in the colour of its piece of the data${ways ? `, or of its way: ${wayWords}` : ""}; the pale start is the startup. A sum fills its bar as it grows: 3/8 has the data of 3 of 8 ranks. Thin lines below bars: grey, a rank sends nothing and waits for a message; ochre, it waits for a free slot; orange-red, for a busy link; black, it starts late. The dark line is the critical path: it accounts for all of the time.`,
     hint: spaceTimeHint,
     draw: (host, width) => drawSpaceTime(host, width, { panels, view, onView, leastLeft: margin(width), describe: `Space-time diagram. ${spaceTimeTitle(results, cases)}`, textOf: stepText }),
     table: messageTable(cases),
@@ -76,8 +77,19 @@ function addSpaceTime(parent, results, cases, { view, margin, onView }) {
       onView();
     }),
   );
+  if (ways) {
+    const first = colouredBy(ways.steps, gpusOfMachine(ways), view);
+    const choices = [first, first === "ways" ? "pieces" : "ways"];
+    const words = { pieces: "pieces", ways: "inside and between nodes" };
+    tools.append(selection("colours ", choices.map((one) => words[one]), 0, (i) => ((view.colours = choices[i]), redraw())));
+  }
   figure.querySelector("figcaption").append(tools);
   return () => panels;
+}
+
+/** How many GPUs a node has; 0: there are no nodes. @param {any} one a drawn case */
+function gpusOfMachine({ dims, shape }) {
+  return dims?.length === 2 && dims[0] > 1 && !["torus", "mesh"].includes(shape) ? dims[1] : 0;
 }
 
 /** "gpu0->gpu1" @param {string} name */

@@ -170,3 +170,21 @@ test("curves over size and ranks can be of the bus bandwidth", async () => {
   assert.equal(last[2], "25.000 GB/s"); // 2 (K-1)/K N/t, where t = 2 (K-1)/K N/B
   await close(page);
 });
+
+test("of many pieces on several nodes colours tell which messages stay in their node", async () => {
+  const page = await open("op=all-reduce&algorithm=ring&shape=nodes&gpus_per_node=2&ranks=6&chunks=2");
+  const colours = () => page.locator("#space-time .bar").evaluateAll((all) => new Set(all.filter((one) => one.height.baseVal.value > 10).map((one) => one.getAttribute("fill"))).size);
+  assert.equal(await page.locator("#colours").inputValue(), "ways"); // of 12 pieces
+  assert.equal(await colours(), 2);
+  await page.locator("#colours").selectOption("pieces");
+  assert.equal(await colours(), 12);
+  await turn(page, "#control-shape", "ring");
+  assert.equal(await page.locator("#colours").isVisible(), false);
+  await close(page);
+  const narrow = await open("op=all-reduce&algorithm=ring&shape=nodes&gpus_per_node=2&ranks=6&chunks=2", { viewport: { width: 360, height: 740 } });
+  assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  await close(narrow);
+  const few = await open("op=all-reduce&algorithm=ring&shape=nodes&gpus_per_node=2&ranks=4&chunks=1");
+  assert.equal(await few.locator("#colours").inputValue(), "pieces"); // 4 can be told apart
+  await close(few);
+});
