@@ -131,7 +131,7 @@ function addBreakdown(parent, results) {
   const times = cases.map((one) => one.time_s);
   const relative = d3.max(times) > 10 * d3.min(times); // else the short ones could not be seen
   const name = (one) => `${caseName(results, one.row)}${relative ? `: ${timeText(one.time_s)}` : ""}`;
-  const rows = cases.map((one) => ({ name: name(one), run: caseName(results, one.row), shares: one.shares, time: one.time_s }));
+  const rows = jobsTogether(results, cases).map((one) => ({ name: name(one), run: caseName(results, one.row), shares: one.shares, time: one.time_s }));
   const some = cases.length < results.rows.length ? `${cases.length} of ${results.rows.length} rows. ` : "";
   const used = shareKinds.filter(({ kind }) => rows.some((row) => row.shares[kind] > 0));
   const held = rows.some(({ shares }) => contentionShare(shares) > 0);
@@ -150,6 +150,15 @@ function addBreakdown(parent, results) {
       rows,
     },
   });
+}
+
+/** Of several jobs, those of one size and number of ranks together, the fastest first; of one, as the sweep has them.
+ *  @param {Results} results @param {any[]} cases */
+function jobsTogether(results, cases) {
+  const rowOf = ({ row }) => results.rows[row];
+  if (distinct(cases.map(rowOf), jobKeyOf(results)) === cases.length || !areOtherJobs(results, () => 0)) return cases;
+  const order = [(one) => rowOf(one).ranks, (one) => rowOf(one).size, (one) => one.time_s];
+  return [...cases].sort((a, b) => order.map((of) => of(a) - of(b)).find((apart) => apart !== 0) ?? 0);
 }
 
 /** What takes most of a row: "wire", 0.94. @param {BreakdownRow & {time: number}} row */

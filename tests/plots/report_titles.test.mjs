@@ -16,7 +16,7 @@ const files = [
 const wanted = [
   "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
   "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
-  "addChunkCurve", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "crossingOf", "endsText", "bestMaps", "bestMapTitle", "changesOf", "differenceTitle",
+  "addChunkCurve", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "crossingOf", "endsText", "bestMaps", "jobsTogether", "bestMapTitle", "changesOf", "differenceTitle",
 ];
 
 /** The page's functions, where charts are handed to `drawXyChart` instead of drawn, and figures to `addFigure`. */
@@ -390,4 +390,14 @@ test("two results are compared where their swept values are the same, and the la
   // The order of the swept paths does not matter, and rows of one file alone are left out.
   const other = { ...before, paths: ["collective.chunks", "collective.size"], rows: before.rows.slice(1).map((row) => ({ ...row, params: [...row.params].reverse(), time: 1 })) };
   assert.deepEqual(page.changesOf(before, other).map(({ ratio }) => ratio), [1 / 2, 1 / 4]);
+});
+
+test("where the time goes is listed by ranks and size where a sweep has several jobs, and as swept where it has one", () => {
+  const results = overSizesAndRanks(["ring", "tree"], (algorithm, size, ranks) => size * ranks * (algorithm === "ring" ? 2 : 1));
+  const cases = results.rows.map((row, i) => ({ row: i, time_s: row.time }));
+  const listed = page.jobsTogether(results, cases).map(({ row }) => results.rows[row]);
+  assert.deepEqual(listed.slice(0, 4).map(({ ranks, size, algorithm }) => [ranks, size / 2 ** 20, algorithm]), [[2, 1, "tree"], [2, 1, "ring"], [2, 2, "tree"], [2, 2, "ring"]]);
+  const chunks = resultsOf(["collective.chunks"], ["chunks"], [1, 8, 64].map((count, i) => ({ params: [String(count)], op: "broadcast", algorithm: "chain", size: 1024, ranks: 8, chunks: count, time: [3, 1, 2][i] })));
+  const inOrder = chunks.rows.map((row, i) => ({ row: i, time_s: row.time }));
+  assert.deepEqual(page.jobsTogether(chunks, inOrder), inOrder);
 });
