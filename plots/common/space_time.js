@@ -78,27 +78,31 @@ function drawSpaceTime(host, width, diagram) {
   if (diagram.playhead) attachPlayhead(state);
 }
 
-/** Rows are as high as there is room for: all of them on one screen.
+/** More rows than this times 5 pixels would need letters below 6 points on a page of paper. */
+const mostHeight = 1150;
+
+/** Rows are as high as there is room for: all of them on one screen, or at least 5 pixels each; of very many less.
  *  @param {number} width @param {SpaceTimePanel[]} panels */
 function spaceTimeLayout(width, panels, leastLeft = 0) {
   const rows = panels.reduce((sum, panel) => sum + panel.model.rows.length, 0);
   const longest = d3.max(panels, (panel) => d3.max(panel.model.rows, textWidth)) ?? 40;
   const left = Math.max(leastLeft, Math.min(longest + 12, width * 0.3));
-  const heading = (panels.length > 1 ? 22 : 4) + (panels.some((panel) => panel.model.halves) ? 16 : 0);
-  const rowHeight = Math.max(5, Math.min(34, Math.floor(520 / Math.max(rows, 1))));
+  const rowHeight = Math.min(Math.max(5, Math.min(34, Math.floor(520 / Math.max(rows, 1)))), mostHeight / Math.max(rows, 1));
+  const belowName = (panels.some((panel) => panel.model.halves) ? 16 : 0) + (rowHeight < 5 ? 6 : 0); // names of rows reach above thin ones
+  const heading = (panels.length > 1 ? 22 : 4) + belowName;
   let y = 0;
   const places = panels.map((panel) => {
     const top = y + heading;
     y = top + panel.model.rows.length * rowHeight + 6;
-    return { panel, top, bottom: y - 6, rowHeight, heading };
+    return { panel, top, bottom: y - 6, rowHeight, belowName };
   });
   return { left, right: width - 10, width, places, bottom: y, height: y + 40, rowHeight };
 }
 
 function drawRows({ rows, names }, layout) {
-  layout.places.forEach(({ panel, top, bottom, rowHeight, heading }) => {
+  layout.places.forEach(({ panel, top, bottom, rowHeight, belowName }) => {
     if (layout.places.length > 1)
-      names.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - (heading > 22 ? 23 : 7)).text(panel.name);
+      names.append("text").attr("class", "panel-name").attr("x", 0).attr("y", top - 7 - belowName).text(panel.name);
     const every = Math.ceil(13 / rowHeight);
     panel.model.rows.forEach((name, row) => {
       const y = top + row * rowHeight;
