@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures of what collsim wrote, as SVG, PNG or PDF: the same input gives the same file, byte for byte.
 
-usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark] [--width INCHES] [--font NAME]
-                                                          [--no-title] [--dpi NUMBER]
+usage: figures.py VIEW FILE... [VIEW FILE...] -o PICTURE [--dark | --both] [--width INCHES]
+                                                          [--font NAME] [--no-title] [--dpi NUMBER]
 
 Several views stand one above the other in one picture.  Several files of one view are called by
 their names, or as you say: space-time 1-message.json "8 messages=fast.json".  --width 3.3 suits a
 column of a paper; a caption says what --no-title leaves out.  --font: of those installed, such as
-"Liberation Serif" or STIXGeneral.  --dpi: pixels of a PNG in an inch, 160
-if nothing is said.
+"Liberation Serif" or STIXGeneral.  --dpi: pixels of a PNG in an inch, 160 if nothing is said.
+--both: an SVG that is dark where the reader's page is.
 
   chunk-curve RESULTS...   time against chunks: formula, simulation, measurement, optimum, floor; of further
                            sweeps the formula as a faint line, such as what the wire costs alone
@@ -144,7 +144,7 @@ def number_of(words, option, what, least, most):
 def options_of(words):
     """What to draw, where to write it, and how it looks, as stack() and save() take it."""
     words, look, fineness = list(words), {}, {}
-    for flag, option in (("--dark", {"dark": True}), ("--no-title", {"titled": False})):
+    for flag, option in (("--dark", {"dark": True}), ("--both", {"both": True}), ("--no-title", {"titled": False})):
         if flag in words:
             words.remove(flag)
             look |= option
@@ -189,7 +189,9 @@ def main(words):
         return 0 if words else 2
     try:
         parts, output, look, fineness = options_of(words)
-        save(stack([part_of_picture(name, files) for name, files in parts], **look), output, **fineness)
+        both = look.pop("both", False)
+        views = [part_of_picture(name, files) for name, files in parts]
+        save(stack(views, **look), output, **fineness, dark=stack(views, **look | {"dark": True}) if both else None)
     except FigureError as error:
         print(f"figures.py: {error}", file=sys.stderr)
         return 2

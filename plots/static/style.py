@@ -7,6 +7,7 @@ import collections
 import contextvars
 import difflib
 import functools
+import io
 import math
 import pathlib
 import re
@@ -22,6 +23,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from static.both import merged
 from static.reading import FigureError, trust
 from static.units import TIMES, count_text, fixed, size_text, time_text, unit_of
 
@@ -138,19 +140,23 @@ def align(frames):
         axes.set_position((left, place.y0, right - left, place.height))
 
 
-def save(figure, path, dpi=160):
-    """Writes .svg, .png or .pdf; without the date, so that the same figure is the same file.  dpi: of .png."""
+def save(figure, path, dpi=160, dark=None):
+    """Writes .svg, .png or .pdf; without the date, so that the same figure is the same file.  dpi: of .png.  dark: the
+    same figure for dark pages, so that an SVG is both."""
     path = pathlib.Path(path)
     kind = path.suffix[1:].lower()
     canvases = {"svg": FigureCanvasSVG, "png": FigureCanvasAgg, "pdf": FigureCanvasPdf}
     if kind not in canvases:
         raise FigureError(f"{path.name}: pictures are .svg, .png or .pdf")
+    if dark is not None and kind != "svg":
+        raise FigureError(f"{path.name}: only an SVG can be light and dark at once")
     canvas = canvases[kind](figure)
     try:
         with matplotlib.rc_context(rules(LIGHT)), trust():  # colours are in the figure
             if kind == "svg":
-                canvas.print_svg(path, metadata={"Date": None})
-                text = path.read_text(encoding="utf-8")
+                text = svg_of(canvas)
+                if dark is not None:
+                    text = merged(text, svg_of(FigureCanvasSVG(dark)))
                 path.write_text(smaller(text), encoding="utf-8")
             elif kind == "pdf":
                 canvas.print_pdf(path, metadata={"CreationDate": None})
@@ -159,6 +165,12 @@ def save(figure, path, dpi=160):
                 canvas.print_png(path)
     except OSError as error:
         raise FigureError(f"{path}: {error.strerror}") from None
+
+
+def svg_of(canvas):
+    text = io.StringIO()
+    canvas.print_svg(text, metadata={"Date": None})
+    return text.getvalue()
 
 
 def smaller(svg):

@@ -92,6 +92,22 @@ class Options(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn('no font "STIX General" is installed; did you mean "STIXGeneral"?', done.stderr)
 
+    def test_one_svg_is_light_and_dark(self):
+        files = {name: self.here / f"{name}.svg" for name in ("light", "dark", "both")}
+        for name, flags in (("light", ()), ("dark", ("--dark",)), ("both", ("--both",))):
+            self.assertEqual(draw("space-time", self.trace, "-o", files[name], *flags).returncode, 0)
+        texts = {name: file.read_text() for name, file in files.items()}
+        light, dark = re.search(r"svg{(--c0:.*?)}\n@media\(prefers-color-scheme:dark\){svg{(.*?)}}", texts["both"]).groups()
+        for name, values in (("light", light), ("dark", dark)):
+            black = {"#000000"}  # which matplotlib leaves out where it is the colour of text
+            self.assertEqual(set(re.findall("#[0-9a-f]{6}", values)) - black, set(re.findall("#[0-9a-f]{6}", texts[name])) - black)
+        drawn = texts["both"].replace(light, "").replace(dark, "")
+        self.assertEqual(re.findall("#[0-9a-f]{6}", drawn), [])
+        known = dict(part.split(":") for part in light.rstrip(";").split(";"))
+        self.assertEqual(set(re.findall(r"var\((--c\d+)\)", drawn)), set(known))
+        done = draw("space-time", self.trace, "-o", self.here / "a.png", "--both")
+        self.assertEqual((done.returncode, done.stderr), (2, "figures.py: a.png: only an SVG can be light and dark at once\n"))
+
     def test_a_width_is_a_number_of_inches(self):
         for wrong in ("3cm", "0", "99"):
             done = draw("space-time", self.trace, "-o", self.here / "wrong.svg", "--width", wrong)
