@@ -44,17 +44,50 @@ void add_ways(std::vector<Way>& ways, NcclAlgorithm nccl, std::string_view algor
     ways.push_back({nccl, algorithm, protocol, through_all_nics});
 }
 
+constexpr int fewest_beyond_nvls = 2;  // GPUs of a node that NCCL has no NVLS for
+
+// What NVSwitches add: sums, and minima and maxima other than of 32 and 64 bit floats.
+bool switches_add(const Collective& collective) {
+  if (collective.operation == Operation::all_gather) return true;
+  const ElementType type = collective.type;
+  if (size_of(type) == 1) return false;
+  const bool is_wide_float = type == ElementType::f32 || type == ElementType::f64;
+  switch (collective.reduction) {
+    case Reduction::sum: return true;
+    case Reduction::min:
+    case Reduction::max: return !is_wide_float;
+    default: return false;
+  }
+}
+
+// Whether the user wants to see also what NCCL hardly ever takes.
+bool is_asked_for(const NcclChoice& choice) {
+  return !choice.algo_text.empty() || !choice.tuner.empty();
+}
+
 void add_ways_to_reduce_everywhere(std::vector<Way>& ways, const Case& asked, int members) {
   using enum NcclAlgorithm;
   const bool several_nodes = members < asked.collective.size();
   add_ways(ways, ring, "ring");
-  if (members > 2)
+  if (members > fewest_beyond_nvls && switches_add(asked.collective))
     ways.push_back({several_nodes ? nvls_tree : nvls, "nvls", LinkProtocol::nvls, false});
   if (several_nodes) return add_ways(ways, tree, "double-tree");
   // On one node a tree is a chain there and back, which NCCL hardly ever takes.
-  const NcclChoice& choice = asked.nccl_choice;
-  if (members > 1 && (!choice.algo_text.empty() || !choice.tuner.empty()))
-    add_ways(ways, tree, "chain", false);
+  if (members > 1 && is_asked_for(asked.nccl_choice)) add_ways(ways, tree, "chain", false);
+}
+
+void add_ways_to_gather_or_scatter(std::vector<Way>& ways, const Case& asked, int members) {
+  using enum NcclAlgorithm;
+  add_ways(ways, ring, "ring");
+  if (is_one_gpu_per_node(asked)) ways.push_back({pat, "pat", LinkProtocol::simple, false});
+  // Every GPU is a head, of which NCCL's NVLS has so many.
+  constexpr int most_heads = 32;
+  const Collective& collective = asked.collective;
+  const bool one_node = members == collective.size();
+  // Its tuner hardly ever takes it on one node, because no byte is saved.
+  if (one_node && members > fewest_beyond_nvls && members <= most_heads &&
+      switches_add(collective) && is_asked_for(asked.nccl_choice))
+    ways.push_back({nvls, "nvls", LinkProtocol::nvls, false});
 }
 
 // All that NCCL has, whatever the links carry; `members` of the group share a node.
@@ -68,10 +101,7 @@ std::vector<Way> ways(const Case& asked, int members) {
   switch (asked.collective.operation) {
     case Operation::all_reduce: add_ways_to_reduce_everywhere(known, asked, members); break;
     case Operation::all_gather:
-    case Operation::reduce_scatter:
-      add_ways(known, ring, "ring");
-      if (is_one_gpu_per_node(asked)) known.push_back({pat, "pat", LinkProtocol::simple, false});
-      break;
+    case Operation::reduce_scatter: add_ways_to_gather_or_scatter(known, asked, members); break;
     case Operation::broadcast:
     case Operation::reduce: add_ways(known, ring, "chain"); break;
     case Operation::all_to_all:
@@ -241,7 +271,8 @@ bool nccl_has(Operation operation, std::string_view algorithm) {
     case Operation::all_reduce:
       return algorithm == "ring" || algorithm == "double-tree" || algorithm == "nvls";
     case Operation::all_gather:
-    case Operation::reduce_scatter: return algorithm == "ring" || algorithm == "pat";
+    case Operation::reduce_scatter:
+      return algorithm == "ring" || algorithm == "pat" || algorithm == "nvls";
     case Operation::broadcast:
     case Operation::reduce: return algorithm == "chain";
     case Operation::all_to_all:

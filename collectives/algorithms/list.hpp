@@ -40,11 +40,13 @@
   NAME(all_gather_bruck)                 \
   NAME(all_gather_pat)                   \
   NAME(all_gather_hierarchical)          \
+  NAME(all_gather_nvls)                  \
   NAME(reduce_scatter_ring)              \
   NAME(reduce_scatter_direct)            \
   NAME(reduce_scatter_recursive_halving) \
   NAME(reduce_scatter_pat)               \
   NAME(reduce_scatter_hierarchical)      \
+  NAME(reduce_scatter_nvls)              \
   NAME(gather_binomial)                  \
   NAME(gather_flat)                      \
   NAME(scatter_binomial)                 \

@@ -28,7 +28,12 @@
 //   multicast  switch:   block p - 1 to all, to p itself by way of forward_down(p + 1)
 //   gather   GPU m:      all blocks
 //
-// NCCL 2.28 has it as NVLS and NVLSTree, for all-reduce of sums.
+// All-gather is steps 3 and 4 alone, on the block that a head gives: S/n go up a GPU's link and S
+// down.  Reduce-scatter is steps 1 and 2 alone, on the block that a head gets: S up, S/n down.  A
+// ring takes (n-1)/n S each way, so there are no bytes to save, only steps.
+//
+// NCCL 2.28 has the all-reduce as NVLS and NVLSTree, its halves as NVLS.
+#include <optional>
 #include <vector>
 
 #include "collectives/algorithms/idioms.hpp"
@@ -44,11 +49,10 @@ constexpr int roles_with_scratch = roles - up;
 // A rank among the n GPUs of its node, and its node among all.
 class InNode {
  public:
+  InNode(const Task& task, int size)
+      : group_(task.group), role_(task.role), size_(size), me_(task.group.me() % size_) {}
   explicit InNode(const Task& task)
-      : group_(task.group),
-        role_(task.role),
-        size_(task.per_node > 1 ? task.per_node : task.group.size()),
-        me_(task.group.me() % size_) {}
+      : InNode(task, task.per_node > 1 ? task.per_node : task.group.size()) {}
 
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] int me() const { return me_; }
@@ -73,25 +77,32 @@ class InNode {
 
 using Steps = std::vector<Instruction>;
 
+std::optional<Role> if_in_place(const Task& task, Role role) {
+  return task.in_place ? std::optional(role) : std::nullopt;
+}
+
 Program in_step(Steps steps) {
   co_yield steps;
 }
 
-Steps scatter_steps(const InNode& at, const Blocks& source, bool in_place) {
+// `writer`: the lane that receives into the memory that is sent here; nothing: none does.
+template <class BlockOf>
+Steps scatter_steps(const InNode& at, BlockOf source, std::optional<Role> writer) {
   Steps steps;
   for (int step = 0; step < at.size(); ++step) {
     const int head = at.wrap(at.me() + step);
     const bool mine = at.wrap(head + 1) == at.me();
     const Endpoint adder = mine ? at.lane(forward_up, at.me() + 1) : at.lane(reduce, head + 1);
-    steps.push_back(send(adder, source[head]));
+    steps.push_back(send(adder, source(head)));
   }
-  if (in_place) steps.push_back(signal(at.lane(gather, at.me())));
+  if (writer) steps.push_back(signal(at.lane(*writer, at.me())));
   return steps;
 }
 
-Steps gather_steps(const InNode& at, const Blocks& result, bool in_place) {
+// `reader`: the lane that sends what is in the memory of the result; nothing: none does.
+Steps gather_steps(const InNode& at, const Blocks& result, std::optional<Role> reader) {
   Steps steps;
-  if (in_place) steps.push_back(wait(at.lane(scatter, at.me())));
+  if (reader) steps.push_back(wait(at.lane(*reader, at.me())));
   for (int step = 0; step < at.size(); ++step) {
     const int head = at.wrap(at.me() - step);
     const bool mine = at.wrap(head + 1) == at.me();
@@ -101,14 +112,21 @@ Steps gather_steps(const InNode& at, const Blocks& result, bool in_place) {
   return steps;
 }
 
-Steps reduce_steps(const InNode& at, Span sum) {
+Steps reduce_steps(const InNode& at, Span sum, Role receiver) {
   const int head = at.me() - 1;
   Steps steps{receive(at.lane(scatter, head), sum)};
   for (int step = 1; step < at.size() - 1; ++step)
     steps.push_back(receive_reduce(at.lane(scatter, head - step), sum, sum));
   steps.push_back(receive_reduce(at.lane(forward_up, at.me() + 1), sum, sum));
-  steps.push_back(send(at.lane(up, head), sum));
+  steps.push_back(send(at.lane(receiver, head), sum));
   return steps;
+}
+
+Steps forward_up_steps(const InNode& at, Span part) {
+  return {receive_send(at.lane(scatter, at.me() - 1), part, at.lane(reduce, at.me() - 1))};
+}
+Steps forward_down_steps(const InNode& at, Span sum) {
+  return {receive_send(at.lane(multicast, at.me() - 1), sum, at.lane(gather, at.me() - 1))};
 }
 
 Steps multicast_steps(const InNode& at, Endpoint from, Span sum) {
@@ -169,23 +187,21 @@ Steps steps_of(const Task& task, const InNode& at) {
   };
   const bool reduced_at_root = tree_at(at.node()).parent < 0;
   switch (static_cast<Role>(task.role)) {
-    case scatter: return scatter_steps(at, source, task.in_place);
-    case gather: return gather_steps(at, result, task.in_place);
+    case scatter:
+      return scatter_steps(
+          at, [&](int head) { return source[head]; }, if_in_place(task, gather));
+    case gather: return gather_steps(at, result, if_in_place(task, scatter));
     case up: return up_steps(at, tree, kept(at.me()));
     case down: {
       const bool from_root = !reduced_at_root && tree_at(tree.parent).parent < 0;
       return down_steps(at, tree, from_root, kept(at.me()));
     }
-    case reduce: return reduce_steps(at, kept(at.me() - 1));
+    case reduce: return reduce_steps(at, kept(at.me() - 1), up);
     case multicast:
       return multicast_steps(at, at.lane(reduced_at_root ? up : down, at.me() - 1),
                              kept(at.me() - 1));
-    case forward_up:
-      return {receive_send(at.lane(scatter, at.me() - 1), kept(at.me() - 2),
-                           at.lane(reduce, at.me() - 1))};
-    case forward_down:
-      return {receive_send(at.lane(multicast, at.me() - 1), kept(at.me() - 2),
-                           at.lane(gather, at.me() - 1))};
+    case forward_up: return forward_up_steps(at, kept(at.me() - 2));
+    case forward_down: return forward_down_steps(at, kept(at.me() - 2));
     case roles: break;
   }
   return {};
@@ -196,6 +212,73 @@ Program all_reduce_in_switch(const Task& task) {
   if (at.size() == 1)
     return task.role == 0 ? copy_alone(source_vector(task), result_vector(task)) : Program();
   return in_step(steps_of(task, at));
+}
+
+// --- its halves, all ranks being on one node ----------------------------------------------------
+
+InNode on_one_node(const Task& task) {
+  return {task, task.group.size()};
+}
+
+// Where a lane keeps what it passes on of a head's block, whose length is that of `block`.
+Span kept_block(const Task& task, Span block) {
+  return task.scratch.sub((task.role - up) * (task.scratch.count / roles_with_scratch),
+                          block.count);
+}
+
+Steps all_gather_steps(const Task& task, const InNode& at) {
+  const Blocks all = task.blocks(task.output);
+  const auto kept = [&](int head) { return kept_block(task, all[at.wrap(head)]); };
+  switch (static_cast<Role>(task.role)) {
+    case up: {
+      Steps steps{send(at.lane(multicast, at.me() + 1), gathered_block(task))};
+      if (task.in_place) steps.push_back(signal(at.lane(gather, at.me())));
+      return steps;
+    }
+    case multicast: return multicast_steps(at, at.lane(up, at.me() - 1), kept(at.me() - 1));
+    case forward_down: return forward_down_steps(at, kept(at.me() - 2));
+    case gather: return gather_steps(at, all, if_in_place(task, up));
+    default: return {};
+  }
+}
+
+Steps reduce_scatter_steps(const Task& task, const InNode& at) {
+  const Blocks input = scattered_blocks(task);
+  const Span mine = scattered_block(task);
+  const auto given = [&](int head) {
+    return task.in_place && head == at.me() ? mine : input[head];
+  };
+  const auto kept = [&](int head) { return kept_block(task, input[at.wrap(head)]); };
+  switch (static_cast<Role>(task.role)) {
+    case scatter: return scatter_steps(at, given, if_in_place(task, down));
+    case forward_up: return forward_up_steps(at, kept(at.me() - 2));
+    case reduce: return reduce_steps(at, kept(at.me() - 1), down);
+    case down: {
+      Steps steps;
+      if (task.in_place) steps.push_back(wait(at.lane(scatter, at.me())));
+      steps.push_back(receive(at.lane(reduce, at.me() + 1), mine));
+      return steps;
+    }
+    default: return {};
+  }
+}
+
+Program all_gather_in_switch(const Task& task) {
+  const Blocks all = task.blocks(task.output);
+  if (task.group.size() == 1)
+    return task.role == 0 ? copy_alone(gathered_block(task), all[0]) : Program();
+  return in_step(all_gather_steps(task, on_one_node(task)));
+}
+
+Program reduce_scatter_in_switch(const Task& task) {
+  if (task.group.size() == 1)
+    return task.role == 0 ? copy_alone(scattered_blocks(task)[0], scattered_block(task))
+                          : Program();
+  return in_step(reduce_scatter_steps(task, on_one_node(task)));
+}
+
+std::int64_t scratch_of_blocks(const Task& task, Span whole) {
+  return roles_with_scratch * task.blocks(whole)[0].count;
 }
 
 }  // namespace
@@ -211,5 +294,23 @@ extern const Algorithm all_reduce_nvls{
     .node_turns = {.members = true},
     .node_pieces = [](int /*ranks*/, int members) { return members; },
     .scratch = [](const Task& task) { return roles_with_scratch * longest_block(task); }};
+
+extern const Algorithm all_gather_nvls{
+    .operation = Operation::all_gather,
+    .name = "nvls",
+    .summary = "the switch multicasts every block (NCCL NVLS); without such a switch: a rank does",
+    .program = all_gather_in_switch,
+    .lanes = roles,
+    .lanes_in_switch = switch_roles,
+    .scratch = [](const Task& task) { return scratch_of_blocks(task, task.output); }};
+
+extern const Algorithm reduce_scatter_nvls{
+    .operation = Operation::reduce_scatter,
+    .name = "nvls",
+    .summary = "the switch adds every block (NCCL NVLS); without such a switch: a rank does",
+    .program = reduce_scatter_in_switch,
+    .lanes = roles,
+    .lanes_in_switch = switch_roles,
+    .scratch = [](const Task& task) { return scratch_of_blocks(task, task.input); }};
 
 }  // namespace collsim

@@ -148,10 +148,12 @@ TEST(ReduceScatter, AddsNoMoreThanNeeded) {
   for (const Algorithm* row : algorithms(Operation::reduce_scatter)) {
     const Schedule schedule = make_schedule(collective_of(Operation::reduce_scatter, 8, 960),
                                             {.name = std::string(row->name)});
-    LaneProgram program = schedule.program(3, Lane(0));
     std::int64_t added = 0;
-    while (const Instruction* instruction = program.next())
-      if (reduces(instruction->op)) added += instruction->count;
+    for (int lane = 0; lane < schedule.lanes(); ++lane) {
+      LaneProgram program = schedule.program(3, Lane(static_cast<std::size_t>(lane)));
+      while (const Instruction* instruction = program.next())
+        if (reduces(instruction->op)) added += instruction->count;
+    }
     EXPECT_EQ(added, 840) << row->name;
   }
 }

@@ -222,6 +222,26 @@ TEST(Nccl, NvlsCarriesEveryByteOnce) {
   EXPECT_LT(row.bound, row.time);
 }
 
+// Of the halves of an all-reduce one way carries S, the other S/n; each takes two hops.
+TEST(Nccl, HalvesOfNvlsCarryEveryByteOnceOneWay) {
+  for (const std::string op : {"all-gather", "reduce-scatter"}) {
+    const auto row = [&](const std::string& size) {
+      return run_case(case_of(R"({"scenario": 1,
+    "cluster": {"devices": [{"id": "gpu", "kind": "gpu", "count": 6},
+                            {"id": "nvswitch", "kind": "switch"}],
+                "links": [{"from": "gpu[0-5]", "to": "nvswitch", "bandwidth": "100GB/s",
+                           "sharing": "fair", "protocols": {"NVLS": {"hop": "5us", "rate": 0.5}}}]},
+    "collective": {"algorithm": "nccl", "nccl_algo": "NVLS", "op": ")" +
+                              op + R"(", "size": ")" + size + R"("}})"));
+    };
+    const CaseResult large = row("600MB");
+    EXPECT_EQ(large.algorithm_text(), "NVLS Simple") << op;
+    EXPECT_NEAR(large.time_s(), 600e6 / 50e9, 0.02 * large.time_s()) << op;
+    EXPECT_LT(large.bound, large.time) << op;
+    EXPECT_NEAR(row("24B").time_s(), 10e-6, 0.1e-6) << op;
+  }
+}
+
 // Its GPUs' link, 4 times along it.
 TEST(Nccl, NvlsTakesFourHops) {
   const std::string text = R"({"scenario": 1,
@@ -317,6 +337,38 @@ TEST(Nccl, RingsBetweenNodesOfHopperAreNearTheRateOfTheirNics) {
   EXPECT_EQ(row.algorithm_text(), "Ring Simple");
   EXPECT_GT(row.time_s() / carried, 1);
   EXPECT_LT(row.time_s() / carried, 1.2);
+}
+
+// NCCL's tuner hardly ever takes NVLS for the halves of an all-reduce.
+TEST(Nccl, HasHalvesOfNvlsOnOneNodeWhenAsked) {
+  const auto names = [](const std::string& cluster, const std::string& collective) {
+    const std::vector<std::string> all = names_of(nccl_candidates(
+        case_of(asked_on(R"({"preset": )" + cluster + "}", R"("op": "all-gather")" + collective))));
+    return all.back();
+  };
+  EXPECT_EQ(names(R"("dgx-h100")", ""), "Ring Simple");
+  EXPECT_EQ(names(R"("dgx-h100")", R"(, "nccl_algo": "^Tree")"), "NVLS Simple");
+  EXPECT_EQ(names(R"("dgx-h100")", R"(, "nccl_tuner": "2.28")"), "NVLS Simple");
+  EXPECT_EQ(names(R"("dgx-h100")", R"(, "nccl_algo": "^Tree", "ranks": [0, 1])"), "Ring Simple");
+  EXPECT_EQ(names(R"("dgx-h100", "nodes": 2)", R"(, "nccl_algo": "^Tree")"), "Ring Simple");
+  EXPECT_EQ(names(R"("dgx-a100")", R"(, "nccl_algo": "^Tree")"), "Ring Simple");
+  EXPECT_EQ(names(R"("gb200-nvl72")", R"(, "nccl_algo": "^Tree")"), "Ring Simple") << "72 heads";
+}
+
+// NVSwitches have no product, and minima of integers and short floats only.
+TEST(Nccl, HasNvlsForWhatSwitchesAdd) {
+  const auto has_nvls = [](const std::string& collective) {
+    const std::vector<std::string> all = names_of(nccl_candidates(
+        case_of(asked_on(R"({"preset": "dgx-h100"})",
+                         R"("op": "reduce-scatter", "nccl_algo": "^Tree", )" + collective))));
+    return std::find(all.begin(), all.end(), "NVLS Simple") != all.end();
+  };
+  EXPECT_TRUE(has_nvls(R"("dtype": "float32")"));
+  EXPECT_TRUE(has_nvls(R"("dtype": "bfloat16", "reduction": "max")"));
+  EXPECT_TRUE(has_nvls(R"("dtype": "int32", "reduction": "min")"));
+  EXPECT_FALSE(has_nvls(R"("dtype": "float32", "reduction": "max")"));
+  EXPECT_FALSE(has_nvls(R"("dtype": "int32", "reduction": "prod")"));
+  EXPECT_FALSE(has_nvls(R"("dtype": "int8")"));
 }
 
 TEST(Nccl, SaysWhatIsLeftWhenNothingIs) {
