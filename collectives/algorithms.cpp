@@ -275,6 +275,7 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   parts.chunks = plan->chunks;
   parts.channels = plan->channels;
   parts.lanes_in_switch = algorithm.lanes_in_switch;
+  parts.lanes_in_network = algorithm.lanes_in_network;
   parts.program = [plan](int position, Lane lane) { return program_of(*plan, position, lane); };
   return Schedule(std::move(parts));
 }
@@ -294,10 +295,28 @@ int members_per_node(const Topology& topology, const std::vector<Rank>& group) {
   return static_cast<int>(members);
 }
 
+namespace {
+
+// Whether its lanes need to know which ranks share a node, because their switches differ.
+bool runs_in_switches(const AlgorithmChoice& choice, const Topology& topology,
+                      const Collective& collective) {
+  for (const Algorithm* row : algorithms(collective.operation)) {
+    const bool named =
+        std::find(row->aliases.begin(), row->aliases.end(), choice.name) != row->aliases.end();
+    if (row->name != choice.name && !named) continue;
+    const bool adds = topology.link_to_adding_switch(collective.group.front()).has_value();
+    return row->lanes_in_network > 0 || (row->lanes_in_switch > 0 && adds);
+  }
+  return false;
+}
+
+}  // namespace
+
 void spread_over_nodes(AlgorithmChoice& choice, const Topology& topology,
                        const Collective& collective) {
   const int members = members_per_node(topology, collective.group);
-  if (choice.channels > 1 && members < collective.size()) choice.per_node = members;
+  const bool apart = choice.channels > 1 || runs_in_switches(choice, topology, collective);
+  if (apart && members < collective.size()) choice.per_node = members;
 }
 
 std::vector<int> squarest_dims(int ranks) {

@@ -182,6 +182,9 @@ struct Algorithm {
   // The last so many of them run in the switch behind the rank, where that can add and multicast
   // (LinkProtocol::nvls), else in the rank as all others.
   int lanes_in_switch = 0;
+  // So many before those run in the switch of the network that joins nodes, likewise
+  // (LinkProtocol::collnet).
+  int lanes_in_network = 0;
   // Which renaming of the peers turns one position's program into another's where all blocks are
   // equally long (Schedule::Parts); a test compares them.  It speeds up simulation; none is safe.
   Symmetry symmetry = Symmetry::none;
@@ -233,7 +236,8 @@ void validate(const AlgorithmChoice& choice, const Algorithm& algorithm, int ran
 // How many neighbouring positions of the group share a node: all where there are no nodes, 1 where
 // nodes have different numbers of members.
 [[nodiscard]] int members_per_node(const Topology& topology, const std::vector<Rank>& group);
-// Parallel channels enter a node at different GPUs, each behind a NIC of its own: sets per_node.
+// Parallel channels enter a node at different GPUs, each behind a NIC of its own, and what runs in
+// switches does so in those of each node: sets per_node.
 void spread_over_nodes(AlgorithmChoice& choice, const Topology& topology,
                        const Collective& collective);
 

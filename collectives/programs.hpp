@@ -59,9 +59,10 @@ class Programs {
     NodeTurns node_turns = {};
     bool exchanges_in_rounds = false;  // see below
     // The last so many lanes of every lanes / channels run in the switch behind the rank, where
-    // that can add and multicast.
+    // that can add and multicast; so many before them in the switch of the network, likewise.
     int channels = 1;
     int lanes_in_switch = 0;
+    int lanes_in_network = 0;
     // The first lanes, if they are streams of a workload (workload.hpp), and how many of the others
     // each of its communicators has.
     int streams = 0;
@@ -83,10 +84,17 @@ class Programs {
   [[nodiscard]] int lanes() const { return parts_->lanes; }
   [[nodiscard]] std::optional<int> slots() const { return parts_->slots; }
   [[nodiscard]] int channels() const { return parts_->channels; }
-  [[nodiscard]] bool runs_in_switch(Lane lane) const {
-    if (parts_->lanes_in_switch == 0) return false;
+  enum class Place : std::uint8_t { rank, network, node_switch };  // where a lane runs
+  [[nodiscard]] Place place(Lane lane) const {
+    if (!some_in_switches()) return Place::rank;
     const int of_channel = parts_->lanes / parts_->channels;
-    return static_cast<int>(lane.index()) % of_channel >= of_channel - parts_->lanes_in_switch;
+    const int from_last = of_channel - static_cast<int>(lane.index()) % of_channel;
+    if (from_last <= parts_->lanes_in_switch) return Place::node_switch;
+    const bool network = from_last <= parts_->lanes_in_switch + parts_->lanes_in_network;
+    return network ? Place::network : Place::rank;
+  }
+  [[nodiscard]] bool some_in_switches() const {
+    return parts_->lanes_in_switch + parts_->lanes_in_network > 0;
   }
   [[nodiscard]] int streams() const { return parts_->streams; }
   [[nodiscard]] const std::vector<int>& lanes_of_communicators() const {

@@ -42,7 +42,7 @@ struct CommunicatorMembers {
 
 // What a schedule may not ask for among other things.
 void check_schedule(const Schedule& schedule, const CommunicatorMembers& members) {
-  if (schedule.runs_in_switch(Lane(static_cast<std::size_t>(schedule.lanes() - 1))))
+  if (schedule.some_in_switches())
     throw_error(ErrorCode::invalid_argument, "the algorithm ", schedule.algorithm(),
                 " has lanes in switches, which a workload has not");
   if (schedule.slots())

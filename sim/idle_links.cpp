@@ -93,9 +93,7 @@ bool has_equal_ways(const Topology& topology, Router& router) {
 
 std::optional<IdleLinks> find_idle_links(const Topology& topology, const Schedule& schedule,
                                          Time time) {
-  const bool in_switch =
-      schedule.runs_in_switch(Lane(static_cast<std::size_t>(schedule.lanes() - 1)));
-  if (chooses_per_message(topology) || in_switch) return std::nullopt;
+  if (chooses_per_message(topology) || schedule.some_in_switches()) return std::nullopt;
   Router router(topology);
   if (!has_equal_ways(topology, router)) return std::nullopt;
   const std::optional<Traffic> traffic = traffic_of(schedule);

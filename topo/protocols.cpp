@@ -18,6 +18,7 @@ const char* to_string(LinkProtocol protocol) {
     case LinkProtocol::p2p_ll: return "p2p-LL";
     case LinkProtocol::p2p_simple: return "p2p-Simple";
     case LinkProtocol::nvls: return "NVLS";
+    case LinkProtocol::collnet: return "CollNet";
   }
   return "unknown";
 }
@@ -46,9 +47,12 @@ double ProtocolCost::rate_with(Bytes chunk) const {
   return rate / (1 + static_cast<double>(per_chunk) / static_cast<double>(chunk));
 }
 
-bool Topology::carries(LinkProtocol protocol) const {
-  for (const Link& link : links())
-    if (!cost_of(protocols_of(link), protocol)) return false;
+bool Topology::carries(LinkProtocol protocol, bool by_network) const {
+  if (by_network && !network_adds()) return false;
+  for (const Link& link : links()) {
+    const bool adds = by_network && leads_to_adding_network(link);
+    if (!adds && !cost_of(protocols_of(link), protocol)) return false;
+  }
   return true;
 }
 
@@ -57,11 +61,13 @@ std::optional<LinkId> Topology::link_to_adding_switch(Rank rank) const {
   return rank.index() < links.size() ? links[rank.index()] : std::nullopt;
 }
 
-Topology Topology::under(LinkProtocol protocol, Bytes bytes) const {
+Topology Topology::under(LinkProtocol protocol, Bytes bytes, bool by_network) const {
   Parts parts = *parts_;
   for (std::size_t id = 0; id < parts.links.size(); ++id) {
     Link& link = parts.links[id];
-    const std::optional<ProtocolCost>& cost = cost_of(protocols_of(link), protocol);
+    const bool adds = by_network && leads_to_adding_network(link);
+    const std::optional<ProtocolCost>& cost =
+        cost_of(protocols_of(link), adds ? LinkProtocol::collnet : protocol);
     if (!cost)
       throw_error(ErrorCode::invalid_argument,
                   "link " + name(LinkId(id)) + " does not carry protocol " + to_string(protocol));

@@ -14,11 +14,13 @@ namespace collsim {
 // 128 bytes, Simple a counter after every slice; send/recv has transfers of its own.
 // Under NVLS, a link to a switch leads to one that adds what GPUs send and multicasts what one
 // sends; the protocol on that link is what says that the switch can.
-enum class LinkProtocol : std::uint8_t { ll, ll128, simple, p2p_ll, p2p_simple, nvls };
-inline constexpr std::array all_protocols = {LinkProtocol::ll,         LinkProtocol::ll128,
-                                             LinkProtocol::simple,     LinkProtocol::p2p_ll,
-                                             LinkProtocol::p2p_simple, LinkProtocol::nvls};
-// "LL", "LL128", "Simple", "p2p-LL", "p2p-Simple", "NVLS"
+// CollNet says the same of a link to a switch of the network, and is what that link costs then; on
+// all others a message is one of Simple or NVLS.
+enum class LinkProtocol : std::uint8_t { ll, ll128, simple, p2p_ll, p2p_simple, nvls, collnet };
+inline constexpr std::array all_protocols = {
+    LinkProtocol::ll,         LinkProtocol::ll128, LinkProtocol::simple, LinkProtocol::p2p_ll,
+    LinkProtocol::p2p_simple, LinkProtocol::nvls,  LinkProtocol::collnet};
+// "LL", "LL128", "Simple", "p2p-LL", "p2p-Simple", "NVLS", "CollNet"
 [[nodiscard]] const char* to_string(LinkProtocol protocol);
 
 // What a message costs on a link under a protocol, in place of the link's own latency and startup.

@@ -106,6 +106,9 @@ Topology::Topology(Parts parts) {
   check_nodes(parts);
   check_links(parts);
   parts.to_adding_switch = links_to_adding_switches(parts);
+  parts.network_adds = std::any_of(
+      parts.protocols.begin(), parts.protocols.end(),
+      [](const Protocols& of) { return cost_of(of, LinkProtocol::collnet).has_value(); });
   parts_ = std::make_shared<const Parts>(std::move(parts));
 }
 

@@ -163,11 +163,18 @@ class Topology {
   // The same network as a protocol of NCCL uses it, when messages have about this many bytes: every
   // link with the rate and the hop that its protocols say, and no startup.  Keeps routes and
   // symmetry.  Error{invalid_argument} when a link does not carry it.
-  [[nodiscard]] Topology under(LinkProtocol protocol, Bytes bytes) const;
-  [[nodiscard]] bool carries(LinkProtocol protocol) const;
+  // `by_network`: its switches add, so that links to and from them cost what they say of CollNet.
+  [[nodiscard]] Topology under(LinkProtocol protocol, Bytes bytes, bool by_network = false) const;
+  [[nodiscard]] bool carries(LinkProtocol protocol, bool by_network = false) const;
   // A rank's widest link to a switch under LinkProtocol::nvls: that switch adds and multicasts what
   // ranks send.  Nothing where there is none.
   [[nodiscard]] std::optional<LinkId> link_to_adding_switch(Rank rank) const;
+  // Whether a link joins a NIC, or a rank without one, to a switch that adds and multicasts what
+  // nodes send; whether some link does.
+  [[nodiscard]] bool leads_to_adding_network(const Link& link) const {
+    return cost_of(protocols_of(link), LinkProtocol::collnet).has_value();
+  }
+  [[nodiscard]] bool network_adds() const { return parts_->network_adds; }
   [[nodiscard]] const Protocols& protocols_of(const Link& link) const {
     return parts_->protocols[link.protocols];
   }
@@ -212,6 +219,7 @@ class Topology {
     std::vector<Turning> turnings = {};
     // By rank, its link to a switch that adds; empty where there is none.  Set by the constructor.
     std::vector<std::optional<LinkId>> to_adding_switch = {};
+    bool network_adds = false;  // likewise
   };
   explicit Topology(Parts parts);  // checks that it is consistent
   [[nodiscard]] const Parts& parts() const { return *parts_; }

@@ -122,6 +122,7 @@ class ScenarioMaker {
     put(cluster, "preset", "--preset", options_.preset);
     put(cluster, "nodes", "--nodes", options_.nodes);
     put(cluster, "network", "--network", options_.network);
+    if (options_.sharp) cluster.set("sharp", from("--sharp", "", JsonValue(true)));
     return cluster;
   }
 
@@ -410,6 +411,10 @@ void add_machine(Options& command, PredictOptions& options) {
   command
       .choice("--network", options.network, network_words().allowed,
               "kind of the network that joins them (default: the preset's)")
+      .needs = "--preset";
+  command
+      .flag("--sharp", options.sharp,
+            "its switches add, and NCCL uses them: NCCL_COLLNET_ENABLE=1 on InfiniBand with SHARP")
       .needs = "--preset";
   command.integer("-g,--ngpus", options.gpus,
                   "one thread drives N GPUs of each node (default: a process for each GPU, all of "

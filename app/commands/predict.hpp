@@ -26,6 +26,7 @@ struct PredictOptions {
   std::optional<std::int64_t> gpus_of_each_node;
   std::string launch_mode;
   bool in_place = false;
+  bool sharp = false;
   RunCommandOptions run;
 
   // -g, in all threads: the ranks of a shape, or of each node of presets; nothing: all of them.

@@ -206,8 +206,8 @@ struct Explanation {
 //
 //   question, algorithm_summary          sentences
 //   tuner           {version, expected: [{nccl_algorithm, nccl_protocol, seconds}], channels,
-//                    threads, ring, tree, nvls: {channels, intra_bytes_per_s, inter_bytes_per_s}};
-//                    null: it was not asked
+//                    threads, ring, tree, nvls, collnet: {channels, intra_bytes_per_s,
+//                    inter_bytes_per_s}}; null: it was not asked
 //   operation, algorithm, chosen_automatically, ranks, size_bytes, chunks, channels, machine
 //   time_s, algbw_bytes_per_s, busbw_bytes_per_s, busbw_factor
 //   algorithms      [{algorithm, time_s, why_not}], the fastest first

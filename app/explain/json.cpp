@@ -223,7 +223,8 @@ JsonValue of_tuner(const TunerVerdict& verdict) {
                             {"threads", verdict.work.threads},
                             {"ring", of_channels(verdict.machine.ring)},
                             {"tree", of_channels(verdict.machine.tree)},
-                            {"nvls", of_channels(verdict.machine.nvls)}});
+                            {"nvls", of_channels(verdict.machine.nvls)},
+                            {"collnet", of_channels(verdict.machine.collnet)}});
 }
 
 JsonValue of_contender(const Contender& contender) {

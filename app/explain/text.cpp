@@ -50,10 +50,7 @@ std::string tuner_in_words(const TunerVerdict& verdict) {
   }
   const TunerVerdict::Expected& best = verdict.expected.front();
   const TunerMachine& machine = verdict.machine;
-  const NcclChannels& channels = best.algorithm == NcclAlgorithm::ring   ? machine.ring
-                                 : best.algorithm == NcclAlgorithm::tree ? machine.tree
-                                 : best.algorithm == NcclAlgorithm::pat  ? machine.tree
-                                                                         : machine.nvls;
+  const NcclChannels& channels = machine.channels_of(best.algorithm);
   return fmt::format(
       "The tuner of NCCL {} chose it; it ranks and does not predict. It counts on {} of {:.4g} "
       "GB/s "

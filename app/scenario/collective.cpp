@@ -145,14 +145,6 @@ class CollectiveReader {
     known_operation_ = true;
     collective().operation = parse_operation(*op);
     if (algorithm != nullptr && algorithm->is_object()) return read_listed(*algorithm);
-    if (algorithm != nullptr && algorithm->is_string() &&
-        is_in_switch_algorithm(algorithm->string())) {
-      reader_.wrong("algorithm", "not-simulated",
-                    quoted(algorithm->string()) +
-                        " reduces inside switches (SHARP), which collsim does not simulate",
-                    {}, "allowed: " + list_of(algorithm_words(collective().operation).allowed));
-      return;
-    }
     const std::optional<std::string> word =
         reader_.word("algorithm", algorithm_words(collective().operation));
     if (algorithm == nullptr) reader_.resolve("algorithm", default_algorithm());

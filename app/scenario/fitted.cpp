@@ -96,6 +96,7 @@ class Constants {
     const std::string& kind = kind_of(type);
     JsonValue all = JsonValue::object();
     for (const LinkProtocol protocol : all_protocols) {
+      if (protocol == LinkProtocol::collnet) continue;  // what adds is written ("sharp")
       const std::string name = to_string(protocol);
       const std::optional<Time> own = hop(type, name);
       if (!own) continue;

@@ -24,6 +24,9 @@ enum class NcclAlgorithm : std::uint8_t {
 };
 // "Ring", "Tree", ...: as NCCL's tuning log spells them
 [[nodiscard]] const char* to_string(NcclAlgorithm algorithm);
+[[nodiscard]] constexpr bool is_collnet(NcclAlgorithm algorithm) {
+  return algorithm == NcclAlgorithm::collnet_direct || algorithm == NcclAlgorithm::collnet_chain;
+}
 // "LL", "LL128", "Simple": NVLS and send/recv have no protocol of their own there.
 [[nodiscard]] LinkProtocol nccl_protocol_of(LinkProtocol protocol);
 // "Ring LL"

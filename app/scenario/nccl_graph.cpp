@@ -54,6 +54,7 @@ NcclGraph read_nccl_graph(ObjectReader& owner, std::string_view key) {
   read.ring = read_channels(reader, "ring");
   read.tree = read_channels(reader, "tree");
   read.nvls = read_channels(reader, "nvls");
+  read.collnet = read_channels(reader, "collnet");
   read.same_channels = reader.boolean("same_channels");
   owner.resolve(key, reader.finish());
   return read;

@@ -20,12 +20,12 @@ struct NcclChannels {
 //
 //   "nccl_graph": {"gpu": "hopper", "cpu": "intel", "path": "nvlink",
 //                  "ring": {"channels": 12, "intra": "30GB/s", "inter": "30GB/s"},
-//                  "tree": {...}, "nvls": {...}, "same_channels": true}
+//                  "tree": {...}, "nvls": {...}, "collnet": {...}, "same_channels": true}
 struct NcclGraph {
   std::string gpu;   // "volta", "ampere", "hopper", "blackwell"
   std::string cpu;   // "intel", "amd", "arm"
   std::string path;  // between GPUs of a node: "nvlink", "pci"
-  std::optional<NcclChannels> ring, tree, nvls;
+  std::optional<NcclChannels> ring, tree, nvls, collnet;
   // Whether all channels go through the GPUs in one order; nothing: on one node they do.
   std::optional<bool> same_channels;
 };

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <string>
 #include <utility>
@@ -15,12 +14,6 @@ namespace collsim {
 namespace {
 
 using Aliases = std::map<std::string, std::string>;
-
-std::string lower_case(std::string_view word) {
-  std::string lower;
-  for (const char c : word) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
 
 std::string without_hyphens(std::string_view word) {
   std::string bare;
@@ -136,13 +129,6 @@ const Vocabulary& element_type_words() {
 const Vocabulary& reduction_words() {
   static const Vocabulary words = make_reduction_words();
   return words;
-}
-
-bool is_in_switch_algorithm(std::string_view word) {
-  const std::string bare = without_hyphens(lower_case(word));
-  constexpr std::array<std::string_view, 5> names = {"collnet", "collnetdirect", "collnetchain",
-                                                     "sharp", "inswitch"};
-  return std::find(names.begin(), names.end(), bare) != names.end();
 }
 
 std::string_view element_type_word(ElementType type) {

@@ -28,10 +28,6 @@ inline constexpr std::array<std::string_view, 2> algorithm_policies{"auto", "ncc
 [[nodiscard]] const Vocabulary& element_type_words();
 [[nodiscard]] const Vocabulary& reduction_words();
 
-// Whether it names an algorithm of NCCL that adds up inside the switches of a network (CollNet,
-// SHARP), which collsim does not simulate.
-[[nodiscard]] bool is_in_switch_algorithm(std::string_view word);
-
 // The element type in the spelling of scenario files: "float32".
 [[nodiscard]] std::string_view element_type_word(ElementType type);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -36,6 +37,8 @@ struct Way {
   LinkProtocol protocol;
   // As many channels as a node has GPUs, each through another NIC.
   bool through_all_nics = true;
+  // Switches of the network add.
+  bool by_network = false;
 };
 
 void add_ways(std::vector<Way>& ways, NcclAlgorithm nccl, std::string_view algorithm,
@@ -44,7 +47,8 @@ void add_ways(std::vector<Way>& ways, NcclAlgorithm nccl, std::string_view algor
     ways.push_back({nccl, algorithm, protocol, through_all_nics});
 }
 
-constexpr int fewest_beyond_nvls = 2;  // GPUs of a node that NCCL has no NVLS for
+constexpr int fewest_beyond_nvls = 2;   // GPUs of a node that NCCL has no NVLS for
+constexpr int most_heads_of_nvls = 32;  // every GPU that gathers or scatters is one
 
 // What NVSwitches add: sums, and minima and maxima other than of 32 and 64 bit floats.
 bool switches_add(const Collective& collective) {
@@ -65,12 +69,66 @@ bool is_asked_for(const NcclChoice& choice) {
   return !choice.algo_text.empty() || !choice.tuner.empty();
 }
 
+// What switches of the network add: sums, minima and maxima.
+bool network_adds(const Case& asked) {
+  const Collective& collective = asked.collective;
+  if (!asked.cluster->topology.network_adds()) return false;
+  if (collective.operation == Operation::all_gather) return true;
+  return size_of(collective.type) > 1 && collective.reduction != Reduction::prod &&
+         collective.reduction != Reduction::avg;
+}
+
+// Whether the widest links of a node's GPUs that take part lead to one switch, which is none of
+// PCIe.
+bool has_nvswitch(const Case& asked, int members) {
+  const std::string& gpus = asked.cluster->gpu_kind;
+  if (asked.nccl_graph.path == "pci" || gpus == "pcie" || gpus == "host-memory") return false;
+  const Topology& topology = asked.cluster->topology;
+  std::map<NodeId, const Link*> widest;
+  for (int i = 0; i < members; ++i)
+    widest[topology.node_of(asked.collective.group[static_cast<std::size_t>(i)])] = nullptr;
+  for (const Link& link : topology.links()) {
+    const auto of = widest.find(link.from);
+    if (of == widest.end()) continue;
+    if (of->second == nullptr || of->second->bandwidth < link.bandwidth) of->second = &link;
+  }
+  const Link* const first = widest.begin()->second;
+  return first != nullptr && topology.kind(first->to) == NodeKind::network_switch &&
+         std::all_of(widest.begin(), widest.end(), [&](const auto& of) {
+           return of.second != nullptr && of.second->to == first->to;
+         });
+}
+
+bool has_nic_per_gpu(const Topology& topology) {
+  const auto& kinds = topology.parts().kinds;
+  const auto nics = std::count(kinds.begin(), kinds.end(), NodeKind::nic);
+  return static_cast<std::size_t>(nics) >= topology.rank_count();
+}
+
+constexpr int most_gpus_of_collnet_direct = 8;  // of a node
+
+void add_ways_by_network(std::vector<Way>& ways, const Case& asked, int members) {
+  using enum NcclAlgorithm;
+  const Collective& collective = asked.collective;
+  const bool several_nodes = members < collective.size();
+  if (!several_nodes || !network_adds(asked)) return;
+  const bool sums_up = collective.operation == Operation::all_reduce;
+  // Gathering and scattering, every GPU has a NIC of its own.
+  if (!sums_up && !has_nic_per_gpu(asked.cluster->topology)) return;
+  const bool direct = members <= most_gpus_of_collnet_direct && has_nvswitch(asked, members);
+  if (direct) ways.push_back({collnet_direct, "collnet-direct", LinkProtocol::simple, false, true});
+  if (sums_up) ways.push_back({collnet_chain, "collnet-chain", LinkProtocol::simple, true, true});
+  if (members > fewest_beyond_nvls && members <= most_heads_of_nvls && switches_add(collective))
+    ways.push_back({nvls, sums_up ? "nvls-sharp" : "nvls", LinkProtocol::nvls, false, true});
+}
+
 void add_ways_to_reduce_everywhere(std::vector<Way>& ways, const Case& asked, int members) {
   using enum NcclAlgorithm;
   const bool several_nodes = members < asked.collective.size();
   add_ways(ways, ring, "ring");
   if (members > fewest_beyond_nvls && switches_add(asked.collective))
     ways.push_back({several_nodes ? nvls_tree : nvls, "nvls", LinkProtocol::nvls, false});
+  add_ways_by_network(ways, asked, members);
   if (several_nodes) return add_ways(ways, tree, "double-tree");
   // On one node a tree is a chain there and back, which NCCL hardly ever takes.
   if (members > 1 && is_asked_for(asked.nccl_choice)) add_ways(ways, tree, "chain", false);
@@ -80,12 +138,11 @@ void add_ways_to_gather_or_scatter(std::vector<Way>& ways, const Case& asked, in
   using enum NcclAlgorithm;
   add_ways(ways, ring, "ring");
   if (is_one_gpu_per_node(asked)) ways.push_back({pat, "pat", LinkProtocol::simple, false});
-  // Every GPU is a head, of which NCCL's NVLS has so many.
-  constexpr int most_heads = 32;
+  add_ways_by_network(ways, asked, members);
   const Collective& collective = asked.collective;
   const bool one_node = members == collective.size();
   // Its tuner hardly ever takes it on one node, because no byte is saved.
-  if (one_node && members > fewest_beyond_nvls && members <= most_heads &&
+  if (one_node && members > fewest_beyond_nvls && members <= most_heads_of_nvls &&
       switches_add(collective) && is_asked_for(asked.nccl_choice))
     ways.push_back({nvls, "nvls", LinkProtocol::nvls, false});
 }
@@ -147,8 +204,8 @@ Case candidate(const Case& asked, const Way& way,
   const LaunchCosts& launch = asked.launch;
   const int members = members_per_node(asked.cluster->topology, asked.collective.group);
   const bool several_nodes = members < collective.size();
-  cluster->topology =
-      asked.cluster->topology.under(way.protocol, message_of(collective, way.protocol, members));
+  cluster->topology = asked.cluster->topology.under(
+      way.protocol, message_of(collective, way.protocol, members), way.by_network);
   if (cluster->link && !cluster->topology.links().empty())
     cluster->link = cluster->topology.parameters(LinkId(0));
   made.cluster = cluster;
@@ -166,10 +223,11 @@ Case candidate(const Case& asked, const Way& way,
     choice.chunk_size = chain_piece(collective.bytes() / choice.channels, choice.channels);
   if (way.algorithm == "double-tree")
     choice.chunks = tree_pieces(collective.bytes() / 2 / choice.channels);
-  if (way.algorithm == "nvls") {
+  if (way.protocol == LinkProtocol::nvls || way.by_network) {
     constexpr int most_pieces = 128;
-    choice.channels = several_nodes ? 2 : 1;
-    const Bytes block = collective.bytes() / members / choice.channels;
+    if (way.nccl == NcclAlgorithm::nvls_tree) choice.channels = 2;  // a tree each
+    const int blocks = way.nccl == NcclAlgorithm::collnet_chain ? 1 : members;
+    const Bytes block = collective.bytes() / blocks / choice.channels;
     choice.chunks = static_cast<int>(std::clamp<Bytes>(block / 1024, 1, most_pieces));
   }
   made.choose(std::move(choice));
@@ -195,13 +253,20 @@ std::string wish_in_words(const NcclChoice& choice) {
 }
 
 [[noreturn]] void refuse_wish(const Case& asked, const std::vector<Way>& carried) {
+  constexpr LinkProtocol simple_way = LinkProtocol::simple;
   std::string there;
   for (const Way& way : carried)
     there += (there.empty() ? "" : ", ") + nccl_text(way.nccl, way.protocol);
+  const bool for_networks = asked.nccl_choice.allows(NcclAlgorithm::collnet_direct, simple_way) ||
+                            asked.nccl_choice.allows(NcclAlgorithm::collnet_chain, simple_way);
+  const bool said = asked.cluster->topology.network_adds();
   throw_error(
       ErrorCode::invalid_argument,
-      fmt::format("NCCL has no {} for {} here: as far as collsim simulates it, it has {}",
-                  wish_in_words(asked.nccl_choice), to_string(asked.collective.operation), there));
+      fmt::format("NCCL has no {} for {} here: as far as collsim simulates it, it has {}{}",
+                  wish_in_words(asked.nccl_choice), to_string(asked.collective.operation), there,
+                  for_networks && !said ? "; CollNet needs a network that adds: \"sharp\": true "
+                                          "of the cluster, --sharp of predict"
+                                        : ""));
 }
 
 // Those that the links carry and the user allows.
@@ -209,8 +274,9 @@ std::vector<Way> allowed_ways(const Case& asked) {
   std::vector<Way> known =
       ways(asked, members_per_node(asked.cluster->topology, asked.collective.group));
   if (known.empty()) return known;
-  std::erase_if(known,
-                [&](const Way& way) { return !asked.cluster->topology.carries(way.protocol); });
+  std::erase_if(known, [&](const Way& way) {
+    return !asked.cluster->topology.carries(way.protocol, way.by_network);
+  });
   if (known.empty())
     throw_error(ErrorCode::invalid_argument,
                 "what NCCL would run is unknown here: the links of this cluster say nothing of "
@@ -261,6 +327,9 @@ std::optional<ErrorClass> error_class(const Case& candidate) {
   else if (found.tables > 0)
     found.outside = outside_of_tables(cluster.gpu_kind, cluster.network_kind, nodes,
                                       to_string(collective.operation));
+  const bool sharp_nvls = candidate.nccl == NcclAlgorithm::nvls && nodes > 1;
+  if (found.outside.empty() && candidate.nccl && (is_collnet(*candidate.nccl) || sharp_nvls))
+    found.outside = "no published table says that switches of the network added";
   const NcclChoice& wish = candidate.nccl_choice;
   found.forced = !wish.algo_text.empty() || !wish.proto_text.empty();
   return found;
@@ -269,10 +338,13 @@ std::optional<ErrorClass> error_class(const Case& candidate) {
 bool nccl_has(Operation operation, std::string_view algorithm) {
   switch (operation) {
     case Operation::all_reduce:
-      return algorithm == "ring" || algorithm == "double-tree" || algorithm == "nvls";
+      return algorithm == "ring" || algorithm == "double-tree" || algorithm == "nvls" ||
+             algorithm == "nvls-sharp" || algorithm == "collnet-direct" ||
+             algorithm == "collnet-chain";
     case Operation::all_gather:
     case Operation::reduce_scatter:
-      return algorithm == "ring" || algorithm == "pat" || algorithm == "nvls";
+      return algorithm == "ring" || algorithm == "pat" || algorithm == "nvls" ||
+             algorithm == "collnet-direct";
     case Operation::broadcast:
     case Operation::reduce: return algorithm == "chain";
     case Operation::all_to_all:

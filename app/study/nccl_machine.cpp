@@ -188,6 +188,7 @@ TunerMachine tuner_machine(const Case& asked, int members, const NcclTuner& tune
   machine.ring = known.ring ? *known.ring : rules.ring();
   machine.tree = known.tree ? *known.tree : rules.tree(machine.ring);
   machine.nvls = known.nvls ? *known.nvls : rules.nvls(machine.ring);
+  machine.collnet = known.collnet ? *known.collnet : machine.ring;
   machine.same_channels = known.same_channels.value_or(members == asked.collective.size());
   return machine;
 }

@@ -19,6 +19,7 @@ namespace collsim {
 //   nodes        a channel per NIC, at most one per GPU, as fast as a NIC; inside a node a tree's
 //                are as fast as the GPU's links allow so many to be
 //   NVLS         a channel per GPU, as fast as S + S/n on its link allows
+//   CollNet      as Ring
 //
 // They give all that is known of NCCL's own searches on NVSwitch machines (8 x 60 as 12 x 30 GB/s,
 // 8 x 48 GB/s, ...).  Error{invalid_argument}, with what to write, when nothing says which GPUs and

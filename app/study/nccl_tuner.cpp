@@ -57,18 +57,23 @@ bool is_hopper_or_later(const TunerMachine& machine) {
   return machine.gpu == "hopper" || machine.gpu == "blackwell";
 }
 
-const NcclChannels& channels_of(const TunerMachine& machine, NcclAlgorithm algorithm) {
-  if (algorithm == NcclAlgorithm::ring) return machine.ring;
-  const bool nvls = algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
-  return nvls ? machine.nvls : machine.tree;
-}
-
 // With two nodes the tuner counts on the rate inside of them.
 double rate_of(const NcclChannels& graph, int nodes) {
   return graph.channels * (nodes <= 2 ? graph.intra : graph.inter);
 }
 
 }  // namespace
+
+const NcclChannels& TunerMachine::channels_of(NcclAlgorithm algorithm) const {
+  switch (algorithm) {
+    case NcclAlgorithm::ring: return ring;
+    case NcclAlgorithm::nvls:
+    case NcclAlgorithm::nvls_tree: return nvls;
+    case NcclAlgorithm::collnet_direct:
+    case NcclAlgorithm::collnet_chain: return collnet;
+    default: return tree;
+  }
+}
 
 NcclTuner::NcclTuner(const JsonValue& constants) {
   for (const JsonValue::Member& link : constant(constants, "latency").members())
@@ -168,12 +173,26 @@ double NcclTuner::latency(const TunerMachine& machine, const TunerQuestion& ques
     case NcclAlgorithm::tree: return base + 2 * ((per_node - 1) * intra + levels * inter);
     case NcclAlgorithm::nvls: return intra + (nodes > 1 ? inter : 0);
     case NcclAlgorithm::nvls_tree: return intra + 2 * levels * inter;
+    case NcclAlgorithm::collnet_direct:
+    case NcclAlgorithm::collnet_chain: return base + collnet_latency(machine, question, algorithm);
     case NcclAlgorithm::pat: {
       constexpr double share = 3.5, of_a_rank = 2.8;
       return base + levels * inter / share + of_a_rank * question.ranks;
     }
     default: return 0;
   }
+}
+
+double NcclTuner::collnet_latency(const TunerMachine& machine, const TunerQuestion& question,
+                                  NcclAlgorithm algorithm) const {
+  constexpr double of_a_peer = 0.4;
+  constexpr LinkProtocol simple = LinkProtocol::simple;
+  const int others = question.ranks / question.nodes - 1;
+  const double intra = hop(machine.path, algorithm, simple);
+  const double inter = hop("network", others == 0 ? NcclAlgorithm::tree : algorithm, simple);
+  const bool chain = algorithm == NcclAlgorithm::collnet_chain;
+  const double up = chain ? others * intra : std::min(others, 1) * intra + others * of_a_peer;
+  return 2 * up + inter;
 }
 
 double NcclTuner::ll_max(const TunerMachine& machine, const TunerQuestion& question) const {
@@ -212,6 +231,19 @@ double NcclTuner::nvls_rate(const TunerMachine& machine, const TunerQuestion& qu
   return channels * rate;
 }
 
+double NcclTuner::collnet_direct_rate(const TunerMachine& machine,
+                                      const TunerQuestion& question) const {
+  constexpr double network_share = 0.9, share_since_hopper = 0.85;
+  const NcclChannels& graph = machine.collnet;
+  const double per_node = 1.0 * question.ranks / question.nodes;
+  if (gathers(question.operation))
+    return per_node * std::min(graph.intra, graph.inter * network_share);
+  double gpus_per_nic = per_node / graph.channels;
+  gpus_per_nic -= (gpus_per_nic - 1) / 2;
+  const double rate = graph.channels * graph.intra / gpus_per_nic;
+  return is_hopper_or_later(machine) ? share_since_hopper * rate : rate;
+}
+
 double NcclTuner::bus_rate(const TunerMachine& machine, const TunerQuestion& question,
                            NcclAlgorithm algorithm, LinkProtocol protocol) const {
   constexpr double ll_share = 0.5, ll128_share = 0.92, pat_share = 0.75;
@@ -225,6 +257,8 @@ double NcclTuner::bus_rate(const TunerMachine& machine, const TunerQuestion& que
     }
     case NcclAlgorithm::tree: return tree_rate(machine, question, protocol);
     case NcclAlgorithm::pat: return pat_share * rate_of(machine.tree, question.nodes);
+    case NcclAlgorithm::collnet_direct: return collnet_direct_rate(machine, question);
+    case NcclAlgorithm::collnet_chain: return machine.collnet.channels * machine.collnet.intra;
     case NcclAlgorithm::nvls:
     case NcclAlgorithm::nvls_tree: return nvls_rate(machine, question, algorithm);
     default: return 0;
@@ -234,10 +268,10 @@ double NcclTuner::bus_rate(const TunerMachine& machine, const TunerQuestion& que
 TunerCell NcclTuner::cell(const TunerMachine& machine, const TunerQuestion& question,
                           NcclAlgorithm algorithm, LinkProtocol protocol) const {
   double rate = bus_rate(machine, question, algorithm, protocol);
-  const bool tree = algorithm == NcclAlgorithm::tree;
+  const bool halved = algorithm == NcclAlgorithm::tree || is_collnet(algorithm);
   // What gathers otherwise than around a ring is not converted.
   if (algorithm == NcclAlgorithm::ring || !gathers(question.operation))
-    rate *= tree ? 0.5 : 1.0 * question.ranks / steps_of(question);
+    rate *= halved ? 0.5 : 1.0 * question.ranks / steps_of(question);
   return {latency(machine, question, algorithm, protocol), rate};
 }
 
@@ -266,14 +300,16 @@ TunerWork NcclTuner::work(const TunerMachine& machine, const TunerQuestion& ques
   constexpr int most_channels = 64, fewest_threads = 96, threads_of_trees = 640;
   const bool nvls = algorithm == NcclAlgorithm::nvls || algorithm == NcclAlgorithm::nvls_tree;
   TunerWork work{nvls ? gpus_.at(machine.gpu).nvls_channels
-                      : std::min(2 * channels_of(machine, algorithm).channels, most_channels),
+                      : std::min(2 * machine.channels_of(algorithm).channels, most_channels),
                  protocol == LinkProtocol::ll128 ? 640 : 512};
   Bytes per_thread = nccl_protocol_of(protocol) == LinkProtocol::simple ? 64 : 8;
   if (protocol == LinkProtocol::ll && algorithm == NcclAlgorithm::ring)
     per_thread *= question.ranks;
+  if (is_collnet(algorithm)) per_thread = 512;
   const auto too_many = [&] { return bytes < Bytes{work.channels} * work.threads * per_thread; };
   while (work.channels > 1 && too_many()) --work.channels;
-  while (!nvls && work.threads % 128 == 0 && too_many()) work.threads /= 2;
+  const bool all_threads = nvls || algorithm == NcclAlgorithm::collnet_direct;
+  while (!all_threads && work.threads % 128 == 0 && too_many()) work.threads /= 2;
   const bool tree = algorithm == NcclAlgorithm::tree || algorithm == NcclAlgorithm::pat;
   work.threads = tree ? threads_of_trees : std::max(work.threads, fewest_threads);
   return work;

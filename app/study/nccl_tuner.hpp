@@ -18,8 +18,10 @@ namespace collsim {
 // A machine as NCCL's tuner knows it: no value is left open (app/study/nccl_machine.hpp).
 struct TunerMachine {
   std::string gpu, cpu, path;  // as in NcclGraph
-  NcclChannels ring, tree, nvls;
+  NcclChannels ring, tree, nvls, collnet;
   bool same_channels = true;
+
+  [[nodiscard]] const NcclChannels& channels_of(NcclAlgorithm algorithm) const;
 };
 
 struct TunerQuestion {
@@ -44,7 +46,7 @@ struct TunerWork {
 //   time = latency + size / bandwidth
 //   latency   base + a hop per step, of NVLink, PCI or the network
 //   bandwidth channels x rate of a channel, capped per protocol, GPU and number of nodes; times
-//             n / steps for Ring and NVLS, 1/2 for Tree
+//             n / steps for Ring and NVLS, 1/2 for Tree and CollNet
 //
 // Corrected by size for Tree, and for Ring Simple among nodes.  The constants are those of a
 // version, scenarios/presets/nccl-VERSION.json.
@@ -98,6 +100,10 @@ class NcclTuner {
                                  LinkProtocol protocol) const;
   [[nodiscard]] double nvls_rate(const TunerMachine& machine, const TunerQuestion& question,
                                  NcclAlgorithm algorithm) const;
+  [[nodiscard]] double collnet_direct_rate(const TunerMachine& machine,
+                                           const TunerQuestion& question) const;
+  [[nodiscard]] double collnet_latency(const TunerMachine& machine, const TunerQuestion& question,
+                                       NcclAlgorithm algorithm) const;
   [[nodiscard]] double ll_max(const TunerMachine& machine, const TunerQuestion& question) const;
 
   std::map<std::string, Latencies, std::less<>> latencies_;  // by link

@@ -33,6 +33,9 @@
   NAME(all_reduce_torus)                 \
   NAME(all_reduce_swing)                 \
   NAME(all_reduce_nvls)                  \
+  NAME(all_reduce_nvls_sharp)            \
+  NAME(all_reduce_collnet_direct)        \
+  NAME(all_reduce_collnet_chain)         \
   NAME(all_gather_ring)                  \
   NAME(all_gather_neighbor_exchange)     \
   NAME(all_gather_direct)                \
@@ -41,12 +44,14 @@
   NAME(all_gather_pat)                   \
   NAME(all_gather_hierarchical)          \
   NAME(all_gather_nvls)                  \
+  NAME(all_gather_collnet_direct)        \
   NAME(reduce_scatter_ring)              \
   NAME(reduce_scatter_direct)            \
   NAME(reduce_scatter_recursive_halving) \
   NAME(reduce_scatter_pat)               \
   NAME(reduce_scatter_hierarchical)      \
   NAME(reduce_scatter_nvls)              \
+  NAME(reduce_scatter_collnet_direct)    \
   NAME(gather_binomial)                  \
   NAME(gather_flat)                      \
   NAME(scatter_binomial)                 \

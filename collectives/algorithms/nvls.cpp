@@ -13,129 +13,117 @@
 // so a GPU's link carries S + S/n each way, and nccl-tests shows a bus bandwidth of 2(n-1)/(n+1)
 // times its rate.  Blocks are worked on piece by piece, all blocks side by side.
 //
-// Among nodes (NVLSTree) the heads of the same block are the nodes of a tree (double_tree.cpp,
-// channels alternate between the two trees): 2 and 3 become a way up and down that tree, each head
-// through its own NIC.
+// All-gather is 3 and 4 alone, on the block that its head gives: S/n go up a GPU's link and S down.
+// Reduce-scatter is 1 and 2 alone, on the block that its head gets: S up, S/n down.  A ring takes
+// (n-1)/n S each way, so there are no bytes to save, only steps.
 //
-// What the switch does are lanes that run in it (Algorithm::lanes_in_switch); where no switch can,
-// they run in the ranks, and this is a direct exchange.  A lane in a switch belongs to the head's
-// next GPU.  Lanes of one rank do not send to each other, so what that GPU itself sends and
-// receives takes one more lane, of the GPU after it, on its way through the switch:
+// Among nodes the heads of the same block exchange it between 2 and 3, each through its own NIC:
+//
+//   nvls, all-reduce   in a tree (double_tree.cpp, channels alternate between the two trees)
+//   else               through a switch of the network that can add and multicast (in_switch.hpp)
+//
+// What switches do are lanes that run in them (Algorithm::lanes_in_switch, lanes_in_network); where
+// no switch can, they run in the ranks, and this is a direct exchange.  A lane in the node's switch
+// belongs to the head's next GPU:
 //
 //   scatter  GPU m:      block h to reduce(h + 1), or by way of forward_up(m + 1) if that is m's
 //   reduce   switch:     the sum of block p - 1, to up(p - 1)
-//   up, down GPU h:      through the tree, to multicast(h + 1)
+//   up, down GPU h:      to other nodes and back, to multicast(h + 1)
 //   multicast  switch:   block p - 1 to all, to p itself by way of forward_down(p + 1)
 //   gather   GPU m:      all blocks
 //
-// All-gather is steps 3 and 4 alone, on the block that a head gives: S/n go up a GPU's link and S
-// down.  Reduce-scatter is steps 1 and 2 alone, on the block that a head gets: S up, S/n down.  A
-// ring takes (n-1)/n S each way, so there are no bytes to save, only steps.
-//
-// NCCL 2.28 has the all-reduce as NVLS and NVLSTree, its halves as NVLS.
+// NCCL 2.28 has the tree as NVLSTree, all others as NVLS, among nodes with SHARP.
+#include <array>
 #include <optional>
-#include <vector>
 
 #include "collectives/algorithms/idioms.hpp"
-#include "collectives/algorithms/roles.hpp"
+#include "collectives/algorithms/in_switch.hpp"
 
 namespace collsim {
 namespace {
 
-enum Role : int { scatter, gather, up, down, reduce, multicast, forward_up, forward_down, roles };
-constexpr int switch_roles = roles - reduce;
-constexpr int roles_with_scratch = roles - up;
+using enum SwitchRole;
 
-// A rank among the n GPUs of its node, and its node among all.
-class InNode {
- public:
-  InNode(const Task& task, int size)
-      : group_(task.group), role_(task.role), size_(size), me_(task.group.me() % size_) {}
-  explicit InNode(const Task& task)
-      : InNode(task, task.per_node > 1 ? task.per_node : task.group.size()) {}
+// Of the lanes of a channel, the last four run in the node's switch.
+constexpr std::array lanes_with_tree{scatter, gather,    up,         down,
+                                     reduce,  multicast, forward_up, forward_down};
+constexpr std::array lanes_with_network{scatter,   gather,     up,           down,
+                                        add,       network_up, network_down, reduce,
+                                        multicast, forward_up, forward_down};
+constexpr std::array lanes_of_all_gather{gather,     up,           down,      add,
+                                         network_up, network_down, multicast, forward_down};
+constexpr std::array lanes_of_reduce_scatter{scatter,    up,           down,   add,
+                                             network_up, network_down, reduce, forward_up};
 
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] int me() const { return me_; }
-  [[nodiscard]] int nodes() const { return group_.size() / size_; }
-  [[nodiscard]] int node() const { return group_.me() / size_; }
-  [[nodiscard]] int wrap(int member) const { return (member % size_ + size_) % size_; }
+// A task with the lanes that it has; those up to `first_kept` keep nothing.
+struct Part {
+  const Task* task;
+  InNode at;
+  int first_kept;
 
-  // The lane with a role of a member of my node; of the member like me in another node.
-  [[nodiscard]] Endpoint lane(Role role, int member) const {
-    return role_above(group_[group_.me() - me_ + wrap(member)], role - role_);
+  [[nodiscard]] Operation operation() const { return task->collective->operation; }
+  // What this lane keeps of the blocks of a head.
+  [[nodiscard]] Spans kept_of(int head) const {
+    const bool scatters = operation() == Operation::reduce_scatter;
+    const Columns columns =
+        scatters ? given_columns(*task, at.size()) : result_columns(*task, at.size());
+    return kept(*task, at.size(), task->role - first_kept, columns[at.wrap(head)]);
   }
-  [[nodiscard]] Endpoint lane_of_node(Role role, int node) const {
-    return role_above(group_[node * size_ + me_], role - role_);
-  }
-
- private:
-  Group group_;
-  int role_;
-  int size_;
-  int me_;
 };
 
-using Steps = std::vector<Instruction>;
-
-std::optional<Role> if_in_place(const Task& task, Role role) {
+std::optional<SwitchRole> if_in_place(const Task& task, SwitchRole role) {
   return task.in_place ? std::optional(role) : std::nullopt;
 }
 
-Program in_step(Steps steps) {
-  co_yield steps;
-}
-
 // `writer`: the lane that receives into the memory that is sent here; nothing: none does.
-template <class BlockOf>
-Steps scatter_steps(const InNode& at, BlockOf source, std::optional<Role> writer) {
+Steps scatter_steps(const InNode& at, const Columns& source, std::optional<SwitchRole> writer) {
   Steps steps;
   for (int step = 0; step < at.size(); ++step) {
     const int head = at.wrap(at.me() + step);
     const bool mine = at.wrap(head + 1) == at.me();
     const Endpoint adder = mine ? at.lane(forward_up, at.me() + 1) : at.lane(reduce, head + 1);
-    steps.push_back(send(adder, source(head)));
+    for (const Span& block : source[head]) steps.push_back(send(adder, block));
   }
   if (writer) steps.push_back(signal(at.lane(*writer, at.me())));
   return steps;
 }
 
 // `reader`: the lane that sends what is in the memory of the result; nothing: none does.
-Steps gather_steps(const InNode& at, const Blocks& result, std::optional<Role> reader) {
+Steps gather_steps(const InNode& at, const Columns& result, std::optional<SwitchRole> reader) {
   Steps steps;
   if (reader) steps.push_back(wait(at.lane(*reader, at.me())));
   for (int step = 0; step < at.size(); ++step) {
     const int head = at.wrap(at.me() - step);
     const bool mine = at.wrap(head + 1) == at.me();
     const Endpoint from = mine ? at.lane(forward_down, at.me() + 1) : at.lane(multicast, head + 1);
-    steps.push_back(receive(from, result[head]));
+    for (const Span& block : result[head]) steps.push_back(receive(from, block));
   }
   return steps;
 }
 
-Steps reduce_steps(const InNode& at, Span sum, Role receiver) {
+Steps reduce_steps(const InNode& at, const Spans& sums, SwitchRole receiver) {
   const int head = at.me() - 1;
-  Steps steps{receive(at.lane(scatter, head), sum)};
-  for (int step = 1; step < at.size() - 1; ++step)
-    steps.push_back(receive_reduce(at.lane(scatter, head - step), sum, sum));
-  steps.push_back(receive_reduce(at.lane(forward_up, at.me() + 1), sum, sum));
-  steps.push_back(send(at.lane(receiver, head), sum));
+  Steps steps;
+  for (const Span& sum : sums) {
+    steps.push_back(receive(at.lane(scatter, head), sum));
+    for (int step = 1; step < at.size() - 1; ++step)
+      steps.push_back(receive_reduce(at.lane(scatter, head - step), sum, sum));
+    steps.push_back(receive_reduce(at.lane(forward_up, at.me() + 1), sum, sum));
+    steps.push_back(send(at.lane(receiver, head), sum));
+  }
   return steps;
 }
 
-Steps forward_up_steps(const InNode& at, Span part) {
-  return {receive_send(at.lane(scatter, at.me() - 1), part, at.lane(reduce, at.me() - 1))};
-}
-Steps forward_down_steps(const InNode& at, Span sum) {
-  return {receive_send(at.lane(multicast, at.me() - 1), sum, at.lane(gather, at.me() - 1))};
-}
-
-Steps multicast_steps(const InNode& at, Endpoint from, Span sum) {
+Steps multicast_steps(const InNode& at, const Endpoint& from, const Spans& sums) {
   const int head = at.me() - 1;
-  Steps steps{receive(from, sum)};
-  steps.push_back(send(at.lane(gather, head), sum));
-  steps.push_back(send(at.lane(forward_down, at.me() + 1), sum));
-  for (int step = 2; step < at.size(); ++step)
-    steps.push_back(send(at.lane(gather, head + step), sum));
+  Steps steps;
+  for (const Span& sum : sums) {
+    steps.push_back(receive(from, sum));
+    steps.push_back(send(at.lane(gather, head), sum));
+    steps.push_back(send(at.lane(forward_down, at.me() + 1), sum));
+    for (int step = 2; step < at.size(); ++step)
+      steps.push_back(send(at.lane(gather, head + step), sum));
+  }
   return steps;
 }
 
@@ -170,115 +158,105 @@ Steps down_steps(const InNode& at, const TreeNode& tree, bool from_root, Span su
   return steps;
 }
 
-std::int64_t longest_block(const Task& task) {
-  return Blocks(task.share(task.output), InNode(task).size())[0].count;
+// Within a node: the same however nodes exchange blocks.  `last`: the lane of the head that has
+// them for all.
+Steps steps_in_node(const Part& part, SwitchRole last) {
+  const Task& task = *part.task;
+  const InNode& at = part.at;
+  const int me = at.me();
+  const bool gathers = part.operation() == Operation::all_gather;
+  switch (at.role()) {
+    case scatter: {
+      const bool scatters = part.operation() == Operation::reduce_scatter;
+      return scatter_steps(at, given_columns(task, at.size()),
+                           if_in_place(task, scatters ? down : gather));
+    }
+    case gather:
+      return gather_steps(at, result_columns(task, at.size()),
+                          if_in_place(task, gathers ? up : scatter));
+    case reduce: return reduce_steps(at, part.kept_of(me - 1), up);
+    case multicast: return multicast_steps(at, at.lane(last, me - 1), part.kept_of(me - 1));
+    case forward_up:
+      return pass_on(at.lane(scatter, me - 1), part.kept_of(me - 2), at.lane(reduce, me - 1));
+    case forward_down:
+      return pass_on(at.lane(multicast, me - 1), part.kept_of(me - 2), at.lane(gather, me - 1));
+    default: return {};
+  }
 }
 
-Steps steps_of(const Task& task, const InNode& at) {
+Steps steps_with_tree(const Part& part) {
+  const InNode& at = part.at;
   const auto tree_at = [&](int node) {
-    return double_tree(task.channel.part % 2, node, at.nodes());
+    return double_tree(part.task->channel.part % 2, node, at.nodes());
   };
   const TreeNode tree = tree_at(at.node());
-  const Blocks source(source_vector(task), at.size());
-  const Blocks result(result_vector(task), at.size());
-  const std::int64_t longest = longest_block(task);
-  const auto kept = [&](int head) {  // where a lane keeps what it passes on
-    return task.scratch.sub((task.role - up) * longest, result[at.wrap(head)].count);
-  };
-  const bool reduced_at_root = tree_at(at.node()).parent < 0;
-  switch (static_cast<Role>(task.role)) {
-    case scatter:
-      return scatter_steps(
-          at, [&](int head) { return source[head]; }, if_in_place(task, gather));
-    case gather: return gather_steps(at, result, if_in_place(task, scatter));
-    case up: return up_steps(at, tree, kept(at.me()));
-    case down: {
-      const bool from_root = !reduced_at_root && tree_at(tree.parent).parent < 0;
-      return down_steps(at, tree, from_root, kept(at.me()));
-    }
-    case reduce: return reduce_steps(at, kept(at.me() - 1), up);
-    case multicast:
-      return multicast_steps(at, at.lane(reduced_at_root ? up : down, at.me() - 1),
-                             kept(at.me() - 1));
-    case forward_up: return forward_up_steps(at, kept(at.me() - 2));
-    case forward_down: return forward_down_steps(at, kept(at.me() - 2));
-    case roles: break;
+  const bool reduced_at_root = tree.parent < 0;
+  if (at.role() == up) return up_steps(at, tree, part.kept_of(at.me())[0]);
+  if (at.role() != down) return steps_in_node(part, reduced_at_root ? up : down);
+  const bool from_root = !reduced_at_root && tree_at(tree.parent).parent < 0;
+  return down_steps(at, tree, from_root, part.kept_of(at.me())[0]);
+}
+
+// What a head sends to the network, or on one node straight to where the network's would go.
+Steps up_to_network(const Part& part) {
+  const InNode& at = part.at;
+  const Task& task = *part.task;
+  const bool one_node = at.nodes() == 1;
+  const Endpoint to = one_node ? at.lane(multicast, at.me() + 1) : into_network(at);
+  if (part.operation() != Operation::all_gather)
+    return pass_on(at.lane(reduce, at.me() + 1), part.kept_of(at.me()), to);
+  Steps steps{send(to, gathered_block(task))};
+  if (task.in_place) steps.push_back(signal(at.lane(gather, at.me())));
+  return steps;
+}
+
+Steps down_from_network(const Part& part) {
+  const InNode& at = part.at;
+  const Task& task = *part.task;
+  const bool one_node = at.nodes() == 1;
+  if (part.operation() != Operation::reduce_scatter) {
+    if (one_node) return {};
+    return pass_on(out_of_network(at), part.kept_of(at.me()), at.lane(multicast, at.me() + 1));
   }
-  return {};
+  Steps steps;
+  if (task.in_place) steps.push_back(wait(at.lane(scatter, at.me())));
+  const Endpoint from = one_node ? at.lane(reduce, at.me() + 1) : out_of_network(at);
+  steps.push_back(receive(from, scattered_block(task)));
+  return steps;
 }
 
-Program all_reduce_in_switch(const Task& task) {
-  const InNode at(task);
-  if (at.size() == 1)
-    return task.role == 0 ? copy_alone(source_vector(task), result_vector(task)) : Program();
-  return in_step(steps_of(task, at));
-}
-
-// --- its halves, all ranks being on one node ----------------------------------------------------
-
-InNode on_one_node(const Task& task) {
-  return {task, task.group.size()};
-}
-
-// Where a lane keeps what it passes on of a head's block, whose length is that of `block`.
-Span kept_block(const Task& task, Span block) {
-  return task.scratch.sub((task.role - up) * (task.scratch.count / roles_with_scratch),
-                          block.count);
-}
-
-Steps all_gather_steps(const Task& task, const InNode& at) {
-  const Blocks all = task.blocks(task.output);
-  const auto kept = [&](int head) { return kept_block(task, all[at.wrap(head)]); };
-  switch (static_cast<Role>(task.role)) {
-    case up: {
-      Steps steps{send(at.lane(multicast, at.me() + 1), gathered_block(task))};
-      if (task.in_place) steps.push_back(signal(at.lane(gather, at.me())));
-      return steps;
-    }
-    case multicast: return multicast_steps(at, at.lane(up, at.me() - 1), kept(at.me() - 1));
-    case forward_down: return forward_down_steps(at, kept(at.me() - 2));
-    case gather: return gather_steps(at, all, if_in_place(task, up));
-    default: return {};
+Steps steps_with_network(const Part& part) {
+  const InNode& at = part.at;
+  const bool one_node = at.nodes() == 1;
+  const bool scatters = part.operation() == Operation::reduce_scatter;
+  switch (at.role()) {
+    case up: return one_node && scatters ? Steps() : up_to_network(part);
+    case down: return down_from_network(part);
+    case add:
+    case network_up:
+    case network_down: return network_steps(at, part.operation(), part.kept_of(at.me()));
+    case reduce:
+      return reduce_steps(at, part.kept_of(at.me() - 1), one_node && scatters ? down : up);
+    default: return steps_in_node(part, one_node ? up : down);
   }
 }
 
-Steps reduce_scatter_steps(const Task& task, const InNode& at) {
-  const Blocks input = scattered_blocks(task);
-  const Span mine = scattered_block(task);
-  const auto given = [&](int head) {
-    return task.in_place && head == at.me() ? mine : input[head];
-  };
-  const auto kept = [&](int head) { return kept_block(task, input[at.wrap(head)]); };
-  switch (static_cast<Role>(task.role)) {
-    case scatter: return scatter_steps(at, given, if_in_place(task, down));
-    case forward_up: return forward_up_steps(at, kept(at.me() - 2));
-    case reduce: return reduce_steps(at, kept(at.me() - 1), down);
-    case down: {
-      Steps steps;
-      if (task.in_place) steps.push_back(wait(at.lane(scatter, at.me())));
-      steps.push_back(receive(at.lane(reduce, at.me() + 1), mine));
-      return steps;
-    }
-    default: return {};
-  }
+int node_size(const Task& task) {
+  return task.per_node > 1 ? task.per_node : task.group.size();
 }
 
-Program all_gather_in_switch(const Task& task) {
-  const Blocks all = task.blocks(task.output);
-  if (task.group.size() == 1)
-    return task.role == 0 ? copy_alone(gathered_block(task), all[0]) : Program();
-  return in_step(all_gather_steps(task, on_one_node(task)));
+Program in_switches(const Task& task, SwitchRoles roles, int first_kept,
+                    Steps (*steps)(const Part&)) {
+  const int size = node_size(task);
+  if (size == 1) return alone(task);
+  return in_step(steps({&task, InNode(task, roles, size), first_kept}));
 }
 
-Program reduce_scatter_in_switch(const Task& task) {
-  if (task.group.size() == 1)
-    return task.role == 0 ? copy_alone(scattered_blocks(task)[0], scattered_block(task))
-                          : Program();
-  return in_step(reduce_scatter_steps(task, on_one_node(task)));
-}
+constexpr int switch_lanes = 4, switch_lanes_of_half = 2, network_lanes = 3;
 
-std::int64_t scratch_of_blocks(const Task& task, Span whole) {
-  return roles_with_scratch * task.blocks(whole)[0].count;
+template <std::size_t lanes, int first_kept>
+std::int64_t scratch_of(const Task& task) {
+  return (static_cast<std::int64_t>(lanes) - first_kept) * longest_column(task, node_size(task));
 }
 
 }  // namespace
@@ -286,31 +264,59 @@ std::int64_t scratch_of_blocks(const Task& task, Span whole) {
 extern const Algorithm all_reduce_nvls{
     .operation = Operation::all_reduce,
     .name = "nvls",
-    .aliases = {"nvls-tree"},
+    .aliases = {"nvls-tree", "in-switch"},
     .summary = "switches add and multicast (NCCL NVLS, NVLSTree); without such: in the ranks",
-    .program = all_reduce_in_switch,
-    .lanes = roles,
-    .lanes_in_switch = switch_roles,
+    .program =
+        [](const Task& task) { return in_switches(task, lanes_with_tree, 2, steps_with_tree); },
+    .lanes = lanes_with_tree.size(),
+    .lanes_in_switch = switch_lanes,
     .node_turns = {.members = true},
     .node_pieces = [](int /*ranks*/, int members) { return members; },
-    .scratch = [](const Task& task) { return roles_with_scratch * longest_block(task); }};
+    .scratch = scratch_of<lanes_with_tree.size(), 2>};
+
+extern const Algorithm all_reduce_nvls_sharp{
+    .operation = Operation::all_reduce,
+    .name = "nvls-sharp",
+    .summary = "as nvls, but among nodes the network's switches add (NCCL NVLS with SHARP)",
+    .program =
+        [](const Task& task) {
+          return in_switches(task, lanes_with_network, 2, steps_with_network);
+        },
+    .lanes = lanes_with_network.size(),
+    .lanes_in_switch = switch_lanes,
+    .lanes_in_network = network_lanes,
+    .node_turns = {.members = true},
+    .node_pieces = [](int /*ranks*/, int members) { return members; },
+    .scratch = scratch_of<lanes_with_network.size(), 2>};
 
 extern const Algorithm all_gather_nvls{
     .operation = Operation::all_gather,
     .name = "nvls",
-    .summary = "the switch multicasts every block (NCCL NVLS); without such a switch: a rank does",
-    .program = all_gather_in_switch,
-    .lanes = roles,
-    .lanes_in_switch = switch_roles,
-    .scratch = [](const Task& task) { return scratch_of_blocks(task, task.output); }};
+    .summary = "switches multicast every block (NCCL NVLS); without such: in the ranks",
+    .program =
+        [](const Task& task) {
+          return in_switches(task, lanes_of_all_gather, 2, steps_with_network);
+        },
+    .lanes = lanes_of_all_gather.size(),
+    .lanes_in_switch = switch_lanes_of_half,
+    .lanes_in_network = network_lanes,
+    .node_turns = {.members = true},
+    .node_pieces = [](int ranks, int /*members*/) { return ranks; },
+    .scratch = scratch_of<lanes_of_all_gather.size(), 2>};
 
 extern const Algorithm reduce_scatter_nvls{
     .operation = Operation::reduce_scatter,
     .name = "nvls",
-    .summary = "the switch adds every block (NCCL NVLS); without such a switch: a rank does",
-    .program = reduce_scatter_in_switch,
-    .lanes = roles,
-    .lanes_in_switch = switch_roles,
-    .scratch = [](const Task& task) { return scratch_of_blocks(task, task.input); }};
+    .summary = "switches add every block (NCCL NVLS); without such: in the ranks",
+    .program =
+        [](const Task& task) {
+          return in_switches(task, lanes_of_reduce_scatter, 1, steps_with_network);
+        },
+    .lanes = lanes_of_reduce_scatter.size(),
+    .lanes_in_switch = switch_lanes_of_half,
+    .lanes_in_network = network_lanes,
+    .node_turns = {.members = true},
+    .node_pieces = [](int ranks, int /*members*/) { return ranks; },
+    .scratch = scratch_of<lanes_of_reduce_scatter.size(), 1>};
 
 }  // namespace collsim

@@ -432,6 +432,7 @@ std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
 }
 
 std::optional<double> best_known_all_reduce(const Collective& collective, NetworkCuts& cuts) {
+  if (cuts.topology().network_adds()) return std::nullopt;
   for (const Rank rank : collective.group)
     if (cuts.topology().link_to_adding_switch(rank)) return std::nullopt;
   double seconds_per_piece = 0;

@@ -39,7 +39,8 @@ namespace collsim {
 // common and together all members send each other 2(M-1) N: M persons who tell each other
 // everything need that many one-way messages (Harary, Schwenk 1974; Patarasuk, Yuan 2009), over the
 // sum of all B+ (of all B-).  One rank each, this is 2(K-1) N.  It does not hold where switches
-// between these sets add and multicast (Topology::link_to_adding_switch); within a set they may.
+// between these sets add and multicast (Topology::link_to_adding_switch, network_adds); within a
+// set they may.
 //
 // Latency.  One rank must reach all others (or all others one: the same backwards in time).  On
 // exclusive links a rank starts at most P messages per alpha, P = the most links out of (into) one

@@ -71,9 +71,10 @@ Surroundings surroundings_of(const Topology& topology, std::span<const Rank> gro
     around.most_out = std::max(around.most_out, border.links_out);
     around.most_in = std::max(around.most_in, border.links_in);
   }
-  around.adding_switches = std::all_of(group.begin(), group.end(), [&](Rank rank) {
-    return topology.link_to_adding_switch(rank).has_value();
-  });
+  around.adding_switches =
+      topology.network_adds() || std::all_of(group.begin(), group.end(), [&](Rank rank) {
+        return topology.link_to_adding_switch(rank).has_value();
+      });
   if (startup_out.seen()) around.startup_out = startup_out.value;
   if (startup_in.seen()) around.startup_in = startup_in.value;
   // Either some link of a route joins two members, or it leaves to and comes from another device.

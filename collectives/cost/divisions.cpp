@@ -46,7 +46,7 @@ std::vector<std::uint32_t> number_blocks(Division& division, const Topology& top
     if (block != no_block) most = std::max(most, block);
   std::vector<std::uint32_t> number(std::size_t{most} + 1, no_block);
   std::uint32_t count = 0;
-  division.is_complete = true;
+  division.is_complete = !topology.network_adds();
   division.block_of.resize(group.size(), no_block);
   for (std::size_t p = 0; p < group.size(); ++p) {
     const std::uint32_t block = block_of_device[topology.node_of(group[p]).index()];

@@ -44,7 +44,8 @@ struct Division {
   std::vector<std::uint32_t> block_of;  // per position of the group
   std::vector<Boundary> blocks;
   std::size_t dimension = 0, from = 0, to = 0;  // line: places from to `to`, around the end or not
-  // Every member is in a block, and so is the switch that adds for it, where there is one.
+  // Every member is in a block, and so is the switch that adds for it, where there is one; no
+  // switches of the network add.
   bool is_complete = false;
 
   static constexpr std::uint32_t no_block = std::numeric_limits<std::uint32_t>::max();

@@ -110,7 +110,9 @@ Schedule in_chunks(const Collective& collective, AlgorithmChoice choice, int chu
 // Lanes in switches use the links the other way around.
 bool runs_in_switches(const Collective& collective, const AlgorithmChoice& choice,
                       const Topology& topology) {
-  if (find_algorithm(collective.operation, choice.name).lanes_in_switch == 0) return false;
+  const Algorithm& algorithm = find_algorithm(collective.operation, choice.name);
+  if (algorithm.lanes_in_network > 0 && topology.network_adds()) return true;
+  if (algorithm.lanes_in_switch == 0) return false;
   return std::any_of(collective.group.begin(), collective.group.end(),
                      [&](Rank rank) { return topology.link_to_adding_switch(rank).has_value(); });
 }

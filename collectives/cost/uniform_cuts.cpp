@@ -105,7 +105,7 @@ Boundary UniformCuts::border(std::uint64_t links) const {
 
 std::optional<UniformCuts> uniform_cuts(const Topology& topology) {
   if (topology.node_count() > topology.rank_count() + 1 || topology.links().empty() ||
-      topology.link_to_adding_switch(Rank(0)))
+      topology.link_to_adding_switch(Rank(0)) || topology.network_adds())
     return std::nullopt;
   for (const Topology::Turning& turning : topology.turnings())
     if (const std::optional<Ways> ways = ways_of_ranks(topology, turning.digits))

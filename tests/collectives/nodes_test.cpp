@@ -89,7 +89,11 @@ TEST(AlgorithmsOfNodes, AreRight) {
   };
   for (const Row& row :
        {Row{Operation::all_reduce, "double-tree"}, Row{Operation::all_reduce, "nvls"},
-        Row{Operation::broadcast, "chain"}, Row{Operation::reduce, "chain"}})
+        Row{Operation::all_reduce, "nvls-sharp"}, Row{Operation::all_reduce, "collnet-direct"},
+        Row{Operation::all_reduce, "collnet-chain"}, Row{Operation::all_gather, "nvls"},
+        Row{Operation::all_gather, "collnet-direct"}, Row{Operation::reduce_scatter, "nvls"},
+        Row{Operation::reduce_scatter, "collnet-direct"}, Row{Operation::broadcast, "chain"},
+        Row{Operation::reduce, "chain"}})
     for (const int nodes : {1, 2, 3, 4, 5, 7})
       for (const std::int64_t count : {0, 1, 13, 960})
         for (const bool in_place : {false, true}) {

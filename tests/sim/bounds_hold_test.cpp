@@ -32,7 +32,7 @@ Topology random_graph(RandomCase& random) {
 
 TEST(Bounds, NoRandomCaseBeatsThem) {
   int close = 0;
-  for (std::uint64_t seed = 0; seed < 6'500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 7'000; ++seed) {
     RandomCase random(seed, {.half_duplex = 20});
     const Topology topology = seed % 2 == 0 ? random.topology() : random_graph(random);
     const Schedule schedule = random.schedule(topology.rank_count());

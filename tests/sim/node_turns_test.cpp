@@ -9,12 +9,15 @@ namespace {
 
 constexpr int members = 4;
 
+// `switches_add`: those inside of the nodes and the one that joins them.
 Topology nodes_of_four(int nodes, bool switches_add) {
   LinkParameters inside = link_of(gigabytes_per_second(300), {}, nanoseconds(350), Sharing::fair);
   if (switches_add) inside.protocols[static_cast<std::size_t>(LinkProtocol::nvls)] = ProtocolCost{};
   NodesShape shape{.intra_link = inside,
                    .inter_link = link_of(gigabytes_per_second(47), nanoseconds(200),
                                          nanoseconds(1700), Sharing::fair)};
+  if (switches_add)
+    shape.inter_link.protocols[static_cast<std::size_t>(LinkProtocol::collnet)] = ProtocolCost{};
   shape.nodes = nodes;
   shape.gpus_per_node = shape.nics_per_node = members;
   return make_nodes(shape);
@@ -64,11 +67,20 @@ TEST(NodeTurns, FewRanksTakeAsLongAsAll) {
                                        in_place);
           expect_same_with_few_ranks({all_reduce, "double-tree", channels, chunks}, nodes, false,
                                      in_place);
+          for (const bool switches_add : {false, true})
+            expect_same_with_few_ranks({all_reduce, "collnet-chain", channels, chunks}, nodes,
+                                       switches_add, in_place);
         }
         for (const int channels : {1, 2})
-          for (const bool switches_add : {false, true})
-            expect_same_with_few_ranks({all_reduce, "nvls", channels, chunks}, nodes, switches_add,
-                                       in_place);
+          for (const bool switches_add : {false, true}) {
+            for (const char* algorithm : {"nvls", "nvls-sharp", "collnet-direct"})
+              expect_same_with_few_ranks({all_reduce, algorithm, channels, chunks}, nodes,
+                                         switches_add, in_place);
+            for (const Operation operation : {all_gather, reduce_scatter})
+              for (const char* algorithm : {"nvls", "collnet-direct"})
+                expect_same_with_few_ranks({operation, algorithm, channels, chunks}, nodes,
+                                           switches_add, in_place);
+          }
       }
 }
 

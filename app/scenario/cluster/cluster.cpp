@@ -416,10 +416,26 @@ std::vector<std::string_view> ways(const ObjectReader& cluster) {
 
 // Everything a cluster may have counts as known: what is right depends on the way that is missing.
 void pass_over_all(ObjectReader& cluster) {
-  for (const std::string_view key :
-       {"shape", "preset", "devices", "links", "ranks", "dims", "link", "nodes", "override",
-        "fitted", "network", "gpus_per_node", "nics_per_node", "intra", "inter", "ports", "groups",
-        "routers_per_group", "ranks_per_router"})
+  for (const std::string_view key : {"shape",
+                                     "preset",
+                                     "devices",
+                                     "links",
+                                     "ranks",
+                                     "dims",
+                                     "link",
+                                     "nodes",
+                                     "override",
+                                     "fitted",
+                                     "network",
+                                     "sharp",
+                                     "gpus_per_node",
+                                     "nics_per_node",
+                                     "intra",
+                                     "inter",
+                                     "ports",
+                                     "groups",
+                                     "routers_per_group",
+                                     "ranks_per_router"})
     static_cast<void>(cluster.raw(key));
   for (const std::string_view shape : {"fat-tree", "leaf-spine", "rail", "dragonfly"})
     for (const std::string_view key : fabric_keys(shape, true)) static_cast<void>(cluster.raw(key));

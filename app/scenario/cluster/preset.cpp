@@ -112,6 +112,32 @@ LinkTypes read_override(ObjectReader& cluster, const Preset& preset, const JsonV
   return read;
 }
 
+// "sharp": true: the switch that joins the NICs adds and multicasts.  What CollNet costs on its
+// ports is not fitted, because no published table says that it was used: NCCL 2.28's tuner counts
+// on 31 us through the network and back (tuning.cc, CollnetDirect), which are two ports; that a
+// port carries as much as under Simple is assumed.
+void let_network_add(ObjectReader& cluster, const Preset& preset, const std::string& network,
+                     LinkTypes& types) {
+  constexpr Time port_hop = nanoseconds(15'500);
+  const bool wanted = cluster.boolean("sharp").value_or(false);
+  if (!wanted) return;
+  const JsonValue* const joint = preset.document.find("cluster")->find("network");
+  if (joint == nullptr || network != "ib") {
+    const std::string what = joint == nullptr ? "a " + preset.name + " has no NICs"
+                                              : "a network of kind " + network + " has none";
+    cluster.wrong("sharp", "not-there", "SHARP is in switches of InfiniBand, and " + what, {},
+                  "write \"network\": \"ib\", or leave \"sharp\" out");
+    return;
+  }
+  JsonValue& nic = *types.types.find(joint->find("link")->string());
+  JsonValue& protocols = *nic.find("protocols");
+  if (protocols.find(to_string(LinkProtocol::collnet)) != nullptr) return;
+  JsonValue cost = JsonValue::object({{"hop", exact_time(port_hop)}});
+  if (const JsonValue* const simple = protocols.find(to_string(LinkProtocol::simple)))
+    cost.set("rate", *simple->find("rate"));
+  protocols.set(to_string(LinkProtocol::collnet), std::move(cost));
+}
+
 // "fitted": {"logs": 2, "rows": 45, "half": 0.03, "most": 0.12}
 std::optional<FitToLogs> read_fitted(ObjectReader& cluster) {
   constexpr std::int64_t most_rows = 1'000'000'000;
@@ -165,7 +191,8 @@ JsonValue with_defaults(JsonValue link) {
   if (link.find("protocols") == nullptr) {
     JsonValue free = JsonValue::object();
     for (const LinkProtocol protocol : all_protocols)
-      if (protocol != LinkProtocol::nvls) free.set(to_string(protocol), JsonValue::object());
+      if (protocol != LinkProtocol::nvls && protocol != LinkProtocol::collnet)
+        free.set(to_string(protocol), JsonValue::object());
     link.set("protocols", resolved_protocols(free));
   }
   return link;
@@ -268,7 +295,7 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   const auto name = word_or_nearest(cluster, "preset", preset_words());
   if (!name) {
     static_cast<void>(cluster.integer("nodes", 1, max_cluster_ranks));
-    for (const char* key : {"network", "override", "inter", "fitted"})
+    for (const char* key : {"network", "sharp", "override", "inter", "fitted"})
       static_cast<void>(cluster.raw(key));
     return std::nullopt;
   }
@@ -278,7 +305,8 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   const std::string network = cluster.word("network", network_words(), preset->network);
   const bool usual = network == preset->network;
   const JsonValue whole = usual ? preset->document : on_network(*preset, network);
-  const LinkTypes types = read_override(cluster, *preset, whole);
+  LinkTypes types = read_override(cluster, *preset, whole);
+  let_network_add(cluster, *preset, network, types);
 
   auto machine = nodes_of(cluster, *preset, types, nodes);
   if (!machine) return std::nullopt;
@@ -290,6 +318,7 @@ std::optional<Machine> read_preset(ObjectReader& cluster) {
   machine->fitted = read_fitted(cluster);
   machine->model = *whole.find("model");
   machine->description = describe(*preset, nodes, *machine, network, types.overridden) + joined;
+  if (machine->topology.network_adds()) machine->description += ", SHARP";
   return machine;
 }
 

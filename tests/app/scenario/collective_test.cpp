@@ -88,9 +88,6 @@ TEST(ReadCollective, UnknownWordsAndKeysOfferTheNearest) {
               "binomial?; allowed: binomial, flat, auto, nccl");
   expect_text(mistake(R"("op": "gather", "size": "4B", "algoritm": "flat")"),
               "3:46 unknown key \"algoritm\" at /collective/algoritm; did you mean algorithm?");
-  expect_text(mistake(R"("op": "gather", "size": "4B", "algorithm": "sharp")"),
-              "3:59 \"sharp\" reduces inside switches (SHARP), which collsim does not simulate at "
-              "/collective/algorithm; allowed: binomial, flat, auto, nccl");
 }
 
 TEST(ReadCollective, SizeMustBeWholeElements) {

@@ -348,9 +348,33 @@ TEST(Presets, ResolvedShowsEveryNumber) {
   EXPECT_EQ(override.members().size(), 3U * 5U);
   EXPECT_EQ(override.find("nvlink.bandwidth")->string(), "370.8GB/s");
   EXPECT_EQ(override.find("nic.bandwidth")->string(), "100GB/s");
-  EXPECT_EQ(override.find("nic.protocols")->members().size(), all_protocols.size());
+  EXPECT_EQ(override.find("nic.protocols")->members().size(), all_protocols.size() - 1)
+      << "all but CollNet";
   EXPECT_EQ(cluster_of(to_json(read.resolved)).topology.links().size(),
             read.cluster->topology.links().size());
+}
+
+// Its ports carry CollNet: 31 us there and back, at the rate of Simple.
+TEST(Presets, SharpLetsTheNetworkAdd) {
+  const auto cost = [](const Cluster& cluster, LinkProtocol protocol) {
+    const Topology& topology = cluster.topology;
+    const auto nic = *topology.find_node("node0.nic0");
+    const auto port = topology.links_between(nic, *topology.find_node("network")).front();
+    return cost_of(topology.protocols_of(topology.link(port)), protocol);
+  };
+  const std::string plain = R"("preset": "dgx-h100", "nodes": 2)";
+  EXPECT_FALSE(cluster_of("{" + plain + "}").topology.network_adds());
+  const ReadCluster read = read_cluster_text("{" + plain + R"(, "sharp": true})");
+  for (const Cluster& cluster : {*read.cluster, cluster_of(to_json(read.resolved))}) {
+    EXPECT_TRUE(cluster.topology.network_adds());
+    const auto collnet = cost(cluster, LinkProtocol::collnet);
+    ASSERT_TRUE(collnet);
+    EXPECT_EQ(collnet->hop, nanoseconds(15'500));
+    EXPECT_EQ(collnet->rate, cost(cluster, LinkProtocol::simple)->rate);
+  }
+  expect_text(mistake_of(R"({"preset": "p5", "nodes": 2, "sharp": true})"),
+              "/cluster/sharp: SHARP is in switches of InfiniBand, and a network of kind efa has "
+              "none |  | write \"network\": \"ib\", or leave \"sharp\" out");
 }
 
 TEST(Presets, OverrideChangesProtocols) {
@@ -486,10 +510,11 @@ TEST(Presets, MistakesAreExplained) {
       mistake_of(R"({"preset": "dgx-h100", "override": {"nic.sharing": "fiar"}})"),
       "/cluster/override/nic.sharing: unknown sharing \"fiar\" | fair | allowed: exclusive, "
       "fair");
-  expect_text(mistake_of(R"({"preset": "dgx-h100", "ranks": 8})"),
-              "/cluster/ranks: unknown key \"ranks\" |  | allowed: preset, nodes, network, "
-              "override, inter, fitted, routing, routing_seed, links_override, switches_down, "
-              "late");
+  expect_text(
+      mistake_of(R"({"preset": "dgx-h100", "ranks": 8})"),
+      "/cluster/ranks: unknown key \"ranks\" |  | allowed: preset, nodes, network, "
+      "override, sharp, inter, fitted, routing, routing_seed, links_override, switches_down, "
+      "late");
 }
 
 }  // namespace

@@ -76,10 +76,11 @@ TEST(Vocabulary, EveryElementTypeAndReductionHasAWord) {
   EXPECT_EQ(reduction_words().canonical("MPI_MAX"), "max");
 }
 
-TEST(Vocabulary, KnowsWhatIsNotSimulated) {
-  for (const char* word : {"CollNetDirect", "in-switch", "sharp"})
-    EXPECT_TRUE(is_in_switch_algorithm(word)) << word;
-  EXPECT_FALSE(is_in_switch_algorithm("ring"));
+TEST(Vocabulary, HasOtherNamesOfWhatAddsInSwitches) {
+  const Vocabulary& words = algorithm_words(Operation::all_reduce);
+  EXPECT_EQ(words.canonical("CollNetDirect"), "collnet-direct");
+  EXPECT_EQ(words.canonical("sharp"), "collnet-direct");
+  EXPECT_EQ(words.canonical("in-switch"), "nvls");
 }
 
 }  // namespace

@@ -371,6 +371,93 @@ TEST(Nccl, HasNvlsForWhatSwitchesAdd) {
   EXPECT_FALSE(has_nvls(R"("dtype": "int8")"));
 }
 
+// The switch of the network adds: a node's NICs carry S/n each way, its GPUs' links 2(n-1)/n S.
+TEST(Nccl, CollNetCarriesEveryByteOnceThroughTheNetwork) {
+  const auto time = [](int nodes, const std::string& inside, const std::string& algorithm) {
+    const CaseResult row = run_case(case_of(
+        R"({"scenario": 1, "cluster": {"shape": "nodes", "nodes": )" + std::to_string(nodes) +
+        R"(, "gpus_per_node": 4, "nics_per_node": 4, "intra": {"shape": "switch", "link":
+          {"bandwidth": ")" +
+        inside + R"(", "sharing": "fair", "protocols": {"Simple": {}}}},
+        "inter": {"link": {"bandwidth": "10GB/s", "sharing": "fair", "protocols": {"Simple": {},
+          "CollNet": {"hop": "5us"}}}}},
+        "collective": {"op": "all-reduce", "size": "400MB", "algorithm": "nccl",
+                       "nccl_algo": ")" +
+        algorithm + R"("}})"));
+    EXPECT_EQ(row.algorithm_text(), algorithm + " Simple");
+    EXPECT_LT(row.bound, row.time);
+    return row.time_s();
+  };
+  for (const int nodes : {2, 5})
+    for (const char* algorithm : {"CollnetDirect", "CollnetChain"}) {
+      EXPECT_NEAR(time(nodes, "1000GB/s", algorithm), 100e6 / 10e9, 0.03 * 0.01) << algorithm;
+      EXPECT_NEAR(time(nodes, "20GB/s", algorithm), 1.5 * 400e6 / 20e9, 0.03 * 0.03) << algorithm;
+    }
+}
+
+TEST(Nccl, HasCollNetWhereSwitchesOfTheNetworkAdd) {
+  const auto names = [](const std::string& cluster, const std::string& collective) {
+    std::string all;
+    for (const std::string& name :
+         names_of(nccl_candidates(case_of(asked_on("{" + cluster + "}", collective)))))
+      if (!name.starts_with("Ring") && !name.starts_with("Tree")) all += name + "; ";
+    return all;
+  };
+  const std::string two = R"("preset": "dgx-h100", "nodes": 2, "sharp": )";
+  const std::string sum = R"("op": "all-reduce")";
+  EXPECT_EQ(names(two + "false", sum), "NVLSTree Simple; ");
+  EXPECT_EQ(names(two + "true", sum),
+            "NVLSTree Simple; CollnetDirect Simple; CollnetChain Simple; NVLS Simple; ");
+  EXPECT_EQ(names(two + "true", R"("op": "all-gather")"), "CollnetDirect Simple; NVLS Simple; ");
+  EXPECT_EQ(names(two + "true", sum + R"(, "reduction": "prod")"), "");
+  EXPECT_EQ(names(two + "true", sum + R"(, "reduction": "max")"),
+            "CollnetDirect Simple; CollnetChain Simple; ")
+      << "no NVLS for maxima of 32 bit floats";
+  EXPECT_EQ(names(R"("preset": "dgx-h100", "sharp": true)", sum), "NVLS Simple; ");
+  EXPECT_EQ(names(R"("preset": "dgx-1-v100", "nodes": 2, "sharp": true)", sum),
+            "CollnetChain Simple; ")
+      << "no NVSwitch";
+  EXPECT_EQ(names(R"("preset": "dgx-2", "nodes": 2, "sharp": true)", sum), "CollnetChain Simple; ")
+      << "16 GPUs of a node";
+}
+
+TEST(Nccl, SaysWhatCollNetNeeds) {
+  const Case asked = case_of(asked_on(R"({"preset": "dgx-h100", "nodes": 2})",
+                                      R"("op": "all-reduce", "nccl_algo": "CollnetDirect")"));
+  try {
+    static_cast<void>(run_case(asked));
+    FAIL() << "something was run";
+  } catch (const Error& error) {
+    expect_contains(error.what(), "CollNet needs a network that adds: \"sharp\": true");
+  }
+}
+
+// Not only as NCCL's choice.
+TEST(Nccl, WhatRunsInSwitchesKnowsTheNodes) {
+  for (const char* algorithm : {"nvls", "nvls-sharp", "collnet-direct", "collnet-chain"}) {
+    const CaseResult row = run_case(case_of(
+        R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2, "sharp": true},
+            "collective": {"op": "all-reduce", "size": "1MiB", "algorithm": ")" +
+        std::string(algorithm) + R"("}})"));
+    EXPECT_EQ(row.algorithm, algorithm);
+  }
+}
+
+TEST(Nccl, AddsInOneSwitchOfTheNetworkOnly) {
+  const auto run = [](const std::string& inter) {
+    return run_case(case_of(
+        asked_on(R"({"preset": "dgx-h100", "nodes": 4, "sharp": true, "inter": )" + inter + "}",
+                 R"("op": "all-reduce", "nccl_algo": "CollnetDirect")")));
+  };
+  EXPECT_EQ(run(R"({"shape": "rail"})").algorithm_text(), "CollnetDirect Simple");
+  try {
+    static_cast<void>(run(R"({"shape": "leaf-spine", "nodes_per_leaf": 1})"));
+    FAIL() << "sums of leaves were added up";
+  } catch (const Error& error) {
+    expect_contains(error.what(), "are not simulated");
+  }
+}
+
 TEST(Nccl, SaysWhatIsLeftWhenNothingIs) {
   const Case asked =
       case_of(asked_on(R"({"preset": "dgx-a100"})", R"("op": "all-gather", "nccl_algo": "NVLS")"));

@@ -125,6 +125,18 @@ TEST(NcclTuner, PrintsTheCellsOfPartsOfANode) {
                                          {nvls, simple, 25.0, 102}});
 }
 
+// No log was found that prints these: they are the formulas of its source.
+TEST(NcclTuner, KnowsNetworksThatAdd) {
+  using enum NcclAlgorithm;
+  const TunedMachine two = tuned("dgx-h100", 2), four = tuned("dgx-h100", 4);
+  expect_cells(two, {{collnet_direct, simple, 2 * (3.7 + 7 * 0.4) + 31, 8 * 48 * 0.85 / 2},
+                     {collnet_chain, simple, 2 * 7 * 2.8 + 30, 8 * 48 / 2.0},
+                     {nvls, simple, 25 + 18, 8 * 48 * 16 / 30.0}});
+  expect_cells(four, {{collnet_direct, simple, 44, 163.2}, {nvls, simple, 43, 198.2}});
+  expect_cells(four, {{collnet_direct, simple, 44, 8 * 48 * 0.9}, {nvls, simple, 43, 208}},
+               Operation::all_gather);
+}
+
 // The bus bandwidth that it expects of NVLS on 2 to 8 H100.
 TEST(NcclTuner, PrintsTheRatesOfNvls) {
   const std::vector<double> printed = {102, 180, 240, 300, 360, 408, 476};
