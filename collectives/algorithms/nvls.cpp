@@ -56,7 +56,7 @@ constexpr std::array lanes_of_reduce_scatter{scatter,    up,           down,   a
                                              network_up, network_down, reduce, forward_up};
 
 // A task with the lanes that it has; those up to `first_kept` keep nothing.
-struct Part {
+struct LaneTask {
   const Task* task;
   InNode at;
   int first_kept;
@@ -160,7 +160,7 @@ Steps down_steps(const InNode& at, const TreeNode& tree, bool from_root, Span su
 
 // Within a node: the same however nodes exchange blocks.  `last`: the lane of the head that has
 // them for all.
-Steps steps_in_node(const Part& part, SwitchRole last) {
+Steps steps_in_node(const LaneTask& part, SwitchRole last) {
   const Task& task = *part.task;
   const InNode& at = part.at;
   const int me = at.me();
@@ -184,7 +184,7 @@ Steps steps_in_node(const Part& part, SwitchRole last) {
   }
 }
 
-Steps steps_with_tree(const Part& part) {
+Steps steps_with_tree(const LaneTask& part) {
   const InNode& at = part.at;
   const auto tree_at = [&](int node) {
     return double_tree(part.task->channel.part % 2, node, at.nodes());
@@ -198,7 +198,7 @@ Steps steps_with_tree(const Part& part) {
 }
 
 // What a head sends to the network, or on one node straight to where the network's would go.
-Steps up_to_network(const Part& part) {
+Steps up_to_network(const LaneTask& part) {
   const InNode& at = part.at;
   const Task& task = *part.task;
   const bool one_node = at.nodes() == 1;
@@ -210,7 +210,7 @@ Steps up_to_network(const Part& part) {
   return steps;
 }
 
-Steps down_from_network(const Part& part) {
+Steps down_from_network(const LaneTask& part) {
   const InNode& at = part.at;
   const Task& task = *part.task;
   const bool one_node = at.nodes() == 1;
@@ -225,7 +225,7 @@ Steps down_from_network(const Part& part) {
   return steps;
 }
 
-Steps steps_with_network(const Part& part) {
+Steps steps_with_network(const LaneTask& part) {
   const InNode& at = part.at;
   const bool one_node = at.nodes() == 1;
   const bool scatters = part.operation() == Operation::reduce_scatter;
@@ -246,7 +246,7 @@ int node_size(const Task& task) {
 }
 
 Program in_switches(const Task& task, SwitchRoles roles, int first_kept,
-                    Steps (*steps)(const Part&)) {
+                    Steps (*steps)(const LaneTask&)) {
   const int size = node_size(task);
   if (size == 1) return alone(task);
   return in_step(steps({&task, InNode(task, roles, size), first_kept}));

@@ -9,6 +9,7 @@
  * @property {number} [root]         the top of a tree; 0 if nothing is said
  * @property {number} end            seconds
  * @property {string} describe
+ * @property {number} span           seconds of which the playhead's place is a part: of the longest run that is shown
  * @property {Playhead} playhead     where the reader is
  */
 
@@ -45,10 +46,10 @@ function drawStepper(host, width, parts) {
   let exact = null; // the time that was asked for: a place is a rounded one
   const goTo = (time) => {
     exact = Math.min(parts.end, Math.max(0, time));
-    parts.playhead.move(placeIn(exact, parts.end));
+    parts.playhead.move(placeIn(exact, parts.span));
   };
   parts.playhead.follow("stepper", (place) => {
-    show(exact ?? place * parts.end);
+    show(exact ?? Math.min(parts.end, place * parts.span));
     exact = null;
   });
   const stop = () => {
@@ -73,7 +74,7 @@ function drawStepper(host, width, parts) {
   };
   controls.connect(act);
   svg.on("keydown", (event) => onStepperKey(event, act, parts.end));
-  show(parts.playhead.place() * parts.end);
+  show(Math.min(parts.end, parts.playhead.place() * parts.span));
 }
 
 /** More events of one moment are only counted. */

@@ -221,6 +221,12 @@ function curveTable(curve) {
 }
 
 function stepperFigure(parent, page) {
+  const ofA = element("label", "", "Show: ");
+  const select = /** @type {HTMLSelectElement} */ (element("select"));
+  select.id = "stepper-shows";
+  select.append(new Option("the present setting", "now"), new Option("A", "a"));
+  ofA.append(select);
+  const shown = () => (select.value === "a" && hasStepper(page.pinned) ? page.pinned : page.now);
   const { figure, redraw, setTitle } = addFigure(parent, {
     id: "stepper",
     title: "Step by step",
@@ -228,24 +234,32 @@ function stepperFigure(parent, page) {
     text: "The same run in true time. Circles are ranks. Inner ring: input. Outer ring: result so far, pale while it is a partial sum; where pieces are too many, a ring says how much there is. Dots are messages in flight; of a sum, a slice for each rank whose data is in it. The blue line in the space-time diagram is the same moment: drag it along the time axis. Lines join sender and receiver, whatever cables lie between.",
     hint: stepperHint,
     draw: (host, width) => {
-      if (!hasStepper(page.now)) {
+      const one = shown();
+      if (!hasStepper(one)) {
         host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
         return;
       }
       drawStepper(host, width, {
-        steps: page.now.answer.steps,
-        ranks: page.now.setting.ranks,
-        root: page.now.numbers.root,
-        end: secondsOf(page.now),
-        describe: `Where the data is at each moment of ${settingText(page.now.setting, page.engine)}`,
+        steps: one.answer.steps,
+        ranks: one.setting.ranks,
+        root: one.numbers.root,
+        end: secondsOf(one),
+        span: page.span(),
+        describe: `Where the data is at each moment of ${settingText(one.setting, page.engine)}`,
         playhead: page.playhead,
       });
     },
   });
-  return whenSeen(figure, () => {
-    setTitle(hasStepper(page.now) ? sendersTitle(page.now) : "Step by step");
+  const draw = () => {
+    tools.hidden = !hasStepper(page.pinned);
+    setTitle(hasStepper(shown()) ? sendersTitle(shown()) : "Step by step");
     redraw();
-  });
+  };
+  const tools = element("div", "view-tools screen-only");
+  tools.append(ofA);
+  figure.querySelector(".drawing").before(tools);
+  select.addEventListener("change", draw);
+  return whenSeen(figure, draw);
 }
 
 /** More steps than this are not told apart, and take too long to draw while a slider moves. */

@@ -71,9 +71,9 @@ function machineFigure(parent, page) {
     draw: (host, width) => {
       if (!machine) return host.append(element("p", "muted", "Too many steps for this picture: use fewer chunks or ranks."));
       const mark = drawMachine(host, width, machine, machine.links, machineTitle(machine.links));
-      const { steps, timePs } = page.now.answer;
+      const { steps } = page.now.answer;
       const show = (place) => {
-        const at = place > 0 && place < 1 ? linksAtWork(steps, place * Number(timePs)) : new Set();
+        const at = place > 0 && place < 1 ? linksAtWork(steps, (place * page.span()) / picosecond) : new Set();
         mark((link) => at.has(link));
       };
       show(page.playhead.place());

@@ -189,6 +189,11 @@ class Playground {
     this.actions.show({ a: this.a, refused: refusal !== null, comparable: this.pinned !== null, different });
   }
 
+  /** How long the longest run in the space-time diagram takes, in seconds: the playhead goes through it. */
+  span() {
+    return d3.max(drawnCases(this), secondsOf) ?? 0;
+  }
+
   /** A above, the current setting below. @returns {Case[]} */
   cases() {
     return this.pinned ? [this.pinned, this.now] : [this.now];

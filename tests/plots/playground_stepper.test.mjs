@@ -3,7 +3,7 @@
 // usage: COLLSIM_PLAYGROUND=playground.html node --test playground_stepper.test.mjs
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { close, startPlayground, turn } from "./playground_page.mjs";
+import { close, startPlayground, titleOf, turn } from "./playground_page.mjs";
 
 let open, stop;
 before(async () => ({ open, stop } = await startPlayground()));
@@ -160,6 +160,24 @@ test("the space-time diagram and the moving picture show the same moment, and bo
   const grip = await page.locator("#space-time .playhead-grip").boundingBox();
   await page.mouse.click(grip.x + grip.width / 4, grip.y + grip.height / 2);
   assert.ok(Math.abs(Number(await page.locator("#stepper .scrub").inputValue()) - 250) < 5);
+  await close(page);
+});
+
+test("the moving picture can show A, at the same moment as the space-time diagram", async () => {
+  // A takes 18.825 ms, the present setting 4.768 ms.
+  const page = await open("chunks=8&a.chunks=1");
+  const clock = () => page.locator("#stepper .clock").textContent();
+  const { x, y, width, height } = await page.locator("#space-time .playhead-grip").boundingBox();
+  await page.mouse.click(x + width / 8, y + height / 2);
+  assert.match(await clock(), /^2\.3\d+ ms of 4\.768 ms$/); // an eighth of the longer one
+  await page.locator("#stepper-shows").selectOption("a");
+  assert.match(await clock(), /^2\.3\d+ ms of 18\.8\d* ms$/);
+  assert.equal(await titleOf(page, "stepper"), "All the time, 1 of 8 ranks sends");
+  await page.mouse.click(x + width / 2, y + height / 2);
+  await page.locator("#stepper-shows").selectOption("now");
+  assert.match(await clock(), /^4\.768 ms of 4\.768 ms$/); // which is over by then
+  await page.locator("#pin").click();
+  assert.equal(await page.locator("#stepper-shows").isVisible(), false);
   await close(page);
 });
 
