@@ -213,7 +213,7 @@ std::optional<std::string> read_bytes(int pipe_end, std::size_t bytes, Deadline 
 
 std::optional<std::string> read_frame(int pipe_end, double limit_s) {
   const Deadline end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
-  const std::optional<std::string> length = read_bytes(pipe_end, sizeof(std::uint64_t), end);
+  std::optional<std::string> length = read_bytes(pipe_end, sizeof(std::uint64_t), end);
   if (!length || length->size() < sizeof(std::uint64_t)) return length;
   return read_bytes(pipe_end, Unpacker(*length).take<std::uint64_t>(), end);
 }
