@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 namespace collsim::testing {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -13,8 +15,16 @@ constexpr bool is_sanitized = false;
 
 // How many random cases to judge.  All of them test results, which are the same in every build;
 // what a sanitizer looks for is in the first of them, and takes ten times as long.
-constexpr int random_cases(int all) {
+template <class Integer>
+constexpr Integer random_cases(Integer all) {
   return is_sanitized ? all / 8 : all;
+}
+
+// The same for cases that are listed: with a sanitizer only those without which code would not run.
+template <class T>
+std::vector<T> listed_cases(std::vector<T> needed, const std::vector<T>& others) {
+  if (!is_sanitized) needed.insert(needed.end(), others.begin(), others.end());
+  return needed;
 }
 
 }  // namespace collsim::testing

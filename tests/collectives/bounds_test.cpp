@@ -13,6 +13,7 @@
 #include "tests/collectives/collective_of.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
+#include "tests/sanitized.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {
@@ -56,7 +57,7 @@ Topology random_uniform_network(std::mt19937& random) {
 TEST(LowerBounds, OfUniformNetworksAreThoseOfTheirCuts) {
   std::mt19937 random(1);
   int quick = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < testing::random_cases(3000); ++round) {
     const Topology network = random_uniform_network(random);
     const std::size_t ranks = network.rank_count();
     const auto root = static_cast<int>(random() % ranks);
@@ -72,7 +73,7 @@ TEST(LowerBounds, OfUniformNetworksAreThoseOfTheirCuts) {
           << " bytes, root " << root;
     }
   }
-  EXPECT_GT(quick, 1500);
+  EXPECT_GT(quick, testing::random_cases(1500));
 }
 
 // 8000 bytes, 4 ranks, ports of 1 GB/s: N/B is 8 us.

@@ -10,6 +10,7 @@
 #include "collectives/checker/interval_map.hpp"
 #include "tests/collectives/schedules_for_tests.hpp"
 #include "tests/contains.hpp"
+#include "tests/sanitized.hpp"
 
 namespace collsim {
 namespace {
@@ -423,7 +424,7 @@ TEST(IntervalMap, HoldsWhatWasWrittenLast) {
   for (const std::int64_t size : {1, 5, 40, 3000}) {
     checker::IntervalMap<Counter> map;
     std::vector<std::int64_t> plain(static_cast<std::size_t>(size), -1);
-    for (int round = 0; round < 4000; ++round) {
+    for (int round = 0; round < testing::random_cases(4000); ++round) {
       std::int64_t begin = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(size));
       std::int64_t end = begin + static_cast<std::int64_t>(random() % 9);
       if (round % 100 == 0) end = begin + size;

@@ -4,6 +4,7 @@
 // which rows of studies have.
 #include <string>
 
+#include "tests/sanitized.hpp"
 #include "tests/sim/random_case.hpp"
 #include "tests/sim/testing.hpp"
 
@@ -32,7 +33,7 @@ Topology random_graph(RandomCase& random) {
 
 TEST(Bounds, NoRandomCaseBeatsThem) {
   int close = 0;
-  for (std::uint64_t seed = 0; seed < 7'000; ++seed) {
+  for (std::uint64_t seed = 0; seed < random_cases(7'000U); ++seed) {
     RandomCase random(seed, {.half_duplex = 20});
     const Topology topology = seed % 2 == 0 ? random.topology() : random_graph(random);
     const Schedule schedule = random.schedule(topology.rank_count());
@@ -49,7 +50,7 @@ TEST(Bounds, NoRandomCaseBeatsThem) {
       EXPECT_EQ(error.code(), ErrorCode::deadlock) << error.what();
     }
   }
-  EXPECT_GT(close, 300) << "or the bounds are far from everything";
+  EXPECT_GT(close, random_cases(300)) << "or the bounds are far from everything";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/causal_chain.hpp"
 
+#include "tests/sanitized.hpp"
 #include "tests/sim/random_case.hpp"
 #include "tests/sim/testing.hpp"
 
@@ -11,7 +12,7 @@ constexpr int no_limit = 1'000'000;
 
 TEST(CausalChain, IsNeverLongerThanTheRun) {
   int telling = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < random_cases(1500U); ++seed) {
     RandomCase random(seed);
     const Topology topology = random.topology();
     const Schedule schedule = random.schedule(topology.rank_count());
@@ -25,7 +26,7 @@ TEST(CausalChain, IsNeverLongerThanTheRun) {
     ASSERT_LE(chain, time) << "seed " << seed << ", " << schedule.algorithm();
     if (chain.seconds() > 0.5 * time.seconds()) ++telling;
   }
-  EXPECT_GT(telling, 300);
+  EXPECT_GT(telling, random_cases(300));
 }
 
 // 14 messages of 1 MB / 8 around the ring, each 12.5 us + 2 us + 1 us.

@@ -96,7 +96,8 @@ TEST(EnginesAgree, OnTwelveThousandRandomCases) {
 // At one instant rounds decide, and engines without a clock must not guess.
 TEST(EnginesAgree, WhateverTheRouting) {
   int compared = 0;
-  for (std::uint64_t seed = 0; seed < 6000 && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < random_cases(6000U) && !::testing::Test::HasFailure();
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase::Odds odds;
     odds.routed = true;
@@ -115,13 +116,14 @@ TEST(EnginesAgree, WhateverTheRouting) {
       ++compared;
     }
   }
-  EXPECT_GT(compared, 400);
+  EXPECT_GT(compared, random_cases(400));
 }
 
 // Whose critical paths last until the end, too.
 TEST(EnginesAgree, WhereLinksCostWhatTheSizeOfAMessageSays) {
   int dataflow_cases = 0, symmetry_cases = 0;
-  for (std::uint64_t seed = 0; seed < 4'000 && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < random_cases(4'000U) && !::testing::Test::HasFailure();
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase random(seed, {.fair = 10, .differing = 30, .segmented = 80});
     const Topology topology = random.topology();
@@ -146,13 +148,13 @@ TEST(EnginesAgree, WhereLinksCostWhatTheSizeOfAMessageSays) {
     }
     EXPECT_EQ(until, recorded.time);
   }
-  EXPECT_GE(dataflow_cases, 500);
-  EXPECT_GE(symmetry_cases, 20);
+  EXPECT_GE(dataflow_cases, random_cases(500));
+  EXPECT_GE(symmetry_cases, random_cases(20));
 }
 
 TEST(EnginesAgree, WhereMuchHappensAtOneInstant) {
   int dataflow_cases = 0;
-  for (std::uint64_t seed = 0; seed < 6'000; ++seed) {
+  for (std::uint64_t seed = 0; seed < random_cases(6'000U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase random(seed, {.largest = 8, .fair = 10, .half_duplex = 0, .round = true});
     const Topology topology = random.topology();
@@ -166,7 +168,7 @@ TEST(EnginesAgree, WhereMuchHappensAtOneInstant) {
     dataflow_cases += dataflow.result ? 1 : 0;
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(dataflow_cases, 1'000);
+  EXPECT_GT(dataflow_cases, random_cases(1'000));
 }
 
 // Rank 0's first message, an empty one, and its second come to the link from `near` to `far` at one

@@ -22,6 +22,7 @@
 
 #include "collectives/checker.hpp"
 #include "sim/critical_path.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/sim/random_case.hpp"
 
 namespace collsim::testing {
@@ -444,23 +445,23 @@ std::vector<std::string> run_cases(std::uint64_t first, std::uint64_t last, bool
 
 TEST(Garbage, WhatTheCheckerRefusesIsRefusedAndNothingElse) {
   Tally tally;
-  run_cases(0, 8000, false, tally);
-  EXPECT_GT(tally.fine, 2000);
-  EXPECT_LT(tally.fine, 6000);
-  EXPECT_GT(tally.faults[FaultKind::bad_instruction], 10);
-  EXPECT_GT(tally.faults[FaultKind::bad_span], 10);
+  run_cases(0, random_cases(8000), false, tally);
+  EXPECT_GT(tally.fine, random_cases(2000));
+  EXPECT_LT(tally.fine, random_cases(6000));
+  EXPECT_GT(tally.faults[FaultKind::bad_instruction], random_cases(10));
+  EXPECT_GT(tally.faults[FaultKind::bad_span], random_cases(10));
   for (const FaultKind kind : communication_faults)
-    EXPECT_GT(tally.faults[kind], 10) << to_string(kind);
+    EXPECT_GT(tally.faults[kind], random_cases(10)) << to_string(kind);
 }
 
 TEST(Garbage, MutantsOfRealAlgorithmsLikewise) {
   Tally tally;
-  run_cases(0, 1500, true, tally);
-  EXPECT_GT(tally.right, 300);
-  EXPECT_GT(tally.fine, tally.right + 10);
+  run_cases(0, random_cases(1500), true, tally);
+  EXPECT_GT(tally.right, random_cases(300));
+  EXPECT_GT(tally.fine, tally.right + random_cases(10));
   for (const FaultKind kind : {FaultKind::bad_peer, FaultKind::size_mismatch,
                                FaultKind::missing_message, FaultKind::deadlock})
-    EXPECT_GT(tally.faults[kind], 10) << to_string(kind);
+    EXPECT_GT(tally.faults[kind], random_cases(10)) << to_string(kind);
 }
 
 TEST(Garbage, TheSameAgainInOneProcess) {
@@ -493,7 +494,7 @@ LinkParameters absurd_link(RandomCase& draw) {
 TEST(Garbage, TimesBetweenTwoRanksAreExactOrRefused) {
   __extension__ using Wide = __int128;
   int refused = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  for (std::uint64_t seed = 0; seed < random_cases(4000U) && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     RandomCase draw(seed);
     const LinkParameters link = absurd_link(draw);
@@ -527,10 +528,9 @@ TEST(Garbage, TimesBetweenTwoRanksAreExactOrRefused) {
       EXPECT_TRUE(!fits || now.result->time.ps() == end) << now.text;
       EXPECT_TRUE(!fits || now.result->wire_bytes == bytes) << now.text;
     });
-    if (HasFailure()) return;
   }
-  EXPECT_GT(refused, 1000);
-  EXPECT_LT(refused, 3000);
+  EXPECT_GT(refused, random_cases(1000));
+  EXPECT_LT(refused, random_cases(3000));
 }
 
 // Counts that were equal stay equal.  Returns the longest message.
@@ -560,7 +560,7 @@ CostModel absurd_costs(RandomCase& draw) {
 TEST(Garbage, AbsurdNumbersAndFalseClaimsAreErrorsOrTimes) {
   std::map<ErrorCode, int> errors;
   int results = 0, believed = 0;  // claims of a symmetry that is not there
-  for (std::uint64_t seed = 0; seed < 9000; ++seed) {
+  for (std::uint64_t seed = 0; seed < random_cases(9000U); ++seed) {
     SCOPED_TRACE(seed);
     RandomCase draw(seed);
     const Topology topology = with_other_links(shape_of(draw), draw, draw.chance(70) ? 0 : 100,
@@ -586,12 +586,12 @@ TEST(Garbage, AbsurdNumbersAndFalseClaimsAreErrorsOrTimes) {
     });
     if (HasFailure()) return;
   }
-  EXPECT_GT(results, 3000);
-  EXPECT_GT(believed, 100);
+  EXPECT_GT(results, random_cases(3000));
+  EXPECT_GT(believed, random_cases(100));
   for (const ErrorCode apt :
        {ErrorCode::overflow, ErrorCode::invalid_argument, ErrorCode::too_large,
         ErrorCode::bad_schedule, ErrorCode::deadlock, ErrorCode::engine_not_applicable})
-    EXPECT_GT(errors[apt], 20) << to_string(apt);
+    EXPECT_GT(errors[apt], random_cases(20)) << to_string(apt);
   EXPECT_EQ(errors.size(), 6U);
 }
 

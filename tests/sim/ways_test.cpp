@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/critical_path.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/sim/random_case.hpp"
 #include "tests/sim/testing.hpp"
 #include "topo/routes.hpp"
@@ -50,7 +51,8 @@ TEST(Ways, LeafSpineAsByHand) {
 
 TEST(Ways, TheCriticalPathFollowsPartsOfMessages) {
   int several = 0;
-  for (std::uint64_t seed = 0; seed < 600 && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < random_cases(600U) && !::testing::Test::HasFailure();
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase::Odds odds{.largest = 7};
     odds.routed = true;
@@ -80,7 +82,7 @@ TEST(Ways, TheCriticalPathFollowsPartsOfMessages) {
       }
     ++several;
   }
-  EXPECT_GT(several, 200);
+  EXPECT_GT(several, random_cases(200));
 }
 
 // The routes of another topology of the same links.
@@ -105,7 +107,7 @@ TEST(Ways, ANarrowerCableMakesNothingFaster) {
     return static_cast<std::size_t>(random() % limit);
   };
   int slower = 0;
-  for (int network = 0; network < 1000; ++network) {
+  for (int network = 0; network < random_cases(1000); ++network) {
     const std::size_t ranks = 3 + up_to(4);
     TopologyBuilder builder;
     for (std::size_t i = 0; i < ranks; ++i) builder.add_node(NodeKind::gpu);
@@ -143,7 +145,7 @@ TEST(Ways, ANarrowerCableMakesNothingFaster) {
     ASSERT_GE(degraded.time, whole.time) << "network " << network;
     if (degraded.time > whole.time) ++slower;
   }
-  EXPECT_GT(slower, 50);
+  EXPECT_GT(slower, random_cases(50));
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ struct MistakeCase {
   std::string message;
 };
 
-class Mistake : public testing::TestWithParam<MistakeCase> {};
+class Mistake : public ::testing::TestWithParam<MistakeCase> {};
 
 TEST_P(Mistake, IsNamedInWords) {
   const Ran ran = run_collsim(GetParam().arguments);
@@ -85,7 +85,7 @@ TEST_P(Mistake, IsNamedInWords) {
 
 INSTANTIATE_TEST_SUITE_P(
     CommandLine, Mistake,
-    testing::Values(
+    ::testing::Values(
         MistakeCase{
             {"rnu"},
             "collsim: there is no command \"rnu\"; did you mean \"run\"?\n  known: run, merge, "
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "collsim completion: SHELL cannot be \"csh\"; did you mean \"zsh\"?\n  known: "
                     "bash, zsh, fish"}));
 
-class Colour : public testing::Test {
+class Colour : public ::testing::Test {
  protected:
   void SetUp() override {
     clear();

@@ -11,7 +11,7 @@ const char* const two_axes = R"(, "sweep": { "collective.size": ["1MiB", "64MiB"
                                              "zip: collective.chunks, collective.slots":
                                                [[1, 8], [4, 2]] })";
 
-class OneCase : public testing::Test {
+class OneCase : public ::testing::Test {
  protected:
   std::optional<ChosenCase> choose(std::vector<std::string> at,
                                    const std::string& sweep = two_axes) {

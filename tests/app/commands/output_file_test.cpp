@@ -13,7 +13,7 @@
 namespace collsim {
 namespace {
 
-class OutputFile : public testing::Test {
+class OutputFile : public ::testing::Test {
  protected:
   void write(const std::string& file, const std::string& text) {
     write_file(file, terminal_, [&](std::ostream& out) { out << text; });

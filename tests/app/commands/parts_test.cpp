@@ -57,7 +57,7 @@ void run_parts(const std::vector<std::string>& scenario, int count, const std::s
 
 // --- merged, parts are what one run gives ---
 
-class MergedParts : public testing::TestWithParam<const char*> {};
+class MergedParts : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(MergedParts, AreTheBytesOfOneRunInEveryFormat) {
   const LauncherEnvironment none;
@@ -82,13 +82,13 @@ TEST_P(MergedParts, AreTheBytesOfOneRunInEveryFormat) {
 // Collectives and steps; "auto", presets, NCCL, graphs, files of algorithms, jobs that fail;
 // formulas, warnings and expectations of each kind.
 INSTANTIATE_TEST_SUITE_P(Scenarios, MergedParts,
-                         testing::Values("lecture/ring-broadcast.json",
-                                         "architect/pcie-shared-uplink.json",
-                                         "tuner/ring-or-tree-on-two-dgx-h100.json",
-                                         "tuner/msccl-file.json", "tuner/four-gpu-box.json",
-                                         "training/fully-sharded.json", "training/jitter.json",
-                                         "training/checkpoints.json", "training/older-gpus.json",
-                                         "lecture/one-late-rank.json"));
+                         ::testing::Values("lecture/ring-broadcast.json",
+                                           "architect/pcie-shared-uplink.json",
+                                           "tuner/ring-or-tree-on-two-dgx-h100.json",
+                                           "tuner/msccl-file.json", "tuner/four-gpu-box.json",
+                                           "training/fully-sharded.json", "training/jitter.json",
+                                           "training/checkpoints.json", "training/older-gpus.json",
+                                           "lecture/one-late-rank.json"));
 
 TEST(Parts, MergedExpectationsDecideTheExitCode) {
   const LauncherEnvironment none;
@@ -168,7 +168,7 @@ TEST(Parts, AfterAChangeOrDamageAPartIsRunAgain) {
 
 // --- what merge refuses ---
 
-class RefusedMerge : public testing::Test {
+class RefusedMerge : public ::testing::Test {
  protected:
   void SetUp() override {
     file_ = folder_.write("a.json", sweep_scenario());

@@ -14,6 +14,7 @@
 #include "sim/simulate.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
+#include "tests/sanitized.hpp"
 #include "topo/shapes.hpp"
 
 namespace collsim {
@@ -99,7 +100,7 @@ class MscclExport : public ::testing::TestWithParam<const Algorithm*> {};
 TEST_P(MscclExport, ReadAgainTakesTheSameTimes) {
   const Algorithm& row = *GetParam();
   int fitting = 0;
-  for (const int ranks : nearest_ranks(row, {2, 3, 4, 6, 8, 9, 16}))
+  for (const int ranks : nearest_ranks(row, testing::listed_cases<int>({2, 3, 4}, {6, 8, 9, 16})))
     for (const int chunks : {1, 3})
       for (const int channels : {1, 2})
         for (const bool in_place : {false, true}) {
@@ -122,7 +123,7 @@ TEST_P(MscclExport, ReadAgainTakesTheSameTimes) {
   if (row.operation == Operation::barrier)
     EXPECT_EQ(fitting, 0);
   else
-    EXPECT_GE(fitting, 8) << text_of(row);
+    EXPECT_GE(fitting, testing::random_cases(8)) << text_of(row);
 }
 INSTANTIATE_TEST_SUITE_P(Algorithms, MscclExport, ::testing::ValuesIn(all_rows()), name_of);
 

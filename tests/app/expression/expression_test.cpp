@@ -8,12 +8,13 @@
 
 #include "tests/app/expression/study_fixture.hpp"
 #include "tests/golden.hpp"
+#include "tests/sanitized.hpp"
 
 namespace collsim::test {
 namespace {
 
 // Expressions in the chain scenario, whose six rows have S = 1, 4, 16, 64, 256, 4096.
-class Expressions : public testing::Test {
+class Expressions : public ::testing::Test {
  protected:
   Evaluated evaluate(std::string_view text, std::size_t row = 0) {
     const ParsedExpression parsed = Expression::parse(text, facts_);
@@ -398,7 +399,7 @@ TEST_F(Expressions, SurviveAnyBytes) {
       "q",         "tau(", "reduce_hop(", "gamma"};
   std::mt19937 random(1);
   int accepted = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < testing::random_cases(20'000); ++i) {
     std::string text;
     for (std::size_t n = random() % 12; n > 0; --n) text += pieces[random() % pieces.size()];
     const ParsedExpression parsed = Expression::parse(text, facts_);
@@ -416,7 +417,7 @@ TEST_F(Expressions, SurviveAnyBytes) {
       EXPECT_TRUE(std::isfinite(result.value.value_or(0))) << text;
     }
   }
-  EXPECT_GT(accepted, 200);
+  EXPECT_GT(accepted, testing::random_cases(200));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/scenario/quantities.hpp"
 #include "tests/golden.hpp"
+#include "tests/sanitized.hpp"
 
 #include <gtest/gtest.h>
 
@@ -294,7 +295,7 @@ TEST(Quantities, AreWrittenExactlyInTheShortestUnit) {
 
 TEST(Quantities, WhatIsWrittenReadsBackAsTheSame) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < testing::random_cases(20'000); ++i) {
     auto value = static_cast<std::int64_t>(random() >> (1 + random() % 63));
     if (i % 3 == 0) value = value / 1'000'000 * 1'000'000;
     if (i % 3 == 1) value = value >> 20 << 20;
@@ -308,7 +309,7 @@ TEST(Quantities, WhatIsWrittenReadsBackAsTheSame) {
 TEST(Quantities, NoTextCrashesThem) {
   const std::string alphabet = "0123456789..  BbKkMmGgTtiIsSuUnpP/eE+-,\xC2\xB5\xCE\xBC";
   std::mt19937 random(2);
-  for (int i = 0; i < 200'000; ++i) {
+  for (int i = 0; i < testing::random_cases(200'000); ++i) {
     std::string text;
     for (std::size_t length = random() % 12; length > 0; --length)
       text += alphabet[random() % alphabet.size()];
