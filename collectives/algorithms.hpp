@@ -185,6 +185,8 @@ struct Algorithm {
   // So many before those run in the switch of the network that joins nodes, likewise
   // (LinkProtocol::collnet).
   int lanes_in_network = 0;
+  // For networks whose switches add, and elsewhere of no use to anyone: not tried there.
+  bool for_adding_networks = false;
   // Which renaming of the peers turns one position's program into another's where all blocks are
   // equally long (Schedule::Parts); a test compares them.  It speeds up simulation; none is safe.
   Symmetry symmetry = Symmetry::none;

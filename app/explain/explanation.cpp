@@ -68,6 +68,9 @@ std::vector<Contender> all_algorithms(const Case& one_case, const CaseResult& ro
   }
   for (const Algorithm* const algorithm : algorithms(row.operation)) {
     const std::string name(algorithm->name);
+    if (algorithm->for_adding_networks && name != row.algorithm &&
+        !one_case.cluster->topology.network_adds())
+      continue;
     Params set{{"collective.algorithm", name}};
     if (row.search) {
       const Params cuts = cuts_chosen(row);

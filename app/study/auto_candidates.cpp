@@ -86,7 +86,8 @@ Effort AutoFamily::effort(int chunks) const {
 
 std::vector<AutoFamily> auto_families(const Case& asked, std::vector<Error>& reasons) {
   std::vector<AutoFamily> families;
-  for (const Algorithm* const algorithm : algorithms(asked.collective.operation))
+  for (const Algorithm* const algorithm : algorithms(asked.collective.operation)) {
+    if (algorithm->for_adding_networks && !asked.cluster->topology.network_adds()) continue;
     for (const int channels : channels_to_try(asked, *algorithm)) {
       try {
         families.emplace_back(asked, *algorithm, channels);
@@ -94,6 +95,7 @@ std::vector<AutoFamily> auto_families(const Case& asked, std::vector<Error>& rea
         reasons.emplace_back(error.code(), std::string(algorithm->name) + ": " + error.what());
       }
     }
+  }
   return families;
 }
 

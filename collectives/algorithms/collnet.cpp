@@ -227,6 +227,7 @@ extern const Algorithm all_reduce_collnet_direct{
     .program = [](const Task& task) { return direct(task, lanes_of_direct, 2); },
     .lanes = lanes_of_direct.size(),
     .lanes_in_network = lanes_in_network_of_collnet,
+    .for_adding_networks = true,
     .node_turns = {.members = true},
     .node_pieces = [](int /*ranks*/, int members) { return members; },
     .scratch = scratch_of_direct<lanes_of_direct.size(), 2>,
@@ -239,6 +240,7 @@ extern const Algorithm all_reduce_collnet_chain{
     .program = all_reduce_along_chains,
     .lanes = lanes_of_chain.size(),
     .lanes_in_network = lanes_in_network_of_collnet,
+    .for_adding_networks = true,
     .node_turns = {.members = true, .channels = true},
     .node_pieces = [](int /*ranks*/, int /*members*/) { return 1; },
     .scratch =
@@ -255,6 +257,7 @@ extern const Algorithm all_gather_collnet_direct{
     .program = [](const Task& task) { return direct(task, lanes_of_direct_gather, 3); },
     .lanes = lanes_of_direct_gather.size(),
     .lanes_in_network = lanes_in_network_of_collnet,
+    .for_adding_networks = true,
     .node_turns = {.members = true},
     .node_pieces = [](int ranks, int /*members*/) { return ranks; },
     .scratch = scratch_of_direct<lanes_of_direct_gather.size(), 3>};
@@ -267,6 +270,7 @@ extern const Algorithm reduce_scatter_collnet_direct{
     .program = [](const Task& task) { return direct(task, lanes_of_direct_scatter, 1); },
     .lanes = lanes_of_direct_scatter.size(),
     .lanes_in_network = lanes_in_network_of_collnet,
+    .for_adding_networks = true,
     .node_turns = {.members = true},
     .node_pieces = [](int ranks, int /*members*/) { return ranks; },
     .scratch = scratch_of_direct<lanes_of_direct_scatter.size(), 1>};

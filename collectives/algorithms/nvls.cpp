@@ -285,6 +285,7 @@ extern const Algorithm all_reduce_nvls_sharp{
     .lanes = lanes_with_network.size(),
     .lanes_in_switch = switch_lanes,
     .lanes_in_network = network_lanes,
+    .for_adding_networks = true,
     .node_turns = {.members = true},
     .node_pieces = [](int /*ranks*/, int members) { return members; },
     .scratch = scratch_of<lanes_with_network.size(), 2>};
