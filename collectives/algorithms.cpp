@@ -53,16 +53,15 @@ void validate_dims(const std::vector<int>& dims, int ranks) {
 }
 
 void validate_orders(const AlgorithmChoice& choice, int ranks) {
-  if (!choice.orders.empty() && choice.per_node > 1)
-    throw_error(ErrorCode::invalid_argument, "orders of rings exclude per_node");
+  const int ordered = choice.per_node > 1 ? choice.per_node : ranks;
   for (const std::vector<int>& order : choice.orders) {
     std::vector<int> sorted = order;
     std::sort(sorted.begin(), sorted.end());
-    for (int position = 0; position < ranks; ++position)
-      if (sorted.size() != static_cast<std::size_t>(ranks) ||
+    for (int position = 0; position < ordered; ++position)
+      if (sorted.size() != static_cast<std::size_t>(ordered) ||
           sorted[static_cast<std::size_t>(position)] != position)
-        throw_error(ErrorCode::invalid_argument, "the order of a ring must have each of ", ranks,
-                    " positions once");
+        throw_error(ErrorCode::invalid_argument, "the order of a ring must have each of ", ordered,
+                    choice.per_node > 1 ? " members of a node once" : " positions once");
   }
 }
 
@@ -114,7 +113,9 @@ bool claims_node_turns(const Collective& collective, const Algorithm& algorithm,
                        const AlgorithmChoice& choice) {
   if (algorithm.node_pieces == nullptr || choice.per_node == 1 || !ranks_are_positions(collective))
     return false;
-  if (algorithm.node_turns.channels && choice.channels % choice.per_node != 0) return false;
+  if (choice.orders.empty() && algorithm.node_turns.channels &&
+      choice.channels % choice.per_node != 0)
+    return false;
   const std::int64_t pieces = algorithm.node_pieces(collective.size(), choice.per_node);
   return collective.count % (pieces * choice.channels) == 0;
 }
@@ -269,6 +270,8 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   if (claims_node_turns(collective, algorithm, choice)) {
     parts.members = plan->per_node;
     parts.node_turns = algorithm.node_turns;
+    // An order tells the members apart.
+    if (!plan->orders.empty()) parts.node_turns = {.nodes = algorithm.node_turns.nodes};
   }
   parts.exchanges_in_rounds =
       algorithm.exchanges_in_rounds && blocks_are_equal(collective, algorithm, choice);

@@ -43,8 +43,9 @@ struct AlgorithmChoice {
   // So many neighbouring positions share a node (1: all alike).  Rings, chains, all-reduce along
   // double trees: channel c enters every node at its c-th member, each behind a NIC of its own.
   int per_node = 1;
-  // Rings, chains: in which order channel c goes through the positions, orders[c mod their number];
-  // each has every position once, and per_node is 1.  Empty: 0, 1, ... K-1.
+  // Rings, chains, all-reduce along double trees among nodes: in which order channel c goes through
+  // the positions, orders[c mod their number]; each has every position once, or where per_node is
+  // more than 1 every member of a node, and all nodes are gone through alike.  Empty: 0, 1, ...
   std::vector<std::vector<int>> orders = {};
   // All-reduce, all-gather, reduce-scatter by one lane per channel end with one more pass over the
   // rank's own block, as NCCL's kernels do.
@@ -127,7 +128,8 @@ struct Task {
   std::optional<int> aggregation;
   std::span<const int> dims;  // product == group.size()
   int per_node = 1;
-  std::span<const int> order;  // of the positions, for this channel's ring; empty: as they are
+  // Of the positions, or of each node's members, for this channel's ring; empty: as they are.
+  std::span<const int> order;
   const Collective* collective = nullptr;
 
   // The vector of a broadcast, reduce or all-reduce, cut down to this channel's share.

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <utility>
+
+#include "topo/routes.hpp"
 
 namespace collsim {
 namespace {
@@ -111,6 +114,95 @@ std::vector<std::vector<int>> rings_of_direct_links(const Topology& topology,
   }
   chosen.resize(best_count);
   return chosen;
+}
+
+namespace {
+
+bool are_alike(const std::vector<Rank>& group, std::size_t members, std::size_t of_node) {
+  for (std::size_t position = members; position < group.size(); ++position)
+    if (group[position].index() % of_node != group[position % members].index() % of_node)
+      return false;
+  return true;
+}
+
+// By which device each member of the first node enters it: a NIC, or itself.
+std::vector<NodeId> doors(const Topology& topology, const std::vector<Rank>& group,
+                          std::size_t members) {
+  Router router(topology);
+  std::vector<NodeId> found;
+  for (std::size_t member = 0; member < members; ++member) {
+    NodeId door = topology.node_of(group[member]);
+    for (const LinkId id : router.route(group[member], group[members + member]))
+      if (const NodeId to = topology.link(id).to; topology.kind(to) == NodeKind::nic) {
+        door = to;
+        break;
+      }
+    found.push_back(door);
+  }
+  return found;
+}
+
+// How many channels enter and leave by each door, of which the busiest delays all.
+class DoorTurns {
+ public:
+  explicit DoorTurns(std::vector<NodeId> doors) : doors_(std::move(doors)) {}
+
+  // The ring begun where that is the least used door.
+  std::vector<int> cut_open(std::vector<int> ring) {
+    std::vector<int> best = ring;
+    for (std::size_t turn = 1; turn < ring.size(); ++turn) {
+      std::rotate(ring.begin(), ring.begin() + 1, ring.end());
+      if (uses(ring) < uses(best)) best = ring;
+    }
+    ++entered_[door_of(best.front())];
+    ++left_[door_of(best.back())];
+    return best;
+  }
+  [[nodiscard]] int busiest() const {
+    int most = 1;
+    for (const auto& [door, times] : entered_) most = std::max(most, times);
+    for (const auto& [door, times] : left_) most = std::max(most, times);
+    return most;
+  }
+
+ private:
+  [[nodiscard]] NodeId door_of(int member) const {
+    return doors_[static_cast<std::size_t>(member)];
+  }
+  [[nodiscard]] std::pair<int, int> uses(const std::vector<int>& path) {
+    const int in = entered_[door_of(path.front())], out = left_[door_of(path.back())];
+    return {std::max(in, out), in + out};
+  }
+
+  std::vector<NodeId> doors_;
+  std::map<NodeId, int> entered_, left_;
+};
+
+}  // namespace
+
+std::vector<std::vector<int>> paths_of_direct_links(const Topology& topology,
+                                                    const std::vector<Rank>& group, int members) {
+  const auto of_node = static_cast<std::size_t>(topology.dims().back());
+  const auto count = static_cast<std::size_t>(members);
+  if (members < 3 || !are_alike(group, count, of_node)) return {};
+  const std::vector<Rank> node(group.begin(), group.begin() + members);
+  const std::vector<std::vector<int>> rings = rings_of_direct_links(topology, node);
+  if (rings.empty()) return {};
+  // All rings as often as the doors are used the most evenly, at most twice.
+  DoorTurns turns(doors(topology, group, count));
+  std::vector<std::vector<int>> once, twice;
+  for (const auto& ring : rings) once.push_back(turns.cut_open(ring));
+  const int busiest_once = turns.busiest();
+  twice = once;
+  for (const auto& ring : rings) twice.push_back(turns.cut_open(ring));
+  return turns.busiest() < 2 * busiest_once ? twice : once;
+}
+
+std::vector<std::vector<int>> nccl_rings(const Topology& topology, const std::vector<Rank>& group,
+                                         int members) {
+  if (static_cast<std::size_t>(members) == group.size())
+    return rings_of_direct_links(topology, group);
+  return paths_of_direct_links(topology, group, members);
 }
 
 }  // namespace collsim

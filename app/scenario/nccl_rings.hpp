@@ -14,4 +14,14 @@ namespace collsim {
 [[nodiscard]] std::vector<std::vector<int>> rings_of_direct_links(const Topology& topology,
                                                                   const std::vector<Rank>& group);
 
+// The same among nodes of so many members each: such rings of a node, cut open where a channel
+// enters and leaves it, the NICs by turns.  Empty also where nodes differ in which GPUs take part.
+[[nodiscard]] std::vector<std::vector<int>> paths_of_direct_links(const Topology& topology,
+                                                                  const std::vector<Rank>& group,
+                                                                  int members);
+
+// Those, or where all members share a node the rings.
+[[nodiscard]] std::vector<std::vector<int>> nccl_rings(const Topology& topology,
+                                                       const std::vector<Rank>& group, int members);
+
 }  // namespace collsim

@@ -99,6 +99,11 @@ bool has_nvswitch(const Case& asked, int members) {
          });
 }
 
+bool has_nvls(const Case& asked, int members) {
+  return members > fewest_beyond_nvls && switches_add(asked.collective) &&
+         has_nvswitch(asked, members);
+}
+
 bool has_nic_per_gpu(const Topology& topology) {
   const auto& kinds = topology.parts().kinds;
   const auto nics = std::count(kinds.begin(), kinds.end(), NodeKind::nic);
@@ -118,7 +123,7 @@ void add_ways_by_network(std::vector<Way>& ways, const Case& asked, int members)
   const bool direct = members <= most_gpus_of_collnet_direct && has_nvswitch(asked, members);
   if (direct) ways.push_back({collnet_direct, "collnet-direct", LinkProtocol::simple, false, true});
   if (sums_up) ways.push_back({collnet_chain, "collnet-chain", LinkProtocol::simple, true, true});
-  if (members > fewest_beyond_nvls && members <= most_heads_of_nvls && switches_add(collective))
+  if (members <= most_heads_of_nvls && has_nvls(asked, members))
     ways.push_back({nvls, sums_up ? "nvls-sharp" : "nvls", LinkProtocol::nvls, false, true});
 }
 
@@ -126,7 +131,7 @@ void add_ways_to_reduce_everywhere(std::vector<Way>& ways, const Case& asked, in
   using enum NcclAlgorithm;
   const bool several_nodes = members < asked.collective.size();
   add_ways(ways, ring, "ring");
-  if (members > fewest_beyond_nvls && switches_add(asked.collective))
+  if (has_nvls(asked, members))
     ways.push_back({several_nodes ? nvls_tree : nvls, "nvls", LinkProtocol::nvls, false});
   add_ways_by_network(ways, asked, members);
   if (several_nodes) return add_ways(ways, tree, "double-tree");
@@ -142,8 +147,8 @@ void add_ways_to_gather_or_scatter(std::vector<Way>& ways, const Case& asked, in
   const Collective& collective = asked.collective;
   const bool one_node = members == collective.size();
   // Its tuner hardly ever takes it on one node, because no byte is saved.
-  if (one_node && members > fewest_beyond_nvls && members <= most_heads_of_nvls &&
-      switches_add(collective) && is_asked_for(asked.nccl_choice))
+  if (one_node && members <= most_heads_of_nvls && has_nvls(asked, members) &&
+      is_asked_for(asked.nccl_choice))
     ways.push_back({nvls, "nvls", LinkProtocol::nvls, false});
 }
 
@@ -195,7 +200,7 @@ Bytes message_of(const Collective& collective, LinkProtocol protocol, int member
   return collective.bytes() / collective.size();
 }
 
-// `direct_rings`: rings_of_direct_links() of the group when it is on one node.
+// `direct_rings`: nccl_rings() of the group.
 Case candidate(const Case& asked, const Way& way,
                const std::vector<std::vector<int>>& direct_rings) {
   Case made = asked;
@@ -217,7 +222,11 @@ Case candidate(const Case& asked, const Way& way,
   choice.local_pass = way.algorithm == "ring";
   if (several_nodes) choice.per_node = members;
   if (several_nodes && way.through_all_nics) choice.channels = members;
-  if (way.algorithm == "ring" || way.algorithm == "chain") choice.orders = direct_rings;
+  // No rank of a chain can stand for others, so that more channels cost time to simulate.
+  constexpr int most_channels = 32;
+  if (way.algorithm == "chain") choice.channels = std::min(choice.channels, most_channels);
+  const bool in_order = way.algorithm == "ring" || way.algorithm == "chain";
+  if (in_order || (several_nodes && way.algorithm == "double-tree")) choice.orders = direct_rings;
   if (!choice.orders.empty()) choice.channels = static_cast<int>(choice.orders.size());
   if (way.algorithm == "chain")
     choice.chunk_size = chain_piece(collective.bytes() / choice.channels, choice.channels);
@@ -241,8 +250,7 @@ Case candidate(const Case& asked, const Way& way,
 std::vector<std::vector<int>> direct_rings_of(const Case& asked) {
   const Topology& topology = asked.cluster->topology;
   const std::vector<Rank>& group = asked.collective.group;
-  if (members_per_node(topology, group) < asked.collective.size()) return {};
-  return rings_of_direct_links(topology, group);
+  return nccl_rings(topology, group, members_per_node(topology, group));
 }
 
 // "NVLS under LL"
@@ -286,6 +294,17 @@ std::vector<Way> allowed_ways(const Case& asked) {
                 [&](const Way& way) { return !asked.nccl_choice.allows(way.nccl, way.protocol); });
   if (allowed.empty()) refuse_wish(asked, known);
   return allowed;
+}
+
+// How many of the ranks, where they differ.
+int most_on_a_node(const Case& one_case) {
+  const std::vector<int>& dims = one_case.cluster->topology.dims();
+  if (dims.size() != 2) return one_case.collective.size();
+  std::map<std::size_t, int> on_node;
+  int most = 0;
+  for (const Rank rank : one_case.collective.group)
+    most = std::max(most, ++on_node[rank.index() / static_cast<std::size_t>(dims[1])]);
+  return most;
 }
 
 }  // namespace
@@ -394,8 +413,7 @@ std::vector<Case> nccl_choices(const Case& asked) {
 Time host_time(const Case& candidate) {
   const LaunchCosts& launch = candidate.launch;
   const int ranks = candidate.collective.size();
-  const std::vector<int>& dims = candidate.cluster->topology.dims();
-  const int on_a_node = dims.size() == 2 ? std::min(ranks, dims[1]) : ranks;
+  const int on_a_node = most_on_a_node(candidate);
   const int of_thread = std::min(launch.gpus_per_thread.value_or(on_a_node), on_a_node);
   const int driven = launch.mode == LaunchMode::one_thread ? of_thread : 1;
   const bool pairs = candidate.protocol && point_to_point(*candidate.protocol);

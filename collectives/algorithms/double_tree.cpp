@@ -155,9 +155,10 @@ TreeNode tree_of_channel(const Task& task, int tree, int position) {
   const int size = task.per_node;
   if (size == 1) return double_tree(tree, position, task.group.size());
   const int node = position / size;
-  const int entry = task.channel.part % size;
-  const auto in_node = [&](int place) { return node * size + (entry + place) % size; };
-  const int place = (position - in_node(0) + size) % size;
+  const Ring ring = Ring::up(task);
+  const auto in_node = [&](int place) { return ring.position(node * size + place); };
+  const int entry = in_node(0) - node * size;
+  const int place = ring.place_of(position) - node * size;
   TreeNode at;
   if (place > 0) at.parent = in_node(place - 1);
   if (place + 1 < size) at.child[static_cast<std::size_t>(at.children++)] = in_node(place + 1);

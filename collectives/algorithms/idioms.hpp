@@ -40,9 +40,10 @@ struct Ring {
   Endpoint previous, next;
   int place = 0;
   int size = 1;
-  int node = 1;                     // so many neighbouring places are one node,
-  int turn = 0;                     // whose members are turned by this much against their positions
-  std::span<const int> order = {};  // or the positions in the order of their places
+  int node = 1;  // so many neighbouring places are one node,
+  int turn = 0;  // whose members are turned by this much against their positions
+  std::span<const int> order =
+      {};  // or all positions, or the members, in the order of their places
 
   // Up the positions of a group, or down them: the place then counts the other way, so that data
   // still travel from place to place + 1.
@@ -63,16 +64,17 @@ struct Ring {
     return ring;
   }
   [[nodiscard]] int place_of(int position) const {
+    const int first = first_of_node(position);
     if (!order.empty())
-      return static_cast<int>(std::find(order.begin(), order.end(), position) - order.begin());
-    const int first = position - position % node;
+      return first + static_cast<int>(std::find(order.begin(), order.end(), position - first) -
+                                      order.begin());
     return first + (position - first + node - turn) % node;
   }
   // Of the member at a place.
   [[nodiscard]] int position(int at) const {
-    if (!order.empty()) return order[static_cast<std::size_t>(at)];
-    if (turn == 0) return at;
-    const int first = at - at % node;
+    if (turn == 0 && order.empty()) return at;
+    const int first = first_of_node(at);
+    if (!order.empty()) return first + order[static_cast<std::size_t>(at - first)];
     return first + (at - first + turn) % node;
   }
   [[nodiscard]] static Ring down(const Group& group) {
@@ -80,6 +82,9 @@ struct Ring {
     return {group[me + 1], group[me - 1], group.size() - 1 - me, group.size()};
   }
 
+  [[nodiscard]] int first_of_node(int at) const {
+    return node > 1 ? at - at % node : order.empty() ? at : 0;
+  }
   [[nodiscard]] int before(int other) const { return other == 0 ? size - 1 : other - 1; }
   [[nodiscard]] int after(int other) const { return other + 1 == size ? 0 : other + 1; }
 };

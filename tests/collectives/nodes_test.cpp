@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "collectives/algorithms.hpp"
 #include "collectives/checker.hpp"
@@ -13,8 +15,9 @@ namespace {
 constexpr int per_node = 4;
 
 Schedule among_nodes(Operation operation, const char* algorithm, int ranks, std::int64_t count,
-                     bool in_place = false) {
+                     bool in_place = false, std::vector<std::vector<int>> orders = {}) {
   AlgorithmChoice choice{.name = algorithm};
+  choice.orders = std::move(orders);
   choice.chunks = 2;
   choice.channels = per_node;
   choice.per_node = per_node;
@@ -103,6 +106,30 @@ TEST(AlgorithmsOfNodes, AreRight) {
                                  << nodes << " nodes, " << count
                                  << " elements: " << (report.fault ? report.fault->text : "");
         }
+}
+
+// Every channel goes through the members of all nodes in the same order, which it may share.
+TEST(AlgorithmsOfNodes, AreRightInOrdersOfTheirMembers) {
+  using enum Operation;
+  const std::vector<std::vector<int>> orders{{2, 0, 3, 1}, {1, 3, 2, 0}, {0, 1, 2, 3}};
+  for (const auto& [operation, algorithm] :
+       {std::pair(all_reduce, "ring"), std::pair(all_gather, "ring"),
+        std::pair(reduce_scatter, "ring"), std::pair(all_reduce, "double-tree"),
+        std::pair(broadcast, "chain"), std::pair(reduce, "chain")})
+    for (const int nodes : {1, 2, 3})
+      for (const std::int64_t count : {1, 13, 960}) {
+        const Schedule schedule =
+            among_nodes(operation, algorithm, nodes * per_node, count, false, orders);
+        const CheckReport report = check(schedule);
+        EXPECT_TRUE(report.ok) << to_string(operation) << " by " << algorithm << ", " << nodes
+                               << " nodes: " << (report.fault ? report.fault->text : "");
+      }
+  const auto with_order = [&](std::vector<int> order) {
+    static_cast<void>(among_nodes(all_reduce, "ring", 8, 64, false, {std::move(order)}));
+  };
+  EXPECT_NO_THROW(with_order({3, 2, 1, 0}));
+  EXPECT_THROW(with_order({3, 2, 1, 1}), Error);
+  EXPECT_THROW(with_order({0, 1, 2, 3, 4, 5, 6, 7}), Error);
 }
 
 TEST(RingsOfNodes, NodesMustBeFull) {

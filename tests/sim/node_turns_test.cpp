@@ -28,6 +28,7 @@ struct NodeCase {
   const char* algorithm;
   int channels;
   int chunks;
+  std::vector<std::vector<int>> orders = {};
 };
 
 Schedule schedule_of(const NodeCase& one, int nodes, std::int64_t count, bool in_place) {
@@ -36,6 +37,7 @@ Schedule schedule_of(const NodeCase& one, int nodes, std::int64_t count, bool in
   choice.channels = one.channels;
   choice.chunks = one.chunks;
   choice.per_node = members;
+  choice.orders = one.orders;
   return make_schedule(in_place_if(in_place, collective_of(one.operation, nodes * members, count)),
                        choice);
 }
@@ -82,6 +84,19 @@ TEST(NodeTurns, FewRanksTakeAsLongAsAll) {
                                            switches_add, in_place);
           }
       }
+}
+
+// Rings that go through the members in orders of their own leave only the nodes alike.
+TEST(NodeTurns, NodesTurnWhereMembersHaveAnOrder) {
+  const std::vector<std::vector<int>> orders{{2, 0, 3, 1}, {1, 3, 2, 0}, {0, 1, 2, 3}};
+  for (const Operation operation :
+       {Operation::all_reduce, Operation::all_gather, Operation::reduce_scatter}) {
+    const NodeCase rings{operation, "ring", 3, 1, orders};
+    EXPECT_FALSE(schedule_of(rings, 3, 96 * 3 * 3 * members, false).turns().empty());
+    for (const int nodes : {2, 3, 5}) expect_same_with_few_ranks(rings, nodes, false, false);
+  }
+  const NodeCase trees{Operation::all_reduce, "double-tree", 3, 1, orders};
+  EXPECT_TRUE(schedule_of(trees, 3, 96, false).turns().empty());
 }
 
 // A channel that one of the members lacks, or shares of different lengths.

@@ -462,9 +462,10 @@ const std::vector<std::string>& scheme_names() {
 
 namespace {
 
-// The rings of all groups, if they are the same.
+// The rings of all groups, if they are the same; `members` of each share a node.
 std::vector<std::vector<int>> direct_rings_of(const Topology& network,
-                                              const std::vector<std::vector<Rank>>& groups) {
+                                              const std::vector<std::vector<Rank>>& groups,
+                                              int members) {
   const std::vector<int>& dims = network.dims();
   const std::size_t of_node =
       dims.size() == 2 ? static_cast<std::size_t>(dims[1]) : network.rank_count();
@@ -475,7 +476,7 @@ std::vector<std::vector<int>> direct_rings_of(const Topology& network,
     place.reserve(group.size());
     for (const Rank rank : group) place.push_back(rank.index() % of_node);
     if (!places.insert(std::move(place)).second) continue;
-    auto found = rings_of_direct_links(network, group);
+    auto found = nccl_rings(network, group, members);
     if (rings && *rings != found) return {};
     rings = std::move(found);
   }
@@ -493,13 +494,10 @@ void spread_over_nics(AlgorithmChoice& choice, bool chosen, const Cluster& clust
     if (members != of_node || (static_cast<std::size_t>(members) == group.size()) != inside) return;
   }
   const bool as_nccl = !chosen && !cluster.preset.empty() && choice.name == "ring";
-  if (inside) {
-    if (as_nccl && of_node > 2) choice.orders = direct_rings_of(cluster.topology, groups);
-    if (!choice.orders.empty()) choice.channels = static_cast<int>(choice.orders.size());
-    return;
-  }
-  if (as_nccl) choice.channels = of_node;
-  if (choice.channels > 1) choice.per_node = of_node;
+  if (as_nccl && of_node > 2) choice.orders = direct_rings_of(cluster.topology, groups, of_node);
+  if (as_nccl && !inside) choice.channels = of_node;
+  if (!choice.orders.empty()) choice.channels = static_cast<int>(choice.orders.size());
+  if (!inside && choice.channels > 1) choice.per_node = of_node;
 }
 
 std::optional<TrainingStep> read_scheme(const std::string& name, const JsonValue& written,

@@ -123,10 +123,11 @@ TEST(Nccl, IsWhatAPresetWithoutAnAlgorithmMeans) {
 }
 
 TEST(Nccl, AThreadLaunchesOneAfterTheOther) {
-  const auto host = [](const std::string& launch) {
-    Case asked = case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100"},
-      "collective": {"op": "all-reduce", "size": "8B"}, "model": {"launch": )" +
-                         launch + "}}");
+  const auto host = [](const std::string& launch, const std::string& ranks = "", int nodes = 1) {
+    Case asked =
+        case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": )" +
+                std::to_string(nodes) + R"(}, "collective": {)" + ranks +
+                R"("op": "all-reduce", "size": "8B"}, "model": {"launch": )" + launch + "}}");
     return run_case(asked).host;
   };
   EXPECT_EQ(host(R"({"host": "1us"})"), microseconds(1));
@@ -136,6 +137,11 @@ TEST(Nccl, AThreadLaunchesOneAfterTheOther) {
             microseconds(2));
   EXPECT_EQ(host(R"({"host": "1us", "mode": "one-thread", "gpus_per_thread": 99})"),
             microseconds(8));
+  const char* one_thread = R"({"host": "1us", "mode": "one-thread"})";
+  EXPECT_EQ(host(one_thread, R"("ranks": [0, 8, 16, 24], )", 4), microseconds(1))
+      << "each on a node of its own";
+  EXPECT_EQ(host(one_thread, R"("ranks": [0, 8, 9, 10], )", 4), microseconds(3))
+      << "the busiest thread";
 }
 
 // In parts it is that of NCCL's kernels.
@@ -289,6 +295,38 @@ TEST(Nccl, RingsOverDirectLinksUseAllOfThem) {
   EXPECT_GT(run_case(asked).busbw(), 80e9);
 }
 
+// Between nodes the same rings are cut open, so that GPUs still send along direct links only, and
+// no NIC carries more channels than it must.
+TEST(Nccl, PathsBetweenNodesUseDirectLinksAndNicsInTurn) {
+  struct Machine {
+    std::string preset;
+    int nics = 0, gpus_of_nic = 1;
+    double nic_bandwidth = 0;
+  };
+  for (const Machine& machine :
+       {Machine{"dgx-1-v100", 4, 2, 12.5e9}, Machine{"mi300x", 8, 1, 50e9}}) {
+    SCOPED_TRACE(machine.preset);
+    const Case asked =
+        case_of(R"({"scenario": 1, "cluster": {"nodes": 2, "preset": ")" + machine.preset + R"("},
+      "collective": {"op": "all-reduce", "size": "1GiB", "algorithm": "nccl"}})");
+    const Topology& topology = asked.cluster->topology;
+    const auto node_of = [&](int rank) {
+      return topology.node_of(Rank(static_cast<std::size_t>(rank)));
+    };
+    const auto paths = paths_of_direct_links(topology, asked.collective.group, 8);
+    ASSERT_FALSE(paths.empty());
+    const int most = (static_cast<int>(paths.size()) + machine.nics - 1) / machine.nics;
+    std::map<int, int> entered, left;
+    for (const std::vector<int>& path : paths) {
+      EXPECT_LE(++entered[path.front() / machine.gpus_of_nic], most);
+      EXPECT_LE(++left[path.back() / machine.gpus_of_nic], most);
+      for (std::size_t i = 0; i + 1 < path.size(); ++i)
+        EXPECT_FALSE(topology.links_between(node_of(path[i]), node_of(path[i + 1])).empty());
+    }
+    EXPECT_GT(run_case(asked).busbw(), 0.6 * machine.nics * machine.nic_bandwidth);
+  }
+}
+
 TEST(Nccl, ThereAreNoRingsOverDirectLinksThroughASwitch) {
   const Case asked = case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-2"},
     "collective": {"op": "all-reduce", "size": "8B", "ranks": [0, 1, 2, 3], "algorithm": "nccl"}})");
@@ -353,6 +391,15 @@ TEST(Nccl, HasHalvesOfNvlsOnOneNodeWhenAsked) {
   EXPECT_EQ(names(R"("dgx-h100", "nodes": 2)", R"(, "nccl_algo": "^Tree")"), "Ring Simple");
   EXPECT_EQ(names(R"("dgx-a100")", R"(, "nccl_algo": "^Tree")"), "Ring Simple");
   EXPECT_EQ(names(R"("gb200-nvl72")", R"(, "nccl_algo": "^Tree")"), "Ring Simple") << "72 heads";
+}
+
+TEST(Nccl, HasNoNvlsWithoutNvswitches) {
+  for (const char* preset : {"mi300x", "gh200-quad"})
+    for (const char* nodes : {"1", "2"})
+      for (const std::string& name : names_of(nccl_candidates(case_of(
+               asked_on(std::string(R"({"preset": ")") + preset + R"(", "nodes": )" + nodes + "}",
+                        R"("op": "all-reduce", "nccl_algo": "^PAT")")))))
+        EXPECT_FALSE(name.starts_with("NVLS")) << preset << " x " << nodes << ": " << name;
 }
 
 // NVSwitches have no product, and minima of integers and short floats only.
