@@ -17,7 +17,8 @@ struct Belief {
 };
 [[nodiscard]] Belief belief_in(Constant constant, bool of_network);
 
-// A kind of GPU's constant as a multiple of the common one, where something is known about that.
+// A constant of a kind of GPUs as a multiple of the common one, or of a network's under a protocol
+// as a multiple of usual_hops() of it, where something is known about that.
 [[nodiscard]] double usual_multiple(const std::string& kind, Constant constant);
 
 // What is known of a network's hops against InfiniBand's, whatever the protocol.

@@ -139,7 +139,7 @@ class Unknowns {
       slot.unknowns.push_back(hops_of_kinds[slot.kind]);
     }
     if (belief.of_kinds == 0) return;
-    const double usual = slot.of_network ? 0 : std::log(usual_multiple(slot.kind, constant));
+    const double usual = std::log(usual_multiple(slot.kind, constant));
     slot.unknowns.push_back(add_unknown({usual, belief.of_kinds}, usual));
   }
 
