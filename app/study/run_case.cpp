@@ -22,6 +22,7 @@
 #include "collectives/cost/link_load.hpp"
 #include "collectives/cost/uniform_network.hpp"
 #include "collectives/schedule.hpp"
+#include "sim/busy_link.hpp"
 #include "sim/causal_chain.hpp"
 #include "topo/routes.hpp"
 
@@ -155,14 +156,6 @@ CaseResult row_of(const Case& asked, const CaseOptions& options,
   return row;
 }
 
-// One of NCCL's ways, and what it takes at least, found without simulating it.
-struct NcclWay {
-  Case one_case;
-  Case simulated;  // cut_evenly()
-  Time least;
-  bool is_large = false;
-};
-
 // Among very many ranks, the same with a vector that all of them cut into equal pieces: no piece
 // is longer by more than an element, and one rank of a node may stand for all of its node.
 Case cut_evenly(const Case& made) {
@@ -176,37 +169,46 @@ Case cut_evenly(const Case& made) {
   return with_equal_pieces(made, std::int64_t{pieces} * choice.channels);
 }
 
-// The bound of its collective; where simulating takes a while, also its own traffic and the first
-// messages of a chain of causes.
-NcclWay way_of(Case candidate) {
-  constexpr double large = 20'000;
-  constexpr int messages_at_first = 200;
-  const Topology& topology = candidate.cluster->topology;
-  NcclWay way{.one_case = with_schedule(std::move(candidate))};
+// One of NCCL's ways, and what it takes at least, found without simulating it.
+struct NcclWay {
+  std::size_t place = 0;  // in the list
+  Case one_case;
+  Case simulated;  // cut_evenly()
+  Time least;
+  // What `least` is of.  More is asked only where simulating takes a while.
+  enum class Known : std::uint8_t { collective, traffic, chains } known = Known::collective;
+};
+
+NcclWay way_of(Case candidate, std::size_t place) {
+  constexpr double large = 20'000;  // instructions
+  NcclWay way{.place = place, .one_case = with_schedule(std::move(candidate))};
   const Case& made = way.one_case;
-  way.is_large = effort_of(made, *made.schedule).instructions > large;
-  way.least = lower_bound(made.collective, topology);
-  if (way.is_large) {
-    const LinkLoad load(made.collective, made.choice, topology);
-    way.least =
-        std::max({way.least, load.at_least(made.schedule->chunks()),
-                  causal_chain(topology, *made.schedule, Time::never(), messages_at_first)});
-  }
-  way.least += made.costs.launch;
   way.simulated = cut_evenly(made);
+  way.least = lower_bound(made.collective, made.cluster->topology) + made.costs.launch;
+  if (effort_of(made, *made.schedule).instructions <= large) way.known = NcclWay::Known::chains;
   return way;
 }
 
-// Also whole chains of causes, which tell that a ring of very many ranks is slow.
-bool cannot_be_faster(const NcclWay& way, Time than) {
-  constexpr int most_messages = 20'000;
-  const Case& one_case = way.one_case;
-  const Time host = host_time(one_case);
-  if (with_launches(way.least, host) > than) return true;
-  if (!way.is_large) return false;
-  const Time chain =
-      causal_chain(one_case.cluster->topology, *one_case.schedule, than, most_messages);
-  return with_launches(chain + one_case.costs.launch, host) > than;
+// Finds a larger bound, if it can, that need not be larger than `enough`: from its own traffic and
+// the first messages of chains of causes; then from longer chains, as of a ring of very many ranks.
+void learn_more(NcclWay& way, Time enough) {
+  constexpr ChainBudget short_chains{.messages = 200, .instructions = 20'000};
+  constexpr ChainBudget long_chains{.messages = 3'000, .instructions = 5'000'000};
+  const Case& made = way.simulated;
+  const Topology& topology = made.cluster->topology;
+  const Time launch = made.costs.launch;
+  CausalChains chains(topology, *made.schedule);
+  if (way.known == NcclWay::Known::collective) {
+    way.known = NcclWay::Known::traffic;
+    const LinkLoad load(made.collective, made.choice, topology);
+    way.least = std::max(way.least, launch + std::max(load.at_least(made.schedule->chunks()),
+                                                      chains.longest(enough, short_chains)));
+    return;
+  }
+  way.least = std::max(way.least, launch + chains.longest(enough, long_chains));
+  if (way.least >= enough) return;
+  way.known = NcclWay::Known::chains;
+  way.least = std::max(way.least, launch + busy_link_bound(topology, *made.schedule, chains));
 }
 
 CaseResult row_of(const NcclWay& way, const CaseOptions& options) {
@@ -220,24 +222,44 @@ CaseResult row_of(const NcclWay& way, const CaseOptions& options) {
   return row;
 }
 
-// Ties are for the first of them.
+// Enough to tell that a way is slower than the best, or later in turn than another.
+Time enough_to_know(const std::vector<NcclWay>& ways, const NcclWay& way,
+                    const std::optional<Chosen>& best) {
+  if (best) return best->row.time;
+  Time other = Time::never();
+  for (const NcclWay& one : ways)
+    if (&one != &way) other = std::min(other, one.least);
+  return other > Time::never() - other ? other : other + other;
+}
+
+// The one with the least bound is simulated next, or more is learnt of it: the others are slower
+// than their bounds.  Ties are for the first of them.
 Chosen fastest_of_nccl(const Case& asked, const CaseOptions& options) {
   std::optional<Chosen> best;
   std::size_t place_of_best = 0;
   std::string reasons;
   ErrorCode code = ErrorCode::unsupported_ranks;
-  std::vector<std::pair<NcclWay, std::size_t>> ways;
-  for (Case& candidate : nccl_choices(asked)) ways.emplace_back(way_of(candidate), ways.size());
-  std::stable_sort(ways.begin(), ways.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first.is_large, a.first.least) < std::pair(b.first.is_large, b.first.least);
-  });
-  for (auto& [way, place] : ways) {
+  std::vector<NcclWay> ways;
+  for (Case& candidate : nccl_choices(asked))
+    ways.push_back(way_of(std::move(candidate), ways.size()));
+  while (!ways.empty()) {
+    const auto next = std::ranges::min_element(ways, {}, &NcclWay::least);
+    if (best && with_launches(next->least, host_time(next->one_case)) > best->row.time) {
+      ways.erase(next);
+      continue;
+    }
+    if (next->known != NcclWay::Known::chains && (best || ways.size() > 1)) {
+      learn_more(*next, enough_to_know(ways, *next, best));
+      continue;
+    }
+    const NcclWay way = std::move(*next);
+    ways.erase(next);
     try {
-      if (best && cannot_be_faster(way, best->row.time)) continue;
       CaseResult row = row_of(way, options);
-      if (best && std::pair(best->row.time, place_of_best) < std::pair(row.time, place)) continue;
-      best = Chosen{std::move(way.one_case), std::move(row)};
-      place_of_best = place;
+      if (best && std::pair(best->row.time, place_of_best) < std::pair(row.time, way.place))
+        continue;
+      best = Chosen{way.one_case, std::move(row)};
+      place_of_best = way.place;
     } catch (const Error& error) {
       if (reasons.empty()) code = error.code();
       reasons += fmt::format("; {}: {}", way.one_case.choice.name, error.what());

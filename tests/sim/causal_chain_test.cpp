@@ -8,7 +8,7 @@
 namespace collsim::testing {
 namespace {
 
-constexpr int no_limit = 1'000'000;
+constexpr ChainBudget no_limit{.messages = 1'000'000, .instructions = 100'000'000};
 
 TEST(CausalChain, IsNeverLongerThanTheRun) {
   int telling = 0;
@@ -22,7 +22,7 @@ TEST(CausalChain, IsNeverLongerThanTheRun) {
     } catch (const Error&) {
       continue;  // too few slots: a deadlock
     }
-    const Time chain = causal_chain(topology, schedule, Time::never(), no_limit);
+    const Time chain = CausalChains(topology, schedule).longest(Time::never(), no_limit);
     ASSERT_LE(chain, time) << "seed " << seed << ", " << schedule.algorithm();
     if (chain.seconds() > 0.5 * time.seconds()) ++telling;
   }
@@ -33,19 +33,34 @@ TEST(CausalChain, IsNeverLongerThanTheRun) {
 TEST(CausalChain, GoesAroundARing) {
   const Topology ring = make_ring(8, link_of(ten, microseconds(2), microseconds(1)));
   const Schedule schedule = byte_schedule(Operation::all_reduce, 8, 1'000'000, "ring");
-  const Time all = causal_chain(ring, schedule, Time::never(), no_limit);
-  EXPECT_NEAR(all.seconds(), 14 * 15.5e-6, 1e-10);
-  EXPECT_NEAR(causal_chain(ring, schedule, Time::never(), 3).seconds(), 3 * 15.5e-6, 1e-10);
-  EXPECT_NEAR(causal_chain(ring, schedule, microseconds(40), no_limit).seconds(), 3 * 15.5e-6,
-              1e-10);
+  CausalChains chains(ring, schedule);
+  const Time hop = picoseconds(15'500'000);
+  EXPECT_NEAR(chains.longest(microseconds(40), no_limit).seconds(), 3 * hop.seconds(), 1e-10);
+  EXPECT_NEAR(chains.longest(Time::never(), no_limit).seconds(), 14 * hop.seconds(), 1e-10);
+  CausalChains first_messages(ring, schedule);
+  const Time some = first_messages.longest(Time::never(), {.messages = 3, .instructions = 1'000});
+  EXPECT_NEAR(some.seconds(), 3 * hop.seconds(), 1e-10);
 }
 
-// Up to the root and down again, for each of the halves of a double tree.
-TEST(CausalChain, GoesUpAndDownATree) {
+// Up from the deepest leaf of a tree of 16 to its root, 4 hops and one to the rank above, and down.
+TEST(CausalChain, GoesUpAndDownTheLongestWayOfATree) {
   const LinkParameters link = link_of(ten, {}, microseconds(1), Sharing::fair);
   const Topology network = make_switch(16, link);
   const Schedule schedule = byte_schedule(Operation::all_reduce, 16, 16, "double-tree");
-  EXPECT_GE(causal_chain(network, schedule, Time::never(), no_limit), microseconds(2 * 2 * 3));
+  const Time chain = CausalChains(network, schedule).longest(Time::never(), no_limit);
+  EXPECT_GE(chain, microseconds(15));
+  EXPECT_LE(chain, simulate(network, schedule).time);
+}
+
+// The third of 8 ranks of a pipeline: two hops before, five after its own.
+TEST(CausalChain, KnowsWhatComesBeforeAndAfter) {
+  const Topology chain = make_chain(8, link_of(ten, microseconds(2), microseconds(1)));
+  const Schedule schedule = byte_schedule(Operation::broadcast, 8, 1'000'000, "chain", 10);
+  CausalChains chains(chain, schedule);
+  const auto at = [](std::size_t rank) { return Endpoint{Rank(rank), Lane(0)}; };
+  const Time hop = microseconds(13);
+  EXPECT_NEAR(chains.before({at(2), at(3), 0}, no_limit).seconds(), 2 * hop.seconds(), 1e-10);
+  EXPECT_NEAR(chains.after({at(2), at(3), 9}, no_limit).seconds(), 4 * hop.seconds(), 1e-10);
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/causal_chain.hpp"
+
+namespace collsim {
+
+// What a schedule takes at least because messages follow each other on a link, before which and
+// after which chains of causes pass: of any set of connections over a link of bandwidth B,
+//   min(chain before the first message of one) + sum(n/B, startups) + min(chain after the last)
+// None of them is on the link earlier, and whichever is there last goes on for as long as that.
+//
+// This is what pipelines take: filling, the busiest link, emptying.  Looks at the links of what one
+// channel of two ranks sends, and reads these programs to their ends.
+[[nodiscard]] Time busy_link_bound(const Topology& topology, const Schedule& schedule,
+                                   CausalChains& chains);
+
+}  // namespace collsim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/busy_link.hpp"
+
+#include "tests/sim/random_case.hpp"
+#include "tests/sim/testing.hpp"
+
+namespace collsim::testing {
+namespace {
+
+Time bound_of(const Topology& topology, const Schedule& schedule) {
+  CausalChains chains(topology, schedule);
+  return busy_link_bound(topology, schedule, chains);
+}
+
+void expect_no_run_beats_it(const RandomCase::Odds& odds) {
+  int telling = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    RandomCase random(seed, odds);
+    const Topology topology = random.topology();
+    const Schedule schedule = random.schedule(topology.rank_count());
+    Time time;
+    try {
+      time = simulate(topology, schedule).time;
+    } catch (const Error&) {
+      continue;  // too few slots: a deadlock
+    }
+    const Time bound = bound_of(topology, schedule);
+    ASSERT_LE(bound, time) << "seed " << seed << ", " << schedule.algorithm();
+    if (bound.seconds() > 0.7 * time.seconds()) ++telling;
+  }
+  EXPECT_GT(telling, 300);
+}
+
+TEST(BusyLink, NoRunBeatsIt) {
+  expect_no_run_beats_it({});
+}
+TEST(BusyLink, NoRunBeatsItOnFairLinks) {
+  expect_no_run_beats_it({.fair = 100});
+}
+TEST(BusyLink, NoRunBeatsItWhereLinksCostWhatTheSizeSays) {
+  expect_no_run_beats_it({.segmented = 60});
+}
+
+// 10 pieces of 10 us + 2 us + 1 us over 7 hops: the middle one gets the first after 4 hops, is busy
+// for 10 * 12 us, and the last goes 3 hops further.
+TEST(BusyLink, IsExactForAPipeline) {
+  const Topology chain = make_chain(8, link_of(ten, microseconds(2), microseconds(1)));
+  const Schedule schedule = byte_schedule(Operation::broadcast, 8, 1'000'000, "chain", 10);
+  const Time time = simulate(chain, schedule).time;
+  EXPECT_EQ(time, microseconds(7 * 13 + 9 * 12));
+  EXPECT_NEAR(bound_of(chain, schedule).seconds(), time.seconds(), 1e-10);
+}
+
+// Nodes of a tree send more than once, and up and down follow each other.
+TEST(BusyLink, TellsMoreThanTheLinkAloneOrTheChainAlone) {
+  const LinkParameters link = link_of(ten, microseconds(2), microseconds(5), Sharing::fair);
+  const Topology network = make_switch(32, link);
+  const Schedule schedule = byte_schedule(Operation::all_reduce, 32, 10'000'000, "double-tree", 16);
+  const Time time = simulate(network, schedule).time;
+  EXPECT_GT(bound_of(network, schedule).seconds(), 0.85 * time.seconds());
+}
+
+}  // namespace
+}  // namespace collsim::testing
