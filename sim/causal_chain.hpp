@@ -28,8 +28,9 @@ struct ChainBudget {
 // and no run of the schedule takes less than such a chain.
 //
 // What is found within a budget is a chain, too: there may be longer ones.  Of a message's effects
-// only those are followed that come before the next message on its connection.  Everything is 0
-// where messages choose among ways one by one, since nobody knows how long one takes alone.
+// only those are followed that come before the next message on its connection, of many that are
+// alike the first and the last.  Everything is 0 where messages choose among ways one by one, since
+// nobody knows how long one takes alone.
 class CausalChains {
  public:
   CausalChains(const Topology& topology, const Schedule& schedule);

@@ -76,6 +76,13 @@ Time AutoFamily::at_least(int chunks) const {
   return load_.at_least(chunks > 0 ? chunks : cut_as_asked_) + one_case_.costs.launch;
 }
 
+Time AutoFamily::at_least_on_all_links(int chunks) {
+  if (!load_of_all_)
+    load_of_all_ =
+        LinkLoad::of_all_links(one_case_.collective, one_case_.choice, one_case_.cluster->topology);
+  return load_of_all_->at_least(chunks > 0 ? chunks : cut_as_asked_) + one_case_.costs.launch;
+}
+
 Effort AutoFamily::effort(int chunks) const {
   const double more = (chunks > 0 ? chunks : cut_as_asked_) - 1;
   const auto of = [&](double Effort::*part) {

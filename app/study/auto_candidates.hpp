@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,11 @@ class AutoFamily {
   [[nodiscard]] int most_chunks() const { return most_chunks_; }
   [[nodiscard]] Case with_chunks(int chunks) const;
   [[nodiscard]] Time at_least(int chunks) const;
+  // By the load of all links; the first call reads all programs, about so many instructions.
+  [[nodiscard]] Time at_least_on_all_links(int chunks);
+  [[nodiscard]] double instructions_of_all() const {
+    return once_.instructions + twice_.instructions;
+  }
   [[nodiscard]] Effort effort(int chunks) const;
   [[nodiscard]] double links_per_message() const { return links_per_message_; }
   // For how many ranks each that is simulated may stand.
@@ -51,6 +57,7 @@ class AutoFamily {
   int most_chunks_ = 1;
   int cut_as_asked_ = 1;  // into how many chunks at most, where the case says it
   LinkLoad load_;
+  std::optional<LinkLoad> load_of_all_;
   Effort once_, twice_;  // in one chunk and in two
   double links_per_message_ = 1;
   double ranks_for_each_ = 1;

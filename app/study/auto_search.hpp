@@ -22,10 +22,11 @@ using SimulateCase = std::function<CaseResult(const Case&, Engine)>;
 // What "auto" takes: the fastest of the candidates (auto_candidates.hpp), the first of equals.
 //
 // 1. A candidate takes no less than the lower bound of its collective, than its own traffic keeps
-//    one link busy (LinkLoad), than its closed form where that is exact, and than a c-th of what it
-//    took with c times fewer chunks.
-// 2. The candidate with the least closed form is simulated first, the others in order of effort.
-//    Whose bound does not beat the best so far is ruled out.
+//    one link busy (LinkLoad; of all links where only reading its programs takes much less than
+//    simulating), than its closed form where that is exact, and than a c-th of what it took with c
+//    times fewer chunks.
+// 2. The candidate with the least closed form, exact or not, is simulated first, the others in
+//    order of effort.  Whose bound does not beat the best so far is ruled out.
 // 3. At last finer numbers of chunks around the winner's, and the best by its closed form.
 //
 // So no candidate is faster, with two exceptions, both reported.  Beyond a tenth of a second's work

@@ -18,6 +18,11 @@ constexpr std::size_t most_searched = 20'000'000;
 struct MessagesOnLink {
   double messages = 0;
   double bytes = 0;
+
+  void add(const MessagesOnLink& more) {
+    messages += more.messages;
+    bytes += more.bytes;
+  }
 };
 // What a position sends and what it gets, apart: another's messages may be the same ones.
 using PartOfLink = std::pair<int, LinkId>;
@@ -85,11 +90,7 @@ class MessageReader {
     if (receives(instruction.op)) meet(instruction.from.rank, me);
     return searched_ <= most_searched;
   }
-  void add(PartOfLink part, Bytes bytes) {
-    MessagesOnLink& link = links_[part];
-    ++link.messages;
-    link.bytes += static_cast<double>(bytes);
-  }
+  void add(PartOfLink part, Bytes bytes) { links_[part].add({1, static_cast<double>(bytes)}); }
 
   const Schedule& schedule_;
   Router router_;
@@ -100,6 +101,28 @@ class MessageReader {
   bool has_read_all_ = true;
   MessagesOnLinks links_;
 };
+
+// By link, of all lanes of all ranks.
+std::vector<MessagesOnLink> messages_on_all_links(const Schedule& schedule,
+                                                  const Topology& topology) {
+  std::vector<MessagesOnLink> links(topology.links().size());
+  Router router(topology);
+  std::map<Rank, MessagesOnLink> sent;
+  for (int position = 0; position < schedule.size(); ++position)
+    for (int number = 0; number < schedule.lanes(); ++number) {
+      const Rank me = schedule.rank(position);
+      const Lane lane(static_cast<std::size_t>(number));
+      sent.clear();
+      LaneProgram program = schedule.program(position, lane);
+      while (const Instruction* const instruction = program.next())
+        if (sends(instruction->op) && instruction->to.rank != me)
+          sent[instruction->to.rank].add(
+              {1, static_cast<double>(instruction->count * schedule.element_size())});
+      for (const auto& [peer, messages] : sent)
+        for (const LinkId link : router.route(me, peer, lane)) links[link.index()].add(messages);
+    }
+  return links;
+}
 
 Schedule in_chunks(const Collective& collective, AlgorithmChoice choice, int chunks) {
   choice.chunk_size.reset();
@@ -131,15 +154,29 @@ LinkLoad::LinkLoad(const Collective& collective, const AlgorithmChoice& choice,
     cut.read(position);
   }
   const bool complete = whole.has_read_all() && cut.has_read_all();
-  for (const auto& [part, of_whole] : whole.links()) {
-    const Link& link = topology.link(part.second);
-    const double startup = link.sharing == Sharing::exclusive ? link.startup.seconds() : 0;
-    const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
-    Load load;
-    load.fixed = of_whole.messages * startup + of_whole.bytes / bandwidth + link.latency.seconds();
-    if (complete) load.per_chunk = (cut.links().at(part).messages - of_whole.messages) * startup;
-    loads_.push_back(load);
-  }
+  for (const auto& [part, of_whole] : whole.links())
+    add(topology.link(part.second), of_whole.messages, of_whole.bytes,
+        complete ? cut.links().at(part).messages - of_whole.messages : 0);
+}
+
+LinkLoad LinkLoad::of_all_links(const Collective& collective, const AlgorithmChoice& choice,
+                                const Topology& topology) {
+  LinkLoad load;
+  if (runs_in_switches(collective, choice, topology) || chooses_per_message(topology)) return load;
+  const auto whole = messages_on_all_links(in_chunks(collective, choice, 1), topology);
+  const auto cut = messages_on_all_links(in_chunks(collective, choice, 2), topology);
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    if (whole[i].messages > 0)
+      load.add(topology.link(LinkId(i)), whole[i].messages, whole[i].bytes,
+               cut[i].messages - whole[i].messages);
+  return load;
+}
+
+void LinkLoad::add(const Link& link, double messages, double bytes, double more_per_chunk) {
+  const double startup = link.sharing == Sharing::exclusive ? link.startup.seconds() : 0;
+  const auto bandwidth = static_cast<double>(link.bandwidth.bytes_per_second());
+  loads_.push_back(
+      {messages * startup + bytes / bandwidth + link.latency.seconds(), more_per_chunk * startup});
 }
 
 Time LinkLoad::at_least(int chunks) const {

@@ -25,14 +25,23 @@ class LinkLoad {
   // The collective and the choice must be valid, or Error; `choice.chunks` does not matter.
   LinkLoad(const Collective& collective, const AlgorithmChoice& choice, const Topology& topology);
 
+  // The same of all links of all routes, read from the programs of all ranks, however long that
+  // takes: long routes meet in the middle of a network, not next to any rank.
+  [[nodiscard]] static LinkLoad of_all_links(const Collective& collective,
+                                             const AlgorithmChoice& choice,
+                                             const Topology& topology);
+
   // No run in so many chunks takes less.
   [[nodiscard]] Time at_least(int chunks) const;
 
  private:
+  LinkLoad() = default;
   struct Load {
     double fixed = 0;      // seconds: bytes/B, latency, startups of one chunk
     double per_chunk = 0;  // startups that every further chunk adds
   };
+  void add(const Link& link, double messages, double bytes, double more_per_chunk);
+
   std::vector<Load> loads_;
 };
 
