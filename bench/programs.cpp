@@ -28,7 +28,7 @@ std::int64_t pull_all(const Schedule& schedule) {
 std::vector<Case> program_cases() {
   return {{.name = "ring_program/1024",
            .item = "instructions",
-           .limit = {.instructions = 93},
+           .limit = {.instructions = 23.5},
            .prepare =
                [] {
                  return [schedule = whole_machine(Operation::all_reduce, 1024, 1 << 24,

@@ -66,7 +66,7 @@ std::vector<Case> ring_cases() {
   return {
       {.name = "ring_all_reduce/1024",
        .item = "messages",
-       .limit = {.instructions = 218, .loops = 1.5, .peak_bytes = 32 * mebibyte},
+       .limit = {.instructions = 136, .loops = 1.5, .peak_bytes = 32 * mebibyte},
        .prepare = simulated(random_ring(1024), 1024, 8)},
       {.name = "ring_all_reduce/1024_late",
        .item = "messages",
@@ -74,7 +74,7 @@ std::vector<Case> ring_cases() {
        .prepare = simulated(random_ring(1024), 1024, 8, late_by_up_to(1024, milliseconds(20)))},
       {.name = "ring_all_reduce/512_8_chunks",
        .item = "messages",
-       .limit = {.instructions = 149},
+       .limit = {.instructions = 144},
        .prepare = simulated(random_ring(512), 512, 9, {}, 8)},
       {.name = "ring_all_reduce/16384",
        .item = "messages",

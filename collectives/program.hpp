@@ -15,6 +15,19 @@
 
 namespace collsim {
 
+// What an instruction does, and then does again, with its data `stride` elements further on each
+// time: `times` times in all.
+struct Repeated {
+  Instruction instruction;
+  std::int64_t stride = 0;
+  int times = 0;
+
+  void move_on() {
+    instruction.source_offset += stride;
+    instruction.destination_offset += stride;
+  }
+};
+
 // One lane's side of an algorithm, as the textbook writes it: a C++20 coroutine that yields
 // instructions.
 //
@@ -32,6 +45,8 @@ namespace collsim {
 //                        That is what a pipeline is: a chunk goes on before the next one comes.
 //   a vector of them     The same, where their number depends on the ranks.
 //   whole(instruction)   Not cut, whatever S is.
+//   Repeated{...}        One instruction several times, each time on data further on: cheaper than
+//                        yielding it as often.  A variable; running the program changes it.
 //   a program            It runs to its end in this one's place; hierarchical algorithms are built
 //                        from others like this.  Pulling costs the same at any depth.
 //
@@ -42,9 +57,10 @@ class [[nodiscard]] Program {
   struct promise_type;
   using Handle = std::coroutine_handle<promise_type>;
 
-  // What was yielded: `size` instructions, cut together into chunks or not at all.  It lives in the
-  // suspended coroutine until that is resumed.
+  // What was yielded: `size` instructions, cut together into chunks or not at all; or one that is
+  // repeated.  It lives in the suspended coroutine until that is resumed.
   struct Yielded {
+    static constexpr int one_repeated = -1;
     const Instruction* instructions = nullptr;
     int size = 0;
     bool cut = false;
@@ -64,8 +80,9 @@ class [[nodiscard]] Program {
   // What it yields next, valid until the following call; nullptr when the program has ended (and
   // ever after).
   const Yielded* next();
-  // The latest.
+  // The latest; and, if that is one_repeated, all of it.
   [[nodiscard]] const Yielded& latest() const;
+  [[nodiscard]] Repeated& latest_repeated() const;
 
  private:
   explicit Program(Handle handle) : handle_(handle) {}
@@ -107,6 +124,7 @@ struct Program::promise_type {
   std::coroutine_handle<> running;  // root only: the innermost program, the one to resume
   Yielded latest;                   // root only: what was yielded last; size 0: nothing yet
   bool ended = false;               // root only
+  Repeated* repeated = nullptr;     // root only: what was yielded last, if it is one_repeated
 
   Program get_return_object() {
     running = Handle::from_promise(*this);
@@ -133,6 +151,11 @@ struct Program::promise_type {
   }
   std::suspend_always yield_value(const Whole& yielded) noexcept {
     root->latest = {&yielded.instruction, 1, false};
+    return {};
+  }
+  std::suspend_always yield_value(Repeated& yielded) noexcept {
+    root->latest = {&yielded.instruction, yielded.times > 0 ? Yielded::one_repeated : 0, true};
+    root->repeated = &yielded;
     return {};
   }
   template <std::size_t N>
@@ -183,6 +206,10 @@ inline const Program::Yielded& Program::latest() const {
   return handle_.promise().latest;
 }
 
+inline Repeated& Program::latest_repeated() const {
+  return *handle_.promise().repeated;
+}
+
 // Lambdas that capture nothing pass themselves by reference, which does no harm; g++ does not know
 // them yet at this point.
 template <class Parameter>
@@ -214,7 +241,7 @@ class [[nodiscard]] LaneProgram {
   LaneProgram(LaneProgram&& other) noexcept { *this = std::move(other); }
   LaneProgram& operator=(LaneProgram&& other) noexcept {
     program_ = std::move(other.program_);
-    piece_ = std::move(other.piece_);
+    pieces_ = std::move(other.pieces_);
     chunks_ = other.chunks_;
     left_ = std::exchange(other.left_, 0);
     alike_ = std::exchange(other.alike_, 0);
@@ -224,7 +251,7 @@ class [[nodiscard]] LaneProgram {
 
   // The next instruction, valid until the following call; nullptr when the program has ended.
   const Instruction* next() {
-    if (left_ > 0) return next_alike() ? piece_.get() : next_piece();
+    if (left_ > 0) return next_alike() ? &moving().instruction : next_piece();
     const Program::Yielded* const yielded = program_.next();
     if (yielded == nullptr) return nullptr;
     if (yielded->size == 1 && (chunks_ == 1 || !yielded->cut)) return yielded->instructions;
@@ -236,38 +263,64 @@ class [[nodiscard]] LaneProgram {
     if (alike_ == 0) return false;
     --alike_;
     --left_;
-    piece_->source_offset += piece_->count;
-    piece_->destination_offset += piece_->count;
+    moving().move_on();
     return true;
   }
 
  private:
+  // The latest, and how much further on the data of those like it lie.
+  [[nodiscard]] Repeated& moving() const {
+    return chunks_ > 1 ? *pieces_ : program_.latest_repeated();
+  }
   const Instruction* first_piece(const Program::Yielded& yielded);
   const Instruction* next_piece();
+  const Instruction* next_chunk(const Instruction& message, int index);
+  const Instruction* next_repeated();
 
   Program program_;
-  std::unique_ptr<Instruction> piece_;  // the latest; most of a million lanes never cut anything
-  int left_ = 0;                        // pieces of what was yielded last, still to come
+  std::unique_ptr<Repeated> pieces_;  // none yet: most of a million lanes never cut anything
+  std::int64_t left_ = 0;             // pieces of what was yielded last, still to come
   int chunks_ = 1;
   int alike_ = 0;  // the next pieces that differ from the latest only in their offsets
 };
 
 inline const Instruction* LaneProgram::first_piece(const Program::Yielded& yielded) {
-  left_ = chunks_ * yielded.size;
-  if (chunks_ > 1 && !piece_) piece_ = std::make_unique<Instruction>();
+  if (chunks_ > 1 && !pieces_) pieces_ = std::make_unique<Repeated>();
+  left_ = std::int64_t{chunks_} * (yielded.size == Program::Yielded::one_repeated
+                                       ? program_.latest_repeated().times
+                                       : yielded.size);
   return next_piece();
 }
 
 inline const Instruction* LaneProgram::next_piece() {
   const Program::Yielded& yielded = program_.latest();
-  const int index = chunks_ * yielded.size - left_--;
+  if (yielded.size == Program::Yielded::one_repeated) return next_repeated();
+  const int index = chunks_ * yielded.size - static_cast<int>(left_--);
   if (chunks_ == 1) return yielded.instructions + index;
-  const Instruction& instruction = yielded.instructions[index % yielded.size];
-  *piece_ = instruction.piece(index / yielded.size, chunks_);
-  if (yielded.size > 1) return piece_.get();
-  const auto longer = static_cast<int>(instruction.count % chunks_);  // pieces, the first ones
-  alike_ = index < longer ? longer - index - 1 : left_;
-  return piece_.get();
+  const Instruction& message = yielded.instructions[index % yielded.size];
+  if (yielded.size == 1) return next_chunk(message, index);
+  pieces_->instruction = message.piece(index / yielded.size, chunks_);
+  return &pieces_->instruction;
+}
+
+inline const Instruction* LaneProgram::next_chunk(const Instruction& message, int index) {
+  pieces_->instruction = message.piece(index, chunks_);
+  pieces_->stride = pieces_->instruction.count;
+  const auto longer = static_cast<int>(message.count % chunks_);  // pieces, the first ones
+  alike_ = (index < longer ? longer : chunks_) - index - 1;
+  return &pieces_->instruction;
+}
+
+inline const Instruction* LaneProgram::next_repeated() {
+  Repeated& repeated = program_.latest_repeated();
+  const std::int64_t left = left_--;
+  if (chunks_ == 1) {
+    alike_ = static_cast<int>(left_);
+    return &repeated.instruction;
+  }
+  const auto index = static_cast<int>((chunks_ - left % chunks_) % chunks_);
+  if (index == 0 && left < std::int64_t{chunks_} * repeated.times) repeated.move_on();
+  return next_chunk(repeated.instruction, index);
 }
 
 }  // namespace collsim

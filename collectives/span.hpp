@@ -61,14 +61,24 @@ class Blocks {
   }
 
   [[nodiscard]] Span operator[](std::int64_t block) const {
-    const Row& row = rows_[block < longer_ ? 0 : 1];
+    const Row& row = row_of(block);
     return {buffer_, row.offset + block * row.stride, row.count};
+  }
+  // From one block to the next one that is as long.
+  [[nodiscard]] std::int64_t stride(std::int64_t block) const { return row_of(block).stride; }
+  // So many blocks as long as this one end with it, itself included.
+  [[nodiscard]] std::int64_t alike_down_from(std::int64_t block) const {
+    return block < longer_ ? block + 1 : block + 1 - longer_;
   }
 
  private:
   struct Row {  // blocks come in two lengths, the longer ones first
     std::int64_t offset = 0, stride = 0, count = 0;
   };
+
+  [[nodiscard]] const Row& row_of(std::int64_t block) const {
+    return rows_[block < longer_ ? 0 : 1];
+  }
 
   Buffer buffer_ = Buffer::input;
   std::int64_t longer_ = 0;

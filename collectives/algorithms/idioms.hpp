@@ -87,6 +87,42 @@ struct Ring {
   }
   [[nodiscard]] int before(int other) const { return other == 0 ? size - 1 : other - 1; }
   [[nodiscard]] int after(int other) const { return other + 1 == size ? 0 : other + 1; }
+
+  // Between its first step and its last a member passes on K - 2 blocks, that of a place, of the
+  // place before it, and so on: in runs of blocks that are equally long and equally far apart.
+  struct Run {
+    int place = 0;  // of the first
+    int length = 0;
+    int left = 0;  // blocks of later runs
+  };
+  template <class BlockPerPlace>
+  [[nodiscard]] Run first_run(int place, const BlockPerPlace& blocks) const {
+    return run_from(place, size - 2, blocks);
+  }
+  template <class BlockPerPlace>
+  [[nodiscard]] Run next_run(const Run& run, const BlockPerPlace& blocks) const {
+    return run_from(before(run.place - run.length + 1), run.left, blocks);
+  }
+
+ private:
+  template <class BlockPerPlace>
+  [[nodiscard]] static Run run_from(int place, int left, const BlockPerPlace& blocks) {
+    if (left == 0) return {};
+    const int length = std::min(left, static_cast<int>(blocks.alike_down_from(place)));
+    return {place, length, left - length};
+  }
+};
+
+// The block of the member at each place, where there is one per position.
+struct BlocksOfMembers {
+  const Ring& ring;
+  const Blocks& by_position;
+
+  [[nodiscard]] Span operator[](int place) const { return by_position[ring.position(place)]; }
+  [[nodiscard]] std::int64_t stride(int place) const { return by_position.stride(place); }
+  [[nodiscard]] std::int64_t alike_down_from(int place) const {
+    return ring.turn == 0 && ring.order.empty() ? by_position.alike_down_from(place) : 1;
+  }
 };
 
 extern const Algorithm all_reduce_ring, all_gather_ring, reduce_scatter_ring;

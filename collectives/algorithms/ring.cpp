@@ -40,44 +40,55 @@ namespace collsim {
 Program ring_reduce_scatter(Ring ring, Blocks source, Span mine) {
   if (ring.size == 1) co_yield copy_alone(source[0], mine);
   if (ring.size == 1) co_return;
-  int block = ring.before(ring.place);
-  co_yield send(ring.next, source[ring.position(block)]);
-  for (int step = 1; step < ring.size - 1; ++step) {
-    block = ring.before(block);
-    co_yield receive_reduce_send(ring.previous, source[ring.position(block)], ring.next);
+  const BlocksOfMembers of{ring, source};
+  const int first = ring.before(ring.place);
+  co_yield send(ring.next, of[first]);
+  Repeated steps;
+  for (auto run = ring.first_run(ring.before(first), of); run.length > 0;
+       run = ring.next_run(run, of)) {
+    steps = {receive_reduce_send(ring.previous, of[run.place], ring.next), -of.stride(run.place),
+             run.length};
+    co_yield steps;
   }
-  co_yield receive_reduce(ring.previous, source[ring.position(ring.place)], mine);
+  co_yield receive_reduce(ring.previous, of[ring.place], mine);
 }
 
 Program ring_all_gather(Ring ring, Span mine, Blocks all) {
-  int block = ring.place;
-  const Span own = all[ring.position(block)];
+  const BlocksOfMembers of{ring, all};
+  const Span own = of[ring.place];
   if (ring.size == 1) co_yield copy_alone(mine, own);
   if (ring.size == 1) co_return;
   co_yield store_and_send(mine, own, ring.next);
-  for (int step = 1; step < ring.size - 1; ++step) {
-    block = ring.before(block);
-    co_yield receive_send(ring.previous, all[ring.position(block)], ring.next);
+  Repeated steps;
+  for (auto run = ring.first_run(ring.before(ring.place), of); run.length > 0;
+       run = ring.next_run(run, of)) {
+    steps = {receive_send(ring.previous, of[run.place], ring.next), -of.stride(run.place),
+             run.length};
+    co_yield steps;
   }
-  co_yield receive(ring.previous, all[ring.position(ring.before(block))]);
+  co_yield receive(ring.previous, of[ring.after(ring.place)]);
 }
 
 Program ring_all_reduce(Ring ring, Blocks source, Blocks result) {
   if (ring.size == 1) co_yield copy_alone(source[0], result[0]);
   if (ring.size == 1) co_return;
-  int block = ring.before(ring.place);
-  co_yield send(ring.next, source[block]);
-  for (int step = 1; step < ring.size - 1; ++step) {
-    block = ring.before(block);
-    co_yield receive_reduce_send(ring.previous, source[block], ring.next);
+  const int first = ring.before(ring.place);
+  co_yield send(ring.next, source[first]);
+  Repeated steps;
+  for (auto run = ring.first_run(ring.before(first), source); run.length > 0;
+       run = ring.next_run(run, source)) {
+    steps = {receive_reduce_send(ring.previous, source[run.place], ring.next),
+             -source.stride(run.place), run.length};
+    co_yield steps;
   }
-  block = ring.place;
-  co_yield receive_reduce_store_send(ring.previous, source[block], result[block], ring.next);
-  for (int step = 1; step < ring.size - 1; ++step) {
-    block = ring.before(block);
-    co_yield receive_send(ring.previous, result[block], ring.next);
+  co_yield receive_reduce_store_send(ring.previous, source[ring.place], result[ring.place],
+                                     ring.next);
+  for (auto run = ring.first_run(first, result); run.length > 0; run = ring.next_run(run, result)) {
+    steps = {receive_send(ring.previous, result[run.place], ring.next), -result.stride(run.place),
+             run.length};
+    co_yield steps;
   }
-  co_yield receive(ring.previous, result[ring.before(block)]);
+  co_yield receive(ring.previous, result[ring.after(ring.place)]);
 }
 
 namespace {

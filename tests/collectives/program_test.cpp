@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -241,6 +242,33 @@ TEST(LaneProgram, LeavesWhatIsToStayWhole) {
   const std::vector<Instruction> all = all_of({uncut(data), 4});
   ASSERT_EQ(all.size(), 1U);
   EXPECT_TRUE(same(all[0], send(rank_one, data)));
+}
+
+Program again_and_again(Span data, std::int64_t stride, int times) {
+  Repeated steps{receive_send(rank_one, data, rank_one), stride, times};
+  co_yield steps;
+  co_yield send(rank_one, data);
+}
+
+Program as_often_by_hand(Span data, std::int64_t stride, int times) {
+  for (int time = 0; time < times; ++time) {
+    const Span further{data.buffer, data.offset + time * stride, data.count};
+    co_yield receive_send(rank_one, further, rank_one);
+  }
+  co_yield send(rank_one, data);
+}
+
+TEST(LaneProgram, RepeatsAsIfYieldedAsOften) {
+  for (const std::int64_t count : {0, 1, 5, 12})
+    for (const std::int64_t stride : {-12, 20})
+      for (const int times : {0, 1, 2, 5})
+        for (const int chunks : {1, 2, 5, 7}) {
+          const Span data{Buffer::input, 60, count};
+          const auto all = all_of({again_and_again(data, stride, times), chunks});
+          const auto wanted = all_of({as_often_by_hand(data, stride, times), chunks});
+          EXPECT_TRUE(std::equal(all.begin(), all.end(), wanted.begin(), wanted.end(), same))
+              << count << " elements, " << times << " times, " << chunks << " chunks";
+        }
 }
 
 TEST(LaneProgram, MayMoveBetweenTwoChunks) {
