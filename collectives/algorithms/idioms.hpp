@@ -96,8 +96,8 @@ struct Ring {
     int left = 0;  // blocks of later runs
   };
   template <class BlockPerPlace>
-  [[nodiscard]] Run first_run(int place, const BlockPerPlace& blocks) const {
-    return run_from(place, size - 2, blocks);
+  [[nodiscard]] Run first_run(int from, const BlockPerPlace& blocks) const {
+    return run_from(from, size - 2, blocks);
   }
   template <class BlockPerPlace>
   [[nodiscard]] Run next_run(const Run& run, const BlockPerPlace& blocks) const {
@@ -106,10 +106,10 @@ struct Ring {
 
  private:
   template <class BlockPerPlace>
-  [[nodiscard]] static Run run_from(int place, int left, const BlockPerPlace& blocks) {
+  [[nodiscard]] static Run run_from(int from, int left, const BlockPerPlace& blocks) {
     if (left == 0) return {};
-    const int length = std::min(left, static_cast<int>(blocks.alike_down_from(place)));
-    return {place, length, left - length};
+    const int length = std::min(left, static_cast<int>(blocks.alike_down_from(from)));
+    return {from, length, left - length};
   }
 };
 
