@@ -47,6 +47,8 @@ class EventNetwork {
         is_quotient_(quotient != nullptr),
         recorder_(recorder),
         links_(topology_),
+        only_turns_(links_.all_are_exclusive() &&
+                    !SlowedWork::matters(lanes.programs, lanes.costs)),
         posts_early_(quotient == nullptr && lanes.per_rank == 1),
         into_the_network_(links_into_the_network(topology_)),
         drains_(lanes.programs.streams() > 0),
@@ -68,6 +70,7 @@ class EventNetwork {
   bool advance();
   // Ends the work that ends now.
   void process_work() {
+    if (only_turns_) return;
     work_.process(now_, [this](LaneNumber lane) { lanes_.runnable.push_back(lane); });
   }
   // Ends the flows that end now, and begins those that begin.
@@ -93,18 +96,6 @@ class EventNetwork {
   void note_call(LaneNumber lane, bool begins, Time at) { work_.note_call(lane, begins, at); }
 
  private:
-  // A message on its way.
-  struct Transit {
-    std::uint32_t connection;
-    std::uint32_t next;  // of its links, by their places among those of all routes
-    std::uint32_t end;   // behind the last
-    bool meets_fair_links;
-    std::uint64_t message;  // of its connection, or of that whose way it takes
-    std::uint64_t order;    // among all messages, by sending
-    Bytes bytes;
-    Time last_byte;  // when that is at the next link, or later
-  };
-
   // Messages of a lane that cross fair links only, and have not left yet.
   struct Flowing {
     std::uint32_t messages = 0;
@@ -140,7 +131,7 @@ class EventNetwork {
   void sort_round();
   [[nodiscard]] Time next_time() const {
     const Time turn = turns_.empty() ? Time::never() : Time(turns_.top_time());
-    return std::min({turn, flows_.next_event(), work_.next_event()});
+    return only_turns_ ? turn : std::min({turn, flows_.next_event(), work_.next_event()});
   }
 
   const Topology& topology_;
@@ -150,6 +141,7 @@ class EventNetwork {
   bool is_exact_ = true;
   Recorder& recorder_;
   LinkQueues links_;
+  const bool only_turns_;   // nothing ever flows, no work is slowed
   const bool posts_early_;  // where only one lane may ask for the first link
   const std::vector<char> into_the_network_;
   const bool drains_;  // lanes may wait until all that they sent has left
@@ -229,11 +221,16 @@ void EventNetwork<Recorder>::open_ways(Connection& connection) {
 
 template <class Recorder>
 inline void EventNetwork<Recorder>::note_links(Connection& connection) {
-  std::uint8_t kinds = connection.path.kinds;
+  Path& path = connection.path;
+  if (links_.all_are_exclusive()) {
+    if (path.links_count > 0) path.kinds |= Path::exclusive;
+    return;
+  }
+  std::uint8_t kinds = path.kinds;
   for (const LinkId id : lanes_.connections.links(connection))
     kinds |= links_.is_exclusive(id) ? Path::exclusive : Path::fair;
-  connection.path.kinds = kinds;
-  if (connection.path.crosses(Path::fair)) flows_.opened(connection);
+  path.kinds = kinds;
+  if (path.crosses(Path::fair)) flows_.opened(connection);
 }
 
 // An exchange among all K ranks has K (K-1) connections, each for a message or a few.  They are
@@ -471,6 +468,7 @@ inline void EventNetwork<Recorder>::arrive(Connection& way, std::uint64_t messag
 
 template <class Recorder>
 void EventNetwork<Recorder>::process_flows() {
+  if (only_turns_) return;
   flows_.process(now_, [this](const Flows::Flow& flow) {
     if (flow.is_guest) {
       end_of_resting(flow);
@@ -511,7 +509,7 @@ std::span<const typename EventNetwork<Recorder>::Turn> EventNetwork<Recorder>::n
   round_.clear();
   if (!turns_.empty() && turns_.top_time() == now_.ps()) turns_.pop_all(again_);
   round_.swap(again_);
-  sort_round();
+  if (round_.size() > 1) sort_round();
   return round_;
 }
 
@@ -541,7 +539,7 @@ void EventNetwork<Recorder>::sort_round() {
 template <class Recorder>
 bool EventNetwork<Recorder>::advance() {
   if (next_time() == now_) return true;
-  flows_.share(now_);
+  if (!only_turns_) flows_.share(now_);
   const Time next = next_time();
   if (next == Time::never()) return false;
   COLLSIM_CHECK(next >= now_,

@@ -31,7 +31,10 @@ std::vector<char> links_into_the_network(const Topology& topology) {
 LinkQueues::LinkQueues(const Topology& topology) : links_(topology.links().size()) {
   for (std::size_t number = 0; number < links_.size(); ++number) {
     const Link& link = topology.link(LinkId(number));
-    if (link.sharing != Sharing::exclusive) continue;
+    if (link.sharing != Sharing::exclusive) {
+      all_are_exclusive_ = false;
+      continue;
+    }
     links_[number].kind = kind_of(link, topology.segments_of(link));
     links_[number].resource = static_cast<std::uint32_t>(link.resource.index());
   }

@@ -27,6 +27,8 @@ class LinkQueues {
     return links_[number.index()].kind != not_exclusive;
   }
 
+  [[nodiscard]] bool all_are_exclusive() const { return all_are_exclusive_; }
+
   struct Service {
     Time begun;
     Time ended;    // the link is free again
@@ -71,6 +73,7 @@ class LinkQueues {
   std::uint32_t kind_of(const Link& link, const LinkSegments& segments);
   static void change_size(Kind& kind, Bytes bytes);
 
+  bool all_are_exclusive_ = true;
   std::vector<OneLink> links_;
   std::vector<Kind> kinds_;
 };

@@ -26,4 +26,16 @@ class LinkTurn {
   std::uint64_t word_;
 };
 
+// A message between its sending and its last exclusive link.
+struct Transit {
+  std::uint32_t connection;
+  std::uint32_t next;  // of its links, by their places among those of all routes
+  std::uint32_t end;   // behind the last
+  bool meets_fair_links;
+  std::uint64_t message;  // of its connection, or of that whose way it takes
+  std::uint64_t order;    // among all messages, by sending
+  Bytes bytes;
+  Time last_byte;  // when that is at the next link, or later
+};
+
 }  // namespace collsim
