@@ -39,8 +39,7 @@ Case as_chosen(const Case& asked, std::string_view algorithm, int channels, int 
   Case made = asked;
   made.choose_algorithm(algorithm);
   if (asked.open.chunks) made.choice.chunks = chunks;
-  if (!asked.open.channels) return made;
-  made.choice.channels = channels;
+  if (asked.open.channels) made.choice.channels = channels;
   made.choice.per_node = 1;
   spread_over_nodes(made.choice, made.cluster->topology, made.collective);
   return made;

@@ -490,6 +490,15 @@ TEST(Nccl, WhatRunsInSwitchesKnowsTheNodes) {
   }
 }
 
+// What is tried needs to know them, too, however many channels were written.
+TEST(Nccl, AutoTriesWhatRunsInSwitchesOnTheChannelsWritten) {
+  const CaseResult row = run_case(case_of(
+      R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2, "sharp": true},
+          "collective": {"op": "all-reduce", "size": "64KiB", "algorithm": "auto",
+                         "channels": 1}})"));
+  EXPECT_EQ(row.algorithm, "collnet-direct");
+}
+
 TEST(Nccl, AddsInOneSwitchOfTheNetworkOnly) {
   const auto run = [](const std::string& inter) {
     return run_case(case_of(
