@@ -283,10 +283,19 @@ Schedule make_schedule(const Collective& collective, const AlgorithmChoice& choi
   return Schedule(std::move(parts));
 }
 
-int members_per_node(const Topology& topology, const std::vector<Rank>& group) {
-  const std::vector<int>& dims = topology.dims();
+namespace {
+
+// Ranks are arranged as {nodes, ranks of a node}.
+bool has_nodes(const Topology& topology) {
   const bool grid = topology.shape() == "torus" || topology.shape() == "mesh";
-  if (dims.size() != 2 || grid) return static_cast<int>(group.size());
+  return topology.dims().size() == 2 && !grid;
+}
+
+}  // namespace
+
+int members_per_node(const Topology& topology, const std::vector<Rank>& group) {
+  if (!has_nodes(topology)) return static_cast<int>(group.size());
+  const std::vector<int>& dims = topology.dims();
   const auto node_of = [&](std::size_t position) {
     return group[position].index() / static_cast<std::size_t>(dims[1]);
   };
@@ -300,17 +309,25 @@ int members_per_node(const Topology& topology, const std::vector<Rank>& group) {
 
 namespace {
 
-// Whether its lanes need to know which ranks share a node, because their switches differ.
-bool runs_in_switches(const AlgorithmChoice& choice, const Topology& topology,
-                      const Collective& collective) {
-  for (const Algorithm* row : algorithms(collective.operation)) {
+const Algorithm* row_of(const AlgorithmChoice& choice, Operation operation) {
+  for (const Algorithm* row : algorithms(operation)) {
     const bool named =
         std::find(row->aliases.begin(), row->aliases.end(), choice.name) != row->aliases.end();
-    if (row->name != choice.name && !named) continue;
-    const bool adds = topology.link_to_adding_switch(collective.group.front()).has_value();
-    return row->lanes_in_network > 0 || (row->lanes_in_switch > 0 && adds);
+    if (row->name == choice.name || named) return row;
   }
-  return false;
+  return nullptr;
+}
+
+// Whether its lanes need to know which ranks share a node, because their switches differ, or, on
+// one node, because they need not go to the network's.
+bool runs_in_switches(const AlgorithmChoice& choice, const Topology& topology,
+                      const Collective& collective, bool several_nodes) {
+  const Algorithm* const row = row_of(choice, collective.operation);
+  if (row == nullptr) return false;
+  if (row->lanes_in_network > 0)
+    return several_nodes || (topology.network_adds() && has_nodes(topology));
+  const bool adds = topology.link_to_adding_switch(collective.group.front()).has_value();
+  return several_nodes && row->lanes_in_switch > 0 && adds;
 }
 
 }  // namespace
@@ -318,8 +335,10 @@ bool runs_in_switches(const AlgorithmChoice& choice, const Topology& topology,
 void spread_over_nodes(AlgorithmChoice& choice, const Topology& topology,
                        const Collective& collective) {
   const int members = members_per_node(topology, collective.group);
-  const bool apart = choice.channels > 1 || runs_in_switches(choice, topology, collective);
-  if (apart && members < collective.size()) choice.per_node = members;
+  const bool several_nodes = members < collective.size();
+  if ((several_nodes && choice.channels > 1) ||
+      runs_in_switches(choice, topology, collective, several_nodes))
+    choice.per_node = members;
 }
 
 std::vector<int> squarest_dims(int ranks) {

@@ -490,6 +490,19 @@ TEST(Nccl, WhatRunsInSwitchesKnowsTheNodes) {
   }
 }
 
+TEST(Nccl, OneOfSeveralNodesNeedsNoNetwork) {
+  const auto seconds = [](const std::string& machine, const std::string& algorithm) {
+    return run_case(case_of(R"({"scenario": 1, "cluster": {"preset": "dgx-h100")" + machine +
+                            R"(}, "collective": {"op": "all-reduce", "size": "1MiB",
+                                "ranks": [0, 1, 2, 3, 4, 5, 6, 7], "algorithm": ")" +
+                            algorithm + R"("}})"))
+        .time_s();
+  };
+  const std::string two_nodes = R"(, "nodes": 2, "sharp": true)";
+  EXPECT_EQ(seconds(two_nodes, "collnet-direct"), seconds("", "two-shot"));
+  EXPECT_EQ(seconds(two_nodes, "collnet-chain"), seconds("", "chain"));
+}
+
 // What is tried needs to know them, too, however many channels were written.
 TEST(Nccl, AutoTriesWhatRunsInSwitchesOnTheChannelsWritten) {
   const CaseResult row = run_case(case_of(
