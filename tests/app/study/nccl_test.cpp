@@ -466,6 +466,10 @@ TEST(Nccl, HasCollNetWhereSwitchesOfTheNetworkAdd) {
       << "no NVSwitch";
   EXPECT_EQ(names(R"("preset": "dgx-2", "nodes": 2, "sharp": true)", sum), "CollnetChain Simple; ")
       << "16 GPUs of a node";
+  for (const char* without : {"mi300x", "gh200-quad"})
+    EXPECT_EQ(names(R"("nodes": 2, "sharp": true, "preset": ")" + std::string(without) + "\"", sum),
+              "CollnetChain Simple; ")
+        << "no NVSwitch";
 }
 
 TEST(Nccl, SaysWhatCollNetNeeds) {
