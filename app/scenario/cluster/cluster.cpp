@@ -31,8 +31,8 @@ constexpr std::size_t most_changes = 1024;
 constexpr std::size_t names_kept = 1001;
 
 // What change_link() reads.
-constexpr std::array<std::string_view, 6> link_keys = {"bandwidth", "latency", "overhead",
-                                                       "down",      "sharing", "duplex"};
+constexpr std::array<std::string_view, 7> link_keys = {
+    "bandwidth", "latency", "overhead", "segments", "down", "sharing", "duplex"};
 
 class Changes {
  public:
@@ -243,7 +243,7 @@ bool Changes::read(ObjectReader& item) {
   }
   if (!any) {
     item.wrong("", "nothing-to-change", "no parameter of the link is given", {},
-               "give bandwidth, latency, overhead, sharing, duplex or down");
+               "give bandwidth, latency, overhead, segments, sharing, duplex or down");
     fine = false;
   }
   return fine;

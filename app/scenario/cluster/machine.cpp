@@ -93,6 +93,17 @@ std::optional<LinkSegment> read_segment(const JsonValue& row, const std::string&
   return LinkSegment{up_to.value_or(no_end), *bandwidth, latency, startup};
 }
 
+// The first key that says what messages of all sizes cost; all are known then, none a typing error.
+std::string_view known_cost_of(ObjectReader& link) {
+  std::string_view first;
+  for (const std::string_view key : {"bandwidth", "latency", "overhead", "protocols"})
+    if (link.has(key)) {
+      static_cast<void>(link.raw(key));
+      if (first.empty()) first = key;
+    }
+  return first;
+}
+
 // "segments" of a link; nothing when they are wrong.  Empty when there are none.
 std::optional<LinkSegments> read_segments(ObjectReader& link) {
   constexpr const char* key = "segments";
@@ -109,10 +120,11 @@ std::optional<LinkSegments> read_segments(ObjectReader& link) {
     return wrong("wrong-type",
                  fmt::format("segments are a list of 1 to {} rows by size of message", most_rows),
                  example);
-  for (const char* other : {"bandwidth", "latency", "overhead"})
-    if (link.has(other))
-      return wrong("conflict", fmt::format("the link has segments and \"{}\"", other),
-                   fmt::format("write \"{}\" in every row of the segments", other));
+  if (const std::string_view other = known_cost_of(link); !other.empty())
+    return wrong("conflict", fmt::format("the link has segments and \"{}\"", other),
+                 other == "protocols"
+                     ? "leave one of them out"
+                     : fmt::format("write \"{}\" in every row of the segments", other));
   LinkSegments read;
   JsonValue rows = JsonValue::array();
   bool fine = true;
@@ -133,17 +145,19 @@ std::optional<LinkSegments> read_segments(ObjectReader& link) {
   return fine ? std::optional(std::move(read)) : std::nullopt;
 }
 
+bool check_sharing_of_segments(ObjectReader& link, Sharing sharing) {
+  if (sharing != Sharing::fair) return true;
+  return link.wrong(link.has("segments") ? "segments" : "sharing", "conflict",
+                    "a link that is shared fairly cannot have segments", {},
+                    "write \"sharing\": \"exclusive\"");
+}
+
 // A link that costs what the size of a message says.
 std::optional<LinkParameters> read_segmented_link(ObjectReader& link) {
   auto segments = read_segments(link);
   const std::string sharing = link.word("sharing", sharing_words(), "exclusive");
   const std::string duplex = link.word("duplex", duplex_words(), "full");
-  if (sharing == "fair") {
-    link.wrong("segments", "conflict", "a link that is shared fairly cannot have segments", {},
-               "write \"sharing\": \"exclusive\"");
-    return std::nullopt;
-  }
-  if (!segments) return std::nullopt;
+  if (!check_sharing_of_segments(link, sharing_of(sharing)) || !segments) return std::nullopt;
   LinkParameters parameters{
       .bandwidth = Bandwidth(1), .half_duplex = duplex == "half", .segments = std::move(*segments)};
   take_best_of_segments(parameters);
@@ -153,7 +167,7 @@ std::optional<LinkParameters> read_segmented_link(ObjectReader& link) {
 }  // namespace
 
 std::optional<LinkParameters> read_link_keys(ObjectReader& link) {
-  if (link.has("segments")) return read_segmented_link(link);
+  if (link.raw("segments") != nullptr) return read_segmented_link(link);
   const auto bandwidth = link.bandwidth("bandwidth");
   const Time latency = link.time("latency", Time{});
   const Time startup = link.time("overhead", Time{});
@@ -192,29 +206,29 @@ LinkKeysRead change_link(ObjectReader& change, LinkParameters& parameters) {
     read.right = read.right && value.has_value();
     if (value) into = *value;
   };
-  if (change.has("segments")) {
-    const auto segmented = read_segmented_link(change);
-    read = {.right = segmented.has_value(), .any = true};
-    if (segmented) parameters = *segmented;
-    take("down", change.boolean("down"), parameters.down);
-    return read;
+  if (change.raw("segments") != nullptr) {
+    take("segments", read_segments(change), parameters.segments);
+    parameters.protocols = {};
+    take_best_of_segments(parameters);
+  } else if (const std::string_view key =
+                 parameters.segments.empty() ? std::string_view() : known_cost_of(change);
+             !key.empty()) {
+    change.wrong(key, "conflict", "the link costs what the size of a message says", {},
+                 "change its \"segments\"");
+    read = {.right = false, .any = true};
+  } else {
+    take("bandwidth", change.bandwidth("bandwidth"), parameters.bandwidth);
+    take("latency", change.time("latency"), parameters.latency);
+    take("overhead", change.time("overhead"), parameters.startup);
   }
-  if (!parameters.segments.empty())
-    for (const char* key : {"bandwidth", "latency", "overhead"})
-      if (change.has(key)) {
-        change.wrong(key, "conflict", "the link costs what the size of a message says", {},
-                     "change its \"segments\"");
-        return {.right = false, .any = true};
-      }
-  take("bandwidth", change.bandwidth("bandwidth"), parameters.bandwidth);
-  take("latency", change.time("latency"), parameters.latency);
-  take("overhead", change.time("overhead"), parameters.startup);
   take("down", change.boolean("down"), parameters.down);
   std::string sharing, duplex;
   take("sharing", change.word("sharing", sharing_words()), sharing);
   take("duplex", change.word("duplex", duplex_words()), duplex);
   if (!sharing.empty()) parameters.sharing = sharing_of(sharing);
   if (!duplex.empty()) parameters.half_duplex = duplex == "half";
+  if (!parameters.segments.empty() && !check_sharing_of_segments(change, parameters.sharing))
+    read.right = false;
   const bool latency_fits = check_link_time(change, "latency", parameters.latency);
   const bool startup_fits = check_link_time(change, "overhead", parameters.startup);
   read.right = read.right && latency_fits && startup_fits;

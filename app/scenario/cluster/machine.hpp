@@ -19,7 +19,7 @@ namespace collsim {
 // "protocols" of a link at a key of any name; nothing of it when it is absent.
 [[nodiscard]] Protocols read_protocols(ObjectReader& owner, std::string_view key);
 
-// Reads bandwidth, latency and overhead, or segments instead, and sharing, duplex and protocols of
+// Reads bandwidth, latency, overhead and protocols, or segments instead, and sharing and duplex of
 // a link from its object.
 [[nodiscard]] std::optional<LinkParameters> read_link_keys(ObjectReader& link);
 // In place of a link that is wrong, so that what stands on it is read for its own mistakes.

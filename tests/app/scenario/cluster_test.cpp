@@ -103,6 +103,10 @@ TEST(Shapes, SegmentsGoWithNothingElse) {
                                            {"bandwidth": "4GB/s"}])";
   expect_contains(mistakes(rows + R"(, "latency": "1us")"), "has segments and");
   expect_contains(mistakes(rows + R"(, "sharing": "fair")"), "shared fairly");
+  expect_contains(mistakes(rows + R"(, "protocols": {"LL": {}})"), "leave one of them out");
+  EXPECT_EQ(mistakes(rows + R"(, "latency": "1us")").find("unknown key"), std::string::npos);
+  expect_contains(mistakes(R"("segmnts": [{"bandwidth": "1GB/s"}])"),
+                  "unknown key \"segmnts\" | segments");
   expect_contains(mistakes(R"("segments": [])"), "1 to 100 rows");
   expect_contains(mistakes(R"("segments": [{"bandwidth": "1GB/s"}, {"bandwidth": "4GB/s"}])"),
                   "up_to");
@@ -114,6 +118,27 @@ TEST(Shapes, SegmentsGoWithNothingElse) {
                       R"(}, "links_override": [{"from": "gpu0", "to": "gpu1", "latency": "1us"}]})")
                       .mistakes,
                   "change its");
+}
+
+TEST(Overrides, WithSegmentsKeepWhatTheyDoNotSay) {
+  const auto with_overrides = [](const std::string& link, const std::string& more = "",
+                                 const std::string& second = "") {
+    return read_cluster_text(R"({"shape": "chain", "ranks": 2, "link": {"bandwidth": "3GB/s", )" +
+                             link + R"(}, "links_override": [{"from": "gpu0", "to": "gpu1",
+                               "segments": [{"bandwidth": "1GB/s"}])" +
+                             more + "}" + second + "]}");
+  };
+  const ReadCluster half = with_overrides(R"("duplex": "half")", R"(, "both": true)");
+  ASSERT_EQ(half.mistakes, "");
+  EXPECT_TRUE(half.cluster->topology.parameters(LinkId(0)).half_duplex);
+  EXPECT_EQ(half.cluster->topology.parameters(LinkId(0)).bandwidth, gigabytes_per_second(1));
+  expect_contains(with_overrides(R"("sharing": "fair")").mistakes, "shared fairly");
+  EXPECT_EQ(with_overrides(R"("sharing": "fair")", R"(, "sharing": "exclusive")").mistakes, "");
+  expect_contains(with_overrides(R"("duplex": "half")").mistakes, "both directions need the same");
+  expect_contains(with_overrides(R"("duplex": "full")", "", R"(, {"from": "gpu0", "to": "gpu1",
+                                     "segments": [{"bandwidth": "2GB/s"}]})")
+                      .mistakes,
+                  "both say \"segments\"");
 }
 
 TEST(Shapes, OfNodesHaveANicPerGpuUnlessSaid) {
@@ -354,10 +379,10 @@ TEST(LinksOverride, MistakesAreExplained) {
               "gpu[0-3]");
   expect_text(mistake(R"([{"from": "gpu1", "to": "gpu2"}])"),
               "/cluster/links_override/0: no parameter of the link is given |  | give bandwidth, "
-              "latency, overhead, sharing, duplex or down");
+              "latency, overhead, segments, sharing, duplex or down");
   expect_text(mistake(R"([{"from": "gpu1", "to": "gpu2", "bandwith": "1GB/s"}])"),
               "/cluster/links_override/0: no parameter of the link is given |  | give bandwidth, "
-              "latency, overhead, sharing, duplex or down\n"
+              "latency, overhead, segments, sharing, duplex or down\n"
               "/cluster/links_override/0/bandwith: unknown key \"bandwith\" | bandwidth | ");
   expect_text(
       mistake(R"([{"to": "gpu2", "bandwidth": "1"}])"),
