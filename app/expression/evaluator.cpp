@@ -14,12 +14,14 @@ namespace {
 const char* why_absent(Name name) {
   switch (name) {
     case Name::B:
-      return "there is no B, because the cluster's links differ; use bottleneck_bandwidth, or a "
-             "number with its unit";
+      return "there is no B, because the cluster's links differ or have segments; use "
+             "bottleneck_bandwidth, or a number with its unit";
     case Name::alpha:
-      return "there is no alpha, because the cluster's links differ; use a number with its unit";
+      return "there is no alpha, because the cluster's links differ or have segments; use a number "
+             "with its unit";
     case Name::L:
-      return "there is no L, because the cluster's links differ; use a number with its unit";
+      return "there is no L, because the cluster's links differ or have segments; use a number "
+             "with its unit";
     case Name::bottleneck_bandwidth:
       return "there is no bottleneck_bandwidth, because no link carried data";
     case Name::gives_up: return "no rank gives up";

@@ -328,7 +328,7 @@ std::string number(double value) {
 }  // namespace
 
 void set_symbols(CaseResult& row, const Case& one_case) {
-  if (const auto& link = one_case.cluster->link) {
+  if (const auto& link = one_case.cluster->link; link && link->segments.empty()) {
     row.alpha = link->startup.seconds();
     row.B = static_cast<double>(link->bandwidth.bytes_per_second());
     row.L = link->latency.seconds();

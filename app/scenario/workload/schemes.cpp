@@ -334,8 +334,8 @@ TrainingStep SchemeReader::step_of(const Train& train) const {
         pipeline_order(train.schedule, stage, train.pp, train.microbatches, train.chunks)));
   const Cluster& cluster = *context_->cluster;
   const bool on_time = !context_->any_slow && cluster.late.empty();
-  const bool free =
-      cluster.link && cluster.link->startup == Time{} && cluster.link->latency == Time{};
+  const bool free = cluster.link && cluster.link->segments.empty() &&
+                    cluster.link->startup == Time{} && cluster.link->latency == Time{};
   if (on_time && free) step.formula = pipeline_formula(train, model());
   return step;
 }

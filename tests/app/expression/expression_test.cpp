@@ -331,12 +331,14 @@ TEST_F(Expressions, GiveAReasonForWhatARowDoesNotHave) {
   study_.rows[0].analytic.reset();
   study_.rows[0].bottleneck_bandwidth.reset();
   expect_text(evaluate("N/B").why_not,
-              "there is no B, because the cluster's links differ; use bottleneck_bandwidth, or a "
-              "number with its unit");
+              "there is no B, because the cluster's links differ or have segments; use "
+              "bottleneck_bandwidth, or a number with its unit");
   expect_text(evaluate("alpha").why_not,
-              "there is no alpha, because the cluster's links differ; use a number with its unit");
+              "there is no alpha, because the cluster's links differ or have segments; use a "
+              "number with its unit");
   expect_text(evaluate("L").why_not,
-              "there is no L, because the cluster's links differ; use a number with its unit");
+              "there is no L, because the cluster's links differ or have segments; use a number "
+              "with its unit");
   expect_text(evaluate("analytic").why_not,
               "no closed form applies to this case, so it has no analytic time");
   expect_text(evaluate("bottleneck_bandwidth").why_not,

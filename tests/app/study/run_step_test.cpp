@@ -199,6 +199,9 @@ TEST(RunStep, NoFormulaWhereMessagesOrLateRanksCost) {
   EXPECT_FALSE(row_of(step_scenario(four_stages, slow)).analytic);
   const std::string late = four_stages + R"(, "late": {"2": "1ms"})";
   EXPECT_FALSE(row_of(step_scenario(late, pipeline + thirty_ms)).analytic);
+  const std::string short_ones_cost = R"("shape": "chain", "ranks": 4, "link": {"segments": [
+      {"up_to": "4KiB", "overhead": "1ms", "bandwidth": "25GB/s"}, {"bandwidth": "25GB/s"}]})";
+  EXPECT_FALSE(row_of(step_scenario(short_ones_cost, pipeline + thirty_ms)).analytic);
   EXPECT_FALSE(
       row_of(step_scenario(eight, R"("pipeline": {"microbatches": 8}, )" + thirty_ms)).analytic);
 }

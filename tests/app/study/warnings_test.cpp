@@ -110,6 +110,17 @@ TEST(Warnings, ShortMessagesThatCostNothing) {
       "latency");
 }
 
+// The best of the rows is free, but no message is as short as that.
+TEST(Warnings, LinksWithSegmentsAreNotSaidToBeFree) {
+  const std::string link =
+      R"("segments": [{"up_to": "1B", "bandwidth": "25GB/s"},
+                      {"overhead": "5us", "latency": "1us", "bandwidth": "25GB/s"}])";
+  const std::string sizes = R"(, "sweep": {"collective.size": ["64KiB", "1MiB"]})";
+  const std::string chunks = R"(, "sweep": {"collective.chunks": [1, 2]})";
+  for (const std::string& sweep : {sizes, chunks})
+    EXPECT_EQ(results_of(lecture(sweep, "", link)).all_warnings(), "");
+}
+
 TEST(Warnings, AFormulaThatIsOnlyApproximate) {
   const Studied studied = results_of(all_reduce("", R"(, "dtype": "u8")", "", "20B"));
   EXPECT_NE(studied.results->rows[0].analytic, std::nullopt);
