@@ -16,6 +16,14 @@ namespace {
 
 using Kind = CriticalPath::Kind;
 
+// A message's crossings, one way after the other: how many ways.
+std::size_t parts_of(const Topology& topology, std::span<const Crossing> crossings) {
+  std::size_t parts = 1;
+  for (std::size_t i = 1; i < crossings.size(); ++i)
+    if (topology.link(crossings[i].link).from != topology.link(crossings[i - 1].link).to) ++parts;
+  return parts;
+}
+
 // What each rank has on each fair link, and when.
 class OwnTraffic {
  public:
@@ -31,14 +39,6 @@ class OwnTraffic {
               {crossing.begun, crossing.ended, bytes});
     }
     for (auto& [key, passages] : of_) passages.sort();
-  }
-
-  // A message's crossings, one way after the other: how many ways.
-  static std::size_t parts_of(const Topology& topology, std::span<const Crossing> crossings) {
-    std::size_t parts = 1;
-    for (std::size_t i = 1; i < crossings.size(); ++i)
-      if (topology.link(crossings[i].link).from != topology.link(crossings[i - 1].link).to) ++parts;
-    return parts;
   }
 
   // Bytes of the rank that pass a link between two moments, each message evenly.
@@ -275,11 +275,9 @@ class Walk {
     return topology_.cost_on(on, on.segments == 0 ? 0 : bytes_of_part());
   }
   [[nodiscard]] Bytes bytes_of_part() const {
-    const Bytes whole = step().instruction.count * programs_.element_size();
-    const auto count =
-        static_cast<Bytes>(OwnTraffic::parts_of(topology_, timeline_.crossings_of(step())));
-    const bool is_first = first_crossing_ == step().first_crossing;
-    return whole / count + (is_first ? whole % count : 0);
+    return bytes_of_crossing(topology_, timeline_.crossings_of(step()),
+                             first_crossing_ - step().first_crossing,
+                             step().instruction.count * programs_.element_size());
   }
   [[nodiscard]] bool is_fair(std::size_t place) const {
     return link(place).sharing == Sharing::fair;
@@ -379,6 +377,14 @@ CriticalPath critical_path(const Topology& topology, const Programs& programs,
     throw_error(ErrorCode::invalid_argument,
                 "the critical path needs a simulation with Recording::full");
   return Walk(topology, programs, *simulation.timeline).back_from(simulation.time);
+}
+
+Bytes bytes_of_crossing(const Topology& topology, std::span<const Crossing> crossings,
+                        std::size_t place, Bytes whole) {
+  const auto parts = static_cast<Bytes>(parts_of(topology, crossings));
+  const std::size_t up_to_it = std::min(place + 1, crossings.size());
+  const bool is_of_first = parts_of(topology, crossings.first(up_to_it)) == 1;
+  return whole / parts + (is_of_first ? whole % parts : 0);
 }
 
 // Walks back with the message that waits.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -46,6 +47,11 @@ struct CriticalPath {
 // Error{invalid_argument} when the simulation was not fully recorded.
 [[nodiscard]] CriticalPath critical_path(const Topology& topology, const Programs& programs,
                                          const Simulation& simulation);
+
+// Of a message of so many bytes, those that took the crossing at `place` of its crossings: all,
+// unless its parts took several ways.
+[[nodiscard]] Bytes bytes_of_crossing(const Topology& topology, std::span<const Crossing> crossings,
+                                      std::size_t place, Bytes whole);
 
 // Of the path, the time during which the message that the path came to later was at a link that
 // messages of other ranks held: contention.  It is part of the kinds above.

@@ -114,8 +114,8 @@ Records records_of(const Topology& topology, const Schedule& schedule, const Sim
     const Link& link = topology.link(LinkId(i));
     records.numbers.link_busy.push_back(number(simulation.links[i].busy));
     records.numbers.link_messages.push_back(static_cast<double>(simulation.links[i].messages));
-    records.numbers.link_startup.push_back(link.sharing == Sharing::fair ? 0
-                                                                         : number(link.startup));
+    const bool is_one = link.sharing == Sharing::exclusive && link.segments == 0;
+    records.numbers.link_startup.push_back(is_one ? number(link.startup) : 0);
   }
   return records;
 }

@@ -17,8 +17,9 @@ struct NumberColumns {                                                 // column
   std::vector<double> bytes;                                           // of its message
   std::vector<double> path_from, path_to;                              // of the critical path
   std::vector<double> crossing_begun, crossing_ended;                  // see Crossing
-  std::vector<double> link_busy, link_messages, link_startup;          // by link; 0 on fair ones
-  std::vector<double> had_begun, had_done;                             // see OutputPiece
+  // By link; link_startup is 0 where data flow from the start or the size of a message decides.
+  std::vector<double> link_busy, link_messages, link_startup;
+  std::vector<double> had_begun, had_done;  // see OutputPiece
 };
 struct WholeColumns {  // columns of std::int32_t
   std::vector<std::int32_t> rank, index;

@@ -240,6 +240,11 @@ class TraceWriter {
     return {{}, step.ended, step.departed, step.left, step.queued_behind};
   }
 
+  [[nodiscard]] LinkSegment cost_of(const Step& step, std::size_t place, const Link& link) const {
+    const auto crossings = input_.simulation.timeline->crossings_of(step);
+    return topology_.cost_on(link, bytes_of_crossing(topology_, crossings, place, bytes_of(step)));
+  }
+
   [[nodiscard]] static bool is_message(CriticalPath::Kind kind) {
     return kind != CriticalPath::Kind::work && kind != CriticalPath::Kind::start;
   }
@@ -520,6 +525,7 @@ class TraceWriter {
       const Link& link = topology_.link(route[place]);
       const Crossing crossing = crossing_of(step, place);
       const bool fair = link.sharing == Sharing::fair;
+      const LinkSegment cost = cost_of(step, place, link);
       TraceArguments arguments;
       arguments.add("src", number(step.rank))
           .add("dst", number(target))
@@ -534,10 +540,10 @@ class TraceWriter {
       if (!contributions_.empty())
         arguments.add("sum of (ranks)", std::int64_t{contributions_[index]});
       if (!actions_ && pieces_.mixed[index]) arguments.add("mixed", "and other pieces");
-      arguments.add("startup (us)", fair ? Time{} : link.startup)
+      arguments.add("startup (us)", fair ? Time{} : cost.startup)
           .add("on the link (us)", crossing.ended - crossing.begun)
           .add("from ready to start (us)", crossing.begun - crossing.asked)
-          .add("flight (us)", link.latency);
+          .add("flight (us)", cost.latency);
       if (crossing.queued_behind != Step::none)
         arguments.add("behind a message of rank", number(steps_[crossing.queued_behind].rank));
       // Both directions of a half-duplex cable are one resource.

@@ -30,7 +30,7 @@
  * @property {ArrayLike<number>} route       of its message; -1: it sends none
  * @property {ArrayLike<number>} routeFirst  links of route r: routeLinks from [r] to [r + 1]
  * @property {ArrayLike<number>} routeLinks
- * @property {ArrayLike<number>} linkStartup  by link: how long a message holds it before data flow
+ * @property {ArrayLike<number>} linkStartup  by link: how long every message holds it before data flow
  * @property {ArrayLike<number>} pathKind    the critical path: sim/records.hpp
  * @property {ArrayLike<number>} pathStep
  * @property {ArrayLike<number>} pathFrom

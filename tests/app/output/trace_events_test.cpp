@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -165,6 +166,24 @@ TEST(TraceEvents, MessagesSayWhichPieceTheyCarry) {
   for (const Json& message :
        messages(TestRun{make_switch(4, exclusive), everybody, by("bruck")}.text()))
     EXPECT_FALSE(message.contains("sum of (ranks)")) << message;
+}
+
+TEST(TraceEvents, MessagesSayWhatTheirSizeCosts) {
+  LinkParameters link;
+  link.segments = {{4096, gigabytes_per_second(2), nanoseconds(500), microseconds(1)},
+                   {8192, gigabytes_per_second(10), microseconds(3), microseconds(5)}};
+  take_best_of_segments(link);
+  for (const std::int64_t elements : {1024, 1025}) {
+    const Collective broadcast = collective_of(Operation::broadcast, 2, elements);
+    const std::vector<Json> events =
+        events_of(TestRun{make_chain(2, link), broadcast, by("chain")}.text(), "X");
+    const auto message = std::find_if(events.begin(), events.end(),
+                                      [](const Json& event) { return event["cat"] == "message"; });
+    ASSERT_NE(message, events.end());
+    const bool is_short = elements == 1024;
+    EXPECT_EQ((*message)["args"]["startup (us)"], is_short ? 1 : 5);
+    EXPECT_EQ((*message)["args"]["flight (us)"], is_short ? 0.5 : 3);
+  }
 }
 
 TEST(TraceEvents, WaitsSayWhatForAndBehindWhom) {
