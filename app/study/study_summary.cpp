@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -127,6 +128,16 @@ std::string launch_in_words(const LaunchCosts& launch, int gpus_of_node) {
   return fmt::format("a thread for every {}", of_thread);
 }
 
+// Whether every node of the group has as many members: not of ranks 0, 1 and 8 on nodes of 8.
+bool are_evenly_spread(const Case& one_case, int nodes) {
+  const std::vector<int>& dims = one_case.cluster->topology.dims();
+  if (dims.size() != 2) return true;
+  std::set<std::size_t> found;
+  for (const Rank rank : one_case.collective.group)
+    found.insert(rank.index() / static_cast<std::size_t>(dims[1]));
+  return found.size() == static_cast<std::size_t>(nodes);
+}
+
 // "1 GPU on each of 2 nodes, a process for each", where that is not the whole machine or not the
 // usual way: of -g 1 and --nodes 2 one may expect something else.
 std::string placement_of(const Case& one_case) {
@@ -135,9 +146,12 @@ std::string placement_of(const Case& one_case) {
   const Collective& collective = one_case.collective;
   const int members = members_per_node(cluster.topology, collective.group);
   const int nodes = collective.size() / members;
+  const bool even = are_evenly_spread(one_case, nodes);
   const bool part_of_nodes =
-      nodes > 1 && static_cast<std::size_t>(collective.size()) < cluster.topology.rank_count();
+      even && nodes > 1 &&
+      static_cast<std::size_t>(collective.size()) < cluster.topology.rank_count();
   if (!part_of_nodes && one_case.launch.mode == LaunchMode::process_per_gpu) return "";
+  if (!even) return launch_in_words(one_case.launch, members);
   return fmt::format("{}{}, {}", count_text(members, "GPU"),
                      nodes > 1 ? fmt::format(" on each of {} nodes", nodes) : "",
                      launch_in_words(one_case.launch, members));

@@ -250,6 +250,15 @@ TEST(Description, SaysWhoIsLateAndWhichLinkIsChanged) {
 
 TEST(Description, NamesASubgroup) {
   expect_contains(description(lecture("", R"(, "ranks": [1, 3, 5])")), "among 3 of 8 ranks");
+  const auto on_two_nodes = [](const std::string& ranks) {
+    return description(R"({"scenario": 1, "cluster": {"preset": "dgx-h100", "nodes": 2},
+                           "collective": {"op": "all-reduce", "algorithm": "ring", "size": "1MiB",
+                                          "ranks": )" +
+                       ranks + "}}");
+  };
+  expect_contains(on_two_nodes("[0, 8]"), "; 1 GPU on each of 2 nodes, a process for each");
+  const std::string uneven = on_two_nodes("[0, 1, 8]");
+  EXPECT_EQ(uneven.find("on each of"), std::string::npos) << uneven;
 }
 
 }  // namespace
