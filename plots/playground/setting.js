@@ -11,13 +11,20 @@
  * @property {number} gpus_per_node  of shape nodes alone
  * @property {number} root
  * @property {number} size
- * @property {string} size_unit     in which it was written; "": not written @property {number}
- * chunks @property {number} channels @property {number} bandwidth @property {number}
- * network_bandwidth  between nodes, of shape nodes alone @property {number} overhead @property
- * {number} latency @property {string} sharing  "exclusive" or "fair" @property {number} gamma  bytes
- * that a rank adds in a second, 1/gamma; 0: no limit @property {string} slow_link     "gpu2-gpu3", "" for none @property {number}
- * slow_factor @property {number} late_rank     -1 for none @property {number} late @property
- * {number} slots         0: no limit
+ * @property {string} size_unit     in which it was written; "": not written
+ * @property {number} chunks
+ * @property {number} channels
+ * @property {number} bandwidth
+ * @property {number} network_bandwidth  between nodes, of shape nodes alone
+ * @property {number} overhead
+ * @property {number} latency
+ * @property {string} sharing       "exclusive" or "fair"
+ * @property {number} gamma         bytes that a rank adds in a second, 1/gamma; 0: no limit
+ * @property {string} slow_link     "gpu2-gpu3", "" for none
+ * @property {number} slow_factor
+ * @property {number} late_rank     -1 for none
+ * @property {number} late
+ * @property {number} slots         0: no limit
  */
 
 /** @type {PageSetting} */
