@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-/** The browser of Debian's package chromium, or the one that the environment names. */
-export const browserPath = process.env.COLLSIM_CHROMIUM ?? "/usr/bin/chromium";
+/** The browser of Debian's package chromium-headless-shell, or the one that the environment names. */
+export const browserPath = process.env.COLLSIM_CHROMIUM ?? "/usr/bin/chromium-headless-shell";
 
 /** The loop of slowness() on the machine that limits are meant for. */
 const QUICK_MS = 2.5;

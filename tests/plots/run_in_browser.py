@@ -14,7 +14,7 @@ from pathlib import Path
 
 def missing(test):
     """What the test needs and does not find."""
-    browser = os.environ.get("COLLSIM_CHROMIUM", "/usr/bin/chromium")
+    browser = os.environ.get("COLLSIM_CHROMIUM", "/usr/bin/chromium-headless-shell")
     if not shutil.which("node"):
         yield "Node is not installed"
     if test.name.startswith(("report_titles", "colours")):  # need no browser
@@ -26,7 +26,7 @@ def missing(test):
     if not (test.parent / "node_modules" / "playwright-core").is_dir():
         yield "playwright-core is not installed: npm ci in tests/plots, or ./dev test"
     if not os.access(browser, os.X_OK):
-        yield f"no browser at {browser}: Debian's package chromium, or COLLSIM_CHROMIUM"
+        yield f"no browser at {browser}: Debian's package chromium-headless-shell, or COLLSIM_CHROMIUM"
     if test.name.startswith("playground") and not Path(os.environ["COLLSIM_PLAYGROUND"]).is_file():
         yield "the playground was not built: ./dev playground installs what that needs"
 

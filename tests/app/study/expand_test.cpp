@@ -37,14 +37,14 @@ bool expands_to_the_same(const Loaded& loaded, std::size_t point) {
     EXPECT_THROW((void)expanded(*loaded.scenario, point), Error);
     return false;
   }
+  const Simulation before = simulated_step(scheme);
+  if (is_sanitized && before.messages > 5'000) return true;  // whose text alone takes minutes to read
   const std::string text = to_pretty_json(expanded(*loaded.scenario, point));
   const Loaded again = load_text(text, {.workloads = true});
   EXPECT_TRUE(again.scenario) << text << again.mistake();
   if (!again.scenario) return true;
-  const Simulation before = simulated_step(scheme);
   // No rank of a program stands for another, so that 25 million messages take half a minute.
-  constexpr std::uint64_t most_messages = is_sanitized ? 50'000 : 5'000'000;
-  if (before.messages > most_messages) return true;
+  if (before.messages > 5'000'000) return true;
   const Simulation after = simulated_step(case_at(again, 0));
   EXPECT_EQ(before.time, after.time) << text;
   EXPECT_EQ(before.fingerprint, after.fingerprint) << text;
@@ -70,7 +70,7 @@ TEST(Expand, EveryScenarioOfTrainingStaysAsItIs) {
     for (std::size_t point = 0; point < std::min(few, loaded.scenario->points()); ++point)
       schemes += expands_to_the_same(loaded, point) ? 1 : 0;
   }
-  EXPECT_GT(schemes, 40);
+  EXPECT_GT(schemes, is_sanitized ? 20 : 40);
 }
 
 Loaded load_expandable(const std::string& scheme, int ranks = 4) {
