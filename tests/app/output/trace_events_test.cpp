@@ -169,7 +169,7 @@ TEST(TraceEvents, MessagesSayWhichPieceTheyCarry) {
 }
 
 TEST(TraceEvents, MessagesSayWhatTheirSizeCosts) {
-  LinkParameters link;
+  LinkParameters link = exclusive;
   link.segments = {{4096, gigabytes_per_second(2), nanoseconds(500), microseconds(1)},
                    {8192, gigabytes_per_second(10), microseconds(3), microseconds(5)}};
   take_best_of_segments(link);
