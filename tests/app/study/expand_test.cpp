@@ -38,7 +38,8 @@ bool expands_to_the_same(const Loaded& loaded, std::size_t point) {
     return false;
   }
   const Simulation before = simulated_step(scheme);
-  if (is_sanitized && before.messages > 5'000) return true;  // whose text alone takes minutes to read
+  if (is_sanitized && before.messages > 5'000)
+    return true;  // whose text alone takes minutes to read
   const std::string text = to_pretty_json(expanded(*loaded.scenario, point));
   const Loaded again = load_text(text, {.workloads = true});
   EXPECT_TRUE(again.scenario) << text << again.mistake();
