@@ -33,14 +33,6 @@ if(COLLSIM_SANITIZE)
 endif()
 add_feature_info(sanitizers "COLLSIM_SANITIZE" "${COLLSIM_SANITIZE}")
 
-# Presets with sanitizers do not optimise, which would take longer than most of their tests run.  This is
-# for folders with inner loops: Eigen's, the simulator's, and those of real runs that must keep a pace.
-function(collsim_optimise_sanitized)
-  if(COLLSIM_SANITIZE)
-    add_compile_options(-O1)
-  endif()
-endfunction()
-
 add_library(collsim_compile_options INTERFACE)
 target_compile_options(
   collsim_compile_options
