@@ -45,8 +45,8 @@ std::string unknown_name(std::string_view name, const Vocabulary& names) {
 }
 
 std::string read_names(std::string_view list, const Vocabulary& names, std::span<bool> chosen) {
+  const bool all_but = leaves_out(list);
   list = without_blanks(list);
-  const bool all_but = list.starts_with('^');
   if (all_but) list.remove_prefix(1);
   for (bool& one : chosen) one = all_but;
   for (bool more = true; more;) {
@@ -82,6 +82,10 @@ std::string nccl_text(NcclAlgorithm algorithm, LinkProtocol protocol) {
 bool NcclChoice::allows(NcclAlgorithm algorithm, LinkProtocol protocol) const {
   return protocols.at(static_cast<std::size_t>(nccl_protocol_of(protocol))) &&
          (algorithm == NcclAlgorithm::p2p || algorithms.at(static_cast<std::size_t>(algorithm)));
+}
+
+bool leaves_out(std::string_view list) {
+  return without_blanks(list).starts_with('^');
 }
 
 std::string read_nccl_algorithms(std::string_view list, NcclChoice& choice) {

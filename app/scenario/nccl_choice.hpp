@@ -45,6 +45,9 @@ struct NcclChoice {
   [[nodiscard]] bool allows(NcclAlgorithm algorithm, LinkProtocol protocol) const;
 };
 
+// "^NVLS": all but these.
+[[nodiscard]] bool leaves_out(std::string_view list);
+
 // Reads a list in the syntax of NCCL_ALGO or NCCL_PROTO: names without regard to case, with commas
 // between; after a '^' all but these.  Gives what is wrong with it, or nothing ("").
 [[nodiscard]] std::string read_nccl_algorithms(std::string_view list, NcclChoice& choice);

@@ -64,9 +64,11 @@ bool switches_add(const Collective& collective) {
   }
 }
 
-// Whether the user wants to see also what NCCL hardly ever takes.
-bool is_asked_for(const NcclChoice& choice) {
-  return !choice.algo_text.empty() || !choice.tuner.empty();
+// Which of NCCL's ways are looked at: those that it hardly ever takes only when asked for.
+enum class Ways : std::uint8_t { usual, all };
+Ways ways_asked_for(const NcclChoice& choice) {
+  const bool named = !choice.algo_text.empty() && !leaves_out(choice.algo_text);
+  return named || !choice.tuner.empty() ? Ways::all : Ways::usual;
 }
 
 // What switches of the network add: sums, minima and maxima.
@@ -127,7 +129,8 @@ void add_ways_by_network(std::vector<Way>& ways, const Case& asked, int members)
     ways.push_back({nvls, sums_up ? "nvls-sharp" : "nvls", LinkProtocol::nvls, false, true});
 }
 
-void add_ways_to_reduce_everywhere(std::vector<Way>& ways, const Case& asked, int members) {
+void add_ways_to_reduce_everywhere(std::vector<Way>& ways, const Case& asked, int members,
+                                   Ways which) {
   using enum NcclAlgorithm;
   const bool several_nodes = members < asked.collective.size();
   add_ways(ways, ring, "ring");
@@ -136,10 +139,11 @@ void add_ways_to_reduce_everywhere(std::vector<Way>& ways, const Case& asked, in
   add_ways_by_network(ways, asked, members);
   if (several_nodes) return add_ways(ways, tree, "double-tree");
   // On one node a tree is a chain there and back, which NCCL hardly ever takes.
-  if (members > 1 && is_asked_for(asked.nccl_choice)) add_ways(ways, tree, "chain", false);
+  if (members > 1 && which == Ways::all) add_ways(ways, tree, "chain", false);
 }
 
-void add_ways_to_gather_or_scatter(std::vector<Way>& ways, const Case& asked, int members) {
+void add_ways_to_gather_or_scatter(std::vector<Way>& ways, const Case& asked, int members,
+                                   Ways which) {
   using enum NcclAlgorithm;
   add_ways(ways, ring, "ring");
   if (is_one_gpu_per_node(asked)) ways.push_back({pat, "pat", LinkProtocol::simple, false});
@@ -147,13 +151,13 @@ void add_ways_to_gather_or_scatter(std::vector<Way>& ways, const Case& asked, in
   const Collective& collective = asked.collective;
   const bool one_node = members == collective.size();
   // Its tuner hardly ever takes it on one node, because no byte is saved.
-  if (one_node && members <= most_heads_of_nvls && has_nvls(asked, members) &&
-      is_asked_for(asked.nccl_choice))
+  if (one_node && members <= most_heads_of_nvls && has_nvls(asked, members) && which == Ways::all)
     ways.push_back({nvls, "nvls", LinkProtocol::nvls, false});
 }
 
-// All that NCCL has, whatever the links carry; `members` of the group share a node.
-std::vector<Way> ways(const Case& asked, int members) {
+// What NCCL has, whatever the links carry.
+std::vector<Way> ways(const Case& asked, Ways which) {
+  const int members = members_per_node(asked.cluster->topology, asked.collective.group);
   using enum NcclAlgorithm;
   std::vector<Way> known;
   const auto add_transfers = [&](std::string_view algorithm) {
@@ -161,9 +165,11 @@ std::vector<Way> ways(const Case& asked, int members) {
              {p2p, algorithm, LinkProtocol::p2p_simple, false}};
   };
   switch (asked.collective.operation) {
-    case Operation::all_reduce: add_ways_to_reduce_everywhere(known, asked, members); break;
+    case Operation::all_reduce: add_ways_to_reduce_everywhere(known, asked, members, which); break;
     case Operation::all_gather:
-    case Operation::reduce_scatter: add_ways_to_gather_or_scatter(known, asked, members); break;
+    case Operation::reduce_scatter:
+      add_ways_to_gather_or_scatter(known, asked, members, which);
+      break;
     case Operation::broadcast:
     case Operation::reduce: add_ways(known, ring, "chain"); break;
     case Operation::all_to_all:
@@ -277,10 +283,9 @@ std::string wish_in_words(const NcclChoice& choice) {
                                         : ""));
 }
 
-// Those that the links carry and the user allows.
-std::vector<Way> allowed_ways(const Case& asked) {
-  std::vector<Way> known =
-      ways(asked, members_per_node(asked.cluster->topology, asked.collective.group));
+// Those that the links carry.
+std::vector<Way> carried_ways(const Case& asked, Ways which) {
+  std::vector<Way> known = ways(asked, which);
   if (known.empty()) return known;
   std::erase_if(known, [&](const Way& way) {
     return !asked.cluster->topology.carries(way.protocol, way.by_network);
@@ -289,9 +294,21 @@ std::vector<Way> allowed_ways(const Case& asked) {
     throw_error(ErrorCode::invalid_argument,
                 "what NCCL would run is unknown here: the links of this cluster say nothing of "
                 "NCCL's protocols; those of presets do, such as dgx-h100");
-  std::vector<Way> allowed = known;
-  std::erase_if(allowed,
-                [&](const Way& way) { return !asked.nccl_choice.allows(way.nccl, way.protocol); });
+  return known;
+}
+
+// Of these those that the user allows.
+std::vector<Way> allowed_ways(const Case& asked) {
+  const auto left_of = [&](std::vector<Way> ways) {
+    std::erase_if(
+        ways, [&](const Way& way) { return !asked.nccl_choice.allows(way.nccl, way.protocol); });
+    return ways;
+  };
+  const std::vector<Way> known = carried_ways(asked, ways_asked_for(asked.nccl_choice));
+  if (known.empty()) return known;
+  std::vector<Way> allowed = left_of(known);
+  // Leaving out all usual ones asks for the others.
+  if (allowed.empty()) allowed = left_of(carried_ways(asked, Ways::all));
   if (allowed.empty()) refuse_wish(asked, known);
   return allowed;
 }

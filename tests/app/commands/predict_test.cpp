@@ -290,6 +290,23 @@ TEST(Predict, TakesTheMachineOfAFile) {
   expect_contains(none.err, "is not a machine file: it has no \"cluster\"");
 }
 
+TEST(Predict, LeavingOutAnAlgorithmAddsNoneUnlessNothingElseIsLeft) {
+  const auto all = [](const std::string& preset, const std::vector<std::string>& wish) {
+    std::vector<std::string> words{"predict", "all-reduce", "-b", "1M",       "-e",
+                                   "1G",      "-f",         "32", "--preset", preset};
+    words.insert(words.end(), wish.begin(), wish.end());
+    const Ran ran = run_collsim(words);
+    EXPECT_EQ(ran.code, exit_fine) << ran.err;
+    return ran.out;
+  };
+  expect_contains(all("dgx-h100", {"--nccl-algo", "^PAT"}), "NVLS Simple");
+  for (const char* wish : {"^NVLS", " ^nvls", "^PAT"})
+    expect_lacks(all("dgx-h100", {"--nccl-algo", wish}), "Tree");
+  expect_lacks(all("dgx-h100", {"--nccl-algo", "^NVLS"}), "NVLS");
+  expect_contains(all("dgx-h100", {"--nccl-proto", "^LL128"}), "NVLS Simple");
+  expect_contains(all("dgx-a100", {"--nccl-algo", "^Ring"}), "Tree Simple");
+}
+
 TEST(Predict, SaysWhatRanksTakePartAndWhoLaunches) {
   const auto head = [](std::vector<std::string> more) {
     std::vector<std::string> words = {"predict", "all-reduce", "-b", "1K", "--preset", "dgx-h100"};
