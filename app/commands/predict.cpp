@@ -92,6 +92,22 @@ class ScenarioMaker {
     return document;
   }
 
+  // --nodes and --network join machines of a file as they join presets.
+  void join(JsonValue& cluster) {
+    if (!cluster.is_object()) return;  // the loader says so
+    const auto has = [&](const char* key) { return cluster.find(key) != nullptr; };
+    if (options_.nodes && has("shape") && !has("nodes"))
+      throw UsageError(
+          "--nodes joins machines, but the file's cluster is a shape, which --set sizes, such as "
+          "--set cluster.ranks=16");
+    if (!options_.network.empty() && !has("preset") && !has("nccl_topo") && !has("topo_matrix"))
+      throw UsageError(
+          "--network chooses what joins presets and imported machines; the file's cluster says "
+          "itself what its links are, which --set changes, such as --set "
+          "cluster.network.link.bandwidth=400Gb/s");
+    put_nodes(cluster);
+  }
+
   // What is predicted instead of the smallest size, if that is nothing; else empty.
   [[nodiscard]] std::string nothing_left() const {
     if (!has_size() || !options_.exact_sizes.empty()) return "";
@@ -117,11 +133,16 @@ class ScenarioMaker {
     if (number) object.set(key, from(option, std::to_string(*number), JsonValue(*number)));
   }
 
+  // How many machines, and what joins them.
+  void put_nodes(JsonValue& cluster) {
+    put(cluster, "nodes", "--nodes", options_.nodes);
+    put(cluster, "network", "--network", options_.network);
+  }
+
   JsonValue preset() {
     JsonValue cluster = JsonValue::object();
     put(cluster, "preset", "--preset", options_.preset);
-    put(cluster, "nodes", "--nodes", options_.nodes);
-    put(cluster, "network", "--network", options_.network);
+    put_nodes(cluster);
     if (options_.sharp) cluster.set("sharp", from("--sharp", "", JsonValue(true)));
     return cluster;
   }
@@ -372,6 +393,7 @@ int predict(PredictCommand options, Terminal& terminal) {
     const auto machine = read_machine_file(options.machine, sources, diagnostics);
     if (!machine) return show_mistakes(diagnostics, sources, terminal);
     put_machine(document, *machine);
+    ScenarioMaker(options, sources).join(*document.find("cluster"));
   }
   RunHooks hooks;
   if (!options.min_busbw.empty())
@@ -407,11 +429,12 @@ void add_machine(Options& command, PredictOptions& options) {
              "instead: the cluster and model of a scenario, or of what collsim calibrate or topo "
              "import wrote")
       .excludes = "--preset";
-  command.integer("--nodes", options.nodes, "how many of them (default: 1)").needs = "--preset";
+  command.integer("--nodes", options.nodes, "how many of them (default: 1, or as the file says)")
+      .excludes = "--shape";
   command
       .choice("--network", options.network, network_words().allowed,
               "kind of the network that joins them (default: the preset's)")
-      .needs = "--preset";
+      .excludes = "--shape";
   command
       .flag("--sharp", options.sharp,
             "its switches add, and NCCL uses them: NCCL_COLLNET_ENABLE=1 on InfiniBand with SHARP")

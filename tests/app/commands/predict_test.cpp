@@ -290,6 +290,30 @@ TEST(Predict, TakesTheMachineOfAFile) {
   expect_contains(none.err, "is not a machine file: it has no \"cluster\"");
 }
 
+TEST(Predict, JoinsMachinesOfAFile) {
+  const Folder folder;
+  const auto on = [&](const std::string& cluster, const std::vector<std::string>& more) {
+    const std::string file = folder.write("machine.json", R"({"cluster": )" + cluster + "}");
+    std::vector<std::string> words = {"predict", "all-reduce", "-b", "1K", "--machine", file};
+    words.insert(words.end(), more.begin(), more.end());
+    const Ran ran = run_collsim(words);
+    return ran.out + ran.err;
+  };
+  expect_contains(on(R"({"preset": "p5"})", {"--nodes", "2"}), "p5 x 2 (16 ranks)");
+  expect_contains(on(R"({"preset": "p5", "nodes": 2})", {"--nodes", "4", "--network", "ib"}),
+                  "p5 x 4 (32 ranks, ib network)");
+  const std::string box = R"({"devices": [{"id": "gpu", "kind": "gpu", "count": 2},
+      {"id": "nic", "kind": "nic"}], "links": [{"from": "gpu[0-1]", "to": "nic",
+      "bandwidth": "25GB/s"}])";
+  const std::string network = R"(, "network": {"link": {"bandwidth": "12GB/s"}}})";
+  expect_contains(on(box + network, {"--nodes", "3"}), "3 nodes of 2 ranks");
+  expect_contains(on(box + "}", {"--nodes", "3"}), "no network joins the 3 nodes");
+  expect_contains(on(box + network, {"--network", "efa"}), "its links are, which --set changes");
+  expect_contains(
+      on(R"({"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s"}})", {"--nodes", "2"}),
+      "--nodes joins machines, but the file's cluster is a shape");
+}
+
 TEST(Predict, LeavingOutAnAlgorithmAddsNoneUnlessNothingElseIsLeft) {
   const auto all = [](const std::string& preset, const std::vector<std::string>& wish) {
     std::vector<std::string> words{"predict", "all-reduce", "-b", "1M",       "-e",
