@@ -324,7 +324,7 @@ double part_of_option(const char* option, const std::string& text) {
   if (!value || !std::isfinite(*value) || *value < 0)
     throw UsageError(
         fmt::format("{} cannot be \"{}\": write a percentage, such as 15%", option, text));
-  return percent ? *value / 100 : *value;
+  return percent || *value >= 1 ? *value / 100 : *value;
 }
 
 int validate_files(const ValidateOptions& options, std::span<const Backend> backends,

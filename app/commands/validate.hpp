@@ -16,7 +16,7 @@ namespace collsim {
 struct ValidateOptions {
   RunCommandOptions run;
   std::string backend, protocol, machine, trace;
-  std::string max_error;  // "15%", "0.15"; empty: no limit
+  std::string max_error;  // "15%", "15"; empty: no limit
   std::vector<std::string> at;
   bool paced = false, native = false;  // at most one of them
   std::optional<int> iterations, warmup;
@@ -31,7 +31,7 @@ struct ValidateOptions {
 [[nodiscard]] int validate_files(const ValidateOptions& options, std::span<const Backend> backends,
                                  Terminal& terminal);
 
-// "15%" and "0.15" are the same.  Throws UsageError.
+// "15%", "15" and "0.15" are the same: a bare number below 1 is a part.  Throws UsageError.
 [[nodiscard]] double part_of_option(const char* option, const std::string& text);
 [[nodiscard]] std::optional<double> max_error_of(const std::string& text);  // of --max-error, or ""
 

@@ -156,6 +156,11 @@ TEST(Compare, FailsBeyondTheLimits) {
   };
   EXPECT_EQ(code({"--max-error", "1%"}), exit_failed);
   EXPECT_EQ(code({"--max-error", "100000%"}), exit_fine);
+  EXPECT_EQ(code({"--max-error", "1"}), exit_failed) << "percent";
+  EXPECT_EQ(code({"--max-error", "7"}), exit_failed) << "percent";
+  EXPECT_EQ(code({"--max-error", "8"}), exit_fine);
+  EXPECT_EQ(code({"--max-error", "0.07"}), exit_failed) << "a part";
+  EXPECT_EQ(code({"--max-error", "0.08"}), exit_fine);
   EXPECT_EQ(code({"--min-busbw", "300GB/s"}), exit_fine);
   EXPECT_EQ(code({"--min-busbw", "500GB/s"}), exit_failed);
   EXPECT_EQ(code({"--min-busbw", "99.9%"}), exit_failed);
