@@ -38,6 +38,13 @@ Case without_launches(Case one_case) {
   return one_case;
 }
 
+// Of the same kernel.
+Time with_process_per_gpu(Case one_case, Time kernel) {
+  if (!one_case.protocol) return kernel;
+  one_case.launch.mode = LaunchMode::process_per_gpu;
+  return with_launches(kernel, host_time(one_case));
+}
+
 // The algorithm's case, as a run would make it.
 Case with_algorithm(const Case& one_case, Variations* variations, const Params& set) {
   if (variations != nullptr) return variations->with(set);
@@ -133,14 +140,21 @@ BoundExplanation explain_bound(const Case& one_case, const CaseResult& row,
   return result;
 }
 
+CaseResult row_as_run(const Explanation& explanation) {
+  CaseResult row = explanation.row;
+  row.time = explanation.launched;
+  return row;
+}
+
 Explanation explain(const Case& one_case, Variations* variations) {
   CutsCache cuts;
   const auto [settled, row] = choose(one_case, {.cuts = &cuts, .idle_links = true});
-  Explanation result{settled, row, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Explanation result{settled, row, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   result.chosen_automatically = is_policy(one_case.choice.name);
   if (one_case.choice.name == "nccl") result.tuner = tuner_verdict(one_case);
   result.launched = result.row.time;
   result.row.time = result.row.kernel;
+  result.launched_apart = with_process_per_gpu(settled, result.row.kernel);
   result.one_case = with_calibrated_costs(with_schedule(without_launches(settled)));
   const Case& chosen = result.one_case;
   result.summary =

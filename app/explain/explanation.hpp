@@ -184,7 +184,9 @@ struct Explanation {
   std::string summary;                // of the algorithm
   bool chosen_automatically = false;  // "auto" or "nccl" was asked for
   std::optional<TunerVerdict> tuner;  // of NCCL, if it chose
-  Time launched;  // of the row with the host's part (study/nccl.hpp), where time is the kernel's
+  // What a run takes: the row's time, which is the kernel's here, with the host's part
+  // (study/nccl.hpp); and the same with a process for each GPU.
+  Time launched, launched_apart;
   std::vector<Contender> algorithms;  // all of the operation, the fastest first
   Bytes largest_message = 0;          // of one step: what chunks cut it into
   FormulaExplanation formula;
@@ -209,7 +211,8 @@ struct Explanation {
 //                    threads, ring, tree, nvls, collnet: {channels, intra_bytes_per_s,
 //                    inter_bytes_per_s}}; null: it was not asked
 //   operation, algorithm, chosen_automatically, ranks, size_bytes, chunks, channels, machine
-//   time_s, algbw_bytes_per_s, busbw_bytes_per_s, busbw_factor
+//   time_s, algbw_bytes_per_s, busbw_bytes_per_s, busbw_factor     as a run takes
+//   kernel_s, host_s                     what explains time_s: all below is about the kernel
 //   algorithms      [{algorithm, time_s, why_not}], the fastest first
 //   formula         {applies, why_not, formula, reference, exact, seconds, difference_s,
 //                    best_chunks, comparison (a sentence), definitions: [...],
@@ -219,7 +222,7 @@ struct Explanation {
 //   breakdown       {every_step_recorded, instructions, launch_s, waiting_for_others_s, messages,
 //                    ties, start_s, startup_s, wire_s, sharing_s, flight_s, queue_s, reduction_s,
 //                    copy_s, instructions_s, busiest_link: {name, messages, bytes, busy_s, fill_s,
-//                    gaps_s, drain_s, equally_busy}}; the kinds add up to time_s, as do fill, busy,
+//                    gaps_s, drain_s, equally_busy}}; the kinds add up to kernel_s, as do fill,
 //                    gaps and drain
 //   idle_links      {busy, alike, idle}: so many of the links that are like the busy one carry
 //                   nothing; null: none that matter

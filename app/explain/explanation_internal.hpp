@@ -14,6 +14,9 @@ namespace collsim {
 
 // Internal to explain(): its chapters.
 
+// The row with the host's part in its time.
+[[nodiscard]] CaseResult row_as_run(const Explanation& explanation);
+
 // The closed form of a case that was simulated, taken apart.
 [[nodiscard]] FormulaExplanation explain_formula(const Case& one_case, const CaseResult& row);
 

@@ -236,6 +236,7 @@ JsonValue of_contender(const Contender& contender) {
 }  // namespace
 
 JsonValue to_value(const Explanation& e) {
+  const CaseResult as_run = row_as_run(e);
   return JsonValue::object(
       {{"question", question_of(e)},
        {"operation", to_string(e.row.operation)},
@@ -248,10 +249,11 @@ JsonValue to_value(const Explanation& e) {
        {"chunks", e.row.chunks},
        {"channels", e.row.channels},
        {"machine", e.one_case.cluster->description},
-       {"time_s", seconds(e.row.time)},
-       {"launched_s", seconds(e.launched)},
-       {"algbw_bytes_per_s", e.row.algbw()},
-       {"busbw_bytes_per_s", e.row.busbw()},
+       {"time_s", seconds(e.launched)},
+       {"kernel_s", seconds(e.row.time)},
+       {"host_s", seconds(e.row.host)},
+       {"algbw_bytes_per_s", as_run.algbw()},
+       {"busbw_bytes_per_s", as_run.busbw()},
        {"busbw_factor", busbw_factor(e.row.operation, e.row.ranks)},
        {"algorithms", JsonValue::array(e.algorithms, of_contender)},
        {"formula", of_formula(e)},

@@ -21,6 +21,10 @@ constexpr std::size_t most_algorithms = 4;  // in the table
 
 // --- 1, 2: question and answer ------------------------------------------------------------------
 
+bool is_launched(const Explanation& e) {
+  return e.row.protocol && e.row.host > Time{};
+}
+
 std::string choice_in_words(const Explanation& e) {
   std::string others;
   int named = 0;
@@ -32,10 +36,11 @@ std::string choice_in_words(const Explanation& e) {
     return fmt::format(
         "It was {}.{}", to_text(*e.row.search),
         others.empty() ? "" : " The next best algorithms, cut alike: " + others + ".");
-  return fmt::format(
-      "The algorithm was chosen automatically{}, because {}.",
-      e.row.protocol ? " among those that NCCL has" : "",
-      others.empty() ? "no other works here" : "it is the fastest; the next best: " + others);
+  return fmt::format("The algorithm was chosen automatically{}, because {}.",
+                     e.row.protocol ? " among those that NCCL has" : "",
+                     others.empty() ? "no other works here"
+                                    : fmt::format("it is the fastest; the next best{}: {}",
+                                                  is_launched(e) ? " kernels" : "", others));
 }
 
 std::string tuner_in_words(const TunerVerdict& verdict) {
@@ -85,15 +90,42 @@ std::string busbw_meaning(const Explanation& e) {
 
 void write_answer(Page& page, const Explanation& e) {
   page.heading("The answer");
-  page.line(fmt::format("  {:<7}{}", "time", page.bold(seconds_text(e.row.time_s()))), "", 0);
-  if (e.row.protocol && e.row.host > Time{})
-    page.line(fmt::format("         the kernel's; its launch takes the host {}, and with launches "
-                          "queued one takes {}",
-                          to_text(e.row.host), to_text(e.launched)),
-              "", 0);
+  page.line(fmt::format("  {:<7}{}", "time", page.bold(seconds_text(e.launched.seconds()))), "", 0);
+  if (is_launched(e))
+    page.line(
+        "         ",
+        fmt::format("of one of many in a row: the kernel takes {}, and its launch the host {}",
+                    to_text(e.row.time), to_text(e.row.host)),
+        9);
   if (e.row.size == 0 || e.row.time == Time{}) return;
-  page.line(fmt::format("  {:<7}{:<12} ", "algbw", rate_text(e.row.algbw())), "size / time", 22);
-  page.line(fmt::format("  {:<7}{:<12} ", "busbw", rate_text(e.row.busbw())), busbw_meaning(e), 22);
+  const CaseResult as_run = row_as_run(e);
+  page.line(fmt::format("  {:<7}{:<12} ", "algbw", rate_text(as_run.algbw())), "size / time", 22);
+  page.line(fmt::format("  {:<7}{:<12} ", "busbw", rate_text(as_run.busbw())), busbw_meaning(e),
+            22);
+}
+
+// What follows is about the kernel, which the host's launches may hide.
+void write_launches(Page& page, const Explanation& e) {
+  constexpr double worth_a_word = 1e-3;
+  if (!is_launched(e)) return;
+  page.heading("The launches");
+  std::string text;
+  const Time saved = e.launched - std::min(e.launched, e.row.host);
+  if (e.row.host > e.row.time)
+    text = fmt::format(
+        "The host limits: the kernel is done before the next is launched, so that no change of it "
+        "or of the network saves {}.",
+        saved.seconds() < worth_a_word * e.launched.seconds() ? "anything"
+                                                              : "more than " + to_text(saved));
+  else
+    text = fmt::format("They hide behind the kernel: without them it would take {}.",
+                       to_text(e.row.time));
+  if (e.launched_apart < e.launched)
+    text += fmt::format(
+        " With a process for each GPU (\"mode\": \"process-per-gpu\" of "
+        "\"launch\") it would take {} ({} less).",
+        to_text(e.launched_apart), percent(e.launched - e.launched_apart, e.launched));
+  page.paragraph(text + " What follows is about the kernel.");
 }
 
 // --- 3: the formula -----------------------------------------------------------------------------
@@ -429,6 +461,7 @@ std::string to_text(const Explanation& explanation, const PageStyle& style) {
   Page page(style);
   write_question(page, explanation);
   write_answer(page, explanation);
+  write_launches(page, explanation);
   write_formula(page, explanation);
   write_breakdown(page, explanation);
   write_path(page, explanation);

@@ -20,6 +20,13 @@ std::string lecture(const std::string& more = "") {
          more + "}\n";
 }
 
+std::string all_to_all_of_one_thread(const std::string& size) {
+  return R"({ "scenario": 1, "cluster": { "preset": "dgx-h100" },
+  "model": { "launch": { "mode": "one-thread" } },
+  "collective": { "op": "all-to-all", "size": ")" +
+         size + "\" } }\n";
+}
+
 std::size_t columns(const std::string& line) {
   std::size_t count = 0;
   for (const char c : line)
@@ -286,6 +293,23 @@ TEST(Explain, ReportsMistakesOfTheFile) {
   EXPECT_EQ(ran.code, exit_usage);
   EXPECT_EQ(ran.out, "");
   EXPECT_NE(ran.err, "");
+}
+
+TEST(Explain, ExplainsTheTimeOfTheRunAlsoWhereTheHostLimits) {
+  const Folder folder;
+  for (const char* size : {"1KiB", "64MiB"}) {
+    const std::string file = folder.write("a.json", all_to_all_of_one_thread(size));
+    const json row = json::parse(run_collsim({"run", file, "--format", "json"}).out)["rows"][0];
+    const json explained = json::parse(run_collsim({"explain", file, "--format", "json"}).out);
+    for (const char* key : {"time_s", "algbw_bytes_per_s", "busbw_bytes_per_s"})
+      EXPECT_EQ(explained[key], row[key]) << size << ' ' << key;
+    EXPECT_EQ(explained["host_s"] > explained["kernel_s"], std::string(size) == "1KiB");
+    EXPECT_LE(explained["kernel_s"], explained["time_s"]);
+  }
+  const std::string file = folder.write("a.json", all_to_all_of_one_thread("1KiB"));
+  const std::string text = run_collsim({"explain", file}).out;
+  expect_contains(text, "The host limits: the kernel is done before the next is launched");
+  expect_contains(text, "With a process for each GPU");
 }
 
 }  // namespace
