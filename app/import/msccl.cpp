@@ -295,7 +295,7 @@ class MscclReader {
             "allowed: LL, LL128, Simple");
     read_collective(node);
     list_.positions = small(node, "ngpus", 1, max_msccl_gpus);
-    list_.channels = small(node, "nchannels", 1, max_msccl_gpus);
+    list_.channels = small(node, "nchannels", 1, msccl_channels);
     list_.blocks = small(node, "nchunksperloop", 1, max_msccl_chunks);
     const std::int64_t in_place = number(node, "inplace", 0, 1);
     const std::int64_t out_of_place = number_or(node, "outofplace", 0, 1, in_place == 1 ? 0 : 1);
@@ -406,7 +406,7 @@ class MscclReader {
     block.send = peer(node, "send", gpu);
     block.receive = peer(node, "recv", gpu);
     const bool is_connected = block.send >= 0 || block.receive >= 0;
-    const int channels = list_.channels == unclear ? max_msccl_gpus : list_.channels;
+    const int channels = list_.channels == unclear ? msccl_channels : list_.channels;
     block.channel = small(node, "chan", is_connected ? 0 : -1, channels - 1);
     if (block.send == unclear || block.receive == unclear || block.channel == unclear)
       into.has_peers = false;

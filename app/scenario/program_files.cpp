@@ -41,7 +41,10 @@ class ProgramLoader {
  private:
   void load(JsonValue& name, const std::string& pointer) {
     const auto path = named_file(name, pointer, scenario_file_, sources_, diagnostics_);
-    if (!path) return;
+    if (!path) {
+      files.emplace(name.string(), nullptr);  // what is wrong with it is said
+      return;
+    }
     const SourceRange place = name.place;
     name = *path;
     name.place = place;

@@ -162,5 +162,57 @@ TEST_F(MscclFiles, ExportSaysWhatDoesNotFit) {
                   "--maxbytes 1X");
 }
 
+std::string on_dgx(const std::string& cluster, const std::string& algorithm) {
+  return R"({ "scenario": 1, "cluster": { "preset": "dgx-h100")" + cluster + R"( },
+  "collective": { "op": "all-reduce", "size": "64KiB", "algorithm": )" +
+         algorithm + " } }\n";
+}
+
+// What a file would leave out is half of the algorithm.
+TEST_F(MscclFiles, ExportRefusesWhatSwitchesDo) {
+  const auto said = [&](const std::string& cluster, const std::string& algorithm) {
+    const Ran ran =
+        run_collsim({"export", "msccl", folder_.write("a.json", on_dgx(cluster, algorithm))});
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  };
+  const std::string two = R"(, "nodes": 2)", adding = R"(, "nodes": 2, "sharp": true)";
+  const std::string node = "here NVSwitches add and multicast";
+  expect_contains(said("", R"("nvls")"), "nvls does not fit into an MSCCL file: " + node);
+  expect_contains(said(two, R"("nvls")"), node);
+  expect_contains(said(two, R"("nvls-sharp")"), node);
+  expect_contains(said(adding, R"("nvls-sharp")"), "here the network's switches add");
+  expect_contains(said(adding, R"("collnet-chain")"), "here the network's switches add");
+}
+
+TEST_F(MscclFiles, NameTheProtocolThatNcclTakes) {
+  const std::string scenario = folder_.write("a.json", on_dgx("", R"("nccl")"));
+  const auto proto = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"export", "msccl", scenario};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_collsim(words).out;
+  };
+  expect_contains(proto({}), R"(<algo name="ring" proto="LL" )");
+  expect_contains(proto({"--protocol", "Simple"}), R"(<algo name="ring" proto="Simple" )");
+}
+
+TEST_F(MscclFiles, OutsideOfTheFolderAreOneMistake) {
+  const Ran ran = run_collsim({"run", importing("/nowhere/x.xml")});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_contains(ran.err, "leaves the folder of the scenario");
+  expect_contains(ran.err, "1 error;");
+}
+
+TEST_F(MscclFiles, HaveNoMoreChannelsThanMsccl) {
+  exported("ring");
+  std::string text = folder_.read("ring.xml");
+  const std::string one = R"(nchannels="1")";
+  text.replace(text.find(one), one.size(), R"(nchannels="33")");
+  folder_.write("many.xml", text);
+  const Ran ran = run_collsim({"run", importing("many.xml")});
+  EXPECT_EQ(ran.code, exit_usage);
+  expect_contains(ran.err, "nchannels");
+}
+
 }  // namespace
 }  // namespace collsim
