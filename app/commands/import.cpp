@@ -178,7 +178,7 @@ int write_workload(const ImportOptions& options, const Imported& imported, Termi
       throw UsageError("a workload becomes a scenario of its own: import one file at a time");
   }
   if (options.format == "csv") throw UsageError("a workload is written as JSON, not as CSV");
-  if (!as_json)
+  if (!as_json && (options.outputs.empty() || !terminal.quiet))
     for (const auto& [name, one] : imported.workloads) terminal.out << workload_in_words(one, name);
   if (!as_json && options.outputs.empty()) return exit_fine;
   std::string missing;

@@ -31,6 +31,7 @@ MeasuredAnswers AnswerOptions::read() const {
     throw UsageError(fmt::format("--op: there is no collective{}",
                                  did_you_mean(operation, operation_words().allowed)));
   answers.dtype = element_type_words().canonical(dtype).value_or(std::string());
+  if (answers.dtype.empty() && element_bytes(dtype)) answers.dtype = dtype;  // such as f8e4m3
   if (!dtype.empty() && answers.dtype.empty())
     throw UsageError(fmt::format("--dtype: there is no element type{}",
                                  did_you_mean(dtype, element_type_words().allowed)));

@@ -13,6 +13,7 @@
 #include "app/commands/command.hpp"
 #include "app/commands/machine_option.hpp"
 #include "app/json/value.hpp"
+#include "app/measured/measured_table.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/fitted.hpp"
 #include "app/scenario/presets.hpp"
@@ -379,12 +380,21 @@ void tell_ignored(const PredictCommand& options, const Terminal& terminal) {
   terminal.err << fmt::format("ignored, because nothing is measured: {}\n", fmt::join(given, ", "));
 }
 
+// Newer versions of nccl-tests have f8e4m3 and f8e5m2.
+void take_type_of_nccl_tests(PredictCommand& options, const Terminal& terminal) {
+  if (element_type_words().canonical(options.type) || element_bytes(options.type) != 1) return;
+  if (!terminal.quiet)
+    terminal.err << fmt::format("assumed: {} is taken as int8, which is as large\n", options.type);
+  options.type = "int8";
+}
+
 int predict(PredictCommand options, Terminal& terminal) {
   options.operation = operation_of(options.operation);
   refuse_what_makes_no_sense(options);
   refuse_what_nccl_tests_means_otherwise(options);
   if (!options.min_busbw.empty()) static_cast<void>(min_busbw_of(options.min_busbw));
   tell_ignored(options, terminal);
+  take_type_of_nccl_tests(options, terminal);
   Sources sources;
   Diagnostics diagnostics;
   JsonValue document = predicted_scenario(options, sources);

@@ -50,6 +50,34 @@ std::string read_all(const std::string& file, std::string& text, std::size_t mos
   return "";
 }
 
+// UTF-16 with its mark, which PowerShell's > writes, as UTF-8; other texts as they are.
+std::string without_utf16(std::string text) {
+  constexpr std::string_view low_first = "\xFF\xFE", high_first = "\xFE\xFF";
+  const bool swapped = text.starts_with(high_first);
+  if (!swapped && !text.starts_with(low_first)) return text;
+  const auto unit = [&](std::size_t at) {
+    const auto byte = [&](std::size_t i) {
+      return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
+    };
+    return swapped ? byte(at) << 8U | byte(at + 1) : byte(at + 1) << 8U | byte(at);
+  };
+  std::string plain;
+  for (std::size_t at = 2; at + 1 < text.size(); at += 2) {
+    std::uint32_t code = unit(at);
+    const bool high = code >= 0xD800 && code < 0xDC00;
+    if (high && at + 3 < text.size()) {
+      const std::uint32_t low = unit(at + 2);
+      if (low < 0xDC00 || low > 0xDFFF) return text;
+      code = 0x10000 + ((code - 0xD800) << 10U) + (low - 0xDC00);
+      at += 2;
+    } else if (code >= 0xD800 && code <= 0xDFFF) {
+      return text;
+    }
+    append_utf8(plain, code);
+  }
+  return plain;
+}
+
 }  // namespace
 
 std::uint32_t Sources::add(Kind kind, std::string name, std::string text) {
@@ -115,6 +143,7 @@ std::optional<std::uint32_t> read_bytes(const std::string& file, Sources& source
     diagnostic.message = "cannot read " + name + ": " + problem;
     return diagnostics.add(std::move(diagnostic));
   }
+  if (text.size() <= most_bytes) text = without_utf16(std::move(text));
   return sources.add(Sources::Kind::file, name, std::move(text));
 }
 

@@ -57,6 +57,7 @@ Ratio bus_ratio(const std::vector<LogRow>& rows) {
   Ratio ratio;
   const auto take = [&](const LogHalf& half) {
     if (half.algbw < least || half.algbw > 99'999) return;  // then it is printed otherwise
+    if (half.busbw < 0) return;
     const double low = (half.busbw - rounding) / (half.algbw + rounding);
     const double high = (half.busbw + rounding) / (half.algbw - rounding);
     if (low > ratio.high || high < ratio.low) return;
@@ -267,21 +268,34 @@ class Conclusion {
 
   void take_nodes() {
     if (all_ranks_are_listed()) {
-      std::set<std::string> hosts;
+      std::map<std::string, std::int64_t> hosts;
       std::map<std::pair<std::string, std::int64_t>, std::int64_t> devices;
       std::int64_t most = 1;  // containers on several nodes may have one name
       for (const LogRun::RankLine& one : run_.ranks) {
-        if (!one.host.empty()) hosts.insert(one.host);
+        if (!one.host.empty()) ++hosts[one.host];
         if (one.device >= 0) most = std::max(most, ++devices[{one.host, one.device}]);
       }
       const auto count = static_cast<std::int64_t>(hosts.size());
       if (count > 0 && most == 1) table_.nodes = count;
+      if (count > 0 && most == 1) doubt_uneven(hosts);
       if (count == 0 && most == 1 && run_.gpus == table_.ranks) table_.nodes = 1;
       if (most > 1) table_.notes.emplace_back("several ranks name the same device of one host");
     }
     if (!table_.nodes && run_.debug.nodes() && run_.debug.ranks() == table_.ranks)
       table_.nodes = run_.debug.nodes();
     if (!table_.nodes && run_.nodes_asked && *run_.nodes_asked > 0) table_.nodes = run_.nodes_asked;
+  }
+
+  // Predictions have as many ranks on every node.
+  void doubt_uneven(const std::map<std::string, std::int64_t>& ranks_of_hosts) {
+    const auto fewer = [](const auto& one, const auto& other) { return one.second < other.second; };
+    const auto [least, most] =
+        std::minmax_element(ranks_of_hosts.begin(), ranks_of_hosts.end(), fewer);
+    if (least->second == most->second) return;
+    table_.notes.push_back(
+        fmt::format("the nodes do not have as many ranks each: {} has {}, {} has {}; a prediction "
+                    "spreads them evenly",
+                    most->first, most->second, least->first, least->second));
   }
 
   void take_launch() {

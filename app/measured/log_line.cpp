@@ -93,6 +93,21 @@ std::size_t label(std::string_view line) {
   return number || row ? name + 1 : 0;
 }
 
+// "nccl-launcher-x7k2p mpi-launcher " of stern: a pod, its container, and a row or a comment.
+std::size_t stern_tag(std::string_view line) {
+  const std::size_t pod = count_while(line, 0, is_name_character);
+  const std::size_t gap = count_while(line, pod, is_blank);
+  const std::size_t container = count_while(line, pod + gap, is_name_character);
+  const std::size_t end = pod + gap + container;
+  if (gap == 0 || container == 0 || end > longest_tag || !is_letter(line[pod + gap]) ||
+      line.substr(0, pod).find('-') == std::string_view::npos)
+    return 0;
+  const std::string_view rest = trimmed(line.substr(end));
+  const std::size_t digits = count_while(rest, 0, is_digit);
+  const bool row = digits > 0 && digits < rest.size() && is_blank(rest[digits]);
+  return row || rest.starts_with('#') ? end : 0;
+}
+
 std::size_t quote_mark(std::string_view line) {
   return line.front() == '>' && line.size() > 1 && is_blank(line[1]) ? 1 : 0;
 }
@@ -150,7 +165,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string_view without_tags(std::string_view line) {
-  constexpr std::array tags = {mpirun_tag, bracket_tag, time_stamp, label, quote_mark};
+  constexpr std::array tags = {mpirun_tag, bracket_tag, time_stamp, label, stern_tag, quote_mark};
   constexpr int most_tags = 4;
   line = trimmed(line);
   for (int i = 0; i < most_tags; ++i) {

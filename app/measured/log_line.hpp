@@ -18,7 +18,7 @@ namespace collsim {
 [[nodiscard]] std::string plain_log(std::string_view text);
 
 // Without blanks around it and tags before it: "[1,0]<stdout>:", "0: " (srun --label), "[0] ", ">
-// ", a time stamp, "[pod/worker-0/main] ", "host: " before a number or a '#'.
+// ", a time stamp, "[pod/worker-0/main] ", "host: " or "pod container " before a number or a '#'.
 [[nodiscard]] std::string_view without_tags(std::string_view line);
 
 [[nodiscard]] std::string_view trimmed(std::string_view text);

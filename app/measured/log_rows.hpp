@@ -32,7 +32,7 @@ struct LogHeader {
 [[nodiscard]] std::optional<LogHeader> read_log_header(const Words& words);
 
 struct LogHalf {
-  double time = 0, algbw = 0, busbw = 0;  // as printed: us or ms, GB/s
+  double time = 0, algbw = 0, busbw = 0;  // as printed: us or ms, GB/s; busbw < 0: it is not
   std::optional<std::int64_t> wrong;      // or whether the error was printed: 0
   bool checked = false;
 };

@@ -129,12 +129,12 @@ std::optional<double> time_us(const RowFields& fields, std::string_view us, std:
 }
 
 void fill_rates(const RowFields& fields, LogHalf& half, bool in_place) {
-  const auto rate = [&](std::string_view plain, std::string_view bytes) {
+  const auto rate = [&](std::string_view plain, std::string_view bytes, double otherwise) {
     if (const auto value = fields.number(plain)) return *value;
-    return fields.number(bytes).value_or(0) / 1e9;
+    return fields.number(bytes).value_or(otherwise) / 1e9;
   };
-  half.algbw = in_place ? rate("in_place_algbw", "") : rate("algbw", "algbw_bytes");
-  half.busbw = in_place ? rate("in_place_busbw", "") : rate("busbw", "busbw_bytes");
+  half.algbw = in_place ? rate("in_place_algbw", "", 0) : rate("algbw", "algbw_bytes", 0);
+  half.busbw = in_place ? rate("in_place_busbw", "", -1) : rate("busbw", "busbw_bytes", -1);
   half.wrong = fields.integer(in_place ? "in_place_wrong" : "wrong");
   half.checked = half.wrong.has_value();
 }

@@ -430,7 +430,8 @@ void add_ratios(std::vector<TableColumn>& columns, const std::vector<CaseResult>
     bounded = bounded || row.bound > Time{};
     algorithm.emplace_back(row.algbw());
     bus.emplace_back(row.busbw());
-    factor = factor || busbw_factor(row.operation, row.ranks) != 1;
+    constexpr int several = 3;  // two ranks have the factor 1 in an all-reduce, too
+    factor = factor || busbw_factor(row.operation, several) != 1;
     data = data || row.operation != Operation::barrier;  // no data has no rate, not none to show
   }
   if (bounded) columns.push_back(std::move(bound));

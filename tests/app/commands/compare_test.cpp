@@ -194,6 +194,29 @@ TEST(Compare, DoubtsTheMachine) {
   expect_contains(alone.err, "one rank sends nothing, so there is nothing to predict");
 }
 
+// As PowerShell's > writes it.
+TEST(Compare, ReadsALogInUtf16) {
+  const Folder folder;
+  std::string wide = "\xFF\xFE";
+  std::ifstream file(example, std::ios::binary);
+  for (const char c : std::string(std::istreambuf_iterator<char>(file), {})) wide += {c, '\0'};
+  const std::string log = folder.write("run.log", wide);
+  EXPECT_EQ(compared({log})["rows"].size(), compared({example})["rows"].size());
+}
+
+TEST(Compare, TakesElementsOfFourBytesWhereNobodySaysTheType) {
+  const Folder folder;
+  const std::string log =
+      folder.write("log.csv", "op,ranks,nodes,gpu,size,time_us\nall_reduce,8,1,H100,1048576,30\n");
+  const Ran ran = run_collsim({"compare", log});
+  EXPECT_EQ(ran.code, exit_fine) << ran.err;
+  expect_contains(ran.err, "assumed: the elements are float32, as of nccl-tests");
+  const Ran half = run_collsim({"compare", log, "--dtype", "f8e4m3"});
+  EXPECT_EQ(half.code, exit_fine) << half.err;
+  expect_lacks(half.err, "float32");
+  expect_contains(half.err, "f8e4m3 is taken as int8");
+}
+
 TEST(Compare, NamesBothWhereAnOptionContradictsTheLog) {
   const auto err = [](const std::string& option, const std::string& value) {
     return run_collsim({"compare", example, option, value}).err;

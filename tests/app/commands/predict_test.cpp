@@ -331,6 +331,27 @@ TEST(Predict, LeavingOutAnAlgorithmAddsNoneUnlessNothingElseIsLeft) {
   expect_contains(all("dgx-a100", {"--nccl-algo", "^Ring"}), "Tree Simple");
 }
 
+TEST(Predict, TakesTheTypesOfNewerNcclTests) {
+  const auto rows = [](const std::string& type) {
+    const Ran ran = run_collsim({"predict", "all-reduce", "-b", "1M", "--preset", "dgx-h100", "-d",
+                                 type, "--format", "nccl-tests"});
+    EXPECT_EQ(ran.code, exit_fine) << ran.err;
+    return ran;
+  };
+  const Ran byte = rows("int8");
+  for (const char* type : {"f8e4m3", "f8e5m2"}) {
+    const Ran ran = rows(type);
+    EXPECT_EQ(ran.out, byte.out);
+    expect_contains(ran.err, std::string(type) + " is taken as int8, which is as large");
+  }
+}
+
+TEST(Predict, ShowsBusbwOfTwoRanksToo) {
+  expect_contains(
+      run_collsim({"predict", "all-reduce", "-b", "1M", "--preset", "dgx-h100", "-t", "2"}).out,
+      "busbw");
+}
+
 TEST(Predict, SaysWhatRanksTakePartAndWhoLaunches) {
   const auto head = [](std::vector<std::string> more) {
     std::vector<std::string> words = {"predict", "all-reduce", "-b", "1K", "--preset", "dgx-h100"};

@@ -51,6 +51,13 @@ TEST(MeasuredCsv, KnowsTheNamesOfOthers) {
       << "what was measured, not what was predicted";
 }
 
+TEST(MeasuredCsv, ARateAloneSaysNothingOfTheRanks) {
+  const MeasuredTable table =
+      read_tables("op,ranks,dtype,size,algbw\nall_reduce,8,half,1048576,10\n", "run.csv").only();
+  EXPECT_EQ(table.ranks, 8);
+  EXPECT_EQ(notes_of(table), "");
+}
+
 TEST(MeasuredCsv, MakesATableOfEachCase) {
   const ReadTables read = read_tables(
       "op,ranks,dtype,size,time_us\nall_reduce,8,half,1024,10\nall_reduce,16,half,1024,20\n"

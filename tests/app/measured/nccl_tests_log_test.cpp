@@ -369,6 +369,28 @@ TEST(NcclTestsLog, ReadsTheVersionOfTheTests) {
   EXPECT_EQ(read.only().library, "NCCL 2.26.2");
 }
 
+TEST(NcclTestsLog, SaysThatNodesHaveDifferentNumbersOfRanks) {
+  const auto notes = [](const std::string& second) {
+    return notes_of(
+        read_tables(paste("#  Rank  0 Group  0 Pid   21 on node-a device  0 [0000:19:00] H100",
+                          "#  Rank  1 Group  0 Pid   22 on node-a device  1 [0000:2d:00] H100",
+                          "#  Rank  2 Group  0 Pid   23 on " + second + " [0000:19:00] H100",
+                          "#  Rank  3 Group  0 Pid   24 on node-b device  1 [0000:2d:00] H100",
+                          header_line, unit_line, row_1m))
+            .only());
+  };
+  const std::string uneven = "the nodes do not have as many ranks each: node-a has 3, node-b has 1";
+  expect_lacks(notes("node-b device  0"), "as many ranks");
+  expect_contains(notes("node-a device  2"), uneven);
+}
+
+TEST(NcclTestsLog, IsReadThroughStern) {
+  std::string text;
+  for (const std::string& line : {header_line, unit_line, row_1m, row_2m, average_line})
+    text += "nccl-launcher-x7k2p mpi-launcher " + line + "\n";
+  expect_both_rows(read_tables(text).only());
+}
+
 TEST(PresetForGpu, KnowsMachinesByTheirGpu) {
   EXPECT_EQ(preset_for_gpu("NVIDIA H100 80GB HBM3"), "dgx-h100");
   EXPECT_EQ(preset_for_gpu("NVIDIA H100 PCIe"), "");

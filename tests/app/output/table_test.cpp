@@ -172,11 +172,11 @@ TEST(Table, MarksTheFastestChoiceForEachTask) {
   Results named = results;
   for (CaseResult& row : named.rows) row.algorithm = row.params[1].second.string();
   expect_text(written(named, Format::table),
-              "  size  algorithm      time  x bound       algbw\n"
-              "  1KiB  ring       5.000 us     5.00  200.0 MB/s\n"
-              "  1KiB  swing      4.000 us     4.00  250.0 MB/s   <- best\n"
-              "  1MiB  ring       8.000 us     8.00  125.0 MB/s   <- best\n"
-              "  1MiB  swing      9.000 us     9.00  111.1 MB/s\n");
+              "  size  algorithm      time  x bound       algbw       busbw\n"
+              "  1KiB  ring       5.000 us     5.00  200.0 MB/s  200.0 MB/s\n"
+              "  1KiB  swing      4.000 us     4.00  250.0 MB/s  250.0 MB/s   <- best\n"
+              "  1MiB  ring       8.000 us     8.00  125.0 MB/s  125.0 MB/s   <- best\n"
+              "  1MiB  swing      9.000 us     9.00  111.1 MB/s  111.1 MB/s\n");
 }
 
 TEST(Table, TheFastestOfDifferentTasksIsNotTheBest) {
@@ -203,7 +203,8 @@ TEST(Table, HeadingsAreAsShortAsTheyCanBe) {
 TEST(Table, ANumberAloneIsNoHeading) {
   const std::string text =
       written(made_up({"cluster.late.3"}, {{{"0"}, 1}, {{"1ms"}, 2}}), Format::table);
-  expect_text(text.substr(0, text.find('\n')), "  late.3      time  x bound       algbw");
+  expect_text(text.substr(0, text.find('\n')),
+              "  late.3      time  x bound       algbw       busbw");
 }
 
 TEST(Table, LeavesOutWhatDoesNotVary) {
@@ -219,9 +220,9 @@ TEST(Table, SaysWhatAutoChose) {
   collective.set("algorithm", "auto");
   results.scenario.set("collective", collective);
   expect_text(written(results, Format::table),
-              "  size  algorithm      time  x bound       algbw\n"
-              "  1KiB  ring       1.000 us     1.00  1.000 GB/s\n"
-              "  1MiB  ring       2.000 us     2.00  0.500 GB/s\n");
+              "  size  algorithm      time  x bound       algbw       busbw\n"
+              "  1KiB  ring       1.000 us     1.00  1.000 GB/s  1.000 GB/s\n"
+              "  1MiB  ring       2.000 us     2.00  0.500 GB/s  0.500 GB/s\n");
 }
 
 TEST(Table, ABarrierHasNoBandwidth) {
