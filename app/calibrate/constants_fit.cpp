@@ -58,8 +58,10 @@ struct Slot {
 // Which unknowns there are, and what constants they make.
 class Unknowns {
  public:
-  Unknowns(const MachineConstants& present, const ConstantsFitOptions& options)
-      : present_(present), options_(options) {
+  // `only_between_nodes`: no row is of one node.
+  Unknowns(const MachineConstants& present, const ConstantsFitOptions& options,
+           bool only_between_nodes)
+      : present_(present), options_(options), only_between_nodes_(only_between_nodes) {
     add_kinds(present.gpus, false);
     add_kinds(present.networks, true);
   }
@@ -67,6 +69,8 @@ class Unknowns {
   [[nodiscard]] const std::vector<Unknown>& all() const { return unknowns_; }
   [[nodiscard]] const std::vector<double>& start() const { return start_; }
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
+  // The factor that all rates of the network have in common, of one machine.
+  [[nodiscard]] std::optional<std::size_t> network_rates() const { return network_rates_; }
   // Null: not fitted.
   [[nodiscard]] const Slot* slot(bool of_network, const std::string& kind,
                                  std::size_t constant) const {
@@ -106,14 +110,35 @@ class Unknowns {
         if (!constants[c] || !(*constants[c] > 0) || !is_asked(kind)) continue;
         Slot slot{of_network, kind, c};
         if (options_.within)
-          slot.unknowns = {add_unknown({std::log(*constants[c]), std::log(*options_.within)},
-                                       std::log(*constants[c]))};
+          add_within(slot, std::log(*constants[c]));
         else
           add_hierarchy(slot, common, hops_of_kinds);
         if (slot.unknowns.empty()) continue;  // the common one, which is not asked for
         by_place_[{of_network, kind, c}] = slots_.size();
         slots_.push_back(std::move(slot));
       }
+  }
+
+  // A slow network is slow under all protocols.
+  void add_within(Slot& slot, double log) {
+    if (is_rate_of_network(slot)) {
+      if (!network_rates_) network_rates_ = add_unknown({0, sigma_of_network}, 0);
+      slot.unknowns.push_back(*network_rates_);
+    }
+    slot.unknowns.push_back(add_unknown({log, sigma_within(slot)}, log));
+  }
+  static bool is_rate_of_network(const Slot& slot) {
+    const Quantity quantity = all_constants()[slot.constant].quantity;
+    return quantity == Quantity::network_rate || (slot.of_network && quantity == Quantity::rate);
+  }
+
+  // What is slow among several nodes is taken for the network's fault as long as no log of one node
+  // shows the GPUs' links: those hardly differ between machines in order.
+  [[nodiscard]] double sigma_within(const Slot& slot) const {
+    constexpr double of_links_not_seen = 0.25;
+    const bool of_network = slot.of_network || is_rate_of_network(slot);
+    return std::log(*options_.within) *
+           (only_between_nodes_ && !of_network ? of_links_not_seen : 1);
   }
 
   void add_hierarchy(Slot& slot, std::map<std::size_t, std::size_t>& common,
@@ -152,6 +177,8 @@ class Unknowns {
 
   const MachineConstants& present_;
   const ConstantsFitOptions& options_;
+  bool only_between_nodes_;
+  std::optional<std::size_t> network_rates_;
   std::vector<Unknown> unknowns_;
   std::vector<double> start_;
   std::vector<Slot> slots_;
@@ -166,7 +193,10 @@ class ConstantsFitter::Impl {
  public:
   Impl(const std::vector<FitRow>& rows, const MachineConstants& present,
        const ConstantsFitOptions& options)
-      : rows_(rows), present_(present), options_(options), unknowns_(present, options) {
+      : rows_(rows),
+        present_(present),
+        options_(options),
+        unknowns_(present, options, all_between_nodes(rows)) {
     std::map<std::size_t, double> of_owner;
     for (const FitRow& row : rows) of_owner[row.owner] += 1;
     for (const FitRow& row : rows) {
@@ -181,6 +211,9 @@ class ConstantsFitter::Impl {
     first_tangents_ = tangents_at(best);
     Tangents tangents = first_tangents_;
     fit_rows(weights_, best, tangents);
+    const auto is_between_nodes = [](const FitRow& row) { return !row.kinds.network.empty(); };
+    if (unknowns_.network_rates() && std::any_of(rows_.begin(), rows_.end(), is_between_nodes))
+      try_slow_networks(best, tangents);
     return result(problem(weights_, tangents), best);
   }
 
@@ -193,6 +226,28 @@ class ConstantsFitter::Impl {
 
  private:
   [[nodiscard]] bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+
+  static bool all_between_nodes(const std::vector<FitRow>& rows) {
+    return std::all_of(rows.begin(), rows.end(),
+                       [](const FitRow& row) { return !row.kinds.network.empty(); });
+  }
+
+  // A network that does not limit while it is in order has no slope that leads to a slow one.
+  void try_slow_networks(std::vector<double>& best, Tangents& tangents) const {
+    double reached = objective(problem(weights_, tangents), best);
+    for (const double part : {0.5, 0.25}) {
+      std::vector<double> unknowns = unknowns_.start();
+      unknowns[*unknowns_.network_rates()] += std::log(part);
+      Tangents there = tangents_at(unknowns);
+      fit_rows(weights_, unknowns, there);
+      if (stopped()) return;
+      const double other = objective(problem(weights_, there), unknowns);
+      if (!(other < reached)) continue;
+      reached = other;
+      best = std::move(unknowns);
+      tangents = std::move(there);
+    }
+  }
 
   // The tangents are those at `unknowns`, before and after.
   void fit_rows(const std::vector<double>& weights, std::vector<double>& unknowns,
@@ -268,8 +323,11 @@ class ConstantsFitter::Impl {
           (slot.of_network ? made.constants.networks : made.constants.gpus).at(slot.kind);
       const double value = *kind[slot.constant];
       const double factor = std::exp(confidence * certainty.standard_error(slot.unknowns));
+      double told = certainty.told(slot.unknowns.back());
+      if (options_.within)
+        for (const std::size_t u : slot.unknowns) told = std::max(told, certainty.told(u));
       made.fitted.push_back({slot.kind, slot.of_network, all_constants()[slot.constant], value,
-                             value / factor, value * factor, certainty.told(slot.unknowns.back())});
+                             value / factor, value * factor, told});
     }
     return made;
   }

@@ -30,7 +30,8 @@ struct FitRow {
 // Of the kinds that are asked for only; the others stay as they are.
 struct ConstantsFitOptions {
   std::vector<std::string> kinds;  // "hopper", "ib"; empty: all, and what is common
-  // Instead: what these kinds are already is believed, each constant to within this factor.
+  // Instead: what these kinds are already is believed, each constant to within this factor; of the
+  // network's rates all together to much less.
   std::optional<double> within;
   int threads = 0;  // 0: one per core
   const std::atomic<bool>* stop = nullptr;

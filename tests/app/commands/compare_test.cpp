@@ -194,16 +194,6 @@ TEST(Compare, DoubtsTheMachine) {
   expect_contains(alone.err, "one rank sends nothing, so there is nothing to predict");
 }
 
-// As PowerShell's > writes it.
-TEST(Compare, ReadsALogInUtf16) {
-  const Folder folder;
-  std::string wide = "\xFF\xFE";
-  std::ifstream file(example, std::ios::binary);
-  for (const char c : std::string(std::istreambuf_iterator<char>(file), {})) wide += {c, '\0'};
-  const std::string log = folder.write("run.log", wide);
-  EXPECT_EQ(compared({log})["rows"].size(), compared({example})["rows"].size());
-}
-
 TEST(Compare, TakesElementsOfFourBytesWhereNobodySaysTheType) {
   const Folder folder;
   const std::string log =
@@ -215,6 +205,16 @@ TEST(Compare, TakesElementsOfFourBytesWhereNobodySaysTheType) {
   EXPECT_EQ(half.code, exit_fine) << half.err;
   expect_lacks(half.err, "float32");
   expect_contains(half.err, "f8e4m3 is taken as int8");
+}
+
+// As PowerShell's > writes it.
+TEST(Compare, ReadsALogInUtf16) {
+  const Folder folder;
+  std::string wide = "\xFF\xFE";
+  std::ifstream file(example, std::ios::binary);
+  for (const char c : std::string(std::istreambuf_iterator<char>(file), {})) wide += {c, '\0'};
+  const std::string log = folder.write("run.log", wide);
+  EXPECT_EQ(compared({log})["rows"].size(), compared({example})["rows"].size());
 }
 
 TEST(Compare, NamesBothWhereAnOptionContradictsTheLog) {
@@ -229,6 +229,26 @@ TEST(Compare, NamesBothWhereAnOptionContradictsTheLog) {
   expect_contains(err("--nodes", "4"), "--nodes 4 takes the place of 2" + place);
   expect_lacks(err("--gpu", "h100"), "takes the place");
   expect_lacks(err("--op", "all_reduce_perf"), "takes the place");
+}
+
+double predicted_s(std::vector<std::string> machine, const char* nodes) {
+  std::vector<std::string> words{"predict", "all-reduce", "-b",       "1G",  "--nodes",
+                                 nodes,     "--quiet",    "--format", "json"};
+  words.insert(words.end(), machine.begin(), machine.end());
+  return json::parse(run_collsim(words).out)["rows"][0]["time_s"];
+}
+
+// Two nodes alone do not show their NVLinks, which hardly ever are the fault.
+TEST(CalibrateTables, TakesSlowNodesForASlowNetwork) {
+  const Folder folder;
+  const std::string to = folder.path("machine.json");
+  const std::string log = COLLSIM_SOURCE_DIR "/scenarios/measured/two-dgx-h100-slow.log";
+  const Ran ran = run_collsim({"calibrate", "--from", log, "-o", to});
+  ASSERT_EQ(ran.code, exit_fine) << ran.err;
+  const std::vector<std::string> fitted{"--machine", to}, usual{"--preset", "dgx-h100"};
+  EXPECT_NEAR(predicted_s(fitted, "1") / predicted_s(usual, "1"), 1, 0.1);
+  EXPECT_GT(predicted_s(fitted, "2") / predicted_s(usual, "2"), 2);
+  EXPECT_EQ(run_collsim({"compare", log, to, "--max-error", "20%", "--quiet"}).code, exit_fine);
 }
 
 TEST(CalibrateTables, FindsThePresetByTheGpus) {
