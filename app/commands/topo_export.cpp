@@ -61,7 +61,8 @@ std::optional<Cluster> exported_cluster(const MachineExport& options, Terminal& 
 int export_machine(const MachineExport& options, Terminal& terminal) {
   const auto cluster = exported_cluster(options, terminal);
   if (!cluster) return exit_usage;
-  const NcclTopologyText text = nccl_topology(cluster->topology, cluster->preset);
+  const NcclTopologyText text =
+      nccl_topology(cluster->topology, cluster->preset, cluster->network_kind);
   const std::string file = options.output.empty() ? "-" : options.output;
   write_file(file, terminal, [&](std::ostream& out) { out << text.xml; });
   if (terminal.quiet) return exit_fine;

@@ -12,6 +12,7 @@
 #include "app/json/value.hpp"
 #include "app/scenario/cluster/imported.hpp"
 #include "app/scenario/cluster/names.hpp"
+#include "app/scenario/fitted.hpp"
 
 namespace collsim {
 namespace {
@@ -20,7 +21,7 @@ using MachineDevice = ImportedMachine::Device;
 using MachineCable = ImportedMachine::Cable;
 
 struct MachineImport {
-  std::string file, output, gpu, nic, pcie;
+  std::string file, output, gpu, nic, pcie, network;
 };
 
 MachineAnswers answers_of(const MachineImport& options) {
@@ -38,6 +39,7 @@ MachineAnswers answers_of(const MachineImport& options) {
           fmt::format("--nic {}: {}; {}", options.nic, rate.error.message, rate.error.hint));
     answers.network_gbs = static_cast<double>(rate.value->bytes_per_second()) / 1e9;
   }
+  answers.network = options.network;
   if (!options.pcie.empty()) answers.pcie_generation = pcie_generation_of(options.pcie);
   return answers;
 }
@@ -123,7 +125,11 @@ JsonValue fragment(const ImportedMachine& machine, const std::string& file) {
     notes.items().emplace_back("assumed: " + assumed);
   document.set("notes", std::move(notes));
   document.set("cluster", cluster_value(machine));
-  if (const JsonValue* const model = model_value(machine)) document.set("model", *model);
+  JsonValue model = JsonValue::object();
+  if (const JsonValue* const costs = model_value(machine)) model = *costs;
+  if (JsonValue graph = to_value(nccl_graph_of(machine)); !graph.members().empty())
+    model.set("nccl_graph", std::move(graph));
+  document.set("model", std::move(model));
   return document;
 }
 
@@ -137,7 +143,8 @@ int import_machine(const MachineImport& options, Terminal& terminal) {
   const auto question = complete(*machine, answers);
   if (!question) machine->assumed.push_back(latencies_in_words(*machine));
   const bool file_is_the_output = options.output == "-";
-  if (!file_is_the_output) terminal.out << understood(*machine);
+  const bool is_heard = options.output.empty() || !terminal.quiet;
+  if (!file_is_the_output && is_heard) terminal.out << understood(*machine);
   if (question)
     throw UsageError(fmt::format("{}: {}\n  --gpu MODEL: {}", sources.name(*source),
                                  question->message, question->hint));
@@ -169,6 +176,8 @@ Action declare_topo_import(Options& topo) {
   command.value("--gpu", options->gpu, "MODEL", "the GPUs, when the file does not say: H100");
   command.value("--nic", options->nic, "RATE", "the rate of every NIC: 400Gb/s");
   command.choice("--pcie", options->pcie, pcie_words().allowed, "the generation of all PCIe");
+  command.choice("--network", options->network, network_words().allowed,
+                 "the kind of network that joins such machines");
   command.value("-o,--output", options->output, "FILE",
                 "write a cluster that scenarios can include, such as machine.json");
   return [options](Terminal& terminal) { return import_machine(*options, terminal); };

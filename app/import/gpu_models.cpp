@@ -48,14 +48,22 @@ struct PciModel {
 };
 // The PCI ID repository, pci-ids.ucw.cz.
 constexpr PciModel pci_models[] = {
-    {0x10de, 0x15f9, "P100"},      {0x10de, 0x1db1, "V100"},      {0x10de, 0x1db5, "V100"},
-    {0x10de, 0x1db4, "V100-PCIe"}, {0x10de, 0x1db6, "V100-PCIe"}, {0x10de, 0x20b0, "A100"},
-    {0x10de, 0x20b2, "A100"},      {0x10de, 0x20b5, "A100-PCIe"}, {0x10de, 0x20f1, "A100-PCIe"},
-    {0x10de, 0x20f3, "A800"},      {0x10de, 0x2330, "H100"},      {0x10de, 0x2331, "H100-PCIe"},
-    {0x10de, 0x2335, "H200"},      {0x10de, 0x2324, "H800"},      {0x10de, 0x2329, "H20"},
-    {0x10de, 0x2901, "B200"},      {0x10de, 0x2204, "RTX-3090"},  {0x10de, 0x2684, "RTX-4090"},
-    {0x10de, 0x26b9, "L40S"},      {0x10de, 0x2b85, "RTX-5090"},  {0x1002, 0x66a1, "MI50"},
-    {0x1002, 0x738c, "MI100"},     {0x1002, 0x7408, "MI250"},     {0x1002, 0x740c, "MI250"},
+    {0x10de, 0x15f9, "P100"},         {0x10de, 0x1db1, "V100"},
+    {0x10de, 0x1db5, "V100"},         {0x10de, 0x1db4, "V100-PCIe"},
+    {0x10de, 0x1db6, "V100-PCIe"},    {0x10de, 0x20b0, "A100"},
+    {0x10de, 0x20b2, "A100"},         {0x10de, 0x20b5, "A100-PCIe"},
+    {0x10de, 0x20f1, "A100-PCIe"},    {0x10de, 0x20f3, "A800"},
+    {0x10de, 0x2330, "H100"},         {0x10de, 0x2331, "H100-PCIe"},
+    {0x10de, 0x2335, "H200"},         {0x10de, 0x2324, "H800"},
+    {0x10de, 0x2329, "H20"},          {0x10de, 0x2342, "GH200"},
+    {0x10de, 0x2941, "GB200"},        {0x10de, 0x3182, "B300"},
+    {0x10de, 0x31c2, "GB300"},        {0x10de, 0x1e04, "RTX-2080Ti"},
+    {0x10de, 0x1e07, "RTX-2080Ti"},   {0x10de, 0x2bb5, "RTX-PRO-6000"},
+    {0x10de, 0x2bb1, "RTX-PRO-6000"}, {0x10de, 0x2901, "B200"},
+    {0x10de, 0x2204, "RTX-3090"},     {0x10de, 0x2684, "RTX-4090"},
+    {0x10de, 0x26b9, "L40S"},         {0x10de, 0x2b85, "RTX-5090"},
+    {0x1002, 0x66a1, "MI50"},         {0x1002, 0x738c, "MI100"},
+    {0x1002, 0x7408, "MI250"},        {0x1002, 0x740c, "MI250"},
     {0x1002, 0x74a1, "MI300X"},
 };
 
@@ -112,9 +120,33 @@ const GpuModel* gpu_model_of_preset(std::string_view preset) {
   struct Known {
     std::string_view preset, model;
   };
-  constexpr Known all[] = {{"dgx-1-v100", "V100"},  {"dgx-2", "V100"},    {"dgx-a100", "A100"},
-                           {"dgx-h100", "H100"},    {"hgx-h200", "H200"}, {"dgx-b200", "B200"},
-                           {"gb200-nvl72", "GB200"}};
+  constexpr Known all[] = {{"dgx-1-v100", "V100"},
+                           {"dgx-2", "V100"},
+                           {"dgx-a100", "A100"},
+                           {"p4d", "A100"},
+                           {"a100-nvlink-pair", "A100"},
+                           {"a100-pcie", "A100-PCIe"},
+                           {"nvlink-pairs-4gpu", "A100-PCIe"},
+                           {"dgx-h100", "H100"},
+                           {"p5", "H100"},
+                           {"a3-mega", "H100"},
+                           {"hgx-h200", "H200"},
+                           {"hgx-h20", "H20"},
+                           {"hgx-h800", "H800"},
+                           {"gh200-quad", "GH200"},
+                           {"dgx-b200", "B200"},
+                           {"dgx-b300", "B300"},
+                           {"gb200-nvl72", "GB200"},
+                           {"gb300-nvl72", "GB300"},
+                           {"l40s", "L40S"},
+                           {"rtx-2080ti", "RTX-2080Ti"},
+                           {"rtx-3090", "RTX-3090"},
+                           {"rtx-4090", "RTX-4090"},
+                           {"rtx-4090-p2p", "RTX-4090"},
+                           {"rtx-5090", "RTX-5090"},
+                           {"rtx-5090-p2p", "RTX-5090"},
+                           {"rtx-pro-6000", "RTX-PRO-6000"},
+                           {"mi300x", "MI300X"}};
   for (const Known& known : all)
     if (known.preset == preset) return find_gpu_model(known.model);
   return nullptr;

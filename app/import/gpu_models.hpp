@@ -39,7 +39,7 @@ struct PciIds {
   std::uint32_t vendor = 0, device = 0;
 };
 [[nodiscard]] PciIds pci_ids_of(std::string_view model);
-// The GPUs of a preset; null when several models fit to it, or none.
+// The GPUs of a preset; null when it does not say which they are.
 [[nodiscard]] const GpuModel* gpu_model_of_preset(std::string_view preset);
 
 // Rates that NCCL counts with, GB/s one way (NCCL 2.28: src/graph/topo.h, topo.cc).

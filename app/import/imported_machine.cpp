@@ -50,7 +50,11 @@ class Completion {
   }
 
   void find_model() {
-    if (!answers_.gpu.empty()) machine_.gpu = answers_.gpu;
+    if (!answers_.gpu.empty() && answers_.gpu != machine_.gpu) {
+      machine_.gpu = answers_.gpu;
+      machine_.preset.clear();
+    }
+    if (!answers_.network.empty()) machine_.network = answers_.network;
     if (machine_.gpu.empty()) guess_model();
     model_ = find_gpu_model(machine_.gpu);
   }

@@ -46,6 +46,10 @@ struct ImportedMachine {
   std::vector<Device> devices;
   std::vector<Cable> cables;
   std::string gpu;                   // a model of gpu_models(); empty: the file does not say
+  std::string cpu;                   // "intel", "amd", "arm"; likewise
+  std::string network;               // the kind that joins nodes: "roce"; likewise
+  std::string nics;                  // the kind that NICs of a cloud are of: "efa"; likewise
+  std::string preset;                // of which collsim topo export wrote it; likewise
   bool nvlinks_known = true;         // false: the file lists devices on PCIe only
   std::vector<std::string> notes;    // what the file says beyond that, what was left out of it
   std::vector<std::string> assumed;  // what it does not say, and what was taken instead
@@ -76,6 +80,7 @@ inline constexpr std::size_t max_imported_cables = 16384;
 struct MachineAnswers {
   std::string gpu;          // a model of gpu_models(); empty: not said
   double network_gbs = 0;   // of every NIC; 0: not said
+  std::string network;      // the kind of network that joins nodes; empty: not said
   int pcie_generation = 0;  // of every slot; 0: not said
 };
 struct MachineQuestion {

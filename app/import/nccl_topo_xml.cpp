@@ -13,6 +13,9 @@
 //           net name speed guid
 //       nic                                                   without a slot
 //
+// What that cannot hold collsim topo export writes as attributes that NCCL passes over: of system
+// collsim_preset and collsim_network, of links collsim_gbs and collsim_duplex.
+//
 // Many published files stop at pci: NCCL finds the GPUs and NICs in such slots by itself.  What is
 // read here is read as NCCL means it (src/graph/topo.cc, xml.cc of NCCL 2.28), but spaces, line
 // ends, an <?xml ?> line and elements that are unknown do no harm.
@@ -22,6 +25,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <pugixml.hpp>
 #include <utility>
 
@@ -70,6 +74,13 @@ double socket_gbs(const pugi::xml_node& cpu) {
   if (model >= 0xcf) return 40;
   if (model >= 0x8f) return 22;
   return model >= 0x55 ? 10 : 6;
+}
+
+// GB/s one way, where the format has no words for it.
+std::optional<double> own_rate(const pugi::xml_node& link) {
+  constexpr double most = 1e6;
+  const std::optional<double> rate = decimal(attribute(link, "collsim_gbs"));
+  return rate && *rate > 0 && *rate <= most ? rate : std::nullopt;
 }
 
 enum class Slot : std::uint8_t { bridge, gpu, nic, nvswitch };
@@ -125,16 +136,20 @@ class TopologyReader {
   void read_children(const Open& open, std::vector<Open>& waiting);
   void read_pci(const pugi::xml_node& pci, const Open& open, std::vector<Open>& waiting);
   void read_nic(const pugi::xml_node& pci, const Open& open);
+  void count_maker(const pugi::xml_node& nic);
   void read_nets(const pugi::xml_node& nic, Device& device);
   std::size_t add(std::string_view name, NodeKind kind);
   void add_slot(std::size_t device, std::size_t above, const pugi::xml_node& pci, CableKind kind);
   bool put_gpus_in_order();
   void read_links();
   void read_link(const FoundGpu& gpu, const pugi::xml_node& link);
-  void connect(std::size_t from, std::size_t to, CableKind kind, int lanes, double each);
+  void connect(std::size_t from, std::size_t to, CableKind kind, int lanes, double each,
+               std::optional<double> all = {});
   void read_c2c(const FoundGpu& gpu);
   void join_cpus();
+  void guess_by_sm(int sm);
   void find_model();
+  void find_surroundings();
   void tell_version();
   void note(std::string text) { machine_.notes.push_back(std::move(text)); }
 
@@ -147,6 +162,7 @@ class TopologyReader {
   std::vector<std::pair<std::size_t, pugi::xml_node>> cpus_;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> links_;  // ends -> cable
   std::optional<std::size_t> nvswitch_;
+  std::size_t nics_ = 0, efas_ = 0, gvnics_ = 0;
   std::size_t to_itself_ = 0, to_others_ = 0, merged_ = 0, by_class_ = 0;
 };
 
@@ -163,6 +179,8 @@ void TopologyReader::add_slot(std::size_t device, std::size_t above, const pugi:
       static_cast<int>(std::clamp<std::int64_t>(number(pci, "link_width", 0), 0, most_lanes));
   Cable cable{device, above, kind, 0, lanes};
   if (generation > 0) cable.gbs = pcie_gbs(generation, lanes > 0 ? lanes : 16);
+  cable.gbs = own_rate(pci).value_or(cable.gbs);
+  cable.half_duplex = attribute(pci, "collsim_duplex") == "half";
   machine_.cables.push_back(cable);
 }
 
@@ -227,10 +245,20 @@ void TopologyReader::read_nic(const pugi::xml_node& pci, const Open& open) {
     add_slot(add("", NodeKind::nic), open.above, pci, CableKind::pcie);
   }
   Device& device = machine_.devices[known->second];
+  count_maker(pci);
   if (pci.child("nic"))
     read_nets(pci.child("nic"), device);
   else
     device.network_gbs += rate_of_adapter(pci_id(pci, "vendor"), pci_id(pci, "device")) / 8000.0;
+}
+
+// EFA and gVNIC tell the kind of network; adapters of others carry InfiniBand as well as RoCE.
+void TopologyReader::count_maker(const pugi::xml_node& nic) {
+  constexpr std::uint32_t amazon = 0x1d0f, google = 0x1ae0, efa = 0xefa0;
+  const std::uint32_t vendor = pci_id(nic, "vendor");
+  ++nics_;
+  if (vendor == amazon && (pci_id(nic, "device") & 0xfff0U) == efa) ++efas_;
+  if (vendor == google) ++gvnics_;
 }
 
 // Ports of one adapter are one NIC with their rates added up, as NCCL merges them (since 2.23).
@@ -301,13 +329,13 @@ bool TopologyReader::put_gpus_in_order() {
 
 // Each of two GPUs lists the links between them; a GPU's links to several NVSwitches add up.
 void TopologyReader::connect(std::size_t from, std::size_t to, CableKind kind, int lanes,
-                             double each) {
+                             double each, std::optional<double> all) {
   const bool adds_up = kind == CableKind::nvswitch;
   const auto [known, is_new] = links_.emplace(std::minmax(from, to), machine_.cables.size());
   if (is_new) machine_.cables.push_back({from, to, kind, 0, 0});
   Cable& cable = machine_.cables[known->second];
   cable.lanes = adds_up ? cable.lanes + lanes : std::max(cable.lanes, lanes);
-  cable.gbs = each * cable.lanes;
+  cable.gbs = all.value_or(each * cable.lanes);
 }
 
 void TopologyReader::read_link(const FoundGpu& gpu, const pugi::xml_node& link) {
@@ -324,7 +352,7 @@ void TopologyReader::read_link(const FoundGpu& gpu, const pugi::xml_node& link) 
     return connect(gpu.device, gpu.cpu, CableKind::c2c, lanes, each);
   if (peer != gpu_at_.end() && gpus_[peer->second].device != gpu.device)
     return connect(gpu.device, gpus_[peer->second].device,
-                   xgmi ? CableKind::xgmi : CableKind::nvlink, lanes, each);
+                   xgmi ? CableKind::xgmi : CableKind::nvlink, lanes, each, own_rate(link));
   if (peer != gpu_at_.end()) {
     ++to_itself_;
     return;
@@ -334,7 +362,7 @@ void TopologyReader::read_link(const FoundGpu& gpu, const pugi::xml_node& link) 
     return;
   }
   if (!nvswitch_) nvswitch_ = add(free_name(machine_, "nvswitch"), NodeKind::network_switch);
-  connect(gpu.device, *nvswitch_, CableKind::nvswitch, lanes, each);
+  connect(gpu.device, *nvswitch_, CableKind::nvswitch, lanes, each, own_rate(link));
 }
 
 void TopologyReader::read_c2c(const FoundGpu& gpu) {
@@ -380,28 +408,51 @@ void TopologyReader::join_cpus() {
     }
 }
 
+// Of models that have the same compute capability the first that is wired so.
+void TopologyReader::guess_by_sm(int sm) {
+  const bool switched = nvswitch_.has_value(), arm = machine_.cpu == "arm";
+  std::string others;
+  for (const GpuModel& known : gpu_models()) {
+    const bool has_arm = known.name.starts_with("G");
+    const bool is_switched = known.wiring == GpuWiring::nvswitch;
+    if (known.sm != sm || is_switched != switched || has_arm != arm) continue;
+    if (machine_.gpu.empty())
+      machine_.gpu = known.name;
+    else
+      others += (others.empty() ? "" : ", ") + std::string(known.name);
+  }
+  if (!others.empty())
+    machine_.assumed.push_back(
+        fmt::format("GPUs: {}, by sm=\"{}\", which {} have, too", machine_.gpu, sm, others));
+}
+
 // By the ids of the cards, else by what CUDA or ROCm call their architecture.
 void TopologyReader::find_model() {
   const FoundGpu& first = gpus_.front();
-  const GpuModel* model =
-      gpu_model_of_pci(pci_id(first.pci, "vendor"), pci_id(first.pci, "device"));
-  if (model != nullptr) {
-    machine_.gpu = model->name;
-    return;
-  }
+  machine_.preset = attribute(system_, "collsim_preset");
+  const GpuModel* model = machine_.preset.empty() ? gpu_model_of_pci(pci_id(first.pci, "vendor"),
+                                                                     pci_id(first.pci, "device"))
+                                                  : gpu_model_of_preset(machine_.preset);
+  if (model != nullptr) machine_.gpu = model->name;
+  if (model != nullptr || !machine_.preset.empty()) return;
   const std::string_view gcn = attribute(first.gpu, "gcn");
   if (gcn == "906") machine_.gpu = "MI50";
   if (gcn == "908") machine_.gpu = "MI100";
   if (gcn == "910" || gcn == "gfx90a") machine_.gpu = "MI250";
   if (gcn == "942" || gcn == "gfx942") machine_.gpu = "MI300X";
   if (!gcn.empty() || !first.gpu) return;
-  const std::int64_t sm = number(first.gpu, "sm", 0);
-  const bool switched = nvswitch_.has_value();
-  for (const GpuModel& known : gpu_models())
-    if (known.sm == sm && (known.wiring == GpuWiring::nvswitch) == switched) {
-      machine_.gpu = known.name;
-      return;
-    }
+  guess_by_sm(static_cast<int>(number(first.gpu, "sm", 0)));
+}
+
+// What joins the nodes, and the CPUs.
+void TopologyReader::find_surroundings() {
+  machine_.network = attribute(system_, "collsim_network");
+  if (efas_ > 0) machine_.nics = "efa";
+  if (gvnics_ > 0 && gvnics_ == nics_) machine_.nics = "tcp";
+  const pugi::xml_node cpu = system_.child("cpu");
+  if (attribute(cpu, "arch") == "arm64") machine_.cpu = "arm";
+  if (attribute(cpu, "vendor") == "GenuineIntel") machine_.cpu = "intel";
+  if (attribute(cpu, "vendor") == "AuthenticAMD") machine_.cpu = "amd";
 }
 
 void TopologyReader::tell_version() {
@@ -432,6 +483,7 @@ std::optional<ImportedMachine> TopologyReader::read() {
                        "topology there with NCCL_TOPO_DUMP_FILE");
   read_links();
   join_cpus();
+  find_surroundings();
   find_model();
   if (merged_ > 0)
     note(fmt::format("{} with several ports counted as one NIC, the rates of its ports added up",

@@ -19,6 +19,8 @@ namespace collsim {
 namespace {
 
 constexpr double one_gb = 1e9;
+constexpr std::string_view gcn = "gfx942";  // AMD's only GPUs among those of presets
+
 // NCCL reads no file with more elements.
 constexpr std::size_t most_elements = 256;
 
@@ -68,15 +70,32 @@ std::string cpu_attributes(double socket_gbs) {
   return fmt::format("{}{}\"", intel, best->attributes);
 }
 
+// What NCCL passes over.
+std::string own_attributes(double gbs, double written, bool half_duplex) {
+  constexpr double rounding = 1e-9;
+  std::string text;
+  if (std::abs(written / gbs - 1) > rounding) text += fmt::format(" collsim_gbs=\"{}\"", gbs);
+  if (half_duplex) text += " collsim_duplex=\"half\"";
+  return text;
+}
+
+// Of NICs that only one kind of network has; else those of ConnectX-7.
+std::string_view nic_ids(std::string_view network) {
+  if (network == "efa") return R"(vendor="0x1d0f" device="0xefa1")";
+  if (network == "tcp") return R"(vendor="0x1ae0" device="0x0042")";
+  return R"(vendor="0x15b3" device="0x1021")";
+}
+
 class NcclWriter {
  public:
-  NcclWriter(const Topology& topology, std::string_view preset);
+  NcclWriter(const Topology& topology, std::string_view preset, std::string_view network);
   NcclTopologyText write();
 
  private:
   struct Cable {
     std::size_t from, to;
     double gbs;
+    bool half_duplex;
   };
   struct Device {
     NodeKind kind;
@@ -85,6 +104,7 @@ class NcclWriter {
     std::vector<std::size_t> nvlinks;   // to GPUs and NVSwitches
     std::vector<std::size_t> children;  // in the tree
     double up_gbs = 0;                  // to the parent
+    bool up_half = false;               // that link's duplex
     bool placed = false;
     double network_gbs = 0;
     std::string busid;
@@ -96,10 +116,16 @@ class NcclWriter {
   void hang_the_rest();
   void grow_from(std::size_t root);
   std::size_t add_device(NodeKind kind, std::size_t parent, double gbs);
+  void place(std::size_t device, std::size_t parent, const Cable& cable);
   void place(std::size_t device, std::size_t parent, double gbs);
   void number_buses();
   void choose_gpus();
   void write_cpus(std::string& xml);
+  // With links of their own kind, and a name for their architecture.
+  [[nodiscard]] bool is_amd() const { return model_ != nullptr && model_->sm == 0; }
+  [[nodiscard]] double gbs_of_link() const { return is_amd() ? xgmi_gbs(gcn) : nvlink_gbs(sm_); }
+  [[nodiscard]] std::string_view class_of(NodeKind kind) const;
+  [[nodiscard]] std::string ids_of(NodeKind kind) const;
   void open_pci(std::string& xml, std::size_t device, std::size_t depth);
   void write_nvlinks(std::string& xml, std::size_t device, const std::string& indent);
   void write_device(std::string& xml, std::size_t device, std::size_t depth);
@@ -112,6 +138,7 @@ class NcclWriter {
   }
 
   const Topology& topology_;
+  std::string preset_, network_;
   std::vector<Device> devices_;
   std::vector<Cable> cables_;
   std::vector<std::size_t> roots_;
@@ -121,8 +148,8 @@ class NcclWriter {
   NcclTopologyText result_;
 };
 
-NcclWriter::NcclWriter(const Topology& topology, std::string_view preset)
-    : topology_(topology), model_(gpu_model_of_preset(preset)) {
+NcclWriter::NcclWriter(const Topology& topology, std::string_view preset, std::string_view network)
+    : topology_(topology), preset_(preset), network_(network), model_(gpu_model_of_preset(preset)) {
   take_node();
   find_nvswitches();
 }
@@ -151,7 +178,7 @@ void NcclWriter::take_node() {
     }
     if (link.half_duplex) change("half-duplex links are written as full duplex");
     if (from > to && topology_.links_between(link.to, link.from).size() > 0) continue;
-    cables_.push_back({from, to, gbs_of(link.bandwidth)});
+    cables_.push_back({from, to, gbs_of(link.bandwidth), link.half_duplex});
   }
   if (costs) change("latencies and overheads are left out, which the format does not have");
   int rank = 0, nic = 0;
@@ -188,6 +215,11 @@ void NcclWriter::place(std::size_t device, std::size_t parent, double gbs) {
   devices_[parent].children.push_back(device);
 }
 
+void NcclWriter::place(std::size_t device, std::size_t parent, const Cable& cable) {
+  place(device, parent, cable.gbs);
+  devices_[device].up_half = cable.half_duplex;
+}
+
 std::size_t NcclWriter::add_device(NodeKind kind, std::size_t parent, double gbs) {
   const std::size_t made = devices_.size();
   devices_.push_back({kind});
@@ -213,7 +245,7 @@ void NcclWriter::grow_from(std::size_t root) {
       const bool sockets =
           devices_[at].kind == NodeKind::cpu && devices_[next].kind == NodeKind::cpu;
       if (sockets || !used.insert(cable).second) continue;
-      place(next, joint, cables_[cable].gbs);
+      place(next, joint, cables_[cable]);
       const bool inner = devices_[next].kind == NodeKind::network_switch;
       waiting.emplace_back(next, inner ? next : joint);
     }
@@ -257,7 +289,7 @@ void NcclWriter::hang_the_rest() {
       const std::size_t joint = add_device(NodeKind::network_switch, cpu(), gbs);
       place(i, joint, gbs);
       const std::vector<std::size_t> cables = devices_[i].cables;
-      for (const std::size_t cable : cables) place(other(cable, i), joint, cables_[cable].gbs);
+      for (const std::size_t cable : cables) place(other(cable, i), joint, cables_[cable]);
     }
 }
 
@@ -268,6 +300,7 @@ void NcclWriter::choose_gpus() {
     sm_ = model_->sm;
     return;
   }
+  change("which GPUs these are is not known: their architecture is made up");
   double best = 1e9;
   for (const int sm : {90, 80, 100, 70, 60, 86}) {
     double worst = 0;
@@ -291,6 +324,19 @@ void NcclWriter::number_buses() {
   }
 }
 
+std::string_view NcclWriter::class_of(NodeKind kind) const {
+  if (kind == NodeKind::gpu) return is_amd() ? "0x120000" : "0x030200";
+  return kind == NodeKind::nic ? "0x020700" : "0x060400";
+}
+
+std::string NcclWriter::ids_of(NodeKind kind) const {
+  if (kind == NodeKind::nic) return std::string(nic_ids(network_));
+  constexpr std::uint32_t nvidia = 0x10de;
+  PciIds ids;
+  if (kind == NodeKind::gpu) ids = model_ != nullptr ? pci_ids_of(model_->name) : PciIds{nvidia, 0};
+  return fmt::format(R"(vendor="0x{:04x}" device="0x{:04x}")", ids.vendor, ids.device);
+}
+
 void NcclWriter::open_pci(std::string& xml, std::size_t number, std::size_t depth) {
   constexpr double noticeable = 0.01;
   const Device& device = devices_[number];
@@ -298,31 +344,32 @@ void NcclWriter::open_pci(std::string& xml, std::size_t number, std::size_t dept
   if (slot.off > noticeable)
     change(fmt::format("PCIe of {:.4g} GB/s is written as Gen{} x{}, {:.4g} GB/s", device.up_gbs,
                        slot.generation, slot.lanes, pcie_gbs(slot.generation, slot.lanes)));
-  const std::string_view kind = device.kind == NodeKind::gpu   ? "0x030200"
-                                : device.kind == NodeKind::nic ? "0x020700"
-                                                               : "0x060400";
-  const PciIds ids =
-      device.kind == NodeKind::gpu && model_ != nullptr ? pci_ids_of(model_->name) : PciIds{};
   xml += fmt::format(
-      R"({:{}}<pci busid="{}" class="{}" vendor="0x{:04x}" device="0x{:04x}" )"
-      R"(subsystem_vendor="0x0000" subsystem_device="0x0000" link_speed="{}" link_width="{}">)"
+      R"({:{}}<pci busid="{}" class="{}" {} )"
+      R"(subsystem_vendor="0x0000" subsystem_device="0x0000" link_speed="{}" link_width="{}"{}>)"
       "\n",
-      "", 2 * depth, device.busid, kind, ids.vendor, ids.device,
-      speeds[static_cast<std::size_t>(slot.generation - 1)], slot.lanes);
+      "", 2 * depth, device.busid, class_of(device.kind), ids_of(device.kind),
+      speeds[static_cast<std::size_t>(slot.generation - 1)], slot.lanes,
+      own_attributes(device.up_gbs, pcie_gbs(slot.generation, slot.lanes), device.up_half));
 }
 
 void NcclWriter::write_nvlinks(std::string& xml, std::size_t number, const std::string& indent) {
   constexpr double noticeable = 0.01;
   for (const std::size_t cable : devices_[number].nvlinks) {
-    const double gbs = cables_[cable].gbs, each = nvlink_gbs(sm_);
+    const double gbs = cables_[cable].gbs, each = gbs_of_link();
     const auto links = std::max<long long>(1, std::llround(gbs / each));
     const double written = each * static_cast<double>(links);
     if (std::abs(written / gbs - 1) > noticeable)
-      change(fmt::format("NVLinks of {:.4g} GB/s are written as {} of sm_{}, {:.4g} GB/s", gbs,
-                         links, sm_, written));
+      change(is_amd()
+                 ? fmt::format("xGMI of {:.4g} GB/s is written as {} of {}, {:.4g} GB/s", gbs,
+                               links, gcn, written)
+                 : fmt::format("NVLinks of {:.4g} GB/s are written as {} of sm_{}, {:.4g} GB/s",
+                               gbs, links, sm_, written));
     const Device& peer = devices_[other(cable, number)];
-    xml += fmt::format("{}<nvlink target=\"{}\" count=\"{}\" tclass=\"{}\"/>\n", indent, peer.busid,
-                       links, peer.nvswitch ? "0x068000" : "0x030200");
+    xml += fmt::format("{}<{} target=\"{}\" count=\"{}\" tclass=\"{}\"{}/>\n", indent,
+                       is_amd() ? "xgmi" : "nvlink", peer.busid, links,
+                       peer.nvswitch ? "0x068000" : class_of(NodeKind::gpu),
+                       own_attributes(gbs, written, false));
   }
 }
 
@@ -333,8 +380,9 @@ void NcclWriter::write_device(std::string& xml, std::size_t number, std::size_t 
   open_pci(xml, number, depth);
   if (device.kind == NodeKind::gpu) {
     const int rank = rank_.at(number);
-    xml +=
-        fmt::format("{0}<gpu dev=\"{1}\" sm=\"{2}\" rank=\"{1}\" gdr=\"1\">\n", indent, rank, sm_);
+    const std::string arch =
+        is_amd() ? fmt::format(R"(sm="94" gcn="{}")", gcn) : fmt::format(R"(sm="{}")", sm_);
+    xml += fmt::format("{0}<gpu dev=\"{1}\" {2} rank=\"{1}\" gdr=\"1\">\n", indent, rank, arch);
     write_nvlinks(xml, number, indent + "  ");
     xml += indent + "</gpu>\n";
   } else if (device.kind == NodeKind::nic) {
@@ -357,8 +405,9 @@ void NcclWriter::write_cpus(std::string& xml) {
         socket = std::max(socket, cables_[cable].gbs);
     std::string affinity = "ffffffff";
     for (std::size_t word = 0; word < root % 32; ++word) affinity += ",00000000";
+    const bool arm = model_ != nullptr && model_->name.starts_with("G");  // Grace
     xml += fmt::format("  <cpu numaid=\"{}\" affinity=\"{}\" {}>\n", root, affinity,
-                       cpu_attributes(socket));
+                       arm ? R"(arch="arm64")" : cpu_attributes(socket));
     struct Open {
       std::size_t device, next_child, depth;
     };
@@ -396,7 +445,10 @@ NcclTopologyText NcclWriter::write() {
   if (switches.size() > 1) change("NVSwitches that join different GPUs are one to NCCL");
   if (devices_.size() * 2 > most_elements)
     change(fmt::format("NCCL itself reads no more than {} elements of such a file", most_elements));
-  result_.xml = "<system version=\"1\">\n";
+  result_.xml = fmt::format("<system version=\"{}\"", is_amd() ? 2 : 1);
+  if (!preset_.empty()) result_.xml += fmt::format(" collsim_preset=\"{}\"", preset_);
+  if (!network_.empty()) result_.xml += fmt::format(" collsim_network=\"{}\"", network_);
+  result_.xml += ">\n";
   write_cpus(result_.xml);
   result_.xml += "</system>\n";
   return std::move(result_);
@@ -404,8 +456,9 @@ NcclTopologyText NcclWriter::write() {
 
 }  // namespace
 
-NcclTopologyText nccl_topology(const Topology& topology, std::string_view preset) {
-  return NcclWriter(topology, preset).write();
+NcclTopologyText nccl_topology(const Topology& topology, std::string_view preset,
+                               std::string_view network) {
+  return NcclWriter(topology, preset, network).write();
 }
 
 }  // namespace collsim

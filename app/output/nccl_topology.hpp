@@ -9,7 +9,7 @@
 
 namespace collsim {
 
-// One machine in the format of NCCL_TOPO_FILE, version 1.
+// One machine in the format of NCCL_TOPO_FILE.
 struct NcclTopologyText {
   std::string xml;
   std::vector<std::string> changed;  // what the format cannot say as it is, in words
@@ -18,9 +18,12 @@ struct NcclTopologyText {
 // The first node of a topology.  Switches with GPUs alone are NVSwitches, links from GPU to GPU or
 // to these NVLinks; everything else must hang as a tree on CPUs, of which one is added when there
 // is none. The format knows NVLinks by their number and their GPUs, and PCIe by generation and
-// lanes: a bandwidth in between becomes the nearest.  Throws Error when the links are no tree.
+// lanes: a bandwidth in between becomes the nearest.  AMD's GPUs are written as RCCL does, in
+// version 2.  What the format has no words for is in attributes whose names begin with "collsim_",
+// which NCCL passes over and `topo import` reads.  Throws Error when the links are no tree.
 //
-// `preset`: its name, which says what GPUs these are; empty: none.
-[[nodiscard]] NcclTopologyText nccl_topology(const Topology& topology, std::string_view preset);
+// `preset`: its name, which says what GPUs these are; `network`: its kind.  Empty: none.
+[[nodiscard]] NcclTopologyText nccl_topology(const Topology& topology, std::string_view preset,
+                                             std::string_view network);
 
 }  // namespace collsim

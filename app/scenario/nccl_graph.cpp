@@ -43,6 +43,14 @@ std::optional<NcclChannels> read_channels(ObjectReader& owner, std::string_view 
 
 }  // namespace
 
+JsonValue to_value(const NcclGraph& graph) {
+  JsonValue value = JsonValue::object();
+  if (!graph.gpu.empty()) value.set("gpu", graph.gpu);
+  if (!graph.cpu.empty()) value.set("cpu", graph.cpu);
+  if (!graph.gpu.empty()) value.set("path", graph.path);
+  return value;
+}
+
 NcclGraph read_nccl_graph(ObjectReader& owner, std::string_view key) {
   NcclGraph read;
   const JsonValue* const written = owner.raw(key);

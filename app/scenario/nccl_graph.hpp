@@ -30,6 +30,9 @@ struct NcclGraph {
   std::optional<bool> same_channels;
 };
 
+// Which GPUs, CPUs and path these are, as far as it says so.
+[[nodiscard]] JsonValue to_value(const NcclGraph& graph);
+
 // Of an object at `key`, of which `resolved` gets what is written; nothing of it when absent.
 [[nodiscard]] NcclGraph read_nccl_graph(ObjectReader& owner, std::string_view key);
 

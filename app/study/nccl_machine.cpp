@@ -18,11 +18,17 @@ double gigabytes(const Link& link) {
   return static_cast<double>(link.bandwidth.bytes_per_second()) / 1e9;
 }
 
-// What is written wins over what is known of the preset.
+// What is written wins over what is known of the preset, or what the machine's file says.
 NcclGraph known_graph(const Case& asked, int members, const NcclTuner& tuner) {
   NcclGraph graph = asked.nccl_graph;
   const NcclGraph* const preset = tuner.machine(asked.cluster->preset);
-  if (preset == nullptr) return graph;
+  if (preset == nullptr) {
+    const NcclGraph& file = asked.cluster->nccl_graph;
+    if (graph.gpu.empty()) graph.gpu = file.gpu;
+    if (graph.cpu.empty()) graph.cpu = file.cpu;
+    if (graph.path.empty()) graph.path = file.path;
+    return graph;
+  }
   if (graph.gpu.empty()) graph.gpu = preset->gpu;
   if (graph.cpu.empty()) graph.cpu = preset->cpu;
   if (graph.path.empty()) graph.path = preset->path;

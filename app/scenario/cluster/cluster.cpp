@@ -488,6 +488,7 @@ std::optional<Cluster> read_whole(const JsonValue& value, const std::string& poi
                   .gpu_kind = std::move(machine->gpu_kind),
                   .network_kind = std::move(machine->network_kind),
                   .model = std::move(machine->model),
+                  .nccl_graph = std::move(machine->nccl_graph),
                   .description = std::move(machine->description),
                   .overridden = false,
                   .preset_changed = machine->preset_changed,

@@ -9,6 +9,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/value.hpp"
 #include "app/scenario/fitted.hpp"
+#include "app/scenario/nccl_graph.hpp"
 #include "topo/topology.hpp"
 
 namespace collsim {
@@ -23,6 +24,7 @@ struct Cluster {
   std::string preset;                            // its name; empty: none
   std::string gpu_kind = {}, network_kind = {};  // the preset's (app/scenario/fitted.hpp)
   JsonValue model;  // the preset's: launch costs, for what the scenario's model omits; null: none
+  NcclGraph nccl_graph = {};  // to NCCL's tuner: what the file of a real machine says
   std::string
       description;  // "chain of 8 ranks, 25 GB/s, 5 us per message"; "dgx-h100 x 2 (16 ranks)"
   bool overridden = false;                // links_override changed something

@@ -100,6 +100,14 @@ Time nearest_gpu(const Topology& topology) {
 }
 
 constexpr std::string_view dgx_2 = "dgx-2";
+constexpr double faster_than_pcie = 100;  // GB/s
+
+// The kind of network that joins machines of this kind.
+std::string network_kind(const ImportedMachine& machine) {
+  return network_words()
+      .canonical(machine.network.empty() ? machine.nics : machine.network)
+      .value_or(find_preset(nearest_preset(machine))->network);
+}
 
 // The preset of machines without NVLink whose slots are as fast as here.
 std::string_view pcie_preset(const ImportedMachine& machine) {
@@ -115,7 +123,9 @@ std::string_view pcie_preset(const ImportedMachine& machine) {
 class LinkCosts {
  public:
   explicit LinkCosts(const ImportedMachine& machine)
-      : machine_(machine), like_(nearest_preset(machine)) {
+      : machine_(machine),
+        like_(nearest_preset(machine)),
+        joined_(on_network(*find_preset(like_), network_kind(machine))) {
     const GpuModel* const model = find_gpu_model(machine.gpu);
     const bool switched = model != nullptr && model->wiring == GpuWiring::nvswitch;
     switched_ = switched || like_ == dgx_2 ? like_ : "dgx-h100";
@@ -138,7 +148,8 @@ class LinkCosts {
     JsonValue resolved;
     const auto preset = read_cluster(JsonValue::object({{"preset", like_}}), "", none, resolved);
     COLLSIM_CHECK(preset.has_value(), "preset " + std::string(like_));
-    const JsonValue& nic = type_named("nic");
+    const JsonValue* const own_nic = joined_.find("link_types")->find("nic");
+    const JsonValue& nic = own_nic != nullptr ? *own_nic : type_named("nic");
     const Time hop = latency_of(nic) + nearest_gpu(preset->topology);
     const Time own = nearest_gpu_of_machine();
     JsonValue link = JsonValue::object();
@@ -155,11 +166,10 @@ class LinkCosts {
            kind(cable.to) != NodeKind::gpu;
   }
   [[nodiscard]] const JsonValue& type_of(const ImportedCable& cable) const {
-    constexpr double faster_than_pcie = 100;
     switch (cable.kind) {
       case CableKind::xgmi: return *link_type("mi300x", "xgmi");
       case CableKind::nvlink:
-      case CableKind::c2c: return *link_type(directly_linked(), "nvlink");
+      case CableKind::c2c: return direct_link();
       case CableKind::nvswitch: return *link_type(switched_, "nvlink");
       case CableKind::pcie: return type_named("pcie");
       case CableKind::uplink: return type_named("uplink");
@@ -168,7 +178,13 @@ class LinkCosts {
     }
     return cable.gbs > faster_than_pcie ? *link_type(switched_, "nvlink") : type_named("pcie");
   }
-  // The preset with NVLinks from GPU to GPU between GPUs of the same kind.
+  // Those of the nearest preset, where they lead from GPU to GPU; else of one with the same kind of
+  // GPUs in which they do.
+  [[nodiscard]] const JsonValue& direct_link() const {
+    const JsonValue* const own = link_type(like_, "nvlink");
+    const bool is_direct = own != nullptr && like_ == machine_.preset;
+    return is_direct ? *own : *link_type(directly_linked(), "nvlink");
+  }
   [[nodiscard]] std::string_view directly_linked() const {
     const std::string& kind = find_preset(like_)->written.find("gpu")->string();
     if (kind == "hopper" || kind == "blackwell") return "gh200-quad";
@@ -195,6 +211,7 @@ class LinkCosts {
 
   const ImportedMachine& machine_;
   std::string_view like_, switched_;
+  JsonValue joined_;  // that preset with the machine's kind of network
 };
 
 std::string_view word_of(NodeKind kind) {
@@ -293,6 +310,7 @@ MachineAnswers read_answers(ObjectReader& cluster) {
     answers.network_gbs = static_cast<double>(rate->bytes_per_second()) / 1e9;
   if (const auto word = cluster.word("pcie", pcie_words()))
     answers.pcie_generation = pcie_generation_of(*word);
+  answers.network = cluster.word("network", network_words()).value_or("");
   return answers;
 }
 
@@ -395,14 +413,23 @@ int pcie_generation_of(std::string_view word) {
 }
 
 std::string latencies_in_words(const ImportedMachine& machine) {
+  const std::string_view preset = nearest_preset(machine);
+  const bool joins =
+      machine.network.empty() && machine.nics.empty() && machine.count(NodeKind::nic) > 0;
   return fmt::format(
-      "latencies, overheads and launch costs: those of preset {}; such a file has none",
-      nearest_preset(machine));
+      "latencies, overheads{} launch costs{}: those of preset {}; such a file has none",
+      joins ? "," : " and",
+      joins ? fmt::format(" and the kind of network ({})", network_kind(machine)) : "", preset);
 }
 
 std::string_view nearest_preset(const ImportedMachine& machine) {
+  if (const Preset* const own = find_preset(machine.preset)) return own->name;
   const GpuModel* const model = find_gpu_model(machine.gpu);
   if (model == nullptr) return pcie_preset(machine);
+  // Of the same GPUs in machines of clouds.
+  if (model->name == "A100" && machine.nics == "efa") return "p4d";
+  if (model->name == "H100" && machine.nics == "efa") return "p5";
+  if (model->name == "H100" && machine.nics == "tcp") return "a3-mega";
   const bool switched =
       std::any_of(machine.cables.begin(), machine.cables.end(),
                   [](const ImportedCable& cable) { return cable.kind == CableKind::nvswitch; });
@@ -411,6 +438,29 @@ std::string_view nearest_preset(const ImportedMachine& machine) {
 
 const JsonValue* model_value(const ImportedMachine& machine) {
   return find_preset(nearest_preset(machine))->document.find("model");
+}
+
+NcclGraph nccl_graph_of(const ImportedMachine& machine) {
+  NcclGraph graph;
+  graph.cpu = machine.cpu;
+  if (const GpuModel* const model = find_gpu_model(machine.gpu)) {
+    constexpr int ampere = 80, hopper = 90, blackwell = 100, volta = 70;
+    graph.gpu = model->sm >= blackwell ? "blackwell"
+                : model->sm >= hopper  ? "hopper"
+                : model->sm >= ampere  ? "ampere"
+                : model->sm >= volta   ? "volta"
+                                       : "";
+  }
+  std::size_t direct = 0;
+  bool switched = false;
+  for (const ImportedCable& cable : machine.cables) {
+    direct += cable.kind == CableKind::nvlink ? 1 : 0;
+    switched = switched || cable.kind == CableKind::nvswitch ||
+               (cable.kind == CableKind::measured && cable.gbs > faster_than_pcie);
+  }
+  // Bridges between pairs leave a way over PCIe.
+  graph.path = switched || direct + 1 >= machine.count(NodeKind::gpu) ? "nvlink" : "pci";
+  return graph;
 }
 
 JsonValue cluster_value(const ImportedMachine& machine) {
@@ -479,7 +529,8 @@ std::optional<Machine> read_imported(ObjectReader& cluster, std::string_view key
   if (const JsonValue* const model = model_value(*machine)) built->model = *model;
   const Preset& nearest = *find_preset(nearest_preset(*machine));
   built->gpu_kind = nearest.written.find("gpu")->string();
-  built->network_kind = nearest.network;
+  built->network_kind = network_kind(*machine);
+  built->nccl_graph = nccl_graph_of(*machine);
   built->assumed = std::move(machine->assumed);
   built->assumed.push_back(latencies_in_words(*machine));
   return built;

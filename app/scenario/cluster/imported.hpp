@@ -8,6 +8,7 @@
 #include "app/json/diagnostics.hpp"
 #include "app/json/sources.hpp"
 #include "app/json/value.hpp"
+#include "app/scenario/nccl_graph.hpp"
 #include "app/scenario/object_reader.hpp"
 
 namespace collsim {
@@ -33,6 +34,8 @@ void load_machine_file(JsonValue& document, Sources& sources);
 // nearest preset, its slots' for links that it lacks.  A NIC's latency makes up for the switches
 // before it, so that the whole hop between nodes takes as long as in the preset.
 [[nodiscard]] JsonValue cluster_value(const ImportedMachine& machine);
+// What NCCL's tuner needs to know, as far as the file says it.
+[[nodiscard]] NcclGraph nccl_graph_of(const ImportedMachine& machine);
 // The "model" of the nearest preset; null: it has none.
 [[nodiscard]] const JsonValue* model_value(const ImportedMachine& machine);
 // Where all that comes from, in words.

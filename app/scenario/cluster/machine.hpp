@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/scenario/fitted.hpp"
+#include "app/scenario/nccl_graph.hpp"
 #include "app/scenario/object_reader.hpp"
 #include "topo/topology.hpp"
 
@@ -51,6 +52,7 @@ struct Machine {
   bool preset_changed = false;                   // by "override"
   std::optional<FitToLogs> fitted = {};
   JsonValue model = {};                   // its "model"
+  NcclGraph nccl_graph = {};              // what the file of a real machine says
   std::vector<std::string> assumed = {};  // what the file of a real machine leaves open
 };
 

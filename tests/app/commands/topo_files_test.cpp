@@ -61,6 +61,14 @@ TEST(TopoImport, WritesAClusterThatScenariosInclude) {
   expect_contains(loud.out + loud.err, "not in the file of the machine, so assumed: PCIe: Gen4");
 }
 
+TEST(TopoImport, IsQuietWhenAFileTellsAll) {
+  const Folder folder;
+  const std::string box = folder.write("box.txt", two_4090s);
+  EXPECT_EQ(topo_import({box, "--gpu", "RTX-4090", "-o", folder.path("m.json"), "--quiet"}).out,
+            "");
+  expect_contains(topo_import({box, "--gpu", "RTX-4090", "--quiet"}).out, "GPUs");
+}
+
 TEST(TopoImport, AsksForWhatNothingCanBeAssumedOf) {
   const Folder folder;
   const std::string file = folder.write("slots.xml",
@@ -179,35 +187,80 @@ TEST(TopoImport, AMatrixPredictsAsThePresetDoes) {
     }
 }
 
+// Whatever algorithm: collsim's own over links alone, and NCCL's over its protocols.
 TEST(TopoExport, ImportedAgainEveryPresetPredictsTheSame) {
   const Folder folder;
+  const std::string imported = R"("cluster": {"nccl_topo": "topo.xml", "nodes": )";
+  const std::vector<std::string> collectives = {R"("op": "all-reduce", "algorithm": "ring")",
+                                                R"("op": "all-reduce")", R"("op": "all-gather")",
+                                                R"("op": "all-to-all")"};
   for (const Preset& preset : presets()) {
-    // Half-duplex slots and ways that slots share have no words in that format.
-    if (preset.name == "rtx-2080ti" || preset.name == "rtx-pro-6000") continue;
     const Ran ran = run_collsim(
         {"topo", "export", "--nccl-xml", "--preset", preset.name, "-o", folder.path("topo.xml")});
     ASSERT_EQ(ran.code, exit_fine) << preset.name << ran.err;
-    for (const std::string nodes : {"1", "2"}) {
-      const std::string there = times(
-          folder, R"("cluster": {"preset": ")" + preset.name + R"(", "nodes": )" + nodes + "}");
-      EXPECT_NE(there, "");
-      EXPECT_EQ(times(folder, R"("cluster": {"nccl_topo": "topo.xml", "nodes": )" + nodes + "}"),
-                there)
-          << preset.name << " x " << nodes;
-    }
+    for (const std::string nodes : {"1", "2"})
+      for (const std::string& collective : collectives) {
+        const std::string there = times(
+            folder, R"("cluster": {"preset": ")" + preset.name + R"(", "nodes": )" + nodes + "}",
+            collective);
+        EXPECT_NE(there, "");
+        EXPECT_EQ(times(folder, imported + nodes + "}", collective), there)
+            << preset.name << " x " << nodes << ": " << collective;
+      }
   }
 }
 
-TEST(TopoExport, ImportedAgainNcclWouldRunTheSame) {
+TEST(TopoExport, TheFileThatIsWrittenIsTheSameMachineInItsClusterAndModel) {
   const Folder folder;
+  for (const std::string preset : {"gh200-quad", "rtx-2080ti", "p4d"}) {
+    const std::string topo = folder.path("topo.xml"), machine = folder.path("machine.json");
+    ASSERT_EQ(run_collsim({"topo", "export", "--preset", preset, "-o", topo}).code, exit_fine);
+    ASSERT_EQ(topo_import({topo, "-o", machine, "--quiet"}).code, exit_fine);
+    const std::string both = R"(, "nodes": 2})", op = R"("op": "all-reduce")";
+    EXPECT_EQ(times(folder, R"("include": ["machine.json"], "cluster": {"nodes": 2})", op),
+              times(folder, R"("cluster": {"preset": ")" + preset + '"' + both, op))
+        << preset;
+  }
+}
+
+// The kind of network is in the file, in the ids of the NICs, or said beside it.
+TEST(TopoImport, KnowsWhatJoinsTheNodes) {
+  const Folder folder;
+  const auto on = [&](const std::string& cluster) {
+    return times(folder, R"("cluster": {"nodes": 2, )" + cluster + "}", R"("op": "all-reduce")");
+  };
+  ASSERT_EQ(run_collsim({"topo", "export", "--preset", "p4d", "-o", folder.path("efa.xml")}).code,
+            exit_fine);
+  std::string text = folder.read("efa.xml");
+  text.replace(text.find("<system"), text.find('>') - text.find("<system"),
+               R"(<system version="1")");
+  folder.write("ids.xml", text);
+  const std::string efa = on(R"("preset": "p4d")"), ib = on(R"("preset": "p4d", "network": "ib")");
+  EXPECT_NE(efa, ib);
+  EXPECT_EQ(on(R"("nccl_topo": "efa.xml")"), efa);
+  EXPECT_EQ(on(R"("nccl_topo": "ids.xml")"), efa);
+  EXPECT_EQ(on(R"("nccl_topo": "efa.xml", "network": "ib")"), ib);
+  EXPECT_EQ(on(R"("nccl_topo": "ids.xml", "network": "infiniband")"), ib);
+}
+
+TEST(TopoImport, TellsNcclsTunerWhichGpusTheseAre) {
+  const Folder folder;
+  const std::string tuned = R"("op": "all-reduce", "nccl_tuner": "2.28")";
   const std::string topo = folder.path("topo.xml");
   ASSERT_EQ(run_collsim({"topo", "export", "--preset", "dgx-h100", "-o", topo}).code, exit_fine);
-  const std::string by_default = R"("op": "all-reduce")";
-  for (const std::string nodes : {"1", "2"})
-    EXPECT_EQ(
-        times(folder, R"("cluster": {"nccl_topo": "topo.xml", "nodes": )" + nodes + "}",
-              by_default),
-        times(folder, R"("cluster": {"preset": "dgx-h100", "nodes": )" + nodes + "}", by_default));
+  ASSERT_EQ(topo_import({topo, "-o", folder.path("machine.json"), "--quiet"}).code, exit_fine);
+  const std::string there = times(folder, R"("cluster": {"preset": "dgx-h100"})", tuned);
+  EXPECT_NE(there, "");
+  EXPECT_EQ(times(folder, R"("cluster": {"nccl_topo": "topo.xml"})", tuned), there);
+  EXPECT_EQ(times(folder, R"("include": ["machine.json"])", tuned), there);
+}
+
+TEST(TopoExport, WritesGpusOfAmdAsRcclDoes) {
+  const std::string xml = run_collsim({"topo", "export", "--preset", "mi300x"}).out;
+  expect_contains(xml, "<system version=\"2\" ");
+  expect_contains(xml, "class=\"0x120000\" vendor=\"0x1002\" device=\"0x74a1\"");
+  expect_contains(xml, "gcn=\"gfx942\"");
+  expect_contains(xml, "<xgmi target=");
 }
 
 TEST(TopoExport, WritesWhatNcclReads) {
@@ -217,7 +270,8 @@ TEST(TopoExport, WritesWhatNcclReads) {
                   "note: latencies and overheads are left out, which the format does not have");
   expect_contains(
       ran.out,
-      "<system version=\"1\">\n  <cpu numaid=\"0\" affinity=\"ffffffff\" arch=\"x86_64\" "
+      "<system version=\"1\" collsim_preset=\"pcie-gen4-4gpu-2s\" collsim_network=\"ib\">\n  <cpu "
+      "numaid=\"0\" affinity=\"ffffffff\" arch=\"x86_64\" "
       "vendor=\"AuthenticAMD\" familyid=\"143\" modelid=\"49\">\n");
   expect_contains(ran.out, "class=\"0x030200\"");
   expect_contains(ran.out,

@@ -53,6 +53,7 @@ gpu1 nvswitch NVLink to NVSwitch 370.8 x18
 cpu0 cpu1 between CPUs 22 x0
 cpu1 gpu1 PCIe 0.75 x4
 note: 1 adapter with several ports counted as one NIC, the rates of its ports added up
+assumed: GPUs: H100, by sm="90", which H200, H800, H20 have, too
 )");
 }
 
