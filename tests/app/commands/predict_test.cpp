@@ -314,6 +314,27 @@ TEST(Predict, JoinsMachinesOfAFile) {
       "--nodes joins machines, but the file's cluster is a shape");
 }
 
+// A box whose GPUs send through host memory shares the link between its sockets, too.
+TEST(Predict, WithoutP2pABoxIsSlower) {
+  const auto times = [](const std::string& operation, const std::string& preset) {
+    const Ran ran = run_collsim({"predict", operation, "-b", "1K", "-e", "1G", "-f", "32",
+                                 "--preset", preset, "--format", "json", "--quiet"});
+    EXPECT_EQ(ran.code, exit_fine) << ran.err;
+    std::vector<double> seconds;
+    const nlohmann::json results = nlohmann::json::parse(ran.out);
+    for (const auto& row : results["rows"]) seconds.push_back(row["time_s"]);
+    return seconds;
+  };
+  for (const std::string box : {"rtx-4090", "rtx-5090"})
+    for (const char* operation : {"all-reduce", "all-gather", "all-to-all", "broadcast"}) {
+      const std::vector<double> off = times(operation, box), on = times(operation, box + "-p2p");
+      ASSERT_EQ(off.size(), 5U);
+      ASSERT_EQ(on.size(), 5U);
+      for (std::size_t i = 0; i < on.size(); ++i)
+        EXPECT_GT(off[i], on[i]) << box << ' ' << operation << " row " << i;
+    }
+}
+
 TEST(Predict, LeavingOutAnAlgorithmAddsNoneUnlessNothingElseIsLeft) {
   const auto all = [](const std::string& preset, const std::vector<std::string>& wish) {
     std::vector<std::string> words{"predict", "all-reduce", "-b", "1M",       "-e",
