@@ -255,13 +255,13 @@ COLLSIM_EXPORT(shapes) collsim::View* collsim_shapes() {
   return lines_at(std::move(lines));
 }
 
-// name, title, and GPUs of one node.
+// name, title, GPUs of one node, and accuracy.
 COLLSIM_EXPORT(presets) collsim::View* collsim_presets() {
   using namespace collsim;
   std::string lines;
   for (const PresetMachine& preset : preset_machines())
     lines += std::string(preset.name) + '\t' + std::string(preset.title) + '\t' +
-             std::to_string(preset.gpus) + '\n';
+             std::to_string(preset.gpus) + '\t' + std::string(preset.accuracy) + '\n';
   return lines_at(std::move(lines));
 }
 

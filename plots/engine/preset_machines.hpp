@@ -35,6 +35,7 @@ struct PresetMachine {
   std::span<const PresetLink> links;
   std::span<const PresetCable> cables;
   std::size_t nic_link;
+  std::string_view accuracy;  // of predictions with NCCL's protocols: accuracy_of() there
 };
 
 [[nodiscard]] std::span<const PresetMachine> preset_machines();

@@ -61,7 +61,7 @@ class Engine {
     const engine = new Engine(await WebAssembly.compile(await unpacked.arrayBuffer()));
     engine.algorithms = engine.readAlgorithms();
     engine.shapes = engine.call((wasm) => engine.linesAt(wasm.shapes()));
-    engine.presets = engine.call((wasm) => engine.linesAt(wasm.presets())).map(([name, title, gpus], index) => ({ name, title, gpus: Number(gpus), index }));
+    engine.presets = engine.call((wasm) => engine.linesAt(wasm.presets())).map(([name, title, gpus, accuracy], index) => ({ name, title, gpus: Number(gpus), accuracy, index }));
     return engine;
   }
 

@@ -240,16 +240,29 @@ function drawHeadline(now, pinned, engine) {
   byId("facts").textContent = facts;
   byId("compared").textContent = compared;
   byId("fingerprint").textContent = now.answer.fingerprint;
-  byId("how-sure").replaceChildren(...howSure(now.setting.preset));
+  byId("how-sure").replaceChildren(...howSure(now.setting, engine));
 }
 
-/** What the links stand on. @param {string} preset */
-function howSure(preset) {
+/** How far `predict` was off on such a machine, at the size and the number of nodes of the setting.
+ *  @param {PageSetting} setting @param {Engine} engine */
+function errorClass({ preset, ranks, size }, engine) {
+  const { gpus, accuracy } = engine.presets.find(({ name }) => name === preset);
+  const nodes = ranks > gpus ? "several nodes" : "one node";
+  const ranges = accuracy.split(";")[ranks > gpus ? 1 : 0].split(",").filter(Boolean).map((range) => range.split(" ").map(Number));
+  const known = ranges.find(([upTo]) => upTo === 0 || size <= upTo);
+  if (!known) return ` predicts what NCCL takes, with its own protocols; how far it is off is unknown, because no published table of ${nodes} of this machine was used.`;
+  const [, half, most, tables] = known;
+  return ` predicts what NCCL takes, with its own protocols: on ${nodes} of this kind, at this size, half of the times within ${Math.round(half)}% and 95% within ${Math.round(most)}% of ${tables} published tables, to which it was fitted.`;
+}
+
+/** What the links stand on. @param {PageSetting} setting @param {Engine} engine */
+function howSure(setting, engine) {
+  const { preset } = setting;
   if (!preset) return ["How sure: exact for these ideal links, which no machine has; ", element("code", "", "collsim predict --preset"), " predicts machines, and says how far such predictions were off."];
   return [
     "How sure: the bandwidths are those of data sheets and of NCCL, latency and overhead are taken from NCCL's source, not measured. ",
     element("code", "", `collsim predict --preset ${preset}`),
-    " predicts what NCCL takes, with its own protocols, and says how far such predictions were off.",
+    errorClass(setting, engine),
   ];
 }
 
