@@ -352,6 +352,10 @@ MachineConstants ConstantsFitter::fit_without(std::size_t owner) const {
   return impl_->fit_without(owner);
 }
 
+std::string interval_text(const FittedConstant& one) {
+  return text_of(one.constant, one.low) + " .. " + text_of(one.constant, one.high);
+}
+
 std::vector<RowPrediction> predict_rows(const std::vector<FitRow>& rows,
                                         const MachineConstants& present,
                                         const MachineConstants& constants, int threads) {

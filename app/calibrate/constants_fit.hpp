@@ -47,6 +47,8 @@ struct FittedConstant {
   double told = 0;                      // 0: the tables do not move it
 };
 
+[[nodiscard]] std::string interval_text(const FittedConstant& one);  // "0.9 us .. 2.06 us"
+
 struct ConstantsFit {
   MachineConstants constants;
   std::vector<FittedConstant> fitted;

@@ -85,10 +85,6 @@ TextTable owners_table(const TablesFit& fit) {
   return table;
 }
 
-std::string interval_of(const FittedConstant& one) {
-  return fmt::format("{} .. {}", text_of(one.constant, one.low), text_of(one.constant, one.high));
-}
-
 TextTable constants_table(const TablesFit& fit) {
   TextTable table;
   for (const char* column : {"machines", "constant"}) table.add_column(column, Align::left);
@@ -96,7 +92,7 @@ TextTable constants_table(const TablesFit& fit) {
   table.add_column("told by the tables");
   for (const FittedConstant& one : fit.fit.fitted) {
     table.add_row({one.kind, name_of(one.constant), text_of(one.constant, one.value),
-                   interval_of(one), fmt::format("{:.0f}%", 100 * one.told)});
+                   interval_text(one), fmt::format("{:.0f}%", 100 * one.told)});
     if (one.told < hardly_told) table.add_remark("tables do not move it");
   }
   return table;
@@ -190,7 +186,7 @@ std::string machine_fit_text(const TablesFit& fit, const MachineConstants& usual
     const KindConstants& kind = (one.of_network ? usual.networks : usual.gpus).at(one.kind);
     const double before = kind[index_of(one.constant)].value_or(one.value);
     table.add_row({fmt::format("{}{}", one.of_network ? "network " : "", name_of(one.constant)),
-                   text_of(one.constant, one.value), interval_of(one),
+                   text_of(one.constant, one.value), interval_text(one),
                    text_of(one.constant, before), fmt::format("{:.0f}%", 100 * one.told)});
     if (one.told < hardly_told)
       table.add_remark("the logs cannot tell");

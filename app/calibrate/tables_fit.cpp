@@ -8,6 +8,20 @@
 namespace collsim {
 namespace {
 
+// "intervals" of the file of fitted constants; of kinds that were not fitted they stay.
+JsonValue intervals_value(const JsonValue& document, const std::vector<FittedConstant>& fitted) {
+  const JsonValue* const before = document.find("intervals");
+  JsonValue all = before != nullptr ? *before : JsonValue::object();
+  for (const FittedConstant& one : fitted) {
+    const char* const kinds = one.of_network ? "networks" : "gpus";
+    if (all.find(kinds) == nullptr) all.set(kinds, JsonValue::object());
+    JsonValue& of_kinds = *all.find(kinds);
+    if (of_kinds.find(one.kind) == nullptr) of_kinds.set(one.kind, JsonValue::object());
+    of_kinds.find(one.kind)->set(name_of(one.constant), interval_text(one));
+  }
+  return all;
+}
+
 class FitOfTables {
  public:
   FitOfTables(const std::vector<MeasuredTable>& tables, const JsonValue& document,
@@ -26,6 +40,7 @@ class FitOfTables {
     made_.errors = errors_with(made_.fit.constants, rows_);
     judge_tables();
     if (options_.leave_out_owners) leave_out_owners(fitter);
+    made_.constants.set("intervals", intervals_value(document_, made_.fit.fitted));
     made_.constants.set("tables", tables_value());
     made_.constants.set("accuracy", accuracy_value(made_.errors, made_.unseen));
     return std::move(made_);

@@ -90,6 +90,18 @@ std::string launch_text(const JsonValue& model) {
       to_text(*parse_bandwidth(model.find("local_bandwidth")->string()).value));
 }
 
+// What the fit knows of the constants of a kind: their 95% intervals.
+std::string intervals_text(const char* kinds, const std::string& kind) {
+  const JsonValue* const all = fitted_constants().find("intervals");
+  const JsonValue* const of_kinds = all != nullptr ? all->find(kinds) : nullptr;
+  const JsonValue* const known = of_kinds != nullptr ? of_kinds->find(kind) : nullptr;
+  if (known == nullptr) return "";
+  std::string text;
+  for (const JsonValue::Member& constant : known->members())
+    text += (text.empty() ? "" : "; ") + constant.key + ' ' + constant.value.string();
+  return folded(fmt::format("95% intervals of {}: ", kind), text);
+}
+
 std::string link_type_text(const std::string& name, const JsonValue& type) {
   std::string text = folded(fmt::format("{}: ", name), type.find("title")->string());
   for (const std::string_view property : preset_link_values()) {
@@ -127,6 +139,8 @@ std::string preset_text(const Preset& preset) {
   for (const JsonValue::Member& type : document.find("link_types")->members())
     text += "\n" + link_type_text(type.key, type.value);
   text += "\n" + folded("", launch_text(*document.find("model")));
+  text += intervals_text("gpus", preset.written.find("gpu")->string());
+  text += intervals_text("networks", preset.network);
   text += folded("", fmt::format("network: {}; \"network\" may also be {}", preset.network,
                                  other_networks(preset)));
   if (const JsonValue* const device = known_device(preset)) text += device_text(*device);

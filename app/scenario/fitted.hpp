@@ -21,6 +21,8 @@ namespace collsim {
 //         "launch": { "base": "5us", "host": "3.4us", "pair": "400ns" },
 //         "local_rate": 1.5, "per_peer": "207ns", "network_rate": 0.78 }, ... },
 //     "networks": { "ib": { "title", "source", "protocols" }, ... },
+//     "intervals": { "gpus": { "hopper": { "LL.hop": "0.5 us .. 0.9 us", ... }, ... },
+//                    "networks": {...} },   // 95% of each constant
 //     "accuracy": { "gpus": { "hopper": [ { "up_to": "64KiB", "half": 0.05, "most": 0.21,
 //                                           "rows": 80, "tables": 14 }, ... ] },
 //                   "networks": {...}, "tables_of_nodes": { "ib": { "2": 5, "4": 1 } },

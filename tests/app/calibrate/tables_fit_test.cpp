@@ -82,6 +82,12 @@ TEST(TablesFit, FindsTheConstantsWithWhichTablesWereMade) {
   for (const std::size_t one : {at(Quantity::hop, LinkProtocol::ll),
                                 at(Quantity::rate, LinkProtocol::simple), at(Quantity::base)})
     EXPECT_NEAR(*found[one] / *wanted[one], 1, 0.1) << name_of(all_constants()[one]);
+  const JsonValue& intervals = *fit.constants.find("intervals")->find("gpus");
+  EXPECT_EQ(intervals.find("hopper")->find("LL.hop")->string(),
+            interval_text(fit.fit.fitted.front()));
+  EXPECT_EQ(*intervals.find("a100"),
+            *fitted_constants().find("intervals")->find("gpus")->find("a100"))
+      << "not fitted now";
 }
 
 TEST(TablesFit, ConstantsThatNoRowDependsOnStayAndSaySo) {

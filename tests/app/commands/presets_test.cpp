@@ -46,6 +46,8 @@ TEST(PresetsCommand, ShowsEveryNumberWithItsSource) {
                   "\n- calibrated: what NCCL's protocols cost was fitted to published tables");
   expect_contains(text, "\n  protocols  LL ");
   expect_contains(text, "\nkernels of NCCL: ");
+  expect_contains(text, "\n95% intervals of hopper: LL.hop ");
+  expect_contains(text, "\n95% intervals of ib: LL.hop ");
   expect_contains(text, "\nnetwork: ib; \"network\" may also be efa, roce, tcp\n");
 }
 
