@@ -109,7 +109,7 @@ struct ProgramStep {
 class ProgramWalk {
  public:
   // With `mistakes` what makes no sense is reported there, once, and ends the walk; rounds that are
-  // all alike are walked once.  Without: Error.
+  // all alike are walked once, and counted as often as they come.  Without: Error.
   ProgramWalk(const WrittenProgram& program, Rank rank, Diagnostics* mistakes = nullptr);
 
   // Valid until the following call; null: the end.
@@ -118,6 +118,8 @@ class ProgramWalk {
   [[nodiscard]] const std::vector<double>& numbers() const { return numbers_; }
   [[nodiscard]] const std::vector<BufferShape>& shapes() const { return shapes_; }
 
+  // With `mistakes`: how many things the rank does.
+  [[nodiscard]] double things() const { return things_; }
  private:
   struct Frame {
     const std::vector<ProgramOp>* body;
@@ -126,9 +128,12 @@ class ProgramWalk {
     std::size_t variable = ProgramOp::none;
     std::uint16_t stream = 0;
   };
+    double times = 1;                 // that the frame stands for
+    const ProgramOp* loop = nullptr;  // the outermost that it is in
 
   void carry_out(const ProgramOp& op);
   void work(const ProgramOp& op);
+  void count(const ProgramOp& op);
   void message(const ProgramOp& op, bool alone);
   void call(const ProgramOp& op, bool alone);
   void set(const ProgramOp& op);
@@ -165,7 +170,7 @@ class ProgramWalk {
   };
   std::map<std::size_t, Recorded> events_;
   bool failed_ = false;
-  std::uint64_t steps_ = 0;
+  double things_ = 0;
 };
 
 // Reads "program", "groups" and "data" of a workload, and proves of every rank that what it does

@@ -11,6 +11,7 @@ namespace collsim {
 namespace {
 
 constexpr std::size_t max_streams = 1000;
+constexpr double max_things_of_all = 50'000'000;
 
 // The messages that have streams for themselves: numbered on each rank.
 void number_routes(WrittenProgram& program, const SourceRange& place, Diagnostics& diagnostics) {
@@ -42,7 +43,8 @@ Script program_script(std::shared_ptr<const WrittenProgram> program, Rank rank) 
 
 void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics& diagnostics) {
   std::set<std::uint32_t> reported;  // where another rank made the same mistake
-  for (int rank = 0; rank < program.ranks; ++rank) {
+  double things = 0;
+  for (int rank = 0; rank < program.ranks && things <= max_things_of_all; ++rank) {
     Diagnostics of_rank;
     ProgramWalk walk(program, Rank(static_cast<std::size_t>(rank)), &of_rank);
     while (const ProgramStep* const step = walk.next()) {
@@ -75,3 +77,11 @@ Workload make_workload(std::shared_ptr<const WrittenProgram> program) {
 }
 
 }  // namespace collsim
+    things += walk.things();
+  if (things > max_things_of_all && reported.empty())
+    diagnostics.add({.code = "too-large",
+                     .message = "the program is too long: all ranks together do more than "
+                                "50,000,000 things",
+                     .place = place,
+                     .pointer = "/workload/program",
+                     .hint = "rounds that are alike take equally long: simulate some of them"});

@@ -11,8 +11,8 @@
 namespace collsim {
 namespace {
 
-// Stated limits: of one rank's walk while it is checked, of a buffer, of a duration in seconds.
-constexpr std::uint64_t max_checked_steps = 20'000'000;
+// Stated limits: of what one rank does, of a buffer, of a duration in seconds.
+constexpr double max_things = 5'000'000;
 constexpr std::int64_t max_rounds = 1'000'000'000;
 constexpr std::int64_t max_elements = std::int64_t{1} << 50;
 constexpr double max_seconds = 1e6;
@@ -101,11 +101,19 @@ void ProgramWalk::fail(const ProgramOp& op, std::string code, std::string messag
                   .hint = std::move(hint)});
 }
 
+void ProgramWalk::count(const ProgramOp& op) {
+  things_ += frames_.back().times;
+  if (things_ <= max_things) return;
+  const ProgramOp* const loop = frames_.back().loop;
+  fail(loop != nullptr ? *loop : op, "too-large",
+       fmt::format("the program is too long: {}rank {} does more than 5,000,000 things",
+                   loop != nullptr ? "with these rounds " : "", rank_),
+       "rounds that are alike take equally long: simulate some of them");
+}
+
 void ProgramWalk::carry_out(const ProgramOp& op) {
-  if (mistakes_ != nullptr && ++steps_ > max_checked_steps)
-    return fail(op, "too-large",
-                "the program is too long: rank " + std::to_string(rank_) +
-                    " does more than 20,000,000 things");
+  if (mistakes_ != nullptr) count(op);
+  if (failed_) return;
   switch (op.kind) {
     case ProgramOp::Kind::work: return work(op);
     case ProgramOp::Kind::send:
@@ -113,7 +121,8 @@ void ProgramWalk::carry_out(const ProgramOp& op) {
     case ProgramOp::Kind::collective: return call(op, op.is_async);
     case ProgramOp::Kind::set: return set(op);
     case ProgramOp::Kind::stream:
-      frames_.push_back({&op.body, 0, 0, 1, ProgramOp::none, op.stream});
+      frames_.push_back({&op.body, 0, 0, 1, ProgramOp::none, op.stream, frames_.back().times,
+                         frames_.back().loop});
       return;
     case ProgramOp::Kind::record: return record_event(op, frames_.back().stream);
     case ProgramOp::Kind::wait: return wait_for(op);
@@ -160,10 +169,13 @@ void ProgramWalk::work(const ProgramOp& op) {
 
 void ProgramWalk::repeat(const ProgramOp& op) {
   std::optional<std::int64_t> rounds = whole(op, "the number of rounds", 0, max_rounds);
-  if (!rounds || *rounds == 0) return;
+  if (!rounds || *rounds == 0 || op.body.empty()) return;
   const bool alike = op.variable == ProgramOp::none || !mentions(op.body, op.variable);
-  if (mistakes_ != nullptr && alike) rounds = 1;
-  frames_.push_back({&op.body, 0, 0, *rounds, op.variable, frames_.back().stream});
+  double times = frames_.back().times;
+  if (mistakes_ != nullptr && alike) times *= static_cast<double>(std::exchange(*rounds, 1));
+  const ProgramOp* const outermost = frames_.back().loop != nullptr ? frames_.back().loop : &op;
+  frames_.push_back(
+      {&op.body, 0, 0, *rounds, op.variable, frames_.back().stream, times, outermost});
 }
 
 // --- streams -------------------------------------------------------------------------------------

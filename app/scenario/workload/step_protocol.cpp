@@ -85,7 +85,7 @@ class ChainsOfStep {
   void ask(Rank rank) {
     std::map<std::pair<std::uint16_t, Call>, double> calls;
     std::map<std::pair<Rank, std::int64_t>, double> sends;
-    constexpr int most_actions = 100'000;  // rounds are alike, and there may be a billion
+    constexpr int most_actions = 100'000;  // rounds are alike, and there may be millions
     Script script = workload_.script(rank);
     for (int i = 0; i < most_actions; ++i) {
       const Action* const action = script.next();

@@ -103,7 +103,7 @@ TEST(Programs, EventsOrderTwoStreams) {
 
 TEST(Programs, ALongLoopIsReadAtOnce) {
   const Case one = program_case(R"("program": [{"do": [
-      {"repeat": 1000000, "do": [{"repeat": 1000, "do": [{"work": "1us"}]}]}]}])");
+      {"repeat": 1000, "do": [{"repeat": 1000, "do": [{"work": "1us"}]}]}]}])");
   EXPECT_EQ(one.step->program->places.size(), 3U);
 }
 
@@ -153,6 +153,27 @@ TEST(Programs, RefusesWhatMakesNoSense) {
   expect_contains(mistake_of(R"({"on": 4, "do": []})"), "there is no rank 4");
   expect_contains(mistake_of(R"({"do": [{"repeat": -1, "do": []}]})"),
                   "the number of rounds is -1");
+}
+
+// At once, whatever is in the rounds, and with the line of the outermost of them.
+TEST(Programs, ProgramsWithoutEndAreRefused) {
+  for (const char* const body :
+       {R"({"repeat": 1000000000, "do": [{"all-reduce": "x", "size": "1MiB"}]})",
+        R"({"repeat": 1000000000, "do": [{"repeat": 1000000000, "do": []}]})",
+        R"({"repeat": 1000000000, "as": "j", "do": [{"repeat": "j", "do": [{"work": "1us"}]}]})",
+        R"({"work": "1us"})"})
+    expect_contains(mistake_of(R"({"do": [
+{"repeat": 1000000000, "do": [)" +
+                               std::string(body) + "]}]}"),
+                    "4:1 the program is too long: with these rounds rank 0 does more than "
+                    "5,000,000 things");
+  EXPECT_EQ(mistake_of(R"({"do": [{"repeat": 1000000000, "do": []}]})"), "0 mistakes");
+  expect_contains(load_text(R"({"scenario": 1, "cluster": {"shape": "switch", "ranks": 100,
+          "link": {"bandwidth": "25GB/s"}}, "workload": {"program": [
+              {"do": [{"repeat": 1000000, "do": [{"work": "1us"}]}]}]}})",
+                            {.workloads = true})
+                      .mistake(),
+                  "all ranks together do more than 50,000,000 things");
 }
 
 TEST(Programs, AGroupWithoutRanksIsNamedOnce) {

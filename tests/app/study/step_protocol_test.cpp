@@ -130,17 +130,6 @@ TEST(StepProtocol, AJobThatShrinksTakesWhatItsStepsTakeAlone) {
   EXPECT_NEAR(*job.step->job->time_s, 1 + 40 * large + 60 * small, 1e-9);
 }
 
-// A choice that walked through all rounds would take minutes before the step is refused.
-TEST(StepProtocol, EndlessRoundsAreRefusedAtOnce) {
-  const Studied studied =
-      study(program_on(R"("preset": "dgx-h100")",
-                       R"("data": {"x": {"size": "8B"}}, "program": [{"on": "all", "do": [)"
-                       R"({"repeat": 1000000000, "do": [{"all-reduce": "x"}]}]}])"));
-  EXPECT_FALSE(studied.results && !studied.results->rows.empty());
-  ASSERT_EQ(studied.messages().size(), 1U);
-  expect_contains(studied.messages().front(), "too large to simulate");
-}
-
 TEST(StepProtocol, NoneTakesLinksAsTheyAre) {
   const CaseResult row = call_row(call_on_hopper(2, "all-reduce", "1MiB", "none"));
   EXPECT_FALSE(row.protocol);
