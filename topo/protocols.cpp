@@ -48,7 +48,7 @@ double ProtocolCost::rate_with(Bytes chunk) const {
 }
 
 bool Topology::carries(LinkProtocol protocol, bool by_network) const {
-  if (by_network && !network_adds()) return false;
+  if (links().empty() || (by_network && !network_adds())) return false;
   for (const Link& link : links()) {
     const bool adds = by_network && leads_to_adding_network(link);
     if (!adds && !cost_of(protocols_of(link), protocol)) return false;

@@ -130,6 +130,13 @@ TEST(StepProtocol, AJobThatShrinksTakesWhatItsStepsTakeAlone) {
   EXPECT_NEAR(*job.step->job->time_s, 1 + 40 * large + 60 * small, 1e-9);
 }
 
+TEST(StepProtocol, WithoutLinksThereIsNone) {
+  EXPECT_FALSE(
+      call_row(program_on(R"("shape": "chain", "ranks": 1, "link": {"bandwidth": "1GB/s"})",
+                          R"("program": [{"do": [{"work": "1ms"}]}])"))
+          .protocol);
+}
+
 TEST(StepProtocol, NoneTakesLinksAsTheyAre) {
   const CaseResult row = call_row(call_on_hopper(2, "all-reduce", "1MiB", "none"));
   EXPECT_FALSE(row.protocol);
