@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -167,10 +169,21 @@ std::optional<double> Evaluator::measured_seconds(const CaseResult& row,
 }
 
 std::optional<double> Evaluator::call(const FormulaNode& node, FormulaEvaluation& evaluation) {
+  if (selection.kind == SelectionKind::idle) return idle(node, evaluation);
   const ExpressionSelection& selection = expression_->selections_[node.id];
   if (selection.kind == SelectionKind::relative_error) return relative_error(node, evaluation);
   if (selection.kind != SelectionKind::at) return best_known(node, evaluation);
   return in_row(grid_->moved(row_, selection.axis, selection.coordinate), node.left, evaluation);
+std::optional<double> Evaluator::idle(const FormulaNode& node, FormulaEvaluation& evaluation) {
+  const std::optional<double> rank = evaluation.value(node.left);
+  if (!rank) return {};
+  const auto& ranks = rows_[row_].step->ranks;
+  if (*rank == std::floor(*rank) && *rank >= 0 && *rank < static_cast<double>(ranks.size()))
+    return ranks[static_cast<std::size_t>(*rank)].idle_s;
+  evaluation.fail(fmt::format("there is no rank {:g} of {}", *rank, ranks.size()));
+  return {};
+}
+
 }
 
 std::optional<double> Evaluator::relative_error(const FormulaNode& node,

@@ -100,7 +100,8 @@ const FormulaNode* Expression::varying_along(std::uint32_t number, std::size_t a
     return varies_along(entry_of(name_of(node)), scenario.axes[axis]) ? &node : nullptr;
   if (node.kind == Kind::special) {
     const ExpressionSelection& selection = selections_[node.id];
-    if (selection.kind == SelectionKind::relative_error) return &node;  // of a metric, always
+    if (selection.kind == SelectionKind::relative_error || selection.kind == SelectionKind::idle)
+      return &node;  // a metric, or of one
     const bool chooses = selection.axis == axis;
     return !chooses && varying_along(node.left, axis, scenario, steady) ? &node : nullptr;
   }

@@ -52,13 +52,16 @@ struct CaseResult;
 //                                   the value v there: 16, 64MiB, ring.  "when" does not matter.
 //             relative_error(m)     |m - measured m| / measured m, m being made of time, algbw and
 //                                   busbw: what "of" says against what was measured
+//             idle(rank)            s: of a training step, for how long this rank neither works nor
+//                                   has a collective under way
 //             An axis is a swept path, the symbol it sets (S for collective.chunks), or its last
 //             name if only one swept path ends in it.  Paths that are zipped are one axis.
 //
 // Everything has a unit, which is checked before anything runs.
-enum class SelectionKind : std::uint8_t { argmin, argmax, at, relative_error };
+enum class SelectionKind : std::uint8_t { argmin, argmax, at, relative_error, idle };
 
-// argmin, argmax or at: an inner expression in the rows along one axis; or relative_error of it.
+// argmin, argmax or at: an inner expression in the rows along one axis; or relative_error of it; or
+// idle of the rank that it is.
 struct ExpressionSelection {
   SelectionKind kind = SelectionKind::argmin;
   std::size_t axis = 0;
@@ -144,6 +147,7 @@ class Evaluator : private FormulaValues {
                                                  FormulaEvaluation& evaluation);
   [[nodiscard]] std::optional<double> measured_seconds(const CaseResult& row,
                                                        FormulaEvaluation& evaluation);
+  std::optional<double> idle(const FormulaNode& node, FormulaEvaluation& evaluation);
   [[nodiscard]] std::optional<double> relative_error(const FormulaNode& node,
                                                      FormulaEvaluation& evaluation);
   [[nodiscard]] std::optional<double> in_row(std::size_t row, std::uint32_t node,

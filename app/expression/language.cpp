@@ -18,7 +18,8 @@ constexpr std::array<std::pair<std::string_view, SelectionKind>, 4> functions{
     {{"argmin", SelectionKind::argmin},
      {"argmax", SelectionKind::argmax},
      {"at", SelectionKind::at},
-     {"relative_error", SelectionKind::relative_error}}};
+     {"relative_error", SelectionKind::relative_error},
+     {"idle", SelectionKind::idle}}};
 
 std::optional<SelectionKind> function_kind(std::string_view word) {
   for (const auto& [name, kind] : functions)
@@ -247,6 +248,7 @@ FormulaError ExpressionLanguage::with_hint(FormulaError error, std::string_view 
 FormulaPart ExpressionLanguage::call(FormulaParser& parser, const FormulaToken& name) {
   const std::optional<SelectionKind> kind = function_kind(name.text);
   if (kind == SelectionKind::relative_error) return relative_error(parser, name);
+  if (kind == SelectionKind::idle) return idle(parser, name);
   if (kind) return selection(parser, *kind, name);
   fail_unknown(parser, vocabulary_of_functions(), name);
   return {};
@@ -273,6 +275,24 @@ FormulaPart ExpressionLanguage::relative_error(FormulaParser& parser, const Form
   part = {.node = metric, .begin = name.begin, .end = parser.token().end};
   parser.close_call();
   selections_.push_back({.kind = SelectionKind::relative_error});
+  return parser.add_special(static_cast<std::uint32_t>(selections_.size() - 1), part);
+}
+
+FormulaPart ExpressionLanguage::idle(FormulaParser& parser, const FormulaToken& name) {
+  if (!facts_->scenario().is_step())
+    parser.fail(name.begin, name.end, "unavailable",
+                "\"idle\" is of a training step, and this is a collective");
+  parser.advance();
+  FormulaPart part = parser.sum();
+  parser.must_be_number(part);
+  if (part.units != units_none)
+    parser.fail(part.begin, part.end, "units", parser.quote(part) + " is no rank", {},
+                "write its number, as in idle(3)");
+  if (parser.failed()) return {};
+  const std::uint32_t rank = part.node;
+  part = {.node = rank, .begin = name.begin, .end = parser.token().end, .units = units_time};
+  parser.close_call();
+  selections_.push_back({.kind = SelectionKind::idle});
   return parser.add_special(static_cast<std::uint32_t>(selections_.size() - 1), part);
 }
 

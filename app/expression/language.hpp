@@ -23,13 +23,15 @@ class ExpressionLanguage : public FormulaLanguage {
 
   // The mistake in this text with what helps against it.
   [[nodiscard]] static FormulaError with_hint(FormulaError error, std::string_view text);
-  // argmin, argmax, at and relative_error that were read; their numbers are the ids of their nodes.
+  // argmin, argmax, at, relative_error and idle that were read; their numbers are the ids of their
+  // nodes.
   [[nodiscard]] std::vector<ExpressionSelection>& selections() { return selections_; }
 
  private:
   [[nodiscard]] FormulaPart selection(FormulaParser& parser, SelectionKind kind,
                                       const FormulaToken& name);
   [[nodiscard]] FormulaPart relative_error(FormulaParser& parser, const FormulaToken& name);
+  [[nodiscard]] FormulaPart idle(FormulaParser& parser, const FormulaToken& name);
   // The swept path named next, and the value named next.
   [[nodiscard]] std::optional<ScenarioFacts::SweptPath> axis(FormulaParser& parser,
                                                              const FormulaToken& function);

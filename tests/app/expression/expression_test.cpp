@@ -223,7 +223,7 @@ TEST_F(Expressions, NameEveryMistakeWithNames) {
   expect_text(said("pass(N)"), "unknown function \"pass\" [pass] hop");
   expect_text(mistake("foo(K)").hint,
               "known: min max ceil floor sqrt log2 log abs sum reduce_hop hop tau argmin argmax at "
-              "relative_error");
+              "relative_error idle");
   expect_text(said("K(2)"), "\"K\" is not a function [K] K*");
   expect_text(said("min + 1"),
               "\"min\" is a function and needs its arguments in parentheses [min]");

@@ -353,6 +353,18 @@ TEST(RunStep, RanksThatDoNotFitTogetherAreNamedInOneSentence) {
   EXPECT_EQ(crossed.find('\n'), std::string::npos);
 }
 
+TEST(RunStep, ExpectationsCanAskForTheIdleTimeOfARank) {
+  const Studied studied = results_of(step_scenario(
+      R"("shape": "switch", "ranks": 2, "link": {"bandwidth": "25GB/s"})",
+      R"("program": [{"on": 0, "do": [{"work": "10ms"}]}, {"on": 1, "do": [{"work": "4ms"}]}])",
+      R"j("expect": [{"metric": "idle(1)", "equals": "6ms"}, {"metric": "idle(K - 2)", "at_most": 0},
+                    {"metric": "idle(2)", "at_least": 0}])j"));
+  const auto& expect = studied.results->expect;
+  EXPECT_TRUE(expect[0].ok && expect[1].ok);
+  EXPECT_FALSE(expect[2].ok);
+  expect_contains(expect[2].failure, "there is no rank 2");
+}
+
 TEST(RunStep, OnlyTransformersHaveMfu) {
   const Studied studied = results_of(step_scenario(
       eight, "\"ddp\": {}, " + like_bert, R"("expect": [{"metric": "mfu", "at_least": 0.1}])"));
