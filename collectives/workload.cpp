@@ -14,9 +14,7 @@
 
 namespace collsim {
 
-namespace {
-
-Collective collective_of(const Call& call, const std::vector<Rank>& ranks) {
+Collective collective_of(const Call& call, const std::vector<Rank>& members) {
   Collective collective;
   collective.operation = call.operation;
   collective.count = call.count;
@@ -24,9 +22,11 @@ Collective collective_of(const Call& call, const std::vector<Rank>& ranks) {
   collective.reduction = call.reduction;
   collective.root = call.root;
   collective.in_place = call.in_place;
-  collective.group = ranks;
+  collective.group = members;
   return collective;
 }
+
+namespace {
 
 // A communicator as its lanes see it.
 struct CommunicatorMembers {

@@ -22,6 +22,9 @@ struct Communicator {
   int lanes = 1;                          // as many as the algorithms need that its calls choose
 };
 
+// A call as what its members, in this order, run.
+[[nodiscard]] Collective collective_of(const Call& call, const std::vector<Rank>& members);
+
 // The lanes that a call by this choice needs.  Error{unknown_name}.
 [[nodiscard]] int lanes_of(Operation operation, const AlgorithmChoice& choice);
 

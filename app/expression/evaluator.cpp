@@ -31,9 +31,8 @@ const char* why_absent(Name name) {
     case Name::best_interval: return "the workload has no failures with an \"mtbf\"";
     case Name::job: return "the workload has no failures with \"steps\"";
     case Name::mfu:
-    case Name::hfu:
-    case Name::memory:
-      return "only a step whose model is a \"transformer\" has MFU, HFU and memory";
+    case Name::hfu: return "only a step whose model is a \"transformer\" has MFU and HFU";
+    case Name::memory: return "what memory this scheme needs is not known";
     default: return "no closed form applies to this case, so it has no analytic time";
   }
 }
@@ -131,8 +130,7 @@ std::optional<double> Evaluator::look_up(Name name, const CaseResult& row,
     case Name::hfu:
       return present(row.step->work ? std::optional(row.step->work->hfu) : std::nullopt);
     case Name::memory:
-      return present(row.step->work ? std::optional(std::ranges::max(row.step->work->memory_bytes))
-                                    : std::nullopt);
+      return present(row.step->memory ? std::optional(row.step->memory->most()) : std::nullopt);
     case Name::time:
     case Name::analytic:
     case Name::algbw:
@@ -169,11 +167,13 @@ std::optional<double> Evaluator::measured_seconds(const CaseResult& row,
 }
 
 std::optional<double> Evaluator::call(const FormulaNode& node, FormulaEvaluation& evaluation) {
-  if (selection.kind == SelectionKind::idle) return idle(node, evaluation);
   const ExpressionSelection& selection = expression_->selections_[node.id];
   if (selection.kind == SelectionKind::relative_error) return relative_error(node, evaluation);
+  if (selection.kind == SelectionKind::idle) return idle(node, evaluation);
   if (selection.kind != SelectionKind::at) return best_known(node, evaluation);
   return in_row(grid_->moved(row_, selection.axis, selection.coordinate), node.left, evaluation);
+}
+
 std::optional<double> Evaluator::idle(const FormulaNode& node, FormulaEvaluation& evaluation) {
   const std::optional<double> rank = evaluation.value(node.left);
   if (!rank) return {};
@@ -182,8 +182,6 @@ std::optional<double> Evaluator::idle(const FormulaNode& node, FormulaEvaluation
     return ranks[static_cast<std::size_t>(*rank)].idle_s;
   evaluation.fail(fmt::format("there is no rank {:g} of {}", *rank, ranks.size()));
   return {};
-}
-
 }
 
 std::optional<double> Evaluator::relative_error(const FormulaNode& node,

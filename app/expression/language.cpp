@@ -14,7 +14,7 @@ namespace collsim {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, SelectionKind>, 4> functions{
+constexpr std::array<std::pair<std::string_view, SelectionKind>, 5> functions{
     {{"argmin", SelectionKind::argmin},
      {"argmax", SelectionKind::argmax},
      {"at", SelectionKind::at},
@@ -157,9 +157,9 @@ void ExpressionLanguage::must_be_available(FormulaParser& parser, const NameEntr
                                          : " is of a training step, and this is a collective"),
         {},
         is_step
-            ? "a workload has step, compute, exposed, hidden, bubble, least_timeout and "
-              "gives_up, with failures useful, best_interval and job; that of a transformer mfu, "
-              "hfu and memory"
+            ? "a workload has step, compute, exposed, hidden, bubble, bound, memory, least_timeout "
+              "and gives_up, with failures useful, best_interval and job; that of a transformer "
+              "mfu and hfu"
             : "a collective has time");
     return;
   }

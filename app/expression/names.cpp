@@ -93,6 +93,9 @@ bool NameEntry::is_of_collectives() const {
     case Name::gamma:
     case Name::time:
     case Name::analytic:
+    case Name::bound:
+    case Name::bandwidth_bound:
+    case Name::compute_bound:
     case Name::messages:
     case Name::wire_bytes: return false;
     default: return !is_of_steps();

@@ -186,7 +186,13 @@ JsonValue step_to_value(const CaseResult& row) {
   add(object, "step_s", row.time_s());
   add(object, "analytic_s", row.analytic ? number(row.analytic->seconds) : JsonValue());
   add(object, "formula", row.analytic ? JsonValue(row.analytic->formula) : JsonValue());
+  add(object, "bound_s", row.bound.seconds());
+  add(object, "bound_bandwidth_s", row.bounds.bandwidth.seconds());
+  add(object, "bound_compute_s", row.bounds.compute.seconds());
   add(object, "compute_s", step.compute_s);
+  add(object, "forward_s", step.phases.forward_s);
+  add(object, "backward_s", step.phases.backward_s);
+  add(object, "other_work_s", step.phases.other_s);
   add(object, "hidden_s", step.hidden_s);
   add(object, "exposed_s", step.exposed_s);
   add(object, "bubble", step.bubble);
@@ -199,9 +205,11 @@ JsonValue step_to_value(const CaseResult& row) {
     add(object, "mfu", step.work->mfu);
     add(object, "hfu", step.work->hfu);
     add(object, "tokens_per_s", step.work->tokens_per_s);
-    add(object, "memory_bytes", JsonValue::array(step.work->memory_bytes));
+  }
+  if (step.memory) {
+    add(object, "memory_bytes", JsonValue::array(step.memory->bytes));
     add(object, "out_of_memory",
-        step.work->out_of_memory.empty() ? JsonValue() : JsonValue(step.work->out_of_memory));
+        step.memory->runs_out.empty() ? JsonValue() : JsonValue(step.memory->runs_out));
   }
   add_job(object, step.job);
   add(object, "messages", row.messages);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/json/screen_text.hpp"
 #include "app/output/comparison_table.hpp"
 #include "app/output/text_table.hpp"
 #include "app/output/writers.hpp"
@@ -293,25 +294,31 @@ void add_timeout(std::vector<TableColumn>& columns, const std::vector<CaseResult
   columns.push_back({"least time-out", Align::right, column_cells(least, time_units())});
 }
 
-// Of models whose FLOP are known; memory of the stage that needs most.
+// Of the rank that needs most.
+void add_memory(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
+  std::vector<std::optional<double>> most;
+  for (const CaseResult& row : rows) {
+    const auto& memory = row.step->memory;
+    most.push_back(memory ? std::optional(memory->most()) : std::nullopt);
+  }
+  if (std::any_of(most.begin(), most.end(), [](const auto& bytes) { return bytes; }))
+    columns.push_back({"memory", Align::right, column_cells(most, size_units())});
+}
+
+// Of models whose FLOP are known.
 void add_work(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   if (std::none_of(rows.begin(), rows.end(), [](const CaseResult& row) { return row.step->work; }))
     return;
   TableColumn mfu{"MFU", Align::right, {}};
   TableColumn hfu{"HFU", Align::right, {}};
   TableColumn tokens{"tokens/s", Align::right, {}};
-  TableColumn memory{"memory", Align::right, {}};
   for (const CaseResult& row : rows) {
     const auto& work = row.step->work;
-    constexpr double gigabyte = 1e9;
     mfu.cells.push_back(work ? fmt::format("{:.1f}%", 100 * work->mfu) : "-");
     hfu.cells.push_back(work ? fmt::format("{:.1f}%", 100 * work->hfu) : "-");
     tokens.cells.push_back(work ? fmt::format("{:.0f}", work->tokens_per_s) : "-");
-    memory.cells.push_back(
-        work ? fmt::format("{:.1f} GB", std::ranges::max(work->memory_bytes) / gigabyte) : "-");
   }
-  for (TableColumn* const column : {&mfu, &hfu, &tokens, &memory})
-    columns.push_back(std::move(*column));
+  for (TableColumn* const column : {&mfu, &hfu, &tokens}) columns.push_back(std::move(*column));
 }
 
 // A job that fails again before it comes to a checkpoint takes longer than anyone waits.
@@ -357,17 +364,55 @@ void add_job(std::vector<TableColumn>& columns, const Results& results) {
   if (!any(intervals)) columns.push_back(std::move(twice));
 }
 
+std::string ratio_text(double ratio) {
+  constexpr double huge = 1e6;
+  return ratio < huge ? fmt::format("{:.2f}", ratio) : fmt::format("{:.2e}", ratio);
+}
+
+std::string times_bound(const CaseResult& row) {
+  return row.bound > Time{} ? ratio_text(row.time_s() / row.bound.seconds()) : "-";
+}
+
+// Those with the most exposed time, of steps with several.
+std::vector<std::string> exposed_communicators(const std::vector<CaseResult>& rows) {
+  constexpr std::size_t most_shown = 4;
+  std::vector<std::pair<std::string, double>> all;
+  for (const CaseResult& row : rows)
+    for (const StepResult::Communicator& one : row.step->communicators) {
+      if (row.step->communicators.size() < 2) break;
+      auto found = std::find_if(all.begin(), all.end(),
+                                [&](const auto& known) { return known.first == one.name; });
+      if (found == all.end()) found = all.insert(all.end(), {one.name, 0});
+      found->second = std::max(found->second, one.exposed_s);
+    }
+  std::vector<std::string> names;
+  std::erase_if(all, [](const auto& one) { return one.second == 0; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (std::size_t i = 0; i < std::min(all.size(), most_shown); ++i) names.push_back(all[i].first);
+  return names;
+}
+
+std::optional<double> exposed_on(const StepResult& step, const std::string& communicator) {
+  for (const StepResult::Communicator& one : step.communicators)
+    if (one.name == communicator) return one.exposed_s;
+  return std::nullopt;
+}
+
 // The times of a training step, in one unit; what no row has is left out.
 void add_step_times(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   using Value = std::optional<double>;
-  const std::vector<std::pair<const char*, std::function<Value(const CaseResult&)>>> times{
+  std::vector<std::pair<std::string, std::function<Value(const CaseResult&)>>> times{
       {"step", [](const CaseResult& row) { return Value(row.time_s()); }},
       {"formula",
        [](const CaseResult& row) { return row.analytic ? Value(row.analytic->seconds) : Value(); }},
       {"compute", [](const CaseResult& row) { return Value(row.step->compute_s); }},
       {"hidden", [](const CaseResult& row) { return Value(row.step->hidden_s); }},
       {"exposed", [](const CaseResult& row) { return Value(row.step->exposed_s); }}};
-  std::vector<const char*> headings;
+  for (const std::string& name : exposed_communicators(rows))
+    times.emplace_back("on " + printable(name),
+                       [name](const CaseResult& row) { return exposed_on(*row.step, name); });
+  std::vector<std::string> headings;
   std::vector<Value> all;
   for (const auto& [heading, of] : times) {
     std::vector<Value> values;
@@ -381,7 +426,7 @@ void add_step_times(std::vector<TableColumn>& columns, const std::vector<CaseRes
   }
   const std::vector<std::string> cells = column_cells(all, time_units());
   auto first = cells.begin();
-  for (const char* heading : headings) {
+  for (const std::string& heading : headings) {
     const auto end = first + static_cast<std::ptrdiff_t>(rows.size());
     columns.push_back({heading, Align::right, {first, end}});
     first = end;
@@ -400,10 +445,17 @@ void add_step(std::vector<TableColumn>& columns, const Results& results) {
     any = any || row.step->bubble >= worth_showing;
   }
   if (any) columns.push_back(std::move(bubble));
+  if (std::any_of(rows.begin(), rows.end(),
+                  [](const CaseResult& row) { return row.bound > Time{}; })) {
+    TableColumn bound{"x bound", Align::right, {}};
+    for (const CaseResult& row : rows) bound.cells.push_back(times_bound(row));
+    columns.push_back(std::move(bound));
+  }
   add_step_count(columns, results, "buckets", &StepResult::buckets);
   add_step_count(columns, results, "microbatches", &StepResult::microbatches);
   add_activations(columns, rows);
   add_work(columns, rows);
+  add_memory(columns, rows);
   TableColumn messages{"messages", Align::right, {}};
   for (const CaseResult& row : rows) messages.cells.push_back(std::to_string(row.messages));
   columns.push_back(std::move(messages));
@@ -413,11 +465,6 @@ void add_step(std::vector<TableColumn>& columns, const Results& results) {
     add_job(columns, results);
 }
 
-std::string ratio_text(double ratio) {
-  constexpr double huge = 1e6;
-  return ratio < huge ? fmt::format("{:.2f}", ratio) : fmt::format("{:.2e}", ratio);
-}
-
 void add_ratios(std::vector<TableColumn>& columns, const std::vector<CaseResult>& rows) {
   TableColumn bound{"x bound", Align::right, {}};
   std::vector<std::optional<double>> algorithm, bus;
@@ -425,8 +472,7 @@ void add_ratios(std::vector<TableColumn>& columns, const std::vector<CaseResult>
   bool factor = false;
   bool data = false;
   for (const CaseResult& row : rows) {
-    bound.cells.push_back(row.bound > Time{} ? ratio_text(row.time_s() / row.bound.seconds())
-                                             : "-");
+    bound.cells.push_back(times_bound(row));
     bounded = bounded || row.bound > Time{};
     algorithm.emplace_back(row.algbw());
     bus.emplace_back(row.busbw());

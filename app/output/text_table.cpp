@@ -146,6 +146,12 @@ ColumnUnits rate_units() {
   return {ColumnUnits::Common::of_largest, units};
 }
 
+ColumnUnits size_units() {
+  static constexpr std::array<ColumnUnit, 5> units{
+      {{1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}}};
+  return {ColumnUnits::Common::of_largest, units};
+}
+
 std::vector<std::string> column_cells(std::span<const std::optional<double>> values,
                                       const ColumnUnits& units) {
   double smallest = std::numeric_limits<double>::infinity();

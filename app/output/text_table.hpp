@@ -42,6 +42,7 @@ struct ColumnUnits {
 };
 [[nodiscard]] ColumnUnits time_units();
 [[nodiscard]] ColumnUnits rate_units();
+[[nodiscard]] ColumnUnits size_units();
 
 // Numbers of a column as text with units, in order; nothing becomes "-".
 //

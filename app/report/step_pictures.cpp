@@ -96,7 +96,7 @@ JsonValue step_picture(const Case& one_case) {
                             {"kinds", kinds.size()},
                             {"streams", std::move(streams)},
                             {"memory", memory_curves(step, actions)},
-                            {"device_bytes", step.work ? step.work->memory : 0}});
+                            {"device_bytes", step.memory ? step.memory->device : 0}});
 }
 
 std::size_t fastest_step(const JsonValue::Array& rows) {

@@ -9,8 +9,15 @@ namespace collsim {
 template <class Of>
 requires RecordOf<Of, StepResult::Work>
 auto members_of(Of& work) {
-  auto& [mfu, hfu, tokens, memory, device, out_of_memory] = work;
-  return std::tie(mfu, hfu, tokens, memory, device, out_of_memory);
+  auto& [mfu, hfu, tokens] = work;
+  return std::tie(mfu, hfu, tokens);
+}
+
+template <class Of>
+requires RecordOf<Of, StepResult::Memory>
+auto members_of(Of& memory) {
+  auto& [bytes, device, runs_out] = memory;
+  return std::tie(bytes, device, runs_out);
 }
 
 template <class Of>
@@ -35,12 +42,19 @@ auto members_of(Of& job) {
 }
 
 template <class Of>
+requires RecordOf<Of, StepResult::Phases>
+auto members_of(Of& phases) {
+  auto& [forward, backward, other] = phases;
+  return std::tie(forward, backward, other);
+}
+
+template <class Of>
 requires RecordOf<Of, StepResult>
 auto members_of(Of& step) {
-  auto& [scheme, compute, hidden, exposed, bubble, buckets, microbatches, activations, work,
-         communicators, ranks, timeout, job] = step;
-  return std::tie(scheme, compute, hidden, exposed, bubble, buckets, microbatches, activations,
-                  work, communicators, ranks, timeout, job);
+  auto& [scheme, compute, hidden, exposed, bubble, phases, buckets, microbatches, activations, work,
+         memory, communicators, ranks, timeout, job] = step;
+  return std::tie(scheme, compute, hidden, exposed, bubble, phases, buckets, microbatches,
+                  activations, work, memory, communicators, ranks, timeout, job);
 }
 
 template <class Of>

@@ -25,18 +25,28 @@ struct StepResult {
   double hidden_s = 0;
   double exposed_s = 0;
   double bubble = 0;
+  // The work that is asked for, whatever slows it down (collectives/workload_bounds.hpp).
+  struct Phases {
+    double forward_s = 0, backward_s = 0, other_s = 0;
+  };
+  Phases phases = {};
   std::optional<int> buckets;
   std::optional<int> microbatches;
   std::vector<int> activations;  // TrainingStep::activations
   // Of a model whose FLOP are known: what share of the devices' peak the model's FLOP are, and all
-  // that are computed; bytes of a rank of each stage, and of a device (0: unknown).
+  // that are computed.
   struct Work {
     double mfu = 0, hfu = 0, tokens_per_s = 0;
-    std::vector<double> memory_bytes;
-    std::int64_t device_memory = 0;
-    std::string out_of_memory = {};  // "at forward of layer 7"; empty: it fits
   };
   std::optional<Work> work = {};
+  // Bytes of a rank of each stage, of a program of each rank; where they are known.
+  struct Memory {
+    std::vector<double> bytes;
+    std::int64_t device = 0;    // that a device has; 0: unknown
+    std::string runs_out = {};  // "at forward of layer 7"; empty: it fits
+    [[nodiscard]] double most() const { return *std::max_element(bytes.begin(), bytes.end()); }
+  };
+  std::optional<Memory> memory = {};
   struct Communicator {
     std::string name;
     double hidden_s = 0, exposed_s = 0;  // means over the ranks

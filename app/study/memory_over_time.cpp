@@ -76,7 +76,7 @@ std::vector<Held> whole_layers_of(const std::vector<const RecordedAction*>& acti
 }
 
 std::size_t stage_of(const TrainingStep& step, Rank rank) {
-  const std::size_t stages = step.work->kept_bytes.size();
+  const std::size_t stages = step.memory->kept_bytes.size();
   return rank.index() * stages / static_cast<std::size_t>(step.workload.size());
 }
 
@@ -92,7 +92,7 @@ Label::Kind last_pass_of(const Workload& workload, Rank rank) {
 
 std::vector<MemoryPoint> memory_over_time(const TrainingStep& step, const RecordedActions& actions,
                                           Rank rank) {
-  if (!step.work) return {};
+  if (!step.memory || step.memory->kept_bytes.empty()) return {};
   std::vector<const RecordedAction*> of_rank;
   for (const RecordedAction& one : actions.all)
     if (one.rank == rank) of_rank.push_back(&one);
@@ -106,10 +106,10 @@ std::vector<MemoryPoint> memory_over_time(const TrainingStep& step, const Record
       changes[one.end] -= bytes;
     }
   };
-  add(activations_of(of_rank), step.work->activation_bytes);
-  if (step.work->whole_bytes > 0) add(whole_layers_of(of_rank), step.work->whole_bytes);
+  add(activations_of(of_rank), step.memory->activation_bytes);
+  if (step.memory->whole_bytes > 0) add(whole_layers_of(of_rank), step.memory->whole_bytes);
   if (changes.empty()) return {};
-  std::vector<MemoryPoint> points{{Time{}, step.work->kept_bytes[stage_of(step, rank)]}};
+  std::vector<MemoryPoint> points{{Time{}, step.memory->kept_bytes[stage_of(step, rank)]}};
   for (const auto& [time, bytes] : changes) {
     const double now = points.back().bytes + bytes;
     if (time == points.back().time)
@@ -122,15 +122,17 @@ std::vector<MemoryPoint> memory_over_time(const TrainingStep& step, const Record
 
 // The compute stream alone decides, which does things in order.
 std::string out_of_memory(const TrainingStep& step) {
-  const StepWork& work = *step.work;
-  const auto needs_most = std::ranges::max_element(work.memory_bytes);
-  const auto device = static_cast<double>(work.memory);
-  if (work.memory == 0 || *needs_most <= device) return {};
-  const auto stage = static_cast<std::size_t>(needs_most - work.memory_bytes.begin());
-  const double free = device - work.kept_bytes[stage] - work.most_whole * work.whole_bytes;
+  if (!step.memory) return {};
+  const StepMemory& memory = *step.memory;
+  const auto needs_most = std::ranges::max_element(memory.most_bytes);
+  const auto device = static_cast<double>(memory.device);
+  if (memory.device == 0 || *needs_most <= device) return {};
+  if (memory.kept_bytes.empty()) return "during the step";
+  const auto stage = static_cast<std::size_t>(needs_most - memory.most_bytes.begin());
+  const double free = device - memory.kept_bytes[stage] - memory.most_whole * memory.whole_bytes;
   if (free < 0) return "before the first layer";
   const std::size_t position =
-      stage * static_cast<std::size_t>(step.workload.size()) / work.kept_bytes.size();
+      stage * static_cast<std::size_t>(step.workload.size()) / memory.kept_bytes.size();
   const Rank rank = step.workload.rank(static_cast<int>(position));
   const Label::Kind last = last_pass_of(step.workload, rank);
   Script script = step.workload.script(rank);
@@ -144,7 +146,7 @@ std::string out_of_memory(const TrainingStep& step) {
     if (held.size() <= most) continue;
     most = held.size();
     where = "at " + action_text(*action, step.workload);
-    if (static_cast<double>(most) * work.activation_bytes > free) break;
+    if (static_cast<double>(most) * memory.activation_bytes > free) break;
   }
   return where;
 }

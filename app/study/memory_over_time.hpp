@@ -8,7 +8,7 @@
 #include "app/scenario/workload/workload.hpp"
 #include "collectives/recorded_actions.hpp"
 
-// What memory a rank of a step needs, and when, of a model whose FLOP are known (StepWork):
+// What memory a rank of a step needs, and when, of a transformer (StepMemory):
 //
 //   during the whole step   parameters, gradients and the optimizer's state, as far as the rank
 //                           keeps them
@@ -29,7 +29,8 @@ struct MemoryPoint {
                                                         const RecordedActions& actions, Rank rank);
 
 // Where the rank that needs most has no more room: "at forward of layer 7", "at microbatch 3:
-// forward of layer 7", "before the first layer".  Empty: it fits, or its device is not known.
+// forward of layer 7", "before the first layer"; of other models and programs "during the step".
+// Empty: it fits, or its device is not known.
 [[nodiscard]] std::string out_of_memory(const TrainingStep& step);
 
 }  // namespace collsim

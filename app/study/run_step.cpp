@@ -13,6 +13,7 @@
 #include "app/scenario/workload/workload.hpp"
 #include "app/study/run_case.hpp"
 #include "app/study/run_job.hpp"
+#include "collectives/workload_bounds.hpp"
 #include "collectives/workload_checker.hpp"
 #include "sim/simulate.hpp"
 
@@ -67,12 +68,8 @@ StepResult::OfRank spent(const RankActivity& rank, Time end, Time step) {
 StepResult::Work done_work(const TrainingStep& step, Time time) {
   const StepWork& work = *step.work;
   const double seconds = time.seconds();
-  return {work.model_flop / (seconds * work.peak),
-          work.flop / (seconds * work.peak),
-          work.tokens / seconds,
-          work.memory_bytes,
-          work.memory,
-          out_of_memory(step)};
+  return {work.model_flop / (seconds * work.peak), work.flop / (seconds * work.peak),
+          work.tokens / seconds};
 }
 
 StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
@@ -82,6 +79,8 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
   result.microbatches = step.microbatches;
   result.activations = step.activations;
   if (step.work) result.work = done_work(step, simulation.time);
+  if (step.memory)
+    result.memory = {step.memory->most_bytes, step.memory->device, out_of_memory(step)};
   std::vector<std::size_t> used;  // those of several ranks
   const std::vector<Communicator>& communicators = step.workload.communicators();
   for (std::size_t i = 0; i < communicators.size(); ++i) {
@@ -160,6 +159,15 @@ CaseResult run_step(const Case& one_case) {
   row.ranks = step.workload.size();
   if (step.protocol) row.protocol = step.protocol->protocol;
   row.time = row.kernel = simulation.time;
+  const WorkloadTotals totals =
+      workload_totals(step.workload, NetworkCuts(one_case.cluster->topology, step.workload.group()),
+                      host_of(step.workload));
+  row.bounds.bandwidth = totals.bounds.bandwidth;
+  row.bounds.compute = totals.bounds.compute;
+  row.bound = totals.bounds.largest();
+  COLLSIM_CHECK(row.bound <= row.time, "a step takes no less than its lower bound");
+  const WorkPhases& phases = totals.phases;
+  row.step->phases = {phases.forward_s, phases.backward_s, phases.other_s};
   if (costs.instruction_overhead == Time{} && costs.launch == Time{}) row.analytic = step.formula;
   row.messages = simulation.messages;
   row.wire_bytes = simulation.wire_bytes;

@@ -420,22 +420,22 @@ class Collector {
     double most = 1;
     std::size_t rows = 0;
     for (const CaseResult& row : results_.rows) {
-      if (!row.step || !row.step->work || row.step->work->device_memory == 0) continue;
-      const auto device = static_cast<double>(row.step->work->device_memory);
-      const double share = std::ranges::max(row.step->work->memory_bytes) / device;
+      if (!row.step || !row.step->memory || row.step->memory->device == 0) continue;
+      const double share = row.step->memory->most() / static_cast<double>(row.step->memory->device);
       rows += share > 1 ? 1 : 0;
       if (share > most) worst = &row, most = share;
     }
     if (worst == nullptr) return;
-    const StepResult::Work& work = *worst->step->work;
-    const auto stage = std::ranges::max_element(work.memory_bytes);
+    const StepResult::Memory& memory = *worst->step->memory;
+    const auto largest = std::ranges::max_element(memory.bytes);
+    const bool program = worst->step->scheme == "program";
     constexpr double gigabyte = 1e9;
-    warn_at(
-        "workload.model", "out-of-memory",
-        fmt::format("{}stage {} needs {:.1f} GB on each rank, of which a device has {:.1f} GB; "
-                    "it runs out {}",
-                    rows_text(rows, results_), stage - work.memory_bytes.begin(), *stage / gigabyte,
-                    static_cast<double>(work.device_memory) / gigabyte, work.out_of_memory));
+    warn_at(program ? "workload.program" : "workload.model", "out-of-memory",
+            fmt::format(
+                "{}{} {} needs {:.1f} GB{}, of which a device has {:.1f} GB; it runs out {}",
+                rows_text(rows, results_), program ? "rank" : "stage",
+                largest - memory.bytes.begin(), *largest / gigabyte, program ? "" : " on each rank",
+                static_cast<double>(memory.device) / gigabyte, memory.runs_out));
   }
 
   void measure() {

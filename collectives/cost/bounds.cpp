@@ -404,6 +404,18 @@ LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
   return lower_bounds(collective, NetworkCuts(topology, collective.group), reduce_bandwidth, lanes);
 }
 
+CutTraffic traffic_across(const Collective& collective, std::span<const int> positions) {
+  BlockTotals part;
+  const PieceLengths lengths(collective);
+  for (const int p : positions) {
+    ++part.members;
+    part.bytes += lengths.bytes_of(p);
+    part.has_root = part.has_root || p == collective.root;
+  }
+  const Traffic traffic = traffic_of(collective, part);
+  return {static_cast<double>(traffic.out), static_cast<double>(traffic.in)};
+}
+
 std::optional<NarrowestLinks> narrowest_links(const Collective& collective,
                                               const NetworkCuts& cuts) {
   if (collective.size() == 1 || spread_over(collective, cuts) < 2) return std::nullopt;

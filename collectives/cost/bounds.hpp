@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "collectives/collective.hpp"
@@ -76,6 +77,15 @@ struct LowerBounds {
 [[nodiscard]] LowerBounds lower_bounds(const Collective& collective, const Topology& topology,
                                        std::optional<Bandwidth> reduce_bandwidth = std::nullopt,
                                        int lanes = 1);
+
+// Bytes of one collective that must leave X and enter it, where `positions` are those of its
+// members in X; none of a send-recv.
+struct CutTraffic {
+  double out = 0;
+  double in = 0;
+};
+[[nodiscard]] CutTraffic traffic_across(const Collective& collective,
+                                        std::span<const int> positions);
 
 // Bytes leave X, or enter it, or both over links that carry one direction at a time.
 enum class CutDirection : std::uint8_t { out, in, both };

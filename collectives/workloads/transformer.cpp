@@ -198,10 +198,14 @@ double activation_bytes(const Transformer& model, TensorGroup group, int pp, int
   return values_between_layers(model) * number(model.layers) * of_layer * more;
 }
 
-double bytes_per_parameter(int zero_stage, int ranks) {
+double bytes_per_parameter(int zero_stage, int ranks, Bytes element) {
+  constexpr Bytes full = 4;
   const double part = 1.0 / ranks;
-  return (zero_stage >= 3 ? 2 * part : 2) + (zero_stage >= 2 ? 2 * part : 2) +
-         (zero_stage >= 1 ? 12 * part : 12);
+  const auto own = static_cast<double>(element);
+  const double moments = 2 * static_cast<double>(std::max(element, full));
+  const double adam = element < full ? static_cast<double>(full) + moments : moments;
+  return (zero_stage >= 3 ? own * part : own) + (zero_stage >= 2 ? own * part : own) +
+         (zero_stage >= 1 ? adam * part : adam);
 }
 
 }  // namespace collsim

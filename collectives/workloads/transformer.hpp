@@ -96,9 +96,10 @@ struct TensorGroup {
 [[nodiscard]] double activation_bytes(const Transformer& model, TensorGroup group, int pp,
                                       int chunks);
 
-// What a rank keeps for each parameter with Adam in mixed precision: 2 bytes of parameter and
-// gradient each, 12 of optimizer state; ZeRO's stages spread over `ranks` the state (1), the
-// gradients as well (2), the parameters too (3).
-[[nodiscard]] double bytes_per_parameter(int zero_stage, int ranks);
+// What a rank keeps for each parameter with Adam: parameter and gradient of `element` bytes each,
+// two moments of 4 bytes at least, and, where an element has less, 4 of the parameter itself (in
+// mixed precision 2 + 2 + 12); ZeRO's stages spread over `ranks` the state (1), the gradients as
+// well (2), the parameters too (3).
+[[nodiscard]] double bytes_per_parameter(int zero_stage, int ranks, Bytes element = 2);
 
 }  // namespace collsim

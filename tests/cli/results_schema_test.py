@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the program writes as results is what "collsim schema results" says, key by key.
+"""What the program writes as results is what "collsim schema results" says, key by key, and
+docs/results.md explains every key of a row.
 
 usage: results_schema_test.py COLLSIM SOURCE_FOLDER
 """
@@ -8,6 +9,7 @@ usage: results_schema_test.py COLLSIM SOURCE_FOLDER
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -30,6 +32,21 @@ COMMANDS = [
 ]
 
 
+def keys_of(value):
+    """The keys of rows and of what is in them, but for paths and the names of communicators."""
+    if isinstance(value, list):
+        return {key for item in value for key in keys_of(item)}
+    if not isinstance(value, dict):
+        return set()
+    keys = set(value)
+    for name, inner in value.items():
+        if name == "by_communicator":
+            inner = list(inner.values())
+        if name != "params":
+            keys |= keys_of(inner)
+    return keys
+
+
 def main():
     program, source = sys.argv[1:]
     if not jsonschema:
@@ -46,7 +63,10 @@ def main():
     jsonschema.Draft7Validator.check_schema(document)
     schema = jsonschema.Draft7Validator(document)
     training = sorted(str(path.relative_to(source)) for path in pathlib.Path(source, "scenarios/training").glob("*.json"))
-    commands = COMMANDS + [f"run {path}" for path in training[:4]]
+    commands = COMMANDS + [f"run {path}" for path in training]
+    explained = set(re.findall(r"`([a-z_0-9.]+)`", pathlib.Path(source, "docs/results.md").read_text()))
+    explained |= {key.rpartition(".")[2] for key in explained}
+    unexplained = set()
     wrong = 0
     for command in commands:
         results = output(*command.split(), "--format", "json")
@@ -56,12 +76,18 @@ def main():
             deepest = min(error.context, key=lambda one: -len(one.path)) if error.context else error
             print(f"{command}: {list(deepest.absolute_path)}: {deepest.message[:300]}")
             wrong += 1
+        unexplained |= keys_of(results["rows"]) - explained
         # A schema that takes anything would be no test.
         row = results["rows"][0]
         for change in ({"messages": "1"}, {"new_key": 1}, {"ranks": -1}):
             if schema.is_valid({**results, "rows": [{**row, **change}]}):
                 print(f"{command}: the schema takes {change}")
                 wrong += 1
+    if "bound_s" not in explained or "params" in unexplained:
+        sys.exit("docs/results.md has no keys: this test looks for them in the wrong place")
+    for key in sorted(unexplained):
+        print(f"docs/results.md does not explain {key}")
+        wrong += 1
     if wrong:
         sys.exit(f"{wrong} complaints")
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs of several streams that compute, send messages and run collectives at the same time,
-// drawn by lot: every engine against the reference simulator, and the checker.
+// drawn by lot: every engine against the reference simulator, the checker, and lower bounds.
+#include "collectives/workload_bounds.hpp"
 #include "collectives/workload_checker.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/sim/random_case.hpp"
@@ -20,6 +21,7 @@ TEST_P(RandomSteps, OnEveryEngineAreWhatTheReferenceSays) {
   constexpr std::uint64_t first_seed = 1'000'000;
   int by_dataflow = 0;
   int with_flows = 0;
+  int near_bound = 0;  // of bytes: within twice of it
   for (int number = 0; number < cases && !HasFailure(); ++number) {
     const int seed = GetParam() * cases + number;
     RandomCase lot(static_cast<std::uint64_t>(seed) + first_seed, {.largest = 8});
@@ -41,10 +43,15 @@ TEST_P(RandomSteps, OnEveryEngineAreWhatTheReferenceSays) {
     const Simulation by_any = simulate(topology, workload, asked.costs, options);
     EXPECT_EQ(by_any.time, by_events.time);
     EXPECT_EQ(by_any.fingerprint, by_events.fingerprint);
+    const NetworkCuts cuts(topology, workload.group());
+    const WorkloadBounds bounds = workload_totals(workload, cuts).bounds;
+    EXPECT_LE(bounds.largest(), by_any.time);
+    near_bound += 2 * bounds.bandwidth > by_any.time ? 1 : 0;
     by_dataflow += by_any.engine == Engine::dataflow ? 1 : 0;
   }
   EXPECT_GT(by_dataflow, random_cases(100));
   EXPECT_GT(with_flows, random_cases(100));
+  EXPECT_GT(near_bound, random_cases(100));
 }
 
 }  // namespace

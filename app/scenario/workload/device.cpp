@@ -109,6 +109,13 @@ std::optional<TrainingDevice> device_of_preset(const Preset& preset) {
   return device;
 }
 
+Bytes memory_of_device(const std::optional<TrainingDevice>& device, const Cluster* cluster) {
+  if (device && device->memory > 0) return device->memory;
+  if (cluster == nullptr || cluster->preset.empty()) return 0;
+  const auto known = device_of_preset(*find_preset(cluster->preset));
+  return known ? known->memory : 0;
+}
+
 std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster* cluster,
                                           bool computes) {
   const JsonValue* const written = workload.raw("device");
@@ -122,7 +129,8 @@ std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster*
   }
   ObjectReader reader(whole, workload.pointer_of("device"), workload.diagnostics());
   if (!computes) {
-    const TrainingDevice device{.device = {}, .slowdown = read_slowdown(reader)};
+    TrainingDevice device{.device = {}, .slowdown = read_slowdown(reader)};
+    device.memory = reader.size("memory").value_or(0);
     workload.resolve("device", reader.finish());
     return device;
   }

@@ -14,6 +14,36 @@
 namespace collsim {
 namespace {
 
+using BytesOfLayer = Bytes Layer::*;
+
+// Of the layers from `from` to `to`, of which parts count as such.
+double bytes_between(const Model& model, BytesOfLayer bytes, double from, double to) {
+  double sum = 0;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const auto begin = static_cast<double>(i);
+    const double part = std::min(to, begin + 1) - std::max(from, begin);
+    if (part > 0) sum += part * static_cast<double>(model.layers[i].*bytes);
+  }
+  return sum;
+}
+
+double bytes_of_stage(const Model& model, BytesOfLayer bytes, const TrainingLayout& layout,
+                      int stage) {
+  const int pieces = layout.pp * layout.chunks;
+  const auto layers = static_cast<int>(model.layers.size());
+  // Of whole layers, the first pieces have one more.
+  const auto begin = [&](int piece) {
+    if (layers < pieces) return static_cast<double>(piece) * layers / pieces;
+    return static_cast<double>(piece * (layers / pieces) + std::min(piece, layers % pieces));
+  };
+  double sum = 0;
+  for (int chunk = 0; chunk < layout.chunks; ++chunk) {
+    const int piece = chunk * layout.pp + stage;
+    sum += bytes_between(model, bytes, begin(piece), begin(piece + 1));
+  }
+  return sum;
+}
+
 // Stated limits: of a model, and of the bytes of all its layers together.
 constexpr std::int64_t max_layers = 100'000;
 constexpr double max_model_bytes = 1e18;
@@ -108,6 +138,32 @@ void read_named_model(ObjectReader& reader, Model& read) {
 }
 
 }  // namespace
+
+std::optional<StepMemory> memory_of(const Model& model, const TrainingLayout& layout,
+                                    const TrainingStep& step) {
+  const auto needs_some = [](const Layer& layer) {
+    return layer.gradients > 0 || layer.activations > 0;
+  };
+  if (layout.keeps_otherwise || std::none_of(model.layers.begin(), model.layers.end(), needs_some))
+    return std::nullopt;
+  Bytes largest = 0;
+  for (const Layer& layer : model.layers) largest = std::max(largest, layer.gradients);
+  const double most_whole = std::min(static_cast<double>(layout.most_whole),
+                                     2 * static_cast<double>(model.layers.size()));
+  StepMemory memory;
+  const Bytes element = size_of(model.type);
+  for (int stage = 0; stage < layout.pp; ++stage) {
+    const double parameters =
+        bytes_of_stage(model, &Layer::gradients, layout, stage) / static_cast<double>(element);
+    const auto number = static_cast<std::size_t>(stage);
+    const double held = number < step.activations.size() ? step.activations[number] : 1;
+    memory.most_bytes.push_back(
+        parameters * bytes_per_parameter(layout.zero, layout.sharded_by, element) +
+        held * bytes_of_stage(model, &Layer::activations, layout, stage) / layout.chunks +
+        most_whole * static_cast<double>(largest));
+  }
+  return memory;
+}
 
 Model read_trained_model(const JsonValue& model, const std::string& pointer,
                          Diagnostics& diagnostics, JsonValue& resolved) {

@@ -95,6 +95,7 @@ struct WrittenProgram {
   std::vector<SourceRange> places;
   std::map<std::pair<int, int>, Route> routes;
   bool routes_are_known = false;
+  std::vector<double> memory;  // bytes of all buffers, by rank, each at its largest
 };
 
 // One thing that a rank does: an action, or a new value of a buffer.
@@ -117,9 +118,9 @@ class ProgramWalk {
   // The numbers for expressions, and the buffers' shapes, as of the last step.
   [[nodiscard]] const std::vector<double>& numbers() const { return numbers_; }
   [[nodiscard]] const std::vector<BufferShape>& shapes() const { return shapes_; }
-
   // With `mistakes`: how many things the rank does.
   [[nodiscard]] double things() const { return things_; }
+
  private:
   struct Frame {
     const std::vector<ProgramOp>* body;
@@ -127,13 +128,13 @@ class ProgramWalk {
     std::int64_t round = 0, rounds = 1;
     std::size_t variable = ProgramOp::none;
     std::uint16_t stream = 0;
-  };
     double times = 1;                 // that the frame stands for
     const ProgramOp* loop = nullptr;  // the outermost that it is in
+  };
 
   void carry_out(const ProgramOp& op);
-  void work(const ProgramOp& op);
   void count(const ProgramOp& op);
+  void work(const ProgramOp& op);
   void message(const ProgramOp& op, bool alone);
   void call(const ProgramOp& op, bool alone);
   void set(const ProgramOp& op);
@@ -179,7 +180,8 @@ class ObjectReader;
 [[nodiscard]] std::shared_ptr<const WrittenProgram> read_program(ObjectReader& workload,
                                                                  const Cluster* cluster);
 
-// Walks the program of every rank: finds the routes of its messages, and what makes no sense.  Each
+// Walks the program of every rank: finds the routes of its messages, how large its buffers become,
+// and what makes no sense.  Each
 // mistake is reported once, a program as a whole at `place`.
 void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics& diagnostics);
 

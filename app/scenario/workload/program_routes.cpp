@@ -34,6 +34,36 @@ void number_routes(WrittenProgram& program, const SourceRange& place, Diagnostic
                      .pointer = "/workload/program"});
 }
 
+// The buffers of a rank, each as large as it becomes.
+class LargestBuffers {
+ public:
+  explicit LargestBuffers(std::size_t buffers) : bytes_(buffers) {}
+
+  void see(const ProgramWalk& walk) {
+    for (std::size_t buffer = 0; buffer < bytes_.size(); ++buffer) see_shape(walk, buffer);
+  }
+  void see(const ProgramWalk& walk, const ProgramOp& op) {
+    for (const std::size_t buffer : {op.buffer, op.into})
+      if (buffer != ProgramOp::none) see_shape(walk, buffer);
+    for (const ProgramOp::Assignment& one : op.assignments) see_shape(walk, one.buffer);
+    if (op.size && op.buffer != ProgramOp::none)
+      bytes_[op.buffer] = std::max(bytes_[op.buffer], *op.size);
+  }
+  [[nodiscard]] double sum() const {
+    double sum = 0;
+    for (const Bytes bytes : bytes_) sum += static_cast<double>(bytes);
+    return sum;
+  }
+
+ private:
+  void see_shape(const ProgramWalk& walk, std::size_t buffer) {
+    const BufferShape& shape = walk.shapes()[buffer];
+    bytes_[buffer] = std::max(bytes_[buffer], shape.count * size_of(shape.type));
+  }
+
+  std::vector<Bytes> bytes_;
+};
+
 Script program_script(std::shared_ptr<const WrittenProgram> program, Rank rank) {
   ProgramWalk walk(*program, rank);
   while (const ProgramStep* const step = walk.next()) co_yield step->action;
@@ -47,8 +77,11 @@ void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics&
   for (int rank = 0; rank < program.ranks && things <= max_things_of_all; ++rank) {
     Diagnostics of_rank;
     ProgramWalk walk(program, Rank(static_cast<std::size_t>(rank)), &of_rank);
+    LargestBuffers buffers(program.buffers.size());
+    buffers.see(walk);
     while (const ProgramStep* const step = walk.next()) {
       const Action& action = step->action;
+      buffers.see(walk, *step->op);
       const bool sends = action.kind == Action::Kind::send;
       if (step->is_set || (!sends && action.kind != Action::Kind::receive)) continue;
       const auto peer = static_cast<int>(action.peer.index());
@@ -61,7 +94,16 @@ void find_routes(WrittenProgram& program, const SourceRange& place, Diagnostics&
     }
     for (const Diagnostic& mistake : of_rank.sorted())
       if (reported.insert(mistake.place.begin).second) diagnostics.add(mistake);
+    things += walk.things();
+    program.memory.push_back(buffers.sum());
   }
+  if (things > max_things_of_all && reported.empty())
+    diagnostics.add({.code = "too-large",
+                     .message = "the program is too long: all ranks together do more than "
+                                "50,000,000 things",
+                     .place = place,
+                     .pointer = "/workload/program",
+                     .hint = "rounds that are alike take equally long: simulate some of them"});
   number_routes(program, place, diagnostics);
   program.routes_are_known = true;
 }
@@ -77,11 +119,3 @@ Workload make_workload(std::shared_ptr<const WrittenProgram> program) {
 }
 
 }  // namespace collsim
-    things += walk.things();
-  if (things > max_things_of_all && reported.empty())
-    diagnostics.add({.code = "too-large",
-                     .message = "the program is too long: all ranks together do more than "
-                                "50,000,000 things",
-                     .place = place,
-                     .pointer = "/workload/program",
-                     .hint = "rounds that are alike take equally long: simulate some of them"});

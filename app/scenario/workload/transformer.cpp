@@ -43,6 +43,8 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   if (scheme == "fsdp") layout.zero = degree(options, "zero", 3);
   if (layout.zero == 3) layout.most_whole = std::max(2, degree(options, "unsharded", 2)) + 2;
   layout.fused_attention = scheme == "fsdp" || scheme == "ddp";
+  layout.keeps_otherwise = scheme == "data-parallel" || scheme == "parameter-server" ||
+                           degree(options, "devices_per_replica", 1) > 1;
   layout.tp = scheme == "tensor" ? all : train ? degree(options, "tp", 1) : 1;
   layout.pp = scheme == "pipeline" ? all : train ? degree(options, "pp", 1) : 1;
   layout.dp = std::max(1, all / layout.tp / layout.pp);
@@ -122,8 +124,6 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
   return read;
 }
 
-// Parameters are spread evenly over the stages, as the pipeline's layers are, but for those before
-// and after all layers.
 StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
                  const TrainingLayout& layout, const TrainingStep& step) {
   const Transformer& model = read.transformer;
@@ -135,30 +135,39 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
   once.recompute = Transformer::Recompute::none;
   work.model_flop = micro * flop(once);
   work.peak = device.device.flops * layout.tp * layout.pp * layout.dp;
-  work.memory = device.memory;
+  return work;
+}
+
+// Parameters are spread evenly over the stages, as the pipeline's layers are, but for those before
+// and after all layers.
+StepMemory memory_of(const TransformerReading& read, const TrainingDevice& device,
+                     const TrainingLayout& layout, const TrainingStep& step) {
+  const Transformer& model = read.transformer;
+  StepMemory memory{.most_bytes = {}, .device = device.memory};
   const auto of_layers = static_cast<double>(parameters_of_layer(model) * model.layers);
   const auto before = static_cast<double>(parameters_before_layers(model));
   const auto after = static_cast<double>(parameters_after_layers(model));
   const double activations =
       activation_bytes(model, layout.tensor_group(), 1, 1) / layout.pp / layout.chunks;
   const auto pieces = static_cast<std::int64_t>(layout.pp) * layout.chunks;
-  work.activation_bytes = activations * static_cast<double>(pieces) /
-                          static_cast<double>(std::max(model.layers, pieces));
-  work.whole_bytes =
+  memory.activation_bytes = activations * static_cast<double>(pieces) /
+                            static_cast<double>(std::max(model.layers, pieces));
+  memory.whole_bytes =
       static_cast<double>(parameters_of_layer(model)) * static_cast<double>(size_of(model.type));
-  work.most_whole =
+  memory.most_whole =
       std::min(static_cast<double>(layout.most_whole), 2 * static_cast<double>(model.layers));
   for (int stage = 0; stage < layout.pp; ++stage) {
     const double owned =
         of_layers / layout.pp + (stage == 0 ? before : 0) + (stage + 1 == layout.pp ? after : 0);
     const auto number = static_cast<std::size_t>(stage);
     const double held = number < step.activations.size() ? step.activations[number] : 1;
-    work.kept_bytes.push_back(owned / layout.tp *
-                              bytes_per_parameter(layout.zero, layout.sharded_by));
-    work.memory_bytes.push_back(work.kept_bytes.back() + held * activations +
-                                work.most_whole * work.whole_bytes);
+    memory.kept_bytes.push_back(
+        owned / layout.tp *
+        bytes_per_parameter(layout.zero, layout.sharded_by, size_of(model.type)));
+    memory.most_bytes.push_back(memory.kept_bytes.back() + held * activations +
+                                memory.most_whole * memory.whole_bytes);
   }
-  return work;
+  return memory;
 }
 
 }  // namespace collsim

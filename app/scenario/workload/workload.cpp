@@ -147,8 +147,8 @@ std::optional<TrainingStep> read_program_step(const JsonValue& workload, const s
                                               Diagnostics& diagnostics, JsonValue& resolved) {
   ObjectReader reader(workload, pointer, diagnostics);
   const auto program = read_program(reader, context.cluster);
-  const CommonKeys common =
-      read_common_keys(reader, context.cluster, read_device(reader, context.cluster, false));
+  const std::optional<TrainingDevice> device = read_device(reader, context.cluster, false);
+  const CommonKeys common = read_common_keys(reader, context.cluster, device);
   for (const std::string& other : scheme_names())
     if (reader.raw(other) != nullptr && !context.varies)
       reader.wrong(other, "conflicting-keys", "a workload is a scheme or a program", {},
@@ -163,6 +163,9 @@ std::optional<TrainingStep> read_program_step(const JsonValue& workload, const s
   TrainingStep step = common.applied_to(
       {.scheme = "program", .workload = make_workload(program), .program = program},
       context.cluster->topology);
+  if (std::ranges::max(program->memory) > 0)
+    step.memory = StepMemory{.most_bytes = program->memory,
+                             .device = memory_of_device(device, context.cluster)};
   show_protocol(step, resolved);
   return step;
 }
@@ -264,8 +267,12 @@ std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::
   if (!diagnostics.empty() || !step) return std::nullopt;
   if (trained.transformer && !takes_global_batch(*trained.transformer, *step, reader))
     return std::nullopt;
-  if (trained.transformer)
+  if (trained.transformer) {
     step->work = work_of(*trained.transformer, *trained.device, layout, *step);
+    step->memory = memory_of(*trained.transformer, *trained.device, layout, *step);
+  } else if ((step->memory = memory_of(trained.model, layout, *step))) {
+    step->memory->device = memory_of_device(trained.device, context.cluster);
+  }
   step = common.applied_to(std::move(*step), context.cluster->topology);
   show_protocol(*step, resolved);
   return step;

@@ -18,18 +18,23 @@ namespace collsim {
 
 struct WrittenProgram;
 
-// What a step computes, and what memory that takes, of a model whose FLOP are known.
+// What a step computes, of a model whose FLOP are known.
 struct StepWork {
   double tokens = 0;
   double model_flop = 0;  // of all ranks, nothing counted twice
   double flop = 0;        // with what is computed again
   double peak = 0;        // FLOP/s of all ranks
-  // Of a rank, by stage: all the time, and at most (study/memory_over_time.hpp).
-  std::vector<double> kept_bytes = {}, memory_bytes = {};
+};
+
+// What memory it takes.
+struct StepMemory {
+  std::vector<double> most_bytes;  // of a rank, by stage; of a program by rank
+  Bytes device = 0;                // that a device has; 0: unknown
+  // Of a transformer, by stage: what a rank keeps all the time (study/memory_over_time.hpp).
+  std::vector<double> kept_bytes = {};
   double activation_bytes = 0;  // of a layer and a microbatch
   double whole_bytes = 0;       // of a layer's parameters, or gradients, that FSDP has whole ...
   double most_whole = 0;        // ... and how many of them it has at once
-  Bytes memory = 0;             // of a device; 0: unknown
 };
 
 // A step of training: what a scenario says in place of a collective.
@@ -45,6 +50,7 @@ struct TrainingStep {
   std::shared_ptr<const WrittenProgram> program = nullptr;  // of an explicit one (program.hpp)
   std::optional<Time> timeout = {};                         // of every collective
   std::optional<StepWork> work = {};
+  std::optional<StepMemory> memory = {};     // none: not known of this scheme
   std::optional<FailurePlan> failures = {};  // of a long job of such steps
   std::int64_t slowdown = 0;                 // CostModel::slowdown
   std::optional<StepProtocol> protocol = {};

@@ -29,7 +29,8 @@ namespace collsim {
                                        Diagnostics& diagnostics, JsonValue& resolved);
 
 // "device" of the workload; nothing without one.  Where it computes a transformer, its keys come on
-// top of those of the GPU that the cluster's preset names; else only the first is read.
+// top of those of the GPU that the cluster's preset names; else only `slowdown` and `memory` are
+// read.
 //
 //   slowdown          0.1: computing is so much slower on a rank while collectives are under way
 //   flops             peak rate of the type that computes: "312TFLOP/s"
@@ -42,6 +43,9 @@ namespace collsim {
 //   skew              how late a rank comes to a collective of its tensor group, in the mean
 [[nodiscard]] std::optional<TrainingDevice> read_device(ObjectReader& workload,
                                                         const Cluster* cluster, bool computes);
+// That of the device, or of the GPU that the cluster's preset names; 0: unknown.
+[[nodiscard]] Bytes memory_of_device(const std::optional<TrainingDevice>& device,
+                                     const Cluster* cluster);
 
 // How a scheme spreads a model over ranks, before its options are read for good.
 struct TrainingLayout {
@@ -53,6 +57,7 @@ struct TrainingLayout {
   // Layers whose parameters FSDP has whole at once, and those whose gradients it has: one in its
   // backward pass, the other being scattered.
   int most_whole = 0;
+  bool keeps_otherwise = false;  // a replica is on several ranks, or servers have the parameters
   // What is usual where a scheme comes from: PyTorch fuses attention, Megatron-LM as published in
   // 2021 does not.
   bool fused_attention = false;
@@ -72,6 +77,12 @@ struct TransformerReading {
                                                   const TrainingLayout& layout);
 [[nodiscard]] StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
                                const TrainingLayout& layout, const TrainingStep& step);
+[[nodiscard]] StepMemory memory_of(const TransformerReading& read, const TrainingDevice& device,
+                                   const TrainingLayout& layout, const TrainingStep& step);
+// Of other models: parameters, gradients, Adam's state, and the activations that layers hand on.
+// Nothing where the model has none of these, and of schemes that keep them in other ways.
+[[nodiscard]] std::optional<StepMemory> memory_of(const Model& model, const TrainingLayout& layout,
+                                                  const TrainingStep& step);
 
 // What a scheme is made for.
 struct SchemeContext {

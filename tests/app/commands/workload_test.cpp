@@ -35,15 +35,15 @@ TEST(WorkloadCommands, RunShowsWhereTheTimeGoes) {
   expect_text(ran.out,
               "pipeline, one training step; chain of 4 ranks, 25 GB/s\n"
               "\n"
-              "  schedule         step   formula   compute  bubble  "
+              "  schedule         step   formula   compute  bubble  x bound  "
               "microbatches  activations  messages\n"
-              "  gpipe        330.0 ms  330.0 ms  240.0 ms   27.3%  "
+              "  gpipe        330.0 ms  330.0 ms  240.0 ms   27.3%     1.38  "
               "           8  8 8 8 8            48\n"
-              "  1f1b         330.0 ms  330.0 ms  240.0 ms   27.3%  "
+              "  1f1b         330.0 ms  330.0 ms  240.0 ms   27.3%     1.38  "
               "           8  4 3 2 1            48\n"
-              "  interleaved  285.0 ms  285.0 ms  240.0 ms   15.8%  "
+              "  interleaved  285.0 ms  285.0 ms  240.0 ms   15.8%     1.19  "
               "           8  11 9 7 5          112\n"
-              "  zb-h1        270.0 ms  270.0 ms  240.0 ms   11.1%  "
+              "  zb-h1        270.0 ms  270.0 ms  240.0 ms   11.1%     1.13  "
               "           8  4 4 4 4            48   <- best of these\n");
 }
 

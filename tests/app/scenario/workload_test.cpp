@@ -294,7 +294,7 @@ TEST(ReadWorkload, ATransformerIsTrainedInItsGlobalBatch) {
   ASSERT_TRUE(one->step->work);
   EXPECT_EQ(one->step->work->tokens, 8 * 1024);
   EXPECT_EQ(one->step->work->peak, 4 * 100e12);
-  EXPECT_EQ(one->step->work->memory_bytes.size(), 2U);
+  EXPECT_EQ(one->step->memory->most_bytes.size(), 2U);
   EXPECT_EQ(one->step->work->flop, one->step->work->model_flop);  // nothing is computed again
 }
 
@@ -326,7 +326,7 @@ TEST(ReadWorkload, WhatATransformerCannotBeIsNamedWhereItIsWritten) {
 TEST(ReadWorkload, ParametersAreKeptByTheRanksOfAShard) {
   const auto memory = [](const std::string& fsdp) {
     const Loaded loaded = load_workload("\"fsdp\": " + fsdp + ", " + small_transformer);
-    return case_of(loaded).value().step->work->memory_bytes.front();
+    return case_of(loaded).value().step->memory->most_bytes.front();
   };
   const double all = memory(R"({"hybrid": 1})");
   const double half = memory(R"({"hybrid": 2})");

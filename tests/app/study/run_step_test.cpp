@@ -58,7 +58,7 @@ MemoryCurve memory_of_rank(const std::string& scenario, std::size_t rank) {
   const Simulation run = record_step(*found, 1'000'000);
   const auto points = memory_over_time(
       *found->step, recorded_actions(found->step->workload, *run.timeline), Rank(rank));
-  const std::vector<double>& kept = found->step->work->kept_bytes;
+  const std::vector<double>& kept = found->step->memory->kept_bytes;
   MemoryCurve curve{kept[kept.size() == 1 ? 0 : rank], 0, points.back().bytes};
   for (const MemoryPoint& point : points) curve.most = std::max(curve.most, point.bytes);
   return curve;
@@ -73,10 +73,10 @@ TEST(RunStep, MemoryOverTimeReachesWhatTheRowSays) {
     const CaseResult row = row_of(scenario);
     for (std::size_t stage = 0; stage < 4; ++stage) {
       const MemoryCurve curve = memory_of_rank(scenario, stage);
-      EXPECT_NEAR(curve.most / row.step->work->memory_bytes[stage], 1, 1e-12) << schedule << stage;
+      EXPECT_NEAR(curve.most / row.step->memory->bytes[stage], 1, 1e-12) << schedule << stage;
       EXPECT_NEAR(curve.last / curve.kept, 1, 1e-12) << schedule << stage;
     }
-    EXPECT_EQ(row.step->work->out_of_memory, "");
+    EXPECT_EQ(row.step->memory->runs_out, "");
   }
 }
 
@@ -84,7 +84,7 @@ TEST(RunStep, MemoryOverTimeReachesWhatTheRowSays) {
 TEST(RunStep, MemoryOfFsdpHasWholeLayers) {
   const std::string scenario =
       step_scenario(eight, std::string(R"("fsdp": {}, )") + small_transformer + "\"80GB\"}");
-  const double row = row_of(scenario).step->work->memory_bytes.front();
+  const double row = row_of(scenario).step->memory->bytes.front();
   const MemoryCurve curve = memory_of_rank(scenario, 3);
   const double layer = 2 * (12 * 1024.0 * 1024 + 13 * 1024);
   EXPECT_LE(curve.most, row * (1 + 1e-12));
@@ -103,7 +103,7 @@ TEST(RunStep, MemoryRunsOutAtALayer) {
   const CaseResult row =
       row_of(step_scenario(four_stages, std::string(R"("pipeline": {"microbatches": 8}, )") +
                                             small_transformer + "\"80GB\"}"));
-  const auto most = static_cast<std::int64_t>(row.step->work->memory_bytes.front());
+  const auto most = static_cast<std::int64_t>(row.step->memory->bytes.front());
   const double layer = 1024.0 * 1024 * (34 + 5.0 * 16);
   const auto less = [&](double layers) {
     return std::to_string(most - static_cast<std::int64_t>(layers * layer)) + "B";
@@ -336,6 +336,51 @@ TEST(RunStep, AnEndlessStepIsRefusedSoon) {
   expect_contains(studied.messages()[0], "a rank does more than 5,000,000 things");
 }
 
+// 16 bytes for each parameter of 4: itself, its gradient and Adam's two moments.
+TEST(RunStep, MemoryOfLayersIsParametersStateAndActivations) {
+  const auto memory = [](const std::string& scheme, const std::string& more = "") {
+    return row_of(step_scenario(four_stages, scheme + R"(, "model": {"layers": [
+        {"times": 4, "gradients": "4MB", "activations": "1MB"}]})" +
+                                                 more))
+        .step->memory;
+  };
+  EXPECT_EQ(memory(R"("ddp": {})")->bytes, (std::vector<double>{4 * 16e6 + 4e6}));
+  EXPECT_EQ(memory(R"("fsdp": {"zero": 1})")->bytes, (std::vector<double>{4 * (8e6 + 2e6) + 4e6}));
+  EXPECT_EQ(memory(R"("pipeline": {"microbatches": 8})")->bytes,
+            (std::vector<double>{16e6 + 4e6, 16e6 + 3e6, 16e6 + 2e6, 16e6 + 1e6}));
+  EXPECT_FALSE(memory(R"("parameter-server": {})"));
+  EXPECT_TRUE(memory(R"("ddp": {})", R"(, "device": {"memory": "1GB"})")->runs_out.empty());
+  EXPECT_EQ(memory(R"("ddp": {})", R"(, "device": {"memory": "10MB"})")->runs_out,
+            "during the step");
+}
+
+// What scatter saves over broadcast, and what all-gather takes.
+TEST(RunStep, MemoryOfAProgramIsThatOfItsBuffers) {
+  const auto memory = [](const std::string& ops) {
+    return row_of(step_scenario(four_stages,
+                                R"("data": {"x": [[1, 2, 3, 4], [], [], []], "y": "4B"},
+                                   "program": [{"on": "all", "do": [)" +
+                                    ops + "]}]"))
+        .step->memory->bytes;
+  };
+  EXPECT_EQ(memory(R"({"broadcast": "x", "root": 0})"), (std::vector<double>{20, 20, 20, 20}));
+  EXPECT_EQ(memory(R"({"scatter": "x", "into": "z", "root": 0})"),
+            (std::vector<double>{24, 8, 8, 8}));
+  EXPECT_EQ(memory(R"({"all-gather": "y", "into": "z"})"), (std::vector<double>{36, 20, 20, 20}));
+}
+
+// Compared with what is simulated: assertions stop a step that is faster than its bound.
+TEST(RunStep, BoundsAreBelowTheStepAndNearIt) {
+  const CaseResult computing = row_of(step_scenario(eight, "\"ddp\": {}, " + like_bert));
+  EXPECT_EQ(computing.bound, computing.bounds.compute);
+  EXPECT_NEAR(computing.bound.seconds(), 0.218, 1e-12);
+  const CaseResult sending = row_of(step_scenario(
+      eight, R"("ddp": {}, "model": {"layers": [{"times": 8, "gradients": "256MiB"}]})"));
+  EXPECT_EQ(sending.bound, sending.bounds.bandwidth);
+  EXPECT_LT(sending.time_s() / sending.bound.seconds(), 1.01);
+  EXPECT_GE(sending.time, sending.bound);
+}
+
 TEST(RunStep, RanksThatDoNotFitTogetherAreNamedInOneSentence) {
   const auto message = [](const std::string& first, const std::string& second) {
     const Studied studied = study(
@@ -358,11 +403,11 @@ TEST(RunStep, ExpectationsCanAskForTheIdleTimeOfARank) {
       R"("shape": "switch", "ranks": 2, "link": {"bandwidth": "25GB/s"})",
       R"("program": [{"on": 0, "do": [{"work": "10ms"}]}, {"on": 1, "do": [{"work": "4ms"}]}])",
       R"j("expect": [{"metric": "idle(1)", "equals": "6ms"}, {"metric": "idle(K - 2)", "at_most": 0},
-                    {"metric": "idle(2)", "at_least": 0}])j"));
+                    {"metric": "bound", "equals": "10ms"}, {"metric": "idle(2)", "at_least": 0}])j"));
   const auto& expect = studied.results->expect;
-  EXPECT_TRUE(expect[0].ok && expect[1].ok);
-  EXPECT_FALSE(expect[2].ok);
-  expect_contains(expect[2].failure, "there is no rank 2");
+  EXPECT_TRUE(expect[0].ok && expect[1].ok && expect[2].ok);
+  EXPECT_FALSE(expect[3].ok);
+  expect_contains(expect[3].failure, "there is no rank 2");
 }
 
 TEST(RunStep, OnlyTransformersHaveMfu) {
