@@ -65,6 +65,7 @@ struct BestSetting {
     std::string value;
     Time time;
   };
+    bool fits = true;  // on its devices
   std::vector<Tried> tried;  // in the order of values, the case's own among them
   std::size_t now = 0, best = 0;
 };
@@ -92,8 +93,9 @@ struct StepExplanation {
 // {workload, step_s, compute_s, exposed_s, hidden_s, bubble, shares, path: [{from_s, to_s, what,
 // turns, shares}], exposed: [{what, calls, time_s, exposed_s}], streams,
 // slack: [{stream, what, actions, without, least_s, most_s}], knobs: [{name, now, then,
-// time_s, saves_s, why_not}], settings: [{path, now, best, tried: [{value, time_s}]}]}; path,
-// exposed, streams and slack are null where there are too many steps to record.
+// time_s, saves_s, why_not}], settings: [{path, now, best, tried: [{value, time_s, fits}]}]}; path,
+// exposed, streams and slack are null where there are too many steps to record; `smaller` is then
+// {changes: {path: value}, step_s, shares, path, ...}, or null.
 [[nodiscard]] JsonValue to_value(const StepExplanation& explanation);
 
 }  // namespace collsim

@@ -97,45 +97,52 @@ class SettingSearch {
   }
 
   // As the scenario says it, or the default.
-  void start(const std::string& now, Time time) {
+  void start(const std::string& now, const CaseResult& row) {
     now_ = now;
-    times_.emplace_back(now, time);
+    add(now, row);
   }
   // What does not work here is left out.
   void try_value(const JsonValue& value) {
     const std::string text = plain_text(value);
-    for (const auto& [known, time] : times_)
-      if (known == text) return;
+    for (const Tried& one : tried_)
+      if (one.value == text) return;
     try {
-      times_.emplace_back(text, run_step(variations_.with({{best_.path, value}})).time);
+      add(text, run_step(variations_.with({{best_.path, value}})));
     } catch (const Error&) {
       return;
     }
   }
 
   [[nodiscard]] std::string best() const {
-    return std::min_element(times_.begin(), times_.end(),
-                            [](const auto& a, const auto& b) { return a.second < b.second; })
-        ->first;
+    return std::min_element(tried_.begin(), tried_.end(),
+                            [](const Tried& a, const Tried& b) {
+                              return std::pair(!a.fits, a.time) < std::pair(!b.fits, b.time);
+                            })
+        ->value;
   }
 
   template <class Less>
   [[nodiscard]] BestSetting take(const Less& less) {
     const std::string best_value = best();
-    std::stable_sort(times_.begin(), times_.end(),
-                     [&](const auto& a, const auto& b) { return less(a.first, b.first); });
-    for (const auto& [value, time] : times_) {
-      if (value == now_) best_.now = best_.tried.size();
-      if (value == best_value) best_.best = best_.tried.size();
-      best_.tried.push_back({value, time});
+    std::stable_sort(tried_.begin(), tried_.end(),
+                     [&](const Tried& a, const Tried& b) { return less(a.value, b.value); });
+    for (const Tried& one : tried_) {
+      if (one.value == now_) best_.now = best_.tried.size();
+      if (one.value == best_value) best_.best = best_.tried.size();
+      best_.tried.push_back(one);
     }
     return best_;
   }
 
  private:
   Variations& variations_;
+  using Tried = BestSetting::Tried;
+  void add(const std::string& value, const CaseResult& row) {
+    tried_.push_back({value, row.time, row.step->fits()});
+  }
+
   std::string now_;
-  std::vector<std::pair<std::string, Time>> times_;
+  std::vector<Tried> tried_;
   BestSetting best_;
 };
 
@@ -169,7 +176,7 @@ void explain_step_knobs(const Scenario& scenario, std::size_t point, const Case&
     const JsonValue* const now = options == nullptr ? nullptr : options->find(setting.key);
     if (now == nullptr) continue;
     SettingSearch search(variations, setting);
-    search.start(plain_text(*now), result.row.time);
+    search.start(plain_text(*now), result.row);
     if (setting.values.empty())
       try_sizes(search);
     else

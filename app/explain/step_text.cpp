@@ -146,15 +146,20 @@ void write_settings(Page& page, const StepExplanation& e) {
   for (const BestSetting& setting : e.settings) {
     const BestSetting::Tried& best = setting.tried[setting.best];
     std::string text = fmt::format("Best {} tried: {}", setting.path, best.value);
-    if (best.time < e.row.time)
+    const BestSetting::Tried& now = setting.tried[setting.now];
+    if (best.fits && !now.fits)
+      text += fmt::format(", with {}; now {}, for which memory is short", to_text(best.time),
+                          now.value);
+    else if (best.time < e.row.time)
       text += fmt::format(", with {} ({} saved; now {})", to_text(best.time),
-                          step_saving(best.time, e.row.time), setting.tried[setting.now].value);
+                          step_saving(best.time, e.row.time), now.value);
     else
       text += ", as now";
     page.paragraph(text + ".");
     std::string tried;
     for (const BestSetting::Tried& one : setting.tried)
-      tried += fmt::format("{}{}: {}", tried.empty() ? "" : ", ", one.value, to_text(one.time));
+      tried += fmt::format("{}{}: {}{}", tried.empty() ? "" : ", ", one.value, to_text(one.time),
+                           one.fits ? "" : " (out of memory)");
     page.line("    ", "tried " + tried, 10);
   }
 }
@@ -203,7 +208,8 @@ JsonValue setting_value(const BestSetting& setting) {
        {"now", setting.tried[setting.now].value},
        {"best", setting.tried[setting.best].value},
        {"tried", JsonValue::array(setting.tried, [](const BestSetting::Tried& one) {
-          return JsonValue::object({{"value", one.value}, {"time_s", one.time.seconds()}});
+          return JsonValue::object(
+              {{"value", one.value}, {"time_s", one.time.seconds()}, {"fits", one.fits}});
         })}});
 }
 

@@ -47,9 +47,16 @@ std::string key_of(const CaseResult& row, const Counts& counts) {
   return key;
 }
 
-// Of rows with the same task: the fastest and the slowest.
+bool fits(const CaseResult& row) {
+  return !row.step || row.step->fits();
+}
+
+// Of rows with the same task: the fastest whose ranks have room on their devices, and the slowest
+// of all.
 struct Group {
-  Time fastest, slowest;
+  Time fastest = Time::never();
+  Time slowest{};
+  bool some_do_not_fit = false;
 };
 
 std::string task_of(const CaseResult& row) {
@@ -59,9 +66,10 @@ std::string task_of(const CaseResult& row) {
 std::map<std::string, Group> groups_of(const std::vector<CaseResult>& rows) {
   std::map<std::string, Group> groups;
   for (const CaseResult& row : rows) {
-    Group& group = groups.try_emplace(task_of(row), Group{row.time, row.time}).first->second;
-    group.fastest = std::min(group.fastest, row.time);
+    Group& group = groups[task_of(row)];
+    if (fits(row)) group.fastest = std::min(group.fastest, row.time);
     group.slowest = std::max(group.slowest, row.time);
+    group.some_do_not_fit = group.some_do_not_fit || !fits(row);
   }
   return groups;
 }
@@ -71,7 +79,8 @@ void mark_fastest(const std::vector<CaseResult>& rows, std::vector<std::string>&
   const char* const best = groups.size() == 1 ? "<- best of these" : "<- best";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Group& group = groups.at(task_of(rows[i]));
-    if (group.slowest > group.fastest && rows[i].time == group.fastest) remarks[i] = best;
+    const bool is_best = fits(rows[i]) && rows[i].time == group.fastest;
+    if (is_best && (group.slowest > group.fastest || group.some_do_not_fit)) remarks[i] = best;
   }
 }
 
@@ -503,6 +512,8 @@ std::vector<std::string> remarks_about(const Results& results) {
     mark_worse_than_whole(results.rows, remarks);
   if (std::any_of(results.axes.begin(), results.axes.end(), is_a_choice))
     mark_fastest(results.rows, remarks);
+  for (std::size_t i = 0; i < remarks.size(); ++i)
+    if (!fits(results.rows[i])) remarks[i] = "does not fit: out of memory";
   return remarks;
 }
 

@@ -27,7 +27,8 @@ void write_nccl_tests(std::ostream& out, const Results& results);
 // The rows as a readable table: the swept values that vary, times in one unit, ratios, remarks.
 [[nodiscard]] TextTable result_table(const Results& results);
 
-// Behind each row: "<- best of these", "worse than not cutting at all", or nothing.
+// Behind each row: "<- best of these", "worse than not cutting at all", "does not fit: out of
+// memory", or nothing.
 [[nodiscard]] std::vector<std::string> remarks_about(const Results& results);
 
 [[nodiscard]] std::string rows_text(std::size_t rows);  // "1 row", "2 rows"

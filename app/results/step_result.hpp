@@ -69,6 +69,8 @@ struct StepResult {
     std::optional<std::int64_t> steps_done_twice = {};  // with given ones
   };
   std::optional<Job> job;
+  // Each rank has room on its device, as far as that is known.
+  [[nodiscard]] bool fits() const { return !memory || memory->runs_out.empty(); }
   // The rank that gives up first, if any does.
   [[nodiscard]] std::optional<std::size_t> first_to_give_up() const {
     std::optional<std::size_t> first;

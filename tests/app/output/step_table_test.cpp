@@ -49,6 +49,29 @@ TEST(StepTable, AllThatAreFastestAreMarked) {
   EXPECT_EQ(text.find("<- best of these", second + 1), std::string::npos);
 }
 
+// Nobody can choose it.
+TEST(StepTable, WhatDoesNotFitItsDevicesIsNotTheBest) {
+  Results results;
+  results.axes = {"workload.fsdp.zero"};
+  results.rows = {step_row(0.2, 0), step_row(0.3, 0)};
+  for (std::size_t i = 0; i < 2; ++i) {
+    results.rows[i].params = {{"workload.fsdp.zero", JsonValue(static_cast<std::int64_t>(i + 1))}};
+    results.rows[i].step->memory = StepResult::Memory{.bytes = {8e10}, .device = 1};
+  }
+  results.rows[0].step->memory->runs_out = "at forward of layer 7";
+  const auto line = [&](std::size_t number) {
+    const std::string text = written(results, Format::table, {.quiet = true});
+    std::size_t begin = 0;
+    for (; number > 0; --number) begin = text.find('\n', begin) + 1;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  expect_contains(line(1), "does not fit: out of memory");
+  EXPECT_EQ(line(1).find("best"), std::string::npos);
+  expect_contains(line(2), "<- best of these");
+  results.rows[1].step->memory->runs_out = "before the first layer";
+  EXPECT_EQ(line(2).find("best"), std::string::npos);
+}
+
 // The mean of a job that hardly ever comes to a checkpoint.
 TEST(StepTable, AJobThatNeverEndsHasNoDate) {
   Results results;
