@@ -1,15 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/explain/step_explanation.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include "app/explain/step_internal.hpp"
+#include "app/explain/variations.hpp"
 #include "app/study/run_step.hpp"
+#include "topo/turns.hpp"
 
 namespace collsim {
 namespace {
 
 constexpr std::uint64_t most_recorded_steps = 2'000'000;
-// Of one run, where the step is to be simulated some 20 times more.
-constexpr std::uint64_t most_messages_of_a_knob = 500'000;
+// Of one run that is simulated, where that is to be done 4 or some 20 times more.
+constexpr std::uint64_t most_messages_of_a_knob = 2'000'000;
+constexpr std::uint64_t most_messages_of_a_setting = 500'000;
+
+// A message has an instruction at each end, and signals come with it.
+constexpr std::uint64_t instructions_of_a_message = 3;
+
+// Of the ranks that stand for all.
+std::uint64_t simulated_messages(const CaseResult& row, const Workload& workload) {
+  if (row.engine != Engine::symmetry) return row.messages;
+  return row.messages / Turns::common(workload.turns(), workload.turns()).order();
+}
+
+// The path of `chosen`; false: there are too many steps to record.
+bool record_path(const Case& chosen, StepExplanation& result) {
+  if (result.row.messages > most_recorded_steps) return false;
+  try {
+    const Simulation recorded = record_step(chosen, most_recorded_steps);
+    explain_step_path(chosen, recorded, result);
+    result.every_step_recorded = true;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::too_large) throw;
+  }
+  return result.every_step_recorded;
+}
+
+// Of what there are fewer in a smaller step, and how many there are now.
+struct Multiple {
+  std::string path;
+  std::int64_t now = 1, of_one = 1;  // of one microbatch
+};
+
+// Microbatches are alike, as replicas are.
+std::optional<Multiple> microbatches_of(const StepExplanation& step, const JsonValue& workload) {
+  const auto count = step.row.step->microbatches;
+  if (!count || *count < 2) return std::nullopt;
+  const JsonValue* const model = workload.find("model");
+  const JsonValue* const transformer = model == nullptr ? nullptr : model->find("transformer");
+  const JsonValue* const global =
+      transformer == nullptr ? nullptr : transformer->find("global_batch");
+  if (global != nullptr && global->integer())
+    return Multiple{"workload.model.transformer.global_batch", *count, *global->integer() / *count};
+  return Multiple{"workload." + step.scheme + ".microbatches", *count, 1};
+}
+
+// The same step with one replica, then with ever fewer microbatches, until it can be recorded.
+std::shared_ptr<StepExplanation> smaller_step(const Scenario& scenario, std::size_t point,
+                                              const Case& chosen, const StepExplanation& whole) {
+  Diagnostics ignored;  // the case was made before
+  ClusterCache clusters;
+  const JsonValue workload = read_point(scenario, point, {}, clusters, ignored).workload;
+  const auto microbatches = microbatches_of(whole, workload);
+  std::int64_t replicas = 1;
+  const JsonValue* const train = workload.find("train");
+  if (train != nullptr && train->find("dp") != nullptr)
+    replicas = train->find("dp")->integer().value_or(1);
+  Variations variations(scenario, point);
+  const auto ranks = static_cast<std::int64_t>(chosen.step->workload.size());
+  for (std::int64_t m = microbatches ? microbatches->now : 1; m >= 1; m /= 2) {
+    const auto parts =
+        static_cast<std::uint64_t>((microbatches ? microbatches->now : 1) * replicas);
+    const std::uint64_t messages = whole.row.messages / parts * static_cast<std::uint64_t>(m);
+    if (messages > most_recorded_steps / instructions_of_a_message) continue;
+    auto smaller = std::make_shared<StepExplanation>();
+    if (replicas > 1) {
+      smaller->changes.emplace_back("workload.train.dp", std::int64_t{1});
+      smaller->changes.emplace_back("workload.ranks", ranks / replicas);
+    }
+    if (microbatches && (m < microbatches->now || microbatches->of_one > 1))
+      smaller->changes.emplace_back(microbatches->path,
+                                    m * std::max<std::int64_t>(1, microbatches->of_one / replicas));
+    if (smaller->changes.empty()) return nullptr;
+    try {
+      const Case one = variations.with(smaller->changes);
+      smaller->row = run_step(one);
+      smaller->scheme = whole.scheme;
+      smaller->machine = one.cluster->description;
+      return record_path(one, *smaller) ? smaller : nullptr;
+    } catch (const Error&) {
+      return nullptr;  // there is no such step
+    }
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -18,15 +106,10 @@ StepExplanation explain_step(const Scenario& scenario, std::size_t point, const 
   result.row = run_step(chosen);
   result.scheme = chosen.step->scheme;
   result.machine = chosen.cluster->description;
-  try {
-    const Simulation recorded = record_step(chosen, most_recorded_steps);
-    explain_step_path(chosen, recorded, result);
-    result.every_step_recorded = true;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::too_large) throw;
-  }
-  if (result.row.messages <= most_messages_of_a_knob)
-    explain_step_knobs(scenario, point, chosen, result);
+  if (!record_path(chosen, result)) result.smaller = smaller_step(scenario, point, chosen, result);
+  const std::uint64_t messages = simulated_messages(result.row, chosen.step->workload);
+  if (messages <= most_messages_of_a_knob) explain_step_knobs(chosen, result);
+  if (messages <= most_messages_of_a_setting) explain_step_settings(scenario, point, result);
   return result;
 }
 

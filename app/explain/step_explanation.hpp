@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,8 +65,8 @@ struct BestSetting {
   struct Tried {
     std::string value;
     Time time;
-  };
     bool fits = true;  // on its devices
+  };
   std::vector<Tried> tried;  // in the order of values, the case's own among them
   std::size_t now = 0, best = 0;
 };
@@ -73,7 +74,9 @@ struct BestSetting {
 struct StepExplanation {
   CaseResult row;
   std::string scheme, machine;
-  bool every_step_recorded = false;  // otherwise there are too many: only row, knobs and settings
+  bool every_step_recorded = false;  // otherwise there are too many: only row, knobs and settings,
+  std::shared_ptr<StepExplanation> smaller;  // and of a smaller step, if there is one, the path:
+  Params changes;                            // so it differs from what was asked for
   StepShares path;
   std::vector<StepPathLine> lines;
   std::size_t lines_left_out = 0;     // in the middle

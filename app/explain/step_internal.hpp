@@ -13,8 +13,10 @@ namespace collsim {
 // Everything for which every step must have been recorded.
 void explain_step_path(const Case& one_case, const Simulation& simulation, StepExplanation& result);
 
-// Simulates the step some 20 times.
-void explain_step_knobs(const Scenario& scenario, std::size_t point, const Case& one_case,
-                        StepExplanation& result);
+// Simulates the step 4 times.
+void explain_step_knobs(const Case& one_case, StepExplanation& result);
+
+// Simulates the step up to 20 times.
+void explain_step_settings(const Scenario& scenario, std::size_t point, StepExplanation& result);
 
 }  // namespace collsim

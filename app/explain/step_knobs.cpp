@@ -113,6 +113,7 @@ class SettingSearch {
     }
   }
 
+  // Of those that fit their devices, if any do.
   [[nodiscard]] std::string best() const {
     return std::min_element(tried_.begin(), tried_.end(),
                             [](const Tried& a, const Tried& b) {
@@ -135,12 +136,12 @@ class SettingSearch {
   }
 
  private:
-  Variations& variations_;
   using Tried = BestSetting::Tried;
   void add(const std::string& value, const CaseResult& row) {
     tried_.push_back({value, row.time, row.step->fits()});
   }
 
+  Variations& variations_;
   std::string now_;
   std::vector<Tried> tried_;
   BestSetting best_;
@@ -164,9 +165,11 @@ void try_sizes(SettingSearch& search) {
 
 }  // namespace
 
-void explain_step_knobs(const Scenario& scenario, std::size_t point, const Case& one_case,
-                        StepExplanation& result) {
+void explain_step_knobs(const Case& one_case, StepExplanation& result) {
   StepKnobs(one_case, result).turn_all();
+}
+
+void explain_step_settings(const Scenario& scenario, std::size_t point, StepExplanation& result) {
   Diagnostics ignored;  // the case was made before
   ClusterCache clusters;
   const JsonValue workload = read_point(scenario, point, {}, clusters, ignored).workload;

@@ -52,10 +52,6 @@ void write_step(Page& page, const StepExplanation& e) {
 }
 
 void write_step_shares(Page& page, const StepExplanation& e) {
-  page.heading("Where the time goes");
-  if (!e.every_step_recorded)
-    return page.paragraph(
-        "This step has too many messages to record all, so there is no critical path.");
   if (e.row.time == Time{}) return page.paragraph("The step takes no time.");
   page.paragraph("Along the critical path, the one chain of causes that lasts until the end:");
   for (const StepShareWords& share : step_shares) {
@@ -66,6 +62,31 @@ void write_step_shares(Page& page, const StepExplanation& e) {
                           padded(page.bar(time.seconds() / e.row.time_s()), bar_width)),
               share.meaning, 58);
   }
+}
+
+// Of a step that is too large to record: means over the ranks.
+void write_mean_times(Page& page, const StepExplanation& e) {
+  const StepResult& step = *e.row.step;
+  page.paragraph(
+      fmt::format("{} messages are too many to record, so there is no critical path of "
+                  "this step.  Its ranks spend, in the mean:",
+                  with_commas(static_cast<std::int64_t>(e.row.messages))));
+  const auto row = [&](const std::string& name, double seconds) {
+    if (seconds > 0)
+      page.line(fmt::format("    {:<26}{:>10} {:>6.1f}%", name, seconds_text(seconds),
+                            100 * seconds / e.row.time_s()),
+                "", 0);
+  };
+  row("forward", step.phases.forward_s);
+  row("backward", step.phases.backward_s);
+  row("other work", step.phases.other_s);
+  for (const StepResult::Communicator& one : step.communicators)
+    row("exposed on " + printable(one.name), one.exposed_s);
+  row("bubble", step.bubble * e.row.time_s());
+  if (e.smaller) return;
+  page.paragraph(
+      "Ask for a step with fewer ranks, layers or microbatches (--set): its path has the same "
+      "parts.");
 }
 
 void write_step_path(Page& page, const StepExplanation& e) {
@@ -218,16 +239,37 @@ JsonValue setting_value(const BestSetting& setting) {
 std::string to_text(const StepExplanation& explanation, const PageStyle& style) {
   Page page(style);
   write_step(page, explanation);
-  write_step_shares(page, explanation);
-  write_step_path(page, explanation);
-  write_exposed(page, explanation);
-  write_slack(page, explanation);
+  page.heading("Where the time goes");
+  if (!explanation.every_step_recorded) write_mean_times(page, explanation);
+  const StepExplanation* const told =
+      explanation.every_step_recorded ? &explanation : explanation.smaller.get();
+  if (told != nullptr) {
+    if (told != &explanation)
+      page.paragraph(
+          fmt::format("What follows, up to the next knob, is of a smaller step of {}{}: {}.",
+                      to_text(told->row.time),
+                      told->changes.front().first == "workload.train.dp"
+                          ? ", with one replica, whose gradients need no averaging"
+                          : "",
+                      printable(to_text(told->changes))));
+    write_step_shares(page, *told);
+    write_step_path(page, *told);
+    write_exposed(page, *told);
+    write_slack(page, *told);
+  }
   write_step_knobs(page, explanation);
   return page.take();
 }
 
 JsonValue to_value(const StepExplanation& e) {
   const StepResult& step = *e.row.step;
+  JsonValue smaller;
+  if (e.smaller) {
+    JsonValue changes = JsonValue::object();
+    for (const auto& [path, value] : e.smaller->changes) changes.set(path, value);
+    smaller = to_value(*e.smaller);
+    smaller.set("changes", std::move(changes));
+  }
   const auto if_recorded = [&](JsonValue value) {
     return e.every_step_recorded ? std::move(value) : JsonValue();
   };
@@ -271,7 +313,8 @@ JsonValue to_value(const StepExplanation& e) {
                                               }))},
        {"knobs", JsonValue::array(
                      e.knobs, [&](const StepKnob& knob) { return knob_value(knob, e.row.time); })},
-       {"settings", JsonValue::array(e.settings, setting_value)}});
+       {"settings", JsonValue::array(e.settings, setting_value)},
+       {"smaller", std::move(smaller)}});
 }
 
 }  // namespace collsim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranks that take longer than the others: a GPU that throttles, a spike, an older machine.
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 #include <utility>
@@ -55,6 +56,12 @@ Script slow_step(Workload workload, SlowRank slow) {
   }
 }
 
+bool all_alike(const std::vector<SlowRank>& slow) {
+  return std::all_of(slow.begin(), slow.end(), [&](const SlowRank& one) {
+    return one.factor == slow.front().factor && one.delay == slow.front().delay && one.jitter == 0;
+  });
+}
+
 }  // namespace
 
 Workload slowed(const Workload& workload, const std::vector<SlowRank>& slow) {
@@ -66,6 +73,7 @@ Workload slowed(const Workload& workload, const std::vector<SlowRank>& slow) {
   parts.data = workload.data();
   std::unordered_map<std::size_t, SlowRank> by_rank;
   for (const SlowRank& one : slow) by_rank.emplace(one.rank.index(), one);
+  if (by_rank.size() == parts.group.size() && all_alike(slow)) parts.turns = workload.turns();
   parts.script = [workload, by_rank = std::move(by_rank)](Rank rank) {
     const auto found = by_rank.find(rank.index());
     return found == by_rank.end() ? workload.script(rank) : slow_step(workload, found->second);

@@ -29,6 +29,18 @@ TEST(SlowRanks, StretchTheirOwnWorkOnly) {
   EXPECT_EQ(uneven.lanes(), even.lanes());
 }
 
+// So that one of them still stands for all.
+TEST(SlowRanks, RanksThatAreSlowAlikeTurnAsBefore) {
+  Model model;
+  model.layers = {{"a", Time(100), Time(300), 8, 0}};
+  const Workload even = make_workload(Ddp{}, model, 2);
+  ASSERT_FALSE(even.turns().empty());
+  const Workload alike = slowed(even, {{Rank(0), 2, Time(7)}, {Rank(1), 2, Time(7)}});
+  EXPECT_EQ(alike.turns().size(), even.turns().size());
+  EXPECT_TRUE(slowed(even, {{Rank(0), 2, Time(7)}, {Rank(1), 2, Time{}}}).turns().empty());
+  EXPECT_TRUE(slowed(even, {{Rank(0), 2, Time(7)}}).turns().empty());
+}
+
 TEST(SlowRanks, NoiseIsTheSameForTheSameSeed) {
   constexpr int ranks = 2000;
   Model model;

@@ -304,6 +304,35 @@ TEST(WorkloadCommands, KnobsAreSimulatedAndNotGuessed) {
   }
 }
 
+// Its own messages are too many; a smaller step with the same parts has a path.
+TEST(WorkloadCommands, ExplainTellsTheWaysOfALargeStepByASmallerOne) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+  "cluster": { "shape": "nodes", "nodes": 16, "gpus_per_node": 8, "nics_per_node": 8,
+    "intra": { "shape": "switch", "link": { "bandwidth": "200GB/s" } },
+    "inter": { "link": { "bandwidth": "25GB/s" } } },
+  "workload": { "train": { "tp": 8, "pp": 4, "dp": 4, "microbatches": 32 },
+    "model": { "layers": [ { "times": 32, "forward": "10ms", "backward": "20ms",
+                             "gradients": "64MiB", "activations": "32MiB" } ] } } })");
+  const Ran ran = run_collsim({"explain", file, "--format", "json"});
+  ASSERT_EQ(ran.code, exit_fine) << ran.err;
+  const json whole = json::parse(ran.out);
+  EXPECT_TRUE(whole["path"].is_null());
+  EXPECT_EQ(whole["knobs"][0]["name"], "computing of all ranks");
+  const json smaller = whole["smaller"];
+  EXPECT_EQ(smaller["changes"]["workload.train.dp"], 1);
+  EXPECT_EQ(smaller["changes"]["workload.ranks"], 32);
+  EXPECT_FALSE(smaller["path"].empty());
+  double all = 0;
+  for (const auto& [name, seconds] : smaller["shares"].items()) all += seconds.get<double>();
+  EXPECT_NEAR(all, smaller["step_s"], 1e-9);
+  const std::string text = run_collsim({"explain", file}).out;
+  expect_contains(text, "too many to record");
+  expect_contains(text, "workload.train.dp = 1, workload.ranks = 32");
+  expect_contains(text, "exposed on tp");
+  expect_contains(text, "The critical path in words");
+}
+
 TEST(WorkloadCommands, ExplainTriesTheSchedulesOfAPipeline) {
   const Folder folder;
   const std::string file = folder.write("a.json", pipelines);
