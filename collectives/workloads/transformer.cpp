@@ -57,9 +57,11 @@ double scores(const Transformer& model, int tp) {
 // parallelism, every rank has those that are not of the products.
 double kept_without_scores(const Transformer& model, TensorGroup group) {
   const double h = number(model.hidden);
-  const double of_mlp = (is_gpt(model) ? 4 : 8) * number(inner_of(model)) / h;
-  const double of_products = 4 + 4 * number(width_of_keys(model)) / h + of_mlp;
-  const double others = is_gpt(model) ? 10 : 8;
+  const double inner = number(inner_of(model)) / h;
+  const double of_mlp = (is_gpt(model) ? 4 : 8) * inner;
+  const double less = model.has_8_bits ? 1 + inner : 0;
+  const double of_products = 4 + 4 * number(width_of_keys(model)) / h + of_mlp - less;
+  const double others = (is_gpt(model) ? 10 : 8) - (model.has_8_bits ? 2 : 0);
   return group.sequence_parallel ? (others + of_products) / group.size
                                  : others + of_products / group.size;
 }
@@ -76,8 +78,9 @@ struct DeviceRates {
   const Device& device;
   int tp;
 
-  [[nodiscard]] double flop(double of_group) const {
-    return of_group / (device.flops * device.efficiency * tp);
+  [[nodiscard]] double flop(double of_group, bool has_8_bits = false) const {
+    const double flops = has_8_bits ? device.flops_of_8_bits : device.flops;
+    return of_group / (flops * device.efficiency * tp);
   }
   [[nodiscard]] double attention(double of_group) const {
     return of_group / (device.flops * device.attention * tp);
@@ -102,8 +105,9 @@ PassTimes times_of_pass(const Transformer& model, const DeviceRates& share, Tens
   const double of_attention = forward_flop_of_attention(model);
   const double of_scores = share.bytes(values * scores(model, group.size));
   const double attention = share.attention(of_attention) + of_scores;
-  const double products = share.flop(forward_flop_of_layer(model) - of_attention) +
-                          share.bytes(values * kept_without_scores(model, group));
+  const double products =
+      share.flop(forward_flop_of_layer(model) - of_attention, model.has_8_bits) +
+      share.bytes(values * kept_without_scores(model, group));
   const bool again = model.recompute == Transformer::Recompute::selective;
   return {products + attention, again ? attention : 0};
 }
@@ -158,6 +162,8 @@ double flop(const Transformer& model) {
 Model model_of(const Transformer& model, const Device& device, TensorGroup group) {
   if (!(device.flops > 0) || !(device.efficiency > 0) || !(device.attention > 0))
     throw_error(ErrorCode::invalid_argument, "a device computes more than 0 FLOP/s");
+  if (model.has_8_bits && !(device.flops_of_8_bits > 0))
+    throw_error(ErrorCode::invalid_argument, "the device does not say what it computes in 8 bits");
   if (model.layers < 1) throw_error(ErrorCode::invalid_argument, "a transformer has layers");
   const int tp = group.size;
   const DeviceRates share{device, tp};

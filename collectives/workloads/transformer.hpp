@@ -25,7 +25,8 @@ namespace collsim {
 //                bytes of 16-bit numbers, 34 s b h/t with selective recomputation and sequence
 //                parallelism, 2 s b h with full recomputation.  Attention in one kernel
 //                (FlashAttention) keeps no scores, which are the 5 a s/(h t).  Llama has no masks
-//                of dropout: 8 + (4 + 4 w/h + 8 f/h)/t in place of 10 + 24/t
+//                of dropout: 8 + (4 + 4 w/h + 8 f/h)/t in place of 10 + 24/t.  What products with
+//                parameters take has half as many bytes in 8 bits: 2 + (1 + f/h)/t less
 //
 // D. Narayanan et al.: Efficient Large-Scale Language Model Training on GPU Clusters Using
 // Megatron-LM, SC21.  V. Korthikanti et al.: Reducing Activation Recomputation in Large Transformer
@@ -46,6 +47,9 @@ struct Transformer {
   Recompute recompute = Recompute::none;
   bool fused_attention = false;
   ElementType type = ElementType::f16;
+  // 8-bit numbers, one byte each as of `type`: parameters, gradients, what layers hand on, and what
+  // products with parameters take, which are computed at Device::flops_of_8_bits.
+  bool has_8_bits = false;
 };
 
 inline constexpr std::int64_t megatron_vocabulary = 51'200;  // GPT-2's, padded by Megatron-LM
@@ -67,6 +71,7 @@ struct Device {
   Time latency{};
   Time launch{};
   Time skew{};
+  double flops_of_8_bits = 0;  // 0: unknown
 };
 
 // 4 h; of Llama 8/3 h in whole multiples of 256, as many products.

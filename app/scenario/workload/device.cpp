@@ -40,17 +40,17 @@ double rate(const std::optional<Bandwidth>& bandwidth) {
   return bandwidth ? static_cast<double>(bandwidth->bytes_per_second()) : 0;
 }
 
-double read_flops(ObjectReader& reader) {
-  const JsonValue* const written = reader.raw("flops");
+double read_flops(ObjectReader& reader, const char* key) {
+  const JsonValue* const written = reader.raw(key);
   if (written == nullptr) return 0;
   const auto flops = written->is_string() ? parse_flops(written->string()) : std::nullopt;
   if (!flops) {
-    reader.wrong("flops", "not-a-quantity",
+    reader.wrong(key, "not-a-quantity",
                  fmt::format("{} is no rate of computing above 0", to_json(*written, -1)), {},
                  R"(write a number and FLOP/s, GFLOP/s or TFLOP/s, such as "312TFLOP/s")");
     return 0;
   }
-  reader.resolve("flops", exact_flops(*flops));
+  reader.resolve(key, exact_flops(*flops));
   return *flops;
 }
 
@@ -61,7 +61,8 @@ std::int64_t read_slowdown(ObjectReader& reader) {
 
 TrainingDevice read_constants(ObjectReader& reader) {
   TrainingDevice device;
-  device.device.flops = read_flops(reader);
+  device.device.flops = read_flops(reader, "flops");
+  device.device.flops_of_8_bits = read_flops(reader, "flops_float8");
   device.device.efficiency = reader.number("efficiency", 0.001, 1, 1);
   device.device.attention = reader.number("attention", 0.001, 1, device.device.efficiency);
   device.device.memory_bandwidth = rate(reader.bandwidth("memory_bandwidth"));

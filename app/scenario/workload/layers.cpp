@@ -165,13 +165,26 @@ std::optional<StepMemory> memory_of(const Model& model, const TrainingLayout& la
   return memory;
 }
 
+TrainingType read_training_type(ObjectReader& model, const std::string& otherwise) {
+  static const std::string float8 = "float8";
+  static const Vocabulary words = [] {
+    Vocabulary all = element_type_words();
+    all.allowed.push_back(float8);
+    for (const char* other : {"f8", "fp8", "f8e4m3", "f8e5m2", "float8_e4m3fn", "float8_e5m2",
+                              "torch.float8_e4m3fn", "torch.float8_e5m2"})
+      all.aliases.emplace(other, float8);
+    return all;
+  }();
+  const std::string word = model.word("dtype", words, otherwise);
+  if (word == float8) return {ElementType::u8, true};
+  return {parse_element_type(word), false};
+}
+
 Model read_trained_model(const JsonValue& model, const std::string& pointer,
                          Diagnostics& diagnostics, JsonValue& resolved) {
   ObjectReader reader(model, pointer, diagnostics);
   Model read;
-  if (const auto type = reader.word("dtype", element_type_words()))
-    read.type = parse_element_type(*type);
-  if (!reader.has("dtype")) reader.resolve("dtype", element_type_word(read.type));
+  read.type = read_training_type(reader, "float32").type;
   const bool is_named = reader.has("name");
   if (!is_named) read.forward = reader.time("forward", Time{});
   read.optimizer = reader.time("optimizer", Time{});

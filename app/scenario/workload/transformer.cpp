@@ -104,7 +104,9 @@ TransformerReading read_transformer(ObjectReader& model, const TrainingLayout& l
   read_shape(reader, transformer);
   transformer.micro_batch = reader.integer("micro_batch", 1, max_batch, 1);
   const auto global = reader.integer("global_batch", 1, max_batch);
-  transformer.type = parse_element_type(reader.word("dtype", element_type_words(), "float16"));
+  const TrainingType type = read_training_type(reader, "float16");
+  transformer.type = type.type;
+  transformer.has_8_bits = type.has_8_bits;
   const std::string recompute = reader.word("recompute", recomputes, "none");
   transformer.recompute = recompute == "full"        ? Recompute::full
                           : recompute == "selective" ? Recompute::selective
@@ -134,7 +136,9 @@ StepWork work_of(const TransformerReading& read, const TrainingDevice& device,
   Transformer once = model;
   once.recompute = Transformer::Recompute::none;
   work.model_flop = micro * flop(once);
-  work.peak = device.device.flops * layout.tp * layout.pp * layout.dp;
+  const Device& rates = device.device;
+  work.peak =
+      (model.has_8_bits ? rates.flops_of_8_bits : rates.flops) * layout.tp * layout.pp * layout.dp;
   return work;
 }
 

@@ -186,6 +186,12 @@ void read_transformer_model(ObjectReader& workload, const JsonValue& written, Tr
     workload.wrong("", "missing-key",
                    "a transformer's times follow from a device, which is missing", {},
                    R"(add "device": {"flops": "312TFLOP/s", "efficiency": 0.5})");
+  if (read.device && read.transformer->transformer.has_8_bits &&
+      !(read.device->device.flops_of_8_bits > 0))
+    workload.wrong("", "missing-key",
+                   "what this device computes in 8 bits is not known, and the model's dtype is "
+                   "float8",
+                   {}, R"(add "device": {"flops_float8": "1979TFLOP/s"}, its peak)");
   if (!workload.diagnostics().empty()) return;
   try {
     read.model =

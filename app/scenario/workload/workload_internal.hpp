@@ -16,6 +16,13 @@
 
 namespace collsim {
 
+// "dtype" of a model: a type of elements, or float8, whose elements have a byte.
+struct TrainingType {
+  ElementType type = ElementType::f32;
+  bool has_8_bits = false;
+};
+[[nodiscard]] TrainingType read_training_type(ObjectReader& model, const std::string& otherwise);
+
 // "model" of the workload.
 //
 //   layers     [{name, times, forward, backward, gradients, activations}, ...] in the order of the
@@ -34,6 +41,7 @@ namespace collsim {
 //
 //   slowdown          0.1: computing is so much slower on a rank while collectives are under way
 //   flops             peak rate of the type that computes: "312TFLOP/s"
+//   flops_float8      the same in 8 bits, for models with "dtype": "float8"
 //   efficiency        what of it products with parameters reach
 //   attention         what of it those of attention reach; default: efficiency
 //   memory            "80GB", for what a stage needs

@@ -64,7 +64,9 @@ TEST(PresetsCommand, GivesAllNumbersAsJson) {
 
 TEST(PresetsCommand, SaysWhatComputesTransformers) {
   const std::string text = run_collsim({"presets", "show", "dgx-h100"}).out;
-  expect_contains(text, "device of workloads: NVIDIA H100 SXM: flops 989TFLOP/s, efficiency ");
+  expect_contains(text,
+                  "device of workloads: NVIDIA H100 SXM: flops 989TFLOP/s, "
+                  "flops_float8 1979TFLOP/s, efficiency");
   expect_contains(text, "NVIDIA H100 data sheet");
 }
 

@@ -336,6 +336,41 @@ TEST(ReadWorkload, ParametersAreKeptByTheRanksOfAShard) {
   EXPECT_NEAR(half - quarter, 4 * parameters, 1);
 }
 
+// A byte each for parameters and gradients, 12 for Adam's state, which is not in 8 bits.
+TEST(ReadWorkload, ATransformerIn8BitsKeepsAndSendsABytePerParameter) {
+  const auto step = [](const std::string& type, const std::string& device) {
+    const Loaded loaded = load_workload(R"("ddp": {}, "device": {"flops": "100TFLOP/s")" + device +
+                                        R"(}, "model": {"transformer": {"layers": 4, "hidden": 1024,
+                                        "heads": 16, "seq": 1024, "dtype": ")" +
+                                        type + "\"}}");
+    const auto one = case_of(loaded);
+    EXPECT_TRUE(one && one->step) << loaded.mistake();
+    return one ? one->step : nullptr;
+  };
+  const auto half = step("float16", "");
+  const auto eight = step("fp8", R"(, "flops_float8": "200TFLOP/s")");
+  ASSERT_TRUE(half && eight);
+  const double parameters = 4.0 * (12 * 1024 + 13) * 1024 + (51200 + 1024) * 1024.0;
+  EXPECT_EQ(half->memory->kept_bytes.front(), 16 * parameters);
+  EXPECT_EQ(eight->memory->kept_bytes.front(), 14 * parameters);
+  EXPECT_LT(eight->memory->activation_bytes, half->memory->activation_bytes);
+  EXPECT_EQ(eight->work->peak, 2 * half->work->peak);
+  const auto sent = [](const TrainingStep& of) {
+    Bytes bytes = 0;
+    Script script = of.workload.script(Rank(0));
+    while (const Action* const action = script.next())
+      if (action->kind == Action::Kind::collective)
+        bytes += action->call.count * size_of(action->call.type);
+    return static_cast<double>(bytes);
+  };
+  EXPECT_EQ(sent(*half), 2 * parameters);
+  EXPECT_EQ(sent(*eight), parameters);
+  expect_contains(load_workload(R"("ddp": {}, "device": {"flops": "100TFLOP/s"}, "model":
+                      {"transformer": {"name": "llama-3-8b", "dtype": "float8"}})")
+                      .mistake(),
+                  "what this device computes in 8 bits is not known");
+}
+
 TEST(ReadWorkload, SchemesWithoutMicrobatchesTakeNoGlobalBatch) {
   const Loaded fsdp = load_workload(std::string(R"("fsdp": {},)") + small_transformer);
   const std::optional<Case> sharded = case_of(fsdp);
