@@ -9,6 +9,7 @@
 #include "app/scenario/cluster/imported.hpp"
 #include "app/scenario/document_path.hpp"
 #include "app/scenario/include.hpp"
+#include "app/scenario/layer_files.hpp"
 #include "app/scenario/make_case.hpp"
 #include "app/scenario/model.hpp"
 #include "app/scenario/object_reader.hpp"
@@ -78,6 +79,7 @@ class ScenarioReader {
     load_calibration_file(document_, file, sources, diagnostics);
     load_machine_file(document_, sources);
     scenario_.programs = load_program_files(document_, file, sources, diagnostics);
+    load_layer_files(document_, file, sources, diagnostics);
   }
 
   std::optional<Scenario> read() {

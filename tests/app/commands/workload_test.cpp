@@ -333,6 +333,36 @@ TEST(WorkloadCommands, ExplainTellsTheWaysOfALargeStepByASmallerOne) {
   expect_contains(text, "The critical path in words");
 }
 
+// As the table of a profiler says it.
+TEST(WorkloadCommands, LayersComeFromATable) {
+  const Folder folder;
+  folder.write("layers.csv",
+               "# two kinds\nname,times,backward,gradients\nfirst,1,6ms,48MiB\n\nothers,23,6ms, "
+               "48MiB\n");
+  const auto with = [&](const std::string& layers) {
+    std::string text = ddp;
+    const std::size_t begin = text.find("[ { \"times\"");
+    return folder.write("a.json", text.replace(begin, text.find(']', begin) + 1 - begin, layers));
+  };
+  const Ran listed = run_collsim({"run", folder.write("b.json", ddp), "--format", "json"});
+  const Ran ran = run_collsim({"run", with("\"layers.csv\""), "--format", "json"});
+  ASSERT_EQ(ran.code, exit_fine) << ran.err;
+  EXPECT_EQ(json::parse(ran.out)["rows"][0]["fingerprint"],
+            json::parse(listed.out)["rows"][0]["fingerprint"]);
+  const auto mistake = [&](const std::string& table) {
+    folder.write("layers.csv", table);
+    return run_collsim({"run", with("\"layers.csv\"")}).err;
+  };
+  expect_contains(mistake("name,backwards\na,1ms\n"),
+                  "layers.csv:1:6: \"backwards\" is no column of a table of layers");
+  expect_contains(mistake("name,backward\na,1ms,2\n"), "layers.csv:2:1: 3 cells in a table of 2");
+  expect_contains(mistake("name,backward\na,1mm\n"), "layers.csv:2:3: ");
+  expect_contains(mistake("name,backward\n"), "layers.csv:1:1: this table has no layers");
+  std::string long_table = "backward\n";
+  for (int i = 0; i < 200'000; ++i) long_table += "1ms\n";
+  expect_contains(mistake(long_table), "a model has at most 100,000 layers");
+}
+
 TEST(WorkloadCommands, ExplainTriesTheSchedulesOfAPipeline) {
   const Folder folder;
   const std::string file = folder.write("a.json", pipelines);
