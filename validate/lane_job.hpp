@@ -52,19 +52,19 @@ struct Wire {
   std::uint64_t* tail = nullptr;  // messages written in total; the receiver polls
   std::uint64_t* head = nullptr;  // messages consumed in total; the sender polls
   std::byte* data = nullptr;      // the slots, on the receiver's side
-  // Paced, ns: per slot, when its message arrives or, once that has been taken out, when the slot
-  // was free again; without slots, when each signal of a run was given.
+  // Paced, on GPUs, ns: per slot, when its message arrives or, once that has been taken out, when
+  // the slot was free again; without slots, when each signal of a run was given.
   std::uint64_t* arrivals = nullptr;
   std::uint64_t slot_bytes = 0;  // from one slot to the next
   std::uint32_t slots = 0;
   std::uint32_t messages = 0;  // of one run
 };
 
-// A paced wire: no message arrives earlier than over the emulated links of its route, one after the
-// other.  A message of n bytes begins on a link when its head is there and the link is free, keeps
-// it busy for startup + n ns_per_byte, and its head is at the next link `latency` after it began.
-// A wire's fair links count as one, the last of the route: their startup comes first and occupies
-// nothing.
+// A paced wire, as GPUs know it: no message arrives earlier than over the emulated links of its
+// route, one after the other.  A message of n bytes begins on a link when its head is there and the
+// link is free, keeps it busy for startup + n ns_per_byte, and its head is at the next link
+// `latency` after it began.  A wire's fair links count as one, the last of the route: their startup
+// comes first and occupies nothing.
 struct PacedLink {
   double startup_ns = 0;
   double ns_per_byte = 0;
@@ -141,7 +141,7 @@ struct LaneJob {
   std::uint64_t* run = nullptr;  // how many runs this lane has ended
   LaneTimes* times = nullptr;
   StepTimes* step_times = nullptr;    // one per step; null: not recorded
-  const PacedLinks* paced = nullptr;  // null: unpaced
+  const PacedLinks* paced = nullptr;  // on GPUs; null: unpaced
   std::uint64_t late_ns = 0;          // starts this much later than the others
   std::uint64_t start_lead_ns = 0;    // time for all lanes to wake up before the common start
   std::uint64_t patience_ns = 1'000'000'000;  // the longest legitimate wait

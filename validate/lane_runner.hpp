@@ -3,6 +3,7 @@
 
 #include "collectives/instruction.hpp"
 #include "validate/lane_job.hpp"
+#include "validate/lane_waits.hpp"
 #include "validate/portable.hpp"
 
 namespace collsim {
@@ -39,18 +40,35 @@ namespace collsim {
 // between.  With `ll` every word carries its own number, and only `head` orders.
 //
 // Paced.  A lane has a clock of its own: the moment until which it is busy on the emulated machine.
-// It does the real work as soon as the data are there, and publishes it at the moment at which that
+// It does the real work as soon as the data are there, and sends it at the moment at which that
 // machine would have; a message, a signal and a slot that is free again bring the moment along.  So
 // a lane that wakes up late is not late on the emulated machine, and catches up.  How late it still
 // is at the end, which counts in the time, is written down (LaneTimes::lag).
 //
-// Nothing waits forever: see wait_until().
-template <class Policy, class Mover>
+// Pace keeps that clock; a lane's leader calls it.
+//   is_on()                  false: nothing below is called
+//   starts_run(t)            all lanes have come together, and start at t; the last to come calls
+//   begins(step, ready)      after the real work; moves ready to when the step begins
+//   ends(step, ready)        then; moves ready to when the step ends
+//   works_ahead              lanes sleep only before they send, and at the end
+//   writes_moments           its lanes write down when what they send arrives and slots are free:
+//   not_before(p, ready)     moves ready to what was written down
+//   notes(step, p, q, ready) when ready has come: writes down when what is sent arrives, and that a
+//                            slot is free; either may be null
+// False: the lane gave up waiting.
+//
+// Nothing waits forever: see LaneWaits.
+template <class Policy, class Mover, class Pace>
 class LaneRunner {
  public:
   COLLSIM_LANE_CODE LaneRunner(Policy& policy, const Mover& mover, const LaneJob& job,
-                               Protocol protocol)
-      : policy_(policy), mover_(mover), job_(job), protocol_(protocol) {}
+                               Protocol protocol, Pace pace)
+      : policy_(policy),
+        mover_(mover),
+        job_(job),
+        protocol_(protocol),
+        waits_(policy, job),
+        pace_(pace) {}
 
   // One run.  False if it stalled; RunShared::trouble says why.
   COLLSIM_LANE_CODE bool run() {
@@ -63,8 +81,9 @@ class LaneRunner {
       if (leads()) policy_.ended(i);
     }
     if (leads()) {
+      if (Pace::works_ahead && pace_.is_on()) policy_.sleep_until(ready_);
       job_.times->end = policy_.now();
-      if (job_.paced) job_.times->lag = job_.times->end - ready_;
+      if (pace_.is_on()) job_.times->lag = job_.times->end - ready_;
       policy_.store(job_.run, run_ + 1);
     }
     // The next run begins by reading what was just written.
@@ -78,7 +97,9 @@ class LaneRunner {
   COLLSIM_LANE_CODE bool come_together() {
     RunShared& shared = *job_.shared;
     if (policy_.add(&shared.arrived, 1) + 1 == (run_ + 1) * job_.lanes) {
-      policy_.store(&shared.start_at, policy_.now() + job_.start_lead_ns);
+      const std::uint64_t start_at = policy_.now() + job_.start_lead_ns;
+      policy_.store(&shared.start_at, start_at);
+      if (pace_.is_on()) pace_.starts_run(start_at);
       policy_.store_release(&shared.runs_started, run_ + 1);
     } else if (!wait_until(&shared.runs_started, run_ + 1, WaitKind::start, no_wire)) {
       return false;
@@ -88,14 +109,15 @@ class LaneRunner {
     policy_.sleep_until(start + job_.late_ns);
     job_.times->start = start;
     ready_ = start + job_.late_ns;
-    if (job_.paced) job_.times->left = ready_;
+    if (pace_.is_on()) job_.times->left = ready_;
     return true;
   }
 
   COLLSIM_LANE_CODE bool step(const LaneStep& step) {
-    if (leads() && job_.step_times) times().reached = job_.paced ? ready_ : policy_.now();
+    if (leads() && job_.step_times) times().reached = pace_.is_on() ? ready_ : policy_.now();
     if (!policy_.all(!leads() || may_begin(step))) return false;
-    if (leads() && !job_.paced && (job_.step_times || step.op == Op::work)) ready_ = policy_.now();
+    if (leads() && !pace_.is_on() && (job_.step_times || step.op == Op::work))
+      ready_ = policy_.now();
     if (leads() && job_.step_times) times().began = ready_;
     if (!transfer(step)) return false;
     if (leads()) finish(step);
@@ -114,23 +136,26 @@ class LaneRunner {
         const WaitKind kind = signal ? WaitKind::signal : WaitKind::message;
         if (!wait_until(wire.tail, number + 1, kind, step.from)) return false;
       }
-      if (job_.paced) not_before(policy_.load(&wire.arrivals[moment(wire, number)]));
+      not_before(wire, moment(wire, number));
     }
     if (step.to != no_wire && step.op != Op::signal) {
       const Wire& wire = job_.wires[step.to];
       const std::uint64_t number = run_ * wire.messages + step.to_message;
       if (number >= wire.slots) {
         if (!wait_until(wire.head, number + 1 - wire.slots, WaitKind::slot, step.to)) return false;
-        if (job_.paced) not_before(policy_.load(&wire.arrivals[slot(wire, number)]));
+        not_before(wire, slot(wire, number));
       }
     }
-    if (step.op == Op::drain && job_.paced) not_before(job_.times->left);
     return true;
+  }
+  COLLSIM_LANE_CODE void not_before(const Wire& wire, std::uint64_t place) {
+    if constexpr (Pace::writes_moments)
+      if (pace_.is_on()) pace_.not_before(&wire.arrivals[place], ready_);
   }
 
   // Lines of `ll` show that they have arrived, but not when they are due.
   [[nodiscard]] COLLSIM_LANE_CODE bool counts_messages() const {
-    return protocol_ == Protocol::simple || job_.paced;
+    return protocol_ == Protocol::simple || pace_.is_on();
   }
 
   COLLSIM_LANE_CODE bool transfer(const LaneStep& step) {
@@ -158,11 +183,14 @@ class LaneRunner {
   // Leader only: the lane continues, and publishes what it did.  If it times out, its team learns
   // of it at their next barrier.
   COLLSIM_LANE_CODE void finish(const LaneStep& step) {
-    if (job_.paced) ready_ += emulated_cost(step);
-    if (step.op == Op::work) ready_ += step.bytes;
-    if (job_.paced || step.op == Op::work) policy_.sleep_until(ready_);
-    if (job_.step_times) times().ended = job_.paced ? ready_ : policy_.now();
-    if (job_.paced && !note_moments(step)) return;
+    const bool paced = pace_.is_on();
+    if (paced && !pace_.begins(step_, ready_)) return;
+    if (paced && job_.step_times) times().began = ready_;
+    if (paced && !pace_.ends(step_, ready_)) return;
+    if (!paced && step.op == Op::work) ready_ += step.bytes;
+    if (sleeps_after(step)) policy_.sleep_until(ready_);
+    if (job_.step_times) times().ended = paced ? ready_ : policy_.now();
+    if (paced && !note_moments(step)) return;
     const bool sent = step.to != no_wire && (counts_messages() || step.op == Op::signal);
     const bool emptied = step.from != no_wire && step.op != Op::wait;
     if (sent || emptied) policy_.release();
@@ -174,6 +202,30 @@ class LaneRunner {
       const Wire& wire = job_.wires[step.from];
       policy_.publish(wire.head, run_ * wire.messages + step.from_message + 1);
     }
+  }
+
+  // Others see what a lane sends when its moment has come.  What they do not see need not wait: a
+  // lane that works ahead is in time where others work at the same moment on too few cores.
+  [[nodiscard]] COLLSIM_LANE_CODE bool sleeps_after(const LaneStep& step) const {
+    if (step.op == Op::work) return true;
+    return pace_.is_on() && (!Pace::works_ahead || step.to != no_wire);
+  }
+
+  COLLSIM_LANE_CODE bool note_moments(const LaneStep& step) {
+    if constexpr (Pace::writes_moments) {
+      std::uint64_t* sent = nullptr;
+      std::uint64_t* freed = nullptr;
+      if (step.to != no_wire) {
+        const Wire& wire = job_.wires[step.to];
+        sent = &wire.arrivals[moment(wire, run_ * wire.messages + step.to_message)];
+      }
+      if (step.from != no_wire && step.op != Op::wait) {
+        const Wire& wire = job_.wires[step.from];
+        freed = &wire.arrivals[slot(wire, run_ * wire.messages + step.from_message)];
+      }
+      return pace_.notes(step_, sent, freed, ready_);
+    }
+    return true;
   }
 
   // --- ll ---------------------------------------------------------------------------------------
@@ -210,10 +262,10 @@ class LaneRunner {
           static_cast<std::uint32_t>(high >> 32U) == flag)
         break;
       policy_.pause_for_line(times);
-      if (!is_time_to_look(times)) continue;
+      if (!waits_.is_time_to_look(times)) continue;
       if (begin == 0) begin = policy_.now();
-      if (is_hopeless(begin, job_.patience_ns)) {
-        complain(WaitKind::lines, step.from, flag, low >> 32U);
+      if (waits_.is_hopeless(begin, job_.patience_ns)) {
+        waits_.complain(WaitKind::lines, step_, step.from, flag, low >> 32U);
         return false;
       }
     }
@@ -250,133 +302,16 @@ class LaneRunner {
     for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<std::byte>(value >> (8 * i));
   }
 
-  // --- paced ------------------------------------------------------------------------------------
+  // --- waiting ----------------------------------------------------------------------------------
 
-  COLLSIM_LANE_CODE void not_before(std::uint64_t time) {
-    if (time > ready_) ready_ = time;
+  COLLSIM_LANE_CODE bool wait_until(const std::uint64_t* word, std::uint64_t least, WaitKind kind,
+                                    std::uint32_t wire) {
+    return waits_.until(word, least, kind, step_, wire);
   }
-
-  [[nodiscard]] COLLSIM_LANE_CODE std::uint64_t emulated_cost(const LaneStep& step) const {
-    if (takes_time_only(step.op)) return 0;
-    const PacedLinks& paced = *job_.paced;
-    double per_byte = reduces(step.op) ? paced.reduce_ns_per_byte : paced.copy_ns_per_byte;
-    if (stores(step.op) && sends(step.op)) per_byte += paced.second_write_ns_per_byte;
-    const double bytes = orders_lanes(step.op) ? 0 : static_cast<double>(step.bytes);
-    return static_cast<std::uint64_t>(paced.instruction_overhead_ns + per_byte * bytes);
-  }
-
-  // When what is sent arrives, and when the slot is free again, for whoever fills it next.
-  COLLSIM_LANE_CODE bool note_moments(const LaneStep& step) {
-    if (step.to != no_wire) {
-      const Wire& wire = job_.wires[step.to];
-      const std::uint64_t number = run_ * wire.messages + step.to_message;
-      if (step.op == Op::signal)
-        policy_.store(&wire.arrivals[moment(wire, number)], ready_);
-      else if (!post(step, wire, number, ready_))
-        return false;
-    }
-    if (step.from != no_wire && step.op != Op::wait) {
-      const Wire& wire = job_.wires[step.from];
-      const std::uint64_t number = run_ * wire.messages + step.from_message;
-      policy_.store(&wire.arrivals[slot(wire, number)], ready_);
-    }
-    return true;
-  }
-
-  // Takes the links of the route for this message, each as soon as its head gets there.
-  COLLSIM_LANE_CODE bool post(const LaneStep& step, const Wire& wire, std::uint64_t number,
-                              std::uint64_t now) {
-    const PacedLinks& paced = *job_.paced;
-    const PacedWire& route = paced.wires[step.to];
-    const auto bytes = static_cast<double>(step.bytes);
-    double head = static_cast<double>(now);
-    double departs = head, leaves = head, arrives = head;
-    if (!lock_links(step.to)) return false;
-    for (std::uint32_t i = 0; i < route.link_count; ++i) {
-      const PacedLink& link = paced.route_links[route.first_link + i];
-      double& free_at = paced.free_at[link.resource];
-      const double ready = link.startup_is_delay ? head + link.startup_ns : head;
-      const double begins = free_at > ready ? free_at : ready;
-      free_at = begins + (link.startup_is_delay ? 0 : link.startup_ns) + link.ns_per_byte * bytes;
-      if (i == 0) departs = begins;
-      if (i == 0) leaves = free_at;
-      arrives = (free_at > arrives ? free_at : arrives) + link.latency_ns;
-      head = begins + link.latency_ns;
-    }
-    policy_.unclaim(paced.lock);
-    policy_.store(&wire.arrivals[slot(wire, number)], static_cast<std::uint64_t>(arrives));
-    const auto left = static_cast<std::uint64_t>(leaves);
-    if (left > job_.times->left) job_.times->left = left;
-    if (!job_.step_times) return true;
-    times().departed = static_cast<std::uint64_t>(departs);
-    times().left = static_cast<std::uint64_t>(leaves);
-    times().arrives = static_cast<std::uint64_t>(arrives);
-    return true;
-  }
-
   // Whether a message of this lane got no links, which aborted the run.  Read where the team meets
   // anyway: remembering it would cost a register in every GPU thread.
   [[nodiscard]] COLLSIM_LANE_CODE bool lost_its_links() const {
-    return job_.paced && policy_.load(&verdict().abort) != 0;
-  }
-
-  // The holder of the lock may have been descheduled.
-  COLLSIM_LANE_CODE bool lock_links(std::uint32_t wire) {
-    const std::uint64_t begin = policy_.now();
-    for (std::uint32_t times = 1; !policy_.claim(job_.paced->lock); ++times) {
-      policy_.pause_for_line(times);
-      if (!is_time_to_look(times) || !is_hopeless(begin, job_.patience_ns)) continue;
-      complain(WaitKind::links, wire, 0, 0);
-      return false;
-    }
-    return true;
-  }
-
-  // --- waiting ----------------------------------------------------------------------------------
-
-  // Until the word is at least `least`. Stops if another lane has stalled, or when this lane times
-  // out, and then records what it waited for.
-  COLLSIM_LANE_CODE bool wait_until(const std::uint64_t* word, std::uint64_t least, WaitKind kind,
-                                    std::uint32_t wire) {
-    std::uint64_t seen = policy_.load_acquire(word);
-    if (seen >= least) return true;
-    const std::uint64_t begin = policy_.now();
-    // Whoever is to give a signal may itself wait for a message, and then tells more.
-    const std::uint64_t patience = job_.patience_ns * (kind == WaitKind::signal ? 2 : 1);
-    for (std::uint32_t times = 1;; ++times) {
-      policy_.pause(word, seen, times);
-      seen = policy_.load_acquire(word);
-      if (seen >= least) return true;
-      if (is_time_to_look(times) && is_hopeless(begin, patience)) {
-        complain(kind, wire, least, seen);
-        return false;
-      }
-    }
-  }
-
-  // Reading the clock and the abort word may be slow: not at every turn.
-  [[nodiscard]] COLLSIM_LANE_CODE bool is_time_to_look(std::uint32_t times) const {
-    return times % Policy::turns_between_looks == 0;
-  }
-  [[nodiscard]] COLLSIM_LANE_CODE bool is_hopeless(std::uint64_t begin, std::uint64_t patience) {
-    return policy_.load(&verdict().abort) != 0 || policy_.now() - begin > patience;
-  }
-  [[nodiscard]] COLLSIM_LANE_CODE RunShared& verdict() const {
-    return job_.verdict ? *job_.verdict : *job_.shared;
-  }
-
-  COLLSIM_LANE_CODE void complain(WaitKind kind, std::uint32_t wire, std::uint64_t wanted,
-                                  std::uint64_t seen) {
-    RunShared& shared = verdict();
-    if (policy_.load(&shared.abort) == 0 && policy_.claim(&shared.trouble.claimed)) {
-      shared.trouble.kind = kind;
-      shared.trouble.lane = job_.number;
-      shared.trouble.step = step_;
-      shared.trouble.wire = wire;
-      shared.trouble.wanted = wanted;
-      shared.trouble.seen = seen;
-    }
-    policy_.store_release(&shared.abort, 1);
+    return pace_.is_on() && waits_.gave_up();
   }
 
   // --- places -----------------------------------------------------------------------------------
@@ -411,6 +346,8 @@ class LaneRunner {
   const Mover& mover_;
   const LaneJob& job_;
   const Protocol protocol_;
+  LaneWaits<Policy> waits_;
+  Pace pace_;
   std::uint64_t run_ = 0;  // runs before this one
   // Paced: the emulated clock.  Else when the step could begin, where that is asked for.
   std::uint64_t ready_ = 0;

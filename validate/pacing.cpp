@@ -9,13 +9,6 @@
 namespace collsim {
 namespace {
 
-double ns(Time time) {
-  return static_cast<double>(time.ps()) / 1e3;
-}
-double ns_per_byte(const std::optional<Bandwidth>& bandwidth) {
-  return bandwidth ? 1e9 / static_cast<double>(bandwidth->bytes_per_second()) : 0;
-}
-
 class Pacer {
  public:
   Pacer(const Plan& plan, const EmulatedMachine& machine)
@@ -24,13 +17,9 @@ class Pacer {
         router_(machine.topology),
         carries_(topology_.links().size(), no_wire) {
     pacing_.links = static_cast<std::uint32_t>(topology_.links().size());
-    pacing_.instruction_overhead_ns = ns(machine.costs.instruction_overhead);
-    pacing_.copy_ns_per_byte = ns_per_byte(machine.costs.copy_bandwidth);
-    pacing_.second_write_ns_per_byte = ns_per_byte(machine.costs.second_write_bandwidth);
-    pacing_.reduce_ns_per_byte = ns_per_byte(machine.costs.reduce_bandwidth);
+    pacing_.costs = machine.costs;
     for (int position = 0; position < plan.programs.size(); ++position)
-      pacing_.late_ns.push_back(static_cast<std::uint64_t>(
-          ns(machine.costs.launch + late_of(machine, plan.programs.rank(position)))));
+      pacing_.late.push_back(machine.costs.launch + late_of(machine, plan.programs.rank(position)));
   }
 
   Pacing pacing() {
@@ -57,7 +46,7 @@ class Pacer {
     const Lane lane(plan_.lanes[planned.sender].lane);
     PacedWire& paced = pacing_.wires.back();
     paced.first_link = static_cast<std::uint32_t>(pacing_.route_links.size());
-    std::optional<PacedLink> fair;
+    std::optional<EmulatedLink> fair;
     for (const LinkId id :
          router_.route(rank_of(planned.sender), rank_of(planned.receiver), lane)) {
       const Link& link = topology_.link(id);
@@ -65,8 +54,8 @@ class Pacer {
         throw_error(ErrorCode::invalid_argument,
                     "a paced run cannot emulate the link " + topology_.name(id) +
                         ", which costs what the size of a message says (\"segments\")");
-      PacedLink next{ns(link.startup), ns_per_byte(link.bandwidth), ns(link.latency),
-                     static_cast<std::uint32_t>(link.resource.index()), false};
+      EmulatedLink next{link.startup, link.bandwidth, link.latency,
+                        static_cast<std::uint32_t>(link.resource.index()), false};
       if (link.sharing == Sharing::exclusive) {
         pacing_.route_links.push_back(next);
         continue;
@@ -74,9 +63,9 @@ class Pacer {
       refuse_sharing(link, wire);
       next.startup_is_delay = true;
       if (fair) {
-        next.startup_ns = std::max(next.startup_ns, fair->startup_ns);
-        next.ns_per_byte = std::max(next.ns_per_byte, fair->ns_per_byte);
-        next.latency_ns += fair->latency_ns;
+        next.startup = std::max(next.startup, fair->startup);
+        next.bandwidth = std::min(next.bandwidth, fair->bandwidth);
+        next.latency += fair->latency;
       }
       fair = next;
     }

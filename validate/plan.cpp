@@ -307,11 +307,12 @@ std::string describe(const Trouble& trouble, const Plan& plan, double waited_s) 
     return me + " waited " + waited +
            " for the other lanes to start: " + std::to_string(trouble.seen) + " of " +
            std::to_string(trouble.wanted) + " had come";
-  if (trouble.wire == no_wire) return me + " gave up";
   const LaneStep& step = plan.steps[lane.first_step + trouble.step];
-  const PlannedWire& wire = plan.wires[trouble.wire];
   std::string text = me + " step " + std::to_string(trouble.step) + " (" + to_string(step.op) +
                      ") waited " + waited;
+  if (trouble.kind == WaitKind::links) return text + " for the emulated links";
+  if (trouble.wire == no_wire) return me + " gave up";
+  const PlannedWire& wire = plan.wires[trouble.wire];
   const std::string sender = " from " + name_of(wire.sender);
   const std::string receiver = name_of(wire.receiver);
   const std::string received = std::to_string(step.from_message) + sender;
@@ -327,7 +328,6 @@ std::string describe(const Trouble& trouble, const Plan& plan, double waited_s) 
     case WaitKind::lines: return text + " for message " + received;
     case WaitKind::signal:
       return text + " for signal " + received + ": " + in_this_run(came_before) + " had come";
-    case WaitKind::links: return text + " for the emulated links to " + receiver;
     default:
       return text + " for one of " + std::to_string(wire.slots) + " slots to " + receiver +
              " to send message " + std::to_string(step.to_message) + ": " +

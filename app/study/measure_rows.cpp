@@ -53,7 +53,7 @@ std::string missing_in_native_runs(const Case& one_case, const std::vector<Rank>
 }
 
 // Whether a message asks for a link before another that was sent earlier, or at the same moment by
-// another rank.  Paced messages take all links of their routes when they are sent.
+// another rank.
 bool messages_overtake(const Topology& topology, const Timeline& timeline) {
   struct Ask {
     Time asked, sent;
@@ -80,8 +80,11 @@ bool messages_overtake(const Topology& topology, const Timeline& timeline) {
   return false;
 }
 
-// Why the paced times of a run say nothing about its prediction; empty: they do.
-std::string doubt_of_pacing(const Case& one_case, const Programs& programs) {
+// Why the paced times of a run say nothing about its prediction; empty: they do.  On GPUs a message
+// takes all links of its route when it is sent.
+std::string doubt_of_pacing(const Case& one_case, const Programs& programs,
+                            const MeasureOptions& options) {
+  if (options.how.backend != "cuda") return {};
   SimulationOptions how;
   how.late = one_case.cluster->late;
   how.recording = Recording::full;
@@ -89,7 +92,7 @@ std::string doubt_of_pacing(const Case& one_case, const Programs& programs) {
     const Topology& topology = one_case.cluster->topology;
     const Simulation simulation = simulate(topology, programs, one_case.costs, how);
     if (!messages_overtake(topology, *simulation.timeline)) return {};
-    return "messages overtake others on the way, which pacing does not emulate";
+    return "messages overtake others on the way, which pacing on GPUs does not emulate";
   } catch (const Error& error) {
     if (error.code() == ErrorCode::too_large) return {};
     throw;
@@ -152,7 +155,7 @@ RunOutcome measure_step(const Case& one_case, const CaseResult& row, const Measu
         "the prediction counts device.slowdown, which real runs of work that only takes time have "
         "not");
   if (options.how.paced)
-    add_doubt(*measured, doubt_of_pacing(one_case, workload));
+    add_doubt(*measured, doubt_of_pacing(one_case, workload, options));
   else if (std::string missing = missing_in_native_runs(one_case, workload.group());
            !missing.empty())
     measured->notes.push_back(std::move(missing));
@@ -209,7 +212,7 @@ RunOutcome measure_schedule(const Case& one_case, const Schedule& schedule,
     return NoMeasurement{NoMeasurement::Why::failed, "the run ended without a time"};
   if (measured == nullptr) return outcome;
   if (options.how.paced)
-    add_doubt(*measured, doubt_of_pacing(one_case, schedule));
+    add_doubt(*measured, doubt_of_pacing(one_case, schedule, options));
   else if (std::string missing = missing_in_native_runs(one_case, schedule.group());
            !missing.empty())
     measured->notes.push_back(std::move(missing));

@@ -15,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "collectives/algorithms.hpp"
 #include "collectives/execute.hpp"
@@ -51,6 +52,11 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+// Slow enough for threads: a message takes milliseconds.
+EmulatedMachine emulated_ring() {
+  return {make_ring(3, LinkParameters{Bandwidth(100'000), microseconds(100)}), {}, {}};
+}
+
 NoMeasurement not_measured(const RunCase& run_case, const RunOptions& options) {
   const RunOutcome outcome = find_backend("host")->run(run_case, options);
   if (const auto* none = std::get_if<NoMeasurement>(&outcome)) return *none;
@@ -67,11 +73,12 @@ TEST(Safety, AWrongScheduleIsRefusedBeforeAnythingRuns) {
 TEST(Safety, AMissingMessageEndsInADiagnosisInLessThanTwoSeconds) {
   RunOptions options;
   options.trust_schedule = true;
-  for (const Protocol protocol : {Protocol::simple, Protocol::ll}) {
+  for (const auto& [protocol, paced] :
+       {std::pair(Protocol::simple, false), {Protocol::ll, false}, {Protocol::simple, true}}) {
+    RunCase run_case{with_a_step_missing(ring(3), 1, 0), protocol};
+    if (paced) run_case.paced = emulated_ring();
     NoMeasurement none;
-    const double seconds = seconds_of([&] {
-      none = not_measured({with_a_step_missing(ring(3), 1, 0), protocol}, options);
-    });
+    const double seconds = seconds_of([&] { none = not_measured(run_case, options); });
     EXPECT_LT(seconds, 2);
     EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
     EXPECT_EQ(
@@ -133,17 +140,49 @@ TEST(Safety, LinksThatNobodyGivesBackEndInADiagnosis) {
     HostMachine machine(plan, options);
     machine.fill(make_test_inputs(plan.schedule->collective(), 1));
     EXPECT_FALSE(machine.run<StolenLock>(1));
-    expect_contains(machine.trouble(), " waited 0.2 s for the emulated links to rank ");
+    expect_contains(machine.trouble(), " waited 0.2 s for the emulated links");
   }
+}
+
+// One thread is away for longer than the others wait.  On the emulated machine nothing that comes
+// later than its step may happen, and those who need that say so.
+class AbsentThread : public HostPolicy {
+ public:
+  using HostPolicy::HostPolicy;
+  void begins(std::uint32_t step) const {
+    if (step == 1 && !is_away.exchange(true))
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  }
+  static inline std::atomic<bool> is_away{false};
+};
+
+TEST(Safety, AThreadThatStaysAwayEndsAPacedRun) {
+  const Plan plan = make_plan(ring(4), Protocol::simple);
+  const Pacing pacing =
+      make_pacing(plan, {make_chain(4, LinkParameters{Bandwidth(1'000'000'000)}), {}, {}});
+  HostOptions options;
+  options.pacing = &pacing;
+  options.waiting = Waiting::sleep;
+  options.patience_s = 0.2;
+  HostMachine machine(plan, options);
+  machine.fill(make_test_inputs(plan.schedule->collective(), 1));
+  AbsentThread::is_away = false;
+  const double seconds = seconds_of([&] { EXPECT_FALSE(machine.run<AbsentThread>(1)); });
+  EXPECT_LT(seconds, 2);
+  expect_contains(machine.trouble(), " waited 0.2 s for ");
 }
 
 TEST(Safety, TooFewSlotsEndInADiagnosisThatNamesTheSlot) {
   RunOptions options;
   options.trust_schedule = true;
-  const NoMeasurement none = not_measured({ring(3, 1, 4)}, options);
-  EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
-  expect_contains(none.reason, "for one of 1 slots to rank");
-  EXPECT_TRUE(none.reason.ends_with(" had been taken out")) << none.reason;
+  for (const bool paced : {false, true}) {
+    RunCase run_case{ring(3, 1, 4)};
+    if (paced) run_case.paced = emulated_ring();
+    const NoMeasurement none = not_measured(run_case, options);
+    EXPECT_EQ(none.why, NoMeasurement::Why::stuck);
+    expect_contains(none.reason, "for one of 1 slots to rank");
+    EXPECT_TRUE(none.reason.ends_with(" had been taken out")) << none.reason;
+  }
 }
 
 TEST(Safety, ARunBeyondTheMemoryOfAMachineIsRefusedWithAHint) {

@@ -21,6 +21,13 @@ std::uint64_t load(const std::uint64_t& word) {
   return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(word)).load();
 }
 
+double ns(Time time) {
+  return static_cast<double>(time.ps()) / 1e3;
+}
+double ns_per_byte(const std::optional<Bandwidth>& bandwidth) {
+  return bandwidth ? 1e9 / static_cast<double>(bandwidth->bytes_per_second()) : 0;
+}
+
 }  // namespace
 
 const void* kernel_for(const Plan& plan) {
@@ -91,16 +98,20 @@ void CudaMachine::upload_wires() const {
 void CudaMachine::upload_pacing() const {
   const Pacing& pacing = *options_.pacing;
   upload(layout_.paced_wires, pacing.wires.data(), pacing.wires.size());
-  upload(layout_.route_links, pacing.route_links.data(), pacing.route_links.size());
+  std::vector<PacedLink> route_links;
+  for (const EmulatedLink& link : pacing.route_links)
+    route_links.push_back({ns(link.startup), ns_per_byte(link.bandwidth), ns(link.latency),
+                           link.resource, link.startup_is_delay});
+  upload(layout_.route_links, route_links.data(), route_links.size());
   PacedLinks links;
   links.wires = at<PacedWire>(layout_.paced_wires);
   links.route_links = at<PacedLink>(layout_.route_links);
   links.free_at = at<double>(layout_.free_at);
   links.lock = at<std::uint64_t>(layout_.link_lock);
-  links.instruction_overhead_ns = pacing.instruction_overhead_ns;
-  links.copy_ns_per_byte = pacing.copy_ns_per_byte;
-  links.reduce_ns_per_byte = pacing.reduce_ns_per_byte;
-  links.second_write_ns_per_byte = pacing.second_write_ns_per_byte;
+  links.instruction_overhead_ns = ns(pacing.costs.instruction_overhead);
+  links.copy_ns_per_byte = ns_per_byte(pacing.costs.copy_bandwidth);
+  links.reduce_ns_per_byte = ns_per_byte(pacing.costs.reduce_bandwidth);
+  links.second_write_ns_per_byte = ns_per_byte(pacing.costs.second_write_bandwidth);
   upload(layout_.links, &links, 1);
 }
 
@@ -136,7 +147,7 @@ LaneJob CudaMachine::job_of(std::uint32_t number) const {
   if (options_.record) job.step_times = at<StepTimes>(places.step_times);
   if (options_.pacing) {
     job.paced = at<PacedLinks>(layout_.links);
-    job.late_ns = options_.pacing->late_ns[lane.position];
+    job.late_ns = static_cast<std::uint64_t>(ns(options_.pacing->late[lane.position]));
   }
   job.start_lead_ns = start_lead_ns_;
   job.patience_ns = static_cast<std::uint64_t>(options_.patience_s * 1e9);

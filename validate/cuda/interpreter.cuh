@@ -10,6 +10,7 @@
 #include "validate/cuda/gpu_meeting.hpp"
 #include "validate/cuda/interpreter.hpp"
 #include "validate/lane_runner.hpp"
+#include "validate/sender_pace.hpp"
 
 namespace collsim {
 
@@ -51,7 +52,10 @@ __global__ void __launch_bounds__(max_threads_per_block, blocks_of_max_size)
   if (introduces_gpu && !policy.all(threadIdx.x == 0 && gpus_meet(launch.meeting, job, policy)))
     return;
   const DeviceMover<Arithmetic> mover(Arithmetic(launch.type, launch.reduction));
-  LaneRunner<DevicePolicy, DeviceMover<Arithmetic>>(policy, mover, job, protocol).run();
+  using Pace = SenderPace<DevicePolicy>;
+  LaneRunner<DevicePolicy, DeviceMover<Arithmetic>, Pace>(policy, mover, job, protocol,
+                                                          Pace(policy, job))
+      .run();
 }
 
 // The kernels of one protocol; each has a file of its own, so that they compile side by side.

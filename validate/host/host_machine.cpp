@@ -37,7 +37,8 @@ HostMachine::Block HostMachine::allocate(std::uint64_t bytes) {
 HostMachine::HostMachine(const Plan& plan, const HostOptions& options)
     : plan_(plan), options_(options), shared_(std::make_unique<RunShared>()) {
   lay_out();
-  if (options_.pacing) set_up_pacing();
+  if (options_.pacing)
+    links_ = std::make_unique<EmulatedLinks>(plan_, *options_.pacing, step_times_);
   make_jobs();
 }
 
@@ -63,28 +64,11 @@ void HostMachine::lay_out() {
       blocks_.push_back(allocate(planned.slots * planned.slot_bytes));
       wire.data = blocks_.back().get();
     }
-    if (options_.pacing) {
-      blocks_.push_back(allocate(planned.moments() * sizeof(std::uint64_t)));
-      wire.arrivals = reinterpret_cast<std::uint64_t*>(blocks_.back().get());
-    }
     wires_.push_back(wire);
   }
   for (std::size_t lane = 0; lane < plan_.lanes.size(); ++lane)
     runs_done_.push_back(next_counter());
   if (options_.record) step_times_.resize(plan_.steps.size());
-}
-
-void HostMachine::set_up_pacing() {
-  const Pacing& pacing = *options_.pacing;
-  free_at_.assign(pacing.links, 0);
-  paced_.wires = pacing.wires.data();
-  paced_.route_links = pacing.route_links.data();
-  paced_.free_at = free_at_.data();
-  paced_.lock = &link_lock_;
-  paced_.instruction_overhead_ns = pacing.instruction_overhead_ns;
-  paced_.copy_ns_per_byte = pacing.copy_ns_per_byte;
-  paced_.reduce_ns_per_byte = pacing.reduce_ns_per_byte;
-  paced_.second_write_ns_per_byte = pacing.second_write_ns_per_byte;
 }
 
 void HostMachine::make_jobs() {
@@ -105,8 +89,7 @@ void HostMachine::make_jobs() {
     job.patience_ns = static_cast<std::uint64_t>(options_.patience_s * 1e9);
     if (options_.pacing) {
       constexpr std::uint64_t time_to_wake_up = 500'000;
-      job.paced = &paced_;
-      job.late_ns = options_.pacing->late_ns[lane.position];
+      job.late_ns = static_cast<std::uint64_t>(options_.pacing->late[lane.position].ps()) / 1000;
       job.start_lead_ns = time_to_wake_up;
     }
     jobs_.push_back(job);

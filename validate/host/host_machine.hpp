@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "validate/host/emulated_links.hpp"
+#include "validate/host/emulated_pace.hpp"
 #include "validate/host/host_mover.hpp"
 #include "validate/host/host_policy.hpp"
 #include "validate/host/threads.hpp"
@@ -69,7 +71,6 @@ class HostMachine {
   static Block allocate(std::uint64_t bytes);
 
   void lay_out();
-  void set_up_pacing();
   void make_jobs();
   void collect_time(std::size_t run);
 
@@ -85,12 +86,10 @@ class HostMachine {
   std::vector<Block> memory_;  // per rank
   std::vector<Block> blocks_;  // slots, counters
   std::vector<Wire> wires_;
-  std::vector<double> free_at_;
-  std::uint64_t link_lock_ = 0;
-  PacedLinks paced_;
   std::unique_ptr<RunShared> shared_;
   std::vector<std::uint64_t*> runs_done_;  // per lane
   std::vector<StepTimes> step_times_;
+  std::unique_ptr<EmulatedLinks> links_;  // if paced
   std::vector<LaneJob> jobs_;
   std::vector<LaneLog> logs_;
   std::vector<std::unique_ptr<LaneTeam>> teams_;
@@ -110,7 +109,9 @@ bool HostMachine::run(int runs) {
       stay_on_core(lane * static_cast<std::size_t>(options_.threads_per_lane) +
                    static_cast<std::size_t>(thread));
     Policy policy(*teams_[lane], thread, options_.waiting);
-    LaneRunner<Policy, HostMover> runner(policy, mover, jobs_[lane], plan_.protocol);
+    using Pace = EmulatedPace<Policy>;
+    LaneRunner<Policy, HostMover, Pace> runner(policy, mover, jobs_[lane], plan_.protocol,
+                                               Pace(policy, jobs_[lane], links_.get()));
     for (int i = 0; i < runs; ++i) {
       const bool completed = runner.run();
       if (thread == 0) {

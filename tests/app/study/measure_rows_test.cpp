@@ -102,11 +102,12 @@ TEST(MeasureRows, PacedRunsGetTheMachineOfTheirRow) {
   EXPECT_FALSE(native.cases.at(0).paced);
 }
 
-TEST(MeasureRows, PacedRunsWhoseMessagesOvertakeOthersAreNotJudged) {
-  MeasureOptions options;
-  options.how.paced = true;
-  const auto why_no_verdict = [&](const std::string& algorithm) {
+TEST(MeasureRows, PacedRunsOnGpusWhoseMessagesOvertakeOthersAreNotJudged) {
+  const auto why_no_verdict = [&](const std::string& backend, const std::string& algorithm) {
     FakeRuns runs;
+    MeasureOptions options;
+    options.how.paced = true;
+    options.how.backend = backend;
     const Studied studied = measured(
         runs,
         R"({"scenario": 1, "cluster": {"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s",
@@ -116,11 +117,13 @@ TEST(MeasureRows, PacedRunsWhoseMessagesOvertakeOthersAreNotJudged) {
         options);
     return studied.results->rows[0].why_no_verdict();
   };
-  expect_text(why_no_verdict("ring"), "");
-  expect_text(why_no_verdict("one-shot"),
-              "not judged: messages overtake others on the way, which pacing does not emulate");
-  expect_text(why_no_verdict("double-tree"),
-              "not judged: messages overtake others on the way, which pacing does not emulate");
+  expect_text(why_no_verdict("cuda", "ring"), "");
+  for (const char* const algorithm : {"one-shot", "double-tree"}) {
+    expect_text(
+        why_no_verdict("cuda", algorithm),
+        "not judged: messages overtake others on the way, which pacing on GPUs does not emulate");
+    expect_text(why_no_verdict("host", algorithm), "");
+  }
 }
 
 TEST(MeasureRows, NativeRunsSayWhatTheyLackOfThePrediction) {

@@ -12,6 +12,7 @@
 #include "validate/host/host_mover.hpp"
 #include "validate/host/host_policy.hpp"
 #include "validate/lane_runner.hpp"
+#include "validate/sender_pace.hpp"
 
 namespace collsim {
 namespace {
@@ -47,7 +48,8 @@ void run_lane(const LaneLaunch& launch, Protocol protocol, std::uint64_t ahead_n
   while (testing::fake_gpus_are_deaf) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   if (block == 0 && launch.meeting.gpus > 1 && !gpus_meet(launch.meeting, job, policy)) return;
   const FakeMover mover(launch.type, launch.reduction);
-  LaneRunner<FakePolicy, FakeMover>(policy, mover, job, protocol).run();
+  using Pace = SenderPace<FakePolicy>;
+  LaneRunner<FakePolicy, FakeMover, Pace>(policy, mover, job, protocol, Pace(policy, job)).run();
 }
 
 void bounce(PingPong* shared, PingTimes* times, std::uint64_t ahead_ns, bool begins) {
