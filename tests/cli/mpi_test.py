@@ -206,6 +206,13 @@ class Failures(MpiTest):
         self.assertIn("WRONG DATA", out)
         self.assertIn("rank 2 element 125 is", out)
 
+    def test_a_process_that_never_comes_is_not_waited_for(self):
+        more = [":", "-np", "1", "sleep", "100"]
+        soon = {"COLLSIM_MPI_START_S": "2"}
+        launcher = self.start(1, "validate", self.file(ALL_REDUCE), launched=more, environment=soon)
+        _, err = self.finish(launcher, None, limit_s=60)
+        self.assertIn("waiting for all processes in MPI_Init took longer than 2 s", err)
+
     def happens_to(self, which, what):
         launcher = self.start(4, "validate", self.file(LONG), "--quiet")
         members = self.wait_for_members(4)

@@ -2,7 +2,9 @@
 #include "validate/mpi/processes.hpp"
 
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,12 +21,36 @@ namespace {
 
 constexpr std::size_t most_bytes_at_once = std::size_t{1} << 30U;
 constexpr double to_end_s = 20;
+constexpr double to_start_s = 600;
 
 std::string first_line_of(const char* file) {
   std::ifstream in(file);
   std::string line;
   std::getline(in, line);
   return line;
+}
+
+// Hydra drops what it has not read yet from the pipe of a process that aborts.  Only calls that a
+// handler of a signal may make.
+void let_launcher_read() {
+  constexpr int most_naps = 1000;
+  const timespec nap{0, 1'000'000};
+  for (const int output : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat kind {};
+    if (::fstat(output, &kind) != 0 || !S_ISFIFO(kind.st_mode)) continue;
+    int unread = 0;
+    for (int naps = 0; naps < most_naps; ++naps) {
+      if (::ioctl(output, FIONREAD, &unread) != 0 || unread == 0) break;
+      ::nanosleep(&nap, nullptr);
+    }
+  }
+}
+
+// How long the others may take to start: there may be thousands, of a file system that is slow.
+double start_limit_s() {
+  const char* const text = std::getenv("COLLSIM_MPI_START_S");
+  const double limit = text == nullptr ? 0 : std::atof(text);
+  return limit >= 1 ? limit : to_start_s;
 }
 
 // For the handler of a signal, which may not make texts.
@@ -35,6 +61,7 @@ extern "C" void watchdog_barks(int) {
   while (watchdog_message[length] != '\0') ++length;
   const ssize_t ignored = ::write(STDERR_FILENO, watchdog_message, length);
   static_cast<void>(ignored);
+  let_launcher_read();
   ::_exit(exit_of_lost_processes);
 }
 
@@ -71,6 +98,7 @@ std::string host_clock_name() {
 Processes::Processes(int argument_count, char** arguments) {
   ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // naps end when they should
   int level = 0;
+  const Watchdog watchdog("waiting for all processes in MPI_Init", start_limit_s());
   MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_FUNNELED, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &me_);
   MPI_Comm_size(MPI_COMM_WORLD, &count_);
@@ -131,6 +159,7 @@ void Processes::finish() const {
 
 void Processes::abort(int exit_code) const {
   const Watchdog watchdog("giving up", to_end_s);
+  let_launcher_read();
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
 }

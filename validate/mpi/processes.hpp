@@ -46,7 +46,8 @@ class ProcessesLost : public std::runtime_error {
 // calls MPI, and no wait is without a limit.
 class Processes {
  public:
-  Processes(int argument_count, char** arguments);  // MPI_Init
+  // MPI_Init, for which the others have ten minutes, or COLLSIM_MPI_START_S seconds.
+  Processes(int argument_count, char** arguments);
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
   ~Processes() = default;
@@ -71,7 +72,7 @@ class Processes {
 
   // All processes end: nothing is under way any more.
   void finish() const;
-  // This one gives up, and the others with it.
+  // This one gives up, and the others with it.  The launcher gets to read what it said before.
   [[noreturn]] void abort(int exit_code) const;
 
  private:
