@@ -106,6 +106,10 @@ class ScenarioMaker {
           "--network chooses what joins presets and imported machines; the file's cluster says "
           "itself what its links are, which --set changes, such as --set "
           "cluster.network.link.bandwidth=400Gb/s");
+    if (!options_.network.empty() && has("fitted"))
+      throw UsageError(
+          "--network chooses another network, but the file's machine was fitted to logs of its "
+          "own");
     put_nodes(cluster);
   }
 

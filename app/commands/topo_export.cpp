@@ -9,6 +9,7 @@
 #include "app/commands/topo_internal.hpp"
 #include "app/output/nccl_topology.hpp"
 #include "app/scenario/presets.hpp"
+#include "app/study/nccl_tuner.hpp"
 
 namespace collsim {
 namespace {
@@ -61,8 +62,10 @@ std::optional<Cluster> exported_cluster(const MachineExport& options, Terminal& 
 int export_machine(const MachineExport& options, Terminal& terminal) {
   const auto cluster = exported_cluster(options, terminal);
   if (!cluster) return exit_usage;
-  const NcclTopologyText text =
-      nccl_topology(cluster->topology, cluster->preset, cluster->network_kind);
+  ExportedMachine machine{cluster->preset, cluster->network_kind, cluster->nccl_graph.cpu};
+  if (const NcclGraph* const known = NcclTuner::of_version("2.28").machine(cluster->preset))
+    machine.cpu = known->cpu;
+  const NcclTopologyText text = nccl_topology(cluster->topology, machine);
   const std::string file = options.output.empty() ? "-" : options.output;
   write_file(file, terminal, [&](std::ostream& out) { out << text.xml; });
   if (terminal.quiet) return exit_fine;

@@ -141,7 +141,7 @@ int import_machine(const MachineImport& options, Terminal& terminal) {
   auto machine = source ? read_machine(sources.text(*source), *source, diagnostics) : std::nullopt;
   if (!machine) return show_mistakes(diagnostics, sources, terminal);
   const auto question = complete(*machine, answers);
-  if (!question) machine->assumed.push_back(latencies_in_words(*machine));
+  if (!question) note_latencies(*machine);
   const bool file_is_the_output = options.output == "-";
   const bool is_heard = options.output.empty() || !terminal.quiet;
   if (!file_is_the_output && is_heard) terminal.out << understood(*machine);

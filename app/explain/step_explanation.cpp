@@ -70,9 +70,16 @@ std::shared_ptr<StepExplanation> smaller_step(const Scenario& scenario, std::siz
   const JsonValue* const train = workload.find("train");
   if (train != nullptr && train->find("dp") != nullptr)
     replicas = train->find("dp")->integer().value_or(1);
+  const std::int64_t stages = train != nullptr && train->find("pp") != nullptr
+                                  ? train->find("pp")->integer().value_or(1)
+                                  : 1;
+  // Interleaved stages take microbatches by their number.
+  const auto half = [&](std::int64_t m) {
+    return m / 2 >= stages ? m / 2 / stages * stages : m / 2;
+  };
   Variations variations(scenario, point);
   const auto ranks = static_cast<std::int64_t>(chosen.step->workload.size());
-  for (std::int64_t m = microbatches ? microbatches->now : 1; m >= 1; m /= 2) {
+  for (std::int64_t m = microbatches ? microbatches->now : 1; m >= 1; m = half(m)) {
     const auto parts =
         static_cast<std::uint64_t>((microbatches ? microbatches->now : 1) * replicas);
     const std::uint64_t messages = whole.row.messages / parts * static_cast<std::uint64_t>(m);
@@ -91,9 +98,9 @@ std::shared_ptr<StepExplanation> smaller_step(const Scenario& scenario, std::siz
       smaller->row = run_step(one);
       smaller->scheme = whole.scheme;
       smaller->machine = one.cluster->description;
-      return record_path(one, *smaller) ? smaller : nullptr;
+      if (record_path(one, *smaller)) return smaller;
     } catch (const Error&) {
-      return nullptr;  // there is no such step
+      continue;  // there is no such step
     }
   }
   return nullptr;

@@ -14,7 +14,7 @@
 //       nic                                                   without a slot
 //
 // What that cannot hold collsim topo export writes as attributes that NCCL passes over: of system
-// collsim_preset and collsim_network, of links collsim_gbs and collsim_duplex.
+// collsim_preset and collsim_network, of links and CPUs collsim_gbs and collsim_duplex.
 //
 // Many published files stop at pci: NCCL finds the GPUs and NICs in such slots by itself.  What is
 // read here is read as NCCL means it (src/graph/topo.cc, xml.cc of NCCL 2.28), but spaces, line
@@ -61,8 +61,16 @@ std::uint32_t pci_id(const pugi::xml_node& node, const char* name) {
   return static_cast<std::uint32_t>(whole(attribute(node, name), 0, 16) & 0xffff);
 }
 
+// GB/s one way, where the format has no words for it.
+std::optional<double> own_rate(const pugi::xml_node& link) {
+  constexpr double most = 1e6;
+  const std::optional<double> rate = decimal(attribute(link, "collsim_gbs"));
+  return rate && *rate > 0 && *rate <= most ? rate : std::nullopt;
+}
+
 // The rate between two CPUs, GB/s (ncclTopoGetInterCpuBw).
 double socket_gbs(const pugi::xml_node& cpu) {
+  if (const auto rate = own_rate(cpu)) return *rate;
   const std::string_view arch = attribute(cpu, "arch"), vendor = attribute(cpu, "vendor");
   if (arch == "ppc64") return 32;
   if (arch == "arm64") return 6;
@@ -74,13 +82,6 @@ double socket_gbs(const pugi::xml_node& cpu) {
   if (model >= 0xcf) return 40;
   if (model >= 0x8f) return 22;
   return model >= 0x55 ? 10 : 6;
-}
-
-// GB/s one way, where the format has no words for it.
-std::optional<double> own_rate(const pugi::xml_node& link) {
-  constexpr double most = 1e6;
-  const std::optional<double> rate = decimal(attribute(link, "collsim_gbs"));
-  return rate && *rate > 0 && *rate <= most ? rate : std::nullopt;
 }
 
 enum class Slot : std::uint8_t { bridge, gpu, nic, nvswitch };

@@ -49,27 +49,6 @@ constexpr std::array<std::string_view, 6> speeds{"2.5 GT/s PCIe",  "5.0 GT/s PCI
                                                  "8.0 GT/s PCIe",  "16.0 GT/s PCIe",
                                                  "32.0 GT/s PCIe", "64.0 GT/s PCIe"};
 
-// A CPU whose link to others NCCL takes for so fast.
-std::string cpu_attributes(double socket_gbs) {
-  struct Cpu {
-    double gbs;
-    std::string_view attributes;
-  };
-  constexpr std::string_view intel =
-      R"(arch="x86_64" vendor="GenuineIntel" familyid="6" modelid=")";
-  constexpr Cpu cpus[] = {{6, "79"}, {10, "85"}, {22, "143"}, {40, "207"}};
-  const Cpu* best = &cpus[2];
-  double off = 1e9;
-  for (const Cpu& cpu : cpus)
-    if (const double now = std::abs(cpu.gbs / socket_gbs - 1); socket_gbs > 0 && now < off) {
-      best = &cpu;
-      off = now;
-    }
-  if (socket_gbs > 0 && std::abs(16 / socket_gbs - 1) < off)
-    return R"(arch="x86_64" vendor="AuthenticAMD" familyid="143" modelid="49")";
-  return fmt::format("{}{}\"", intel, best->attributes);
-}
-
 // What NCCL passes over.
 std::string own_attributes(double gbs, double written, bool half_duplex) {
   constexpr double rounding = 1e-9;
@@ -77,6 +56,32 @@ std::string own_attributes(double gbs, double written, bool half_duplex) {
   if (std::abs(written / gbs - 1) > rounding) text += fmt::format(" collsim_gbs=\"{}\"", gbs);
   if (half_duplex) text += " collsim_duplex=\"half\"";
   return text;
+}
+
+// Of this maker, if it is known, the CPU whose link to others NCCL takes for the most nearly so
+// fast.
+std::string cpu_attributes(std::string_view maker, double socket_gbs) {
+  struct Cpu {
+    std::string_view maker;
+    double gbs;
+    std::string_view attributes;
+  };
+  constexpr Cpu cpus[] = {
+      {"intel", 22, R"(arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143")"},
+      {"intel", 6, R"(arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="79")"},
+      {"intel", 10, R"(arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85")"},
+      {"intel", 40, R"(arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="207")"},
+      {"amd", 16, R"(arch="x86_64" vendor="AuthenticAMD" familyid="143" modelid="49")"},
+      {"arm", 6, R"(arch="arm64")"}};
+  const Cpu* best = nullptr;
+  const auto off = [&](const Cpu& cpu) {
+    return socket_gbs > 0 ? std::abs(cpu.gbs / socket_gbs - 1) : 0;
+  };
+  for (const Cpu& cpu : cpus)
+    if (maker.empty() ? cpu.maker != "arm" : cpu.maker == maker)
+      if (best == nullptr || off(cpu) < off(*best)) best = &cpu;
+  return std::string(best->attributes) +
+         (socket_gbs > 0 ? own_attributes(socket_gbs, best->gbs, false) : "");
 }
 
 // Of NICs that only one kind of network has; else those of ConnectX-7.
@@ -88,7 +93,7 @@ std::string_view nic_ids(std::string_view network) {
 
 class NcclWriter {
  public:
-  NcclWriter(const Topology& topology, std::string_view preset, std::string_view network);
+  NcclWriter(const Topology& topology, const ExportedMachine& machine);
   NcclTopologyText write();
 
  private:
@@ -138,7 +143,7 @@ class NcclWriter {
   }
 
   const Topology& topology_;
-  std::string preset_, network_;
+  const ExportedMachine& machine_;
   std::vector<Device> devices_;
   std::vector<Cable> cables_;
   std::vector<std::size_t> roots_;
@@ -148,8 +153,8 @@ class NcclWriter {
   NcclTopologyText result_;
 };
 
-NcclWriter::NcclWriter(const Topology& topology, std::string_view preset, std::string_view network)
-    : topology_(topology), preset_(preset), network_(network), model_(gpu_model_of_preset(preset)) {
+NcclWriter::NcclWriter(const Topology& topology, const ExportedMachine& machine)
+    : topology_(topology), machine_(machine), model_(gpu_model_of_preset(machine.preset)) {
   take_node();
   find_nvswitches();
 }
@@ -330,7 +335,7 @@ std::string_view NcclWriter::class_of(NodeKind kind) const {
 }
 
 std::string NcclWriter::ids_of(NodeKind kind) const {
-  if (kind == NodeKind::nic) return std::string(nic_ids(network_));
+  if (kind == NodeKind::nic) return std::string(nic_ids(machine_.network));
   constexpr std::uint32_t nvidia = 0x10de;
   PciIds ids;
   if (kind == NodeKind::gpu) ids = model_ != nullptr ? pci_ids_of(model_->name) : PciIds{nvidia, 0};
@@ -405,9 +410,8 @@ void NcclWriter::write_cpus(std::string& xml) {
         socket = std::max(socket, cables_[cable].gbs);
     std::string affinity = "ffffffff";
     for (std::size_t word = 0; word < root % 32; ++word) affinity += ",00000000";
-    const bool arm = model_ != nullptr && model_->name.starts_with("G");  // Grace
     xml += fmt::format("  <cpu numaid=\"{}\" affinity=\"{}\" {}>\n", root, affinity,
-                       arm ? R"(arch="arm64")" : cpu_attributes(socket));
+                       cpu_attributes(machine_.cpu, socket));
     struct Open {
       std::size_t device, next_child, depth;
     };
@@ -446,8 +450,10 @@ NcclTopologyText NcclWriter::write() {
   if (devices_.size() * 2 > most_elements)
     change(fmt::format("NCCL itself reads no more than {} elements of such a file", most_elements));
   result_.xml = fmt::format("<system version=\"{}\"", is_amd() ? 2 : 1);
-  if (!preset_.empty()) result_.xml += fmt::format(" collsim_preset=\"{}\"", preset_);
-  if (!network_.empty()) result_.xml += fmt::format(" collsim_network=\"{}\"", network_);
+  if (!machine_.preset.empty())
+    result_.xml += fmt::format(" collsim_preset=\"{}\"", machine_.preset);
+  if (!machine_.network.empty())
+    result_.xml += fmt::format(" collsim_network=\"{}\"", machine_.network);
   result_.xml += ">\n";
   write_cpus(result_.xml);
   result_.xml += "</system>\n";
@@ -456,9 +462,8 @@ NcclTopologyText NcclWriter::write() {
 
 }  // namespace
 
-NcclTopologyText nccl_topology(const Topology& topology, std::string_view preset,
-                               std::string_view network) {
-  return NcclWriter(topology, preset, network).write();
+NcclTopologyText nccl_topology(const Topology& topology, const ExportedMachine& machine) {
+  return NcclWriter(topology, machine).write();
 }
 
 }  // namespace collsim

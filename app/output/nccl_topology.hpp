@@ -2,12 +2,18 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "topo/topology.hpp"
 
 namespace collsim {
+
+// What a topology does not say of its nodes.  Empty: unknown.
+struct ExportedMachine {
+  std::string preset;   // says what GPUs these are
+  std::string network;  // the kind of what joins the nodes
+  std::string cpu;      // its maker as NCCL's tuner calls it
+};
 
 // One machine in the format of NCCL_TOPO_FILE.
 struct NcclTopologyText {
@@ -22,8 +28,7 @@ struct NcclTopologyText {
 // version 2.  What the format has no words for is in attributes whose names begin with "collsim_",
 // which NCCL passes over and `topo import` reads.  Throws Error when the links are no tree.
 //
-// `preset`: its name, which says what GPUs these are; `network`: its kind.  Empty: none.
-[[nodiscard]] NcclTopologyText nccl_topology(const Topology& topology, std::string_view preset,
-                                             std::string_view network);
+[[nodiscard]] NcclTopologyText nccl_topology(const Topology& topology,
+                                             const ExportedMachine& machine);
 
 }  // namespace collsim

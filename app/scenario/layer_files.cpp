@@ -30,7 +30,9 @@ class LayerTable {
   std::optional<JsonValue> read() {
     JsonValue rows = JsonValue::array();
     std::vector<Cell> heading;
-    for (std::size_t begin = 0; begin < text_.size();) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // as Excel writes
+    std::size_t begin = text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+    while (begin < text_.size()) {
       const std::size_t end = std::min(text_.find('\n', begin), text_.size());
       const Cell line = trimmed(begin, end);
       begin = end + 1;
@@ -60,7 +62,7 @@ class LayerTable {
     SourceRange place;
   };
 
-  Cell trimmed(std::size_t begin, std::size_t end) const {
+  [[nodiscard]] Cell trimmed(std::size_t begin, std::size_t end) const {
     const auto is_space = [&](std::size_t at) {
       return text_[at] == ' ' || text_[at] == '\t' || text_[at] == '\r';
     };
@@ -70,7 +72,7 @@ class LayerTable {
             {source_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}};
   }
 
-  std::vector<Cell> cells_of(const Cell& line) const {
+  [[nodiscard]] std::vector<Cell> cells_of(const Cell& line) const {
     std::vector<Cell> cells;
     std::size_t begin = line.place.begin;
     for (std::size_t at = begin; at <= line.place.end; ++at) {

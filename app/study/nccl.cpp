@@ -305,7 +305,7 @@ std::vector<Way> allowed_ways(const Case& asked) {
     return ways;
   };
   const std::vector<Way> known = carried_ways(asked, ways_asked_for(asked.nccl_choice));
-  if (known.empty()) return known;
+  if (known.empty()) return {};
   std::vector<Way> allowed = left_of(known);
   // Leaving out all usual ones asks for the others.
   if (allowed.empty()) allowed = left_of(carried_ways(asked, Ways::all));

@@ -412,14 +412,22 @@ int pcie_generation_of(std::string_view word) {
   return word.empty() ? 0 : word.back() - '0';
 }
 
-std::string latencies_in_words(const ImportedMachine& machine) {
+void note_latencies(ImportedMachine& machine) {
   const std::string_view preset = nearest_preset(machine);
-  const bool joins =
-      machine.network.empty() && machine.nics.empty() && machine.count(NodeKind::nic) > 0;
-  return fmt::format(
+  const bool knows_network = network_words().canonical(machine.network).has_value();
+  const auto pass_over = [&](const std::string& name, bool is_known, const char* kind) {
+    if (!name.empty() && !is_known)
+      machine.assumed.push_back(
+          fmt::format("collsim knows no {} {}, which the file names: passed over", kind,
+                      quoted(printable(shortened(name, 30)))));
+  };
+  pass_over(machine.preset, find_preset(machine.preset) != nullptr, "preset");
+  pass_over(machine.network, knows_network, "kind of network");
+  const bool joins = !knows_network && machine.nics.empty() && machine.count(NodeKind::nic) > 0;
+  machine.assumed.push_back(fmt::format(
       "latencies, overheads{} launch costs{}: those of preset {}; such a file has none",
       joins ? "," : " and",
-      joins ? fmt::format(" and the kind of network ({})", network_kind(machine)) : "", preset);
+      joins ? fmt::format(" and the kind of network ({})", network_kind(machine)) : "", preset));
 }
 
 std::string_view nearest_preset(const ImportedMachine& machine) {
@@ -531,8 +539,8 @@ std::optional<Machine> read_imported(ObjectReader& cluster, std::string_view key
   built->gpu_kind = nearest.written.find("gpu")->string();
   built->network_kind = network_kind(*machine);
   built->nccl_graph = nccl_graph_of(*machine);
+  note_latencies(*machine);
   built->assumed = std::move(machine->assumed);
-  built->assumed.push_back(latencies_in_words(*machine));
   return built;
 }
 

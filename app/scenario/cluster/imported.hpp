@@ -38,7 +38,7 @@ void load_machine_file(JsonValue& document, Sources& sources);
 [[nodiscard]] NcclGraph nccl_graph_of(const ImportedMachine& machine);
 // The "model" of the nearest preset; null: it has none.
 [[nodiscard]] const JsonValue* model_value(const ImportedMachine& machine);
-// Where all that comes from, in words.
-[[nodiscard]] std::string latencies_in_words(const ImportedMachine& machine);
+// Adds to what is assumed where all that comes from.
+void note_latencies(ImportedMachine& machine);
 
 }  // namespace collsim

@@ -34,7 +34,8 @@ double bytes_of_stage(const Model& model, BytesOfLayer bytes, const TrainingLayo
   // Of whole layers, the first pieces have one more.
   const auto begin = [&](int piece) {
     if (layers < pieces) return static_cast<double>(piece) * layers / pieces;
-    return static_cast<double>(piece * (layers / pieces) + std::min(piece, layers % pieces));
+    const int whole = piece * (layers / pieces) + std::min(piece, layers % pieces);
+    return static_cast<double>(whole);
   };
   double sum = 0;
   for (int chunk = 0; chunk < layout.chunks; ++chunk) {

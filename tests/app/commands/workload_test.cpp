@@ -337,7 +337,8 @@ TEST(WorkloadCommands, ExplainTellsTheWaysOfALargeStepByASmallerOne) {
 TEST(WorkloadCommands, LayersComeFromATable) {
   const Folder folder;
   folder.write("layers.csv",
-               "# two kinds\nname,times,backward,gradients\nfirst,1,6ms,48MiB\n\nothers,23,6ms, "
+               "\xEF\xBB\xBF# two kinds, as Excel writes "
+               "them\nname,times,backward,gradients\nfirst,1,6ms,48MiB\n\nothers,23,6ms, "
                "48MiB\n");
   const auto with = [&](const std::string& layers) {
     std::string text = ddp;
