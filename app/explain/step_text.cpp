@@ -44,6 +44,7 @@ void write_step(Page& page, const StepExplanation& e) {
   row("hidden", step.hidden_s, "collectives under way meanwhile");
   row("exposed", step.exposed_s, "collectives under way while nothing works");
   row("bubble", step.bubble * e.row.time_s(), "neither: waiting for messages and slower ranks");
+  if (!step.fits()) page.paragraph("Memory is short: " + shortage_text(step) + ".");
   if (e.row.analytic) {
     const ClosedForm& form = *e.row.analytic;
     page.paragraph(fmt::format("Formula: {} = {}{}.", form.formula, seconds_text(form.seconds),
@@ -80,6 +81,10 @@ void write_mean_times(Page& page, const StepExplanation& e) {
   row("forward", step.phases.forward_s);
   row("backward", step.phases.backward_s);
   row("other work", step.phases.other_s);
+  // What of computing is none of the work that was asked for.
+  const StepResult::Phases& phases = step.phases;
+  const double longer = step.compute_s - phases.forward_s - phases.backward_s - phases.other_s;
+  if (longer > 1e-6 * step.compute_s) row("slowed, or launching", longer);
   for (const StepResult::Communicator& one : step.communicators)
     row("exposed on " + printable(one.name), one.exposed_s);
   row("bubble", step.bubble * e.row.time_s());

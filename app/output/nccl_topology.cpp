@@ -181,7 +181,8 @@ void NcclWriter::take_node() {
       devices_[from].network_gbs = gbs_of(link.bandwidth);
       continue;
     }
-    if (link.half_duplex) change("half-duplex links are written as full duplex");
+    if (link.half_duplex)
+      change("half-duplex links are marked for collsim; NCCL takes them for full-duplex ones");
     if (from > to && topology_.links_between(link.to, link.from).size() > 0) continue;
     cables_.push_back({from, to, gbs_of(link.bandwidth), link.half_duplex});
   }

@@ -426,16 +426,9 @@ class Collector {
       if (share > most) worst = &row, most = share;
     }
     if (worst == nullptr) return;
-    const StepResult::Memory& memory = *worst->step->memory;
-    const auto largest = std::ranges::max_element(memory.bytes);
     const bool program = worst->step->scheme == "program";
-    constexpr double gigabyte = 1e9;
     warn_at(program ? "workload.program" : "workload.model", "out-of-memory",
-            fmt::format(
-                "{}{} {} needs {:.1f} GB{}, of which a device has {:.1f} GB; it runs out {}",
-                rows_text(rows, results_), program ? "rank" : "stage",
-                largest - memory.bytes.begin(), *largest / gigabyte, program ? "" : " on each rank",
-                static_cast<double>(memory.device) / gigabyte, memory.runs_out));
+            rows_text(rows, results_) + shortage_text(*worst->step));
   }
 
   void measure() {

@@ -55,10 +55,11 @@ def link_text(link):
 
 
 def accuracy_of(preset, accuracy):
-    """How far predict --preset was off, of one node, then of several: the errors of each range of sizes.
+    """How far predict --preset was off, of one node, then of several: the errors of each range of sizes, and up to how
+    many nodes each operation was measured.
 
-    "65536 2.7 14 13,16777216 ...;..." is: up to 64 KiB half of the times within 2.7%, 95% within 14%, 13 tables; a
-    size of 0 is without end.  Nothing where no table of the preset was used.
+    "65536 2.7 14 13,16777216 ...;...;all-reduce 1,...;all-reduce 4,..." is: up to 64 KiB half of the times within 2.7%,
+    95% within 14%, 13 tables; a size of 0 is without end.  Nothing where no table of the preset was used.
     """
     units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -69,7 +70,12 @@ def accuracy_of(preset, accuracy):
         rows = accuracy[kinds].get(kind, []) if preset["calibrated"] else []
         return ",".join(f"{up_to(r.get('up_to'))} {100 * r['half']:g} {100 * r['most']:g} {r['tables']}" for r in rows)
 
-    return ranges("gpus", preset["gpu"]) + ";" + ranges("networks", preset["network"])
+    def measured(network):
+        most = next((m for m in accuracy["most_nodes"] if (m["gpu"], m.get("network")) == (preset["gpu"], network)), {})
+        return ",".join(f"{name} {nodes}" for name, nodes in most.items() if name not in ("gpu", "network"))
+
+    network = preset["network"]
+    return ";".join((ranges("gpus", preset["gpu"]), ranges("networks", network), measured(None), measured(network)))
 
 
 def tables_of(preset, adds, accuracy):

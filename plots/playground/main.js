@@ -245,12 +245,16 @@ function drawHeadline(now, pinned, engine) {
 
 /** How far `predict` was off on such a machine, at the size and the number of nodes of the setting.
  *  @param {PageSetting} setting @param {Engine} engine */
-function errorClass({ preset, ranks, size }, engine) {
+function errorClass({ preset, ranks, size, op }, engine) {
   const { gpus, accuracy } = engine.presets.find(({ name }) => name === preset);
   const nodes = ranks > gpus ? "several nodes" : "one node";
-  const ranges = accuracy.split(";")[ranks > gpus ? 1 : 0].split(",").filter(Boolean).map((range) => range.split(" ").map(Number));
-  const known = ranges.find(([upTo]) => upTo === 0 || size <= upTo);
-  if (!known) return ` predicts what NCCL takes, with its own protocols; how far it is off is unknown, because no published table of ${nodes} of this machine was used.`;
+  const parts = accuracy.split(";").map((part) => part.split(",").filter(Boolean).map((one) => one.split(" ")));
+  const known = parts[ranks > gpus ? 1 : 0].map((range) => range.map(Number)).find(([upTo]) => upTo === 0 || size <= upTo);
+  const unknown = (missing) => ` predicts what NCCL takes, with its own protocols; how far it is off is unknown, because no published table of ${missing} of this machine was used.`;
+  if (!known) return unknown(nodes);
+  const measured = parts[ranks > gpus ? 3 : 2].find(([name]) => name === op);
+  if (!measured) return unknown(`${op} on ${nodes}`);
+  if (ranks > gpus * Number(measured[1])) return unknown(`${op} on more than ${measured[1]} nodes`);
   const [, half, most, tables] = known;
   return ` predicts what NCCL takes, with its own protocols: on ${nodes} of this kind, at this size, half of the times within ${Math.round(half)}% and 95% within ${Math.round(most)}% of ${tables} published tables, to which it was fitted.`;
 }

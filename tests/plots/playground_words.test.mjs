@@ -47,11 +47,24 @@ test("the page says that its machines are ideal", async () => {
   assert.match(await sure(), /^How sure: exact for these ideal links, which no machine has;/);
   await turn(page, "#control-preset", "dgx-h100");
   assert.match(await sure(), /taken from NCCL's source, not measured\. collsim predict --preset dgx-h100 predicts/);
-  assert.match(await sure(), /on one node of this kind, at this size, half of the times within \d+% and 95% within \d+% of 1\d published tables/);
+  assert.match(await sure(), /no published table of broadcast on one node of this machine was used/);
   assert.match(await page.locator("#what").textContent(), /^8 ranks, dgx-h100: broadcast/);
   await turn(page, "#control-preset", "rtx-4090");
   assert.match(await sure(), /no published table of one node of this machine was used/);
   await close(page);
+});
+
+test("predictions are judged by tables of the operation on as many nodes", async () => {
+  const cases = [
+    ["ranks=8", /on one node of this kind, at this size, half of the times within \d+% and 95% within \d+% of 1\d published tables/],
+    ["ranks=16", /on several nodes of this kind, at this size, half of the times/],
+    ["ranks=64", /no published table of all-reduce on more than 4 nodes of this machine was used/],
+  ];
+  for (const [ranks, expected] of cases) {
+    const page = await open(`op=all-reduce&preset=dgx-h100&${ranks}`);
+    assert.match(await page.locator("#how-sure").textContent(), expected);
+    await close(page);
+  }
 });
 
 test("the root of an all-reduce adds up", async () => {

@@ -304,6 +304,16 @@ TEST(WorkloadCommands, KnobsAreSimulatedAndNotGuessed) {
   }
 }
 
+TEST(WorkloadCommands, ExplainSaysThatMemoryIsShort) {
+  const std::string file = COLLSIM_SOURCE_DIR "/scenarios/training/memory-against-bytes.json";
+  const auto explained = [&](const std::string& at) {
+    return run_collsim({"explain", file, "--at", "workload=" + at}).out;
+  };
+  expect_contains(explained(R"({"ddp":{}})"),
+                  "Memory is short: stage 0 needs 108.4 GB on each rank, of which a device has");
+  EXPECT_EQ(explained(R"({"fsdp":{"zero":1}})").find("Memory is short"), std::string::npos);
+}
+
 // Its own messages are too many; a smaller step with the same parts has a path.
 TEST(WorkloadCommands, ExplainTellsTheWaysOfALargeStepByASmallerOne) {
   const Folder folder;
