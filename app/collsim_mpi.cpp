@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program collsim-mpi: commands of collsim that measure, on processes that mpirun, hydra or
 // srun started.  Process 0 is the program; the others carry out what it orders.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -29,10 +30,12 @@ Action declare_validate_over_mpi(Options& command) {
   struct State {
     MpiSettings settings;
     std::string waiting;
-    Backend backend = job->backend({});
+    std::vector<Backend> backends = job->backends({});
   };
   const auto state = std::make_shared<State>();
-  const Action validate = declare_validate(command, {&state->backend, 1});
+  const Action validate = declare_validate(
+      command, {state->backends, state->backends.front().name,
+                "what runs it: messages of MPI, or NCCL on a GPU for each process (default: mpi)"});
   command.integer("--ranks-per-process", state->settings.ranks_per_process,
                   "how many ranks a process may play where there are fewer processes than ranks "
                   "(default: 1)",
@@ -42,7 +45,7 @@ Action declare_validate_over_mpi(Options& command) {
                  "where a host has more processes than cores)");
   return [validate, state](Terminal& terminal) {
     state->settings.waiting = waiting_of(state->waiting);
-    state->backend = job->backend(state->settings);
+    std::ranges::copy(job->backends(state->settings), state->backends.begin());
     return validate(terminal);
   };
 }
@@ -53,16 +56,17 @@ Action declare_calibrate_over_mpi(Options& command) {
 }
 
 constexpr Command mpi_commands[] = {
-    {"validate", "Runs scenarios as messages of MPI and compares with the prediction.",
+    {"validate", "Runs scenarios between processes of MPI and compares with the prediction.",
      "mpirun -np 4 collsim-mpi validate scenarios/native/over-mpi.json\n"
      "mpirun -np 2 collsim-mpi validate scenarios/native/over-mpi.json --ranks-per-process 2 "
-     "--iters 50",
+     "--iters 50\n"
+     "mpirun -np 4 collsim-mpi validate scenarios/native/over-mpi.json --backend nccl",
      declare_validate_over_mpi},
     {"calibrate", "Measures the links between processes and writes a cluster and a model.",
      "mpirun -np 4 collsim-mpi calibrate -o machine.json", declare_calibrate_over_mpi},
 };
 
-constexpr Executable collsim_mpi{"collsim-mpi", "do predictions hold for messages of MPI?",
+constexpr Executable collsim_mpi{"collsim-mpi", "do predictions hold between processes of MPI?",
                                  "mpirun -np 4 collsim-mpi validate scenarios/native/over-mpi.json",
                                  mpi_commands};
 

@@ -332,16 +332,14 @@ int validate_files(const ValidateOptions& options, std::span<const Backend> back
   return Validation(options, backends, terminal).run();
 }
 
-Action declare_validate(Options& command, std::span<const Backend> backends) {
+Action declare_validate(Options& command, const BackendChoice& choice) {
   const auto options = std::make_shared<ValidateOptions>();
   command.value("FILE", options->run.files, "FILE", "scenario files; \"-\" reads standard input")
       .required = true;
-  if (backends.size() == 1)
-    options->backend = backends.front().name;
-  else
-    command.choice("--backend", options->backend, {"host", "cuda", "nccl"},
-                   "what runs it: threads of this machine, its GPUs, or NCCL (default: the "
-                   "scenario's, or else host)");
+  options->backend = choice.unless_told;
+  std::vector<std::string> names;
+  for (const Backend& backend : choice.backends) names.emplace_back(backend.name);
+  command.choice("--backend", options->backend, names, choice.why);
   add_measuring_options(command, *options);
   command.value("--max-error", options->max_error, "PERCENT",
                 "exit with 1 if a prediction is further off, such as 15% (default: no limit); rows "
@@ -356,13 +354,16 @@ Action declare_validate(Options& command, std::span<const Backend> backends) {
                 "also write the steps of one measured row as a timeline for Perfetto");
   command.value("--at", options->at, "PATH=VALUE",
                 "which row --trace records: chunks=16 (default: the first)");
-  return [options, backends](Terminal& terminal) {
+  return [options, backends = choice.backends](Terminal& terminal) {
     return validate_files(*options, backends, terminal);
   };
 }
 
 Action declare_validate(Options& command) {
-  return declare_validate(command, backends());
+  return declare_validate(command,
+                          {backends(), "",
+                           "what runs it: threads of this machine, its GPUs, or NCCL (default: the "
+                           "scenario's, or else host)"});
 }
 
 }  // namespace collsim

@@ -24,8 +24,14 @@ struct ValidateOptions {
   int threads_per_lane = 0;
 };
 
-// The command over these backends: with a single one it is used whatever the scenario names.
-[[nodiscard]] Action declare_validate(Options& command, std::span<const Backend> backends);
+// Backends to choose from.  `unless_told`: the one that is used whatever the scenario names, if
+// --backend names no other.  `why`: what to choose by.
+struct BackendChoice {
+  std::span<const Backend> backends;
+  std::string unless_told;
+  const char* why = nullptr;
+};
+[[nodiscard]] Action declare_validate(Options& command, const BackendChoice& choice);
 
 // Predicts, runs for real on one of `backends` (or reads what ran before), compares; the exit code.
 [[nodiscard]] int validate_files(const ValidateOptions& options, std::span<const Backend> backends,

@@ -6,100 +6,18 @@ usage: mpi_test.py COLLSIM ROOT COLLSIM_MPI MPIRUN WRONG_BIT.so [arguments of un
 """
 import json
 import os
-import pathlib
 import signal
-import subprocess
 import sys
 import time
 
 import common
-from common import Test, scenario
+from mpi_common import MPI_PROGRAM, ONCE, MpiTest, case
 
-MPI_PROGRAM, MPIRUN, WRONG_BIT = sys.argv.pop(3), sys.argv.pop(3), sys.argv.pop(3)
-
-# As root, on few cores, in containers.
-ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-}
-NETWORK = {"shape": "fully-connected", "link": {"bandwidth": "1GB/s", "overhead": "5us"}}
-ONCE = ["--iters", "1", "--warmup", "0", "--format", "jsonl"]
-
-
-def case(ranks, **collective):
-    return scenario(name="case", cluster={**NETWORK, "ranks": ranks}, collective=collective)
-
+WRONG_BIT = sys.argv.pop(3)
 
 ALL_REDUCE = case(4, op="all-reduce", algorithm="ring", size="4000B")
 # A minute of rows, for processes that something happens to.
 LONG = {**ALL_REDUCE, "sweep": {"collective.size": {"from": "4000B", "to": "400000B", "step": "4000B"}}}
-
-
-class MpiTest(Test):
-    def start(self, processes, *arguments, environment=None, launched=()):
-        started = [MPIRUN, "-np", str(processes), MPI_PROGRAM, *map(str, arguments)]
-        return subprocess.Popen(
-            [*started, *launched],
-            cwd=self.folder,
-            env=self.environment({**ENVIRONMENT, **(environment or {})}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def finish(self, launcher, code, limit_s):
-        """What it printed.  `code` None: any but 0.  Nothing is left behind."""
-        try:
-            out, err = launcher.communicate(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            launcher.send_signal(signal.SIGCONT)
-            launcher.kill()
-            raise
-        finally:
-            self.addCleanup(self.nothing_is_left)
-        if code is None:
-            self.assertNotEqual(launcher.returncode, 0, out[-2000:] + err[-2000:])
-        else:
-            self.assertEqual(launcher.returncode, code, out[-2000:] + err[-2000:])
-        return out, err
-
-    def run_mpi(self, processes, *arguments, code=0, limit_s=60, **more):
-        return self.finish(self.start(processes, *arguments, **more), code, limit_s)
-
-    def members(self):
-        """The processes of the program that run in this test's folder."""
-        pids = []
-        for entry in pathlib.Path("/proc").iterdir():
-            try:
-                if not entry.name.isdigit() or os.readlink(entry / "exe") != MPI_PROGRAM:
-                    continue
-                if os.readlink(entry / "cwd") == os.path.realpath(self.folder):
-                    pids.append(int(entry.name))
-            except OSError:
-                pass
-        return sorted(pids)
-
-    def nothing_is_left(self):
-        for _ in range(100):
-            left = self.members()
-            if not left:
-                return
-            time.sleep(0.1)
-        for pid in left:
-            os.kill(pid, signal.SIGKILL)
-        self.fail(f"processes {left} were left behind")
-
-    def wait_for_members(self, count):
-        for _ in range(300):
-            members = self.members()
-            if len(members) == count:
-                return members
-            time.sleep(0.1)
-        self.fail(f"{count} processes never came")
 
 
 class EveryAlgorithm(MpiTest):

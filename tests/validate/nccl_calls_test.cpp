@@ -16,14 +16,11 @@
 #include "tests/collectives/collective_of.hpp"
 #include "tests/collectives/rows.hpp"
 #include "tests/contains.hpp"
-#include "tests/validate/nccl_fakes/fake_stream.hpp"
 #include "validate/cuda/nccl_library.hpp"
 #include "validate/data_check.hpp"
 
 namespace collsim {
 namespace {
-
-using testing::FakeStream;
 
 constexpr NcclPlace in(std::uint64_t offset = 0) {
   return {Buffer::input, offset};
@@ -194,7 +191,7 @@ class FakeRanks {
   NcclSearch search_;
   Collective collective_;
   std::vector<std::vector<std::byte>> memories_;
-  std::vector<FakeStream> streams_;
+  std::vector<char> streams_;  // only their addresses count
   std::vector<NcclRank> ranks_;
 };
 
@@ -366,20 +363,24 @@ class NcclEnvironment : public ::testing::Test {
   }
 };
 
-TEST_F(NcclEnvironment, IsSet) {
+TEST_F(NcclEnvironment, IsSetForAWhile) {
   const NcclSettings settings = settings_of(Operation::all_reduce, "ring", Protocol::ll);
-  EXPECT_EQ(apply(settings), settings.notes);
-  EXPECT_STREQ(std::getenv("NCCL_ALGO"), "Ring");
-  EXPECT_STREQ(std::getenv("NCCL_PROTO"), "LL");
+  {
+    const NcclVariables variables(settings);
+    EXPECT_EQ(variables.notes(), settings.notes);
+    EXPECT_STREQ(std::getenv("NCCL_ALGO"), "Ring");
+    EXPECT_STREQ(std::getenv("NCCL_PROTO"), "LL");
+  }
+  EXPECT_EQ(std::getenv("NCCL_ALGO"), nullptr);
 }
 
 TEST_F(NcclEnvironment, OfTheUserStaysAsItIs) {
   setenv("NCCL_ALGO", "Tree", 1);
-  const auto notes = apply(settings_of(Operation::all_reduce, "ring"));
+  const NcclVariables variables(settings_of(Operation::all_reduce, "ring"));
   EXPECT_STREQ(std::getenv("NCCL_ALGO"), "Tree");
   EXPECT_EQ(std::getenv("NCCL_PROTO"), nullptr);
-  ASSERT_EQ(notes.size(), 1U);
-  expect_contains(notes[0], "NCCL_ALGO=Tree");
+  ASSERT_EQ(variables.notes().size(), 1U);
+  expect_contains(variables.notes()[0], "NCCL_ALGO=Tree");
 }
 
 TEST(NcclPatience, GrowsWithTheBytes) {

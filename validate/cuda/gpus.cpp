@@ -2,6 +2,7 @@
 #include "validate/cuda/gpus.hpp"
 
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "validate/cuda/cuda_check.hpp"
@@ -50,8 +51,9 @@ std::vector<Gpu> find_gpus() {
     cudaDeviceProp properties{};
     need(cudaGetDeviceProperties(&properties, device),
          "asking what GPU " + std::to_string(device) + " is");
-    const Gpu gpu{device, properties.name, properties.multiProcessorCount, properties.major,
-                  properties.minor};
+    const Gpu gpu{
+        device,           properties.name,  properties.multiProcessorCount,
+        properties.major, properties.minor, {properties.uuid.bytes, sizeof properties.uuid.bytes}};
     if (gpu.major >= oldest_major && properties.cooperativeLaunch != 0)
       gpus.push_back(gpu);
     else
@@ -61,6 +63,31 @@ std::vector<Gpu> find_gpus() {
   if (gpus.empty())
     refuse("no GPU that is new enough: " + too_old + ", and 8.0 is needed (Ampere, 2020)");
   return gpus;
+}
+
+TeamGpu gpu_in(ProcessTeam& team) {
+  constexpr double limit_s = 120;
+  const std::vector<Gpu> gpus = find_gpus();
+  TeamGpu found{gpus[static_cast<std::size_t>(team.place_on_host()) % gpus.size()], {}};
+  NoteWriter writer;
+  writer.put_text(found.own.name);
+  writer.put_text(found.own.identity);
+  const std::vector<Note> notes = team.exchange(writer.take(), limit_s);
+  std::map<std::pair<std::string, std::string>, int> process_with;
+  std::vector<Gpu> all;
+  for (int process = 0; process < team.size(); ++process) {
+    NoteReader reader(notes[static_cast<std::size_t>(process)]);
+    all.emplace_back().name = reader.get_text();
+    const auto [other, is_new] =
+        process_with.try_emplace({team.host_of(process), reader.get_text()}, process);
+    if (!is_new)
+      refuse("processes " + std::to_string(other->second) + " and " + std::to_string(process) +
+             " have the same GPU of " + team.host_of(process) +
+             ": start at most one process for each GPU of a host, and where CUDA_VISIBLE_DEVICES "
+             "is set, let each process see all GPUs or one of its own");
+  }
+  found.names = names_of(all, all.size());
+  return found;
 }
 
 std::string names_of(const std::vector<Gpu>& gpus, std::size_t count) {

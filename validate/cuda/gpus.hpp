@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "validate/cuda/placement.hpp"
+#include "validate/process_team.hpp"
 
 namespace collsim {
 
@@ -16,11 +17,21 @@ struct Gpu {
   std::string name;
   int multiprocessors = 0;
   int major = 0, minor = 0;  // compute capability
+  std::string identity;      // the same for every process that sees this GPU, under any number
 };
 
 // Throws NoMeasurement{unavailable}: no driver, a driver too old, no GPU, only GPUs that are too
 // old.
 [[nodiscard]] std::vector<Gpu> find_gpus();
+
+// The GPU of this process in a team with one for each: of those that CUDA shows to it, the one of
+// its place on the host; and the names of all that the team has.  Throws NoMeasurement at all
+// processes when two would share a GPU.
+struct TeamGpu {
+  Gpu own;
+  std::string names;  // "4 x NVIDIA H200"
+};
+[[nodiscard]] TeamGpu gpu_in(ProcessTeam& team);
 
 // "2 x NVIDIA H200", "NVIDIA H200, NVIDIA A100"
 [[nodiscard]] std::string names_of(const std::vector<Gpu>& gpus, std::size_t count);

@@ -6,19 +6,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "validate/cuda/cuda_graph.hpp"
+
 namespace collsim {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct DestroyGraph {
-  void operator()(cudaGraph_t graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
-};
-struct DestroyExecutable {
-  void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
-};
-using Graph = std::unique_ptr<CUgraph_st, DestroyGraph>;
-using Executable = std::unique_ptr<CUgraphExec_st, DestroyExecutable>;
 
 // Begin and end in one GPU's queue.
 struct Span {
@@ -90,17 +83,11 @@ class LaunchTimer {
       need(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),
            "beginning a CUDA graph");
       const std::optional<NoMeasurement> problem = queue_runs(busy_[i], stream.get());
-      cudaGraph_t made = nullptr;
-      const cudaError_t ended = cudaStreamEndCapture(stream.get(), &made);
-      const Graph graph(made);
-      if (problem) throw NoMeasurement(*problem);
-      need(ended, "ending a CUDA graph");
-      cudaGraphExec_t executable = nullptr;
-      need(cudaGraphInstantiate(&executable, graph.get(), 0), "making a CUDA graph");
-      graphs.emplace_back(executable);
+      Executable graph = end_capture(stream.get(), problem);
       // While lanes of another GPU wait for this one's, there may be no allocating.
-      need(cudaGraphUpload(executable, streams_[i]), "bringing a CUDA graph to a GPU");
+      need(cudaGraphUpload(graph.get(), streams_[i]), "bringing a CUDA graph to a GPU");
       need(cudaStreamSynchronize(streams_[i]), "bringing a CUDA graph to a GPU");
+      graphs.push_back(std::move(graph));
     }
     return graphs;
   }

@@ -6,6 +6,7 @@
 
 #include "validate/backend.hpp"
 #include "validate/cuda/nccl_calls.hpp"
+#include "validate/process_team.hpp"
 
 namespace collsim {
 
@@ -19,14 +20,15 @@ namespace collsim {
 // Times are by the method of nccl-tests: calls one after the other without waiting in between.  An
 // iteration's time is between two events in the GPUs' queues, the mean over the GPUs; what
 // nccl-tests would print (a host's clock around all, divided by their number) stands in a note, and
-// so does what NCCL itself expects.  Every rank's data is compared in a separate run before.
+// so does what NCCL itself expects.  Where launching takes most of the time, calls are launched as
+// a CUDA graph of several.  Every rank's data is compared in a separate run before.
 //
 // Positions of the group go to GPUs in order, as in run_on_cuda().
 //
 // unavailable: fewer GPUs than ranks, a paced case (NCCL cannot be held back), no elements.
 //
-// In this process, whose environment it changes (NCCL_ALGO, NCCL_PROTO) and in which NCCL stays
-// loaded with these settings, so one run per process: call it in a child.
+// In this process, whose environment has NCCL_ALGO and NCCL_PROTO meanwhile and in which NCCL stays
+// loaded.  CUDA cannot be used in a fork afterwards: call it in a child.
 [[nodiscard]] RunOutcome run_on_nccl(const RunCase& run_case, const RunOptions& options,
                                      NcclChoice choice);
 
@@ -35,5 +37,18 @@ namespace collsim {
 
 // NCCL does what it thinks best.
 [[nodiscard]] RunOutcome run_on_free_nccl(const RunCase& run_case, const RunOptions& options);
+
+// What NCCL is to do, for processes that do not have the schedule.  Throws NoMeasurement where NCCL
+// cannot do it at all.
+struct NcclTask {
+  Collective collective;
+  NcclSettings settings;
+};
+[[nodiscard]] NcclTask nccl_task(const RunCase& run_case, NcclChoice choice);
+
+// The same between processes, on one host or several, with a rank and a GPU each.  All end alike.
+// NCCL's calls that connect ranks have no time limit, but ProcessTeam has one.
+[[nodiscard]] RunOutcome run_on_nccl(const NcclTask& task, const RunOptions& options,
+                                     ProcessTeam& team);
 
 }  // namespace collsim

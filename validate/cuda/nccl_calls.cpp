@@ -292,14 +292,20 @@ NcclSettings nccl_settings(const Schedule& schedule, Protocol protocol, NcclChoi
   return settings;
 }
 
-std::vector<std::string> apply(const NcclSettings& settings) {
-  std::vector<std::string> notes;
+NcclVariables::NcclVariables(const NcclSettings& settings) {
   for (const char* name : {"NCCL_ALGO", "NCCL_PROTO"})
     if (const char* value = std::getenv(name))
-      notes.push_back(std::string("NCCL follows the environment: ") + name + "=" + value);
-  if (!notes.empty()) return notes;
-  for (const auto& [name, value] : settings.variables) setenv(name.c_str(), value.c_str(), 1);
-  return settings.notes;
+      notes_.push_back(std::string("NCCL follows the environment: ") + name + "=" + value);
+  if (!notes_.empty()) return;
+  notes_ = settings.notes;
+  for (const auto& [name, value] : settings.variables) {
+    setenv(name.c_str(), value.c_str(), 1);
+    set_.push_back(name);
+  }
+}
+
+NcclVariables::~NcclVariables() {
+  for (const std::string& name : set_) unsetenv(name.c_str());
 }
 
 double nccl_patience_s(const Collective& collective, double patience_s) {

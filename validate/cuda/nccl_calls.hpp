@@ -85,8 +85,8 @@ struct NcclRank {
 // Shall NCCL do what the schedule does, as far as it can, or what it thinks best?
 enum class NcclChoice : std::uint8_t { as_scheduled, free };
 
-// NCCL's variables, to be set before it is loaded.  Only what has a counterpart is forced, and then
-// algorithm and protocol together; NCCL refuses what it does not have.
+// NCCL's variables, to be set before ranks are connected.  Only what has a counterpart is forced,
+// and then algorithm and protocol together; NCCL refuses what it does not have.
 struct NcclSettings {
   std::vector<std::pair<std::string, std::string>> variables;
   std::vector<std::string> notes;
@@ -94,9 +94,20 @@ struct NcclSettings {
 [[nodiscard]] NcclSettings nccl_settings(const Schedule& schedule, Protocol protocol,
                                          NcclChoice choice);
 
-// Changes this process's environment, unless the user has set one of these variables: then nothing
-// is changed.  Returns the notes that are true afterwards.
-[[nodiscard]] std::vector<std::string> apply(const NcclSettings& settings);
+// The variables in this process's environment, as long as this lives; unless the user has set one
+// of them: then nothing is changed.  NCCL reads them whenever it makes a communicator.
+class NcclVariables {
+ public:
+  explicit NcclVariables(const NcclSettings& settings);
+  NcclVariables(const NcclVariables&) = delete;
+  NcclVariables& operator=(const NcclVariables&) = delete;
+  ~NcclVariables();
+
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }  // that are true
+
+ private:
+  std::vector<std::string> set_, notes_;
+};
 
 // The longest that one collective may take before it is given up: `patience_s`, and the time that
 // all its bytes would need at 100 MB/s, which no link of a GPU is slower than.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/cuda/nccl_gpus.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <utility>
 
 #include "collectives/execute.hpp"
+#include "topo/error.hpp"
 
 namespace collsim {
 namespace {
@@ -18,27 +20,22 @@ std::string in_seconds(double seconds) {
   return text;
 }
 
-std::string name_of(const Collective& collective, std::size_t position, int device) {
-  return "rank " + std::to_string(collective.group[position].index()) + " on GPU " +
-         std::to_string(device);
-}
-
 }  // namespace
 
 NcclGpus::NcclGpus(const NcclLibrary& nccl, const Collective& collective, const NcclWork& work,
-                   std::vector<int> devices)
-    : nccl_(nccl), collective_(collective), work_(work), gpus_(devices.size()) {
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    RankGpu& gpu = gpus_[i];
-    gpu.device = devices[i];
-    gpu.layout = nccl_memory(collective_, static_cast<int>(i));
+                   const std::vector<Place>& places)
+    : nccl_(nccl), collective_(collective), work_(work) {
+  for (const Place& place : places) {
+    RankGpu& gpu = gpus_.emplace_back();
+    gpu.position = place.position;
+    gpu.device = place.device;
+    gpu.layout = nccl_memory(collective_, gpu.position);
     gpu.memory = allocate_on_gpu(gpu.device, gpu.layout.bytes);
     gpu.stream = make_stream(gpu.device);
   }
-  make_communicators();
 }
 
-void NcclGpus::make_communicators() {
+void NcclGpus::connect() {
   std::vector<NcclCommunicator> made(gpus_.size());
   std::vector<int> devices;
   for (const RankGpu& gpu : gpus_) devices.push_back(gpu.device);
@@ -49,13 +46,53 @@ void NcclGpus::make_communicators() {
     gpus_[i].communicator = Communicator(made[i], {nccl_.call.destroy});
 }
 
+NcclId NcclGpus::make_id() const {
+  NcclId id;
+  if (const int result = nccl_.call.get_id(&id); result != nccl_success)
+    throw failed("ncclGetUniqueId", result);
+  return id;
+}
+
+void NcclGpus::connect(const NcclId& id) {
+  std::vector<NcclCommunicator> made(gpus_.size());
+  int result = nccl_.call.group_start();
+  for (std::size_t i = 0; i < gpus_.size() && result == nccl_success; ++i) {
+    need(cudaSetDevice(gpus_[i].device), "choosing a GPU");
+    result = nccl_.call.init_rank(&made[i], collective_.size(), id, gpus_[i].position);
+  }
+  const int end = nccl_.call.group_end();
+  if (result == nccl_success) result = end;
+  if (result != nccl_success) throw failed("ncclCommInitRank", result);
+  for (std::size_t i = 0; i < gpus_.size(); ++i)
+    gpus_[i].communicator = Communicator(made[i], {nccl_.call.destroy});
+}
+
+NcclGpus::RankGpu* NcclGpus::gpu_of(int position) {
+  for (RankGpu& gpu : gpus_)
+    if (gpu.position == position) return &gpu;
+  return nullptr;
+}
+
+std::vector<int> NcclGpus::positions() const {
+  std::vector<int> positions;
+  for (const RankGpu& gpu : gpus_) positions.push_back(gpu.position);
+  return positions;
+}
+
+std::string NcclGpus::name_of(std::size_t index) const {
+  const RankGpu& gpu = gpus_[index];
+  return "rank " +
+         std::to_string(collective_.group[static_cast<std::size_t>(gpu.position)].index()) +
+         " on GPU " + std::to_string(gpu.device);
+}
+
 void NcclGpus::fill(const std::vector<std::vector<std::byte>>& inputs) {
-  for (std::size_t i = 0; i < gpus_.size(); ++i) {
-    RankGpu& gpu = gpus_[i];
+  for (RankGpu& gpu : gpus_) {
+    const std::vector<std::byte>& input = inputs[static_cast<std::size_t>(gpu.position)];
     need(cudaSetDevice(gpu.device), "choosing a GPU");
     need(cudaMemset(gpu.memory.get(), std::to_integer<int>(poison), gpu.layout.bytes),
          "poisoning memory");
-    need(cudaMemcpy(gpu.memory.get() + gpu.layout.input, inputs[i].data(), inputs[i].size(),
+    need(cudaMemcpy(gpu.memory.get() + gpu.layout.input, input.data(), input.size(),
                     cudaMemcpyHostToDevice),
          "copying an input to a GPU");
     // The streams of this object do not wait for what CUDA does on its own.
@@ -64,7 +101,11 @@ void NcclGpus::fill(const std::vector<std::vector<std::byte>>& inputs) {
 }
 
 std::vector<std::byte> NcclGpus::output(int position) const {
-  const RankGpu& gpu = gpus_[static_cast<std::size_t>(position)];
+  const auto here = std::find_if(gpus_.begin(), gpus_.end(), [position](const RankGpu& gpu) {
+    return gpu.position == position;
+  });
+  COLLSIM_CHECK(here != gpus_.end(), "only ranks of this process are asked for");
+  const RankGpu& gpu = *here;
   std::vector<std::byte> bytes(gpu.layout.output_bytes);
   need(cudaMemcpy(bytes.data(), gpu.memory.get() + gpu.layout.output, bytes.size(),
                   cudaMemcpyDeviceToHost),
@@ -73,6 +114,10 @@ std::vector<std::byte> NcclGpus::output(int position) const {
 }
 
 void NcclGpus::launch() {
+  if (auto problem = queue_calls()) give_up(std::move(*problem));
+}
+
+std::optional<NoMeasurement> NcclGpus::queue_calls() {
   int result = nccl_.call.group_start();
   const char* what = "ncclGroupStart";
   for (std::size_t i = 0; i < work_.calls.size() && result == nccl_success; ++i) {
@@ -81,14 +126,49 @@ void NcclGpus::launch() {
   }
   // A group must be ended even when one of its calls was refused.
   const int end = nccl_.call.group_end();
-  if (result != nccl_success) give_up(failed(what, result));
-  if (end != nccl_success) give_up(failed("ncclGroupEnd", end));
+  if (result != nccl_success) return failed(what, result);
+  if (end != nccl_success) return failed("ncclGroupEnd", end);
+  return std::nullopt;
 }
 
-int NcclGpus::queue(const NcclCall& call) const {
-  const RankGpu& gpu = gpus_[static_cast<std::size_t>(call.position)];
+int NcclGpus::queue(const NcclCall& call) {
+  const RankGpu* const gpu = gpu_of(call.position);
+  if (gpu == nullptr) return nccl_success;  // another process makes it
   return make_call(nccl_.call, work_, call,
-                   {gpu.memory.get(), gpu.layout, gpu.communicator.get(), gpu.stream.get()});
+                   {gpu->memory.get(), gpu->layout, gpu->communicator.get(), gpu->stream.get()});
+}
+
+std::optional<NoMeasurement> NcclGpus::capture(int calls) {
+  std::optional<NoMeasurement> problem;
+  try {
+    for (const RankGpu& gpu : gpus_) {
+      need(cudaSetDevice(gpu.device), "choosing a GPU");
+      need(cudaStreamBeginCapture(gpu.stream.get(), cudaStreamCaptureModeThreadLocal),
+           "beginning a CUDA graph");
+    }
+  } catch (const NoMeasurement& refused) {
+    problem = refused;
+  }
+  for (int i = 0; i < calls && !problem; ++i) problem = queue_calls();
+  for (RankGpu& gpu : gpus_) {
+    try {
+      need(cudaSetDevice(gpu.device), "choosing a GPU");
+      gpu.graph = end_capture(gpu.stream.get(), problem);
+      need(cudaGraphUpload(gpu.graph.get(), gpu.stream.get()), "bringing a CUDA graph to a GPU");
+    } catch (const NoMeasurement& refused) {
+      problem = refused;
+    }
+  }
+  return problem;
+}
+
+void NcclGpus::launch_graph() {
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    cudaError_t result = cudaSetDevice(gpus_[i].device);
+    if (result == cudaSuccess)
+      result = cudaGraphLaunch(gpus_[i].graph.get(), gpus_[i].stream.get());
+    if (result != cudaSuccess) give_up(failed_on(i, result));
+  }
 }
 
 void NcclGpus::start_marks(std::size_t count) {
@@ -119,7 +199,7 @@ void NcclGpus::wait_for(std::size_t mark, double patience_s) {
     std::string late;
     for (std::size_t i = 0; i < gpus_.size(); ++i)
       if (cudaEventQuery(marks_[mark][i].get()) != cudaSuccess)
-        late += (late.empty() ? "" : ", ") + name_of(collective_, i, gpus_[i].device);
+        late += (late.empty() ? "" : ", ") + name_of(i);
     give_up({NoMeasurement::Why::stuck, "NCCL's " + std::string(to_string(collective_.operation)) +
                                             " did not end within " + in_seconds(patience_s) +
                                             " and was aborted; late: " + late});
@@ -142,9 +222,8 @@ void NcclGpus::look_for_errors() {
     const int asked = nccl_.call.async_error(communicator, &error);
     if (asked != nccl_success) error = asked;
     if (error == nccl_success || error == nccl_in_progress) continue;
-    give_up({NoMeasurement::Why::failed, "NCCL reports an error of " +
-                                             name_of(collective_, i, gpus_[i].device) + ": " +
-                                             nccl_.call.error_string(error)});
+    give_up({NoMeasurement::Why::failed,
+             "NCCL reports an error of " + name_of(i) + ": " + nccl_.call.error_string(error)});
   }
 }
 
@@ -154,6 +233,7 @@ void NcclGpus::give_up(NoMeasurement reason) {
   for (RankGpu& gpu : gpus_) {
     NcclCommunicator communicator = gpu.communicator.release();
     if (communicator != nullptr) static_cast<void>(nccl_.call.abort(communicator));
+    static_cast<void>(gpu.graph.release());
     static_cast<void>(gpu.stream.release());
     static_cast<void>(gpu.memory.release());
   }
@@ -186,9 +266,8 @@ std::optional<double> NcclGpus::expected_us() {
   return estimate.microseconds;
 }
 
-NoMeasurement NcclGpus::failed_on(std::size_t position, cudaError_t result) const {
-  return {NoMeasurement::Why::failed, name_of(collective_, position, gpus_[position].device) +
-                                          " failed: " + cudaGetErrorString(result)};
+NoMeasurement NcclGpus::failed_on(std::size_t index, cudaError_t result) const {
+  return {NoMeasurement::Why::failed, name_of(index) + " failed: " + cudaGetErrorString(result)};
 }
 
 NoMeasurement NcclGpus::failed(const char* what, int result) const {

@@ -9,29 +9,46 @@
 
 #include "validate/backend.hpp"
 #include "validate/cuda/cuda_check.hpp"
+#include "validate/cuda/cuda_graph.hpp"
 #include "validate/cuda/nccl_calls.hpp"
 #include "validate/cuda/nccl_library.hpp"
 
 namespace collsim {
 
-// The GPUs of one collective: each with its rank's memory, a stream and an NCCL communicator.  All
-// in this process, driven by the calling thread.
+// The GPUs of one collective that are in this process: each with its rank's memory, a stream and an
+// NCCL communicator.  They may be all, or some, where other processes have the others.  Driven by
+// the calling thread.
 //
 // What goes wrong is thrown as a NoMeasurement: no memory is too_large, a collective that does not
 // end is stuck, anything else failed.  NCCL's calls themselves (making communicators, the first
 // launch) have no time limit: the process around this must have one.
 class NcclGpus {
  public:
-  // `devices`: the GPU of every position.
+  struct Place {
+    int position = 0;  // of the rank in the group
+    int device = 0;
+  };
   NcclGpus(const NcclLibrary& nccl, const Collective& collective, const NcclWork& work,
-           std::vector<int> devices);
+           const std::vector<Place>& places);
 
-  // Every rank's input, and poison everywhere else.
+  // Before anything is launched: where this process has all ranks ...
+  void connect();
+  // ... and where it has some of them, with the id that one process made for all.
+  [[nodiscard]] NcclId make_id() const;
+  void connect(const NcclId& id);
+
+  // `inputs` by position: each rank has its own, and poison everywhere else.
   void fill(const std::vector<std::vector<std::byte>>& inputs);
+  [[nodiscard]] std::vector<int> positions() const;  // that are here
   [[nodiscard]] std::vector<std::byte> output(int position) const;
 
   // The collective once, after what was launched before; returns as soon as it has been queued.
   void launch();
+
+  // Puts the collective `calls` times into a CUDA graph, or says why that cannot be done; and that
+  // graph once into the queues.
+  [[nodiscard]] std::optional<NoMeasurement> capture(int calls);
+  void launch_graph();
 
   // A moment in every GPU's queue.  Marks are numbered from 0 again after start_marks(), which
   // makes room for so many of them: allocating takes time that must not be measured.
@@ -57,17 +74,20 @@ class NcclGpus {
   using Communicator = std::unique_ptr<void, DestroyCommunicator>;
 
   struct RankGpu {
-    int device = 0;
+    int position = 0, device = 0;
     PlannedMemory layout;
     DeviceMemory memory;
     GpuStream stream;
     Communicator communicator;  // before the stream and the memory, when destroyed
+    Executable graph;           // before the communicator
   };
 
-  void make_communicators();
-  [[nodiscard]] int queue(const NcclCall& call) const;
+  [[nodiscard]] RankGpu* gpu_of(int position);
+  [[nodiscard]] int queue(const NcclCall& call);
+  [[nodiscard]] std::optional<NoMeasurement> queue_calls();
+  [[nodiscard]] std::string name_of(std::size_t index) const;              // "rank 3 on GPU 0"
   [[nodiscard]] NoMeasurement failed(const char* what, int result) const;  // of NCCL
-  [[nodiscard]] NoMeasurement failed_on(std::size_t position, cudaError_t result) const;
+  [[nodiscard]] NoMeasurement failed_on(std::size_t index, cudaError_t result) const;
   [[nodiscard]] bool has_come_to(std::size_t mark);
   void look_for_errors();
   [[noreturn]] void give_up(NoMeasurement reason);
@@ -75,8 +95,8 @@ class NcclGpus {
   NcclLibrary nccl_;
   Collective collective_;
   NcclWork work_;
-  std::vector<RankGpu> gpus_;                 // by position
-  std::vector<std::vector<GpuEvent>> marks_;  // by mark, then position
+  std::vector<RankGpu> gpus_;                 // of this process
+  std::vector<std::vector<GpuEvent>> marks_;  // by mark, then GPU
   std::size_t used_marks_ = 0;
 };
 

@@ -82,6 +82,8 @@ std::string look_up(void* library, NcclFunctions& call) {
       {"ncclGetErrorString", find(library, "ncclGetErrorString", call.error_string)},
       {"ncclGetLastError", find(library, "ncclGetLastError", call.last_error)},
       {"ncclCommInitAll", find(library, "ncclCommInitAll", call.init_all)},
+      {"ncclGetUniqueId", find(library, "ncclGetUniqueId", call.get_id)},
+      {"ncclCommInitRank", find(library, "ncclCommInitRank", call.init_rank)},
       {"ncclCommDestroy", find(library, "ncclCommDestroy", call.destroy)},
       {"ncclCommAbort", find(library, "ncclCommAbort", call.abort)},
       {"ncclCommGetAsyncError", find(library, "ncclCommGetAsyncError", call.async_error)},

@@ -18,6 +18,11 @@ using NcclStream = void*;        // cudaStream_t
 inline constexpr int nccl_success = 0;
 inline constexpr int nccl_in_progress = 7;
 
+// ncclUniqueId: what the ranks of one communicator find each other by.
+struct NcclId {
+  char bytes[128] = {};
+};
+
 // ncclSimInfo_t, since 2.22: how long NCCL believes that a group of calls takes.
 struct NcclEstimate {
   std::size_t size = sizeof(NcclEstimate);
@@ -31,6 +36,8 @@ struct NcclFunctions {
   const char* (*error_string)(int result) = nullptr;
   const char* (*last_error)(NcclCommunicator) = nullptr;
   int (*init_all)(NcclCommunicator* communicators, int count, const int* devices) = nullptr;
+  int (*get_id)(NcclId*) = nullptr;
+  int (*init_rank)(NcclCommunicator*, int ranks, NcclId, int rank) = nullptr;
   int (*destroy)(NcclCommunicator) = nullptr;
   int (*abort)(NcclCommunicator) = nullptr;
   int (*async_error)(NcclCommunicator, int* result) = nullptr;

@@ -29,4 +29,12 @@ RunOutcome run_on_free_nccl(const RunCase& run_case, const RunOptions& options) 
   return run_on_nccl(run_case, options, NcclChoice::free);
 }
 
+NcclTask nccl_task(const RunCase&, NcclChoice) {
+  throw NoMeasurement{NoMeasurement::Why::unavailable, no_nccl};
+}
+
+RunOutcome run_on_nccl(const NcclTask&, const RunOptions&, ProcessTeam&) {
+  return NoMeasurement{NoMeasurement::Why::unavailable, no_nccl};
+}
+
 }  // namespace collsim

@@ -65,6 +65,10 @@ std::string Crew::name_of(int process) const {
          member.host + ")";
 }
 
+const std::string& Crew::host_of(int process) const {
+  return members_[static_cast<std::size_t>(process)].host;
+}
+
 void Crew::set_idle(Idle idle) {
   processes_.set_idle(idle);
 }

@@ -25,6 +25,7 @@ class Crew {
   [[nodiscard]] bool is_crowded() const { return crowded_; }  // more processes than cores
   // "process 3 (pid 4711 on node7)".
   [[nodiscard]] std::string name_of(int process) const;
+  [[nodiscard]] const std::string& host_of(int process) const;
 
   void set_idle(Idle idle);
 
@@ -32,6 +33,9 @@ class Crew {
   // has not reported after limit_s, or soon after another got stuck.
   [[nodiscard]] std::vector<Member::Done> carry_out(Order order, double limit_s,
                                                     const std::function<Note(int)>& note_of = {});
+
+  // Of process 0, of the last OrderKind::on_gpus.
+  [[nodiscard]] const RunOutcome& outcome() const { return own_.outcome(); }
 
   // As carry_out, beginning at one moment everywhere.  A run whose order came too late somewhere is
   // repeated, and from then on there is more time for orders to arrive.

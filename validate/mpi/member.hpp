@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "validate/backend.hpp"
 #include "validate/mpi/message_machine.hpp"
 #include "validate/mpi/own_collective.hpp"
 
@@ -21,6 +22,8 @@ class Member {
     Note note;
   };
   [[nodiscard]] Done carry_out(const Order& order, const Note& note);
+  // Of OrderKind::on_gpus.
+  [[nodiscard]] const RunOutcome& outcome() const { return outcome_; }
 
  private:
   void load(const Note& note);
@@ -37,6 +40,7 @@ class Member {
   std::unique_ptr<OwnCollective> own_;
   std::vector<std::vector<std::byte>> inputs_;
   std::uint64_t recorded_from_ns_ = 0;
+  RunOutcome outcome_;
 };
 
 // The times of a process's steps: its note for OrderKind::timeline.
@@ -50,6 +54,7 @@ struct PartTimes {
 [[nodiscard]] int serve(Processes& processes, const Introduction& introduction);
 
 // Kinds of notes between processes.
-inline constexpr int about_introduction = 0, about_order = 1, about_report = 2, about_clock = 3;
+inline constexpr int about_introduction = 0, about_order = 1, about_report = 2, about_clock = 3,
+                     about_team = 4;
 
 }  // namespace collsim

@@ -11,6 +11,7 @@
 #include "collectives/checker.hpp"
 #include "validate/host/threads.hpp"
 #include "validate/mpi/crew.hpp"
+#include "validate/mpi/on_gpus.hpp"
 
 namespace collsim {
 namespace {
@@ -39,10 +40,24 @@ NoMeasurement unavailable(std::string reason) {
   return {NoMeasurement::Why::unavailable, std::move(reason)};
 }
 
-// Why these processes cannot run it; empty: they can.
-std::string why_not(const RunCase& run_case) {
-  if (run_case.workload() != nullptr)
-    return "training steps run on threads only: use collsim validate --backend host";
+// Why the launcher's processes are fewer than it says; empty: they are not.
+std::string misfit_of_launcher() {
+  const int started = processes_by_launcher();
+  if (started <= mpi.crew->size()) return "";
+  return ": the launcher started " + std::to_string(started) +
+         " that do not know of each other, so it belongs to another MPI than " +
+         mpi_library_name() + ", which this program was built with";
+}
+
+// "4 ranks need 4 processes, and 2 processes were started"
+std::string too_few_text(int ranks, int needed) {
+  const int processes = mpi.crew->size();
+  return count_of(ranks, "rank needs ", "ranks need ") + processes_text(needed) + ", and " +
+         processes_text(processes) + (processes == 1 ? " was" : " were") + " started";
+}
+
+// Why these processes cannot run it as messages; empty: they can.
+std::string why_no_messages(const RunCase& run_case) {
   if (run_case.paced)
     return "messages of MPI cannot be paced: they use the network that there is; use --native, or "
            "collsim validate --paced";
@@ -52,16 +67,21 @@ std::string why_not(const RunCase& run_case) {
   const int processes = mpi.crew->size(), most = mpi.settings.ranks_per_process;
   if (static_cast<long long>(processes) * most >= ranks) return "";
   const int needed = (ranks + most - 1) / most;
-  const std::string text = count_of(ranks, "rank needs ", "ranks need ") + processes_text(needed) +
-                           ", and " + processes_text(processes) +
-                           (processes == 1 ? " was" : " were") + " started";
-  if (const int started = processes_by_launcher(); started > processes)
-    return text + ": the launcher started " + std::to_string(started) +
-           " that do not know of each other, so it belongs to another MPI than " +
-           mpi_library_name() + ", which this program was built with";
-  return text + ": start " + std::to_string(needed) +
+  if (std::string misfit = misfit_of_launcher(); !misfit.empty())
+    return too_few_text(ranks, needed) + misfit;
+  return too_few_text(ranks, needed) + ": start " + std::to_string(needed) +
          " (mpirun -np), or let each run several (--ranks-per-process " +
          std::to_string((ranks + processes - 1) / processes) + ")";
+}
+
+// Likewise on GPUs.
+std::string why_no_gpus(const RunCase& run_case) {
+  const int ranks = run_case.schedule().collective().size();
+  if (mpi.crew->size() >= ranks) return "";
+  if (std::string misfit = misfit_of_launcher(); !misfit.empty())
+    return too_few_text(ranks, ranks) + misfit;
+  return too_few_text(ranks, ranks) + ": every rank has a GPU and a process of its own, so start " +
+         std::to_string(ranks) + " (mpirun -np)";
 }
 
 class MpiRun {
@@ -229,20 +249,29 @@ class MpiRun {
   Measurement measured_;
 };
 
-RunOutcome run_over_mpi(const RunCase& run_case, const RunOptions& options) {
-  if (!mpi.broken.empty())
-    return NoMeasurement{
-        NoMeasurement::Why::failed,
-        "the processes no longer work together since an earlier run: " + mpi.broken};
-  if (std::string reason = why_not(run_case); !reason.empty()) return unavailable(reason);
-  if (!options.trust_schedule)
-    if (const CheckReport report = check(run_case.schedule()); !report.ok)
-      return NoMeasurement{NoMeasurement::Why::bad_schedule,
-                           "the schedule is wrong and was not run: " + report.fault->text};
+RunOutcome run_messages(const RunCase& run_case, const RunOptions& options) {
+  return MpiRun(run_case, options).run();
+}
+
+RunOutcome run_nccl(const RunCase& run_case, const RunOptions& options) {
+  GpuWork work;
+  work.options = options;
+  work.nccl = nccl_task(run_case, NcclChoice::as_scheduled);
+  return run_on_gpus(*mpi.crew, std::move(work));
+}
+
+// Whether processes can still work together after such an end: GPUs that failed once do so again.
+bool is_the_end(const NoMeasurement& none, bool on_gpus) {
+  return none.why == NoMeasurement::Why::stuck ||
+         (on_gpus && none.why == NoMeasurement::Why::failed);
+}
+
+RunOutcome in_words(const RunCase& run_case, const RunOptions& options, bool on_gpus,
+                    RunOutcome (*run)(const RunCase&, const RunOptions&)) {
   try {
-    return MpiRun(run_case, options).run();
+    return run(run_case, options);
   } catch (const NoMeasurement& none) {
-    if (none.why == NoMeasurement::Why::stuck) mpi.broken = none.reason;
+    if (is_the_end(none, on_gpus)) mpi.broken = none.reason;
     return none;
   } catch (const ProcessesLost& lost) {
     mpi.broken = lost.what();
@@ -250,6 +279,23 @@ RunOutcome run_over_mpi(const RunCase& run_case, const RunOptions& options) {
   } catch (const Error& error) {
     return NoMeasurement{why_of(error.code()), error.what()};
   }
+}
+
+template <bool on_gpus, RunOutcome (*run)(const RunCase&, const RunOptions&)>
+RunOutcome run_over_mpi(const RunCase& run_case, const RunOptions& options) {
+  if (!mpi.broken.empty())
+    return NoMeasurement{
+        NoMeasurement::Why::failed,
+        "the processes no longer work together since an earlier run: " + mpi.broken};
+  if (run_case.workload() != nullptr)
+    return unavailable("training steps run on threads only: use collsim validate --backend host");
+  std::string reason = on_gpus ? why_no_gpus(run_case) : why_no_messages(run_case);
+  if (!reason.empty()) return unavailable(std::move(reason));
+  if (!options.trust_schedule)
+    if (const CheckReport report = check(run_case.schedule()); !report.ok)
+      return NoMeasurement{NoMeasurement::Why::bad_schedule,
+                           "the schedule is wrong and was not run: " + report.fault->text};
+  return in_words(run_case, options, on_gpus, run);
 }
 
 std::optional<std::string> always_there() {
@@ -305,7 +351,14 @@ Backend MpiJob::backend(const MpiSettings& settings) {
   crew_->set_idle(sleeps ? Idle::sleep : Idle::spin);
   mpi.crew = crew_.get();
   mpi.settings = settings;
-  return {"mpi", "processes that exchange messages of MPI", always_there, run_over_mpi};
+  return {"mpi", "processes that exchange messages of MPI", always_there,
+          run_over_mpi<false, run_messages>};
+}
+
+std::vector<Backend> MpiJob::backends(const MpiSettings& settings) {
+  return {backend(settings),
+          {"nccl", "NVIDIA's own library, a rank on the GPU of each process", always_there,
+           run_over_mpi<true, run_nccl>}};
 }
 
 std::vector<int> MpiJob::host_of_process() const {

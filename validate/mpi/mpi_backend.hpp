@@ -42,6 +42,8 @@ class MpiJob {
   // Process 0: runs schedules as messages between all processes, and the collective of the MPI
   // library itself beside them.  Belongs to the only MpiJob of the process.
   [[nodiscard]] Backend backend(const MpiSettings& settings);
+  // That one first, and those on GPUs, which need a process for each rank.
+  [[nodiscard]] std::vector<Backend> backends(const MpiSettings& settings);
 
   // Process 0: the number of the host that each process is on.
   [[nodiscard]] std::vector<int> host_of_process() const;

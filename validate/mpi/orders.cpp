@@ -2,7 +2,6 @@
 #include "validate/mpi/orders.hpp"
 
 namespace collsim {
-namespace {
 
 void put(NoteWriter& writer, const Collective& collective) {
   writer.put(collective.operation);
@@ -35,8 +34,6 @@ Collective get_collective(NoteReader& reader) {
     collective.pattern.pairs.emplace_back(ends[i], ends[i + 1]);
   return collective;
 }
-
-}  // namespace
 
 int process_of(std::size_t position, std::size_t ranks, int processes) {
   return static_cast<int>(position * static_cast<std::size_t>(processes) / ranks);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "validate/lane_job.hpp"
-#include "validate/mpi/note.hpp"
 #include "validate/mpi/processes.hpp"
+#include "validate/note.hpp"
 #include "validate/plan.hpp"
 
 namespace collsim {
@@ -16,15 +16,16 @@ namespace collsim {
 // itself included.  Each carries one out and reports.
 
 enum class OrderKind : std::uint32_t {
-  end,       // end with `exit_code`
-  load,      // the note is a PlanPart; what was loaded before is gone
-  fill,      // inputs of `seed`, everything else poison
-  run,       // begin at start_ns; with `record`, write down the times of steps
-  check,     // the outputs; the report's note is the first difference, or empty
-  timeline,  // the report's note is a PartTimes
-  answer,    // so many notes with the time, from which process 0 learns how clocks are set
-  own,       // the collective of the MPI library itself, at start_ns
-  check_own  // as check, of what that gave
+  end,        // end with `exit_code`
+  load,       // the note is a PlanPart; what was loaded before is gone
+  fill,       // inputs of `seed`, everything else poison
+  run,        // begin at start_ns; with `record`, write down the times of steps
+  check,      // the outputs; the report's note is the first difference, or empty
+  timeline,   // the report's note is a PartTimes
+  answer,     // so many notes with the time, from which process 0 learns how clocks are set
+  own,        // the collective of the MPI library itself, at start_ns
+  check_own,  // as check, of what that gave
+  on_gpus     // the note is a GpuWork, for which processes talk to each other
 };
 
 struct Order {
@@ -75,6 +76,8 @@ struct PlanPart {
 // Neighbouring ranks live in the same process when there are more ranks than processes.
 [[nodiscard]] int process_of(std::size_t position, std::size_t ranks, int processes);
 
+void put(NoteWriter& writer, const Collective& collective);
+[[nodiscard]] Collective get_collective(NoteReader& reader);
 [[nodiscard]] Note note_of(const Introduction& introduction);
 [[nodiscard]] Introduction introduction_from(const Note& note);
 [[nodiscard]] Note note_of_part(const Plan& plan, int process, int processes);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "validate/mpi/note.hpp"
+#include "validate/note.hpp"
 
 namespace collsim {
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <new>
 #include <set>
+#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,7 +27,33 @@
 
 namespace collsim::testing {
 
-FakeGpus fake_gpus;
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// The numbers that the machine has for those that CUDA shows.
+std::vector<int> visible_gpus() {
+  std::vector<int> numbers;
+  std::istringstream listed(variable("CUDA_VISIBLE_DEVICES"));
+  for (std::string number; std::getline(listed, number, ',');) numbers.push_back(std::stoi(number));
+  return numbers;
+}
+
+FakeGpus gpus_by_environment() {
+  FakeGpus gpus;
+  const std::string count = variable("FAKE_GPUS");
+  if (count.empty()) return gpus;
+  const auto seen = static_cast<int>(visible_gpus().size());
+  gpus.count = seen > 0 ? seen : std::stoi(count);
+  return gpus;
+}
+
+}  // namespace
+
+FakeGpus fake_gpus = gpus_by_environment();
 std::atomic<bool> fake_gpus_are_deaf{false};
 FakeLog fake_log;
 
@@ -132,6 +160,7 @@ class Stream {
 
 struct Event {
   std::chrono::steady_clock::time_point at;
+  std::atomic<int> pending{0};  // times that it is in a stream
 };
 struct Graph {
   std::vector<Work> work;
@@ -192,8 +221,11 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = 13000;
   return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   *properties = {};
+  const std::vector<int> visible = visible_gpus();
+  const int number = visible.empty() ? device : visible.at(static_cast<std::size_t>(device));
+  properties->uuid.bytes[0] = static_cast<char>('A' + number);
   std::strcpy(properties->name, "Fake GPU");
   properties->major = fake_gpus.major;
   properties->multiProcessorCount = fake_gpus.multiprocessors;
@@ -299,9 +331,17 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (of(stream).device() != current) violate("an event recorded on the wrong GPU");
-  of(stream).put(
-      [event] { reinterpret_cast<Event*>(event)->at = std::chrono::steady_clock::now(); });
+  auto* const recorded = reinterpret_cast<Event*>(event);
+  ++recorded->pending;
+  of(stream).put([recorded] {
+    recorded->at = std::chrono::steady_clock::now();
+    --recorded->pending;
+  });
   return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (fake_gpus.event_error != 0) return static_cast<cudaError_t>(fake_gpus.event_error);
+  return reinterpret_cast<Event*>(event)->pending > 0 ? cudaErrorNotReady : cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
   const auto elapsed = reinterpret_cast<Event*>(end)->at - reinterpret_cast<Event*>(begin)->at;
@@ -355,6 +395,13 @@ cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 bloc
   if (!is_rehearsed) violate("lanes of other GPUs may wait for a kernel's first launch");
   ++fake_log.launches;
   of(stream).put(work);
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
+  if (of(stream).captured && fake_gpus.capture_error != 0)
+    return static_cast<cudaError_t>(fake_gpus.capture_error);
+  of(stream).put([=] { function(argument); });
   return cudaSuccess;
 }
 

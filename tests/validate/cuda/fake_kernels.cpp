@@ -17,9 +17,6 @@
 namespace collsim {
 namespace {
 
-// Only their addresses count.
-constexpr char kernels[] = {0, 1, 2, 3, 4};
-
 // A CPU thread on a GPU's clock.
 class FakePolicy : public HostPolicy {
  public:
@@ -77,22 +74,6 @@ T argument(void** arguments, int number) {
 }
 
 }  // namespace
-
-const void* simple_kernel(ElementType, Reduction) {
-  return &kernels[0];
-}
-const void* low_latency_kernel(ElementType, Reduction) {
-  return &kernels[1];
-}
-const void* clock_kernel() {
-  return &kernels[2];
-}
-const void* ping_kernel() {
-  return &kernels[3];
-}
-const void* pong_kernel() {
-  return &kernels[4];
-}
 
 namespace testing {
 namespace {
@@ -153,7 +134,8 @@ std::function<void()> lane_work(const LanesOfLaunch& lanes, void** arguments) {
   const std::uint64_t ahead_ns = ahead_of(lanes.device);
   if (launch.jobs == nullptr) return {};
   return [=] {
-    const Protocol protocol = lanes.kernel == &kernels[1] ? Protocol::ll : Protocol::simple;
+    const Protocol protocol =
+        kind_of(lanes.kernel) == KernelKind::low_latency ? Protocol::ll : Protocol::simple;
     std::vector<std::thread> blocks;
     for (int block = 0; block < lanes.blocks; ++block)
       blocks.emplace_back(run_lane, launch, protocol, ahead_ns, static_cast<std::size_t>(block));
@@ -162,14 +144,15 @@ std::function<void()> lane_work(const LanesOfLaunch& lanes, void** arguments) {
 }
 
 std::function<void()> clock_work(const void* kernel, int device, void** arguments) {
-  if (kernel == &kernels[2]) {
+  if (kind_of(kernel) == KernelKind::clock) {
     auto* tick = argument<std::uint64_t*>(arguments, 0);
     return [tick] { *tick = 32; };
   }
   auto* shared = argument<PingPong*>(arguments, 0);
   auto* times = argument<PingTimes*>(arguments, 1);
   const std::uint64_t ahead_ns = ahead_of(device);
-  return [=] { bounce(shared, times, ahead_ns, kernel == &kernels[3]); };
+  const bool begins = kind_of(kernel) == KernelKind::ping;
+  return [=] { bounce(shared, times, ahead_ns, begins); };
 }
 
 }  // namespace testing

@@ -7,6 +7,11 @@
 
 namespace collsim::testing {
 
+// Which of the kernels this is: kernel_addresses.cpp has kernels that are nothing but addresses,
+// and with kernel_names.cpp those that nvcc compiled are known by name.
+enum class KernelKind { simple, low_latency, clock, ping, pong };
+[[nodiscard]] KernelKind kind_of(const void* kernel);
+
 struct LanesOfLaunch {
   const void* kernel = nullptr;
   int device = 0;

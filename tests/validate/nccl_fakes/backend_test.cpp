@@ -10,7 +10,7 @@
 #include "collectives/algorithms.hpp"
 #include "tests/collectives/collective_of.hpp"
 #include "tests/contains.hpp"
-#include "tests/validate/nccl_fakes/fake_cuda.hpp"
+#include "tests/validate/cuda/fake_gpus.hpp"
 #include "validate/cuda/nccl_backend.hpp"
 
 // The backend as it is, on a CUDA and an NCCL that only pretend: no time here means anything.
@@ -25,7 +25,8 @@ std::string fake_library(const std::string& name) {
 class NcclBackend : public ::testing::Test {
  protected:
   void SetUp() override {
-    fake_cuda = {};
+    reset_fake_gpus();
+    fake_gpus.count = 8;
     for (const char* name : {"NCCL_ALGO", "NCCL_PROTO", "FAKE_NCCL"}) unsetenv(name);
     use("fake_nccl");
     aborted_before_ = ask<int()>("fake_nccl_aborted_communicators")();
@@ -86,7 +87,29 @@ TEST_F(NcclBackend, MeasuresAndChecks) {
   EXPECT_STREQ(ask<const char*()>("fake_nccl_protocol_at_init")(), "Simple");
   EXPECT_EQ(living_communicators(), 0);
   EXPECT_EQ(aborted(), 0);
-  EXPECT_EQ(fake_cuda.living, 0);
+  EXPECT_EQ(fake_log.living, 0);
+}
+
+TEST_F(NcclBackend, WhereLaunchingTakesMostOfTheTimeGraphsAreMeasured) {
+  setenv("FAKE_NCCL", "slow-launch", 1);
+  const RunOutcome outcome = run_on_nccl(case_of(Operation::all_reduce, 4, 100), quick());
+  const auto& measured = std::get<Measurement>(outcome);
+  EXPECT_TRUE(has_note(measured, "launched as CUDA graphs of 20"));
+  EXPECT_EQ(measured.doubt, "");
+  EXPECT_EQ(measured.times_s.size(), 5U);
+  EXPECT_LT(summary_of(measured.times_s).median_s, 0.0015);
+}
+
+TEST_F(NcclBackend, WithoutGraphsThereIsNoVerdictOnSlowLaunches) {
+  setenv("FAKE_NCCL", "slow-launch", 1);
+  fake_gpus.capture_error = 900;
+  const RunOutcome outcome = run_on_nccl(case_of(Operation::all_reduce, 4, 100), quick());
+  const auto& measured = std::get<Measurement>(outcome);
+  EXPECT_FALSE(has_note(measured, "CUDA graphs"));
+  expect_contains(measured.doubt, "these are times of the CPU");
+  expect_contains(measured.doubt, "in a CUDA graph it failed");
+  EXPECT_GT(summary_of(measured.times_s).median_s, 0.0015);
+  EXPECT_EQ(fake_log.living, 0);
 }
 
 TEST_F(NcclBackend, RunsEveryOperation) {
@@ -99,7 +122,7 @@ TEST_F(NcclBackend, RunsEveryOperation) {
           << to_string(operation) << ": " << measured->wrong_data;
     }
   EXPECT_STREQ(ask<const char*()>("fake_nccl_algorithm_at_init")(), "");
-  EXPECT_EQ(fake_cuda.living, 0);
+  EXPECT_EQ(fake_log.living, 0);
 }
 
 TEST_F(NcclBackend, FindsWrongData) {
@@ -150,7 +173,7 @@ TEST_F(NcclBackend, AnErrorUnderWayIsReported) {
 }
 
 TEST_F(NcclBackend, AnErrorOfAGpuIsReported) {
-  fake_cuda.event_error = 700;
+  fake_gpus.event_error = 700;
   expect_none(run_on_nccl(case_of(Operation::all_gather, 3, 30), quick(60)),
               NoMeasurement::Why::failed, "rank 0 on GPU 0 failed");
   EXPECT_EQ(aborted(), 3);
@@ -168,13 +191,13 @@ TEST_F(NcclBackend, ARefusalIsReported) {
 }
 
 TEST_F(NcclBackend, FewerGpusThanRanksCannotBeCompared) {
-  fake_cuda.gpus = 1;
+  fake_gpus.count = 1;
   expect_none(run_on_nccl(case_of(Operation::all_reduce, 8, 10), quick()),
               NoMeasurement::Why::unavailable,
               "one rank per GPU: 8 ranks cannot be compared with it on 1 GPU");
   const RunOutcome alone = run_on_nccl(case_of(Operation::all_reduce, 1, 10), quick());
   ASSERT_TRUE(std::holds_alternative<Measurement>(alone));
-  EXPECT_EQ(std::get<Measurement>(alone).device, "1 x Fake GPU");
+  EXPECT_EQ(std::get<Measurement>(alone).device, "Fake GPU");
   EXPECT_TRUE(has_note(std::get<Measurement>(alone), "nothing is communicated"));
 }
 
@@ -189,7 +212,7 @@ TEST_F(NcclBackend, PositionsGoToGpusInOrder) {
 }
 
 TEST_F(NcclBackend, WhatDoesNotFitIsTooLarge) {
-  fake_cuda.free_bytes = std::size_t{1} << 20U;
+  fake_gpus.largest_allocation = std::size_t{1} << 20U;
   expect_none(run_on_nccl(case_of(Operation::all_reduce, 2, 1 << 20), quick()),
               NoMeasurement::Why::too_large, "needs 0.00781 GiB on GPU 0");
 }
@@ -213,10 +236,10 @@ TEST_F(NcclBackend, IsAvailableWithGpusAndNccl) {
 }
 
 TEST_F(NcclBackend, SaysWhyThereIsNoGpu) {
-  fake_cuda.gpus = 0;
-  EXPECT_EQ(nccl_unavailable(), "no GPU: a fake");
+  fake_gpus.count = 0;
+  EXPECT_EQ(nccl_unavailable(), "no GPU: the NVIDIA driver sees none");
   expect_none(run_on_nccl(case_of(Operation::all_reduce, 2, 10), quick()),
-              NoMeasurement::Why::unavailable, "no GPU: a fake");
+              NoMeasurement::Why::unavailable, "no GPU: the NVIDIA driver sees none");
 }
 
 }  // namespace

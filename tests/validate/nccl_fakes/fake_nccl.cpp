@@ -1,51 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "tests/validate/nccl_fakes/fake_stream.hpp"
+#include "tests/validate/nccl_fakes/fake_nccl.hpp"
 
 // Stands for NCCL in tests without a GPU: the same functions, carried out at the end of a group on
 // memory of this process, with NCCL's rules: all ranks must make matching calls.
 //
-// The environment variable FAKE_NCCL makes trouble:
+// Where ranks are processes, fake_ranks.cpp brings them together.
+//
+// The environment variable FAKE_NCCL makes trouble, for all or for the rank FAKE_NCCL_RANK:
 //   init-fails    there are no communicators
 //   refuses       groups end in an error
 //   hangs         nothing ever ends
 //   async-error   likewise, and NCCL notices
 //   wrong-data    the last byte written is wrong
+//   slow-launch   launching takes much longer than what is launched
+//   dies          the process ends
 
-using collsim::testing::FakeStream;
+using namespace collsim::testing;  // NOLINT: it is one program with fake_ranks.cpp
 
 namespace {
-
-enum Result { success = 0, system_error = 2, invalid_argument = 4, invalid_usage = 5, remote = 6 };
-enum class Kind { all_reduce, broadcast, reduce, all_gather, reduce_scatter, send, receive };
-
-struct Communicator {
-  int rank = 0;
-  int ranks = 0;
-};
-
-struct Call {
-  Kind kind{};
-  const std::byte* from = nullptr;
-  std::byte* to = nullptr;
-  std::size_t count = 0;
-  int type = 0;
-  int reduction = 0;
-  int peer = 0;
-  Communicator* communicator = nullptr;
-  FakeStream* stream = nullptr;
-};
 
 int open_groups = 0;
 std::vector<Call> group;
@@ -53,11 +44,35 @@ int living_communicators = 0;
 int aborted_communicators = 0;
 std::string algorithm_at_init;
 std::string protocol_at_init;
-std::vector<FakeStream*> hanging;
+std::vector<std::shared_ptr<std::atomic<bool>>> hanging;  // what keeps streams busy: not released
 
-bool is_in_trouble(const char* which) {
-  const char* trouble = std::getenv("FAKE_NCCL");
-  return trouble != nullptr && std::strcmp(trouble, which) == 0;
+// `rank`: -1 asks for all ranks at once.
+bool is_in_trouble(const char* which, int rank = -1) {
+  const char* const trouble = std::getenv("FAKE_NCCL");
+  const char* const of_rank = std::getenv("FAKE_NCCL_RANK");
+  const bool is_meant = of_rank == nullptr || std::atoi(of_rank) == rank;
+  return is_meant && trouble != nullptr && std::strcmp(trouble, which) == 0;
+}
+
+// The CUDA that the program has, if any.
+template <class Function>
+Function* of_cuda(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+// When it is its turn in the stream; at once where there is no CUDA.  False: it is refused.
+bool put_into(void* stream, std::function<void()> work) {
+  using LaunchHostFunction = int(void*, void (*)(void*), void*);
+  auto* const launch = of_cuda<LaunchHostFunction>("cudaLaunchHostFunc");
+  if (launch == nullptr) {
+    work();
+    return true;
+  }
+  // Never freed: a graph may come back to it.
+  auto* const kept = new std::function<void()>(std::move(work));
+  return launch(
+             stream, [](void* function) { (*static_cast<std::function<void()>*>(function))(); },
+             kept) == 0;
 }
 
 std::size_t size_of(int type) {
@@ -115,15 +130,10 @@ Block reduced(const std::vector<Block>& inputs, int type, int reduction) {
   }
 }
 
-void write(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes == 0) return;
-  std::memmove(to, from, bytes);
-  if (is_in_trouble("wrong-data")) to[bytes - 1] ^= std::byte{1};
-}
-
-// How many elements a rank hands in.
-std::size_t elements_from(const Call& call, std::size_t ranks) {
-  return call.kind == Kind::reduce_scatter ? call.count * ranks : call.count;
+void write(const Call& call, const std::byte* from, std::size_t bytes, std::size_t at = 0) {
+  if (bytes == 0 || call.to == nullptr) return;
+  std::memmove(call.to + at, from, bytes);
+  if (is_in_trouble("wrong-data", call.rank)) call.to[at + bytes - 1] ^= std::byte{1};
 }
 
 // One collective: the calls of all ranks, by rank.
@@ -135,7 +145,7 @@ Result carry_out(const std::vector<Call>& calls) {
     if (call.kind != first.kind || call.count != first.count || call.type != first.type ||
         call.reduction != first.reduction || call.peer != first.peer)
       return invalid_usage;
-    inputs.emplace_back(call.from, call.from + elements_from(call, ranks) * size_of(call.type));
+    inputs.emplace_back(call.from, call.from + bytes_from(call));
   }
   const std::size_t bytes = first.count * size_of(first.type);
   const auto root = static_cast<std::size_t>(first.peer);
@@ -146,17 +156,17 @@ Result carry_out(const std::vector<Call>& calls) {
     if (sum.empty()) return invalid_argument;
   }
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    std::byte* to = calls[rank].to;
+    const Call& call = calls[rank];
     switch (first.kind) {
-      case Kind::all_reduce: write(to, sum.data(), bytes); break;
-      case Kind::broadcast: write(to, inputs[root].data(), bytes); break;
+      case Kind::all_reduce: write(call, sum.data(), bytes); break;
+      case Kind::broadcast: write(call, inputs[root].data(), bytes); break;
       case Kind::reduce:
-        if (rank == root) write(to, sum.data(), bytes);
+        if (rank == root) write(call, sum.data(), bytes);
         break;
       case Kind::all_gather:
-        for (std::size_t i = 0; i < ranks; ++i) write(to + i * bytes, inputs[i].data(), bytes);
+        for (std::size_t i = 0; i < ranks; ++i) write(call, inputs[i].data(), bytes, i * bytes);
         break;
-      case Kind::reduce_scatter: write(to, sum.data() + rank * bytes, bytes); break;
+      case Kind::reduce_scatter: write(call, sum.data() + rank * bytes, bytes); break;
       default: return invalid_usage;
     }
   }
@@ -181,14 +191,14 @@ Result carry_out_messages(const std::vector<Call>& calls) {
   std::map<std::pair<int, int>, std::deque<Block>> sent;  // from, to
   for (const Call& call : calls)
     if (call.kind == Kind::send)
-      sent[{call.communicator->rank, call.peer}].emplace_back(
-          call.from, call.from + call.count * size_of(call.type));
+      sent[{call.rank, call.peer}].emplace_back(call.from,
+                                                call.from + call.count * size_of(call.type));
   for (const Call& call : calls) {
     if (call.kind != Kind::receive) continue;
-    std::deque<Block>& queue = sent[{call.peer, call.communicator->rank}];
+    std::deque<Block>& queue = sent[{call.peer, call.rank}];
     if (queue.empty() || queue.front().size() != call.count * size_of(call.type))
       return invalid_usage;
-    write(call.to, queue.front().data(), queue.front().size());
+    write(call, queue.front().data(), queue.front().size());
     queue.pop_front();
   }
   for (const auto& [ends, queue] : sent)
@@ -196,27 +206,34 @@ Result carry_out_messages(const std::vector<Call>& calls) {
   return success;
 }
 
+void hang(const Call& call) {
+  const auto released = std::make_shared<std::atomic<bool>>(false);
+  hanging.push_back(released);
+  static_cast<void>(put_into(call.stream, [released] {
+    while (!*released) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }));
+}
+
 Result carry_out_group(const std::vector<Call>& calls) {
-  if (is_in_trouble("refuses")) return invalid_usage;
-  if (is_in_trouble("hangs") || is_in_trouble("async-error")) {
-    for (const Call& call : calls) {
-      call.stream->hangs = true;
-      hanging.push_back(call.stream);
-    }
+  if (calls.empty()) return success;
+  const Call& first = calls.front();
+  const int rank = first.communicator->meeting != nullptr ? first.rank : -1;
+  if (is_in_trouble("refuses", rank)) return invalid_usage;
+  if (is_in_trouble("dies", rank)) std::_Exit(9);
+  if (is_in_trouble("hangs", rank) || is_in_trouble("async-error", rank)) {
+    for (const Call& call : calls) hang(call);
     return success;
   }
-  std::map<int, std::deque<Call>> collectives;
-  std::vector<Call> messages;
-  int ranks = 0;
-  for (const Call& call : calls) {
-    ranks = call.communicator->ranks;
-    if (call.kind == Kind::send || call.kind == Kind::receive)
-      messages.push_back(call);
-    else
-      collectives[call.communicator->rank].push_back(call);
-  }
-  const Result result = carry_out_messages(messages);
-  return result == success ? carry_out_collectives(collectives, ranks) : result;
+  const bool is_slow = is_in_trouble("slow-launch", rank);
+  if (is_slow) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  // In the stream of one for all that are here.
+  auto result = std::make_shared<Result>(success);
+  const bool is_taken = put_into(first.stream, [calls, result, is_slow] {
+    if (is_slow) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    const bool is_alone = calls.front().communicator->meeting == nullptr;
+    *result = is_alone ? carry_out_calls(calls) : carry_out_with_others(calls);
+  });
+  return is_taken ? *result : system_error;
 }
 
 int add(Kind kind, const void* from, void* to, std::size_t count, int type, int reduction, int peer,
@@ -224,9 +241,9 @@ int add(Kind kind, const void* from, void* to, std::size_t count, int type, int 
   const bool is_known = type >= 0 && type <= 9 && reduction >= 0 && reduction <= 4;
   if (communicator == nullptr || stream == nullptr || open_groups != 1 || !is_known)
     return invalid_argument;
+  auto* const own = static_cast<Communicator*>(communicator);
   group.push_back({kind, static_cast<const std::byte*>(from), static_cast<std::byte*>(to), count,
-                   type, reduction, peer, static_cast<Communicator*>(communicator),
-                   static_cast<FakeStream*>(stream)});
+                   type, reduction, peer, own->rank, own->ranks, own, stream});
   return success;
 }
 
@@ -236,12 +253,35 @@ std::string variable(const char* name) {
 }
 
 int end_of(void* communicator) {
-  delete static_cast<Communicator*>(communicator);
+  auto* const own = static_cast<Communicator*>(communicator);
+  // What hangs in a stream may still look at one that was aborted.
+  if (own->meeting != nullptr && !own->aborted) leave(*own);
+  if (!own->aborted) delete own;
   --living_communicators;
   return success;
 }
 
 }  // namespace
+
+std::size_t collsim::testing::bytes_from(const Call& call) {
+  if (call.kind == Kind::receive) return 0;
+  const std::size_t times =
+      call.kind == Kind::reduce_scatter ? static_cast<std::size_t>(call.ranks) : 1;
+  return times * call.count * size_of(call.type);
+}
+
+Result collsim::testing::carry_out_calls(const std::vector<Call>& calls) {
+  std::map<int, std::deque<Call>> collectives;
+  std::vector<Call> messages;
+  for (const Call& call : calls)
+    if (call.kind == Kind::send || call.kind == Kind::receive)
+      messages.push_back(call);
+    else
+      collectives[call.rank].push_back(call);
+  const Result result = carry_out_messages(messages);
+  const int ranks = calls.empty() ? 0 : calls.front().ranks;
+  return result == success ? carry_out_collectives(collectives, ranks) : result;
+}
 
 extern "C" {
 
@@ -277,20 +317,35 @@ int ncclCommInitAll(void** communicators, int count, const int* devices) {
       if (devices[i] == devices[j]) return invalid_usage;
   algorithm_at_init = variable("NCCL_ALGO");
   protocol_at_init = variable("NCCL_PROTO");
-  for (int i = 0; i < count; ++i) communicators[i] = new Communicator{i, count};
+  for (int i = 0; i < count; ++i) communicators[i] = new Communicator{i, count, nullptr};
   living_communicators += count;
+  return success;
+}
+int ncclGetUniqueId(Id* id) {
+  return make_id(*id) ? success : system_error;
+}
+int ncclCommInitRank(void** communicator, int ranks, Id id, int rank) {
+  if (is_in_trouble("init-fails", rank)) return system_error;
+  algorithm_at_init = variable("NCCL_ALGO");
+  protocol_at_init = variable("NCCL_PROTO");
+  *communicator = join(id, ranks, rank);
+  if (*communicator == nullptr) return remote;
+  ++living_communicators;
   return success;
 }
 int ncclCommDestroy(void* communicator) {
   return end_of(communicator);
 }
 int ncclCommAbort(void* communicator) {
-  for (FakeStream* stream : std::exchange(hanging, {})) stream->hangs = false;
+  static_cast<Communicator*>(communicator)->aborted = true;
+  for (const auto& released : std::exchange(hanging, {})) *released = true;
   ++aborted_communicators;
   return end_of(communicator);
 }
-int ncclCommGetAsyncError(void*, int* result) {
-  *result = is_in_trouble("async-error") ? remote : success;
+int ncclCommGetAsyncError(void* communicator, int* result) {
+  const auto& own = *static_cast<Communicator*>(communicator);
+  const int rank = own.meeting != nullptr ? own.rank : -1;
+  *result = is_in_trouble("async-error", rank) ? remote : success;
   return success;
 }
 

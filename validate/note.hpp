@@ -44,6 +44,12 @@ class NoteWriter {
   Note note_;
 };
 
+[[nodiscard]] inline Note note_of_text(const std::string& text) {
+  NoteWriter writer;
+  writer.put_text(text);
+  return writer.take();
+}
+
 class NoteReader {
  public:
   explicit NoteReader(const Note& note) : note_(note) {}

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""collsim-mpi with a process for each GPU, on GPUs and an NCCL that only pretend: no time means anything.
+
+usage: mpi_on_gpus_test.py COLLSIM ROOT COLLSIM_MPI MPIRUN FAKE_NCCL.so [arguments of unittest]
+"""
+import json
+import sys
+import time
+
+import common
+from mpi_common import MPI_PROGRAM, ONCE, MpiTest, case
+
+FAKE_NCCL = sys.argv.pop(3)
+
+QUICK = ["--iters", "3", "--format", "jsonl"]
+ALL_REDUCE = case(4, op="all-reduce", algorithm="ring", size="4000B")
+TWO = case(2, op="all-reduce", algorithm="ring", size="4000B")
+
+
+def of_each(variable, values, *command):
+    """A part of the launcher's command line for each process, with the variable set to its value."""
+    parts = []
+    for value in values:
+        parts += [":", "-np", "1", "env", f"{variable}={value}", MPI_PROGRAM, *map(str, command)]
+    return parts[1:]
+
+
+class OnGpus(MpiTest):
+    gpus = {"FAKE_GPUS": "4", "COLLSIM_NCCL": FAKE_NCCL}
+    backend = "nccl"
+
+    def measure(self, processes, *arguments, environment=None, **more):
+        environment = {**self.gpus, **(environment or {})}
+        command = ["validate", *arguments, "--backend", self.backend]
+        return self.run_mpi(processes, *command, environment=environment, **more)
+
+    def rows(self, processes, *arguments, **more):
+        out, _ = self.measure(processes, *arguments, **more)
+        return [json.loads(line) for line in out.splitlines()]
+
+    def with_variables(self, variable, values, *arguments, code=0):
+        """As measure(), each process with a value of its own."""
+        command = ["validate", *arguments, "--backend", self.backend]
+        launcher = self.start_parts(of_each(variable, values, *command), self.gpus)
+        return self.finish(launcher, code, limit_s=60)
+
+    def fails(self, reason, processes, *arguments, **environment):
+        """All processes end soon, and one has said why."""
+        begin = time.monotonic()
+        out, err = self.measure(processes, *arguments, environment=environment, code=None)
+        self.assertIn(reason, out + err)
+        self.assertLess(time.monotonic() - begin, 30)
+
+
+class Nccl(OnGpus):
+    def test_a_rank_on_the_gpu_of_each_process(self):
+        (row,) = self.rows(4, self.file(ALL_REDUCE), *QUICK)
+        measured = row["measured"]
+        self.assertEqual((measured["backend"], measured["data"]), ("nccl", "right"))
+        self.assertGreater(measured["time_s"], 0)
+        self.assertIn("4 x Fake GPU, a process for each, on 1 host", measured["device"])
+        self.assertIn("Ring with Simple", " ".join(measured["notes"]))
+
+    def test_every_operation(self):
+        files = []
+        for op in ["broadcast", "reduce", "all-gather", "reduce-scatter", "all-to-all", "barrier"]:
+            size = {} if op == "barrier" else {"size": "1000B"}
+            files.append(self.file(case(3, op=op, **size), f"{op}.json"))
+        rows = self.rows(3, *files, *ONCE)
+        self.assertEqual([row["measured"]["data"] for row in rows], ["right"] * len(files))
+
+    def test_several_hosts(self):
+        out, _ = self.with_variables("FAKE_HOST", ["a", "a", "b", "b"], self.file(ALL_REDUCE), *QUICK)
+        measured = json.loads(out)["measured"]
+        self.assertEqual(measured["data"], "right")
+        self.assertIn("on 2 hosts", measured["device"])
+
+    def test_each_process_may_see_a_gpu_of_its_own(self):
+        file = self.file(case(2, op="all-reduce", algorithm="ring", size="4000B"))
+        out, _ = self.with_variables("CUDA_VISIBLE_DEVICES", [3, 1], file, *QUICK)
+        self.assertEqual(json.loads(out)["measured"]["data"], "right")
+        out, _ = self.with_variables("CUDA_VISIBLE_DEVICES", [3, 3], file, code=3)
+        self.assertIn("processes 0 and 1 have the same GPU of", out)
+
+    def test_slow_launches_are_not_what_is_measured(self):
+        (row,) = self.rows(2, self.file(TWO), *QUICK, environment={"FAKE_NCCL": "slow-launch"})
+        self.assertIn("as CUDA graphs of 20", " ".join(row["measured"]["notes"]))
+
+    def test_wrong_data_on_the_last_rank(self):
+        wrong = {"FAKE_NCCL": "wrong-data", "FAKE_NCCL_RANK": "3"}
+        out, _ = self.measure(4, self.file(ALL_REDUCE), environment=wrong, code=4)
+        self.assertIn("WRONG DATA: rank 3 element 999", out)
+
+
+class NcclReasons(OnGpus):
+    def test_no_gpu(self):
+        out, _ = self.measure(4, self.file(ALL_REDUCE), environment={"FAKE_GPUS": "0"}, code=3)
+        self.assertIn("not measured: no GPU: the NVIDIA driver sees none", out)
+
+    def test_fewer_gpus_than_processes(self):
+        out, _ = self.measure(4, self.file(ALL_REDUCE), environment={"FAKE_GPUS": "2"}, code=3)
+        self.assertIn("not measured: processes 0 and 2 have the same GPU of", out)
+
+    def test_no_nccl(self):
+        nowhere = {"COLLSIM_NCCL": "/nowhere/libnccl.so.2"}
+        out, _ = self.measure(2, self.file(TWO), environment=nowhere, code=3)
+        self.assertIn("no usable NCCL: /nowhere/libnccl.so.2 cannot be loaded", out)
+
+    def test_fewer_processes_than_ranks(self):
+        out, _ = self.measure(2, self.file(ALL_REDUCE), code=3)
+        self.assertIn("4 ranks need 4 processes, and 2 processes were started: every rank has a GPU", out)
+
+    def test_a_row_that_cannot_run_leaves_the_others(self):
+        empty = case(2, op="all-reduce", algorithm="ring", size="0B")
+        two = [self.file(empty, "empty.json"), self.file(TWO, "two.json")]
+        rows = self.rows(2, *two, *ONCE, code=3)
+        self.assertIn("without elements NCCL does nothing", rows[0]["not_measured"]["reason"])
+        self.assertEqual(rows[1]["measured"]["data"], "right")
+
+
+class NcclFailures(OnGpus):
+    def test_a_rank_that_is_refused(self):
+        for rank in "0", "2":
+            self.fails(
+                "ncclGroupEnd failed: fake error", 4, self.file(ALL_REDUCE),
+                FAKE_NCCL="refuses", FAKE_NCCL_RANK=rank)
+
+    def test_a_rank_that_does_not_connect(self):
+        for rank in "0", "1":
+            self.fails(
+                "ncclCommInitRank failed: fake error", 2, self.file(TWO),
+                FAKE_NCCL="init-fails", FAKE_NCCL_RANK=rank)
+
+    def test_a_rank_that_hangs(self):
+        self.fails(
+            "NCCL's all-reduce did not end within 1 s", 2, self.file(TWO),
+            FAKE_NCCL="hangs", FAKE_NCCL_RANK="1")
+
+    def test_a_rank_that_nccl_reports(self):
+        self.fails(
+            "rank 1 on GPU 1: remote process exited", 2, self.file(TWO),
+            FAKE_NCCL="async-error", FAKE_NCCL_RANK="1")
+
+    def test_a_process_that_dies(self):
+        self.fails("", 4, self.file(ALL_REDUCE), FAKE_NCCL="dies", FAKE_NCCL_RANK="3")
+
+
+if __name__ == "__main__":
+    common.main()

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validate/mpi/on_gpus.hpp"
+
+#include <utility>
+
+namespace collsim {
+
+Measurement run_on_gpus(Crew& crew, GpuWork work) {
+  for (int process = 0; process < crew.size(); ++process)
+    work.all.push_back({crew.name_of(process), crew.host_of(process)});
+  const int ranks = work.nccl.collective.size();
+  Order order;
+  order.kind = OrderKind::on_gpus;
+  // Who launches kernels has no use for a neighbour that spins.
+  crew.set_idle(Idle::sleep);
+  constexpr double to_report_s = 60;
+  const Note note = note_of(work);
+  static_cast<void>(crew.carry_out(order, to_report_s, [&note](int) { return note; }));
+  RunOutcome outcome = crew.outcome();
+  if (const auto* none = std::get_if<NoMeasurement>(&outcome)) throw NoMeasurement(*none);
+  auto measured = std::get<Measurement>(std::move(outcome));
+  measured.device += ", a process for each, on " + std::to_string(crew.hosts()) +
+                     (crew.hosts() == 1 ? " host, " : " hosts, ") + mpi_library_name();
+  if (crew.size() > ranks)
+    measured.notes.push_back(std::to_string(crew.size() - ranks) +
+                             " of the processes had no rank and only waited");
+  return measured;
+}
+
+}  // namespace collsim
