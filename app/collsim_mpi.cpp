@@ -34,8 +34,10 @@ Action declare_validate_over_mpi(Options& command) {
   };
   const auto state = std::make_shared<State>();
   const Action validate = declare_validate(
-      command, {state->backends, state->backends.front().name,
-                "what runs it: messages of MPI, or NCCL on a GPU for each process (default: mpi)"});
+      command,
+      {state->backends, state->backends.front().name,
+       "what runs it: messages of MPI; or on a GPU for each process, its thread blocks or NCCL "
+       "(default: mpi)"});
   command.integer("--ranks-per-process", state->settings.ranks_per_process,
                   "how many ranks a process may play where there are fewer processes than ranks "
                   "(default: 1)",

@@ -121,16 +121,19 @@ class NcclReasons(OnGpus):
 
 class NcclFailures(OnGpus):
     def test_a_rank_that_is_refused(self):
-        for rank in "0", "2":
-            self.fails(
-                "ncclGroupEnd failed: fake error", 4, self.file(ALL_REDUCE),
-                FAKE_NCCL="refuses", FAKE_NCCL_RANK=rank)
+        self.fails(
+            "ncclGroupEnd failed: fake error", 4, self.file(ALL_REDUCE),
+            FAKE_NCCL="refuses", FAKE_NCCL_RANK="2")
 
     def test_a_rank_that_does_not_connect(self):
-        for rank in "0", "1":
-            self.fails(
-                "ncclCommInitRank failed: fake error", 2, self.file(TWO),
-                FAKE_NCCL="init-fails", FAKE_NCCL_RANK=rank)
+        self.fails(
+            "ncclCommInitRank failed: fake error", 2, self.file(TWO),
+            FAKE_NCCL="init-fails", FAKE_NCCL_RANK="1")
+
+    def test_the_first_rank_does_not_connect(self):
+        self.fails(
+            "ncclCommInitRank failed: fake error", 2, self.file(TWO),
+            FAKE_NCCL="init-fails", FAKE_NCCL_RANK="0")
 
     def test_a_rank_that_hangs(self):
         self.fails(
@@ -144,6 +147,88 @@ class NcclFailures(OnGpus):
 
     def test_a_process_that_dies(self):
         self.fails("", 4, self.file(ALL_REDUCE), FAKE_NCCL="dies", FAKE_NCCL_RANK="3")
+
+
+class Cuda(OnGpus):
+    backend = "cuda"
+
+    def measure(self, *arguments, **more):
+        out, err = super().measure(*arguments, **more)
+        self.assertNotIn("real GPUs would not forgive", err)
+        return out, err
+
+    def test_a_rank_on_the_gpu_of_each_process(self):
+        for protocol in "simple", "ll":
+            (row,) = self.rows(4, self.file(ALL_REDUCE), *QUICK, "--protocol", protocol)
+            measured = row["measured"]
+            self.assertEqual((measured["backend"], measured["data"]), ("cuda", "right"))
+            self.assertGreater(measured["time_s"], 0)
+            self.assertIn("4 x Fake GPU, a process for each, on 1 host", measured["device"])
+            notes = " ".join(measured["notes"])
+            self.assertIn("clocks were aligned to within", notes)
+            self.assertNotIn("host memory", notes)
+
+    def test_every_operation_with_channels_and_slots(self):
+        files = []
+        for op in ["broadcast", "all-gather", "reduce-scatter", "all-to-all"]:
+            one = case(3, op=op, size="1000B", channels=2, chunks=3, slots=4)
+            files.append(self.file(one, f"{op}.json"))
+        rows = self.rows(3, *files, *ONCE)
+        self.assertEqual([row["measured"]["data"] for row in rows], ["right"] * len(files))
+
+    def test_through_the_host_where_gpus_do_not_reach_each_other(self):
+        (row,) = self.rows(2, self.file(TWO), *QUICK, environment={"FAKE_GPUS": "2 no-peers"})
+        self.assertEqual(row["measured"]["data"], "right")
+        notes = " ".join(row["measured"]["notes"])
+        self.assertIn("2 of 2 connections go through host memory", notes)
+        self.assertIn("the GPU of process 1 does not reach the memory of process 0", notes)
+
+    def test_a_trace_has_the_steps_of_all_ranks(self):
+        self.measure(3, self.file(case(3, op="broadcast", algorithm="chain", size="4000B")), "--trace", "trace.json")
+        named = (self.folder / "trace.json").read_text()
+        for rank in range(3):
+            self.assertIn(f"rank {rank}", named)
+
+    def test_processes_without_a_rank_wait(self):
+        (row,) = self.rows(3, self.file(TWO), *QUICK)
+        self.assertEqual(row["measured"]["data"], "right")
+        self.assertIn("1 of the processes had no rank", " ".join(row["measured"]["notes"]))
+
+
+class CudaReasons(OnGpus):
+    backend = "cuda"
+
+    def test_several_hosts_are_refused(self):
+        out, _ = self.with_variables("FAKE_HOST", ["a", "b"], self.file(TWO), code=3)
+        self.assertIn("the ranks' processes are on 2 hosts", out)
+        self.assertIn("use --backend nccl or --backend mpi", out)
+
+    def test_no_gpu(self):
+        out, _ = self.measure(2, self.file(TWO), environment={"FAKE_GPUS": "0"}, code=3)
+        self.assertIn("not measured: no GPU: the NVIDIA driver sees none", out)
+
+    def test_paced_runs_need_one_clock(self):
+        out, _ = self.measure(2, self.file(TWO), "--paced", code=3)
+        self.assertIn("paced runs need one clock", out)
+
+
+class CudaFailures(OnGpus):
+    backend = "cuda"
+
+    def gpus_fail(self, reason, *gpus):
+        begin = time.monotonic()
+        out, err = self.with_variables("FAKE_GPUS", gpus, self.file(TWO), code=None)
+        self.assertIn(reason, out + err)
+        self.assertLess(time.monotonic() - begin, 30)
+
+    def test_a_gpu_that_starts_no_lanes(self):
+        self.gpus_fail("starting the lanes on GPU 1 failed: fake CUDA error", "2", "2 refuses-launches")
+
+    def test_the_first_gpu_starts_no_lanes(self):
+        self.gpus_fail("starting the lanes on GPU 0 failed: fake CUDA error", "2 refuses-launches", "2")
+
+    def test_a_gpu_that_never_ends(self):
+        self.gpus_fail("waited 3 s", "2", "2 deaf")
 
 
 if __name__ == "__main__":

@@ -34,4 +34,9 @@ inline void* map_shared_pages(const SharedPages& pages) {
   return begin == MAP_FAILED ? nullptr : begin;
 }
 
+inline void unmap_shared_pages(void* begin, const SharedPages& pages) {
+  ::munmap(begin, pages.bytes);
+  if (pages.pid == ::getpid()) ::close(pages.file);
+}
+
 }  // namespace collsim::testing

@@ -44,26 +44,75 @@ Plan plan_for(const RunCase& run_case, const std::vector<Gpu>& gpus) {
   }
 }
 
+// The GPUs of a run: all of them, or of a team those of all processes, each of which knows its own.
+struct GpusOfRun {
+  std::vector<Gpu> gpus;
+  std::size_t own = 0;
+  std::string names;  // of a team
+  std::size_t machine_has = 0;
+  ProcessTeam* team = nullptr;
+};
+
+GpusOfRun gpus_of(const RunCase& run_case, const RunOptions& options) {
+  GpusOfRun found;
+  found.gpus = gpus_to_use(run_case, options, found.machine_has);
+  return found;
+}
+
+GpusOfRun gpus_of(ProcessTeam& team) {
+  GpusOfRun found;
+  TeamGpu gpu = gpu_in(team);
+  found.own = static_cast<std::size_t>(team.me());
+  found.gpus.resize(static_cast<std::size_t>(team.size()));
+  found.gpus[found.own] = std::move(gpu.own);
+  found.names = std::move(gpu.names);
+  found.machine_has = found.gpus.size();
+  found.team = &team;
+  return found;
+}
+
+Note note_of(const GpuRoom& room) {
+  NoteWriter writer;
+  writer.put_text(room.name);
+  writer.put(room.multiprocessors);
+  writer.put(room.blocks_with_steps);
+  writer.put(room.blocks_without);
+  return writer.take();
+}
+GpuRoom room_from(const Note& note) {
+  NoteReader reader(note);
+  GpuRoom room;
+  room.name = reader.get_text();
+  room.multiprocessors = reader.get<int>();
+  room.blocks_with_steps = reader.get<decltype(room.blocks_with_steps)>();
+  room.blocks_without = reader.get<decltype(room.blocks_without)>();
+  return room;
+}
+
 class CudaRun {
  public:
-  CudaRun(const RunCase& run_case, const RunOptions& options)
+  CudaRun(Plan plan, const EmulatedMachine* paced, const RunOptions& options, GpusOfRun found)
       : options_(options),
-        gpus_(gpus_to_use(run_case, options, machine_has_)),
-        plan_(plan_for(run_case, gpus_)),
+        team_(found.team),
+        machine_has_(found.machine_has),
+        own_(found.own),
+        gpus_(std::move(found.gpus)),
+        plan_(std::move(plan)),
         collective_(plan_.schedule->collective()) {
-    if (run_case.paced) pacing_ = make_pacing(plan_, *run_case.paced);
+    if (paced != nullptr) pacing_ = make_pacing(plan_, *paced);
     place();
     const std::size_t used = placement_.gpus();
     if (used > 1) refuse_blocking_launches();
-    reaches_ = connect_peers(gpus_, used, measured_.notes);
-    measured_.device = names_of(gpus_, used);
+    reaches_ = team_ != nullptr ? reach_in(*team_, own_device(), measured_.notes)
+                                : connect_peers(gpus_, used, measured_.notes);
+    measured_.device = team_ != nullptr ? found.names : names_of(gpus_, used);
     note(virtual_ranks_note(plan_, placement_));
     if (pacing_ && machine_has_ > 1)
       note("paced runs need one clock, so all ranks are on the first of " +
            std::to_string(machine_has_) + " GPUs");
     note(std::to_string(plan_.lanes.size()) + " lanes of " + std::to_string(placement_.threads) +
-         " threads; the GPU's clock ticks every " +
-         std::to_string(clock_tick_ns(gpus_.front().device)) + " ns");
+         " threads; the GPU's clock ticks every " + std::to_string(clock_tick_ns(own_device())) +
+         " ns");
   }
 
   RunOutcome run() {
@@ -74,6 +123,7 @@ class CudaRun {
              " connections go through host memory: their GPUs have no peer access");
       if (options_.check) inputs_ = make_test_inputs(collective_, options_.seed);
       measure(machine);
+      machine.leave();
     }
     if (options_.timeline) record();
     return std::move(measured_);
@@ -84,11 +134,19 @@ class CudaRun {
     if (!text.empty()) measured_.notes.push_back(text);
   }
 
+  [[nodiscard]] int own_device() const { return gpus_[own_].device; }
+
+  [[nodiscard]] GpuRoom room_on_gpu(const Gpu& gpu) const {
+    return room_on(gpu, kernel_for(plan_), shared_bytes(plan_, false), shared_bytes(plan_, true));
+  }
+
   void place() {
     std::vector<GpuRoom> rooms;
-    for (const Gpu& gpu : gpus_)
-      rooms.push_back(
-          room_on(gpu, kernel_for(plan_), shared_bytes(plan_, false), shared_bytes(plan_, true)));
+    if (team_ != nullptr)
+      for (const Note& room : team_->exchange(note_of(room_on_gpu(gpus_[own_])), to_start_s))
+        rooms.push_back(room_from(room));
+    else
+      for (const Gpu& gpu : gpus_) rooms.push_back(room_on_gpu(gpu));
     auto placed = place_ranks(plan_, rooms, pacing_.has_value(), options_.threads_per_lane);
     if (auto* why_not = std::get_if<NoMeasurement>(&placed)) throw std::move(*why_not);
     placement_ = std::get<Placement>(std::move(placed));
@@ -108,14 +166,12 @@ class CudaRun {
     options.pacing = pacing_ ? &*pacing_ : nullptr;
     options.record = record;
     options.patience_s = options_.patience_s;
+    options.team = team_;
+    // The host may let a process wait, while the GPUs of the others wait for its lanes.
+    constexpr double least_between_processes_s = 3;
+    if (team_ != nullptr)
+      options.patience_s = std::max(options.patience_s, least_between_processes_s);
     return options;
-  }
-
-  [[nodiscard]] std::vector<ClockOffset> compare_clocks() const {
-    std::vector<ClockOffset> clocks(placement_.gpus());
-    for (std::uint32_t gpu = 1; gpu < placement_.gpus(); ++gpu)
-      clocks[gpu] = clock_offset(gpus_[gpu].device, gpus_.front().device);
-    return clocks;
   }
 
   static std::vector<double> ahead_of(const std::vector<ClockOffset>& clocks) {
@@ -127,24 +183,48 @@ class CudaRun {
   // Runs that count, between two looks at the clocks, which drift: so short that the drift in
   // between does not matter, and how much there was is told.
   void run_counted(CudaMachine& machine, int runs) {
-    const std::vector<ClockOffset> before = compare_clocks();
-    machine.align(ahead_of(before));
+    const std::vector<ClockOffset> before = machine.compare_clocks();
+    const std::vector<double> ahead = ahead_of(before);
+    machine.align(ahead);
+    std::vector<std::vector<LaneTimes>> all;
     for (int i = 0; i < runs; ++i) {
       machine.run();
-      measured_.times_s.push_back(machine.time_s());
-      lags_s_.push_back(machine.lag_s());
-      skew_s_ = std::max(skew_s_, machine.start_skew_s());
+      all.push_back(machine.lane_times());
     }
-    const std::vector<ClockOffset> after = compare_clocks();
+    share(all);
+    for (const std::vector<LaneTimes>& lanes : all) {
+      const RunTime time = run_time_of(lanes, placement_, ahead);
+      measured_.times_s.push_back(time.time_s);
+      lags_s_.push_back(time.lag_s);
+      skew_s_ = std::max(skew_s_, time.start_skew_s);
+    }
+    const std::vector<ClockOffset> after = machine.compare_clocks();
     for (std::size_t gpu = 1; gpu < after.size(); ++gpu) {
       drift_s_ = std::max(drift_s_, std::abs(after[gpu].ahead_ns - before[gpu].ahead_ns) / 1e9);
       uncertainty_s_ = std::max(uncertainty_s_, before[gpu].uncertainty_ns / 1e9);
     }
   }
 
+  // Each process of a team knows when its own lanes started and ended.
+  void share(std::vector<std::vector<LaneTimes>>& runs) const {
+    if (team_ == nullptr) return;
+    std::vector<LaneTimes> own;
+    for (const std::vector<LaneTimes>& lanes : runs)
+      for (const std::uint32_t number : placement_.lanes[own_]) own.push_back(lanes[number]);
+    NoteWriter writer;
+    writer.put_all(own);
+    const std::vector<Note> notes = team_->exchange(writer.take(), to_run_s);
+    for (std::size_t gpu = 0; gpu < notes.size(); ++gpu) {
+      const std::vector<LaneTimes> times = NoteReader(notes[gpu]).get_all<LaneTimes>();
+      auto next = times.begin();
+      for (std::vector<LaneTimes>& lanes : runs)
+        for (const std::uint32_t number : placement_.lanes[gpu]) lanes[number] = *next++;
+    }
+  }
+
   // All of it goes into the times: from the first start to the last end.
   void judge_clocks() {
-    const double tick_s = static_cast<double>(clock_tick_ns(gpus_.front().device)) / 1e9;
+    const double tick_s = static_cast<double>(clock_tick_ns(own_device())) / 1e9;
     const bool several = placement_.gpus() > 1;
     if (several)
       note("the GPUs' clocks were aligned to within " + in_us(uncertainty_s_) + " and drifted by " +
@@ -178,12 +258,23 @@ class CudaRun {
 
   // Clocks, links and caches of a GPU take their time to wake up.
   void warm_up(CudaMachine& machine) const {
-    constexpr double least_s = 0.05;
-    constexpr int most_runs = 2'000;
-    const auto begin = std::chrono::steady_clock::now();
+    constexpr double least_s = 0.05, most_runs = 2'000;
     for (int i = 0; i < options_.warmup; ++i) machine.run();
-    for (int i = 0; wants_more_runs() && i < most_runs && seconds_since(begin) < least_s; ++i)
-      machine.run();
+    if (!wants_more_runs()) return;
+    const auto begin = std::chrono::steady_clock::now();
+    machine.run();
+    const double runs = at_all(std::min(most_runs, least_s / seconds_since(begin)));
+    for (int i = 1; i < static_cast<int>(runs); ++i) machine.run();
+  }
+
+  // The least of what the processes of a team say.
+  [[nodiscard]] double at_all(double own) const {
+    if (team_ == nullptr) return own;
+    NoteWriter writer;
+    writer.put(own);
+    for (const Note& note : team_->exchange(writer.take(), to_run_s))
+      own = std::min(own, NoteReader(note).get<double>());
+    return own;
   }
   // Paced runs take as long as their links, and who asks for no time at all gets none.
   [[nodiscard]] bool wants_more_runs() const { return !pacing_ && options_.at_least_s > 0; }
@@ -211,29 +302,34 @@ class CudaRun {
 
   void check(const CudaMachine& machine) {
     if (measured_.data == DataVerdict::wrong) return;
-    measured_.data = DataVerdict::right;
-    for (int position = 0; position < collective_.size(); ++position) {
+    std::string wrong;
+    for (int position = 0; position < collective_.size() && wrong.empty(); ++position) {
+      if (!machine.is_here(placement_.gpu_of[static_cast<std::size_t>(position)])) continue;
       const auto output = finished_output(collective_, position, machine.output(position));
-      measured_.wrong_data = first_difference(collective_, inputs_, position, output);
-      if (measured_.wrong_data.empty()) continue;
-      measured_.data = DataVerdict::wrong;
-      return;
+      wrong = first_difference(collective_, inputs_, position, output);
     }
+    measured_.wrong_data = machine.first_problem(wrong);
+    measured_.data = measured_.wrong_data.empty() ? DataVerdict::right : DataVerdict::wrong;
   }
 
   // Writing down the times costs time: a run that does so does not count.
   void record() {
     CudaMachine machine(plan_, placement_, gpus_, reaches_, cuda_options(true));
-    machine.align(ahead_of(compare_clocks()));
+    machine.align(ahead_of(machine.compare_clocks()));
     if (options_.check) machine.fill(inputs_);
     for (int i = 0; i < std::max(1, options_.warmup) + 1; ++i) machine.run();
     measured_.timeline = machine.timeline();
+    machine.leave();
   }
 
+  static constexpr double to_start_s = 120, to_run_s = 150;
+
   const RunOptions& options_;
-  std::size_t machine_has_ = 0;  // GPUs; set with those that are used
-  std::vector<Gpu> gpus_;
-  Plan plan_;
+  ProcessTeam* const team_;
+  const std::size_t machine_has_;  // GPUs
+  const std::size_t own_;          // of gpus_: the first, or that of this process
+  const std::vector<Gpu> gpus_;
+  const Plan plan_;
   const Collective& collective_;
   std::optional<Pacing> pacing_;
   Placement placement_;
@@ -248,10 +344,17 @@ class CudaRun {
 
 RunOutcome run_on_cuda(const RunCase& run_case, const RunOptions& options) {
   try {
-    return CudaRun(run_case, options).run();
+    GpusOfRun found = gpus_of(run_case, options);
+    Plan plan = plan_for(run_case, found.gpus);
+    const EmulatedMachine* const paced = run_case.paced ? &*run_case.paced : nullptr;
+    return CudaRun(std::move(plan), paced, options, std::move(found)).run();
   } catch (NoMeasurement& why) {
     return std::move(why);
   }
+}
+
+RunOutcome run_on_cuda(const Plan& plan, const RunOptions& options, ProcessTeam& team) {
+  return CudaRun(plan, nullptr, options, gpus_of(team)).run();
 }
 
 std::optional<std::string> cuda_unavailable() {

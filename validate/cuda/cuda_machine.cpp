@@ -43,29 +43,70 @@ CudaMachine::CudaMachine(const Plan& plan, const Placement& placement, const std
       gpus_(gpus),
       options_(options),
       layout_(lay_out_memory(plan, placement, reaches, options.record, options.pacing)),
+      reaches_(reaches),
       kernel_(kernel_for(plan)) {
   align(std::move(options_.clocks_ahead_ns));
-  for (std::uint32_t gpu = 0; gpu < placement.gpus(); ++gpu) {
-    device_memory_.push_back(allocate_on_gpu(gpus[gpu].device, layout_.area_bytes[gpu]));
-    streams_.push_back(make_stream(gpus[gpu].device));
-  }
-  host_memory_ = allocate_on_host(layout_.area_bytes.back());
+  allocate();
   upload_wires();
   if (options_.pacing) upload_pacing();
   make_jobs();
   upload_jobs();
   settle();
   rehearse();
+  static_cast<void>(first_problem(""));  // all are ready
 }
 
-CudaMachine::~CudaMachine() = default;
+void CudaMachine::allocate() {
+  for (std::uint32_t gpu = 0; gpu < placement_.gpus(); ++gpu) {
+    const bool here = is_here(gpu);
+    const std::uint64_t bytes = layout_.area_bytes[gpu];
+    device_memory_.push_back(here ? allocate_on_gpu(gpus_[gpu].device, bytes) : nullptr);
+    streams_.push_back(here ? make_stream(gpus_[gpu].device) : nullptr);
+  }
+  if (options_.team == nullptr) {
+    host_memory_ = allocate_on_host(layout_.area_bytes.back());
+    return;
+  }
+  settle();  // clearing must not come after what others write
+  const auto me = static_cast<std::size_t>(options_.team->me());
+  peer_memory_ = open_memory_of_all(*options_.team, device_memory_[me], reaches_);
+  team_memory_ = TeamHostMemory(*options_.team, layout_.area_bytes.back());
+}
+
+CudaMachine::~CudaMachine() {
+  if (options_.team == nullptr || peer_memory_.empty()) return;
+  for (DeviceMemory& memory : device_memory_) static_cast<void>(memory.release());
+}
+
+void CudaMachine::leave() {
+  if (options_.team == nullptr) return;
+  for (PeerMemory& memory : peer_memory_) memory.reset();
+  static_cast<void>(first_problem(""));
+  peer_memory_.clear();
+}
+
+std::string CudaMachine::first_problem(const std::string& own) const {
+  if (options_.team == nullptr) return own;
+  constexpr double limit_s = 150;  // longer than any run is waited for
+  for (const Note& note : options_.team->exchange(note_of_text(own), limit_s))
+    if (std::string problem = NoteReader(note).get_text(); !problem.empty()) return problem;
+  return "";
+}
+
+bool CudaMachine::is_here(std::size_t gpu) const {
+  return options_.team == nullptr || gpu == static_cast<std::size_t>(options_.team->me());
+}
 
 template <class T>
 T* CudaMachine::at(const Location& location) const {
-  std::byte* const begin = location.area == layout_.host_area()
-                               ? host_memory_.get()
-                               : device_memory_[location.area].get();
-  return reinterpret_cast<T*>(begin + location.offset);
+  std::byte* begin = nullptr;
+  if (location.area == layout_.host_area())
+    begin = options_.team != nullptr ? team_memory_.get() : host_memory_.get();
+  else
+    begin = is_here(location.area) ? device_memory_[location.area].get()
+                                   : peer_memory_[location.area].get();
+  // Of two other GPUs, neither of which this one reaches.
+  return begin == nullptr ? nullptr : reinterpret_cast<T*>(begin + location.offset);
 }
 
 template <class T>
@@ -92,7 +133,8 @@ void CudaMachine::upload_wires() const {
     wire.slots = planned.slots;
     wire.messages = planned.messages;
   }
-  for (const MemoryLayout::OfGpu& gpu : layout_.gpus) upload(gpu.wires, wires.data(), wires.size());
+  for (std::size_t gpu = 0; gpu < layout_.gpus.size(); ++gpu)
+    if (is_here(gpu)) upload(layout_.gpus[gpu].wires, wires.data(), wires.size());
 }
 
 void CudaMachine::upload_pacing() const {
@@ -119,6 +161,7 @@ void CudaMachine::make_jobs() {
   for (std::uint32_t gpu = 0; gpu < placement_.gpus(); ++gpu) {
     std::vector<LaneStep> steps;
     std::vector<LaneJob>& jobs = jobs_.emplace_back();
+    if (!is_here(gpu)) continue;
     for (const std::uint32_t number : placement_.lanes[gpu]) {
       const PlannedLane& lane = plan_.lanes[number];
       const auto first = plan_.steps.begin() + lane.first_step;
@@ -156,7 +199,7 @@ LaneJob CudaMachine::job_of(std::uint32_t number) const {
 
 void CudaMachine::upload_jobs() const {
   for (std::size_t gpu = 0; gpu < jobs_.size(); ++gpu)
-    upload(layout_.gpus[gpu].jobs, jobs_[gpu].data(), jobs_[gpu].size());
+    if (is_here(gpu)) upload(layout_.gpus[gpu].jobs, jobs_[gpu].data(), jobs_[gpu].size());
 }
 
 void CudaMachine::set_start_lead(std::uint64_t lead_ns) {
@@ -176,6 +219,7 @@ void CudaMachine::align(std::vector<double> clocks_ahead_ns) {
 // streams wait for neither.
 void CudaMachine::settle() const {
   for (std::uint32_t gpu = 0; gpu < placement_.gpus(); ++gpu) {
+    if (!is_here(gpu)) continue;
     need(cudaSetDevice(gpus_[gpu].device), "choosing a GPU");
     need(cudaDeviceSynchronize(), "filling a GPU's memory");
   }
@@ -185,6 +229,7 @@ void CudaMachine::fill(const std::vector<std::vector<std::byte>>& inputs) {
   for (std::size_t position = 0; position < inputs.size(); ++position) {
     const PlannedMemory& planned = plan_.memory[position];
     const Location& place = layout_.ranks[position];
+    if (!is_here(place.area)) continue;
     need(cudaSetDevice(gpus_[place.area].device), "choosing a GPU");
     need(cudaMemset(at<std::byte>(place), std::to_integer<int>(poison), planned.bytes),
          "poisoning a GPU's memory");
@@ -210,6 +255,12 @@ std::vector<std::size_t> CudaMachine::busy_gpus() const {
   return busy;
 }
 
+std::vector<std::size_t> CudaMachine::busy_here() const {
+  std::vector<std::size_t> busy = busy_gpus();
+  std::erase_if(busy, [this](std::size_t gpu) { return !is_here(gpu); });
+  return busy;
+}
+
 LaneLaunch CudaMachine::launch_of(std::size_t gpu) const {
   const std::vector<std::size_t> busy = busy_gpus();
   const auto place = std::find(busy.begin(), busy.end(), gpu) - busy.begin();
@@ -232,7 +283,7 @@ void CudaMachine::queue_run(std::size_t gpu, cudaStream_t stream) const {
 // The first launch of a kernel may load it and allocate memory, which waits for other GPUs, whose
 // lanes may by then be waiting for this one's.
 void CudaMachine::rehearse() const {
-  for (const std::size_t gpu : busy_gpus()) {
+  for (const std::size_t gpu : busy_here()) {
     LaneLaunch nothing = launch_of(gpu);
     nothing.jobs = nullptr;
     queue(nothing, gpu, stream(gpu));
@@ -252,7 +303,7 @@ void CudaMachine::queue(LaneLaunch launch, std::size_t gpu, cudaStream_t stream)
 
 void CudaMachine::run() {
   std::vector<cudaStream_t> started;
-  for (const std::size_t gpu : busy_gpus()) {
+  for (const std::size_t gpu : busy_here()) {
     try {
       queue_run(gpu, stream(gpu));
     } catch (const NoMeasurement& why) {
@@ -286,7 +337,12 @@ bool CudaMachine::all_done(const std::vector<cudaStream_t>& streams) const {
 void CudaMachine::wait(const std::vector<cudaStream_t>& streams, int runs) {
   const auto begin = Clock::now();
   const double limit_s = time_limit_s(runs);
+  std::optional<Clock::time_point> gave_up;
   while (!all_done(streams)) {
+    constexpr double to_leave_s = 2;
+    if (!gave_up && load(verdict().abort) != 0) gave_up = Clock::now();
+    if (gave_up && seconds_since(*gave_up) > to_leave_s)
+      give_up(streams, trouble_text() + "; the GPUs were told to stop");
     if (seconds_since(begin) > limit_s) {
       char text[120];
       std::snprintf(text, sizeof text,
@@ -313,6 +369,7 @@ void CudaMachine::give_up(const std::vector<cudaStream_t>& streams, const std::s
     for (DeviceMemory& memory : device_memory_) static_cast<void>(memory.release());
     for (GpuStream& stream : streams_) static_cast<void>(stream.release());
     static_cast<void>(host_memory_.release());
+    team_memory_.release();
     throw NoMeasurement{NoMeasurement::Why::stuck, reason + ", which they did not do"};
   }
   throw NoMeasurement{NoMeasurement::Why::stuck, reason};
@@ -320,29 +377,48 @@ void CudaMachine::give_up(const std::vector<cudaStream_t>& streams, const std::s
 
 void CudaMachine::throw_if_stuck() const {
   if (load(verdict().abort) == 0) return;
+  throw NoMeasurement{NoMeasurement::Why::stuck, trouble_text()};
+}
+
+std::string CudaMachine::trouble_text() const {
   const Trouble& trouble = verdict().trouble;
   // GPUs that cannot count in each other's memory may both write this down.
   const bool is_whole =
       load(trouble.claimed) != 0 && trouble.lane < plan_.lanes.size() &&
       (trouble.kind == WaitKind::start ||
        (trouble.step < plan_.lanes[trouble.lane].step_count && trouble.wire < plan_.wires.size()));
-  throw NoMeasurement{NoMeasurement::Why::stuck, is_whole
-                                                     ? describe(trouble, plan_, options_.patience_s)
-                                                     : "a lane timed out without recording why"};
+  const bool knows_instructions = plan_.instructions.size() == plan_.steps.size();
+  return is_whole && knows_instructions ? describe(trouble, plan_, options_.patience_s)
+                                        : "a lane timed out without recording why";
 }
 
 void CudaMachine::read_times() {
+  lane_times_.assign(plan_.lanes.size(), {});
+  for (const std::size_t gpu : busy_here()) {
+    const std::vector<std::uint32_t>& numbers = placement_.lanes[gpu];
+    std::vector<LaneTimes> times(numbers.size());
+    download(times.data(), layout_.lanes[numbers.front()].times, times.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) lane_times_[numbers[i]] = times[i];
+  }
+}
+
+RunTime run_time_of(const std::vector<LaneTimes>& lanes, const Placement& placement,
+                    const std::vector<double>& ahead_ns) {
   double first_start = 0, last_start = 0, last_end = 0, emulated_end = 0;
   std::uint64_t origin = 0;  // of all clocks, so that the differences fit a double
-  for (const std::size_t gpu : busy_gpus()) {
-    std::vector<LaneTimes> times(placement_.lanes[gpu].size());
-    download(times.data(), layout_.lanes[placement_.lanes[gpu].front()].times, times.size());
-    for (const LaneTimes& lane : times) {
+  double origin_ahead = 0;
+  for (std::size_t gpu = 0; gpu < placement.lanes.size(); ++gpu)
+    for (const std::uint32_t number : placement.lanes[gpu]) {
+      const LaneTimes& lane = lanes[number];
+      if (lane.start == 0) continue;  // of another process
       const bool is_first = origin == 0;
-      if (is_first) origin = lane.start;
+      if (is_first) {
+        origin = lane.start;
+        origin_ahead = ahead_ns[gpu];
+      }
       const auto since_origin = [&](std::uint64_t time) {
         return static_cast<double>(static_cast<std::int64_t>(time - origin)) -
-               (options_.clocks_ahead_ns[gpu] - options_.clocks_ahead_ns[busy_gpus().front()]);
+               (ahead_ns[gpu] - origin_ahead);
       };
       const double start = since_origin(lane.start);
       const double end = since_origin(lane.end);
@@ -352,29 +428,77 @@ void CudaMachine::read_times() {
       const double emulated = end - static_cast<double>(lane.lag);
       emulated_end = is_first ? emulated : std::max(emulated_end, emulated);
     }
+  return {(last_end - first_start) / 1e9, (last_start - first_start) / 1e9,
+          (last_end - emulated_end) / 1e9};
+}
+
+std::vector<ClockOffset> CudaMachine::compare_clocks() const {
+  std::vector<ClockOffset> clocks(placement_.gpus());
+  if (options_.team == nullptr) {
+    for (std::uint32_t gpu = 1; gpu < placement_.gpus(); ++gpu)
+      clocks[gpu] = clock_offset(gpus_[gpu].device, gpus_.front().device);
+    return clocks;
   }
-  time_s_ = (last_end - first_start) / 1e9;
-  start_skew_s_ = (last_start - first_start) / 1e9;
-  lag_s_ = (last_end - emulated_end) / 1e9;
+  const auto me = static_cast<std::uint32_t>(options_.team->me());
+  for (std::uint32_t gpu = 1; gpu < placement_.gpus(); ++gpu) {
+    std::byte* const notes = at<std::byte>(layout_.clock_notes);
+    if (me == 0) clear_clock_notes(notes);
+    static_cast<void>(first_problem(""));
+    if (me == gpu) answer_clock_notes(gpus_[me].device, notes);
+    if (me == 0)
+      clocks[gpu] =
+          send_clock_notes(gpus_[me].device, notes, "GPU of process " + std::to_string(gpu));
+    static_cast<void>(first_problem(""));
+  }
+  NoteWriter writer;
+  writer.put_all(clocks);
+  constexpr double limit_s = 60;
+  return NoteReader(options_.team->exchange(writer.take(), limit_s).front()).get_all<ClockOffset>();
+}
+
+// In a team process 0 gets them all.
+void CudaMachine::share_step_times(std::vector<StepTimes>& steps,
+                                   std::vector<LaneTimes>& lanes) const {
+  if (options_.team == nullptr) return;
+  NoteWriter writer;
+  writer.put_all(steps);
+  writer.put_all(lanes);
+  constexpr double limit_s = 120;
+  const std::vector<Note> all = options_.team->exchange(writer.take(), limit_s);
+  for (std::size_t gpu = 0; gpu < all.size(); ++gpu) {
+    NoteReader reader(all[gpu]);
+    const std::vector<StepTimes> its_steps = reader.get_all<StepTimes>();
+    const std::vector<LaneTimes> its_lanes = reader.get_all<LaneTimes>();
+    for (const std::uint32_t number : placement_.lanes[gpu]) {
+      const PlannedLane& lane = plan_.lanes[number];
+      std::copy_n(its_steps.begin() + lane.first_step, lane.step_count,
+                  steps.begin() + lane.first_step);
+      lanes[number] = its_lanes[number];
+    }
+  }
 }
 
 Timeline CudaMachine::timeline() const {
   std::vector<StepTimes> times(plan_.steps.size());
-  std::vector<std::uint64_t> starts(plan_.lanes.size());
+  std::vector<LaneTimes> lanes = lane_times_;
+  for (const std::size_t gpu : busy_here())
+    for (const std::uint32_t number : placement_.lanes[gpu]) {
+      const PlannedLane& lane = plan_.lanes[number];
+      download(&times[lane.first_step], layout_.lanes[number].step_times, lane.step_count);
+    }
+  share_step_times(times, lanes);
+  if (plan_.instructions.empty()) return {};  // another process knows what they were
+  const auto ahead_of = [this](const PlannedLane& lane) {
+    const double ahead = options_.clocks_ahead_ns[placement_.gpu_of[lane.position]];
+    return static_cast<std::uint64_t>(std::llround(ahead));
+  };
   std::optional<std::uint64_t> first;  // start of all, on the first GPU's clock
   for (std::uint32_t number = 0; number < plan_.lanes.size(); ++number) {
-    const PlannedLane& lane = plan_.lanes[number];
-    download(&times[lane.first_step], layout_.lanes[number].step_times, lane.step_count);
-    LaneTimes whole;
-    download(&whole, layout_.lanes[number].times, 1);
-    const double ahead = options_.clocks_ahead_ns[placement_.gpu_of[lane.position]];
-    const std::uint64_t start = whole.start - static_cast<std::uint64_t>(std::llround(ahead));
+    const std::uint64_t start = lanes[number].start - ahead_of(plan_.lanes[number]);
     first = std::min(first.value_or(start), start);
   }
-  for (std::uint32_t number = 0; number < plan_.lanes.size(); ++number) {
-    const double ahead = options_.clocks_ahead_ns[placement_.gpu_of[plan_.lanes[number].position]];
-    starts[number] = *first + static_cast<std::uint64_t>(std::llround(ahead));
-  }
+  std::vector<std::uint64_t> starts;
+  for (const PlannedLane& lane : plan_.lanes) starts.push_back(*first + ahead_of(lane));
   return measured_timeline(plan_, times, starts);
 }
 

@@ -13,6 +13,7 @@
 #include "validate/cuda/gpus.hpp"
 #include "validate/cuda/interpreter.hpp"
 #include "validate/cuda/memory_layout.hpp"
+#include "validate/cuda/team_memory.hpp"
 #include "validate/pacing.hpp"
 #include "validate/plan.hpp"
 
@@ -23,7 +24,19 @@ struct CudaOptions {
   bool record = false;  // the times of every step
   double patience_s = 1;
   std::vector<double> clocks_ahead_ns;  // CudaMachine::align()
+  // Null: all GPUs are in this process.  Else each process has the GPU of its number, which all make
+  // at once, and each carries out what concerns its own.
+  ProcessTeam* team = nullptr;
 };
+
+// What a run took: from the start of the first lane to the end of the last one; how far apart the
+// lanes' starts were; and paced, the largest LaneTimes::lag.
+struct RunTime {
+  double time_s = 0, start_skew_s = 0, lag_s = 0;
+};
+// `lanes`: of all, by number.  `ahead_ns`: per GPU, as for CudaMachine::align().
+[[nodiscard]] RunTime run_time_of(const std::vector<LaneTimes>& lanes, const Placement& placement,
+                                  const std::vector<double>& ahead_ns);
 
 // A plan laid out on GPUs, ready to be run as often as wanted.
 //
@@ -41,20 +54,29 @@ class CudaMachine {
   CudaMachine(const CudaMachine&) = delete;
   CudaMachine& operator=(const CudaMachine&) = delete;
 
-  // Inputs by position; poison everywhere else.
+  // Inputs by position, of which those in this process are used; poison everywhere else.
   void fill(const std::vector<std::vector<std::byte>>& inputs);
   [[nodiscard]] std::vector<std::byte> output(int position) const;
+  [[nodiscard]] bool is_here(std::size_t gpu) const;  // or another process has it
 
   // One run; throws NoMeasurement{stuck} when it was given up.
   void run();
   // From the next run on; per GPU, how far its clock is ahead of the first one's.
   void align(std::vector<double> clocks_ahead_ns);
-  // Of the last run: from the start of the first lane to the end of the last one, and how far apart
-  // the lanes' starts were.
-  [[nodiscard]] double time_s() const { return time_s_; }
-  [[nodiscard]] double start_skew_s() const { return start_skew_s_; }
-  [[nodiscard]] double lag_s() const { return lag_s_; }  // paced: the largest LaneTimes::lag
+  // Of the last run, by number; those of other processes are 0.
+  [[nodiscard]] const std::vector<LaneTimes>& lane_times() const { return lane_times_; }
+  [[nodiscard]] double own_time_s() const {
+    return run_time_of(lane_times_, placement_, options_.clocks_ahead_ns).time_s;
+  }
   [[nodiscard]] Timeline timeline() const;
+
+  // In a team, after the last run: nothing of others is open any more.  Without it memory is not
+  // freed, because others may still use it.
+  void leave();
+  // How far each GPU's clock is ahead of the first one's.
+  [[nodiscard]] std::vector<ClockOffset> compare_clocks() const;
+  // Waits for the others of the team, with "" or a problem: the first problem of any.
+  [[nodiscard]] std::string first_problem(const std::string& own) const;
 
   // So that no lane waits in a run for those woken last, lanes start together, this much after the
   // last one came.  0: they start as they come.
@@ -64,7 +86,7 @@ class CudaMachine {
   // For timing launches: puts one run of the lanes of one GPU into a queue.
   void queue_run(std::size_t gpu, cudaStream_t stream) const;
   void wait(const std::vector<cudaStream_t>& streams, int runs);  // and throws as run() does
-  [[nodiscard]] std::vector<std::size_t> busy_gpus() const;       // those that have lanes
+  [[nodiscard]] std::vector<std::size_t> busy_here() const;       // GPUs with lanes
   [[nodiscard]] int device(std::size_t gpu) const { return gpus_[gpu].device; }
   [[nodiscard]] cudaStream_t stream(std::size_t gpu) const { return streams_[gpu].get(); }
   [[nodiscard]] std::uint32_t staged_wires() const { return layout_.staged_wires; }
@@ -76,10 +98,12 @@ class CudaMachine {
   void upload(const Location& to, const T* from, std::size_t count) const;
   template <class T>
   void download(T* to, const Location& from, std::size_t count) const;
+  void allocate();
   void upload_wires() const;
   void upload_pacing() const;
   void make_jobs();
   void upload_jobs() const;
+  [[nodiscard]] std::vector<std::size_t> busy_gpus() const;  // in other processes, too
   void settle() const;
   void rehearse() const;
   void queue(LaneLaunch launch, std::size_t gpu, cudaStream_t stream) const;
@@ -90,22 +114,25 @@ class CudaMachine {
   [[nodiscard]] bool all_done(const std::vector<cudaStream_t>& streams) const;
   [[noreturn]] void give_up(const std::vector<cudaStream_t>& streams, const std::string& reason);
   void throw_if_stuck() const;
+  [[nodiscard]] std::string trouble_text() const;
   void read_times();
+  void share_step_times(std::vector<StepTimes>& steps, std::vector<LaneTimes>& lanes) const;
 
   const Plan& plan_;
   const Placement& placement_;
   const std::vector<Gpu>& gpus_;
   CudaOptions options_;
   MemoryLayout layout_;
-  std::vector<DeviceMemory> device_memory_;  // per GPU
-  HostMemory host_memory_;
+  const std::vector<std::vector<bool>>& reaches_;
+  std::vector<DeviceMemory> device_memory_;  // per GPU; those of other processes are ...
+  std::vector<PeerMemory> peer_memory_;      // ... here
+  HostMemory host_memory_;                   // or, in a team ...
+  TeamHostMemory team_memory_;
   std::vector<GpuStream> streams_;
   const void* kernel_ = nullptr;
   std::uint64_t start_lead_ns_ = usual_start_lead_ns;
   std::vector<std::vector<LaneJob>> jobs_;  // per GPU, as on the GPU
-  double time_s_ = 0;
-  double start_skew_s_ = 0;
-  double lag_s_ = 0;
+  std::vector<LaneTimes> lane_times_;
 };
 
 // The kernel that runs a plan.

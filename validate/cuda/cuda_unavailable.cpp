@@ -17,6 +17,10 @@ RunOutcome run_on_cuda(const RunCase& /*run_case*/, const RunOptions& /*options*
   return NoMeasurement{NoMeasurement::Why::unavailable, no_cuda};
 }
 
+RunOutcome run_on_cuda(const Plan& /*plan*/, const RunOptions& /*options*/, ProcessTeam& /*team*/) {
+  return NoMeasurement{NoMeasurement::Why::unavailable, no_cuda};
+}
+
 std::optional<std::string> cuda_unavailable() {
   return no_cuda;
 }

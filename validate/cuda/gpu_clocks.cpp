@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/cuda/gpu_clocks.hpp"
 
-#include <vector>
+#include <algorithm>
 
 #include "validate/cuda/cuda_check.hpp"
 
@@ -20,6 +20,29 @@ void load(const void* kernel, int device) {
   need(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
 }
 
+constexpr const char* comparing = "comparing the clocks of GPUs";
+static_assert(clock_note_bytes >= sizeof(PingPong) + ping_rounds * sizeof(PingTimes));
+
+PingTimes* times_in(std::byte* notes) {
+  return reinterpret_cast<PingTimes*>(notes + sizeof(PingPong));
+}
+
+void start(const void* kernel, std::byte* notes, const GpuStream& stream, int device) {
+  auto* shared = reinterpret_cast<PingPong*>(notes);
+  PingTimes* times = times_in(notes);
+  void* arguments[] = {&shared, &times};
+  launch(kernel, arguments, stream, device);
+}
+
+ClockOffset offset_in(std::byte* notes, const std::string& name, int reference) {
+  const std::optional<ClockOffset> offset = offset_of({times_in(notes), ping_rounds});
+  if (!offset)
+    throw NoMeasurement{NoMeasurement::Why::failed,
+                        name + " and GPU " + std::to_string(reference) +
+                            " could not compare their clocks: no note came back in time"};
+  return *offset;
+}
+
 }  // namespace
 
 std::uint64_t clock_tick_ns(int device) {
@@ -32,25 +55,36 @@ std::uint64_t clock_tick_ns(int device) {
   return *tick;
 }
 
+void clear_clock_notes(std::byte* notes) {
+  std::fill_n(notes, clock_note_bytes, std::byte{});
+}
+
+void answer_clock_notes(int device, std::byte* notes) {
+  const GpuStream stream = make_stream(device);
+  load(pong_kernel(), device);
+  start(pong_kernel(), notes, stream, device);
+  need(cudaStreamSynchronize(stream.get()), comparing);
+}
+
+ClockOffset send_clock_notes(int reference, std::byte* notes, const std::string& name) {
+  const GpuStream stream = make_stream(reference);
+  load(ping_kernel(), reference);
+  start(ping_kernel(), notes, stream, reference);
+  need(cudaStreamSynchronize(stream.get()), comparing);
+  return offset_in(notes, name, reference);
+}
+
 ClockOffset clock_offset(int device, int reference) {
-  const HostMemory memory = allocate_on_host(sizeof(PingPong) + ping_rounds * sizeof(PingTimes));
-  auto* shared = reinterpret_cast<PingPong*>(memory.get());
-  auto* times = reinterpret_cast<PingTimes*>(memory.get() + sizeof(PingPong));
+  const HostMemory notes = allocate_on_host(clock_note_bytes);
   const GpuStream there = make_stream(device);
   const GpuStream here = make_stream(reference);
   load(pong_kernel(), device);
   load(ping_kernel(), reference);
-  void* arguments[] = {&shared, &times};
-  launch(pong_kernel(), arguments, there, device);
-  launch(ping_kernel(), arguments, here, reference);
-  need(cudaStreamSynchronize(here.get()), "comparing the clocks of GPUs");
-  need(cudaStreamSynchronize(there.get()), "comparing the clocks of GPUs");
-  const std::optional<ClockOffset> offset = offset_of({times, ping_rounds});
-  if (!offset)
-    throw NoMeasurement{NoMeasurement::Why::failed,
-                        "GPU " + std::to_string(device) + " and GPU " + std::to_string(reference) +
-                            " could not compare their clocks: no note came back in time"};
-  return *offset;
+  start(pong_kernel(), notes.get(), there, device);
+  start(ping_kernel(), notes.get(), here, reference);
+  need(cudaStreamSynchronize(here.get()), comparing);
+  need(cudaStreamSynchronize(there.get()), comparing);
+  return offset_in(notes.get(), "GPU " + std::to_string(device), reference);
 }
 
 }  // namespace collsim

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "validate/clock_offset.hpp"
 
@@ -16,9 +18,18 @@ namespace collsim {
 // NoMeasurement{failed} when none came back.
 [[nodiscard]] ClockOffset clock_offset(int device, int reference);
 
+// The same in parts, where the two devices are of different processes, which share `notes`, pinned
+// memory of so many bytes: first one clears them, then both begin at once.
+inline constexpr std::uint64_t ping_rounds = 200;
+inline constexpr std::uint64_t clock_note_bytes = 256 + ping_rounds * sizeof(PingTimes);
+void clear_clock_notes(std::byte* notes);
+void answer_clock_notes(int device, std::byte* notes);
+// `name`: of the other device.
+[[nodiscard]] ClockOffset send_clock_notes(int reference, std::byte* notes,
+                                           const std::string& name);
+
 // --- between gpu_clocks.cpp and its kernels -----------------------------------------------------
 
-inline constexpr std::uint64_t ping_rounds = 200;
 inline constexpr std::uint64_t ping_patience_ns = 1'000'000'000;
 struct PingPong {
   alignas(128) std::uint64_t ping = 0;

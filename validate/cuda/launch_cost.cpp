@@ -27,7 +27,7 @@ struct Span {
 class LaunchTimer {
  public:
   LaunchTimer(CudaMachine& machine, int runs)
-      : machine_(machine), runs_(runs), busy_(machine.busy_gpus()) {
+      : machine_(machine), runs_(runs), busy_(machine.busy_here()) {
     for (const std::size_t gpu : busy_) {
       spans_.emplace_back(machine.device(gpu));
       streams_.push_back(machine.stream(gpu));
@@ -47,7 +47,15 @@ class LaunchTimer {
   }
 
   void time_graph(LaunchCost& cost) {
-    const std::vector<Executable> graphs = capture();
+    std::vector<Executable> graphs;
+    std::string problem;
+    try {
+      graphs = capture();
+    } catch (const NoMeasurement& none) {
+      problem = none.reason;
+    }
+    problem = machine_.first_problem(problem);  // all have theirs, or nobody begins
+    if (!problem.empty()) throw NoMeasurement{NoMeasurement::Why::failed, problem};
     for (int times = 0; times < 2; ++times) {  // the first time warms up
       record(&Span::begin);
       for (std::size_t i = 0; i < busy_.size(); ++i) {
@@ -113,13 +121,13 @@ class LaunchTimer {
 
 LaunchCost measure_launch_cost(CudaMachine& machine, int runs) {
   LaunchCost cost;
-  if (machine.busy_gpus().empty()) return cost;
+  if (machine.busy_here().empty()) return cost;
   machine.set_start_lead(0);
   LaunchTimer timer(machine, runs);
   std::vector<double> in_kernel;
   for (int i = 0; i < 3; ++i) {
     machine.run();
-    in_kernel.push_back(machine.time_s());
+    in_kernel.push_back(machine.own_time_s());
   }
   std::sort(in_kernel.begin(), in_kernel.end());
   cost.in_kernel_s = in_kernel[1];

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "validate/cuda/gpu_clocks.hpp"
 #include "validate/cuda/interpreter.hpp"
 
 namespace collsim {
@@ -23,6 +24,7 @@ class Layouter {
     const std::uint32_t host = layout_.host_area();
     layout_.verdict = take(host, sizeof(RunShared));
     layout_.meeting = take(host, placement_.gpus() * meeting_stride * sizeof(std::uint64_t));
+    layout_.clock_notes = take(host, clock_note_bytes);
     for (std::size_t position = 0; position < plan_.memory.size(); ++position)
       layout_.ranks.push_back(take(placement_.gpu_of[position], plan_.memory[position].bytes));
     for (const PlannedWire& wire : plan_.wires) place(wire);

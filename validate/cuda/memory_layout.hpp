@@ -20,7 +20,8 @@ namespace collsim {
 //   the lane              its job, steps, times, count of runs
 //   each                  all wires' addresses, the start of its own lanes
 //   the first             emulated links
-//   the host              abort word and trouble, the meeting of GPUs, and everything of wires
+//   the host              abort word and trouble, the meeting of GPUs, the notes by which they
+//                         compare their clocks, and everything of wires
 //                         between two GPUs that cannot reach each other's memory
 //
 // Every polled word has a 128-byte line of its own.
@@ -51,7 +52,7 @@ struct MemoryLayout {
   std::vector<OfWire> wires;
   std::vector<OfLane> lanes;  // by number
   std::vector<OfGpu> gpus;
-  Location verdict, meeting;                                     // on the host
+  Location verdict, meeting, clock_notes;                        // on the host
   Location links, paced_wires, route_links, free_at, link_lock;  // only if paced
   std::uint32_t staged_wires = 0;  // wires that go through the host's memory
 

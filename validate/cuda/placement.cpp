@@ -15,7 +15,7 @@ std::string counted(std::uint64_t count, const std::string& what) {
 }
 
 void assign(const Plan& plan, std::uint32_t gpus, Placement& placement) {
-  const auto ranks = static_cast<std::uint32_t>(plan.programs.size());
+  const auto ranks = static_cast<std::uint32_t>(plan.memory.size());
   for (std::uint32_t position = 0; position < ranks; ++position)
     placement.gpu_of.push_back(static_cast<std::uint32_t>(std::uint64_t{position} * gpus / ranks));
   placement.lanes.resize(gpus);
@@ -58,7 +58,7 @@ NoMeasurement too_many_lanes(const Placement& placement, std::span<const GpuRoom
 std::variant<Placement, NoMeasurement> place_ranks(const Plan& plan, std::span<const GpuRoom> gpus,
                                                    bool one_gpu, int threads) {
   if (gpus.empty()) return refusal(NoMeasurement::Why::unavailable, "no GPU");
-  const auto ranks = static_cast<std::uint32_t>(plan.programs.size());
+  const auto ranks = static_cast<std::uint32_t>(plan.memory.size());
   Placement placement;
   assign(plan, one_gpu ? 1 : std::min(ranks, static_cast<std::uint32_t>(gpus.size())), placement);
   const auto* const wanted = std::find(block_sizes.begin(), block_sizes.end(), threads);
@@ -91,7 +91,7 @@ std::uint64_t shared_bytes(const Plan& plan, bool with_steps) {
 
 std::string virtual_ranks_note(const Plan& plan, const Placement& placement) {
   if (!placement.virtual_ranks) return "";
-  const auto ranks = static_cast<std::uint64_t>(plan.programs.size());
+  const auto ranks = static_cast<std::uint64_t>(plan.memory.size());
   const std::uint64_t least = ranks / placement.gpus();
   const std::uint64_t most = (ranks + placement.gpus() - 1) / placement.gpus();
   std::string text =

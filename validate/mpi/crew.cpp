@@ -115,6 +115,16 @@ std::vector<Member::Done> Crew::carry_out(Order order, double limit_s,
   return all;
 }
 
+const RunOutcome& Crew::carry_out_on_gpus(const GpuWork& work, double limit_s) {
+  Order order;
+  order.kind = OrderKind::on_gpus;
+  const Note note = note_of(work);
+  own_.set_work(work);
+  static_cast<void>(
+      carry_out(order, limit_s, [&](int process) { return process == 0 ? Note() : note; }));
+  return own_.outcome();
+}
+
 std::vector<Member::Done> Crew::start_together(Order order, double limit_s) {
   constexpr int most_tries = 12;
   constexpr std::uint64_t most_lead_ns = 50'000'000;

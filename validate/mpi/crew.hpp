@@ -34,8 +34,8 @@ class Crew {
   [[nodiscard]] std::vector<Member::Done> carry_out(Order order, double limit_s,
                                                     const std::function<Note(int)>& note_of = {});
 
-  // Of process 0, of the last OrderKind::on_gpus.
-  [[nodiscard]] const RunOutcome& outcome() const { return own_.outcome(); }
+  // All carry it out; the outcome of process 0.
+  [[nodiscard]] const RunOutcome& carry_out_on_gpus(const GpuWork& work, double limit_s);
 
   // As carry_out, beginning at one moment everywhere.  A run whose order came too late somewhere is
   // repeated, and from then on there is more time for orders to arrive.

@@ -6,7 +6,6 @@
 
 #include "collectives/execute.hpp"
 #include "validate/data_check.hpp"
-#include "validate/mpi/gpu_work.hpp"
 
 namespace collsim {
 namespace {
@@ -52,7 +51,9 @@ Member::Done Member::done(const Order& order, const Note& note) {
     case OrderKind::answer: answer(order.answers, limit_of_a_note_s); break;
     case OrderKind::own: done.report = run_own(order); break;
     case OrderKind::check_own: done.note = note_of_text(check_own()); break;
-    case OrderKind::on_gpus: outcome_ = collsim::carry_out(gpu_work_from(note), processes_); break;
+    case OrderKind::on_gpus:
+      outcome_ = collsim::carry_out(work_ ? *work_ : gpu_work_from(note), processes_);
+      break;
     case OrderKind::end: break;
   }
   return done;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "validate/backend.hpp"
+#include "validate/mpi/gpu_work.hpp"
 #include "validate/mpi/message_machine.hpp"
 #include "validate/mpi/own_collective.hpp"
 
@@ -22,7 +23,8 @@ class Member {
     Note note;
   };
   [[nodiscard]] Done carry_out(const Order& order, const Note& note);
-  // Of OrderKind::on_gpus.
+  // Process 0, of OrderKind::on_gpus: what comes next; and what came of it, at every process.
+  void set_work(const GpuWork& work) { work_ = work; }
   [[nodiscard]] const RunOutcome& outcome() const { return outcome_; }
 
  private:
@@ -40,6 +42,7 @@ class Member {
   std::unique_ptr<OwnCollective> own_;
   std::vector<std::vector<std::byte>> inputs_;
   std::uint64_t recorded_from_ns_ = 0;
+  std::optional<GpuWork> work_;
   RunOutcome outcome_;
 };
 

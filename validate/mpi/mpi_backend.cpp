@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -256,7 +257,27 @@ RunOutcome run_messages(const RunCase& run_case, const RunOptions& options) {
 RunOutcome run_nccl(const RunCase& run_case, const RunOptions& options) {
   GpuWork work;
   work.options = options;
-  work.nccl = nccl_task(run_case, NcclChoice::as_scheduled);
+  work.what = nccl_task(run_case, NcclChoice::as_scheduled);
+  return run_on_gpus(*mpi.crew, std::move(work));
+}
+
+RunOutcome run_cuda(const RunCase& run_case, const RunOptions& options) {
+  if (run_case.paced)
+    return unavailable(
+        "paced runs need one clock, and so all ranks on one GPU of one process: use collsim "
+        "validate --backend cuda");
+  const std::vector<int> hosts = mpi.crew->host_of_process();
+  const int ranks = run_case.schedule().collective().size();
+  if (const int last = *std::max_element(hosts.begin(), hosts.begin() + ranks); last > 0)
+    return unavailable(
+        "the ranks' processes are on " + std::to_string(last + 1) +
+        " hosts, and GPUs reach each other's memory only within one: start all on one host, or "
+        "use --backend nccl or --backend mpi");
+  PlanLimits limits;
+  limits.bytes = std::numeric_limits<std::uint64_t>::max();  // each GPU has its own
+  GpuWork work;
+  work.options = options;
+  work.what = make_plan(run_case.schedule(), run_case.protocol, limits);
   return run_on_gpus(*mpi.crew, std::move(work));
 }
 
@@ -357,6 +378,8 @@ Backend MpiJob::backend(const MpiSettings& settings) {
 
 std::vector<Backend> MpiJob::backends(const MpiSettings& settings) {
   return {backend(settings),
+          {"cuda", "thread blocks, one for each lane, on the GPU of each process", always_there,
+           run_over_mpi<true, run_cuda>},
           {"nccl", "NVIDIA's own library, a rank on the GPU of each process", always_there,
            run_over_mpi<true, run_nccl>}};
 }

@@ -144,7 +144,9 @@ std::optional<NoMeasurement> MpiTeam::first_that_gave_up(const std::vector<Given
     return one.gave_up && one.note == first->note;
   });
   std::string reason = NoteReader(first->note).get_text();
-  if (!is_alike) reason = all_[static_cast<std::size_t>(first - all.begin())].name + ": " + reason;
+  // Lanes that got stuck say which they are.
+  if (!is_alike && first->why != NoMeasurement::Why::stuck)
+    reason = all_[static_cast<std::size_t>(first - all.begin())].name + ": " + reason;
   return NoMeasurement{first->why, std::move(reason)};
 }
 

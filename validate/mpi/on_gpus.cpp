@@ -8,15 +8,11 @@ namespace collsim {
 Measurement run_on_gpus(Crew& crew, GpuWork work) {
   for (int process = 0; process < crew.size(); ++process)
     work.all.push_back({crew.name_of(process), crew.host_of(process)});
-  const int ranks = work.nccl.collective.size();
-  Order order;
-  order.kind = OrderKind::on_gpus;
+  const int ranks = work.collective().size();
   // Who launches kernels has no use for a neighbour that spins.
   crew.set_idle(Idle::sleep);
   constexpr double to_report_s = 60;
-  const Note note = note_of(work);
-  static_cast<void>(crew.carry_out(order, to_report_s, [&note](int) { return note; }));
-  RunOutcome outcome = crew.outcome();
+  RunOutcome outcome = crew.carry_out_on_gpus(work, to_report_s);
   if (const auto* none = std::get_if<NoMeasurement>(&outcome)) throw NoMeasurement(*none);
   auto measured = std::get<Measurement>(std::move(outcome));
   measured.device += ", a process for each, on " + std::to_string(crew.hosts()) +

@@ -82,6 +82,30 @@ Note note_of_part(const Plan& plan, int process, int processes) {
   return writer.take();
 }
 
+void put(NoteWriter& writer, const Plan& plan) {
+  put(writer, plan.schedule->collective());
+  writer.put(plan.protocol);
+  writer.put_all(plan.memory);
+  writer.put_all(plan.lanes);
+  writer.put_all(plan.wires);
+  writer.put_all(plan.steps);
+}
+
+Plan get_plan(NoteReader& reader) {
+  Schedule::Parts parts;
+  parts.collective = get_collective(reader);
+  parts.program = [](int, Lane) -> LaneProgram {
+    COLLSIM_CHECK(false, "only process 0 has the programs of a plan");
+  };
+  const Schedule schedule(std::move(parts));
+  Plan plan{.programs = schedule, .schedule = schedule, .protocol = reader.get<Protocol>()};
+  plan.memory = reader.get_all<PlannedMemory>();
+  plan.lanes = reader.get_all<PlannedLane>();
+  plan.wires = reader.get_all<PlannedWire>();
+  plan.steps = reader.get_all<LaneStep>();
+  return plan;
+}
+
 PlanPart part_from(const Note& note) {
   NoteReader reader(note);
   PlanPart part;

@@ -83,4 +83,8 @@ void put(NoteWriter& writer, const Collective& collective);
 [[nodiscard]] Note note_of_part(const Plan& plan, int process, int processes);
 [[nodiscard]] PlanPart part_from(const Note& note);
 
+// All of a plan but what its instructions were.
+void put(NoteWriter& writer, const Plan& plan);
+[[nodiscard]] Plan get_plan(NoteReader& reader);
+
 }  // namespace collsim

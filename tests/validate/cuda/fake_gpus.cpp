@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -20,18 +21,24 @@
 #include <vector>
 
 #include "tests/validate/cuda/fake_kernels.hpp"
+#include "tests/validate/shared_pages.hpp"
 #include "validate/cuda/cuda_check.hpp"
 
 // Stands for the CUDA runtime in tests without a GPU: as much of it as validate/cuda/cuda_*.cpp,
 // gpus.cpp, gpu_clocks.cpp and launch_cost.cpp use.
 
 namespace collsim::testing {
-
 namespace {
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// Whole programs have their memory where other processes can open it.
+bool is_program() {
+  static const bool is_one = !variable("FAKE_GPUS").empty();
+  return is_one;
 }
 
 // The numbers that the machine has for those that CUDA shows.
@@ -44,17 +51,19 @@ std::vector<int> visible_gpus() {
 
 FakeGpus gpus_by_environment() {
   FakeGpus gpus;
-  const std::string count = variable("FAKE_GPUS");
-  if (count.empty()) return gpus;
+  const std::string said = variable("FAKE_GPUS");
+  if (said.empty()) return gpus;
   const auto seen = static_cast<int>(visible_gpus().size());
-  gpus.count = seen > 0 ? seen : std::stoi(count);
+  gpus.count = seen > 0 ? seen : std::stoi(said);
+  gpus.peers = said.find("no-peers") == std::string::npos;
+  gpus.refuses_launches = said.find("refuses-launches") != std::string::npos;
   return gpus;
 }
 
 }  // namespace
 
 FakeGpus fake_gpus = gpus_by_environment();
-std::atomic<bool> fake_gpus_are_deaf{false};
+std::atomic<bool> fake_gpus_are_deaf{variable("FAKE_GPUS").find("deaf") != std::string::npos};
 FakeLog fake_log;
 
 namespace {
@@ -63,9 +72,13 @@ using Work = std::function<void()>;
 
 constexpr std::size_t alignment = 4096;
 
+// Places that are no device.
+constexpr int on_the_host = -1, of_another_process = -2;
+
 struct Allocation {
   std::size_t bytes = 0;
-  int device = -1;  // -1: the host
+  int device = on_the_host;
+  SharedPages pages;  // of a program, where other processes may open them
 };
 
 std::mutex guard;  // of everything below
@@ -81,25 +94,48 @@ thread_local int current = 0;
 void violate(const std::string& what) {
   const std::lock_guard lock(guard);
   if (fake_log.violation.empty()) fake_log.violation = what;
+  if (is_program()) std::fprintf(stderr, "real GPUs would not forgive: %s\n", what.c_str());
+}
+
+// What an address is part of; the end when it is nothing's.  Under the guard.
+auto allocation_with(const void* place) {
+  const auto* const at = static_cast<const std::byte*>(place);
+  auto next = allocations.upper_bound(at);
+  if (next == allocations.begin()) return allocations.end();
+  --next;
+  return at < next->first + next->second.bytes ? next : allocations.end();
 }
 
 void* allocate(std::size_t bytes, int device) {
-  void* memory = ::operator new(bytes, std::align_val_t(alignment));
+  SharedPages pages;
+  void* memory = nullptr;
+  if (is_program()) {
+    pages = make_shared_pages(bytes);
+    memory = map_shared_pages(pages);
+  } else {
+    memory = ::operator new(bytes, std::align_val_t(alignment));
+  }
   std::memset(memory, 0x55, bytes);  // nothing is zero by itself
   const std::lock_guard lock(guard);
-  allocations[static_cast<const std::byte*>(memory)] = {bytes, device};
+  allocations[static_cast<const std::byte*>(memory)] = {bytes, device, pages};
   ++fake_log.living;
   return memory;
 }
 
 cudaError_t free_memory(void* memory) {
+  SharedPages pages;
   {
     const std::lock_guard lock(guard);
-    if (memory == nullptr || allocations.erase(static_cast<const std::byte*>(memory)) == 0)
-      return cudaErrorInvalidValue;
+    const auto found = allocations.find(static_cast<const std::byte*>(memory));
+    if (found == allocations.end()) return cudaErrorInvalidValue;
+    pages = found->second.pages;
+    allocations.erase(found);
     --fake_log.living;
   }
-  ::operator delete(memory, std::align_val_t(alignment));
+  if (is_program())
+    unmap_shared_pages(memory, pages);
+  else
+    ::operator delete(memory, std::align_val_t(alignment));
   return cudaSuccess;
 }
 
@@ -186,21 +222,17 @@ void reset_fake_gpus() {
 // What is written to a GPU's memory outside of streams may be so later than the call returns.
 void write_late(const void* place) {
   const std::lock_guard lock(guard);
-  const auto* at = static_cast<const std::byte*>(place);
-  auto next = allocations.upper_bound(at);
-  if (next == allocations.begin()) return;
-  const auto& [begin, allocation] = *--next;
-  if (at < begin + allocation.bytes && allocation.device >= 0) unsettled[allocation.device] = true;
+  const auto found = allocation_with(place);
+  if (found != allocations.end() && found->second.device >= 0)
+    unsettled[found->second.device] = true;
 }
 
 bool reaches(int device, const void* place) {
   const std::lock_guard lock(guard);
-  const auto* at = static_cast<const std::byte*>(place);
-  auto next = allocations.upper_bound(at);
-  if (next == allocations.begin()) return false;
-  const auto& [begin, allocation] = *--next;
-  if (at >= begin + allocation.bytes) return false;
-  return allocation.device < 0 || allocation.device == device || peers[device][allocation.device];
+  const auto found = allocation_with(place);
+  if (found == allocations.end()) return false;
+  const int other = found->second.device;
+  return other < 0 || other == device || peers[device][other];
 }
 
 }  // namespace collsim::testing
@@ -262,12 +294,60 @@ cudaError_t cudaFree(void* memory) {
 }
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned int flags) {
   if (flags != (cudaHostAllocPortable | cudaHostAllocMapped)) return cudaErrorInvalidValue;
-  *memory = allocate(bytes, -1);
+  *memory = allocate(bytes, on_the_host);
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) {
   return free_memory(memory);
 }
+cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned int) {
+  const std::lock_guard lock(guard);
+  allocations[static_cast<const std::byte*>(memory)] = {bytes, on_the_host, {}};
+  return cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void* memory) {
+  const std::lock_guard lock(guard);
+  const bool known = allocations.erase(static_cast<const std::byte*>(memory)) == 1;
+  return known ? cudaSuccess : cudaErrorInvalidValue;
+}
+cudaError_t cudaHostGetDevicePointer(void** of_device, void* memory, unsigned int) {
+  *of_device = memory;
+  return cudaSuccess;
+}
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory) {
+  const std::lock_guard lock(guard);
+  const auto found = allocations.find(static_cast<const std::byte*>(memory));
+  if (found == allocations.end() || found->second.device < 0) return cudaErrorInvalidValue;
+  std::memcpy(handle->reserved, &found->second.pages, sizeof(SharedPages));
+  return cudaSuccess;
+}
+cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsigned int flags) {
+  if (flags != cudaIpcMemLazyEnablePeerAccess) return cudaErrorInvalidValue;
+  if (!fake_gpus.peers) return cudaErrorPeerAccessUnsupported;
+  SharedPages pages;
+  std::memcpy(static_cast<void*>(&pages), handle.reserved, sizeof pages);
+  if (pages.pid == ::getpid()) return cudaErrorInvalidResourceHandle;
+  *memory = map_shared_pages(pages);
+  if (*memory == nullptr) return cudaErrorMapBufferObjectFailed;
+  const std::lock_guard lock(guard);
+  allocations[static_cast<const std::byte*>(*memory)] = {pages.bytes, of_another_process, pages};
+  return cudaSuccess;
+}
+cudaError_t cudaIpcCloseMemHandle(void* memory) {
+  SharedPages pages;
+  {
+    const std::lock_guard lock(guard);
+    const auto found = allocations.find(static_cast<const std::byte*>(memory));
+    if (found == allocations.end() || found->second.device != of_another_process)
+      return cudaErrorInvalidValue;
+    pages = found->second.pages;
+    allocations.erase(found);
+  }
+  unmap_shared_pages(memory, pages);
+  return cudaSuccess;
+}
+
 cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total) {
   *available = fake_gpus.free_bytes;
   *total = std::size_t{80} << 30U;
@@ -371,6 +451,7 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** a
 cudaError_t cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                         std::size_t shared_bytes, cudaStream_t stream) {
   if (of(stream).device() != current) violate("lanes started in another GPU's stream");
+  if (fake_gpus.refuses_launches) return cudaErrorLaunchFailure;
   if (fake_gpus.launch_error_on == current) return static_cast<cudaError_t>(fake_gpus.launch_error);
   if (of(stream).captured && fake_gpus.capture_error != 0)
     return static_cast<cudaError_t>(fake_gpus.capture_error);

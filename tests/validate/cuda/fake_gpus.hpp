@@ -10,8 +10,9 @@ namespace collsim::testing {
 
 // The machine that the fake CUDA shows: GPUs whose memory is this process's, whose streams work by
 // themselves, and whose thread blocks are CPU threads that run the interpreter.  Errors are CUDA's
-// numbers, 0 for none.  Programs say in the environment how many GPUs there are: FAKE_GPUS=4; they
-// see those of CUDA_VISIBLE_DEVICES.
+// numbers, 0 for none.  Programs say in the environment how many GPUs there are, and what they
+// cannot do: FAKE_GPUS="4 no-peers", or deaf, or refuses-launches; they see those of
+// CUDA_VISIBLE_DEVICES, and what real GPUs would not forgive is printed.
 struct FakeGpus {
   int count = 1;
   int count_error = 0;  // of asking for the number of GPUs
@@ -25,6 +26,7 @@ struct FakeGpus {
   int load_error = 0;                                      // of loading a kernel
   int launch_error = 0;                                    // of starting lanes ...
   int launch_error_on = -1;                                // ... on this GPU
+  bool refuses_launches = false;                           // of lanes, when they begin
   int capture_error = 0;                                   // of making a graph
   int event_error = 0;                                     // of asking an event
   bool is_deaf = false;              // lanes never end, not even when they are told to

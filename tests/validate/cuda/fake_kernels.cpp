@@ -26,6 +26,13 @@ class FakePolicy : public HostPolicy {
   [[nodiscard]] std::uint64_t now() const { return HostPolicy::now() + ahead_; }
   void sleep_until(std::uint64_t time) const { HostPolicy::sleep_until(time - ahead_); }
 
+  // Whom it waits for may be in another process, which cannot wake it, and may need its core.
+  void pause(const std::uint64_t*, std::uint64_t, std::uint32_t times) const { nap(times); }
+  void pause_for_line(std::uint32_t times) const { nap(times); }
+  static void nap(std::uint32_t times) {
+    std::this_thread::sleep_for(std::chrono::microseconds(times < 100 ? 20 : 200));
+  }
+
  private:
   std::uint64_t ahead_;
 };
@@ -37,13 +44,24 @@ class FakeMover : public HostMover {
   [[nodiscard]] const FakeMover& of(const LaneStep& /*step*/) const { return *this; }
 };
 
+// Where GPUs meet they do nothing but look.
+class MeetingPolicy : public FakePolicy {
+ public:
+  using FakePolicy::FakePolicy;
+  [[nodiscard]] std::uint64_t load_acquire(const std::uint64_t* word) const {
+    nap(0);
+    return FakePolicy::load_acquire(word);
+  }
+};
+
 void run_lane(const LaneLaunch& launch, Protocol protocol, std::uint64_t ahead_ns,
               std::size_t block) {
   const LaneJob& job = launch.jobs[block];
   LaneTeam team(1);
   FakePolicy policy(team, ahead_ns);
   while (testing::fake_gpus_are_deaf) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  if (block == 0 && launch.meeting.gpus > 1 && !gpus_meet(launch.meeting, job, policy)) return;
+  MeetingPolicy meeting(team, ahead_ns);
+  if (block == 0 && launch.meeting.gpus > 1 && !gpus_meet(launch.meeting, job, meeting)) return;
   const FakeMover mover(launch.type, launch.reduction);
   using Pace = SenderPace<FakePolicy>;
   LaneRunner<FakePolicy, FakeMover, Pace>(policy, mover, job, protocol, Pace(policy, job)).run();
@@ -61,8 +79,7 @@ void bounce(PingPong* shared, PingTimes* times, std::uint64_t ahead_ns, bool beg
       times[i].sent = policy.now();
       policy.store_release(&shared->ping, i + 1);
     }
-    while (policy.load_acquire(begins ? &shared->pong : &shared->ping) < i + 1)
-      std::this_thread::yield();
+    while (policy.load_acquire(begins ? &shared->pong : &shared->ping) < i + 1) FakePolicy::nap(0);
     (begins ? times[i].back : times[i].answered) = policy.now();
     if (!begins) policy.store_release(&shared->pong, i + 1);
   }
