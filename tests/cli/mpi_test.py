@@ -77,6 +77,13 @@ class Results(MpiTest):
             out, _ = self.run_mpi(4, "validate", file, option, code=3)
             self.assertIn(reason, out)
 
+    def test_without_gpus_there_is_a_reason(self):
+        file = self.file(ALL_REDUCE)
+        for backend in "cuda", "nccl":
+            out, _ = self.run_mpi(
+                4, "validate", file, "--backend", backend, code=3, environment={"CUDA_VISIBLE_DEVICES": ""})
+            self.assertRegex(out, "not measured: (no GPU: .*|this program was built without CUDA.*)\n")
+
     def test_mistakes_are_told_once(self):
         _, err = self.run_mpi(4, "validate", "missing.json", code=2)
         self.assertEqual(err.count("missing.json"), 1, err)

@@ -26,9 +26,9 @@ namespace collsim {
 // In this process, which cannot use CUDA in a fork afterwards: call it in a child.
 [[nodiscard]] RunOutcome run_on_cuda(const RunCase& run_case, const RunOptions& options);
 
-// The same between processes on one host, with a rank and a GPU each, which open each other's memory
-// by CUDA IPC.  The plan of process 0 tells what instructions were; the others can do without.  All
-// end alike.
+// The same between processes on one host, with a rank and a GPU each, which open each other's
+// memory by CUDA IPC.  The plan of process 0 tells what instructions were; the others can do
+// without.  All end alike.
 [[nodiscard]] RunOutcome run_on_cuda(const Plan& plan, const RunOptions& options,
                                      ProcessTeam& team);
 

@@ -24,8 +24,8 @@ struct CudaOptions {
   bool record = false;  // the times of every step
   double patience_s = 1;
   std::vector<double> clocks_ahead_ns;  // CudaMachine::align()
-  // Null: all GPUs are in this process.  Else each process has the GPU of its number, which all make
-  // at once, and each carries out what concerns its own.
+  // Null: all GPUs are in this process.  Else each process has the GPU of its number, carries out
+  // what concerns that, and calls everything together with the others.
   ProcessTeam* team = nullptr;
 };
 

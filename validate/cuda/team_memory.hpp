@@ -12,8 +12,8 @@
 
 namespace collsim {
 
-// Memory that processes on one host, with a GPU each, give each other.  All processes of a team call
-// these functions at once; they throw NoMeasurement.
+// Memory that processes on one host, with a GPU each, give each other.  All processes of a team
+// call these functions at once; they throw NoMeasurement.
 
 struct CloseMemory {
   void operator()(std::byte* memory) const { static_cast<void>(cudaIpcCloseMemHandle(memory)); }

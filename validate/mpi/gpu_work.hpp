@@ -23,8 +23,8 @@ struct GpuWork {
 [[nodiscard]] Note note_of(const GpuWork& work);
 [[nodiscard]] GpuWork gpu_work_from(const Note& note);
 
-// All processes call it at once; those without a rank have nothing to do.  At the others the outcome
-// is the same, but only process 0 has the plan that a timeline is made of.
+// All processes call it at once; those without a rank have nothing to do.  At the others the
+// outcome is the same, but only process 0 has the plan that a timeline is made of.
 [[nodiscard]] RunOutcome carry_out(const GpuWork& work, const Processes& processes);
 
 }  // namespace collsim

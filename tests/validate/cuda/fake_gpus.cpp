@@ -203,6 +203,12 @@ struct Graph {
   bool is_uploaded = false;
 };
 
+// Who asks again and again keeps its core from the GPU, which is threads like itself.
+cudaError_t not_ready() {
+  std::this_thread::sleep_for(std::chrono::microseconds(20));
+  return cudaErrorNotReady;
+}
+
 Stream& of(cudaStream_t stream) {
   return *reinterpret_cast<Stream*>(stream);
 }
@@ -392,7 +398,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return of(stream).is_idle() ? cudaSuccess : cudaErrorNotReady;
+  return of(stream).is_idle() ? cudaSuccess : not_ready();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   of(stream).wait();
@@ -421,7 +427,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (fake_gpus.event_error != 0) return static_cast<cudaError_t>(fake_gpus.event_error);
-  return reinterpret_cast<Event*>(event)->pending > 0 ? cudaErrorNotReady : cudaSuccess;
+  return reinterpret_cast<Event*>(event)->pending > 0 ? not_ready() : cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
   const auto elapsed = reinterpret_cast<Event*>(end)->at - reinterpret_cast<Event*>(begin)->at;
