@@ -181,7 +181,7 @@ class Cuda(OnGpus):
         self.assertEqual(row["measured"]["data"], "right")
         notes = " ".join(row["measured"]["notes"])
         self.assertIn("2 of 2 connections go through host memory", notes)
-        self.assertIn("the GPU of process 1 does not reach the memory of process 0", notes)
+        self.assertIn("the GPU of process 0 does not reach the memory of process 1", notes)
 
     def test_a_trace_has_the_steps_of_all_ranks(self):
         self.measure(3, self.file(case(3, op="broadcast", algorithm="chain", size="4000B")), "--trace", "trace.json")

@@ -262,9 +262,13 @@ class CudaRun {
     for (int i = 0; i < options_.warmup; ++i) machine.run();
     if (!wants_more_runs()) return;
     const auto begin = std::chrono::steady_clock::now();
-    machine.run();
-    const double runs = at_all(std::min(most_runs, least_s / seconds_since(begin)));
-    for (int i = 1; i < static_cast<int>(runs); ++i) machine.run();
+    const auto is_warm = [&](int runs) {
+      return runs >= most_runs || seconds_since(begin) >= least_s;
+    };
+    // Processes of a team must agree on how many there are.
+    const int between_looks = team_ != nullptr ? 20 : 1;
+    for (int runs = 0; at_all(is_warm(runs) ? 1 : 0) == 0; runs += between_looks)
+      for (int i = 0; i < between_looks; ++i) machine.run();
   }
 
   // The least of what the processes of a team say.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -460,20 +461,23 @@ std::vector<ClockOffset> CudaMachine::compare_clocks() const {
 void CudaMachine::share_step_times(std::vector<StepTimes>& steps,
                                    std::vector<LaneTimes>& lanes) const {
   if (options_.team == nullptr) return;
+  const auto steps_of = [&](std::uint32_t number) {
+    const PlannedLane& lane = plan_.lanes[number];
+    return std::span(steps).subspan(lane.first_step, lane.step_count);
+  };
   NoteWriter writer;
-  writer.put_all(steps);
-  writer.put_all(lanes);
+  for (const std::uint32_t number :
+       placement_.lanes[static_cast<std::size_t>(options_.team->me())]) {
+    writer.put(lanes[number]);
+    for (const StepTimes& step : steps_of(number)) writer.put(step);
+  }
   constexpr double limit_s = 120;
   const std::vector<Note> all = options_.team->exchange(writer.take(), limit_s);
   for (std::size_t gpu = 0; gpu < all.size(); ++gpu) {
     NoteReader reader(all[gpu]);
-    const std::vector<StepTimes> its_steps = reader.get_all<StepTimes>();
-    const std::vector<LaneTimes> its_lanes = reader.get_all<LaneTimes>();
     for (const std::uint32_t number : placement_.lanes[gpu]) {
-      const PlannedLane& lane = plan_.lanes[number];
-      std::copy_n(its_steps.begin() + lane.first_step, lane.step_count,
-                  steps.begin() + lane.first_step);
-      lanes[number] = its_lanes[number];
+      lanes[number] = reader.get<LaneTimes>();
+      for (StepTimes& step : steps_of(number)) step = reader.get<StepTimes>();
     }
   }
 }

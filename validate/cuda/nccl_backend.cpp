@@ -129,9 +129,11 @@ class NcclRun {
                           " " + nccl_version_text(version) + ": set COLLSIM_NCCL to one for all");
       id = reader.get<NcclId>();
     }
-    watch("connecting NCCL's ranks", to_connect_s);
+    constexpr double for_each_s = 0.1;
+    const double limit_s = to_connect_s + for_each_s * collective_.size();
+    watch("connecting NCCL's ranks", limit_s);
     gpus_->connect(id);
-    static_cast<void>(exchange({}, to_connect_s));
+    static_cast<void>(exchange({}, limit_s));
   }
 
   void check() {

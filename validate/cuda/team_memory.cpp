@@ -81,18 +81,24 @@ std::vector<std::vector<bool>> reach_in(ProcessTeam& team, int device,
   // Nobody frees what another still has open.
   const std::vector<Note> all = team.exchange(writer.take(), to_share_s);
   std::vector<std::vector<bool>> reaches;
+  std::string first;
+  int others = 0;
   for (std::size_t from = 0; from < all.size(); ++from) {
     NoteReader reader(all[from]);
     std::vector<bool>& row = reaches.emplace_back();
     for (std::size_t to = 0; to < all.size(); ++to) {
       const std::string problem = reader.get_text();
       row.push_back(problem.empty());
-      if (!problem.empty())
-        notes.push_back("the GPU of process " + std::to_string(from) +
-                        " does not reach the memory of process " + std::to_string(to) +
-                        "'s: " + problem);
+      if (problem.empty()) continue;
+      if (!first.empty()) ++others;
+      if (first.empty())
+        first = "the GPU of process " + std::to_string(from) +
+                " does not reach the memory of process " + std::to_string(to) + "'s (" + problem +
+                ")";
     }
   }
+  if (others > 0) first += ", and so with " + std::to_string(others) + " other pairs";
+  if (!first.empty()) notes.push_back(first);
   return reaches;
 }
 

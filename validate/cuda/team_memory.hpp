@@ -21,7 +21,7 @@ struct CloseMemory {
 using PeerMemory = std::unique_ptr<std::byte, CloseMemory>;  // of another process, on its GPU
 
 // [a][b]: the GPU of process a reads and writes memory of the GPU of process b.  Found by trying;
-// `notes` says of each pair why not.
+// `notes` says why not.
 [[nodiscard]] std::vector<std::vector<bool>> reach_in(ProcessTeam& team, int device,
                                                       std::vector<std::string>& notes);
 

@@ -64,8 +64,9 @@ RunOutcome MpiTeam::carry_out(const std::function<RunOutcome()>& work, double gr
   if (over_) return *over_;
   Given own;
   if (problem) own = {true, problem->why, note_of_text(problem->reason)};
+  constexpr double to_end_s = 60;
   try {
-    over_ = first_that_gave_up(give(own, grace_s));
+    over_ = first_that_gave_up(give(own, problem ? grace_s : to_end_s));
   } catch (const ProcessesLost&) {
     if (!problem) throw;
     throw ProcessesLost(problem->reason);

@@ -31,8 +31,8 @@ class MpiTeam : public ProcessTeam {
   void must_come_within(double limit_s, const char* meanwhile) override;
 
   // What `work` gives, or the NoMeasurement that one of the processes threw: at all of them the
-  // same.  The others get `grace_s` to hear of it; throws ProcessesLost with the reason when they
-  // do not.
+  // same.  When it is this one, the others get `grace_s` to hear of it; throws ProcessesLost with
+  // the reason when they do not.
   [[nodiscard]] RunOutcome carry_out(const std::function<RunOutcome()>& work, double grace_s);
 
  private:
