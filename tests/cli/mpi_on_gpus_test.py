@@ -137,7 +137,7 @@ class NcclFailures(OnGpus):
 
     def test_a_rank_that_hangs(self):
         self.fails(
-            "NCCL's all-reduce did not end within 1 s", 2, self.file(TWO),
+            "NCCL's all-reduce did not end within 5 s", 2, self.file(TWO),
             FAKE_NCCL="hangs", FAKE_NCCL_RANK="1")
 
     def test_a_rank_that_nccl_reports(self):
@@ -228,7 +228,7 @@ class CudaFailures(OnGpus):
         self.gpus_fail("starting the lanes on GPU 0 failed: fake CUDA error", "2 refuses-launches", "2")
 
     def test_a_gpu_that_never_ends(self):
-        self.gpus_fail("waited 3 s", "2", "2 deaf")
+        self.gpus_fail("waited 5 s", "2", "2 deaf")
 
 
 if __name__ == "__main__":

@@ -167,10 +167,6 @@ class CudaRun {
     options.record = record;
     options.patience_s = options_.patience_s;
     options.team = team_;
-    // The host may let a process wait, while the GPUs of the others wait for its lanes.
-    constexpr double least_between_processes_s = 3;
-    if (team_ != nullptr)
-      options.patience_s = std::max(options.patience_s, least_between_processes_s);
     return options;
   }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/mpi/gpu_work.hpp"
 
-#include <algorithm>
-
 #include "validate/cuda/cuda_backend.hpp"
 #include "validate/mpi/orders.hpp"
 
@@ -80,8 +78,8 @@ RunOutcome carry_out(const GpuWork& work, const Processes& processes) {
   MpiTeam team(processes, work.all, collective.size());
   const Plan* const plan = std::get_if<Plan>(&work.what);
   // Until those that wait for this one have given up themselves.
-  constexpr double least_s = 2, waits = 2, least_of_lanes_s = 3;
-  const double patience_s = plan != nullptr ? std::max(work.options.patience_s, least_of_lanes_s)
+  constexpr double least_s = 2, waits = 2;
+  const double patience_s = plan != nullptr ? work.options.patience_s
                                             : nccl_patience_s(collective, work.options.patience_s);
   return team.carry_out([&] { return run(work, plan, team); }, least_s + waits * patience_s);
 }

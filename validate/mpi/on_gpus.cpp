@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validate/mpi/on_gpus.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace collsim {
@@ -8,6 +9,9 @@ namespace collsim {
 Measurement run_on_gpus(Crew& crew, GpuWork work) {
   for (int process = 0; process < crew.size(); ++process)
     work.all.push_back({crew.name_of(process), crew.host_of(process)});
+  // A host may let a process wait, while the GPUs of the others wait for its own.
+  constexpr double least_patience_s = 5;
+  work.options.patience_s = std::max(work.options.patience_s, least_patience_s);
   const int ranks = work.collective().size();
   // Who launches kernels has no use for a neighbour that spins.
   crew.set_idle(Idle::sleep);
