@@ -81,7 +81,7 @@ struct Measured {
 
 // How "auto" came to its choice.  Candidates are algorithms with numbers of chunks and channels.
 struct Search {
-  int candidates = 0;
+  int candidates = 0;  // whatever is below, and those that are too large
   int simulated = 0;
   int ruled_out = 0;    // a lower bound says that they are no faster,
   int formulas = 0;     // or a closed form that is exact

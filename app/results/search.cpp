@@ -29,7 +29,10 @@ std::string to_text(const Search& search) {
   say(search.formulas, "by exact formulas");
   say(search.unpromising, "not worth the work: they could win next to nothing");
   if (search.too_large.empty()) return text;
-  text += "; too large to simulate, though they may be faster: ";
+  // Those that are named may stand for several numbers of chunks each.
+  const int counted = search.simulated + search.ruled_out + search.formulas + search.unpromising;
+  text += fmt::format("; {} too large to simulate, though they may be faster: ",
+                      search.candidates - counted);
   for (std::size_t i = 0; i < search.too_large.size(); ++i)
     text += (i == 0 ? "" : ", ") + search.too_large[i];
   return text;

@@ -223,6 +223,7 @@ class AutoSearch {
   }
 
   void refused(const Trial& trial, const Error& error) {
+    --search_.candidates;
     reasons_.emplace_back(error.code(),
                           std::string(trial.family->algorithm().name) + ": " + error.what());
   }

@@ -126,7 +126,13 @@ TEST(AutoSearch, NamesWhatIsTooLargeToSimulate) {
   nodes.gpus_per_node = nodes.nics_per_node = 4;
   const CaseResult row =
       run_case(open_case(make_nodes(nodes), Operation::all_to_all, mebibytes(64)));
-  expect_contains(to_text(*row.search), "pairwise");
+  const Search& search = *row.search;
+  const std::string text = to_text(search);
+  expect_contains(text, "pairwise");
+  const int left = search.candidates - search.simulated - search.ruled_out - search.formulas -
+                   search.unpromising;
+  EXPECT_GT(left, 0);
+  expect_contains(text, "; " + std::to_string(left) + " too large to simulate");
   EXPECT_LT(row.search->simulated, 40);
 }
 
@@ -135,12 +141,12 @@ TEST(AutoSearch, CountsInWords) {
   EXPECT_EQ(to_text(search),
             "chosen from 214 candidates (algorithm, channels, chunks): 37 "
             "simulated, 177 ruled out by lower bounds");
-  search.add({.candidates = 1, .formulas = 1, .too_large = {"naive"}});
-  search.add({.candidates = 1, .unpromising = 1, .too_large = {"naive"}});
+  search.add({.candidates = 2, .formulas = 1, .too_large = {"naive"}});
+  search.add({.candidates = 3, .unpromising = 1, .too_large = {"naive"}});
   EXPECT_EQ(to_text(search),
-            "chosen from 216 candidates (algorithm, channels, chunks): 37 simulated, 177 ruled out "
+            "chosen from 219 candidates (algorithm, channels, chunks): 37 simulated, 177 ruled out "
             "by lower bounds, 1 by exact formulas, 1 not worth the work: they could win next to "
-            "nothing; too large to simulate, though they may be faster: naive");
+            "nothing; 3 too large to simulate, though they may be faster: naive");
 }
 
 }  // namespace
