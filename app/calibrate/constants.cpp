@@ -216,8 +216,9 @@ double change_of(Constant constant, const KindConstants& present, const KindCons
 
 std::string text_of(Constant constant, double value) {
   if (constant.quantity == Quantity::per_chunk) return fmt::format("{:.3g} KiB", value / 1024);
-  return is_time(constant.quantity) ? fmt::format("{:.3g} us", value * 1e6)
-                                    : fmt::format("{:.3g}", value);
+  if (!is_time(constant.quantity)) return fmt::format("{:.3g}", value);
+  return value < 1e-3 ? fmt::format("{:.3g} us", value * 1e6)
+                      : fmt::format("{:.3g} ms", value * 1e3);
 }
 
 bool is_rate(Quantity quantity) {

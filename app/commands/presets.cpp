@@ -90,7 +90,7 @@ std::string launch_text(const JsonValue& model) {
       to_text(*parse_bandwidth(model.find("local_bandwidth")->string()).value));
 }
 
-// What the fit knows of the constants of a kind: their 95% intervals.
+// What the fit knows of the constants of a kind; without tables, what is believed of them.
 std::string intervals_text(const char* kinds, const std::string& kind) {
   const JsonValue* const all = fitted_constants().find("intervals");
   const JsonValue* const of_kinds = all != nullptr ? all->find(kinds) : nullptr;
@@ -99,7 +99,12 @@ std::string intervals_text(const char* kinds, const std::string& kind) {
   std::string text;
   for (const JsonValue::Member& constant : known->members())
     text += (text.empty() ? "" : "; ") + constant.key + ' ' + constant.value.string();
-  return folded(fmt::format("95% intervals of {}: ", kind), text);
+  const JsonValue* const source = fitted_constants().find(kinds)->find(kind)->find("source");
+  const bool is_guess = source != nullptr && source->string().starts_with("a guess");
+  return folded(
+      fmt::format("{} {}: ", is_guess ? "believed, for want of tables, of" : "95% intervals of",
+                  kind),
+      text);
 }
 
 std::string link_type_text(const std::string& name, const JsonValue& type) {
