@@ -206,21 +206,33 @@ bool Changes::collect_chosen(ObjectReader& item, std::vector<LinkId>& links) {
   return item.wrong("level", "no-such-link", "no link of this level has these ends");
 }
 
-// Two items may change different things of a link, but not the same.
+// Two items may change different things of a link, but not the same: segments say what bandwidth,
+// latency and overhead say.
 bool Changes::refuse_second_value(ObjectReader& item, const std::vector<LinkId>& links) {
-  for (const std::string_view key : link_keys) {
-    if (!item.has(key)) continue;
+  std::set<std::string_view> said;
+  for (const std::string_view key : link_keys)
+    if (item.has(key)) said.insert(key);
+  for (const std::string_view key : said)
     for (const LinkId link : links) {
       const auto [known, is_new] = item_with_.try_emplace({key, link}, items_);
-      if (is_new || known->second == items_) continue;
-      return item.wrong(
-          key, "changed-twice",
-          fmt::format("items {} and {} of \"links_override\" (counted from 0) both say \"{}\" of "
-                      "the link {}",
-                      known->second, items_, key, topology_->name(link)),
-          {}, "take the link out of one of them");
+      if (!is_new && known->second != items_)
+        return item.wrong(
+            key, "changed-twice",
+            fmt::format("items {} and {} of \"links_override\" (counted from 0) both say \"{}\" "
+                        "of the link {}",
+                        known->second, items_, key, topology_->name(link)),
+            {}, "take the link out of one of them");
     }
-  }
+  if (said.count("segments") == 0) return true;
+  for (const std::string_view key : {"bandwidth", "latency", "overhead"})
+    for (const LinkId link : links)
+      if (const auto known = item_with_.find({key, link}); known != item_with_.end())
+        return item.wrong(
+            "segments", "changed-twice",
+            fmt::format("item {} of \"links_override\" (counted from 0) says the \"{}\" of the "
+                        "link {}, and the segments of item {} would replace it",
+                        known->second, key, topology_->name(link), items_),
+            {}, fmt::format("write \"{}\" in every row of the segments", key));
   return true;
 }
 

@@ -136,9 +136,16 @@ std::optional<LinkSegments> read_segments(ObjectReader& link) {
     rows.items().push_back(std::move(resolved));
     fine = fine && row.has_value();
     if (!row) continue;
-    if (!read.empty() && row->up_to <= read.back().up_to)
-      return wrong("wrong-order", "rows of segments go from short messages to long ones",
-                   "sort them by \"up_to\"");
+    if (!read.empty() && row->up_to <= read.back().up_to) {
+      const JsonValue& written_row = written->items()[i];
+      const JsonValue* const up_to = written_row.find("up_to");
+      link.diagnostics().add({.code = "wrong-order",
+                              .message = "rows of segments go from short messages to long ones",
+                              .place = up_to != nullptr ? up_to->place : written_row.place,
+                              .pointer = pointer_to(pointer_to(link.pointer_of(key), i), "up_to"),
+                              .hint = "sort them by \"up_to\""});
+      return std::nullopt;
+    }
     read.push_back(*row);
   }
   link.resolve(key, std::move(rows));
@@ -208,7 +215,10 @@ LinkKeysRead change_link(ObjectReader& change, LinkParameters& parameters) {
   };
   if (change.raw("segments") != nullptr) {
     take("segments", read_segments(change), parameters.segments);
-    parameters.protocols = {};
+    if (parameters.protocols != Protocols{})
+      read.right = change.wrong("segments", "conflict",
+                                "the link says what NCCL's protocols cost, and would lose it", {},
+                                "write the cluster's links without protocols to give one segments");
     take_best_of_segments(parameters);
   } else if (const std::string_view key =
                  parameters.segments.empty() ? std::string_view() : known_cost_of(change);

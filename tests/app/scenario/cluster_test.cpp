@@ -112,7 +112,7 @@ TEST(Shapes, SegmentsGoWithNothingElse) {
                   "up_to");
   expect_contains(mistakes(R"("segments": [{"up_to": "4KiB", "bandwidth": "1GB/s"},
                                            {"up_to": "1KiB", "bandwidth": "4GB/s"}])"),
-                  "short messages to long");
+                  "/segments/1/up_to: rows of segments go from short messages to long");
   expect_contains(read_cluster_text(
                       R"({"shape": "ring", "ranks": 4, "link": {)" + rows +
                       R"(}, "links_override": [{"from": "gpu0", "to": "gpu1", "latency": "1us"}]})")
@@ -139,6 +139,24 @@ TEST(Overrides, WithSegmentsKeepWhatTheyDoNotSay) {
                                      "segments": [{"bandwidth": "2GB/s"}]})")
                       .mistakes,
                   "both say \"segments\"");
+}
+
+// Nothing that an item or the cluster says of a link is lost by segments of another item.
+TEST(Shapes, SegmentsOfAnOverrideLoseNothing) {
+  const std::string segments =
+      R"({"from": "gpu0", "to": "gpu1", "segments": [{"bandwidth": "1GB/s"}]})";
+  const auto mistakes = [](const std::string& link, const std::string& items) {
+    return read_cluster_text(R"({"shape": "ring", "ranks": 4, "link": {"bandwidth": "1GB/s")" +
+                             link + R"(}, "links_override": [)" + items + "]}")
+        .mistakes;
+  };
+  EXPECT_EQ(mistakes("", segments), "");
+  const std::string latency = R"({"from": "gpu0", "to": "gpu1", "latency": "5us"})";
+  expect_contains(mistakes("", latency + ", " + segments),
+                  "item 0 of \"links_override\" (counted from 0) says the \"latency\" of the link "
+                  "gpu0->gpu1, and the segments of item 1 would replace it");
+  expect_contains(mistakes(R"(, "protocols": {"LL": {"hop": "1us"}})", segments),
+                  "the link says what NCCL's protocols cost, and would lose it");
 }
 
 TEST(Shapes, OfNodesHaveANicPerGpuUnlessSaid) {
