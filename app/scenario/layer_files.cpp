@@ -38,14 +38,14 @@ class LayerTable {
       begin = end + 1;
       if (line.text.empty() || line.text.front() == '#') continue;
       if (heading.empty()) {
-        heading = cells_of(line);
-        if (!knows(heading)) return std::nullopt;
+        if (!split(line, heading) || !knows(heading)) return std::nullopt;
         continue;
       }
       if (rows.items().size() == most_layers)
         return wrong(line, "too-large",
                      "a model has at most " + with_commas(most_layers) + " layers");
-      const std::vector<Cell> cells = cells_of(line);
+      std::vector<Cell> cells;
+      if (!split(line, cells)) return std::nullopt;
       if (cells.size() != heading.size())
         return wrong(line, "wrong-row",
                      fmt::format("{} in a table of {}", count_text(cells.size(), "cell"),
@@ -58,7 +58,7 @@ class LayerTable {
 
  private:
   struct Cell {
-    std::string_view text;
+    std::string text;
     SourceRange place;
   };
 
@@ -68,19 +68,38 @@ class LayerTable {
     };
     while (begin < end && is_space(begin)) ++begin;
     while (end > begin && is_space(end - 1)) --end;
-    return {std::string_view(text_).substr(begin, end - begin),
+    return {text_.substr(begin, end - begin),
             {source_, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}};
   }
 
-  [[nodiscard]] std::vector<Cell> cells_of(const Cell& line) const {
-    std::vector<Cell> cells;
+  // As in RFC 4180: a cell between quotes may have commas, and quotes that are written twice.
+  // False where a quote has no end in its line.
+  [[nodiscard]] bool split(const Cell& line, std::vector<Cell>& cells) {
     std::size_t begin = line.place.begin;
+    bool in_quotes = false;
     for (std::size_t at = begin; at <= line.place.end; ++at) {
-      if (at < line.place.end && text_[at] != ',') continue;
-      cells.push_back(trimmed(begin, at));
+      if (at < line.place.end && text_[at] == '"') in_quotes = !in_quotes;
+      if (at < line.place.end && (in_quotes || text_[at] != ',')) continue;
+      cells.push_back(without_quotes(trimmed(begin, at)));
+      if (in_quotes) {
+        wrong(cells.back(), "wrong-row", "this quote does not end in its line");
+        return false;
+      }
       begin = at + 1;
     }
-    return cells;
+    return true;
+  }
+
+  static Cell without_quotes(Cell cell) {
+    const std::string_view text = cell.text;
+    if (text.size() < 2 || text.front() != '"' || text.back() != '"') return cell;
+    std::string plain;
+    for (std::size_t at = 1; at + 1 < text.size(); ++at) {
+      plain += text[at];
+      if (text[at] == '"') ++at;
+    }
+    cell.text = std::move(plain);
+    return cell;
   }
 
   bool knows(const std::vector<Cell>& heading) {

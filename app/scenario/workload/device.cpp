@@ -123,7 +123,8 @@ std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster*
   JsonValue whole = computes ? device_of(cluster) : JsonValue();
   if (written == nullptr && !whole.is_object()) return std::nullopt;
   if (written != nullptr && written->is_object() && whole.is_object()) {
-    for (const JsonValue::Member& member : written->members()) whole.set(member.key, member.value);
+    for (const JsonValue::Member& member : written->members())
+      whole.set(member.key, member.value, member.key_place);
     whole.place = written->place;
   } else if (written != nullptr) {
     whole = *written;

@@ -176,6 +176,7 @@ struct TrainedModel {
   TrainingLayout layout;
   std::optional<TransformerReading> transformer;
   std::optional<TrainingDevice> device;
+  bool device_is_right = true;  // its mistakes are told, which may be why something is missing
 };
 
 void read_transformer_model(ObjectReader& workload, const JsonValue& written, TrainedModel& read) {
@@ -186,7 +187,7 @@ void read_transformer_model(ObjectReader& workload, const JsonValue& written, Tr
     workload.wrong("", "missing-key",
                    "a transformer's times follow from a device, which is missing", {},
                    R"(add "device": {"flops": "312TFLOP/s", "efficiency": 0.5})");
-  if (read.device && read.transformer->transformer.has_8_bits &&
+  if (read.device && read.device_is_right && read.transformer->transformer.has_8_bits &&
       !(read.device->device.flops_of_8_bits > 0))
     workload.wrong("", "missing-key",
                    "what this device computes in 8 bits is not known, and the model's dtype is "
@@ -221,7 +222,9 @@ TrainedModel read_model_of(ObjectReader& workload, const Cluster* cluster,
   const JsonValue* const written = workload.raw("model");
   const bool is_transformer =
       written != nullptr && written->is_object() && written->find("transformer") != nullptr;
+  const std::size_t mistakes = workload.diagnostics().size();
   read.device = read_device(workload, cluster, is_transformer);
+  read.device_is_right = workload.diagnostics().size() == mistakes;
   if (is_transformer) {
     read_transformer_model(workload, *written, read);
   } else if (written != nullptr) {

@@ -371,6 +371,17 @@ TEST(ReadWorkload, ATransformerIn8BitsKeepsAndSendsABytePerParameter) {
                   "what this device computes in 8 bits is not known");
 }
 
+// A mistyped key is one mistake, at its place, also where a preset's device is what it adds to.
+TEST(ReadWorkload, AWrongKeyOfADeviceIsSaidOnce) {
+  const std::string model =
+      R"("ddp": {}, "model": {"transformer": {"name": "llama-3-8b", "dtype": "float8"}}, "device":
+      {"flops": "1000TFLOP/s", "flops_float9": "2000TFLOP/s"})";
+  expect_contains(load_workload(model).mistake(), "unknown key \"flops_float9\"");
+  const std::string text = R"({"scenario": 1, "cluster": {"preset": "dgx-h100"}, "workload": {)";
+  const Loaded merged = load_text(text + model + "}}", {.workloads = true});
+  expect_contains(merged.mistake(), "2:32 unknown key \"flops_float9\"");
+}
+
 TEST(ReadWorkload, SchemesWithoutMicrobatchesTakeNoGlobalBatch) {
   const Loaded fsdp = load_workload(std::string(R"("fsdp": {},)") + small_transformer);
   const std::optional<Case> sharded = case_of(fsdp);
