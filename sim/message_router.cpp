@@ -5,6 +5,14 @@
 #include <optional>
 
 namespace collsim {
+namespace {
+
+// Such schedules count on it, so other groups are the likely cause where lanes and switches part.
+constexpr const char* even_nodes =
+    ": what adds in switches needs as many ranks of the group on every node, those of a node one "
+    "after the other";
+
+}  // namespace
 
 std::optional<LinkId> MessageRouter::link_to_switch(Endpoint lane) const {
   if (programs_.place(lane.lane) != Programs::Place::node_switch) return std::nullopt;
@@ -51,7 +59,7 @@ std::size_t MessageRouter::links_to_network(std::span<const LinkId> way) const {
   if (last == way.end())
     throw_error(ErrorCode::no_route, "no switch of the network adds on the way from ",
                 topology_.name(topology_.link(way.front()).from), " to ",
-                topology_.name(topology_.link(way.back()).to));
+                topology_.name(topology_.link(way.back()).to), even_nodes);
   return static_cast<std::size_t>(last - way.begin()) + 1;
 }
 
@@ -87,7 +95,7 @@ std::span<const LinkId> MessageRouter::route_by_device(Endpoint from, Endpoint t
   const NodeId place = topology_.link(source ? *source : *target).to;
   if (!link || topology_.link(*link).to != place)
     throw_error(ErrorCode::no_route, "rank ", rank.index(), " is not behind the switch ",
-                topology_.name(place), ", where a lane runs that it talks to");
+                topology_.name(place), ", where a lane runs that it talks to", even_nodes);
   link_ = source ? link_from_switch(rank) : *link;
   return {&link_, 1};
 }

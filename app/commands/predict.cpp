@@ -74,6 +74,14 @@ int judge_busbw(const Results& results, const std::string& least, Terminal& term
   return exit_failed;
 }
 
+// By its first note.
+bool is_of_topo_import(const JsonValue& machine) {
+  const JsonValue* const notes = machine.find("notes");
+  return notes != nullptr && notes->is_array() && !notes->items().empty() &&
+         notes->items().front().is_string() &&
+         notes->items().front().string().starts_with("imported from ");
+}
+
 // Makes the scenario that the options stand for.  Values remember the option they came from, so
 // that the loader's messages name it.
 class ScenarioMaker {
@@ -94,7 +102,7 @@ class ScenarioMaker {
   }
 
   // --nodes and --network join machines of a file as they join presets.
-  void join(JsonValue& cluster) {
+  void join(JsonValue& cluster, const JsonValue& machine) {
     if (!cluster.is_object()) return;  // the loader says so
     const auto has = [&](const char* key) { return cluster.find(key) != nullptr; };
     if (options_.nodes && has("shape") && !has("nodes"))
@@ -103,9 +111,14 @@ class ScenarioMaker {
           "--set cluster.ranks=16");
     if (!options_.network.empty() && !has("preset") && !has("nccl_topo") && !has("topo_matrix"))
       throw UsageError(
-          "--network chooses what joins presets and imported machines; the file's cluster says "
-          "itself what its links are, which --set changes, such as --set "
-          "cluster.network.link.bandwidth=400Gb/s");
+          is_of_topo_import(machine)
+              ? fmt::format(
+                    "--network: what topo import wrote says what joins its machines; choose "
+                    "it there: collsim topo import FILE --network {}",
+                    options_.network)
+              : "--network chooses what joins presets and imported machines; the file's cluster "
+                "says itself what its links are, which --set changes, such as --set "
+                "cluster.network.link.bandwidth=400Gb/s");
     if (!options_.network.empty() && has("fitted"))
       throw UsageError(
           "--network chooses another network, but the file's machine was fitted to logs of its "
@@ -407,7 +420,7 @@ int predict(PredictCommand options, Terminal& terminal) {
     const auto machine = read_machine_file(options.machine, sources, diagnostics);
     if (!machine) return show_mistakes(diagnostics, sources, terminal);
     put_machine(document, *machine);
-    ScenarioMaker(options, sources).join(*document.find("cluster"));
+    ScenarioMaker(options, sources).join(*document.find("cluster"), *machine);
   }
   RunHooks hooks;
   if (!options.min_busbw.empty())

@@ -309,6 +309,9 @@ TEST(Predict, JoinsMachinesOfAFile) {
   expect_contains(on(box + network, {"--nodes", "3"}), "3 nodes of 2 ranks");
   expect_contains(on(box + "}", {"--nodes", "3"}), "no network joins the 3 nodes");
   expect_contains(on(box + network, {"--network", "efa"}), "its links are, which --set changes");
+  expect_contains(on(box + network + R"x(, "notes": ["imported from a.txt (nvidia-smi topo -m)"])x",
+                     {"--network", "efa"}),
+                  "choose it there: collsim topo import FILE --network efa");
   expect_contains(on(R"({"preset": "p5", "nodes": 2, "fitted": {}})", {"--network", "efa"}),
                   "was fitted to logs of its own");
   expect_contains(

@@ -22,6 +22,20 @@ TEST(Run, TheWorstOfSeveralFilesDecides) {
   EXPECT_EQ(run_collsim({"run", failing, bad, good}).code, exit_usage);
 }
 
+// By the cause, not by the route that is missing.
+TEST(Run, GroupsThatFillNodesUnevenlyAreRefusedForThat) {
+  const Folder folder;
+  for (const char* algorithm : {"nvls", "collnet-direct", "collnet-chain", "nvls-sharp"}) {
+    const std::string file = folder.write("a.json", std::string(R"({ "scenario": 1,
+      "cluster": { "preset": "dgx-h100", "nodes": 2, "sharp": true },
+      "collective": { "op": "all-reduce", "size": "1MiB", "ranks": [0, 1, 2, 8, 9],
+                      "algorithm": ")") + algorithm + "\" } }");
+    const Ran ran = run_collsim({"run", file});
+    EXPECT_EQ(ran.code, exit_usage) << algorithm;
+    expect_contains(ran.err, "needs as many ranks of the group on every node");
+  }
+}
+
 TEST(Run, SeveralFilesInJsonAreAnArrayWithTheMistakesInTheirPlace) {
   const Folder folder;
   const std::string good = folder.write("good.json", chain_scenario());
