@@ -148,6 +148,8 @@ def options_of(words):
         if flag in words:
             words.remove(flag)
             look |= option
+    if look.keys() >= {"dark", "both"}:
+        raise FigureError("--both is light and dark in one file, --dark is dark alone: use one of them")
     output = value_of(words, "-o", "a file name")
     if (font := value_of(words, "--font", "the name of a font")) is not None:
         look["font"] = font

@@ -101,6 +101,8 @@ function settingFrom(parts, setting, keys, engine, { notes, prefix }) {
       notes.push(noteOn(prefix + key, value, `${error.message}; using ${instead}`));
     }
   }
+  for (const [key, value] of parts)
+    if (setting.preset && given.has(key) && machineKeys.includes(key)) notes.push(noteOn(prefix + key, value, `the preset ${setting.preset} says what its network is; ignoring "${key}"`));
   if (!given.has("algorithm")) fitAlgorithm(engine, setting);
   notes.push(...settle(engine, setting).map((text) => `${prefix && "A: "}${text}`));
   return { setting, given: [...given] };

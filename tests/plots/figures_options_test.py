@@ -107,6 +107,8 @@ class Options(unittest.TestCase):
         self.assertEqual(set(re.findall(r"var\((--c\d+)\)", drawn)), set(known))
         done = draw("space-time", self.trace, "-o", self.here / "a.png", "--both")
         self.assertEqual((done.returncode, done.stderr), (2, "figures.py: a.png: only an SVG can be light and dark at once\n"))
+        done = draw("space-time", self.trace, "-o", self.here / "a.svg", "--both", "--dark")
+        self.assertEqual((done.returncode, done.stderr), (2, "figures.py: --both is light and dark in one file, --dark is dark alone: use one of them\n"))
 
     def test_a_width_is_a_number_of_inches(self):
         for wrong in ("3cm", "0", "99"):

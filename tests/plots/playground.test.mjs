@@ -140,6 +140,7 @@ test("a wrong address is a note, never a broken page", async () => {
     ["shape=switch&slow_link=gpux", /a switch of 8 ranks has no link "gpux" \(try gpu0-switch0, /],
     ["late_rank=9", /there is no late rank 9 among 8 ranks, 0 to 7; ignoring "late rank"/],
     ["preset=dgx-h10", /there is no preset "dgx-h10" \(did you mean "dgx-h100"\?\); known: a100-nvlink-pair/],
+    ["preset=dgx-h100&bandwidth=1GB/s", /^In the address, "bandwidth=1GB\/s": the preset dgx-h100 says what its network is; ignoring "bandwidth"\.$/],
     ["preset=dgx-h100&ranks=12", /12 ranks do not fill whole nodes of 8 GPUs; using 16 ranks/],
     ["preset=dgx-h100&slow_link=gpu0-gpu1", /a dgx-h100 has no link "gpu0-gpu1" \(try gpu0-nvswitch, gpu0-nic0\)/],
     ["algorithm=magic", /broadcast has no algorithm "magic"; known: chain, .*; using chain/],
