@@ -20,11 +20,17 @@ namespace {
 using Kind = CriticalPath::Kind;
 using Shape = PathLine::Shape;
 
+struct End {
+  std::uint32_t rank = 0;
+  Programs::Place place{};
+  friend bool operator==(const End&, const End&) = default;
+};
+
 // A message with the work before it, work alone, or a late start.
 struct Event {
   bool message = false;
   bool start = false;
-  std::uint32_t from = 0, to = 0;  // ranks; alike without a message
+  End from, to;  // alike without a message
   Bytes bytes = 0;
   bool waited_for_others = false;
   TimeShares shares;
@@ -33,8 +39,8 @@ struct Event {
 
 class EventReader {
  public:
-  EventReader(const Case& one_case, const Timeline& timeline)
-      : one_case_(one_case), timeline_(timeline) {}
+  EventReader(const Case& one_case, const Programs& programs, const Timeline& timeline)
+      : one_case_(one_case), programs_(programs), timeline_(timeline) {}
 
   std::vector<Event> read(const CriticalPath& path) {
     for (const CriticalPath::Segment& segment : path.segments) take(segment);
@@ -68,10 +74,11 @@ class EventReader {
     event.begin = segment.from;
     event.start = segment.kind == Kind::start;
     if (segment.step != Step::none) {
-      event.from = event.to = rank_of(timeline_.steps[segment.step].rank);
+      const Step& step = timeline_.steps[segment.step];
+      event.from = event.to = end_of({step.rank, step.lane});
       if (message) become_message(event, segment.step);
     } else {
-      event.from = event.to = last_to_start();
+      event.from = event.to = End{.rank = last_to_start()};
     }
     events_.push_back(event);
   }
@@ -79,8 +86,8 @@ class EventReader {
   void become_message(Event& event, std::uint32_t number) {
     const Step& step = timeline_.steps[number];
     event.message = true;
-    event.from = rank_of(step.rank);
-    event.to = rank_of(step.instruction.to.rank);
+    event.from = end_of({step.rank, step.lane});
+    event.to = end_of(step.instruction.to);
     event.bytes = step.instruction.count * size_of(one_case_.collective.type);
   }
 
@@ -101,9 +108,13 @@ class EventReader {
       }
     return rank_of(last);
   }
+  [[nodiscard]] End end_of(Endpoint lane) const {
+    return {rank_of(lane.rank), programs_.place(lane.lane)};
+  }
   static std::uint32_t rank_of(Rank rank) { return static_cast<std::uint32_t>(rank.index()); }
 
   const Case& one_case_;
+  const Programs& programs_;
   const Timeline& timeline_;
   std::vector<Event> events_;
   std::uint32_t last_step_ = Step::none;
@@ -145,28 +156,31 @@ Shape alone(const Event& event) {
   return event.start ? Shape::start : event.message ? Shape::train : Shape::work;
 }
 
-std::vector<std::uint32_t> first_ranks_of(const Event& event, Shape shape) {
-  if (!event.message) return {event.from};
-  if (shape == Shape::fan_in) return {event.to, event.from};
-  return {event.from, event.to};
+void put_end(PathLine& line, const End& end) {
+  line.ranks.push_back(end.rank);
+  line.places.push_back(end.place);
 }
 
-// The route of a message, or all ranks it concerns, each once.
-void show_rank(PathLine& line, std::uint32_t rank) {
-  if (line.shape != Shape::relay &&
-      std::find(line.ranks.begin() + 1, line.ranks.end(), rank) != line.ranks.end())
-    return;
-  if (line.ranks.size() < max_ranks_shown) {
-    line.ranks.push_back(rank);
-  } else {
-    line.ranks.back() = rank;
-    line.more_ranks = true;
-  }
+void put_first_ends(PathLine& line, const Event& event) {
+  const bool fans_in = line.shape == Shape::fan_in;
+  put_end(line, fans_in ? event.to : event.from);
+  if (event.message) put_end(line, fans_in ? event.from : event.to);
+}
+
+// The route of a message, or all ends it concerns, each once.
+void show_end(PathLine& line, const End& end) {
+  if (line.shape != Shape::relay)
+    for (std::size_t i = 1; i < line.ranks.size(); ++i)
+      if (End{line.ranks[i], line.places[i]} == end) return;
+  if (line.ranks.size() < max_ranks_shown) return put_end(line, end);
+  line.ranks.back() = end.rank;
+  line.places.back() = end.place;
+  line.more_ranks = true;
 }
 
 void absorb(PathLine& line, const Event& event, Shape shape) {
-  if (shape == Shape::relay || shape == Shape::fan_out) show_rank(line, event.to);
-  if (shape == Shape::fan_in) show_rank(line, event.from);
+  if (shape == Shape::relay || shape == Shape::fan_out) show_end(line, event.to);
+  if (shape == Shape::fan_in) show_end(line, event.from);
   ++line.count;
   line.smallest = std::min(line.smallest, event.bytes);
   line.largest = std::max(line.largest, event.bytes);
@@ -178,7 +192,7 @@ void absorb(PathLine& line, const Event& event, Shape shape) {
 PathLine line_of(const Event& event, Shape shape) {
   PathLine line;
   line.shape = shape;
-  line.ranks = first_ranks_of(event, shape);
+  put_first_ends(line, event);
   line.count = 1;
   line.smallest = line.largest = event.bytes;
   line.waited_for_others = event.waited_for_others;
@@ -369,8 +383,8 @@ std::optional<BusiestLink> busiest_link(const Case& one_case, const Simulation& 
   return result;
 }
 
-void add_path(const Case& one_case, const Simulation& simulation, const CriticalPath& path,
-              Breakdown& result) {
+void add_path(const Case& one_case, const Schedule& schedule, const Simulation& simulation,
+              const CriticalPath& path, Breakdown& result) {
   const Timeline& timeline = *simulation.timeline;
   std::uint32_t last_message = Step::none;
   for (const CriticalPath::Segment& segment : path.segments) {
@@ -387,14 +401,14 @@ void add_path(const Case& one_case, const Simulation& simulation, const Critical
     if (is_tie(timeline, path.segments[i - 1], path.segments[i])) ++result.ties;
   result.launch = std::min(one_case.costs.launch, result.path.start);
   result.waiting_for_others = waiting_for_others(timeline, path);
-  result.lines = path_lines(one_case, timeline, path);
+  result.lines = path_lines(one_case, schedule, timeline, path);
 }
 
 }  // namespace
 
-std::vector<PathLine> path_lines(const Case& one_case, const Timeline& timeline,
-                                 const CriticalPath& path) {
-  const std::vector<Event> events = EventReader(one_case, timeline).read(path);
+std::vector<PathLine> path_lines(const Case& one_case, const Programs& programs,
+                                 const Timeline& timeline, const CriticalPath& path) {
+  const std::vector<Event> events = EventReader(one_case, programs, timeline).read(path);
   std::vector<PathLine> exact = folded(grouped(events, true));
   if (exact.size() <= max_path_lines) return exact;
   std::vector<PathLine> rough = folded(grouped(events, false));
@@ -471,8 +485,8 @@ Breakdown explain_breakdown(const Case& one_case, const Schedule& schedule,
   result.busiest = busiest_link(one_case, simulation);
   result.every_step_recorded = simulation.timeline.has_value();
   if (result.every_step_recorded)
-    add_path(one_case, simulation, critical_path(one_case.cluster->topology, schedule, simulation),
-             result);
+    add_path(one_case, schedule, simulation,
+             critical_path(one_case.cluster->topology, schedule, simulation), result);
   return result;
 }
 

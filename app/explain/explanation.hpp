@@ -14,6 +14,7 @@
 #include "app/study/nccl.hpp"
 #include "collectives/cost/bounds.hpp"
 #include "collectives/cost/closed_forms.hpp"
+#include "collectives/programs.hpp"
 #include "topo/units.hpp"
 
 namespace collsim {
@@ -92,8 +93,9 @@ struct PathLine {
     skipped    // `count` lines that are not shown
   };
   Shape shape{};
-  std::vector<std::uint32_t> ranks;  // at most max_ranks_shown; the last one is the last
-  bool more_ranks = false;           // some between were left out
+  std::vector<std::uint32_t> ranks;     // at most max_ranks_shown; the last one is the last
+  std::vector<Programs::Place> places;  // where their lanes run: in them, or in a switch for them
+  bool more_ranks = false;              // some between were left out
   std::int64_t count = 0;
   int period = 0;
   Bytes smallest = 0, largest = 0;  // of its messages

@@ -26,8 +26,8 @@ namespace collsim {
                                       const CaseResult& row);
 [[nodiscard]] Breakdown explain_breakdown(const Case& one_case, const Schedule& schedule,
                                           const Simulation& simulation);
-[[nodiscard]] std::vector<PathLine> path_lines(const Case& one_case, const Timeline& timeline,
-                                               const CriticalPath& path);
+[[nodiscard]] std::vector<PathLine> path_lines(const Case& one_case, const Programs& programs,
+                                               const Timeline& timeline, const CriticalPath& path);
 // What one segment of the path was spent on.
 [[nodiscard]] TimeShares shares_of(const CriticalPath::Segment& segment, const Timeline& timeline,
                                    const CostModel& costs);

@@ -3,6 +3,7 @@
 
 #include "app/explain/explanation_internal.hpp"
 #include "app/json/screen_text.hpp"
+#include "app/scenario/lane_place.hpp"
 #include "collectives/cost/bound_text.hpp"
 
 namespace collsim {
@@ -119,6 +120,7 @@ std::string_view to_string(PathLine::Shape shape) {
 JsonValue of_line(const PathLine& line) {
   return JsonValue::object({{"shape", to_string(line.shape)},
                             {"ranks", JsonValue::array(line.ranks)},
+                            {"places", JsonValue::array(line.places, place_name)},
                             {"count", line.count},
                             {"period", line.period},
                             {"from_s", seconds(line.from)},

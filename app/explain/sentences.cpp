@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/scenario/lane_place.hpp"
 #include "collectives/cost/bound_text.hpp"
 #include "topo/units.hpp"
 
@@ -130,12 +131,21 @@ std::string cost_in_words(const PathLine& line) {
   return kinds == 1 ? parts : fmt::format("{} ({})", total, parts);
 }
 
-std::string ranks_in_words(const PathLine& line, std::size_t first, std::string_view separator) {
-  std::string text;
+std::string end_in_words(const PathLine& line, std::size_t i) {
+  return lane_name(Rank(line.ranks[i]), line.places[i]);
+}
+
+// "ranks 1, 2, 3", or the name of each.
+std::string ends_in_words(const PathLine& line, std::size_t first, std::string_view separator,
+                          std::string_view plural = "ranks ") {
+  const bool all_ranks =
+      std::all_of(line.places.begin() + static_cast<std::ptrdiff_t>(first), line.places.end(),
+                  [](Programs::Place place) { return place == Programs::Place::rank; });
+  std::string text(all_ranks ? plural : "");
   for (std::size_t i = first; i < line.ranks.size(); ++i) {
     if (i > first) text += separator;
     if (line.more_ranks && i + 1 == line.ranks.size()) text += fmt::format("...{}", separator);
-    text += std::to_string(line.ranks[i]);
+    text += all_ranks ? std::to_string(line.ranks[i]) : end_in_words(line, i);
   }
   return text;
 }
@@ -153,22 +163,22 @@ std::string what_happens(const PathLine& line) {
   switch (line.shape) {
     case Shape::start: return fmt::format("rank {} has not started yet", line.ranks[0]);
     case Shape::train:
-      return fmt::format("rank {} {}sends {} to rank {}{}", line.ranks[0], adds ? "adds and " : "",
-                         messages_in_words(line), line.ranks[1],
+      return fmt::format("{} {}sends {} to {}{}", end_in_words(line, 0), adds ? "adds and " : "",
+                         messages_in_words(line), end_in_words(line, 1),
                          line.count > 1 ? ", one after the other" : "");
     case Shape::relay:
-      return fmt::format("{} from rank {}, each hop {}sent on when the one before has arrived",
-                         messages_in_words(line, "hop"), ranks_in_words(line, 0, " -> "),
+      return fmt::format("{} from {}, each hop {}sent on when the one before has arrived",
+                         messages_in_words(line, "hop"), ends_in_words(line, 0, " -> ", "rank "),
                          adds ? "added and " : "");
     case Shape::fan_out:
-      return fmt::format("rank {} {}sends {} to ranks {} in turn", line.ranks[0],
+      return fmt::format("{} {}sends {} to {} in turn", end_in_words(line, 0),
                          adds ? "adds and " : "", messages_in_words(line),
-                         ranks_in_words(line, 1, ", "));
+                         ends_in_words(line, 1, ", "));
     case Shape::fan_in:
-      return fmt::format("{} reach rank {} in turn, from ranks {}", messages_in_words(line),
-                         line.ranks[0], ranks_in_words(line, 1, ", "));
+      return fmt::format("{} reach {} in turn, from {}", messages_in_words(line),
+                         end_in_words(line, 0), ends_in_words(line, 1, ", "));
     case Shape::work:
-      return fmt::format("rank {} {}{}", line.ranks[0],
+      return fmt::format("{} {}{}", end_in_words(line, 0),
                          adds ? "adds what it has received" : "works",
                          line.count > 1 ? fmt::format(", {} times", line.count) : "");
     case Shape::repeated:

@@ -94,6 +94,7 @@ void BufferStepRecorder::executed(const ExecutedStep& step) {
   record.position = step.position;
   record.shown.op = op;
   record.shown.rank = me.rank;
+  record.shown.place = schedule_.place(me.lane);
   Bytestring value;
   if (receives(op)) take_message(instruction, me, lane, record, value);
   if (op == Op::local_reduce) value = memory.copy_of(instruction.destination());
@@ -142,6 +143,7 @@ void BufferStepRecorder::take_message(const Instruction& instruction, Endpoint m
   connection.messages.pop_front();
   if (schedule_.slots()) connection.freed.push_back(lane.step);
   record.shown.from = instruction.from.rank;
+  record.shown.from_place = schedule_.place(instruction.from.lane);
   record.shown.message = to_numbers(type_, value);
 }
 

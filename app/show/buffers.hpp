@@ -9,6 +9,7 @@
 
 #include "app/scenario/scenario.hpp"
 #include "collectives/instruction.hpp"
+#include "collectives/programs.hpp"
 
 namespace collsim {
 
@@ -46,6 +47,8 @@ struct BufferStep {
   Op op{};                   // of the rank that takes it
   std::optional<Rank> from;  // who sent the message; nothing: the rank copies or reduces by itself
   Rank rank;
+  // Where their lanes run: in them, or in a switch for them.
+  Programs::Place from_place{}, place{};
   Numbers message;                   // what came, or what is copied
   Numbers own;                       // what the rank reduces it with; empty unless reduces(op)
   Numbers result;                    // of the reduction; empty unless reduces(op)

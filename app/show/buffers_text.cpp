@@ -15,6 +15,7 @@
 
 #include "app/json/screen_text.hpp"
 #include "app/output/text_table.hpp"
+#include "app/scenario/lane_place.hpp"
 #include "app/scenario/vocabulary.hpp"
 
 namespace collsim {
@@ -191,8 +192,9 @@ class Writer {
   }
 
   [[nodiscard]] static std::string who(const BufferStep& step) {
-    if (step.from) return fmt::format("rank {} -> rank {}", step.from->index(), step.rank.index());
-    return fmt::format("rank {} {}", step.rank.index(), reduces(step.op) ? "reduces" : "copies");
+    const std::string rank = lane_name(step.rank, step.place);
+    if (step.from) return fmt::format("{} -> {}", lane_name(*step.from, step.from_place), rank);
+    return fmt::format("{} {}", rank, reduces(step.op) ? "reduces" : "copies");
   }
 
   // A copy that a rank makes piece by piece is shown as one.
@@ -201,7 +203,8 @@ class Writer {
     std::vector<BufferStep> told;
     for (const BufferStep& step : buffers_.steps) {
       const bool goes_on = !told.empty() && copies(told.back()) && copies(step) &&
-                           told.back().step == step.step && told.back().rank == step.rank;
+                           told.back().step == step.step && told.back().rank == step.rank &&
+                           told.back().place == step.place;
       if (!goes_on) {
         told.push_back(step);
         continue;
@@ -299,6 +302,8 @@ JsonValue step_value(ElementType type, const BufferStep& step) {
       {{"step", step.step},
        {"rank", step.rank.index()},
        {"from", step.from ? JsonValue(step.from->index()) : JsonValue()},
+       {"place", place_name(step.place)},
+       {"from_place", step.from ? JsonValue(place_name(step.from_place)) : JsonValue()},
        {"does", to_string(step.op)},
        {"message", numbers_value(type, step.message)},
        {"own", reduces(step.op) ? numbers_value(type, step.own) : JsonValue()},

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "tests/app/commands/running.hpp"
@@ -233,6 +234,25 @@ TEST(Explain, NamesTheCutThatBinds) {
   expect_contains(all_reduce["text"].get<std::string>(),
                   "The best way known is a reduce-scatter and then an "
                   "all-gather, which take 1.258 ms");
+}
+
+TEST(Explain, NamesTheSwitchesOnThePath) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "preset": "dgx-h100", "nodes": 2, "sharp": true },
+    "collective": { "op": "all-reduce", "algorithm": "collnet-direct", "size": "64KiB" } })");
+  const Ran ran = run_collsim({"explain", file, "--format", "json"});
+  ASSERT_EQ(ran.code, exit_fine) << ran.err;
+  const json path = json::parse(ran.out)["critical_path"];
+  std::set<std::string> places;
+  std::string all;
+  for (const json& line : path) {
+    EXPECT_EQ(line["places"].size(), line["ranks"].size());
+    for (const json& place : line["places"]) places.insert(place);
+    all += line["text"].get<std::string>() + "\n";
+  }
+  EXPECT_TRUE(places.contains("network"));
+  expect_contains(all, "network for rank ");
 }
 
 TEST(Explain, BlamesALateRankAndNotTheSchedule) {

@@ -126,5 +126,20 @@ TEST(Show, MistakesAreMistakesOfUsage) {
   EXPECT_EQ(run_collsim({"show", folder.path("no.json")}).code, exit_usage);
 }
 
+// A switch that adds stands between the ranks, and is said to do what it does.
+TEST(Show, NamesSwitchesThatAdd) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", R"({ "scenario": 1,
+    "cluster": { "preset": "dgx-h100" },
+    "collective": { "op": "all-reduce", "algorithm": "nvls", "size": "32B" } })");
+  const std::string text = run_collsim({"show", file, "--steps"}).out;
+  expect_contains(text, "rank 0 -> switch for rank 1 ");
+  expect_contains(text, "switch for rank 0 -> rank ");
+  const std::string ring =
+      run_collsim({"show", file, "--steps", "--set", "collective.algorithm=ring"}).out;
+  expect_contains(ring, "rank 0 -> rank 1 ");
+  expect_lacks(ring, "switch");
+}
+
 }  // namespace
 }  // namespace collsim

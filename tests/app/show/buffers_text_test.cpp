@@ -147,7 +147,8 @@ TEST(BuffersText, ValueForPrograms) {
             R"("elements":1,"notes":[],"right":true,"problem":null,"ranks":[)"
             R"({"rank":0,"taking_part":true,"before":[0.5],"after":[2.5],"unchanged":false},)"
             R"({"rank":1,"taking_part":true,"before":[2],"after":[2],"unchanged":true}],"steps":[)"
-            R"({"step":1,"rank":0,"from":1,"does":"receive_reduce","message":[2],"own":[0.5],)"
+            R"({"step":1,"rank":0,"from":1,"place":"rank","from_place":"rank",)"
+            R"("does":"receive_reduce","message":[2],"own":[0.5],)"
             R"("result":[2.5],"after":[2.5]}]})");
 }
 
