@@ -14,6 +14,7 @@ namespace collsim {
 namespace {
 
 constexpr std::uint64_t most_recorded_steps = 2'000'000;
+constexpr std::uint64_t most_recorded_of_fewer_ranks = 4'000'000;
 // Of one run that is simulated, where that is to be done 4 or some 20 times more.
 constexpr std::uint64_t most_messages_of_a_knob = 2'000'000;
 constexpr std::uint64_t most_messages_of_a_setting = 500'000;
@@ -28,10 +29,11 @@ std::uint64_t simulated_messages(const CaseResult& row, const Workload& workload
 }
 
 // The path of `chosen`; false: there are too many steps to record.
-bool record_path(const Case& chosen, StepExplanation& result) {
-  if (result.row.messages > most_recorded_steps) return false;
+bool record_path(const Case& chosen, StepExplanation& result,
+                 std::uint64_t most = most_recorded_steps) {
+  if (result.row.messages > most) return false;
   try {
-    const Simulation recorded = record_step(chosen, most_recorded_steps);
+    const Simulation recorded = record_step(chosen, most);
     explain_step_path(chosen, recorded, result);
     result.every_step_recorded = true;
   } catch (const Error& error) {
@@ -57,6 +59,35 @@ std::optional<Multiple> microbatches_of(const StepExplanation& step, const JsonV
   if (global != nullptr && global->integer())
     return Multiple{"workload.model.transformer.global_batch", *count, *global->integer() / *count};
   return Multiple{"workload." + step.scheme + ".microbatches", *count, 1};
+}
+
+// Replicas are alike: ever fewer ranks, but two whole nodes at least where there are several.
+std::shared_ptr<StepExplanation> step_of_fewer_ranks(Variations& variations, const Case& chosen,
+                                                     const StepExplanation& whole) {
+  const auto ranks = static_cast<std::int64_t>(chosen.step->workload.size());
+  const std::vector<int>& dims = chosen.cluster->topology.dims();
+  const bool has_nodes = dims.size() == 2 && ranks > dims[1];
+  const std::int64_t least = has_nodes ? 2 * std::int64_t{dims[1]} : 2;
+  for (std::int64_t some = ranks / 2; some >= least; some /= 2) {
+    // A rank of a ring sends to every other.
+    const double part = static_cast<double>(some) / static_cast<double>(ranks);
+    const double messages = static_cast<double>(whole.row.messages) * part * part;
+    if (2 * messages > static_cast<double>(most_recorded_of_fewer_ranks)) continue;
+    auto smaller = std::make_shared<StepExplanation>();
+    smaller->changes.emplace_back("workload.ranks", some);
+    try {
+      const Case one = variations.with(smaller->changes);
+      smaller->row = run_step(one);
+      smaller->scheme = whole.scheme;
+      smaller->machine = one.cluster->description;
+      if (!record_path(one, *smaller, most_recorded_of_fewer_ranks)) continue;
+      explain_step_knobs(one, *smaller);
+      return smaller;
+    } catch (const Error&) {
+      continue;  // there is no such step
+    }
+  }
+  return nullptr;
 }
 
 // The same step with one replica, then with ever fewer microbatches, until it can be recorded.
@@ -92,7 +123,7 @@ std::shared_ptr<StepExplanation> smaller_step(const Scenario& scenario, std::siz
     if (microbatches && (m < microbatches->now || microbatches->of_one > 1))
       smaller->changes.emplace_back(microbatches->path,
                                     m * std::max<std::int64_t>(1, microbatches->of_one / replicas));
-    if (smaller->changes.empty()) return nullptr;
+    if (smaller->changes.empty()) break;
     try {
       const Case one = variations.with(smaller->changes);
       smaller->row = run_step(one);
@@ -103,7 +134,8 @@ std::shared_ptr<StepExplanation> smaller_step(const Scenario& scenario, std::siz
       continue;  // there is no such step
     }
   }
-  return nullptr;
+  const bool has_replicas = whole.scheme == "ddp" || whole.scheme == "fsdp";
+  return has_replicas ? step_of_fewer_ranks(variations, chosen, whole) : nullptr;
 }
 
 }  // namespace

@@ -190,14 +190,25 @@ void write_settings(Page& page, const StepExplanation& e) {
   }
 }
 
-void write_step_knobs(Page& page, const StepExplanation& e) {
-  page.heading("The next knob");
-  if (e.knobs.empty()) return page.paragraph("Not tried, because it would take too long.");
-  page.paragraph("Each line is a simulation of the step with one thing changed:");
+void write_knob_lines(Page& page, const StepExplanation& e) {
   for (const StepKnob& knob : e.knobs)
     page.line(fmt::format("    {:<24}  {:<10}  {:>10}  ", knob.name, knob.now + " -> " + knob.then,
                           knob.time ? to_text(*knob.time) : "?"),
               knob.time ? "saves " + step_saving(*knob.time, e.row.time) : knob.why_not, 52);
+}
+
+void write_step_knobs(Page& page, const StepExplanation& e) {
+  page.heading("The next knob");
+  if (e.knobs.empty() && e.smaller && !e.smaller->knobs.empty()) {
+    page.paragraph(
+        fmt::format("Of the whole step it would take too long; of the step of {}, whose "
+                    "collectives have fewer ranks:",
+                    printable(to_text(e.smaller->changes))));
+    return write_knob_lines(page, *e.smaller);
+  }
+  if (e.knobs.empty()) return page.paragraph("Not tried, because it would take too long.");
+  page.paragraph("Each line is a simulation of the step with one thing changed:");
+  write_knob_lines(page, e);
   write_settings(page, e);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -343,12 +344,44 @@ TEST(WorkloadCommands, ExplainTellsTheWaysOfALargeStepByASmallerOne) {
   expect_contains(text, "The critical path in words");
 }
 
+// Data parallelism has no smaller step of as many ranks: fewer have its parts, on two nodes.
+TEST(WorkloadCommands, ExplainTriesKnobsOfManyReplicasOnFewerRanks) {
+  const Folder folder;
+  for (const char* scheme : {"ddp", "fsdp"}) {
+    const std::string file = folder.write("a.json", fmt::format(R"({{ "scenario": 1,
+  "cluster": {{ "preset": "dgx-h100", "nodes": 8 }},
+  "workload": {{ "{}": {{}}, "jitter": {{ "mean": 0.01, "seed": 1 }},
+    "model": {{ "layers": [ {{ "times": 32, "forward": "1ms", "backward": "2ms",
+                              "gradients": "64MiB" }} ] }} }} }})",
+                                                                scheme));
+    const Ran ran = run_collsim({"explain", file, "--format", "json"});
+    ASSERT_EQ(ran.code, exit_fine) << ran.err;
+    const json whole = json::parse(ran.out);
+    EXPECT_TRUE(whole["knobs"].empty());
+    const json smaller = whole["smaller"];
+    const int ranks = smaller["changes"]["workload.ranks"];
+    EXPECT_GE(ranks, 16);
+    EXPECT_LT(ranks, 64);
+    EXPECT_FALSE(smaller["path"].empty());
+    ASSERT_FALSE(smaller["knobs"].empty());
+    const std::string set = fmt::format("workload.ranks={}", ranks);
+    const Ran alone = run_collsim({"run", file, "--set", set, "--format", "json"});
+    EXPECT_EQ(json::parse(alone.out)["rows"][0]["step_s"], smaller["step_s"]);
+    if (std::string_view(scheme) == "fsdp") continue;
+    const std::string text = run_collsim({"explain", file}).out;
+    expect_contains(text, "The critical path in words");
+    expect_contains(text, fmt::format("of the step of workload.ranks = {}, whose", ranks));
+    expect_lacks(text, "Not tried");
+  }
+}
+
 // As the table of a profiler says it.
 TEST(WorkloadCommands, LayersComeFromATable) {
   const Folder folder;
   folder.write("layers.csv",
                "\xEF\xBB\xBF# two kinds, as Excel writes "
-               "them\nname,times,backward,gradients\nfirst,1,6ms,48MiB\n\nothers,23,6ms, "
+               "them\nname,times,backward,gradients\n\"the \"\"first\"\", "
+               "alone\",1,6ms,48MiB\n\n\"others\",23,6ms, "
                "48MiB\n");
   const auto with = [&](const std::string& layers) {
     std::string text = ddp;
@@ -368,6 +401,7 @@ TEST(WorkloadCommands, LayersComeFromATable) {
                   "layers.csv:1:6: \"backwards\" is no column of a table of layers");
   expect_contains(mistake("name,backward\na,1ms,2\n"), "layers.csv:2:1: 3 cells in a table of 2");
   expect_contains(mistake("name,backward\na,1mm\n"), "layers.csv:2:3: ");
+  expect_contains(mistake("name,backward\n\"a,1ms\n"), "layers.csv:2:1: this quote does not end");
   expect_contains(mistake("name,backward\n"), "layers.csv:1:1: this table has no layers");
   std::string long_table = "backward\n";
   for (int i = 0; i < 200'000; ++i) long_table += "1ms\n";
