@@ -197,13 +197,17 @@ void write_knob_lines(Page& page, const StepExplanation& e) {
               knob.time ? "saves " + step_saving(*knob.time, e.row.time) : knob.why_not, 52);
 }
 
+std::string exposed_share(const StepExplanation& e) {
+  return percent(from_seconds(e.row.step->exposed_s), e.row.time);
+}
+
 void write_step_knobs(Page& page, const StepExplanation& e) {
   page.heading("The next knob");
   if (e.knobs.empty() && e.smaller && !e.smaller->knobs.empty()) {
-    page.paragraph(
-        fmt::format("Of the whole step it would take too long; of the step of {}, whose "
-                    "collectives have fewer ranks:",
-                    printable(to_text(e.smaller->changes))));
+    page.paragraph(fmt::format(
+        "Of the whole step it would take too long; of the step of {}, whose collectives have "
+        "fewer ranks ({} of it is exposed communication, {} of the whole):",
+        printable(to_text(e.smaller->changes)), exposed_share(*e.smaller), exposed_share(e)));
     return write_knob_lines(page, *e.smaller);
   }
   if (e.knobs.empty()) return page.paragraph("Not tried, because it would take too long.");

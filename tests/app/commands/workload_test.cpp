@@ -371,6 +371,7 @@ TEST(WorkloadCommands, ExplainTriesKnobsOfManyReplicasOnFewerRanks) {
     const std::string text = run_collsim({"explain", file}).out;
     expect_contains(text, "The critical path in words");
     expect_contains(text, fmt::format("of the step of workload.ranks = {}, whose", ranks));
+    expect_contains(text, "of it is exposed communication, ");
     expect_lacks(text, "Not tried");
   }
 }
