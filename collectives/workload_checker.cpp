@@ -69,7 +69,7 @@ class WorkloadChecker {
   bool send(const Cursor& cursor);
   bool receive(Cursor& cursor);
   bool call(Cursor& cursor);
-  [[nodiscard]] bool may_begin(Cursor& cursor);
+  [[nodiscard]] bool may_begin(const Cursor& cursor) const;
   void end_call(const OpenCall& open, const CallId& id);
   void compare_calls(const Cursor& first, const Cursor& cursor, const CallId& id);
   void report_stranger(const Cursor& cursor);
@@ -171,7 +171,7 @@ void WorkloadChecker::begin(StreamId id) {
 
 void WorkloadChecker::next(Cursor& cursor) {
   if (cursor.action != nullptr) cursor.last_place = cursor.action->place;
-  cursor.has_arrived = cursor.has_begun = false;
+  cursor.has_arrived = false;
   Cursor::Reading& reading = *cursor.reading;
   while ((cursor.action = reading.script.next()) != nullptr) {
     const Action& action = *cursor.action;
@@ -314,17 +314,10 @@ void WorkloadChecker::report_stranger(const Cursor& cursor) {
       {}};
 }
 
-// Calls of a rank begin in the order of its script where only so many may be under way.
-bool WorkloadChecker::may_begin(Cursor& cursor) {
-  if (!launch_.collectives_at_a_time || cursor.has_begun) return true;
-  RankCalls& calls = calls_of_ranks_[position_of(cursor)];
-  if (calls.begun != cursor.all_calls - 1 ||
-      calls.begun - calls.ended >= *launch_.collectives_at_a_time)
-    return false;
-  ++calls.begun;
-  cursor.has_begun = true;
-  wake_rank(position_of(cursor));
-  return true;
+bool WorkloadChecker::may_begin(const Cursor& cursor) const {
+  const std::int64_t ended = calls_of_ranks_[position_of(cursor)].ended;
+  return !launch_.collectives_at_a_time ||
+         cursor.all_calls - ended <= *launch_.collectives_at_a_time;
 }
 
 bool WorkloadChecker::call(Cursor& cursor) {
@@ -364,7 +357,7 @@ void WorkloadChecker::end_call(const OpenCall& open, const CallId& id) {
     const Cursor& cursor = cursors_[stream];
     ++ended_calls_[id.communicator][stream / streams_];
     RankCalls& calls = calls_of_ranks_[stream / streams_];
-    ++calls.ended;
+    if (launch_.collectives_at_a_time) calls.end(cursor.all_calls);
     wake(stream);
     if (std::exchange(calls.holds_back, false)) wake_rank(stream / streams_);
     lines[places_[id.communicator][stream / streams_].member] = line_of(cursor);
@@ -405,18 +398,20 @@ std::set<Rank> WorkloadChecker::arrived(const CallId& id) const {
   return ranks;
 }
 
-// Where only so many calls may be under way: a stream of the rank with one that must begin or end
-// before this one begins.
+// Where only so many calls may be under way: the stream of the rank with the first that has not
+// ended, or one that has still to come to it.
 std::optional<StreamId> WorkloadChecker::blocker(const Cursor& cursor) const {
-  if (!launch_.collectives_at_a_time || cursor.has_begun) return std::nullopt;
+  if (cursor.has_arrived || may_begin(cursor)) return std::nullopt;
   const std::size_t position = position_of(cursor);
+  const std::int64_t first = calls_of_ranks_[position].ended + 1;
+  std::optional<StreamId> still_to_come;
   for (StreamId id = position * streams_; id < (position + 1) * streams_; ++id) {
     const Cursor& other = cursors_[id];
-    if (other.action != nullptr && &other != &cursor &&
-        (other.has_begun || other.all_calls < cursor.all_calls))
-      return id;
+    if (other.action == nullptr || &other == &cursor) continue;
+    if (other.action->kind == Action::Kind::collective && other.all_calls == first) return id;
+    if (other.all_calls < first) still_to_come = id;
   }
-  return std::nullopt;
+  return still_to_come;
 }
 
 // A stream that must act before this one can; none: of a rank that has ended.
@@ -456,10 +451,11 @@ std::string WorkloadChecker::wish(const Cursor& cursor) const {
     default: break;
   }
   const CallId id = *call_id(cursor, action);
-  if (const auto other = blocker(cursor))
-    return concat(who, " waits with ", name_of(id, action.call),
-                  " until the rank's call before has ",
-                  cursors_[*other].has_begun ? "ended" : "begun");
+  if (blocker(cursor))
+    return concat(who, " waits with ", name_of(id, action.call), " until ",
+                  *launch_.collectives_at_a_time == 1 ? "the rank's call before has"
+                                                      : "earlier calls of the rank have",
+                  " ended");
   const std::set<Rank> here = arrived(id);
   constexpr std::size_t most_named = 8;
   std::size_t missing = 0;

@@ -35,8 +35,8 @@ struct CheckedLaunch {
   // Rendezvous: a send waits for its receive, as MPI may with long messages and NCCL does outside
   // of a group.  What passes so passes with any number of slots.
   Sends sends = Sends::post;
-  // A GPU may have room for so many collectives only, which then begin in the order in which the
-  // rank asks for them.
+  // A GPU may have room for so many collectives only.  They begin in the order in which the rank
+  // asks for them, each when all that it asked for so many or more before have ended.
   std::optional<int> collectives_at_a_time = {};
 };
 

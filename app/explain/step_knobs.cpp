@@ -29,6 +29,9 @@ class StepKnobs {
     turn_time("overhead of all links", &LinkParameters::startup);
     turn_time("latency of all links", &LinkParameters::latency);
     turn("computing of all ranks", "1x", "2x", [this] { return with_faster_ranks(); });
+    if (const auto& room = case_.step->room)
+      turn("collectives at a time", std::to_string(room->collectives).c_str(), "all",
+           [this] { return with_room(); });
     std::stable_sort(result_.knobs.begin(), result_.knobs.end(),
                      [](const StepKnob& a, const StepKnob& b) {
                        return a.time.value_or(Time::never()) < b.time.value_or(Time::never());
@@ -56,6 +59,15 @@ class StepKnobs {
     Case faster = case_;
     faster.step = std::make_shared<const TrainingStep>(std::move(step));
     return faster;
+  }
+
+  [[nodiscard]] Case with_room() const {
+    TrainingStep step = *case_.step;
+    step.workload = step.room->unlimited;
+    step.room.reset();
+    Case roomier = case_;
+    roomier.step = std::make_shared<const TrainingStep>(std::move(step));
+    return roomier;
   }
 
   template <class Make>

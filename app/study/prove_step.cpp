@@ -92,9 +92,10 @@ struct StricterReports {
 StricterReports stricter_reports(const TrainingStep& step) {
   StricterReports reports;
   // The sends of schemes are posted on purpose.
-  if (step.program) reports.rendezvous = check(step.workload, {Sends::rendezvous});
-  if (step.workload.communicators().size() > 1)
-    reports.one_at_a_time = check(step.workload, {.collectives_at_a_time = 1});
+  const Workload& workload = asked_for(step);
+  if (step.program) reports.rendezvous = check(workload, {Sends::rendezvous});
+  if (workload.communicators().size() > 1)
+    reports.one_at_a_time = check(workload, {.collectives_at_a_time = 1});
   return reports;
 }
 
@@ -105,7 +106,8 @@ std::string proved_text(const WorkloadReport& report, const StricterReports& str
       "order, every message is received, and no rank waits for ever{}\n",
       step.scheme, count_text(step.workload.size(), "rank"),
       count_text(static_cast<std::int64_t>(report.calls), "collective"),
-      count_text(static_cast<std::int64_t>(report.messages), "message"), data_text(step.workload));
+      count_text(static_cast<std::int64_t>(report.messages), "message"),
+      data_text(asked_for(step)));
   if (stricter.rendezvous.fault)
     text +=
         "but it would hang where a send waits for its receive (rendezvous), as long "
@@ -191,7 +193,7 @@ bool has_times(const std::optional<WorkloadFault>& fault) {
 
 StepProof prove_step(const Case& one_case, const Sources& sources) {
   const TrainingStep& step = *one_case.step;
-  const WorkloadReport report = check(step.workload);
+  const WorkloadReport report = check(step);
   const StricterReports stricter = report.fault ? StricterReports{} : stricter_reports(step);
   StepProof proof;
   proof.proved = !report.fault;

@@ -111,7 +111,7 @@ StepResult step_result(const TrainingStep& step, const Simulation& simulation) {
 
 // The simulator would name lanes; this names what its author wrote.
 void must_fit_together(const TrainingStep& step) {
-  const WorkloadReport report = check(step.workload);
+  const WorkloadReport report = check(step);
   if (!report.fault || concerns_data_only(*report.fault)) return;
   std::string fault = to_text(*report.fault);  // a line for each rank
   for (std::size_t end = fault.find('\n'); end != std::string::npos; end = fault.find('\n', end))
@@ -122,7 +122,8 @@ void must_fit_together(const TrainingStep& step) {
 
 Simulation simulate_step(const Case& one_case, SimulationOptions how) {
   check_size(*one_case.step);
-  if (one_case.step->program && !how.may_hang) must_fit_together(*one_case.step);
+  const TrainingStep& step = *one_case.step;
+  if ((step.program || step.room) && !how.may_hang) must_fit_together(step);
   how.late = one_case.cluster->late;
   return simulate(one_case.cluster->topology, one_case.step->workload, one_case.costs, how);
 }

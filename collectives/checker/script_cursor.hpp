@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "collectives/script.hpp"
@@ -47,7 +48,6 @@ struct Cursor {
   std::uint16_t stream = 0;
   bool is_ready = false;     // among those that may go on
   bool has_arrived = false;  // at the call or receive that it is in
-  bool has_begun = false;    // that call: it counts among those of its rank
   std::uint32_t last_place = 0;
   std::int64_t line = -1;          // of the script, that of the action
   std::int64_t all_calls = 0;      // so far in the script
@@ -61,10 +61,16 @@ struct Cursor {
   std::unique_ptr<Reading> reading;
 };
 
-// The calls of a rank, in the order of its script.
+// Which calls of a rank have ended, in the order of its script.
 struct RankCalls {
-  std::int64_t begun = 0, ended = 0;
-  bool holds_back = false;  // a stream, until one of them has ended
+  std::int64_t ended = 0;         // the first so many, ...
+  std::set<std::int64_t> beyond;  // ... and of those after them these
+  bool holds_back = false;        // a stream, until one of them has ended
+
+  void end(std::int64_t number) {
+    beyond.insert(number);
+    while (beyond.erase(ended + 1) > 0) ++ended;
+  }
 };
 
 }  // namespace collsim::checker

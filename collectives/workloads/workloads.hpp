@@ -100,6 +100,10 @@ struct SlowRank {
 };
 [[nodiscard]] Workload slowed(const Workload& workload, const std::vector<SlowRank>& slow);
 
+// The same where every rank has room for `most` collectives at a time (CheckedLaunch).  What the
+// lines compute with is not known of it.  Error{invalid_argument}: fewer than one.
+[[nodiscard]] Workload with_calls_at_a_time(const Workload& workload, int most);
+
 // Noise on all ranks: a draw for each rank and piece of its work, the same for the same seed.
 struct Jitter {
   double share = 0;  // SlowRank::jitter of every rank

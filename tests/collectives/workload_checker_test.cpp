@@ -79,6 +79,8 @@ TEST(WorkloadChecker, OneCollectiveAtATimeNeedsTheSameOrderOnAllRanks) {
               {"main", "other"});
   EXPECT_FALSE(check(workload).fault);
   EXPECT_FALSE(check(workload, {.collectives_at_a_time = 2}).fault);
+  EXPECT_FALSE(check(with_calls_at_a_time(workload, 2)).fault);
+  EXPECT_TRUE(check(with_calls_at_a_time(workload, 1)).fault);
   const WorkloadReport report = check(workload, {.collectives_at_a_time = 1});
   ASSERT_TRUE(report.fault);
   EXPECT_EQ(to_text(*report.fault),

@@ -68,7 +68,6 @@ class StepExecutor {
     worked_.resize(ranks_, std::vector<HeldSum>(step.data.items));
     optimized_.resize(ranks_, std::vector<std::optional<HeldSum>>(step.data.items));
     memory_.resize(ranks_, std::vector<HeldSum>(step.data.items));
-    calls_begun_.resize(ranks_);
     calls_ended_.resize(ranks_);
     for (std::size_t rank = 0; rank < ranks_; ++rank) begin(rank);
   }
@@ -309,7 +308,7 @@ class StepExecutor {
     note(stream, stream.lines[stream.next], me.input);
     put(stream.rank, now.uses, result(open, place, items_of(now.uses.writes).size()));
     ++ended_[{std::get<0>(place.key), stream.rank}];
-    ++calls_ended_[stream.rank];
+    calls_ended_[stream.rank].insert(place.of_rank);
     return end_line(stream), true;
   }
 
@@ -317,10 +316,9 @@ class StepExecutor {
     const std::size_t number = std::get<2>(place.key);
     if (ended_[{std::get<0>(place.key), stream.rank}] < number) return false;
     if (timing_.collectives_at_a_time) {
-      std::size_t& begun = calls_begun_[stream.rank];
       const auto most = static_cast<std::size_t>(*timing_.collectives_at_a_time);
-      if (begun != place.of_rank || begun - calls_ended_[stream.rank] >= most) return false;
-      ++begun;
+      for (std::size_t earlier = 0; earlier + most <= place.of_rank; ++earlier)
+        if (!calls_ended_[stream.rank].contains(earlier)) return false;
     }
     const auto [open, is_first] = calls_.try_emplace(place.key);
     if (is_first) open->second.call = now.action.call;
@@ -465,7 +463,7 @@ class StepExecutor {
       messages_;
   std::map<std::tuple<std::size_t, Rank, std::size_t>, ExecutedCall> calls_;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> ended_;  // by communicator and rank
-  std::vector<std::size_t> calls_begun_, calls_ended_;                // by rank
+  std::vector<std::set<std::size_t>> calls_ended_;                    // by rank
   std::map<std::uint64_t, std::pair<std::uint64_t, std::size_t>> parts_;
   std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> seen_;  // by rank and line
   StepExecution outcome_;

@@ -59,6 +59,15 @@ std::int64_t read_slowdown(ObjectReader& reader) {
   return std::llround(reader.number("slowdown", 0, most, 0) * CostModel::millionths);
 }
 
+// Besides the constants of what computes: of every model and program.
+void read_room(ObjectReader& reader, TrainingDevice& device) {
+  constexpr int most = 1024;
+  device.memory = reader.size("memory").value_or(0);
+  device.slowdown = read_slowdown(reader);
+  if (const auto room = reader.integer("collectives_at_a_time", 1, most))
+    device.collectives_at_a_time = static_cast<int>(*room);
+}
+
 TrainingDevice read_constants(ObjectReader& reader) {
   TrainingDevice device;
   device.device.flops = read_flops(reader, "flops");
@@ -69,8 +78,7 @@ TrainingDevice read_constants(ObjectReader& reader) {
   device.device.latency = reader.time("latency", Time{});
   device.device.launch = reader.time("launch", Time{});
   device.device.skew = reader.time("skew", Time{});
-  device.memory = reader.size("memory").value_or(0);
-  device.slowdown = read_slowdown(reader);
+  read_room(reader, device);
   return device;
 }
 
@@ -131,8 +139,8 @@ std::optional<TrainingDevice> read_device(ObjectReader& workload, const Cluster*
   }
   ObjectReader reader(whole, workload.pointer_of("device"), workload.diagnostics());
   if (!computes) {
-    TrainingDevice device{.device = {}, .slowdown = read_slowdown(reader)};
-    device.memory = reader.size("memory").value_or(0);
+    TrainingDevice device;
+    read_room(reader, device);
     workload.resolve("device", reader.finish());
     return device;
   }

@@ -19,6 +19,7 @@ struct TrainingDevice {
   Device device;
   Bytes memory = 0;           // 0: unknown
   std::int64_t slowdown = 0;  // CostModel::slowdown
+  std::optional<int> collectives_at_a_time = {};
 };
 // The GPU that a preset names (scenarios/presets/devices.json); nothing: it names none.
 [[nodiscard]] std::optional<TrainingDevice> device_of_preset(const Preset& preset);

@@ -310,12 +310,14 @@ JsonValue expanded(const Scenario& scenario, std::size_t point) {
   const WorkloadContext context{.cluster = at.one_case->cluster.get(), .varies = true};
   const auto step = read_workload(scheme, "/workload", context, diagnostics, resolved);
   COLLSIM_CHECK(step.has_value(), "a workload that was read reads back");
-  JsonValue program = ProgramWriter(step->workload).write();
+  JsonValue program = ProgramWriter(asked_for(*step)).write();
   for (const char* key : {"slow", "jitter", "timeout", "protocol"})
     if (const JsonValue* const said = at.workload.find(key)) program.set(key, *said);
+  JsonValue kept = JsonValue::object();  // of the device
   if (const JsonValue* const device = at.workload.find("device"))
-    if (const JsonValue* const slowdown = device->find("slowdown"))
-      program.set("device", JsonValue::object({{"slowdown", *slowdown}}));
+    for (const char* key : {"slowdown", "collectives_at_a_time"})
+      if (const JsonValue* const said = device->find(key)) kept.set(key, *said);
+  if (!kept.members().empty()) program.set("device", std::move(kept));
   JsonValue result = JsonValue::object({{"scenario", 1}});
   if (!scenario.title.empty()) result.set("title", scenario.title);
   result.set("cluster", at.cluster);

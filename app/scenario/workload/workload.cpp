@@ -90,6 +90,7 @@ struct CommonKeys {
   std::optional<Time> timeout;
   std::optional<FailurePlan> failures;
   std::int64_t slowdown = 0;
+  std::optional<int> collectives_at_a_time;
   ProtocolWish protocol;
 
   [[nodiscard]] bool any_slow() const { return !slow.empty() || jitter; }
@@ -97,6 +98,10 @@ struct CommonKeys {
     const std::vector<SlowRank> all =
         jitter ? with_jitter(slow, *jitter, step.workload.group()) : slow;
     if (!all.empty()) step.workload = slowed(step.workload, all);
+    if (collectives_at_a_time) {
+      step.room = TrainingStep::Room{*collectives_at_a_time, step.workload};
+      step.workload = with_calls_at_a_time(step.workload, *collectives_at_a_time);
+    }
     step.timeout = timeout;
     step.failures = failures;
     step.slowdown = slowdown;
@@ -110,7 +115,10 @@ CommonKeys read_common_keys(ObjectReader& reader, const Cluster* cluster,
   const int ranks = cluster == nullptr ? 0 : static_cast<int>(cluster->topology.rank_count());
   CommonKeys common{read_slow(reader, cluster), read_jitter(reader), reader.time("timeout"),
                     read_failures(reader, ranks)};
-  if (device) common.slowdown = device->slowdown;
+  if (device) {
+    common.slowdown = device->slowdown;
+    common.collectives_at_a_time = device->collectives_at_a_time;
+  }
   common.protocol = read_protocol_wish(reader, cluster == nullptr ? nullptr : &cluster->topology);
   if (common.timeout == Time{})
     reader.wrong("timeout", "out-of-range", "with a time-out of 0 every rank gives up at once");
@@ -237,6 +245,15 @@ TrainedModel read_model_of(ObjectReader& workload, const Cluster* cluster,
 }
 
 }  // namespace
+
+WorkloadReport check(const TrainingStep& step) {
+  WorkloadReport report = check(asked_for(step));
+  if (!step.room || (report.fault && !concerns_data_only(*report.fault))) return report;
+  WorkloadReport in_turns =
+      check(step.room->unlimited, {.collectives_at_a_time = step.room->collectives});
+  if (in_turns.fault) report.fault = std::move(in_turns.fault);
+  return report;
+}
 
 std::optional<TrainingStep> read_workload(const JsonValue& workload, const std::string& pointer,
                                           const WorkloadContext& context, Diagnostics& diagnostics,

@@ -13,6 +13,7 @@
 #include "app/scenario/workload/step_protocol.hpp"
 #include "collectives/cost/closed_forms.hpp"
 #include "collectives/workload.hpp"
+#include "collectives/workload_checker.hpp"
 
 namespace collsim {
 
@@ -41,6 +42,12 @@ struct StepMemory {
 struct TrainingStep {
   std::string scheme;  // ddp, fsdp, ...
   Workload workload;
+  // Where ranks have room for so many collectives only, which `workload` counts with.
+  struct Room {
+    int collectives = 1;
+    Workload unlimited;
+  };
+  std::optional<Room> room = {};
   std::optional<int> buckets = {};       // that gradients go out in
   std::optional<int> microbatches = {};  // of a pipeline
   // Of a pipeline, by stage: of how many microbatches (of how many pieces, where a stage has
@@ -56,6 +63,12 @@ struct TrainingStep {
   std::optional<StepProtocol> protocol = {};
 };
 
+// As its author asked for it, which is what can be proved of data and named in messages.
+[[nodiscard]] inline const Workload& asked_for(const TrainingStep& step) {
+  return step.room ? step.room->unlimited : step.workload;
+}
+[[nodiscard]] WorkloadReport check(const TrainingStep& step);
+
 // What "workload" is read against.
 struct WorkloadContext {
   const Cluster* cluster = nullptr;  // null: unknown, because something is wrong with it
@@ -68,8 +81,8 @@ struct WorkloadContext {
 //   one scheme with its options: ddp, fsdp, pipeline, tensor, experts, parameter-server,
 //                                data-parallel, train (schemes.cpp says which options)
 //   model                        what is trained (layers.cpp, transformer.cpp)
-//   device                       what computes a transformer, and how much slower while collectives
-//                                are under way (device.cpp)
+//   device                       what computes a transformer, how much slower while collectives
+//                                are under way, and how many of these at a time (device.cpp)
 //   or program with groups and data: what each rank does, line by line (program.hpp)
 //   protocol                     of NCCL, that messages are sent under (step_protocol.hpp)
 //   timeout                      a rank gives up when one of its collectives takes longer

@@ -36,10 +36,11 @@ struct TrainingType {
                                        Diagnostics& diagnostics, JsonValue& resolved);
 
 // "device" of the workload; nothing without one.  Where it computes a transformer, its keys come on
-// top of those of the GPU that the cluster's preset names; else only `slowdown` and `memory` are
-// read.
+// top of those of the GPU that the cluster's preset names; else only the first three are read.
 //
 //   slowdown          0.1: computing is so much slower on a rank while collectives are under way
+//   collectives_at_a_time  how many a rank has room for: each begins when all that the rank asked
+//                     for so many or more before it have ended; default: no limit
 //   flops             peak rate of the type that computes: "312TFLOP/s"
 //   flops_float8      the same in 8 bits, for models with "dtype": "float8"
 //   efficiency        what of it products with parameters reach

@@ -94,6 +94,7 @@ TEST(Expand, SchemesOfManyKindsStayAsTheyAre) {
         R"("pipeline": {"microbatches": 8, "schedule": "zb-h1"}, "slow": {"2": 1.5, "1": "1ms"})",
         R"("train": {"tp": 2, "pp": 2, "microbatches": 4}, "jitter": {"mean": 0.1})",
         R"("ddp": {}, "device": {"slowdown": 0.2}, "timeout": "1s")", R"("experts": {})",
+        R"("fsdp": {"hybrid": 2}, "device": {"collectives_at_a_time": 1})",
         R"("parameter-server": {"asynchronous": true})",
         R"("data-parallel": {"inputs": "4kB", "outputs": "1kB"})"}) {
     SCOPED_TRACE(scheme);
