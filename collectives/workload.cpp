@@ -287,9 +287,12 @@ std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts, int kin
   std::vector<std::set<Call>> calls(parts.communicators.size());
   for (int kind = 0; kind < kinds; ++kind) {
     Script script = parts.script(parts.group[static_cast<std::size_t>(kind)]);
-    while (const Action* const action = script.next())
+    std::uint64_t actions = 0;
+    while (const Action* const action = script.next()) {
+      if (++actions > max_actions_of_a_rank) return {};
       if (action->kind == Action::Kind::collective)
         calls[action->communicator].insert(action->call);
+    }
   }
   std::vector<TurnDigit> digits;
   for (std::size_t c = calls.size(); c-- > 0;) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -75,9 +76,13 @@ class Workload : public Programs {
   [[nodiscard]] const Parts& own() const { return static_cast<const Parts&>(parts()); }
 };
 
+// A stated limit, which a walk through one script comes to in less than a second: steps in which a
+// rank does more are not simulated.
+inline constexpr std::uint64_t max_actions_of_a_rank = 5'000'000;
+
 // Where each block of `kinds` neighbouring ranks runs the scripts of the first block, and each
 // communicator has the ranks that differ in one digit of their number, the last communicator in the
-// highest: these digits, if their ranks may turn in every call.
+// highest: these digits, if their ranks may turn in every call.  None beyond the limit above.
 [[nodiscard]] std::vector<TurnDigit> turns_of_like_ranks(const Workload::Parts& parts,
                                                          int kinds = 1);
 

@@ -20,9 +20,6 @@
 namespace collsim {
 namespace {
 
-// A stated limit, which a walk through one script comes to in less than a second.
-constexpr std::uint64_t max_actions_of_a_rank = 5'000'000;
-
 // Roughly what simulating takes, from the script of one rank: what the members of a communicator
 // do in a ring.
 double instructions_of(const Workload& workload) {

@@ -15,8 +15,9 @@
 //
 // Before all that, the constructor hands out rank 0's parameters, once, and every step hands out
 // its buffers (statistics of normalisation layers, say).  Of several passes only the last sends
-// gradients.  When a model is spread over D neighbouring devices, activations and their gradients
-// go from device to device, and devices with the same layers average theirs: D groups at a time.
+// gradients; with ZeRO's second stage all do, since no rank keeps the others' parts.  When a model
+// is spread over D neighbouring devices, activations and their gradients go from device to device,
+// and devices with the same layers average theirs: D groups at a time.
 //
 // S. Li et al.: PyTorch Distributed: Experiences on Accelerating Data Parallel Training, VLDB 2020.
 #include <algorithm>
@@ -132,11 +133,13 @@ Script ddp_backward(std::shared_ptr<const DdpPlan> plan, DdpPlan::Place at, int 
     if (l == share.layers.offset && !at.is_first)
       co_yield labelled(send(compute, at.before, plan->layer(l - 1).activations, compute),
                         label(-1));
-    if (!sends) continue;
+    ++bucket;
+    const Bytes bytes = gradients_of(plan->model, {share.layers.buffer, l, layers});
+    if (!sends || bytes == 0) continue;
     co_yield record(compute, communication);
     co_yield wait(communication, compute);
-    co_yield plan->reduce(gradients_of(plan->model, {share.layers.buffer, l, layers}),
-                          {Label::Kind::bucket, ++bucket});
+    co_yield plan->reduce(bytes,
+                          {Label::Kind::bucket, bucket, plan->ddp.scatters_each_pass ? pass : 0});
   }
 }
 
@@ -144,8 +147,9 @@ Script ddp_step(std::shared_ptr<const DdpPlan> plan, Rank rank) {
   const DdpPlan::Place at = plan->place(rank);
   const DeviceShare& share = plan->devices[at.device];
   const Ddp& ddp = plan->ddp;
-  if (ddp.broadcast_parameters)
-    co_yield plan->hand_out(gradients_of(plan->model, share.layers), Label::Kind::parameters);
+  const Bytes parameters = gradients_of(plan->model, share.layers);
+  if (ddp.broadcast_parameters && parameters > 0)
+    co_yield plan->hand_out(parameters, Label::Kind::parameters);
   if (ddp.buffers > 0) co_yield plan->hand_out(ddp.buffers, Label::Kind::buffers);
   if (ddp.broadcast_parameters || ddp.buffers > 0) {
     co_yield record(communication, compute);
@@ -155,7 +159,8 @@ Script ddp_step(std::shared_ptr<const DdpPlan> plan, Rank rank) {
     const int number = ddp.microbatches > 1 ? pass : 0;
     Script forward = ddp_forward(plan, at, number);
     while (const Action* const action = forward.next()) co_yield *action;
-    Script backward = ddp_backward(plan, at, number, pass == ddp.microbatches);
+    Script backward =
+        ddp_backward(plan, at, number, ddp.scatters_each_pass || pass == ddp.microbatches);
     while (const Action* const action = backward.next()) co_yield *action;
   }
   co_yield record(communication, compute);
@@ -168,9 +173,11 @@ Script ddp_step(std::shared_ptr<const DdpPlan> plan, Rank rank) {
   std::int32_t bucket = 0;
   for (const int layers : share.buckets) {
     end -= layers;
-    co_yield plan->call(Operation::all_gather,
-                        gradients_of(plan->model, {share.layers.buffer, end, layers}),
-                        ddp.all_gather, {Label::Kind::bucket, ++bucket});
+    ++bucket;
+    const Bytes bytes = gradients_of(plan->model, {share.layers.buffer, end, layers});
+    if (bytes > 0)
+      co_yield plan->call(Operation::all_gather, bytes, ddp.all_gather,
+                          {Label::Kind::bucket, bucket});
   }
 }
 

@@ -51,6 +51,8 @@ struct FsdpPlan {
   [[nodiscard]] std::int64_t elements(std::int64_t l) const {
     return model.layers[static_cast<std::size_t>(l)].gradients / size_of(model.type);
   }
+  // Layers without parameters are neither gathered nor scattered.
+  [[nodiscard]] bool is_bare(std::int64_t l) const { return elements(l) == 0; }
   [[nodiscard]] Call call(Operation operation, std::int64_t count, int members,
                           const AlgorithmChoice& choice) const {
     Call call;
@@ -96,7 +98,7 @@ Script fsdp_forward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbatc
   const std::int64_t passes = 2 * count * microbatch;  // of layers before
   for (std::int64_t l = 0; l < count; ++l) {
     if (l >= unsharded) co_yield wait(fsdp_communication, fsdp_compute, passes + l - unsharded + 1);
-    co_yield plan->gather(l, microbatch);
+    if (!plan->is_bare(l)) co_yield plan->gather(l, microbatch);
     co_yield record(fsdp_communication, fsdp_compute);
     co_yield wait(fsdp_compute, fsdp_communication);
     for (const Action& action : plan->pass(Label::Kind::forward, l, microbatch)) co_yield action;
@@ -117,24 +119,24 @@ Script fsdp_backward(std::shared_ptr<const FsdpPlan> plan, std::int32_t microbat
       co_yield wait(fsdp_compute, fsdp_communication, gathered + 2 * count - 1 - l);
     if (gathers_at(l, Fsdp::Prefetch::pre)) {
       co_yield wait(fsdp_communication, fsdp_compute);
-      co_yield plan->gather(l - 1, microbatch);
+      if (!plan->is_bare(l - 1)) co_yield plan->gather(l - 1, microbatch);
       co_yield record(fsdp_communication, fsdp_compute);
     }
     for (const Action& action : plan->pass(Label::Kind::backward, l, microbatch)) co_yield action;
     co_yield record(fsdp_compute, fsdp_communication);
     co_yield wait(fsdp_communication, fsdp_compute);
     if (gathers_at(l, Fsdp::Prefetch::post)) {
-      co_yield plan->gather(l - 1, microbatch);
+      if (!plan->is_bare(l - 1)) co_yield plan->gather(l - 1, microbatch);
       co_yield record(fsdp_communication, fsdp_compute);
     }
-    co_yield plan->scatter(l, microbatch);
-    if (plan->is_hybrid) {
+    if (!plan->is_bare(l)) co_yield plan->scatter(l, microbatch);
+    if (plan->is_hybrid && !plan->is_bare(l)) {
       co_yield record(fsdp_communication, fsdp_replicas);
       co_yield wait(fsdp_replicas, fsdp_communication);
       co_yield plan->average(l, microbatch);
     }
     if (gathers_at(l, Fsdp::Prefetch::none)) {
-      co_yield plan->gather(l - 1, microbatch);
+      if (!plan->is_bare(l - 1)) co_yield plan->gather(l - 1, microbatch);
       co_yield record(fsdp_communication, fsdp_compute);
     }
   }

@@ -3,14 +3,17 @@
 // Parameter servers.  Workers 0 .. K-1 compute their gradients, push them to the servers
 // K .. K+S-1, of which each keeps 1/S of the parameters, and pull the new parameters.
 //
-//   synchronous    a server answers when all have pushed.  With one server, all pushes enter one
-//                  port and all pulls leave it:  T = compute + 2 K (alpha + n/B)
-//   asynchronous   it answers each push at once, with what it has then: a stream for each worker
+//   synchronous    a server updates its part when all have pushed, and answers.  With one server,
+//                  all pushes enter one port and all pulls leave it:
+//                  T = compute + 2 K (alpha + n/B) + update
+//   asynchronous   it takes each push and answers at once, with what it has then: a stream for each
+//                  worker
 //
 // Workers push to the servers in the same order, so pushes form a convoy of K+S-1 messages instead
 // of using all ports from the start.
 //
 // M. Li et al.: Scaling Distributed Machine Learning with the Parameter Server, OSDI 2014.
+#include <cmath>
 #include <memory>
 
 #include "collectives/workloads/step_data.hpp"
@@ -24,8 +27,18 @@ namespace {
 struct ServerPlan {
   ParameterServer scheme;
   Time compute{};
+  Time optimizer{};  // of all parameters
   Bytes gradients = 0;
   int workers = 1;
+
+  // A server updates the parameters that it keeps.
+  [[nodiscard]] Action update_of(int server, int stream) const {
+    const double share = gradients == 0
+                             ? 1.0 / scheme.servers
+                             : static_cast<double>(shard(server)) / static_cast<double>(gradients);
+    const Time own(std::llround(static_cast<double>(optimizer.ps()) * share));
+    return labelled(work(stream, own), {Label::Kind::optimizer});
+  }
 
   [[nodiscard]] Bytes shard(int server) const {
     return Span{Buffer::input, 0, gradients}.piece(server, scheme.servers).count;
@@ -48,10 +61,12 @@ Script server_step(std::shared_ptr<const ServerPlan> plan, int server) {
   for (int w = 0; w < plan->workers; ++w) {
     const int stream = plan->scheme.asynchronous ? w : 0;
     co_yield receive(stream, worker(w), shard, 0);
-    if (plan->scheme.asynchronous) co_yield send(stream, worker(w), shard, 0);
+    if (!plan->scheme.asynchronous) continue;
+    co_yield plan->update_of(server, stream);
+    co_yield send(stream, worker(w), shard, 0);
   }
   if (plan->scheme.asynchronous) co_return;
-  co_yield update(0);
+  co_yield plan->update_of(server, 0);
   for (int w = 0; w < plan->workers; ++w) co_yield send(0, worker(w), shard, 0);
 }
 
@@ -61,7 +76,7 @@ Workload make_workload(const ParameterServer& scheme, const Model& model, int ra
   if (scheme.servers < 1 || scheme.servers >= ranks)
     throw_error(ErrorCode::invalid_argument, "of ", ranks, " ranks, 1 to ", ranks - 1,
                 " can be servers, not ", scheme.servers);
-  ServerPlan plan{scheme, model.forward + model.optimizer, 0, ranks - scheme.servers};
+  ServerPlan plan{scheme, model.forward, model.optimizer, 0, ranks - scheme.servers};
   for (const Layer& layer : model.layers) {
     plan.compute += layer.forward + layer.backward;
     plan.gradients += layer.gradients;

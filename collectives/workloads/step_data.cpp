@@ -16,10 +16,15 @@ using Claim = WorkloadData::Claim;
 // Where the items of a stage are in its memory.
 struct Tensors {
   std::uint32_t layers = 0;
-  std::uint32_t flows = 1;   // microbatches x pieces on a stage
-  std::uint32_t places = 0;  // of gathered parameters
-  std::uint32_t apart = 1;   // microbatches whose gradients are not added up
+  std::uint32_t flows = 1;      // microbatches x pieces on a stage
+  std::uint32_t places = 0;     // of gathered parameters
+  std::uint32_t apart = 1;      // microbatches whose gradients are not added up
+  std::vector<bool> bare = {};  // by layer: it has no parameters
 
+  [[nodiscard]] bool has_parameters(const Label& label) const {
+    const auto layer = static_cast<std::size_t>(label.number) - 1;
+    return label.number > 0 && (layer >= bare.size() || !bare[layer]);
+  }
   [[nodiscard]] Items parameters() const { return {0, layers}; }
   [[nodiscard]] Items gradients() const { return {layers, layers + apart * layers}; }
   [[nodiscard]] Items parts_of_gradients() const {
@@ -76,14 +81,14 @@ Items gradients_of(const Tensors& tensors, const Label& label) {
 void add_pass(const Tensors& tensors, const Label& label, const Items& parameters,
               std::uint32_t flow, Uses& uses) {
   uses.reads.push_back(one(tensors.forward(flow)));
-  if (label.number > 0) uses.reads.push_back(parameters);
+  if (tensors.has_parameters(label)) uses.reads.push_back(parameters);
   if (label.kind == Label::Kind::forward) {
     uses.writes.push_back(one(tensors.forward(flow)));
     return;
   }
   uses.reads.push_back(one(tensors.backward(flow)));
   if (label.kind == Label::Kind::backward) uses.writes.push_back(one(tensors.backward(flow)));
-  if (label.number == 0) return;
+  if (!tensors.has_parameters(label)) return;
   const Items gradients = gradients_of(tensors, label);
   if (tensors.apart == 1) uses.reads.push_back(gradients);  // which add up
   uses.writes.push_back(gradients);
@@ -93,6 +98,13 @@ void add_optimizer(const Items& gradients, const Items& parameters, Uses& uses) 
   uses.reads.push_back(gradients);
   uses.reads.push_back(parameters);
   uses.writes.push_back(parameters);
+}
+
+std::vector<bool> bare_layers(const Model& model) {
+  std::vector<bool> bare;
+  bare.reserve(model.layers.size());
+  for (const Layer& layer : model.layers) bare.push_back(layer.gradients == 0);
+  return bare;
 }
 
 bool is_pass(const Label& label) {
@@ -157,7 +169,8 @@ void add_uses_of_ddp(const Tensors& tensors, const DeviceLayers& device, const A
   };
   const Label& label = line.label;
   if (line.kind != Action::Kind::collective) {
-    add_work_or_message(tensors, line, flow_of(label), of_device(tensors.gradients()),
+    const Items all = tensors.gradients();
+    add_work_or_message(tensors, line, flow_of(label), tensors.apart > 1 ? all : of_device(all),
                         of_device(tensors.parameters()), uses);
     return;
   }
@@ -165,7 +178,8 @@ void add_uses_of_ddp(const Tensors& tensors, const DeviceLayers& device, const A
   if (label.kind == Label::Kind::bucket) {
     const auto bucket = static_cast<std::size_t>(label.number);
     const bool gathers = line.call.operation == Operation::all_gather;
-    const std::uint32_t base = gathers ? 0 : tensors.gradients().begin;
+    const std::uint32_t before = tensors.apart > 1 ? flow_of(label) * tensors.layers : 0;
+    const std::uint32_t base = gathers ? 0 : tensors.gradients().begin + before;
     uses.reads.push_back({base + device.ends[bucket], base + device.ends[bucket - 1]});
   }
   uses.writes = uses.reads;
@@ -175,8 +189,11 @@ void add_uses_of_ddp(const Tensors& tensors, const DeviceLayers& device, const A
 
 std::shared_ptr<const WorkloadData> data_of(const Ddp& ddp, const Model& model,
                                             const std::vector<Rank>& ranks) {
-  const Tensors tensors{.layers = static_cast<std::uint32_t>(model.layers.size()),
-                        .flows = static_cast<std::uint32_t>(ddp.microbatches)};
+  const Tensors tensors{
+      .layers = static_cast<std::uint32_t>(model.layers.size()),
+      .flows = static_cast<std::uint32_t>(ddp.microbatches),
+      .apart = static_cast<std::uint32_t>(ddp.scatters_each_pass ? ddp.microbatches : 1),
+      .bare = bare_layers(model)};
   const auto devices =
       std::make_shared<const std::vector<DeviceLayers>>(layers_of_devices(ddp, model));
   WorkloadData data;
@@ -200,8 +217,11 @@ std::shared_ptr<const WorkloadData> data_of(const Ddp& ddp, const Model& model,
       group.push_back(ranks[member]);
     const Items layers = (*devices)[device].layers;
     const std::uint32_t gradients = tensors.gradients().begin;
-    const Items averaged{gradients + layers.begin, gradients + layers.end};
-    data.claims.push_back({mean, averaged, averaged.begin, {group}});
+    for (std::uint32_t set = 0; set < tensors.apart; ++set) {
+      const std::uint32_t first = gradients + set * tensors.layers;
+      const Items averaged{first + layers.begin, first + layers.end};
+      data.claims.push_back({mean, averaged, averaged.begin, {group}});
+    }
     data.claims.push_back({Claim::Kind::same, layers, 0, {group}});
   }
   return std::make_shared<const WorkloadData>(std::move(data));
@@ -213,7 +233,8 @@ std::shared_ptr<const WorkloadData> data_of(const Fsdp& fsdp, const Model& model
   const Tensors tensors{.layers = static_cast<std::uint32_t>(model.layers.size()),
                         .flows = microbatches,
                         .places = static_cast<std::uint32_t>(std::max(2, fsdp.unsharded)),
-                        .apart = microbatches};
+                        .apart = microbatches,
+                        .bare = bare_layers(model)};
   WorkloadData data;
   data.items = tensors.all();
   data.name = [tensors](std::uint32_t item) { return tensors.name(item); };
@@ -342,7 +363,8 @@ std::shared_ptr<const WorkloadData> data_of(const DataParallel&, const std::vect
 std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& model) {
   const auto pieces = static_cast<std::uint32_t>(train.pp > 1 ? train.chunks : 1);
   const Tensors tensors{.layers = static_cast<std::uint32_t>(model.layers.size()),
-                        .flows = pieces * static_cast<std::uint32_t>(train.microbatches)};
+                        .flows = pieces * static_cast<std::uint32_t>(train.microbatches),
+                        .bare = bare_layers(model)};
   WorkloadData data;
   data.items = tensors.all();
   data.name = [tensors](std::uint32_t item) { return tensors.name(item); };
@@ -354,9 +376,13 @@ std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& mod
       add_work_or_message(tensors, line, flow, tensors.gradients(), tensors.parameters(), uses);
       return;
     }
-    if (!is_pass(label) && label.kind != Label::Kind::bucket) return;
-    uses.reads.push_back(label.kind == Label::Kind::bucket ? tensors.gradients()
-                                                           : handed_on(tensors, label, flow));
+    if (label.kind == Label::Kind::bucket)
+      uses.reads.push_back(label.number > 0 ? of_layer(tensors.gradients(), label.number)
+                                            : tensors.gradients());
+    else if (label.kind == Label::Kind::parameters)
+      uses.reads.push_back(tensors.parameters());
+    else if (is_pass(label))
+      uses.reads.push_back(handed_on(tensors, label, flow));
     uses.writes = uses.reads;
   };
   const int tp = train.tp, dp = train.dp;
@@ -377,7 +403,8 @@ std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& mod
         replicas.back().emplace_back(
             static_cast<std::size_t>(tensor + tp * (replica + dp * stage)));
     }
-  data.claims = {{Claim::Kind::mean, tensors.gradients(), tensors.gradients().begin, replicas},
+  const auto mean = train.sharded_optimizer ? Claim::Kind::part_of_mean : Claim::Kind::mean;
+  data.claims = {{mean, tensors.gradients(), tensors.gradients().begin, replicas},
                  {Claim::Kind::same, tensors.parameters(), 0, replicas}};
   return std::make_shared<const WorkloadData>(std::move(data));
 }
@@ -401,12 +428,12 @@ std::shared_ptr<const WorkloadData> data_of(const ParameterServer& scheme, int r
     const std::uint32_t of = is_worker ? peer - workers : peer + 1;
     switch (line.kind) {
       case Action::Kind::work:
-        uses.reads = {{0, servers}, {2 * servers, 2 * servers + 1}};
-        uses.writes = {{servers, 2 * servers}};
-        break;
-      case Action::Kind::update:
-        uses.reads = {{1, workers + 1}};
-        uses.writes = {one(0)};
+        if (is_worker)
+          uses = {{{0, servers}, one(2 * servers)}, {{servers, 2 * servers}}};
+        else if (waits_for_all)
+          uses = {{{1, workers + 1}}, {one(0)}};
+        else  // with what one worker has sent
+          uses = {{one(line.stream + 1U)}, {one(line.stream + 1U)}};
         break;
       case Action::Kind::send:
         uses.reads = {one(is_worker ? servers + of : waits_for_all ? 0 : of)};

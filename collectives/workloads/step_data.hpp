@@ -35,7 +35,7 @@ inline constexpr std::uint32_t place_of_errors = 1;  // Action::place: gradients
                                                           const std::vector<Rank>& ranks);
 // Action::place is the piece of the model on the stage.
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const Train& train, const Model& model);
-// Servers keep what each worker has sent; it has no labels.  An asynchronous one answers with what
+// Servers keep what each worker has sent.  An asynchronous one answers with what
 // it has then, so nothing is claimed of it.
 [[nodiscard]] std::shared_ptr<const WorkloadData> data_of(const ParameterServer& scheme, int ranks);
 

@@ -8,7 +8,9 @@
 //             of a layer that is cut over several stages, each all-reduce is where its half ends
 //   pipeline  stage s hands activations to s+1 and their gradients back; sending is posting
 //   data      after its last microbatch, a stage averages its gradients among the replicas, while
-//             the stages before still work
+//             the stages before still work; with overlap, those of each layer when they are there.
+//             With a sharded optimizer, each replica has a part of the mean, updates its part of
+//             the parameters, and all gather them
 //   host      launches what is computed, ahead of it; where it waits for messages, it is ahead by
 //             no more than a piece (only when launching has a time)
 //
@@ -92,6 +94,7 @@ std::vector<Action> through_layer(const TrainPlan& plan, const Layer& layer, int
   constexpr std::size_t most = 6;  // of two parts, each with two calls at most
   actions.reserve(most);
   const auto add = [&](Operation operation, const AlgorithmChoice& choice) {
+    if (layer.activations == 0) return;
     const Call call = plan.call(operation, layer.activations, Reduction::sum, choice);
     actions.push_back(collective(train_compute, tensor_group, call));
   };
@@ -123,10 +126,49 @@ Action of_part(const TrainPlan& plan, const PipelineWork& part, Action message) 
   return message;
 }
 
+// Gradients among the replicas.
+Call mean_of(const TrainPlan& plan, Bytes gradients) {
+  const Train& train = plan.train;
+  const bool scatters = train.sharded_optimizer;
+  const AlgorithmChoice& choice =
+      scatters ? train.replicas.reduce_scatter : train.replicas.all_reduce;
+  Call call = plan.call(scatters ? Operation::reduce_scatter : Operation::all_reduce, gradients,
+                        Reduction::avg, choice);
+  call.count = padded(call.count, train.dp * choice.channels);
+  return call;
+}
+
+// Parameters that the replicas have updated in parts.
+Call whole_of(const TrainPlan& plan, Bytes parameters) {
+  const AlgorithmChoice& choice = plan.train.replicas.all_gather;
+  Call call = plan.call(Operation::all_gather, parameters, Reduction::sum, choice);
+  call.count = padded(call.count, plan.train.dp * choice.channels);
+  return call;
+}
+
+// Whether a part of a piece's work is the last that adds to its gradients.
+bool completes_gradients(const Train& train, const PipelineWork& part) {
+  const PipelineWork::Kind last = train.schedule == PipelineSchedule::zb_h1
+                                      ? PipelineWork::Kind::weights
+                                      : PipelineWork::Kind::backward;
+  return part.kind == last && part.microbatch == train.microbatches - 1;
+}
+
+// When compute has come here, on the gradients' stream; label.number: of a layer, 0: of all.
+void add_reduction(const TrainPlan& plan, Bytes bytes, const Label& label,
+                   std::vector<Action>& actions) {
+  if (bytes == 0) return;
+  actions.push_back(record(train_compute, gradients));
+  actions.push_back(wait(gradients, train_compute));
+  actions.push_back(labelled(collective(gradients, replicas, mean_of(plan, bytes)), label));
+}
+
 std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
                                   const PipelineWork& part) {
   std::vector<Action> actions;
-  actions.reserve(piece.layers.size() * (plan.train.tp == 1 ? 2 : 12));  // at most, done twice
+  const bool reduces =
+      plan.train.dp > 1 && plan.train.overlap && completes_gradients(plan.train, part);
+  actions.reserve(piece.layers.size() * (plan.train.tp == 1 ? 5 : 15));  // at most, done twice
   const bool in_two = plan.train.schedule == PipelineSchedule::zb_h1;
   const auto add = [&](std::size_t i) {
     const Layer& layer = piece.layers[i];
@@ -134,6 +176,8 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
     if (part.kind == PipelineWork::Kind::weights) {
       actions.push_back(
           labelled(work(train_compute, layer.backward - half(layer.backward)), label));
+      if (reduces)
+        add_reduction(plan, layer.gradients, {Label::Kind::bucket, label.number}, actions);
       return;
     }
     const Time time = part.kind == PipelineWork::Kind::forward ? layer.forward
@@ -145,6 +189,7 @@ std::vector<Action> through_piece(const TrainPlan& plan, const Piece& piece,
       for (const Action& action : through_layer(plan, layer, piece.halves[i], pass, label))
         actions.push_back(action);
     }
+    if (reduces) add_reduction(plan, layer.gradients, {Label::Kind::bucket, label.number}, actions);
   };
   const std::size_t count = piece.layers.size();
   for (std::size_t i = 0; i < count; ++i)
@@ -179,11 +224,26 @@ Time update_of(const TrainPlan& plan, int stage) {
   return Time(std::llround(static_cast<double>(whole.ps()) * share));
 }
 
-Action average_gradients(const TrainPlan& plan, int stage) {
-  const AlgorithmChoice& choice = plan.train.gradients;
-  Call call = plan.call(Operation::all_reduce, gradients_of(plan, stage), Reduction::avg, choice);
-  call.count = padded(call.count, plan.train.dp * choice.channels);
-  return labelled(collective(gradients, replicas, call), {Label::Kind::bucket});
+// After the last microbatch: the gradients' mean, the update, and the parameters.
+std::vector<Action> end_of_step(const TrainPlan& plan, int stage) {
+  const Train& train = plan.train;
+  const Bytes bytes = gradients_of(plan, stage);
+  const bool among_replicas = train.dp > 1 && bytes > 0;
+  const bool shares = among_replicas && train.sharded_optimizer;
+  std::vector<Action> actions;
+  if (among_replicas && !train.overlap) add_reduction(plan, bytes, {Label::Kind::bucket}, actions);
+  if (among_replicas) {
+    actions.push_back(record(gradients, train_compute));
+    actions.push_back(wait(train_compute, gradients));
+  }
+  const Time update(update_of(plan, stage).ps() / (shares ? train.dp : 1));
+  actions.push_back(labelled(work(train_compute, update), {Label::Kind::optimizer}));
+  if (!shares) return actions;
+  actions.push_back(record(train_compute, gradients));
+  actions.push_back(wait(gradients, train_compute));
+  actions.push_back(
+      labelled(collective(gradients, replicas, whole_of(plan, bytes)), {Label::Kind::parameters}));
+  return actions;
 }
 
 Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
@@ -229,14 +289,7 @@ Script train_step(std::shared_ptr<const TrainPlan> plan, Rank rank) {
     if (backward && number > 0 && has_neighbours)
       co_yield of_part(*plan, part, send(train_compute, before, taken, from_after));
   }
-  if (train.dp > 1) {
-    co_yield record(train_compute, gradients);
-    co_yield wait(gradients, train_compute);
-    co_yield average_gradients(*plan, me.stage);
-    co_yield record(gradients, train_compute);
-    co_yield wait(train_compute, gradients);
-  }
-  co_yield labelled(work(train_compute, update_of(*plan, me.stage)), {Label::Kind::optimizer});
+  for (const Action& action : end_of_step(*plan, me.stage)) co_yield action;
 }
 
 // The layers cut into pieces: whole layers, the first pieces one more where they do not divide
@@ -306,8 +359,15 @@ std::vector<TurnDigit> turns_of(const TrainPlan& plan) {
   for (const Layer& layer : plan.model.layers)
     for (const Action& action : through_layer(plan, layer, 2, Time{}, Label{}))
       if (action.kind == Action::Kind::collective) of_tensor_groups.insert(action.call);
-  for (int stage = 0; stage < train.pp && train.dp > 1; ++stage)
-    of_replicas.insert(average_gradients(plan, stage).call);
+  for (int stage = 0; stage < train.pp && train.dp > 1; ++stage) {
+    const Bytes bytes = gradients_of(plan, stage);
+    if (bytes > 0 && train.sharded_optimizer) of_replicas.insert(whole_of(plan, bytes));
+    if (bytes > 0 && !train.overlap) of_replicas.insert(mean_of(plan, bytes));
+  }
+  for (const Piece& piece : plan.pieces)
+    for (const Layer& layer : piece.layers)
+      if (train.dp > 1 && train.overlap && layer.gradients > 0)
+        of_replicas.insert(mean_of(plan, layer.gradients));
   const std::vector<TurnDigit> tensor = turns_of_members(of_tensor_groups, train.tp);
   const std::vector<TurnDigit> replicas = turns_of_members(of_replicas, train.dp);
   if (tensor.empty() || replicas.empty()) return {};
@@ -332,9 +392,14 @@ Workload make_workload(const Train& train, const Model& model) {
                          ? std::max(lanes_of(Operation::all_gather, train.all_gather),
                                     lanes_of(Operation::reduce_scatter, train.reduce_scatter))
                          : all_reduce;
+  const Train::OfReplicas& choices = train.replicas;
+  const int of_replicas =
+      train.sharded_optimizer
+          ? std::max(lanes_of(Operation::reduce_scatter, choices.reduce_scatter),
+                     lanes_of(Operation::all_gather, choices.all_gather))
+          : lanes_of(Operation::all_reduce, choices.all_reduce);
   parts.communicators = {{"tp", strided_groups(ranks, train.tp, 1), tensor},
-                         {"dp", strided_groups(ranks, train.dp, train.tp),
-                          lanes_of(Operation::all_reduce, train.gradients)}};
+                         {"dp", strided_groups(ranks, train.dp, train.tp), of_replicas}};
   parts.turns = turns_of(*plan);
   parts.script = [plan](Rank rank) { return train_step(plan, rank); };
   parts.data = data_of(train, model);

@@ -66,6 +66,11 @@ double kept_without_scores(const Transformer& model, TensorGroup group) {
                                  : others + of_products / group.size;
 }
 
+// What is counted of 16-bit values, in wider ones.
+double times_of_16_bits(const Transformer& model) {
+  return std::max(1.0, number(size_of(model.type)) / 2);
+}
+
 // Of each logit, forward and backward together: a 16-bit number that becomes a 32-bit one, whose
 // maximum, difference, exponential, sum and quotient are passes of their own, and the same back.
 constexpr double bytes_of_logit = 52;
@@ -101,7 +106,7 @@ struct PassTimes {
 };
 
 PassTimes times_of_pass(const Transformer& model, const DeviceRates& share, TensorGroup group) {
-  const double values = values_between_layers(model);
+  const double values = values_between_layers(model) * times_of_16_bits(model);
   const double of_attention = forward_flop_of_attention(model);
   const double of_scores = share.bytes(values * scores(model, group.size));
   const double attention = share.attention(of_attention) + of_scores;
@@ -201,7 +206,8 @@ double activation_bytes(const Transformer& model, TensorGroup group, int pp, int
   if (model.recompute == Transformer::Recompute::full)
     of_layer = group.sequence_parallel ? 2.0 / group.size : 2;
   const double more = chunks > 1 ? 1 + (pp - 1.0) / (pp * chunks) : 1;
-  return values_between_layers(model) * number(model.layers) * of_layer * more;
+  return values_between_layers(model) * times_of_16_bits(model) * number(model.layers) * of_layer *
+         more;
 }
 
 double bytes_per_parameter(int zero_stage, int ranks, Bytes element) {

@@ -24,6 +24,8 @@ struct Ddp {
   // ZeRO's first and second stage: gradients are reduced and scattered, every rank updates its part
   // of the parameters, and they are gathered.
   bool sharded_optimizer = false;
+  // The second: after every pass, so that a rank keeps its part of the gradients only.
+  bool scatters_each_pass = false;
   AlgorithmChoice all_reduce = {.name = "ring"};
   AlgorithmChoice reduce_scatter = {.name = "ring"};
   AlgorithmChoice all_gather = {.name = "ring"};
@@ -82,10 +84,19 @@ struct Train {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int chunks = 1;  // interleaved: pieces of the model on every stage
   bool sequence_parallel = false;
-  AlgorithmChoice gradients = {.name = "ring"};   // all-reduce among replicas
-  AlgorithmChoice all_reduce = {.name = "ring"};  // and the others in tensor groups
+  // The distributed optimizer, ZeRO's first stage: gradients are reduced and scattered among
+  // replicas, each updates its part of the parameters, and they are gathered.
+  bool sharded_optimizer = false;
+  bool overlap = false;  // each layer's gradients leave as soon as the last microbatch has them
+  AlgorithmChoice all_reduce = {.name = "ring"};  // in tensor groups, as the next two
   AlgorithmChoice all_gather = {.name = "ring"};
   AlgorithmChoice reduce_scatter = {.name = "ring"};
+  struct OfReplicas {
+    AlgorithmChoice all_reduce = {.name = "ring"};
+    AlgorithmChoice all_gather = {.name = "ring"};
+    AlgorithmChoice reduce_scatter = {.name = "ring"};
+  };
+  OfReplicas replicas = {};
 };
 [[nodiscard]] Workload make_workload(const Train& train, const Model& model);
 

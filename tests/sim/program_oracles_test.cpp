@@ -476,14 +476,25 @@ TEST(ProgramOracles, BySymmetryOfNodesTheSame) {
   };
   const Fsdp fsdp{.all_gather = ring_of(4), .reduce_scatter = ring_of(4)};
   expect_same_by_symmetry(make_workload(fsdp, model, 12), nodes);
-  const Train train{.dp = 12, .microbatches = 2, .gradients = ring_of(4)};
-  expect_same_by_symmetry(make_workload(train, model), nodes);
+  const Train::OfReplicas by_four{
+      .all_reduce = ring_of(4), .all_gather = ring_of(4), .reduce_scatter = ring_of(4)};
+  for (const bool sharded : {false, true})
+    expect_same_by_symmetry(make_workload(Train{.dp = 12,
+                                                .microbatches = 2,
+                                                .sharded_optimizer = sharded,
+                                                .overlap = sharded,
+                                                .replicas = by_four},
+                                          model),
+                            nodes);
   // Several kinds of ranks, each kind in several nodes.
   shape.nodes = 4;
   const Topology more = make_nodes(shape);
   for (const int tp : {1, 2}) {
-    const Train pipeline{
-        .tp = tp, .pp = 2, .dp = 8 / tp, .microbatches = 4, .gradients = ring_of(4 / tp)};
+    const Train pipeline{.tp = tp,
+                         .pp = 2,
+                         .dp = 8 / tp,
+                         .microbatches = 4,
+                         .replicas = {.all_reduce = ring_of(4 / tp)}};
     expect_same_by_symmetry(make_workload(pipeline, model), more);
   }
   const Ddp ddp{.bucket = 100'000, .devices_per_replica = 2, .all_reduce = ring_of(2)};

@@ -112,6 +112,7 @@ class ProgramWriter {
   std::vector<std::pair<std::size_t, JsonValue>> lines_;  // by number: on which stream, what
   JsonValue data_ = JsonValue::object();
   std::size_t written_ = 0;
+  bool has_calls_ = false;
 };
 
 // How far back waits look, and which streams messages connect.
@@ -216,6 +217,7 @@ JsonValue ProgramWriter::line(const Action& action, Rank rank, bool relative) {
 }
 
 JsonValue ProgramWriter::call(const Action& action, Rank rank) {
+  has_calls_ = true;
   const Call& call = action.call;
   const Communicator& communicator = workload_->communicators()[action.communicator];
   const std::string buffer = buffer_of(action);
@@ -255,7 +257,8 @@ JsonValue ProgramWriter::ranks(const std::vector<Rank>& ranks) const {
 JsonValue ProgramWriter::groups() const {
   JsonValue groups = JsonValue::object();
   const std::vector<Communicator>& all = workload_->communicators();
-  const bool only_world = all.size() == 1 && all.front().name == "world" &&
+  // Which is there by itself where something is called on it.
+  const bool only_world = has_calls_ && all.size() == 1 && all.front().name == "world" &&
                           all.front().groups.front() == workload_->group();
   if (only_world) return groups;
   const auto numbers = [](const std::vector<Rank>& group) {

@@ -219,11 +219,14 @@ SchemeReader::Maker SchemeReader::ddp() {
 
 SchemeReader::Maker SchemeReader::fsdp() {
   constexpr int full = 3;
-  const bool sharded = whole("zero", full, full) == full;
+  const int zero = whole("zero", full, full);
+  const bool sharded = zero == full;
   Fsdp fsdp;
   read_sharding(fsdp, sharded);
   fsdp.microbatches = microbatches();
-  Ddp ddp{.microbatches = fsdp.microbatches, .sharded_optimizer = true};
+  Ddp ddp{.microbatches = fsdp.microbatches,
+          .sharded_optimizer = true,
+          .scatters_each_pass = zero == 2};
   const bool bucket = applies("bucket", !sharded, "is for the first stages (\"zero\": 1 or 2)");
   const bool first =
       applies("first_bucket", !sharded, "is for the first stages (\"zero\": 1 or 2)");
@@ -420,18 +423,24 @@ SchemeReader::Maker SchemeReader::train() {
   train.microbatches = microbatches();
   read_schedule(train);
   train.sequence_parallel = reader_.boolean("sequence_parallel", false);
+  train.sharded_optimizer = reader_.integer("zero", 0, 1, 0) == 1;
+  train.overlap = reader_.boolean("overlap", train.overlap);
   if (ranks() > 0 && replica * train.dp != ranks())
     reader_.wrong("", "does-not-fit",
                   fmt::format("tp {} x pp {} x dp {} are {} ranks, but the cluster has {}",
                               train.tp, train.pp, train.dp, replica * train.dp, ranks()));
   const bool fits = reader_.diagnostics().empty();
   const auto members = [&](int count) { return fits ? count : 0; };
-  const Choosable of_replicas{"all_reduce", Operation::all_reduce, &train.gradients,
-                              members(train.dp), train.tp};
+  Train::OfReplicas& replicas = train.replicas;
+  const int tp = members(train.tp), dp = members(train.dp), apart = train.tp;
+  const Choosable reduce{"all_reduce", Operation::all_reduce, &replicas.all_reduce, dp, apart};
+  const Choosable gather{"all_gather", Operation::all_gather, &replicas.all_gather, dp, apart};
+  const Choosable scatter{"reduce_scatter", Operation::reduce_scatter, &replicas.reduce_scatter, dp,
+                          apart};
   read_algorithms(
-      {{"all_reduce", Operation::all_reduce, &train.all_reduce, members(train.tp), 1, &of_replicas},
-       {"all_gather", Operation::all_gather, &train.all_gather, members(train.tp)},
-       {"reduce_scatter", Operation::reduce_scatter, &train.reduce_scatter, members(train.tp)}});
+      {{"all_reduce", Operation::all_reduce, &train.all_reduce, tp, 1, &reduce},
+       {"all_gather", Operation::all_gather, &train.all_gather, tp, 1, &gather},
+       {"reduce_scatter", Operation::reduce_scatter, &train.reduce_scatter, tp, 1, &scatter}});
   return [this, train] { return step_of(train); };
 }
 

@@ -26,6 +26,18 @@ int degree(const JsonValue& scheme, const char* key, int otherwise) {
   return value && *value >= 1 && *value <= max_width ? static_cast<int>(*value) : otherwise;
 }
 
+// Of layers, with their gradients, that a rank of "fsdp" has whole at once.  In its backward pass:
+// one that computes and its gradients; gathered ahead, the layer before (post: when the computation
+// has ended), and while that computes, the gradients that are still being scattered.
+int whole_layers_of(const JsonValue& fsdp) {
+  const JsonValue* const prefetch = fsdp.find("prefetch");
+  const auto is = [&](const char* word) {
+    return prefetch != nullptr && *prefetch == JsonValue(word);
+  };
+  const int backward = is("none") ? 2 : is("post") ? 3 : 4;
+  return std::max(degree(fsdp, "unsharded", 2), backward);
+}
+
 }  // namespace
 
 // What is wrong with the degrees is the business of the scheme's reader.
@@ -41,7 +53,8 @@ TrainingLayout layout_of(const std::string& scheme, const JsonValue* written, in
   if (schedule != nullptr && *schedule == JsonValue("interleaved"))
     layout.chunks = degree(options, "chunks", 2);
   if (scheme == "fsdp") layout.zero = degree(options, "zero", 3);
-  if (layout.zero == 3) layout.most_whole = std::max(2, degree(options, "unsharded", 2)) + 2;
+  if (train) layout.zero = degree(options, "zero", 0);
+  if (layout.zero == 3) layout.most_whole = whole_layers_of(options);
   layout.fused_attention = scheme == "fsdp" || scheme == "ddp";
   layout.keeps_otherwise = scheme == "data-parallel" || scheme == "parameter-server" ||
                            degree(options, "devices_per_replica", 1) > 1;

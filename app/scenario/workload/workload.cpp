@@ -201,6 +201,15 @@ void read_transformer_model(ObjectReader& workload, const JsonValue& written, Tr
                    "what this device computes in 8 bits is not known, and the model's dtype is "
                    "float8",
                    {}, R"(add "device": {"flops_float8": "1979TFLOP/s"}, its peak)");
+  const JsonValue* const device = workload.raw("device");
+  const bool says_flops = device != nullptr && device->find("flops") != nullptr;
+  if (read.device && read.device_is_right && !says_flops &&
+      size_of(read.transformer->transformer.type) > 2)
+    workload.wrong("", "missing-key",
+                   fmt::format("what this device computes in {} is not known: its flops are those "
+                               "of 16 bits",
+                               element_type_word(read.transformer->transformer.type)),
+                   {}, R"(add "device": {"flops": "19.5TFLOP/s"}, its peak for this type)");
   if (!workload.diagnostics().empty()) return;
   try {
     read.model =

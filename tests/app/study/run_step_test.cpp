@@ -24,6 +24,8 @@ const std::string like_bert =
     R"("model": {"forward": "70ms", "optimizer": "4ms",
        "layers": [{"times": 24, "backward": "6ms", "gradients": "48MiB"}]})";
 const std::string four_stages = R"("shape": "chain", "ranks": 4, "link": {"bandwidth": "25GB/s"})";
+const std::string switch_of_four =
+    R"("shape": "switch", "ranks": 4, "link": {"bandwidth": "10GB/s"})";
 const std::string thirty_ms =
     R"("model": {"layers": [{"times": 4, "forward": "10ms", "backward": "20ms"}]})";
 
@@ -331,9 +333,71 @@ TEST(RunStep, WhatTheHostLaunchesHidesNothing) {
 
 TEST(RunStep, AnEndlessStepIsRefusedSoon) {
   const Studied studied = study(step_scenario(
-      four_stages, R"("ddp": {"microbatches": 1000}, "model": {"layers": [{"times": 100000}]})"));
+      four_stages, R"("ddp": {"microbatches": 100000}, "model": {"layers": [{"times": 1000}]})"));
   ASSERT_EQ(studied.messages().size(), 1U);
   expect_contains(studied.messages()[0], "a rank does more than 5,000,000 things");
+}
+
+// A switch of 4 ranks: an all-reduce of a layer's gradients takes 6 ms.
+TEST(RunStep, TrainSharesItsOptimizerAndOverlapsGradients) {
+  const auto step_of = [](const std::string& options) {
+    return row_of(step_scenario(switch_of_four, R"("train": {"dp": 4)" + options + R"(},
+        "model": {"optimizer": "4ms", "layers": [{"times": 4, "forward": "1ms", "backward": "2ms",
+                                                  "gradients": "40MB"}]})"))
+        .time;
+  };
+  constexpr std::int64_t ms = 1'000'000'000;
+  EXPECT_EQ(step_of(""), Time((12 + 4 * 6 + 4) * ms));
+  EXPECT_EQ(step_of(R"(, "overlap": true)"), Time((4 + 2 + 4 * 6 + 4) * ms));
+  EXPECT_EQ(step_of(R"(, "zero": 1)"), Time((12 + 12 + 1 + 12) * ms));
+  EXPECT_EQ(step_of(R"(, "zero": 1, "overlap": true)"), Time((4 + 2 + 12 + 1 + 12) * ms));
+}
+
+TEST(RunStep, ParameterServersUpdateWhatTheyKeep) {
+  const auto step_of = [](const std::string& more) {
+    return row_of(step_scenario(switch_of_four, R"("parameter-server": {}, "model": {
+        "optimizer": "4ms", "layers": [{"forward": "1ms", "backward": "2ms",
+                                        "gradients": "40MB"}]})" +
+                                                    more))
+        .time;
+  };
+  constexpr std::int64_t ms = 1'000'000'000;
+  EXPECT_EQ(step_of(""), Time((3 + 3 * 4 + 4 + 3 * 4) * ms));
+  EXPECT_EQ(step_of(R"(, "slow": {"3": 2})"), Time((3 + 3 * 4 + 8 + 3 * 4) * ms));
+}
+
+TEST(RunStep, NothingIsSentForLayersWithoutParameters) {
+  for (const char* scheme : {R"("ddp": {})", R"("fsdp": {})", R"("fsdp": {"zero": 1})",
+                             R"("train": {"dp": 2, "tp": 2})", R"("tensor": {})"}) {
+    SCOPED_TRACE(scheme);
+    const CaseResult row = row_of(step_scenario(four_stages, std::string(scheme) + R"(,
+        "model": {"layers": [{"times": 4, "forward": "1ms", "backward": "2ms"}]})"));
+    EXPECT_EQ(row.messages, 0U);
+    EXPECT_EQ(row.time, Time(12'000'000'000));
+  }
+}
+
+TEST(RunStep, TheSecondStageScattersGradientsOfEveryMicrobatch) {
+  const auto messages = [](const std::string& zero) {
+    return row_of(
+               step_scenario(four_stages, R"("fsdp": {"microbatches": 3, "zero": )" + zero +
+                                              R"(}, "model": {"layers": [{"gradients": "4MB"}]})"))
+        .messages;
+  };
+  EXPECT_EQ(messages("1"), 4U * 3 * 2);
+  EXPECT_EQ(messages("2"), 4U * 3 * (3 + 1));
+}
+
+TEST(RunStep, FsdpHasMoreLayersWholeTheEarlierItGathers) {
+  const auto bytes = [](const std::string& options) {
+    return row_of(step_scenario(four_stages, R"("fsdp": {"unsharded": 1, "prefetch": )" + options +
+                                                 R"(}, "model": {"layers": [{"times": 4,
+        "gradients": "40MB"}]})"))
+        .step->memory->bytes;
+  };
+  EXPECT_EQ(bytes(R"("none")"), std::vector<double>{240e6});
+  EXPECT_EQ(bytes(R"("post")"), std::vector<double>{280e6});
+  EXPECT_EQ(bytes(R"("pre")"), std::vector<double>{320e6});
 }
 
 // 16 bytes for each parameter of 4: itself, its gradient and Adam's two moments.
