@@ -169,7 +169,7 @@ void Flows::push_event(BatchId id) {
   ++event_count_;
 }
 
-// Every change of a rate voids an event; this keeps void events from accumulating.
+// Whenever a batch ends sooner than it seemed, an event is void; this keeps them from accumulating.
 void Flows::drop_void_events() {
   events_.clear();
   event_count_ = 0;
@@ -187,6 +187,13 @@ bool Flows::take_due(Time now, BatchId& id) {
     if (batch.version != static_cast<std::uint32_t>(event)) continue;
     batch.event_at = Time::never();
     --live_event_count_;
+    if (batch.event == Event::end) {
+      const Time end = end_of(batch);
+      if (end != now) {
+        schedule(end, Event::end, id);
+        continue;
+      }
+    }
     return true;
   }
   return false;
@@ -221,16 +228,35 @@ void Flows::go_on_after(Stream stream, Time now) {
   begin_when_ready(stream, route, message, now);
 }
 
-Time Flows::end_of(const Batch& batch, Time now) {
+Time Flows::end_of(const Batch& batch) {
   const Bytes bytes = batch.kind.bytes;
+  const Time now = batch.since;
   const bool undisturbed = batch.remaining == static_cast<double>(bytes) &&
                            batch.rate == static_cast<double>(batch.kind.alone.bytes_per_second());
   if (undisturbed) return now + transfer_time(bytes, batch.kind.alone);
   const double longest = (Time::never() - now).seconds() * (1 - 1e-12);
   if (batch.remaining > batch.rate * longest) return Time::never();  // at this rate
-  // Less the rounding error of `remaining`, so that it cannot add a picosecond.
-  const double noise = 2e-15 * static_cast<double>(bytes);
-  return now + transfer_time(std::max(0.0, batch.remaining - noise), batch.rate);
+  return now + transfer_time(bytes_left(batch), batch.rate);
+}
+
+// Less the rounding error of `remaining`, so that it cannot add a picosecond.
+double Flows::bytes_left(const Batch& batch) {
+  const double noise = 2e-15 * static_cast<double>(batch.kind.bytes);
+  return std::max(0.0, batch.remaining - noise);
+}
+
+bool Flows::ends_after(const Batch& batch, Time when) {
+  constexpr double surely = 1 - 1e-12;
+  constexpr double ps_per_second = 1e12;
+  const auto ps = static_cast<double>((when - batch.since).ps());
+  return bytes_left(batch) * (surely * ps_per_second) > batch.rate * ps;
+}
+
+// Most changes of a rate move the end to and fro behind an event that lies before it.
+void Flows::schedule_end(BatchId id) {
+  const Batch& batch = batches_[id];
+  if (batch.event_at != Time::never() && ends_after(batch, batch.event_at)) return;
+  schedule(end_of(batch), Event::end, id);
 }
 
 void Flows::check_that_flows_end() const {
@@ -255,7 +281,7 @@ void Flows::change_rate(Stream stream, double rate, Time now) {
   const BatchId id = streams_[stream].batch;
   if (batches_[id].size == 1) {
     advance(batches_[id], rate, now);
-    schedule(end_of(batches_[id], now), Event::end, id);
+    schedule_end(id);
     return;
   }
   BatchId heir = batches_[id].heir;
@@ -268,7 +294,7 @@ void Flows::change_rate(Stream stream, double rate, Time now) {
     batch.rate = before.rate;
     batch.since = before.since;
     advance(batch, rate, now);
-    schedule(end_of(batch, now), Event::end, heir);
+    schedule_end(heir);
     if (before.heir == none) with_heirs_.push_back(id);
     batches_[id].heir = heir;
   }

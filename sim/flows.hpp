@@ -104,8 +104,10 @@ class Flows {
     double remaining = 0;  // bytes, at `since`
     double rate = 0;
     Time since{};
-    Time event_at = Time::never();  // when its event is due; never(): there is none
-    std::uint32_t version = 0;      // of its latest event; older ones are void
+    // When its event is due, or looked at: an end that has moved away stays where it was, and moves
+    // on when it comes up.  never(): there is none.
+    Time event_at = Time::never();
+    std::uint32_t version = 0;  // of its latest event; older ones are void
     Event event{};
     std::uint32_t size = 0;
     std::vector<Stream> members;  // and some that have left
@@ -133,6 +135,7 @@ class Flows {
   BatchId new_batch(Kind kind);
   void let_go(BatchId id);  // of one member
   void schedule(Time when, Event event, BatchId id);
+  void schedule_end(BatchId id);
   void push_event(BatchId id);
   void drop_void_events();
   [[nodiscard]] bool take_due(Time now, BatchId& id);
@@ -144,7 +147,10 @@ class Flows {
   void count(const Route& route, int messages);
   void change_rate(Stream stream, double rate, Time now);
   static void advance(Batch& batch, double rate, Time now);
-  [[nodiscard]] static Time end_of(const Batch& batch, Time now);  // never(): out of range
+  [[nodiscard]] static Time end_of(const Batch& batch);  // at its rate; never(): out of range
+  [[nodiscard]] static double bytes_left(const Batch& batch);
+  // Surely; false where it takes more to tell.
+  [[nodiscard]] static bool ends_after(const Batch& batch, Time when);
 
   const Topology& topology_;
   const ConnectionTable& connections_;

@@ -326,12 +326,14 @@ void MaxMin::close(std::uint32_t id, double level) {
   if (variable.stamp == closed()) return;
   variable.stamp = closed();
   --open_variables_;
+  // Now: reading them stalls where a bit beside their number has just been written.
+  const std::span<const std::uint32_t> used = uses(variable);
   if (rates_[id] != level || variable.resumed) {
     rates_[id] = level;
     variable.resumed = 0;
     changed_.emplace_back(id);
   }
-  for (const std::uint32_t index : uses(variable))
+  for (const std::uint32_t index : used)
     if (constraints_[index].closing++ == 0) losing_.push_back(index);
 }
 
