@@ -193,7 +193,7 @@ NcclWay way_of(Case candidate, std::size_t place) {
 // the first messages of chains of causes; then from longer chains, as of a ring of very many ranks.
 void learn_more(NcclWay& way, Time enough) {
   constexpr ChainBudget short_chains{.messages = 200, .instructions = 20'000};
-  constexpr ChainBudget long_chains{.messages = 3'000, .instructions = 5'000'000};
+  constexpr ChainBudget long_chains{.messages = 6'000, .instructions = 5'000'000};
   const Case& made = way.simulated;
   const Topology& topology = made.cluster->topology;
   const Time launch = made.costs.launch;
