@@ -54,12 +54,14 @@ class AutoSearch {
   }
 
   Chosen run() {
-    const auto first = std::ranges::min_element(trials_, {}, &Trial::guess);
-    if (first != trials_.end() && std::isfinite(first->guess) &&
-        (!is_much_work(*first) || first->guess < 2 * least_.seconds())) {
-      const Trial likely = *first;
-      trials_.erase(first);
-      consider(likely);
+    std::ranges::stable_sort(trials_, {}, &Trial::guess);
+    for (auto likely = trials_.begin(); !best_ && likely != trials_.end();) {
+      if (!is_good_start(*likely)) {
+        ++likely;
+        continue;
+      }
+      consider(*likely);
+      likely = trials_.erase(likely);
     }
     std::stable_sort(trials_.begin(), trials_.end(), [this](const Trial& a, const Trial& b) {
       return work_of(a, Engine::event) < work_of(b, Engine::event);
@@ -84,6 +86,16 @@ class AutoSearch {
     trial.by_formula = time > trial.bound;
     trial.bound = std::max(trial.bound, time);
     return trial;
+  }
+
+  // What is fast by a closed form rules out many that have none.  Whether the event engine, for
+  // which it may be too large, has to simulate it is not known: only one is tried that may fail.
+  [[nodiscard]] bool is_good_start(const Trial& trial) const {
+    constexpr double some_work = 5e5;
+    const bool may_be_tried =
+        search_.candidates == 0 || work_of(trial, Engine::event) <= most_of_one;
+    return std::isfinite(trial.guess) && may_be_tried &&
+           (work_of(trial, Engine::dataflow) <= some_work || trial.guess < 2 * least_.seconds());
   }
 
   [[nodiscard]] bool is_much_work(const Trial& trial) const {

@@ -136,6 +136,15 @@ TEST(AutoSearch, NamesWhatIsTooLargeToSimulate) {
   EXPECT_LT(row.search->simulated, 40);
 }
 
+TEST(AutoSearch, StartsWithWhatIsFastByAFormula) {
+  // On a ring all but rings are far slower, whose messages cross many links.
+  const LinkParameters link{gigabytes_per_second(25), Time{}, microseconds(1)};
+  const CaseResult row =
+      run_case(open_case(make_ring(1000, link), Operation::all_reduce, mebibytes(32)));
+  EXPECT_EQ(row.algorithm, "bidirectional-ring");
+  EXPECT_EQ(row.search->simulated, 1) << to_text(*row.search);
+}
+
 TEST(AutoSearch, CountsInWords) {
   Search search{.candidates = 214, .simulated = 37, .ruled_out = 177};
   EXPECT_EQ(to_text(search),
