@@ -98,8 +98,10 @@ class AutoSearch {
            (work_of(trial, Engine::dataflow) <= some_work || trial.guess < 2 * least_.seconds());
   }
 
-  [[nodiscard]] bool is_much_work(const Trial& trial) const {
-    return trial.effort.instructions * of_dataflow > little_work;
+  // Whatever the engine: of a message that crosses many links none does without events.
+  [[nodiscard]] static bool is_much_work(const Trial& trial) {
+    const double of_links = of_crossing * (trial.family->links_per_message() - 1);
+    return trial.effort.instructions * std::max(of_dataflow, of_links) > little_work;
   }
 
   // Cutting c times finer saves a factor of c at most: of a chain of causes that takes time T one
