@@ -29,7 +29,8 @@ function predictedCutTitle(runs) {
   const [first, last] = [runs[0], runs.at(-1)];
   const bests = runs.filter(({ time }) => time === least).map(({ chunks }) => chunks);
   const few = countText(first.chunks);
-  if (bests[0] === last.chunks) return `More chunks help up to the last, ${countText(last.chunks)}: ${timesText(first.time / least)} times faster than ${few}`;
+  const falls = runs.every(({ time }, i) => i === 0 || time <= runs[i - 1].time * 1.001);
+  if (bests[0] === last.chunks && falls) return `More chunks help up to the last, ${countText(last.chunks)}: ${timesText(first.time / least)} times faster than ${few}`;
   const are = chunksAreBest(bests, runs.map(({ chunks }) => chunks));
   if (bests[0] === first.chunks) {
     const slowest = runs.filter(({ time }) => time === most).at(-1);

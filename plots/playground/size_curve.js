@@ -21,6 +21,9 @@ function sizeCurveTitle(curve) {
   if (!curve.simulated.length) return "Too many steps to simulate other sizes";
   const half = halfRateSize(curve);
   if (half === null) return "Data of any size take no time";
+  const rates = curve.simulated.map(({ x, y }) => ({ x, rate: x / y }));
+  const least = d3.min(rates.filter(({ x }) => x >= half), ({ rate }) => rate);
+  if (least < d3.max(rates, ({ rate }) => rate) / 2) return `Half of the best bandwidth is reached at ${bytesText(half)}, but not at all larger sizes`;
   return half === curve.simulated[0].x ? "Time grows as the size does: startup does not matter" : `Half of the best bandwidth is reached from ${bytesText(half)} on`;
 }
 

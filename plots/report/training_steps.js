@@ -78,15 +78,20 @@ function stepName(results, row) {
   return results.paths.length ? rowWords(results, row) : row.op;
 }
 
-/** "The step takes 252.5 ms, of which 14% is exposed communication" @param {Results} results */
+/** "252.5 ms, 14% exposed communication" @param {any} row */
+function stepWords({ time, exposed, idle }) {
+  const parts = [["exposed communication", exposed], ["idle", idle]].filter(([, part]) => Number(part) > 0.0005 * time);
+  const words = parts.map(([name, part]) => `${percentText(Number(part) / time)} ${name}`).join(" and ");
+  return `${timeText(time)}${words ? `, ${words}` : ""}`;
+}
+
+/** "The step takes 252.5 ms, 14% exposed communication" @param {Results} results */
 function stepSharesTitle(results) {
   const { rows } = results;
   const best = rows.reduce((a, b) => (b.time < a.time ? b : a));
   const worst = rows.reduce((a, b) => (b.time > a.time ? b : a));
-  const parts = [["exposed communication", best.exposed], ["idle", best.idle]].filter(([, time]) => Number(time) > 0.0005 * best.time);
-  const words = parts.map(([name, time]) => `${percentText(Number(time) / best.time)} ${name}`).join(" and ");
-  const one = `${timeText(best.time)}${words ? `, ${words}` : ""}`;
+  const one = stepWords(best);
   if (rows.length === 1) return `The step takes ${one}`;
-  if (best.time === worst.time) return `All ${countText(rows.length)} steps take ${one}`;
+  if (best.time === worst.time) return `All ${countText(rows.length)} steps take ${distinct(rows, stepWords) === 1 ? one : timeText(best.time)}`;
   return `The fastest step is ${stepName(results, best)} with ${one}; the slowest takes ${timeText(worst.time)}`;
 }

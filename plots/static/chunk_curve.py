@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time against the number of chunks: the U."""
+import itertools
 import math
 
 import numpy
@@ -127,7 +128,8 @@ def predicted(group):
         return "Cutting into chunks makes no difference here"
     few, bests = count_text(first["chunks"]), [row["chunks"] for row in group if row["time_s"] == least]
     ratio = times_text(first["time_s"] / least if least else math.inf)
-    if bests[0] == last["chunks"]:
+    falls = all(after["time_s"] <= before["time_s"] * 1.001 for before, after in itertools.pairwise(group))
+    if bests[0] == last["chunks"] and falls:
         return f"More chunks help up to the last, {count_text(last['chunks'])}: {ratio} times faster than {few}"
     best = are_best(bests, [row["chunks"] for row in group])
     if bests[0] == first["chunks"]:

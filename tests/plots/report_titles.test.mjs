@@ -1,37 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the report concludes from rows: its functions alone, without a browser.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { functionsOf, pageWith, resultsOf } from "./report_functions.mjs";
 
-const plots = join(dirname(fileURLToPath(import.meta.url)), "../../plots");
-const source = (name) => readFileSync(join(plots, name), "utf8");
-const files = [
-  "common/units", "common/figure", "common/axes", "common/cutting", "report/crossovers", "report/groups", "report/jobs", "report/chunk_curve",
-  "report/size_curves", "report/scaling", "report/best_map", "report/comparison", "report/difference", "report/accuracy", "report/table", "common/spans", "common/breakdown",
-  "report/run_pictures", "report/link_picture", "common/machine_layout", "common/machine_picture", "report/link_heat",
-].map((name) => `${name}.js`);
-const wanted = [
-  "groupsOf", "fastestStretches", "fastestText", "chunksTitle", "scalingTitle", "comparisonTitle", "bytesText",
-  "drawAccuracy", "errorGroups", "isChunkSize", "pagesOf", "sizeCurvesTitle", "areOtherJobs", "breakdownsTitle", "linksTitle", "heatTitle", "busyShares",
-  "addChunkCurve", "setWords", "accuracyTitle", "accuracyText", "percentText", "signedPercent", "errorsTitle", "quantities", "breakdownTitle", "crossingOf", "endsText", "bestMaps", "jobsTogether", "bestMapTitle", "changesOf", "differenceTitle",
-];
-
-/** The page's functions, where charts are handed to `drawXyChart` instead of drawn, and figures to `addFigure`. */
-function pageWith(drawXyChart = () => {}, addFigure = () => {}) {
-  const own = "addFigure = putFigure;";
-  const script = [source("vendor/d3-subset.min.js"), ...files.map(source), own, `return { ${wanted.join(", ")} };`].join("\n");
-  const document = { createElement: () => ({}) };
-  return new Function("drawXyChart", "chartHint", "putFigure", "document", script)(drawXyChart, "", addFigure, document);
-}
 const page = pageWith();
-
-/** Results over one swept path and another. */
-function resultsOf(paths, names, rows) {
-  return { paths, names, rows };
-}
 
 /** Sizes times curves: `times[name]` are those at 1, 2, 4 ... MiB; null: no such row. */
 function overSizes(times, path = "collective.algorithm", name = "algorithm") {
@@ -304,8 +277,7 @@ test("what chunks cost is read off the critical paths of the ends", () => {
 });
 
 test("the playground's chunk curve names what its ends spend time on, whatever that is", () => {
-  const script = [...["common/units", "common/spans", "common/breakdown", "common/cutting", "playground/chunk_curve"].map((name) => source(`${name}.js`)), "return curveReason;"];
-  const curveReason = new Function("d3", script.join("\n"))(new Function(`${source("vendor/d3-subset.min.js")}; return d3;`)());
+  const { curveReason } = functionsOf(["common/units", "common/spans", "common/breakdown", "common/cutting", "playground/chunk_curve"], ["curveReason"]);
   const simulated = [[1, 9], [8, 3], [512, 6]].map(([x, y]) => ({ x, y }));
   const many = (shares) => curveReason({ simulated, ends: [{ chunks: 1, shares: { wire: 1 } }, { chunks: 512, shares }] });
   assert.match(many({ startup: 3, wire: 1 }), /^Both too few .* With 1 chunk all of the time goes to the wire\. With 512 chunks 75\.0% of the time goes to startup/);

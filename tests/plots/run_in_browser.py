@@ -17,7 +17,7 @@ def missing(test):
     browser = os.environ.get("COLLSIM_CHROMIUM", "/usr/bin/chromium-headless-shell")
     if not shutil.which("node"):
         yield "Node is not installed"
-    if test.name.startswith(("report_titles", "colours")):  # need no browser
+    if test.name.startswith(("report_titles", "sentences_agree", "colours")):  # need no browser
         return
     if test.name.startswith("vendor"):  # neither does this
         if not (test.parent.parent.parent / "plots" / "vendor" / "node_modules" / "esbuild").is_dir():
