@@ -293,8 +293,8 @@ std::optional<ImportedMachine> read_machine(std::string_view text, std::uint32_t
   if (text.size() <= max_imported_bytes)
     machine = read_by_format(file);
   else
-    file.refuse("too-large", fmt::format("the file has {} bytes; at most {} are read", text.size(),
-                                         max_imported_bytes));
+    file.refuse("too-large", fmt::format("the file is larger than {} MiB, the limit",
+                                         max_imported_bytes >> 20U));
   if (machine && !read_fits(*machine, file)) machine.reset();
   for (Diagnostic& mistake : mistakes.sorted()) diagnostics.add(std::move(mistake));
   return machine;
