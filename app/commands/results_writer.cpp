@@ -75,10 +75,10 @@ void Printer::separate(const std::string& heading) {
   first_ = false;
 }
 
-void Printer::print_row(const CaseResult& row) {
+void Printer::print_row(const CaseResult& row, const std::vector<Axis>& axes) {
   if (!rows_) {
     separate({});
-    rows_.emplace(out_, format_);
+    rows_.emplace(out_, format_, swept_values(axes));
   }
   rows_->write(row);
   ++printed_;

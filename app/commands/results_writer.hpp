@@ -26,11 +26,12 @@ class Printer {
   Printer(Terminal& terminal, Format format, bool several);
 
   void print(const Results& results);
-  // Row by row, of formats that are rows; then print() prints what is left of them.
+  // Row by row, of formats that are rows, of a sweep of these axes; then print() prints what is
+  // left of them.
   [[nodiscard]] bool prints_rows() const {
     return format_ == Format::jsonl || format_ == Format::csv;
   }
-  void print_row(const CaseResult& row);
+  void print_row(const CaseResult& row, const std::vector<Axis>& axes);
   void end_rows() { rows_.reset(); }      // of results that are not to be
   void print(const JsonValue& document);  // only for JSON
   void print(const std::string& heading, const std::string& text);

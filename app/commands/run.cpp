@@ -178,7 +178,7 @@ class Run {
     study.kept_alive = kept;
     study.progress = [&](std::size_t done, std::size_t total) { progress.update(done, total); };
     if (!hooks_.measure && printer_.prints_rows() && outputs_.prints(terminal_.quiet))
-      study.row = [&](const CaseResult& row) { printer_.print_row(row); };
+      study.row = [&](const CaseResult& row) { printer_.print_row(row, scenario.axes); };
     if (hooks_.measure)
       study.measure = [&](Results& results) {
         progress.clear();

@@ -49,8 +49,11 @@ void write(std::ostream& out, const Results& results, Format format, const Table
     case Format::json: out << to_json(to_value(results)) << '\n'; return;
     case Format::jsonl:
     case Format::csv: {
-      RowWriter rows(out, format, results.comparison.has_value());
-      for (const CaseResult& row : results.rows) rows.write(row);
+      const bool compared = format == Format::csv && results.comparison;
+      RowWriter rows(out, format, swept_values(results.rows));
+      if (compared) write_compared_csv(out, results.rows);
+      for (const CaseResult& row : results.rows)
+        if (!compared) rows.write(row);
       return rows.finish(results);
     }
     case Format::markdown: return write_markdown(out, results);
@@ -58,14 +61,14 @@ void write(std::ostream& out, const Results& results, Format format, const Table
   }
 }
 
-RowWriter::RowWriter(std::ostream& out, Format format, bool compared)
-    : out_(out), format_(format), compared_(compared) {}
+RowWriter::RowWriter(std::ostream& out, Format format, SweptValues swept)
+    : out_(out), format_(format), swept_(std::move(swept)) {}
 
 void RowWriter::write(const CaseResult& row) {
   if (format_ == Format::jsonl)
     out_ << to_json(row_to_value(row), -1) << '\n';
   else
-    write_csv_row(out_, row, compared_, columns_);
+    write_csv_row(out_, row, swept_, columns_);
 }
 
 void RowWriter::finish(const Results& results) {

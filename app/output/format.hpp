@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/results/results.hpp"
+#include "app/scenario/scenario.hpp"
 
 namespace collsim {
 
@@ -26,11 +29,15 @@ struct TableStyle {
 // The results in a format; ends with a newline.
 void write(std::ostream& out, const Results& results, Format format, const TableStyle& style = {});
 
-// JSON lines or CSV, row by row, as a sweep comes along.
+// By path, what a sweep sets: columns of CSV depend on it.
+using SweptValues = std::map<std::string, std::set<std::string>>;
+[[nodiscard]] SweptValues swept_values(const std::vector<Axis>& axes);
+[[nodiscard]] SweptValues swept_values(const std::vector<CaseResult>& rows);
+
+// JSON lines or CSV, row by row, as a sweep comes along; not what was measured, in CSV.
 class RowWriter {
  public:
-  // compared: rows have what was measured.
-  RowWriter(std::ostream& out, Format format, bool compared = false);
+  RowWriter(std::ostream& out, Format format, SweptValues swept);
 
   void write(const CaseResult& row);
   // After the last row: says if some are missing, so that what was interrupted does not look whole.
@@ -39,7 +46,7 @@ class RowWriter {
  private:
   std::ostream& out_;
   Format format_;
-  bool compared_;
+  SweptValues swept_;
   std::vector<std::string> columns_;  // of CSV
 };
 

@@ -16,9 +16,12 @@ namespace collsim {
 void write_table(std::ostream& out, const Results& results, const TableStyle& style);
 void write_markdown(std::ostream& out, const Results& results);
 // A row under the columns of the first, and of what later ones may have besides; without such a
-// value its column is empty.  No columns: the row is the first, sets them and has a header.
-void write_csv_row(std::ostream& out, const CaseResult& row, bool compared,
+// value its column is empty.  What no row of such a sweep has is no column.  No columns: the row is
+// the first, sets them and has a header.
+void write_csv_row(std::ostream& out, const CaseResult& row, const SweptValues& swept,
                    std::vector<std::string>& columns);
+// With what was measured: all rows, and the columns that any has.
+void write_compared_csv(std::ostream& out, const std::vector<CaseResult>& rows);
 void write_nccl_tests(std::ostream& out, const Results& results);
 
 // A row of the results file; also what CSV and JSON lines are made of.

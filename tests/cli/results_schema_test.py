@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the program writes as results is what "collsim schema results" says, key by key, and
-docs/results.md explains every key of a row.
+docs/results.md explains every key of a row.  No value of a row is missing in CSV.
 
 usage: results_schema_test.py COLLSIM SOURCE_FOLDER
 """
 
+import csv
+import io
 import json
 import os
 import pathlib
@@ -47,17 +49,34 @@ def keys_of(value):
     return keys
 
 
+def missing_in_csv(results, text):
+    """The keys of rows that have a value in JSON and no column of their own; what is by rank has none."""
+    table = list(csv.DictReader(io.StringIO(text)))
+    if len(table) != len(results["rows"]):
+        return {"rows"}
+    return {
+        key
+        for row, cells in zip(results["rows"], table)
+        for key, value in row.items()
+        if value is not None and key not in ("params", "measured", "not_measured") and not key.startswith("by_")
+        if not cells.get(key)
+    }
+
+
 def main():
     program, source = sys.argv[1:]
     if not jsonschema:
         print("skipped: python3-jsonschema is not installed")
         sys.exit(1 if os.environ.get("COLLSIM_NO_SKIPS") else 77)
 
-    def output(*arguments):
+    def text(*arguments):
         done = subprocess.run([program, *arguments], cwd=source, capture_output=True, text=True)
         if not done.stdout:
             sys.exit(f"{arguments}: {done.stderr}")
-        return json.loads(done.stdout)
+        return done.stdout
+
+    def output(*arguments):
+        return json.loads(text(*arguments))
 
     document = output("schema", "results")
     jsonschema.Draft7Validator.check_schema(document)
@@ -77,6 +96,10 @@ def main():
             print(f"{command}: {list(deepest.absolute_path)}: {deepest.message[:300]}")
             wrong += 1
         unexplained |= keys_of(results["rows"]) - explained
+        if not command.startswith("validate"):  # which would measure again
+            for key in missing_in_csv(results, text(*command.split(), "--format", "csv")):
+                print(f"{command}: CSV has no value of {key}")
+                wrong += 1
         # A schema that takes anything would be no test.
         row = results["rows"][0]
         for change in ({"messages": "1"}, {"new_key": 1}, {"ranks": -1}):

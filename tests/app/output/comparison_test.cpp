@@ -185,8 +185,20 @@ TEST(ComparisonFormats, CsvHasAColumnForEveryKeyOfEveryRow) {
   for (std::size_t i = 1; i < lines.size(); ++i)
     EXPECT_EQ(fields(lines[i]).size(), heading.size()) << lines[i];
   expect_text(fields(lines[2]).back(), "rank 3 waited for rank 2");
-  EXPECT_EQ(fields(lines_of(written(lecture_results({1}), Format::csv))[0]).back(), "measured")
-      << "without a measurement nothing changes";
+  EXPECT_EQ(fields(lines_of(written(lecture_results({1}), Format::csv))[0]).back(), "fingerprint")
+      << "nothing was measured";
+}
+
+TEST(ComparisonFormats, CsvLeavesOutWhatNoMeasurementHas) {
+  Results results = measured_results({1, 1});
+  const auto has = [&](const char* column) {
+    return lines_of(written(results, Format::csv))[0].find(column) != std::string::npos;
+  };
+  EXPECT_TRUE(has(",measured_time_s,"));
+  EXPECT_FALSE(has("measured_wrong_data"));
+  EXPECT_FALSE(has("not_measured"));
+  results.rows[1].measured->wrong_data = "at element 3";
+  EXPECT_TRUE(has("measured_wrong_data"));
 }
 
 TEST(ComparisonFormats, NcclTestsShowsWhatWasMeasured) {

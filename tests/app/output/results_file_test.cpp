@@ -154,7 +154,7 @@ TEST(Csv, WhatOnlyLaterRowsHaveHasAColumnToo) {
   };
   results.rows[0].bound_cut.clear();
   results.rows[1].bound_cut = "that, there";
-  for (CaseResult& row : results.rows) row.params = {{"collective.algorithm", JsonValue("x")}};
+  for (CaseResult& row : results.rows) row.params = {{"collective.algorithm", JsonValue("auto")}};
   results.rows[1].calibrated = true;
   const auto table = csv_of(written(results, Format::csv));
   for (const auto& row : table) EXPECT_EQ(row.size(), table[0].size());
@@ -167,6 +167,33 @@ TEST(Csv, WhatOnlyLaterRowsHaveHasAColumnToo) {
   EXPECT_EQ(table[2][calibrated], "true");
   const auto time = static_cast<std::size_t>(column_of(table, "time_s"));
   EXPECT_EQ(std::stod(table[2][time]), results.rows[1].time_s());
+}
+
+TEST(Csv, WhatNoRowCanHaveIsNoColumn) {
+  const auto columns_of = [](const Results& results) {
+    const std::vector<std::string> header = csv_of(written(results, Format::csv))[0];
+    return std::set<std::string>(header.begin(), header.end());
+  };
+  Results results = lecture_results({1, 2});
+  for (const char* none : {"reduction", "measured", "bottleneck_bandwidth_bytes_per_s", "search",
+                           "nccl_algorithm", "error_class"})
+    EXPECT_EQ(columns_of(results).count(none), 0U) << none;
+  results.rows[0].analytic.reset();
+  EXPECT_EQ(columns_of(results).count("analytic_s"), 1U) << "the second row has it";
+  const auto sweeping = [&](const char* path, const char* value) {
+    Results swept = lecture_results({1, 2});
+    for (CaseResult& row : swept.rows) row.params = {{path, JsonValue(value)}};
+    return columns_of(swept);
+  };
+  EXPECT_EQ(sweeping("collective.op", "broadcast").count("reduction"), 1U);
+  EXPECT_EQ(sweeping("collective.algorithm", "ring").count("search"), 0U);
+  EXPECT_EQ(sweeping("collective.algorithm", "auto").count("search"), 1U);
+  EXPECT_EQ(sweeping("collective.algorithm", "nccl").count("host_s"), 1U);
+  EXPECT_EQ(sweeping("collective.x", "").count("collective.x"), 1U) << "it was asked for";
+  Results one = lecture_results({1});
+  one.rows[0].params.clear();
+  one.rows[0].analytic.reset();
+  EXPECT_EQ(columns_of(one).count("analytic_s"), 0U);
 }
 
 TEST(Formats, AreKnownByNameAndBySuffix) {
